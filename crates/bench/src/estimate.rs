@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use wirelab_trial::search::{BurstSearch, LossCurve, Search};
-use wirelab_trial::{Description, Direction, Framing, Load, Sizes, Trial};
+use wirelab_trial::{Capabilities, Direction, Framing, Load, Sizes, Trial};
 use wirelab_wire::LineRate;
 
 use crate::ceiling::{CEILING_TIME_PS, RUNS};
@@ -17,33 +17,23 @@ const USUAL_RANGE: f64 = 1e3;
 /// The largest range that is reckoned with.
 const MOST_RANGE: f64 = 1e15;
 
-/// What a trial takes beside the time in which frames are offered, in ps: connections and reports of a peer across
-/// a network, threads and rings of ports, from tries in a lab with room to spare; a model answers at once.
-pub fn overhead_ps(kind: &str) -> u64 {
-    match kind {
-        "iperf" | "iperf3" | "ports" => 300_000_000_000,
-        "node" => 200_000_000_000,
-        _ => 0,
-    }
-}
-
 /// How long a plan will take on such a node at most, in ps: trials with what they take beside, searches with the most
 /// trials that they may ask, and the tester's own ceilings.
 ///
 /// # Errors
 /// [`ExpandError`](crate::ExpandError) where the plan has no trials that could be run.
-pub fn plan_estimate_ps(plan: &Plan, node: &Description) -> Result<u64, crate::ExpandError> {
-    let capabilities = &node.capabilities;
+pub fn plan_estimate_ps(
+    plan: &Plan,
+    capabilities: &Capabilities,
+    overhead_ps: u64,
+) -> Result<u64, crate::ExpandError> {
     let estimate = Estimate {
         link: capabilities.link_bits_per_s.and_then(LineRate::new),
-        overhead_ps: overhead_ps(&node.kind),
+        overhead_ps,
     };
     let parts = parts(plan, capabilities.ports)?;
     let all = parts.iter().map(|part| estimate.part_ps(part));
-    let ceilings = match node.kind.as_str() {
-        "model" => 0,
-        _ => (kinds_of_trials(&parts) * RUNS) as u64 * CEILING_TIME_PS,
-    };
+    let ceilings = (kinds_of_trials(&parts) * RUNS) as u64 * CEILING_TIME_PS;
     Ok(all.fold(ceilings, u64::saturating_add))
 }
 

@@ -278,7 +278,7 @@ pub fn fuzz_plan(bytes: &[u8]) {
             let parts = crate::parts(&plan, 4).expect("an accepted plan expands");
             let listed = parts.iter().map(|part| part.steps().len() as u64);
             assert_eq!(listed.sum::<u64>(), plan.trials());
-            let _ = crate::plan_estimate_ps(&plan, &wirelab_trial::Description::default());
+            let _ = crate::plan_estimate_ps(&plan, &Default::default(), 0);
         }
         Err(FileError::At { line, column, .. }) => {
             assert!(line >= 1 && line <= text.split('\n').count());

@@ -5,7 +5,7 @@ use wirelab_trial::{Cancel, Description, Found, Node, NodeError, Observation, Pr
 use wirelab_wire::LineRate;
 
 use crate::ceiling::{CachedCeiling, Ceiling};
-use crate::estimate::{Estimate, overhead_ps};
+use crate::estimate::Estimate;
 use crate::matrix::{ExpandError, Step};
 use crate::part::{Asks, PlannedPart, parts};
 use crate::plan::Plan;
@@ -186,7 +186,7 @@ pub fn resume_plan(
     let run = Run {
         estimate: Estimate {
             link,
-            overhead_ps: overhead_ps(&description.kind),
+            overhead_ps: node.overhead_ps(),
         },
         datasheet: plan.datasheet,
         description,

@@ -283,7 +283,8 @@ fn progress_shrinks_where_a_search_needs_less_than_it_might() {
     let seen = Seen::default();
     let text = "[[search]]\nframe = 64\n[[matrix]]\nframe = 64\ntime = \"10s\"";
     let (plan, mut node) = (plan(text), CurveNode::of_capacity(200e3));
-    let most_ms = plan_estimate_ps(&plan, &node.describe()).unwrap() / 1_000_000_000;
+    let most_ms =
+        plan_estimate_ps(&plan, &node.describe().capabilities, 0).unwrap() / 1_000_000_000;
     let mut ceiling = NoCeiling("not measured in this test".to_owned());
     let mut kept = Vec::new();
     run_plan(

@@ -19,7 +19,7 @@ use wirelab_trial::stage;
 use wirelab_trial::{
     Accepts, Cancel, Capabilities, Clock, ClockKind, Description, Direction, Extent, Field,
     FlowObservation, Layer, Node, NodeError, Observation, Progress, Series, SeriesBuilder,
-    SizeLimits, Sizes, Status, TesterObservation, Trial, TrialOption,
+    SizeLimits, Sizes, StageSource, Status, TesterObservation, Trial, TrialOption,
 };
 
 use crate::catalogue::Emulator;
@@ -323,6 +323,10 @@ impl Node for CountNode {
             tester: TesterObservation::new(Field::absent(NO_TIME), Field::measured(false)),
             warnings: counted.notes.iter().map(|text| note(text)).collect(),
         })
+    }
+
+    fn stages(&self) -> StageSource {
+        StageSource::Counted
     }
 }
 

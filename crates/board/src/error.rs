@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use wirelab_port::lab::LabError;
 use wirelab_port::tap::TapError;
-use wirelab_trial::NodeError;
+use wirelab_trial::{NodeError, OpenError};
 
 use crate::{catalogue, qemu};
 
@@ -17,14 +17,6 @@ pub enum BoardError {
     Unknown {
         /// What was asked.
         name: String,
-    },
-    /// Something else was written behind the board's name than it takes.
-    #[error("invalid option '{option}' of the board: {why}")]
-    Option {
-        /// What was written.
-        option: String,
-        /// What can be.
-        why: String,
     },
     /// The firmware is not there.
     #[error(
@@ -125,6 +117,12 @@ impl From<BoardError> for NodeError {
             // A board, an image or a QEMU that is not there was wrong before anything ran.
             _ => NodeError::BadTrial(text),
         }
+    }
+}
+
+impl From<BoardError> for OpenError {
+    fn from(error: BoardError) -> OpenError {
+        NodeError::from(error).into()
     }
 }
 

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use wirelab_trial::images;
+
 use crate::{BoardError, BoardInfo};
 
-/// The variable that names a folder with images.
-pub const FOLDER_VARIABLE: &str = "WIRELAB_FIRMWARE";
 /// Most bytes of an image: no board here has more memory than that for code and data.
 const MOST_BYTES: u64 = 64 << 20;
 /// Size of the header of a 32-bit ELF file (System V ABI, figure 4-3).
@@ -71,47 +71,16 @@ impl Image {
     }
 }
 
-/// Where images are looked for, in this order.
-pub fn folders() -> Vec<PathBuf> {
-    let variable = std::env::var_os(FOLDER_VARIABLE).filter(|v| !v.is_empty());
-    let program = std::env::current_exe().and_then(|exe| exe.canonicalize());
-    folders_of(variable.map(PathBuf::from), program.ok().as_deref())
-}
-
-fn folders_of(variable: Option<PathBuf>, program: Option<&Path>) -> Vec<PathBuf> {
-    if let Some(folder) = variable {
-        // Who names a folder does not want the images of another.
-        return vec![folder];
-    }
-    let Some(folder) = program.and_then(Path::parent) else {
-        return Vec::new();
-    };
-    let mut folders = Vec::new();
-    // Programs are in target/release, test programs in target/debug/deps; installed ones in PREFIX/bin.
-    for up in folder.ancestors().skip(1).take(2) {
-        folders.push(up.join("firmware"));
-    }
-    if let Some(prefix) = folder.parent() {
-        folders.push(prefix.join("share/wirelab/firmware"));
-    }
-    folders
-}
-
 /// The file of an image that was built or installed.
 ///
 /// # Errors
 /// [`BoardError::NoImage`]
 pub fn installed(board: &BoardInfo, file: &str) -> Result<PathBuf, BoardError> {
-    let searched = folders();
-    let mut paths = searched.iter().map(|folder| folder.join(file));
-    match paths.find(|path| path.is_file()) {
-        Some(path) => Ok(path),
-        None => Err(BoardError::NoImage {
-            board: board.name.to_owned(),
-            file: file.to_owned(),
-            searched,
-        }),
-    }
+    images::installed(file).map_err(|searched| BoardError::NoImage {
+        board: board.name.to_owned(),
+        file: file.to_owned(),
+        searched,
+    })
 }
 
 /// Whether bytes are an executable for Arm whose segments and entry are where its headers say.
@@ -248,14 +217,5 @@ mod tests {
             text.contains(&folder.path().display().to_string()),
             "{text}"
         );
-    }
-
-    #[test]
-    fn images_are_beside_the_program_or_where_the_user_says() {
-        let of = |program: &str| folders_of(None, Some(Path::new(program)));
-        assert!(of("/x/target/release/wirelab").contains(&"/x/target/firmware".into()));
-        assert!(of("/x/target/debug/deps/t-1").contains(&"/x/target/firmware".into()));
-        assert!(of("/usr/bin/wirelab").contains(&"/usr/share/wirelab/firmware".into()));
-        assert_eq!(folders_of(Some("/mine".into()), None), [Path::new("/mine")]);
     }
 }

@@ -7,9 +7,9 @@
 //! - [`console`] is what it prints, [`folder`] where others find it, [`transport`] how it is asked.
 //! - [`lpc1768`] is the board that this project emulates itself: a node of its own, in simulated time.
 //!
-//! A board is brought up here and hands out its ends: frames, control, IP. Trials are run on it by others.
+//! A board hands out its ends: frames, control, IP. [`BoardNode`] runs trials on one as on any node of the control protocol.
 //!
-//! A node type: the command line uses it, and tests of `remote`; it knows no other kind. Start reading at
+//! A node type: the command line uses it, and tests of `remote`. Start reading at [`BOARD`], then at [`BoardNode`] and
 //! [`Board::start`] for QEMU, and at [`lpc1768::Lpc1768Node`] for the board of `crates/emulator`.
 
 pub mod catalogue;
@@ -18,7 +18,9 @@ pub mod count;
 mod error;
 pub mod folder;
 pub mod image;
+mod kind;
 pub mod lpc1768;
+mod node;
 pub mod place;
 pub mod qemu;
 mod running;
@@ -26,5 +28,7 @@ pub mod transport;
 
 pub use catalogue::{BOARDS, BoardInfo, Emulator};
 pub use error::BoardError;
+pub use kind::BOARD;
+pub use node::BoardNode;
 pub use place::Connect;
 pub use running::{Board, INTERFACE, Options};

@@ -6,14 +6,14 @@ mod common;
 use std::path::PathBuf;
 
 use wirelab_board::catalogue;
-use wirelab_board::image::{folders, installed};
+use wirelab_board::image::installed;
 use wirelab_board::lpc1768::{ImageChoice, Lpc1768Node, Lpc1768Options};
 use wirelab_control::line::crc16;
 use wirelab_emulator::emac::Arrival;
 use wirelab_emulator::lpc1768::Lpc1768;
 use wirelab_trial::{
     Buffers, Cancel, Direction, Extent, Field, FlowObservation, Framing, Layer, Load, Node,
-    Observation, Status, Trial,
+    Observation, Status, Trial, images,
 };
 use wirelab_wire::{Size, SizeUnit};
 
@@ -27,11 +27,8 @@ fn image(name: &str) -> Option<PathBuf> {
         common::skip("firmware", &error.to_string());
         return None;
     }
-    let found = folders()
-        .into_iter()
-        .map(|folder| folder.join(name))
-        .find(|path| path.is_file());
-    Some(found.unwrap_or_else(|| panic!("{name} is not beside {}", board.images[0])))
+    let found = images::installed(name);
+    Some(found.unwrap_or_else(|_| panic!("{name} is not beside {}", board.images[0])))
 }
 
 fn node(name: &str, descriptors: Option<u16>) -> Option<Lpc1768Node> {

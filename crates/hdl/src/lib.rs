@@ -5,10 +5,11 @@
 //! registers alone, as a CPU would. Its constants are in [`registers`]. An [`HdlNode`] is such a bench as a node that is
 //! asked trials. A [`reference::Reference`] is a whole node with a CPU, running a program.
 //!
-//! A node type: the command line alone uses it, behind its feature `hdl`; it knows no other kind. Start reading at
-//! [`HdlNode`], then `node/plan.rs` and `node/run.rs`; `build.rs` calls `rtl/tools/model.py`, which makes the library.
+//! A node type: the command line alone uses it, behind its feature `hdl`; it knows no other node type. Start reading at
+//! [`HDL`], then [`HdlNode`], then `node/plan.rs` and `node/run.rs`; `build.rs` calls `rtl/tools/model.py`, which makes the library.
 
 mod bench;
+mod kind;
 mod node;
 mod port;
 pub mod reference;
@@ -18,6 +19,7 @@ mod tap;
 mod wire;
 
 pub use bench::{Bench, BenchError};
+pub use kind::HDL;
 pub use node::{
     HdlNode, HdlOptions, JoinError, Joined, JoinedAsked, JoinedPort, MOST_PORTS, NOT_COUNTED,
 };

@@ -331,7 +331,7 @@ fn a_capture_has_every_frame_with_its_simulated_time() {
     node.capture_into(Arc::clone(&shared));
     // Longer than a slice of the run.
     run(&mut node, &trial(438, 160));
-    node.end_capture();
+    node.end_capture().unwrap();
     run(&mut node, &trial(438, 5));
     let writer = Arc::into_inner(shared).unwrap().into_inner().unwrap();
     assert_eq!(writer.finish().unwrap().frames, 640);

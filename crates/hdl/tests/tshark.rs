@@ -85,7 +85,7 @@ fn captured(path: &Path, framing: Framing, payload: u32) {
     };
     let came = node.run(&trial, &(), &Cancel::new()).unwrap();
     assert_eq!(came.status, Status::Complete);
-    node.end_capture();
+    node.end_capture().unwrap();
     let writer = Arc::into_inner(shared).unwrap().into_inner().unwrap();
     assert_eq!(writer.finish().unwrap().frames, 2 * FRAMES);
 }

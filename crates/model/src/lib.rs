@@ -14,6 +14,7 @@ pub mod explain;
 pub mod file;
 pub mod fit;
 mod intake;
+pub mod kind;
 pub mod library;
 pub mod net;
 pub mod node;
@@ -22,3 +23,5 @@ pub mod roofline;
 pub mod sim;
 pub mod steady;
 pub mod whatif;
+
+pub use kind::MODEL;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::{
-    Cancel, Capabilities, Description, Direction, Layer, Node, NodeError, Observation, Progress,
-    Trial, Unsupported,
+    Cancel, Capabilities, Description, Direction, Field, Layer, Node, NodeError, Observation,
+    Progress, TesterCeiling, Trial, Unsupported,
 };
 
 use crate::file::NodeFile;
@@ -59,6 +59,10 @@ impl Node for ModelNode {
             .into());
         }
         predict::predict(&self.file, trial, self.describe(), cancel)
+    }
+
+    fn tester_ceiling(&self) -> TesterCeiling {
+        Box::new(|_| Field::absent("a model needs no tester"))
     }
 }
 

@@ -4,14 +4,15 @@
 //! take the fast path (XDP) where both drivers have it and the trial allows it, else the portable path
 //! (AF_PACKET); the observation names the path and why.
 //!
-//! A node type: the command line alone uses it (`lab:N` and `ports:…`), and it knows no other kind. Start reading at
-//! [`PortsNode`], then `flow.rs` (from a trial to flows), `run.rs` (runs them) and `observe.rs` (what came of them).
+//! The node type `ports:…` and, beside a Linux node in `remote`, the nodes of `lab:…`; it knows no other node type. Start
+//! reading at [`PORTS`], then [`PortsNode`], then `flow.rs` (from a trial to flows), `run.rs` (runs them) and `observe.rs` (what came of them).
 #![forbid(unsafe_code)]
 
 mod buffers;
 mod ceiling;
 mod describe;
 mod flow;
+mod kind;
 mod observe;
 pub mod one_way;
 mod run;
@@ -21,66 +22,21 @@ mod shaper;
 mod watch;
 
 pub use ceiling::{ceiling_frames_per_s, ceiling_observation};
+pub use kind::{PORTS, lab};
 pub use shaper::bypassed_shapers;
+pub use wirelab_trial::open::{Path, PortsOptions};
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex};
 
 use wirelab_port::iface::{IfaceError, PortLock, PortName};
 use wirelab_port::lab::{EphemeralLab, Lab, LabError, LabSpec, Side};
-use wirelab_port::pcapng::{CaptureWriter, InterfaceSpec};
-use wirelab_trial::{Cancel, Description, Node, NodeError, Observation, Progress, Trial};
-
-/// Which way frames take through the kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Path {
-    /// The fast path where it works, else the portable one.
-    #[default]
-    Auto,
-    /// The fast path or nothing.
-    Xdp,
-    /// The portable path.
-    Packet,
-}
-
-impl std::str::FromStr for Path {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Path, String> {
-        match text {
-            "auto" => Ok(Path::Auto),
-            "xdp" => Ok(Path::Xdp),
-            "packet" => Ok(Path::Packet),
-            _ => Err(format!(
-                "invalid path '{text}': choose one of auto, xdp, packet"
-            )),
-        }
-    }
-}
-
-/// How trials are run, beside what they ask.
-#[derive(Clone, Copy, Debug)]
-pub struct PortsOptions {
-    /// The way through the kernel.
-    pub path: Path,
-    /// How often a trial with buffers is repeated; its median and spread are the result.
-    pub buffer_runs: u32,
-    /// Record the latency of the frames that are timed.
-    pub latency: bool,
-}
-
-impl Default for PortsOptions {
-    fn default() -> PortsOptions {
-        PortsOptions {
-            path: Path::Auto,
-            buffer_runs: 200,
-            latency: true,
-        }
-    }
-}
-
-/// A capture that several checkers write into.
-pub type SharedCapture = Arc<Mutex<CaptureWriter>>;
+use wirelab_port::pcapng::{
+    CaptureWriter, InterfaceSpec, SharedCapture, WriterOptions, end_shared,
+};
+use wirelab_trial::{
+    Cancel, Description, Node, NodeError, Observation, Progress, TesterCeiling, Trial, Warning,
+};
 
 /// Two ports, one on each side of what is under test.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,11 +105,6 @@ impl PortsNode {
         self.capture = Some(capture);
     }
 
-    /// Write no more; the capture is left to whoever else holds it.
-    pub fn end_capture(&mut self) {
-        self.capture = None;
-    }
-
     /// The interfaces that a capture of this node has: both ends of each pair, the node's first.
     pub fn capture_interfaces(&self) -> Vec<InterfaceSpec> {
         let ports = self.pairs.iter().flat_map(|p| [&p.node, &p.tester]);
@@ -183,28 +134,6 @@ pub fn pairs_of(lab: &Lab) -> Result<Vec<Pair>, LabError> {
         .collect()
 }
 
-/// Read `[NS/]A:[NS/]B,…`, the pairs of `ports:`.
-///
-/// # Errors
-/// What is wrong, in words.
-pub fn parse_pairs(text: &str) -> Result<Vec<Pair>, String> {
-    text.split(',')
-        .map(|pair| {
-            let (node, tester) = pair.split_once(':').ok_or_else(|| {
-                format!("invalid pair of ports '{pair}': write A:B, each as [NAMESPACE/]INTERFACE")
-            })?;
-            let parse = |p: &str| p.parse::<PortName>().map_err(|e| e.to_string());
-            let (node, tester) = (parse(node)?, parse(tester)?);
-            if node == tester {
-                return Err(format!(
-                    "'{pair}' names one port twice: a pair has two ends"
-                ));
-            }
-            Ok(Pair { node, tester })
-        })
-        .collect()
-}
-
 impl Node for PortsNode {
     fn describe(&self) -> Description {
         describe::describe(&self.name, &self.pairs, self.options.path)
@@ -223,24 +152,33 @@ impl Node for PortsNode {
             run::run(self, &plan, progress, cancel)
         }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    fn overhead_ps(&self) -> u64 {
+        300_000_000_000
+    }
 
-    #[test]
-    fn pairs_are_read_and_refused() {
-        let pairs = parse_pairs("a/n0:b/t0,eth0:eth1").unwrap();
-        assert_eq!(pairs.len(), 2);
-        assert_eq!(pairs[0].node.to_string(), "a/n0");
-        assert_eq!(pairs[1].tester.to_string(), "eth1");
-        assert!(parse_pairs("eth0").unwrap_err().contains("write A:B"));
-        assert!(
-            parse_pairs("eth0:eth0")
-                .unwrap_err()
-                .contains("one port twice")
-        );
-        assert!(parse_pairs("").is_err());
+    fn tester_ceiling(&self) -> TesterCeiling {
+        let options = self.options;
+        Box::new(move |trial| ceiling_frames_per_s(trial, options))
+    }
+
+    fn start_capture(&mut self, file: &std::path::Path) -> Result<(), NodeError> {
+        let interfaces = self.capture_interfaces();
+        let writer = CaptureWriter::create(file, &interfaces, &WriterOptions::default());
+        let writer = writer.map_err(NodeError::bad)?;
+        self.capture_into(Arc::new(Mutex::new(writer)));
+        Ok(())
+    }
+
+    fn end_capture(&mut self) -> Result<Option<u64>, NodeError> {
+        let ended = self.capture.take().map(end_shared).transpose();
+        let ended = ended.map_err(|error| NodeError::Failed(error.to_string()))?;
+        Ok(ended.flatten().map(|summary| summary.frames))
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        // Which pair sends which way depends on the trials: either end of each may.
+        let ends = self.pairs.iter().flat_map(|p| [&p.node, &p.tester]);
+        bypassed_shapers(ends, self.options.path)
     }
 }

@@ -10,7 +10,7 @@ use wirelab_port::pcapng::{
     CaptureWriter, InterfaceSpec, VerifyOptions, VerifyReport, WriterOptions, verify,
 };
 use wirelab_ports::{Path, one_way};
-use wirelab_trial::{Buffers, Size, SizeUnit, Trial};
+use wirelab_trial::{Buffers, Node, Size, SizeUnit, Trial};
 use wirelab_wire::{Flags, Header};
 
 /// More than the ring of a capture holds.
@@ -40,7 +40,7 @@ fn a_capture_that_lacks_frames_says_how_many() {
         drop(held);
         run.join().unwrap()
     });
-    node.end_capture();
+    node.end_capture().unwrap();
     let writer = Arc::into_inner(writer).unwrap().into_inner().unwrap();
     let written = writer.finish().unwrap().frames;
     assert!(written < FRAMES, "the ring took all");
@@ -87,7 +87,7 @@ fn each_trial_in_a_capture_is_judged_by_itself() {
         for _ in 0..3 {
             assert!(run(&mut node, &trial).passed());
         }
-        node.end_capture();
+        node.end_capture().unwrap();
         let writer = Arc::into_inner(writer).unwrap().into_inner().unwrap();
         writer.finish().unwrap();
         let report = judged(&file, 200);

@@ -15,7 +15,7 @@ use wirelab_port::netns::may_test;
 use wirelab_port::packet::{CheckOptions, Checker, FrameSink};
 use wirelab_port::pcapng::{CaptureWriter, VerifyOptions, WriterOptions, verify};
 use wirelab_ports::{Pair, Path, PortsNode, one_way};
-use wirelab_trial::{Framing, Layer, Size, SizeUnit, Trial};
+use wirelab_trial::{Framing, Layer, Node, Size, SizeUnit, Trial};
 use wirelab_wire::{Flags, Flow, Header, header};
 
 /// Three batches of the fast path, and fewer than a veth's ring holds.
@@ -100,7 +100,7 @@ impl Rig {
             };
             compare(&tap.frames(), &job, routed, &what);
         }
-        self.node.end_capture();
+        self.node.end_capture().unwrap();
         if let Some(writer) = writer {
             let writer = Arc::into_inner(writer).unwrap().into_inner().unwrap();
             writer.finish().unwrap();

@@ -1,4 +1,4 @@
-//! What the tester itself can do with the traffic of a kind of peer: against itself, over the loopback.
+//! What the tester itself can do with the traffic of a peer: against itself, over the loopback.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::AtomicBool;
@@ -19,7 +19,7 @@ const TOLD: Duration = Duration::from_secs(3);
 
 /// Which traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum Traffic {
     /// That of `iperf:HOST`.
     Iperf,
     /// Test frames over sockets, that of `node:HOST`.
@@ -47,17 +47,17 @@ pub fn within<R: Send>(cores: Option<&Cores>, work: impl FnOnce() -> R + Send) -
 
 /// Frames/s of one flow that the tester reaches against itself with this traffic. Ethernet frames have nothing to do
 /// with sockets: their ceiling is that of ports.
-pub fn ceiling_frames_per_s(trial: &Trial, kind: Kind) -> Field<f64> {
-    match kind {
-        Kind::Wire => crate::node::wire::ceiling::frames_per_s(trial),
+pub fn ceiling_frames_per_s(trial: &Trial, traffic: Traffic) -> Field<f64> {
+    match traffic {
+        Traffic::Wire => crate::node::wire::ceiling::frames_per_s(trial),
         _ if trial.framing.layer == Layer::Ethernet => {
             Field::absent("sockets send no Ethernet frames: the ceiling is that of ports")
         }
-        Kind::Iperf if trial.direction == Direction::Echo => {
+        Traffic::Iperf if trial.direction == Direction::Echo => {
             Field::absent("an echo has a floor, not a ceiling: see the tester's floor")
         }
-        Kind::Iperf => iperf(trial),
-        Kind::Node => wirelab_socket::ceiling::frames_per_s(trial),
+        Traffic::Iperf => iperf(trial),
+        Traffic::Node => wirelab_socket::ceiling::frames_per_s(trial),
     }
 }
 
@@ -136,19 +136,19 @@ mod tests {
     #[test]
     fn the_tester_has_a_ceiling_of_its_own() {
         for layer in [Layer::UdpIpv4, Layer::TcpIpv4] {
-            for kind in [Kind::Iperf, Kind::Node] {
-                let ceiling = ceiling_frames_per_s(&trial(layer), kind);
+            for traffic in [Traffic::Iperf, Traffic::Node] {
+                let ceiling = ceiling_frames_per_s(&trial(layer), traffic);
                 let rate = ceiling.value();
                 assert!(
                     rate.is_some_and(|r| *r > 1000.0),
-                    "{layer:?} {kind:?}: {ceiling:?}"
+                    "{layer:?} {traffic:?}: {ceiling:?}"
                 );
             }
         }
         let mut ethernet = trial(Layer::Ethernet);
         ethernet.size = Size::new(SizeUnit::Length, 200);
         assert!(
-            ceiling_frames_per_s(&ethernet, Kind::Iperf)
+            ceiling_frames_per_s(&ethernet, Traffic::Iperf)
                 .value()
                 .is_none()
         );

@@ -3,9 +3,7 @@
 use std::fmt;
 use std::io;
 use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
-use std::path::Path;
 
-use wirelab_control::token::Token;
 use wirelab_trial::{Layer, NodeError, Unsupported};
 
 /// A host and a port as they were written. Nothing is looked up yet.
@@ -15,26 +13,6 @@ pub struct HostPort {
     pub host: String,
     /// The port.
     pub port: u16,
-}
-
-/// Take the token from `HOST[:PORT][,token=FILE]`.
-///
-/// # Errors
-/// What is wrong, in words.
-pub fn split_token(text: &str) -> Result<(&str, Option<Token>), String> {
-    let Some((host, options)) = text.split_once(',') else {
-        return Ok((text, None));
-    };
-    let mut token = None;
-    for option in options.split(',') {
-        let Some(file) = option.strip_prefix("token=").filter(|_| token.is_none()) else {
-            return Err(format!(
-                "invalid option of a host '{option}'; fix: write HOST, HOST:PORT, or either with ,token=FILE"
-            ));
-        };
-        token = Some(Token::read(Path::new(file)).map_err(|error| error.to_string())?);
-    }
-    Ok((host, token))
 }
 
 impl HostPort {

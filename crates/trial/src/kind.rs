@@ -21,6 +21,9 @@ pub const SECOND: Extent = Extent::Time {
 /// Set-up keys and their values, as in [`crate::Description`].
 pub type Setup = BTreeMap<String, String>;
 
+/// Opens the node of a name.
+pub type Open = fn(&NodeName, &OpenOptions) -> Result<Box<dyn Node>, OpenError>;
+
 /// A kind of node.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeKind {
@@ -41,15 +44,12 @@ pub struct NodeKind {
     /// Why this program was built without it, and the fix; `None` where it has it.
     pub left_out: Option<&'static str>,
     /// Opens the node.
-    pub open: fn(&NodeName, &OpenOptions) -> Result<Box<dyn Node>, OpenError>,
+    pub open: Open,
 }
 
 impl NodeKind {
     /// A kind with neither names to list nor set-up keys that follow from a name, of the usual profile.
-    pub const fn new(
-        name: &'static str,
-        open: fn(&NodeName, &OpenOptions) -> Result<Box<dyn Node>, OpenError>,
-    ) -> NodeKind {
+    pub const fn new(name: &'static str, open: Open) -> NodeKind {
         NodeKind {
             name,
             about: "",
@@ -233,13 +233,13 @@ impl NodeKinds {
     }
 
     /// Whole names to show and to complete: the examples and the names of each kind, each once.
-    pub fn completions(&self) -> Vec<(String, &'static str)> {
-        let mut all: Vec<(String, &str)> = Vec::new();
+    pub fn completions(&self) -> Vec<(&'static str, &'static str)> {
+        let mut all: Vec<(&str, &str)> = Vec::new();
         for kind in self.0 {
             let examples = kind.examples.iter().copied();
             for name in examples.chain((kind.names)()) {
-                if !all.iter().any(|(known, _)| known == name) {
-                    all.push((name.to_owned(), kind.about));
+                if !all.iter().any(|(known, _)| *known == name) {
+                    all.push((name, kind.about));
                 }
             }
         }
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(node.describe().name, "nothing:else,x=1");
         assert_eq!(
             KINDS.completions(),
-            [("nothing:much".to_owned(), "a node that does nothing")]
+            [("nothing:much", "a node that does nothing")]
         );
     }
 

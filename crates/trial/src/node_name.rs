@@ -150,12 +150,12 @@ impl FromStr for NodeName {
             });
         };
         // A model has no options, and its file may have a comma in its name.
-        let mut parts = match kind {
-            MODEL => rest.splitn(1, ','),
-            _ => rest.splitn(usize::MAX, ','),
+        let (target, options) = match rest.split_once(',') {
+            Some((target, options)) if kind != MODEL => (target, Some(options)),
+            _ => (rest, None),
         };
-        let target = parts.next().unwrap_or_default().to_owned();
-        let options: Vec<String> = parts.map(str::to_owned).collect();
+        let options = options.into_iter().flat_map(|all| all.split(','));
+        let options: Vec<String> = options.map(str::to_owned).collect();
         for (at, option) in options.iter().enumerate() {
             let (key, _) = split(option);
             if key.is_empty() {
@@ -172,7 +172,7 @@ impl FromStr for NodeName {
         }
         Ok(NodeName {
             kind: Some(kind.to_owned()),
-            target,
+            target: target.to_owned(),
             options,
         })
     }

@@ -3,19 +3,13 @@
 use wirelab_bench::{Matrix, Plan, Section, expand, parse_duration_ps};
 use wirelab_model::file::NodeFile;
 use wirelab_port::iface::PortName;
-use wirelab_port::lab::{LabError, Side};
+use wirelab_port::lab::Side;
 use wirelab_ports::Path;
+use wirelab_trial::kind::SECOND;
 use wirelab_trial::{Extent, FaultRates, Framing, Layer, Size, SizeUnit, Trial};
 
 use crate::args::{ExtentArgs, FramingArgs, MatrixArgs, SizeArgs};
-use crate::exit::Failure;
-
-/// When a trial ends where the command line names neither time nor frames: enough for a rate to three digits.
-pub const SECOND: Extent = Extent::Time {
-    time_ps: 1_000_000_000_000,
-};
-
-type Asked<T> = Result<T, Failure>;
+use crate::exit::{Failure, Fallible};
 
 /// Sizes in the unit they were given in; `default` where none was given.
 pub fn sizes(args: &SizeArgs, default: &[Size]) -> Vec<Size> {
@@ -62,7 +56,7 @@ pub fn matrix(
     extent: &ExtentArgs,
     unsaid: Layer,
     default: Extent,
-) -> Asked<Matrix> {
+) -> Fallible<Matrix> {
     let framing = framing(&args.framing, unsaid)?;
     let sizes = sizes(&args.size, &usual_sizes(framing.layer));
     let mut matrix = Matrix::new("command line", sizes);
@@ -99,7 +93,11 @@ pub fn asks_something(args: &MatrixArgs, extent: &ExtentArgs) -> bool {
 }
 
 /// The trials of the options on one port of a model; without sizes, of the largest usual one.
-pub fn model_trials(file: &NodeFile, args: &MatrixArgs, extent: &ExtentArgs) -> Asked<Vec<Trial>> {
+pub fn model_trials(
+    file: &NodeFile,
+    args: &MatrixArgs,
+    extent: &ExtentArgs,
+) -> Fallible<Vec<Trial>> {
     let mut matrix = matrix(args, extent, file.first_layer(), SECOND)?;
     if sizes(&args.size, &[]).is_empty() {
         matrix.sizes = matrix.sizes.split_off(matrix.sizes.len() - 1);
@@ -110,7 +108,7 @@ pub fn model_trials(file: &NodeFile, args: &MatrixArgs, extent: &ExtentArgs) -> 
 }
 
 /// Each word as its type reads it.
-pub fn parse_all<T: std::str::FromStr>(words: &[String]) -> Asked<Vec<T>>
+pub fn parse_all<T: std::str::FromStr>(words: &[String]) -> Fallible<Vec<T>>
 where
     T::Err: std::fmt::Display,
 {
@@ -121,7 +119,7 @@ where
 }
 
 /// Layer and tags; the layer is `unsaid` where none was given.
-pub fn framing(args: &FramingArgs, unsaid: Layer) -> Asked<Framing> {
+pub fn framing(args: &FramingArgs, unsaid: Layer) -> Fallible<Framing> {
     let layer = match args.layer.as_deref() {
         None => unsaid,
         Some(word) => Layer::of_word(word).ok_or_else(|| {
@@ -136,7 +134,7 @@ pub fn framing(args: &FramingArgs, unsaid: Layer) -> Asked<Framing> {
 }
 
 /// A rate in bit/s or Hz with an SI prefix.
-pub fn rate(option: &str, text: &str) -> Asked<u64> {
+pub fn rate(option: &str, text: &str) -> Fallible<u64> {
     wirelab_trial::load::parse_si(text)
         .filter(|n| *n >= 1.0 && *n < 1e15)
         .map(|n| n.round() as u64)
@@ -148,12 +146,12 @@ pub fn rate(option: &str, text: &str) -> Asked<u64> {
 }
 
 /// A time in ps.
-pub fn time_ps(option: &str, text: &str) -> Asked<u64> {
+pub fn time_ps(option: &str, text: &str) -> Fallible<u64> {
     parse_duration_ps(text).map_err(|e| Failure::usage(format!("{option}: {e}")))
 }
 
 /// When to end; `default` where neither time nor frames were given.
-pub fn extent(args: &ExtentArgs, default: Extent) -> Asked<Extent> {
+pub fn extent(args: &ExtentArgs, default: Extent) -> Fallible<Extent> {
     match (args.frames, &args.time) {
         (Some(0), _) => Err(Failure::usage(
             "--frames 0 asks for nothing: give at least 1",
@@ -170,7 +168,7 @@ pub fn extent(args: &ExtentArgs, default: Extent) -> Asked<Extent> {
 }
 
 /// Faults written as `drop=1e-4,corrupt=1e-5,seed=7`, or `corrupt=1/s`.
-pub fn faults(text: Option<&str>) -> Asked<FaultRates> {
+pub fn faults(text: Option<&str>) -> Fallible<FaultRates> {
     let mut rates = FaultRates::default();
     for part in text
         .unwrap_or_default()
@@ -193,18 +191,18 @@ pub fn faults(text: Option<&str>) -> Asked<FaultRates> {
 }
 
 /// The way through the kernel.
-pub fn path(text: &str) -> Asked<Path> {
+pub fn path(text: &str) -> Fallible<Path> {
     text.parse()
         .map_err(|e| Failure::usage(format!("--path: {e}")))
 }
 
 /// A port's name.
-pub fn port(text: &str) -> Asked<PortName> {
+pub fn port(text: &str) -> Fallible<PortName> {
     text.parse().map_err(Failure::usage)
 }
 
 /// A MAC address written as `02:57:4c:00:00:01`.
-pub fn mac(option: &str, text: &str) -> Asked<[u8; 6]> {
+pub fn mac(option: &str, text: &str) -> Fallible<[u8; 6]> {
     let bytes: Option<Vec<u8>> = text
         .split([':', '-'])
         .map(|part| {
@@ -222,17 +220,9 @@ pub fn mac(option: &str, text: &str) -> Asked<[u8; 6]> {
     })
 }
 
-/// A lab's error as the command line tells it apart.
-pub fn lab_failure(error: LabError) -> Failure {
-    match error.is_privilege() {
-        true => Failure::Privilege(error.to_string()),
-        false => Failure::Usage(error.to_string()),
-    }
-}
-
 /// A side of a lab.
-pub fn side(text: &str) -> Asked<Side> {
-    text.parse().map_err(lab_failure)
+pub fn side(text: &str) -> Fallible<Side> {
+    Ok(text.parse::<Side>()?)
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use wirelab_trial::NodeError;
+use wirelab_port::lab::LabError;
+use wirelab_trial::{NameError, NodeError, OpenError};
 
 /// The end of a command that ran.
 pub enum Outcome {
@@ -60,16 +61,36 @@ impl fmt::Display for Failure {
     }
 }
 
-impl From<NodeError> for Failure {
-    fn from(error: NodeError) -> Failure {
-        let text = error.to_string();
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Failure {
         match error {
-            NodeError::Unsupported(_) | NodeError::BadTrial(_) => Failure::Usage(text),
-            NodeError::Privilege(_) => Failure::Privilege(text),
-            NodeError::Failed(_) => Failure::Failed(text),
+            OpenError::Unknown(text) | OpenError::Usage(text) => Failure::Usage(text),
+            OpenError::Privilege(text) => Failure::Privilege(text),
+            OpenError::Failed(text) => Failure::Failed(text),
         }
     }
 }
+
+impl From<NodeError> for Failure {
+    fn from(error: NodeError) -> Failure {
+        OpenError::from(error).into()
+    }
+}
+
+impl From<NameError> for Failure {
+    fn from(error: NameError) -> Failure {
+        OpenError::from(error).into()
+    }
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Failure {
+        OpenError::from(error).into()
+    }
+}
+
+/// A value that a command needs, or why it ends.
+pub type Fallible<T> = std::result::Result<T, Failure>;
 
 /// What every command gives.
 pub type Result = std::result::Result<Outcome, Failure>;

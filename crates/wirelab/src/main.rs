@@ -7,11 +7,8 @@
 
 mod args;
 mod ask;
-mod boards;
 mod commands;
 mod exit;
-mod hardware;
-mod labs;
 mod nodes;
 mod plans;
 mod refusals;

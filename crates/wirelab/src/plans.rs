@@ -2,26 +2,20 @@
 
 use wirelab_bench::search::{BurstSearch, Goal, LossCurve, Search};
 use wirelab_bench::{Matrix, Plan, SearchSection, Section, Way, datasheet, parse_percent};
-use wirelab_trial::{Direction, Extent, Layer, Path};
+use wirelab_trial::{Direction, Extent, Path, Profile};
 
 use crate::args::{MeasureArgs, SearchArgs};
 use crate::ask;
-use crate::exit::Failure;
-use crate::nodes::REFERENCE;
+use crate::exit::{Failure, Fallible};
 
-type Asked<T> = Result<T, Failure>;
-
-/// The plan of the options.
-pub fn plan(args: &MeasureArgs) -> Asked<Plan> {
+/// The plan of the options, for a node of which `profile` is known.
+pub fn plan(args: &MeasureArgs, profile: &Profile) -> Fallible<Plan> {
     if let Some(path) = &args.plan {
         return Plan::load(path).map_err(Failure::usage);
     }
     if args.search.is_asked() {
-        return search(args).map(|search| Plan::of(Section::Search(search)));
+        return search(args, profile).map(|search| Plan::of(Section::Search(search)));
     }
-    let remote = ["iperf:", "iperf3:", "node:", "board:"]
-        .iter()
-        .any(|kind| args.node.starts_with(kind));
     let nothing = !ask::asks_something(&args.matrix, &args.offer.extent)
         && !args.ways.is_asked()
         && node_paths(&args.offer.path).is_none()
@@ -30,35 +24,20 @@ pub fn plan(args: &MeasureArgs) -> Asked<Plan> {
             args.warmup.as_ref(),
             args.offer.inject.as_ref(),
         ) == (1, None, None);
-    if args.datasheet || args.quick || (remote && nothing) {
+    if args.datasheet || args.quick || (profile.datasheet && nothing) {
         return Ok(datasheet::plan(args.quick));
     }
-    matrix(args).map(|matrix| Plan::of(Section::Matrix(matrix)))
+    matrix(args, profile).map(|matrix| Plan::of(Section::Matrix(matrix)))
 }
 
-fn matrix(args: &MeasureArgs) -> Asked<Matrix> {
-    let extent = &args.offer.extent;
-    let reference = args.node.starts_with(REFERENCE);
-    let simulated = args.node.starts_with("hdl:");
-    let default = match (simulated, args.search.is_asked()) {
-        (false, _) => ask::SECOND,
-        (true, false) if reference => Extent::Frames { frames: 512 },
-        // A second of simulated time takes minutes; some frames are exact already.
-        (true, false) => Extent::Frames { frames: 2000 },
-        (true, true) => Extent::Time {
-            time_ps: 10_000_000_000,
-        },
+fn matrix(args: &MeasureArgs, profile: &Profile) -> Fallible<Matrix> {
+    let default = match args.search.is_asked() {
+        false => profile.extent,
+        true => profile.search_extent,
     };
-    let layer = match reference {
-        true => Layer::UdpIpv4,
-        false => Layer::Ethernet,
-    };
-    let mut matrix = ask::matrix(&args.matrix, extent, layer, default)?;
-    if simulated && args.matrix.direction.is_empty() {
-        matrix.directions = vec![match reference {
-            true => Direction::Echo,
-            false => Direction::Both,
-        }];
+    let mut matrix = ask::matrix(&args.matrix, &args.offer.extent, profile.layer, default)?;
+    if let (Some(direction), true) = (profile.direction, args.matrix.direction.is_empty()) {
+        matrix.directions = vec![direction];
     }
     matrix.shared.faults = ask::faults(args.offer.inject.as_deref())?;
     args.share(&mut matrix.shared);
@@ -73,7 +52,7 @@ pub fn node_paths(words: &str) -> Option<Vec<Path>> {
     words.split(',').map(|word| word.parse().ok()).collect()
 }
 
-fn ways(args: &MeasureArgs, matrix: &mut Matrix) -> Asked<()> {
+fn ways(args: &MeasureArgs, matrix: &mut Matrix) -> Fallible<()> {
     let ways = &args.ways;
     if let Some(paths) = node_paths(&args.offer.path) {
         matrix.paths = paths.into_iter().map(Some).collect();
@@ -102,15 +81,15 @@ fn ways(args: &MeasureArgs, matrix: &mut Matrix) -> Asked<()> {
     Ok(())
 }
 
-fn warm_up_ps(args: &MeasureArgs) -> Asked<u64> {
+fn warm_up_ps(args: &MeasureArgs) -> Fallible<u64> {
     args.warmup
         .as_deref()
         .map_or(Ok(0), |w| ask::time_ps("--warmup", w))
 }
 
 /// The search of the options.
-fn search(args: &MeasureArgs) -> Asked<SearchSection> {
-    let matrix = matrix(args)?;
+fn search(args: &MeasureArgs, profile: &Profile) -> Fallible<SearchSection> {
+    let matrix = matrix(args, profile)?;
     let (asked, direction) = (&args.search, &args.matrix.direction);
     let name = match asked {
         SearchArgs {
@@ -170,7 +149,7 @@ fn search(args: &MeasureArgs) -> Asked<SearchSection> {
     Ok(section)
 }
 
-fn way(asked: &SearchArgs, time_ps: u64, warm_up_ps: u64) -> Asked<Way> {
+fn way(asked: &SearchArgs, time_ps: u64, warm_up_ps: u64) -> Fallible<Way> {
     if asked.loss_curve {
         return Ok(Way::LossCurve(LossCurve::new(time_ps)));
     }
@@ -189,7 +168,7 @@ fn way(asked: &SearchArgs, time_ps: u64, warm_up_ps: u64) -> Asked<Way> {
         .as_deref()
         .map(|text| share("--width", text, 1e-4..=0.5));
     let (exceed, width) = (exceed.transpose()?, width.transpose()?);
-    let goal = |word: &String| -> Asked<Goal> {
+    let goal = |word: &String| -> Fallible<Goal> {
         let loss_ratio = match (word.as_str(), word.strip_prefix("loss=")) {
             ("no-loss", _) => 0.0,
             (_, Some(text)) => share("--search loss", text, 0.0..=0.99)?,
@@ -207,7 +186,7 @@ fn way(asked: &SearchArgs, time_ps: u64, warm_up_ps: u64) -> Asked<Way> {
             ..usual
         })
     };
-    let goals: Vec<Goal> = asked.search.iter().map(goal).collect::<Asked<_>>()?;
+    let goals: Vec<Goal> = asked.search.iter().map(goal).collect::<Fallible<_>>()?;
     let around = asked
         .around
         .iter()
@@ -217,12 +196,12 @@ fn way(asked: &SearchArgs, time_ps: u64, warm_up_ps: u64) -> Asked<Way> {
             warmup_ps: warm_up_ps,
             ..Search::new(goals)
         },
-        around: around.collect::<Asked<_>>()?,
+        around: around.collect::<Fallible<_>>()?,
     })
 }
 
 /// A share in percent as a ratio.
-fn share(option: &str, text: &str, range: std::ops::RangeInclusive<f64>) -> Asked<f64> {
+fn share(option: &str, text: &str, range: std::ops::RangeInclusive<f64>) -> Fallible<f64> {
     let ratio = parse_percent(text).filter(|ratio| range.contains(ratio));
     ratio.ok_or_else(|| {
         let (least, most) = (range.start() * 100.0, range.end() * 100.0);
@@ -230,6 +209,14 @@ fn share(option: &str, text: &str, range: std::ops::RangeInclusive<f64>) -> Aske
             "{option} {text}: write a share from {least}% to {most}%, e.g. 2.5%"
         ))
     })
+}
+
+/// Whether all that a plan requests are echoes.
+pub fn is_of_echoes(plan: &Plan) -> bool {
+    let matrices = plan.matrices().map(|m| &m.directions);
+    let searches = plan.searches().map(|s| &s.directions);
+    let mut directions = matrices.chain(searches).flatten().peekable();
+    directions.peek().is_some() && directions.all(|direction| *direction == Direction::Echo)
 }
 
 /// The largest payload of a plan, for the MTU of a lab that is made for it.

@@ -115,7 +115,7 @@ struct Watch(Arc<Mutex<Vec<Observation>>>);
 
 impl NodeSource for Watch {
     fn node(&mut self, name: &str, _: &BTreeMap<String, String>) -> Result<Box<dyn Node>, String> {
-        let options = HdlOptions::parse("4")?;
+        let options = HdlOptions::parse("4").map_err(|e| e.to_string())?;
         let node = HdlNode::start(name, options).map_err(|error| error.to_string())?;
         let seen = Arc::clone(&self.0);
         Ok(Box::new(Watched { node, seen }))

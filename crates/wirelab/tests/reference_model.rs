@@ -46,7 +46,7 @@ fn skip(feature: &str, why: &str) {
 
 /// The image of the compiler that the counts are of; nothing, and a word for the test runner, where there is none.
 fn image(file: &NodeFile) -> Option<Vec<u8>> {
-    let folders = wirelab_board::image::folders();
+    let folders = wirelab_trial::images::folders();
     let mut images = folders.iter().map(|folder| folder.join("reference.elf"));
     let found = images.find_map(|path| std::fs::read(path).ok());
     if found.is_none() {

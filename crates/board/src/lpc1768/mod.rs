@@ -19,7 +19,10 @@ use wirelab_control::client::{Client, Patience};
 use wirelab_control::node_report;
 use wirelab_emulator::lpc1768::Lpc1768;
 use wirelab_trial::host_clock::unix_ns;
-use wirelab_trial::{Cancel, Description, Node, NodeError, Observation, Progress, Trial, Warning};
+use wirelab_trial::{
+    Cancel, CaptureLimits, Description, Node, NodeError, NodeName, Observation, OpenError,
+    Progress, Trial, Warning,
+};
 
 pub use options::{ImageChoice, Lpc1768Options};
 
@@ -72,6 +75,15 @@ fn image(options: &Lpc1768Options) -> Result<Image, BoardError> {
 }
 
 impl Lpc1768Node {
+    /// The board of that name, with its options.
+    ///
+    /// # Errors
+    /// [`OpenError`] for a wrong option, and as [`Lpc1768Node::start`].
+    pub fn open(name: &NodeName) -> Result<Lpc1768Node, OpenError> {
+        let options = Lpc1768Options::of(name)?;
+        Ok(Lpc1768Node::start(&name.to_string(), &options)?)
+    }
+
     /// Start the board; `name` is how it was asked for.
     ///
     /// # Errors
@@ -154,11 +166,6 @@ impl Lpc1768Node {
         Ok(self.board().machine().listing())
     }
 
-    /// Frames of a trial whose times each capture point keeps.
-    pub fn max_captures(&self) -> u64 {
-        self.client.identity().max_captures.into()
-    }
-
     /// What the firmware has printed for people.
     pub fn console(&mut self) -> String {
         self.client.transport().console()
@@ -233,5 +240,12 @@ impl Node for Lpc1768Node {
             started_unix_ns,
             warnings: self.warnings.clone(),
         }))
+    }
+
+    fn capture_limits(&self) -> CaptureLimits {
+        CaptureLimits {
+            of_a_trial: u64::MAX,
+            in_all: Some(self.client.identity().max_captures.into()),
+        }
     }
 }

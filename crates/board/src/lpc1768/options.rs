@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use wirelab_port::iface::PortName;
-
-use crate::BoardError;
+use wirelab_trial::{NameError, NodeName};
 
 /// Fewest and most descriptors that may be in use at a time.
 const DESCRIPTORS: std::ops::RangeInclusive<u16> = 2..=8;
@@ -41,46 +40,24 @@ impl Default for ImageChoice {
 }
 
 impl Lpc1768Options {
-    /// Options from what follows `board:lpc1768`: nothing, or `,KEY=VALUE` any number of times.
+    /// The options of a name: none, or `,KEY=VALUE` any number of times.
     ///
     /// # Errors
-    /// [`BoardError::Option`], which names the option and all there are.
-    pub fn parse(text: &str) -> Result<Lpc1768Options, BoardError> {
+    /// [`NameError`] with the option and all there are.
+    pub fn of(name: &NodeName) -> Result<Lpc1768Options, NameError> {
+        name.only_options(&KEYS, KNOWN)?;
         let mut options = Lpc1768Options::default();
-        if text.is_empty() {
-            return Ok(options);
-        }
-        let parts = text.strip_prefix(',').unwrap_or(text).split(',');
-        let mut keys: Vec<&str> = Vec::new();
-        for part in parts {
-            if part.is_empty() {
-                return Err(BoardError::Option {
-                    option: text.to_owned(),
-                    why: format!("nothing follows a comma; leave the comma out, or {KEYS}"),
-                });
-            }
-            options.set(part)?;
-            let key = part.split('=').next().unwrap_or(part);
-            if keys.contains(&key) {
-                return Err(BoardError::Option {
-                    option: part.to_owned(),
-                    why: format!("{key} was given before; give each option once"),
-                });
-            }
-            keys.push(key);
+        for (key, value) in name.options() {
+            let value = value
+                .filter(|value| !value.is_empty())
+                .ok_or(KNOWN.to_owned());
+            let set = value.and_then(|value| options.set(key, value));
+            set.map_err(|why| NameError::new(name, format!("{key}: {why}")))?;
         }
         Ok(options)
     }
 
-    fn set(&mut self, part: &str) -> Result<(), BoardError> {
-        let wrong = |why: String| BoardError::Option {
-            option: part.to_owned(),
-            why,
-        };
-        let (key, value) = part
-            .split_once('=')
-            .filter(|(_, value)| !value.is_empty())
-            .ok_or_else(|| wrong(KEYS.to_owned()))?;
+    fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
             "image" => {
                 self.image = match value {
@@ -92,44 +69,46 @@ impl Lpc1768Options {
             }
             "descriptors" => {
                 let number = value.parse().ok().filter(|n| DESCRIPTORS.contains(n));
-                let why = || wrong("2 to 8 descriptors may be in use".to_owned());
+                let why = || "2 to 8 descriptors may be in use".to_owned();
                 self.descriptors = Some(number.ok_or_else(why)?);
             }
             "pcapng" => self.capture = Some(value.into()),
             "port" => {
                 let port = value.parse::<PortName>();
-                self.port = Some(port.map_err(|error| wrong(error.to_string()))?);
+                self.port = Some(port.map_err(|error| error.to_string())?);
             }
-            "vcd" => self.pin = Some(value.into()),
-            _ => return Err(wrong(KEYS.to_owned())),
+            // The last of the known keys.
+            _ => self.pin = Some(value.into()),
         }
         Ok(())
     }
 }
 
-const KEYS: &str = "write image=ram, flash, ram-pointer, ram-words or FILE.elf, descriptors=2 to 8, pcapng=FILE, vcd=FILE, port=[NS/]IF";
+const KEYS: [&str; 5] = ["image", "descriptors", "pcapng", "port", "vcd"];
+const KNOWN: &str = "write image=ram, flash, ram-pointer, ram-words or FILE.elf, descriptors=2 to 8, pcapng=FILE, vcd=FILE, port=[NS/]IF";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn read(options: &str) -> Result<Lpc1768Options, NameError> {
+        Lpc1768Options::of(&format!("board:lpc1768{options}").parse()?)
+    }
+
     #[test]
     fn options_follow_the_name() {
-        assert_eq!(
-            Lpc1768Options::parse("").unwrap(),
-            Lpc1768Options::default()
-        );
-        let text = ",image=flash,descriptors=8,pcapng=a.pcapng,vcd=p.vcd";
-        let options = Lpc1768Options::parse(text).unwrap();
+        assert_eq!(read("").unwrap(), Lpc1768Options::default());
+        let options = read(",image=flash,descriptors=8,pcapng=a.pcapng,vcd=p.vcd").unwrap();
         assert_eq!(options.image, ImageChoice::Named("flash".to_owned()));
         assert_eq!(options.descriptors, Some(8));
         assert_eq!(options.capture, Some("a.pcapng".into()));
-        let file = Lpc1768Options::parse("image=my.elf").unwrap().image;
+        assert_eq!(options.pin, Some("p.vcd".into()));
+        let file = read(",image=my.elf").unwrap().image;
         assert_eq!(file, ImageChoice::File("my.elf".into()));
     }
 
     #[test]
-    fn what_is_none_says_what_there_is() {
+    fn an_option_that_is_none_says_what_there_is() {
         for (text, words) in [
             (",descriptors=9", "2 to 8"),
             (",descriptors=1", "2 to 8"),
@@ -138,14 +117,14 @@ mod tests {
             (",image", "image=ram"),
             (
                 ",descriptors=3,descriptors=4",
-                "descriptors was given before",
+                "'descriptors' was given before",
             ),
-            (",image=ram,vcd=p.vcd,image=ram", "image was given before"),
+            (",image=ram,vcd=p.vcd,image=ram", "'image' was given before"),
             (",", "nothing follows a comma"),
             (",image=ram,", "nothing follows a comma"),
             (",image=ram,,descriptors=4", "nothing follows a comma"),
         ] {
-            let error = Lpc1768Options::parse(text).unwrap_err().to_string();
+            let error = read(text).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
         }
     }

@@ -16,7 +16,9 @@ mod run;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use wirelab_port::pcapng::{CaptureWriter, InterfaceSpec};
+use wirelab_port::pcapng::{
+    CaptureWriter, InterfaceSpec, SharedCapture, WriterOptions, end_shared,
+};
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Direction, Layer, Node, NodeError, Observation, Progress,
@@ -37,7 +39,7 @@ pub struct HdlNode {
     options: HdlOptions,
     islands: Vec<Island>,
     registers: u32,
-    capture: Option<Arc<Mutex<CaptureWriter>>>,
+    capture: Option<SharedCapture>,
 }
 
 impl HdlNode {
@@ -66,13 +68,8 @@ impl HdlNode {
     /// Write every intact frame that arrives at a port, with its FCS, into `capture` from now on, with the simulated time
     /// at which its preamble began, counted from the reset of the ports. Its interfaces are
     /// [`HdlNode::capture_interfaces`]; whoever made it finishes it.
-    pub fn capture_into(&mut self, capture: Arc<Mutex<CaptureWriter>>) {
+    pub fn capture_into(&mut self, capture: SharedCapture) {
         self.capture = Some(capture);
-    }
-
-    /// Write no more; the capture is left to whoever else holds it.
-    pub fn end_capture(&mut self) {
-        self.capture = None;
     }
 
     /// The interfaces that a capture of this node has: one a port.
@@ -196,5 +193,19 @@ impl Node for HdlNode {
             ran,
             started_unix_ns,
         ))
+    }
+
+    fn start_capture(&mut self, file: &std::path::Path) -> Result<(), NodeError> {
+        let interfaces = self.capture_interfaces();
+        let writer = CaptureWriter::create(file, &interfaces, &WriterOptions::default());
+        let writer = writer.map_err(NodeError::bad)?;
+        self.capture_into(Arc::new(Mutex::new(writer)));
+        Ok(())
+    }
+
+    fn end_capture(&mut self) -> Result<Option<u64>, NodeError> {
+        let ended = self.capture.take().map(end_shared).transpose();
+        let ended = ended.map_err(|error| NodeError::Failed(error.to_string()))?;
+        Ok(ended.flatten().map(|summary| summary.frames))
     }
 }

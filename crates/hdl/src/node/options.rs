@@ -1,5 +1,7 @@
 //! What may follow `hdl:`: how many ports, and how they are joined.
 
+use wirelab_trial::{NameError, NodeName};
+
 /// Most ports of a bench.
 pub const MOST_PORTS: usize = 8;
 
@@ -16,32 +18,31 @@ impl HdlOptions {
     /// Options from what follows `hdl:`: `4`, `1`, `3,loopback`.
     ///
     /// # Errors
-    /// What is wrong, in words, and what there is.
-    pub fn parse(text: &str) -> Result<HdlOptions, String> {
-        let wrong = |why: String| format!("hdl:{text}: {why}");
-        let mut parts = text.split(',');
-        let number = parts.next().unwrap_or_default();
-        let ports = number
-            .parse()
-            .ok()
-            .filter(|n| (1..=MOST_PORTS).contains(n))
-            .ok_or_else(|| {
-                wrong(format!(
-                    "write hdl:N with 1 to {MOST_PORTS} ports, e.g. hdl:4"
-                ))
-            })?;
-        let mut loopback = false;
-        for part in parts {
-            match part {
-                "loopback" if !loopback => loopback = true,
-                "loopback" => return Err(wrong("loopback was given before; give it once".into())),
-                _ => {
-                    return Err(wrong(format!(
-                        "unknown option '{part}': the one option is loopback"
-                    )));
-                }
+    /// As [`HdlOptions::of`].
+    pub fn parse(text: &str) -> Result<HdlOptions, NameError> {
+        HdlOptions::of(&format!("hdl:{text}").parse()?)
+    }
+
+    /// The options of a name.
+    ///
+    /// # Errors
+    /// [`NameError`] with what is wrong, and what there is.
+    pub fn of(name: &NodeName) -> Result<HdlOptions, NameError> {
+        let wrong = |why: String| NameError::new(name, why);
+        let number = name.target().parse().ok();
+        let ports = number.filter(|n| (1..=MOST_PORTS).contains(n)).ok_or_else(|| {
+            wrong(format!(
+                "write hdl:N with 1 to {MOST_PORTS} ports, e.g. hdl:4, or hdl:reference for the reference node"
+            ))
+        })?;
+        name.only_options(&["loopback"], "the one option is loopback")?;
+        let loopback = match name.option("loopback") {
+            None => false,
+            Some(None) => true,
+            Some(Some(_)) => {
+                return Err(wrong("loopback has no value; fix: write loopback".into()));
             }
-        }
+        };
         if ports % 2 == 1 && ports > 1 && !loopback {
             let why = format!(
                 "a cable has two ends, and {ports} is odd: ask an even number, or hdl:{ports},loopback to join each \
@@ -93,11 +94,12 @@ mod tests {
             ("", "1 to 8 ports"),
             ("four", "1 to 8 ports"),
             ("3", "hdl:3,loopback"),
-            ("4,cable=0-1", "unknown option 'cable=0-1'"),
+            ("4,cable=0-1", "unknown option 'cable'"),
             ("4,loopback,loopback", "given before"),
-            ("4,", "unknown option ''"),
+            ("4,", "nothing follows a comma"),
+            ("4,loopback=1", "loopback has no value"),
         ] {
-            let error = HdlOptions::parse(text).unwrap_err();
+            let error = HdlOptions::parse(text).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
         }
     }

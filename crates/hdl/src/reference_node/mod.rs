@@ -20,7 +20,8 @@ use wirelab_control::client::ClientError;
 use wirelab_control::node_report;
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{
-    Cancel, Description, Direction, Node, NodeError, Observation, Progress, Trial,
+    Cancel, CaptureLimits, Description, Direction, Node, NodeError, Observation, Progress,
+    StageSource, Trial,
 };
 
 use crate::reference::{ImageError, Straps};
@@ -166,5 +167,16 @@ impl Node for ReferenceNode {
             runs,
             started_unix_ns,
         ))
+    }
+
+    fn capture_limits(&self) -> CaptureLimits {
+        CaptureLimits {
+            of_a_trial: u64::MAX,
+            in_all: Some(MOST_CAPTURED_FRAMES),
+        }
+    }
+
+    fn stages(&self) -> StageSource {
+        StageSource::Simulated
     }
 }

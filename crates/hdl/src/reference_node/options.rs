@@ -1,6 +1,6 @@
 //! What stands behind the name of the node: how its MAC is attached, and how slow its bus is.
 
-use wirelab_trial::crossover;
+use wirelab_trial::{NameError, NodeName, crossover};
 
 use crate::reference::{Attachment, CPU_TURN_CLOCKS, Straps};
 
@@ -12,40 +12,28 @@ const LEAST_READ_CLOCKS: u8 = 2 + CPU_TURN_CLOCKS;
 const LEAST_WRITE_CLOCKS: u8 = 2;
 const MOST_CLOCKS: u8 = 250;
 
-/// The straps that follow the name: `hdl:reference,mac=lite-ordered,read-clocks=9,write-clocks=9`.
+/// The straps of a name: `hdl:reference,mac=lite-ordered,read-clocks=9,write-clocks=9`.
 ///
 /// # Errors
-/// What is wrong, in words, and what there is.
-pub fn straps(rest: &str) -> Result<Straps, String> {
-    let whole = |why: &dyn std::fmt::Display| format!("hdl:reference{rest}: {why}");
-    let options: Vec<&str> = match rest.strip_prefix(',') {
-        Some(options) => options.split(',').collect(),
-        None if rest.is_empty() => Vec::new(),
-        None => return Err(whole(&"write hdl:reference, or hdl:reference,mac=dma")),
+/// [`NameError`] with what is wrong, and what there is.
+pub fn straps(name: &NodeName) -> Result<Straps, NameError> {
+    let whole = |why: &dyn std::fmt::Display| NameError::new(name, why.to_string());
+    name.only_options(&["mac", "read-clocks", "write-clocks"], KNOWN)?;
+    let value = |key: &str| {
+        let value = name.option(key);
+        value.map(|value| value.ok_or_else(|| whole(&format!("{key} has no value; fix: {KNOWN}"))))
     };
-    let mut attachment = Attachment::default();
-    let (mut read, mut write) = (None, None);
-    let mut given = Vec::new();
-    for option in options {
-        let key = option.split_once('=').map_or(option, |(key, _)| key);
-        if given.contains(&key) {
-            let why =
-                format!("{key} was given before: give it once, behind the name or by its option");
-            return Err(whole(&why));
-        }
-        given.push(key);
-        match option.split_once('=') {
-            Some(("mac", name)) => attachment = name.parse().map_err(|error| whole(&error))?,
-            Some(("read-clocks", text)) => {
-                let clocks = clocks(text, LEAST_READ_CLOCKS).map_err(|why| whole(&why))?;
-                read = Some(clocks - CPU_TURN_CLOCKS);
-            }
-            Some(("write-clocks", text)) => {
-                write = Some(clocks(text, LEAST_WRITE_CLOCKS).map_err(|why| whole(&why))?);
-            }
-            _ => return Err(whole(&format!("unknown option '{option}': {KNOWN}"))),
-        }
-    }
+    let clocks = |key: &str, least| {
+        let text = value(key).transpose()?;
+        text.map(|text| clocks(text, least).map_err(|why| whole(&why)))
+            .transpose()
+    };
+    let attachment = match value("mac").transpose()? {
+        None => Attachment::default(),
+        Some(name) => name.parse().map_err(|error| whole(&error))?,
+    };
+    let read = clocks("read-clocks", LEAST_READ_CLOCKS)?.map(|clocks| clocks - CPU_TURN_CLOCKS);
+    let write = clocks("write-clocks", LEAST_WRITE_CLOCKS)?;
     if attachment == Attachment::Dma && (read.is_some() || write.is_some()) {
         let why = "the bus to the ring's registers does not wait, and what a frame costs there are no single accesses: \
                    leave read-clocks and write-clocks out";
@@ -88,6 +76,10 @@ fn clocks(text: &str, least: u8) -> Result<u8, String> {
 mod tests {
     use super::*;
 
+    fn straps(options: &str) -> Result<Straps, NameError> {
+        super::straps(&format!("hdl:reference{options}").parse()?)
+    }
+
     #[test]
     fn the_attachment_follows_the_name() {
         assert_eq!(straps("").unwrap(), Straps::new(Attachment::LiteDevice));
@@ -95,22 +87,22 @@ mod tests {
         for (rest, words) in [
             (",mac=gem", "lite-ordered"),
             (",image=x", "there is mac="),
-            (",", "there is mac="),
-            ("s", "write hdl:reference"),
+            (",", "nothing follows a comma"),
+            (",mac", "mac has no value; fix: there is mac="),
             (",read-clocks=3", "write 4 to 250"),
             (",write-clocks=many", "write 2 to 250"),
             (",mac=dma,read-clocks=9", "leave read-clocks"),
-            (",mac=dma,mac=lite-device", "mac was given before"),
+            (",mac=dma,mac=lite-device", "'mac' was given before"),
             (
                 ",read-clocks=9,read-clocks=9",
-                "read-clocks was given before",
+                "'read-clocks' was given before",
             ),
             (
                 ",write-clocks=9,mac=lite-device,write-clocks=4",
-                "write-clocks was given before",
+                "'write-clocks' was given before",
             ),
         ] {
-            let error = straps(rest).unwrap_err();
+            let error = straps(rest).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
         }
     }

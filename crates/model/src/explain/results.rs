@@ -7,13 +7,15 @@ use wirelab_trial::explanation::{
     Explanation, Reading, ReadingGroup, ReadingLimit, ResultsExplanation, Roofline, RooflinePoint,
 };
 use wirelab_trial::{
-    Field, FlowObservation, Layer, Load, Observation, Probes, Status, Trial, format,
+    Field, FlowObservation, Layer, Load, NodeName, Observation, OpenError, Probes, Status, Trial,
+    format,
 };
 use wirelab_wire::LineRate;
 
 use super::{laws, lone};
 use crate::intake::{tester_was_limit, unusable, useless_load};
-use crate::{fit, library, roofline};
+use crate::kind::open_file;
+use crate::{fit, roofline};
 
 /// Models explained of one file; further ones are named.
 const MODELS: usize = 16;
@@ -118,16 +120,13 @@ fn middles(readings: Vec<(Reading, Load)>) -> Vec<(Reading, Load)> {
 }
 
 fn model(observation: &Observation) -> Result<Explanation, String> {
-    let name = observation
-        .node
-        .name
-        .strip_prefix("model:")
-        .unwrap_or(&observation.node.name);
-    let mut file = library::open(name).map_err(|e| e.to_string())?;
+    let name = observation.node.name.parse::<NodeName>();
     let changes = observation.node.setup.get("set").map_or("", String::as_str);
-    for change in changes.split(", ").filter(|change| !change.is_empty()) {
-        file.set(change).map_err(|e| e.to_string())?;
-    }
+    let changes = changes.split(", ").filter(|change| !change.is_empty());
+    let changes: Vec<String> = changes.map(str::to_owned).collect();
+    let file = name.map_err(OpenError::from);
+    let file = file.and_then(|name| open_file(&name, &changes));
+    let file = file.map_err(|e| e.to_string())?;
     super::explain(&file, &observation.trial).map_err(|e| e.to_string())
 }
 

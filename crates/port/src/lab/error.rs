@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use wirelab_trial::OpenError;
+
 use crate::iface::IfaceError;
 use crate::netns::{NetNsError, Privilege, ToolError, known_names};
 
@@ -128,6 +130,16 @@ impl LabError {
         LabError::Io {
             what: what.to_string(),
             source,
+        }
+    }
+}
+
+/// What it means for the node of a lab.
+impl From<LabError> for OpenError {
+    fn from(error: LabError) -> OpenError {
+        match error.is_privilege() {
+            true => OpenError::Privilege(error.to_string()),
+            false => OpenError::Usage(error.to_string()),
         }
     }
 }

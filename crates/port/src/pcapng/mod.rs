@@ -30,4 +30,4 @@ pub use report::{
     FINDINGS, Fault, Finding, FlowReport, LENGTHS, Lengths, SlotReport, VerifyReport, WrongByte,
 };
 pub use verify::{VerifyOptions, fuzz_capture, verify, verify_from};
-pub use writer::{CaptureSummary, CaptureWriter, WriterOptions};
+pub use writer::{CaptureSummary, CaptureWriter, SharedCapture, WriterOptions, end_shared};

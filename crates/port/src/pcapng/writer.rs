@@ -6,6 +6,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use super::encode::{self, InterfaceSpec, kind};
 use super::error::CaptureError;
@@ -162,6 +163,19 @@ impl CaptureWriter {
     pub fn finish(mut self) -> Result<CaptureSummary, CaptureError> {
         self.inner.finish()
     }
+}
+
+/// A capture that several checkers write into.
+pub type SharedCapture = Arc<Mutex<CaptureWriter>>;
+
+/// End a capture where nobody else holds it any more; `None` where somebody does, who ends it then.
+///
+/// # Errors
+/// As [`CaptureWriter::finish`].
+pub fn end_shared(capture: SharedCapture) -> Result<Option<CaptureSummary>, CaptureError> {
+    let writer =
+        Arc::into_inner(capture).map(|w| w.into_inner().unwrap_or_else(|e| e.into_inner()));
+    writer.map(CaptureWriter::finish).transpose()
 }
 
 impl Drop for CaptureWriter {

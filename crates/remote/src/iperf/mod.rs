@@ -13,15 +13,17 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::time::Instant;
 
+use wirelab_control::token::Token;
 use wirelab_iperf::v2::client::LINGER;
 use wirelab_iperf::v2::{Generation, Leg};
 use wirelab_port::tap::leads_to_board;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Direction, Layer, Node, NodeError, Observation, Progress,
-    Trial,
+    TesterCeiling, Trial,
 };
 
-use crate::host::{Addresses, HostPort, split_token};
+use crate::ceiling::{self, Traffic};
+use crate::host::{Addresses, HostPort};
 use crate::leaving::Leaving;
 use crate::node::control::Session;
 use crate::route::Route;
@@ -50,12 +52,12 @@ pub struct IperfNode {
 }
 
 impl IperfNode {
-    /// The peer `name` on the command line, at `HOST[:PORT][,token=FILE]`.
+    /// The peer `name` on the command line, a server of iperf 2 at `HOST[:PORT]`.
     ///
     /// # Errors
     /// [`NodeError::BadTrial`] where that is no host, [`NodeError::Failed`] where it is unknown or there is no route.
     pub fn open(name: &str, host: &str) -> Result<IperfNode, NodeError> {
-        IperfNode::open_at(name, host, false)
+        IperfNode::open_with(name, host, None, false)
     }
 
     /// The same with a server of iperf3.
@@ -63,11 +65,16 @@ impl IperfNode {
     /// # Errors
     /// Those of [`IperfNode::open`].
     pub fn open_three(name: &str, host: &str) -> Result<IperfNode, NodeError> {
-        IperfNode::open_at(name, host, true)
+        IperfNode::open_with(name, host, None, true)
     }
 
-    fn open_at(name: &str, host: &str, three: bool) -> Result<IperfNode, NodeError> {
-        let (host, token) = split_token(host).map_err(NodeError::BadTrial)?;
+    /// The same of either generation, with the token that the node asks for which serves it.
+    pub(crate) fn open_with(
+        name: &str,
+        host: &str,
+        token: Option<Token>,
+        three: bool,
+    ) -> Result<IperfNode, NodeError> {
         let port = if three { three::PORT } else { PORT };
         let written = HostPort::parse(host, port).map_err(NodeError::BadTrial)?;
         let peer = Addresses::resolve(&written)?;
@@ -235,5 +242,12 @@ impl Node for IperfNode {
         let mut observation = self.run_once(trial, progress, cancel)?;
         self.mark_emulated(&mut observation);
         Ok(observation)
+    }
+    fn overhead_ps(&self) -> u64 {
+        300_000_000_000
+    }
+
+    fn tester_ceiling(&self) -> TesterCeiling {
+        Box::new(|trial| ceiling::ceiling_frames_per_s(trial, Traffic::Iperf))
     }
 }

@@ -25,15 +25,20 @@ use wirelab_control::client::ClientError;
 use wirelab_control::message::{Identity, Started};
 use wirelab_control::node_report::{self, NodeReport};
 use wirelab_control::refused::of_start;
-use wirelab_cores::Cores;
+use wirelab_control::token::Token;
 use wirelab_port::iface::Interface;
 use wirelab_port::wire::FrameWire;
 use wirelab_trial::host_clock::{now_ns, unix_ns};
+use wirelab_trial::open::PortsOptions;
 use wirelab_trial::stage::PointTimes;
-use wirelab_trial::{Cancel, Description, Layer, Node, NodeError, Observation, Progress, Trial};
+use wirelab_trial::{
+    Cancel, CaptureLimits, Description, Layer, Node, NodeError, Observation, Progress, StageSource,
+    TesterCeiling, Trial,
+};
 use wirelab_wire::LineRate;
 
-use crate::host::{Addresses, HostPort, no_way, split_token};
+use crate::ceiling::{self, Traffic};
+use crate::host::{Addresses, HostPort, no_way};
 use crate::leaving::Leaving;
 use crate::route::Route;
 use control::Control;
@@ -50,6 +55,8 @@ use wire::Wire;
 const EMULATOR: &str = "emulator";
 /// Set-up key of the clock that a node reads.
 const CLOCK_ID: &str = "clock_id";
+/// Set-up key by which a Linux node tells how it traces itself.
+const TRACES: &str = "probes";
 /// The node type that was started here.
 const BOARD: &str = "board";
 /// How often a busy node is asked whether it is free.
@@ -78,15 +85,25 @@ pub struct ControlNode {
     idle_ratio: Option<f64>,
     /// What came of the other way of the last trial, where the two took turns.
     other_way: Option<Observation>,
+    /// How the tester sends frames between its own ports.
+    ports: PortsOptions,
 }
 
 impl ControlNode {
-    /// The node `name` on the command line, at `HOST[:PORT][,token=FILE]`: says hello and asks for its set-up.
+    /// The node `name` on the command line, at `HOST[:PORT]`: says hello and asks for its set-up.
     ///
     /// # Errors
     /// [`NodeError::BadTrial`] where that is no host, [`NodeError::Failed`] where nothing answers there.
     pub fn open(name: &str, host: &str) -> Result<ControlNode, NodeError> {
-        let (host, token) = split_token(host).map_err(NodeError::BadTrial)?;
+        ControlNode::open_with(name, host, None)
+    }
+
+    /// The same with the token that the node asks for.
+    pub(crate) fn open_with(
+        name: &str,
+        host: &str,
+        token: Option<Token>,
+    ) -> Result<ControlNode, NodeError> {
         let written = HostPort::parse(host, PORT).map_err(NodeError::BadTrial)?;
         let address = Addresses::resolve(&written)?.first();
         let route = Route::to(address)?;
@@ -157,6 +174,7 @@ impl ControlNode {
             trials: (unix_ns() / 1000) as u32,
             idle_ratio: None,
             other_way: None,
+            ports: PortsOptions::default(),
         })
     }
 
@@ -165,18 +183,10 @@ impl ControlNode {
         self.setup.extend(keys);
     }
 
-    /// The cores that the tester keeps to beside a node on the same machine; elsewhere it may use all.
-    pub const fn tester_cores(&self) -> Option<&Cores> {
-        self.place.cores()
-    }
-
-    /// Frames of a trial with times at its capture points: what it keeps, up to as many as are asked for. One
-    /// that keeps none is asked for no fewer frames.
-    pub fn captures_of_a_trial(&self) -> u64 {
-        match self.identity.max_captures {
-            0 => plan::CAPTURES.into(),
-            most => most.min(plan::CAPTURES).into(),
-        }
+    /// The same node; frames between ports, with which the tester measures its ceiling for Ethernet, go as `ports` says.
+    #[must_use]
+    pub fn with_ports(self, ports: PortsOptions) -> ControlNode {
+        ControlNode { ports, ..self }
     }
 
     /// The slower of the two ends' links, as far as they have one.
@@ -491,5 +501,45 @@ impl Node for ControlNode {
         let [asked, other] = turns::split(trial, &both, &points);
         self.other_way = Some(other);
         Ok(asked)
+    }
+
+    fn overhead_ps(&self) -> u64 {
+        match self.kind {
+            BOARD => 0,
+            _ => 200_000_000_000,
+        }
+    }
+
+    fn tester_ceiling(&self) -> TesterCeiling {
+        if let Way::Wire(_) = self.way {
+            return Box::new(|trial| ceiling::ceiling_frames_per_s(trial, Traffic::Wire));
+        }
+        // Beside a node on the same machine the tester keeps to its own cores; elsewhere it may use all.
+        let (cores, ports) = (self.place.cores().cloned(), self.ports);
+        Box::new(move |trial| {
+            ceiling::within(cores.as_ref(), || match trial.framing.layer {
+                Layer::Ethernet => wirelab_ports::ceiling_frames_per_s(trial, ports),
+                _ => ceiling::ceiling_frames_per_s(trial, Traffic::Node),
+            })
+        })
+    }
+
+    /// What it keeps, up to as many as are asked for; one that keeps none is asked for no fewer frames.
+    fn capture_limits(&self) -> CaptureLimits {
+        let of_a_trial = match self.identity.max_captures {
+            0 => plan::CAPTURES,
+            most => most.min(plan::CAPTURES),
+        };
+        CaptureLimits {
+            of_a_trial: of_a_trial.into(),
+            in_all: None,
+        }
+    }
+
+    fn stages(&self) -> StageSource {
+        match self.setup.contains_key(TRACES) {
+            true => StageSource::Traced,
+            false => StageSource::Timed,
+        }
     }
 }

@@ -6,14 +6,14 @@ use clap::{Arg, Args};
 use wirelab_trial::{Dscp, Trial};
 
 use super::{Headings, MatrixArgs, OfferArgs, under_its_heading};
+use crate::nodes;
 
 /// Measure a node: single trials, a matrix of them, a search for a rate, or a whole datasheet
 #[derive(Args, Debug)]
 #[command(mut_args(in_its_group), after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
 pub struct MeasureArgs {
-    /// lab:N (N veth pairs of its own), ports:[NS/]A:[NS/]B,… (the first of a pair is the node's side),
-    /// iperf:HOST[:PORT], iperf3:HOST[:PORT], node:HOST[:PORT], board:NAME (wirelab board list), hdl:N (N ports of hardware in simulation),
-    /// hdl:reference[,mac=…] (a SoC in simulation), or the name or file of a node model
+    /// The node: TYPE:TARGET, e.g. lab:1, or the name or file of a node model (--help lists the types)
+    #[arg(long_help = nodes::help(), value_parser = nodes::Names::All, hide_possible_values = true)]
     pub node: String,
     #[command(flatten)]
     pub matrix: MatrixArgs,

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::{ExtentArgs, MatrixArgs};
+use crate::nodes;
 
 /// Predict what a node does, by its model: the same trials and table as measure
 #[derive(Args, Debug)]
 pub struct PredictArgs {
     /// The model: its name (see --list), or a node file (.toml)
-    #[arg(required_unless_present = "list")]
+    #[arg(required_unless_present = "list", value_parser = nodes::Names::Models, hide_possible_values = true)]
     pub node: Option<String>,
     /// List the built-in models
     #[arg(long)]
@@ -55,6 +56,7 @@ pub struct PredictArgs {
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
     /// A node model, a node file (.toml), or a results file (.json)
+    #[arg(value_parser = nodes::Names::Models, hide_possible_values = true)]
     pub node: String,
     #[command(flatten)]
     pub matrix: MatrixArgs,
@@ -75,6 +77,7 @@ pub struct ExplainArgs {
 #[derive(Args, Debug)]
 pub struct WhatifArgs {
     /// A node model, or a node file (.toml)
+    #[arg(value_parser = nodes::Names::Models, hide_possible_values = true)]
     pub node: String,
     #[command(flatten)]
     pub matrix: MatrixArgs,
@@ -165,7 +168,7 @@ pub enum StudyCommand {
         #[arg(long, conflicts_with = "studies")]
         all: bool,
         /// The node, in place of the study's model, e.g. lab:4
-        #[arg(long)]
+        #[arg(long, value_parser = nodes::Names::All, hide_possible_values = true)]
         node: Option<String>,
         /// Write the tables (.md, .html)
         #[arg(short, long, value_name = "FILE")]

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use wirelab_board::console::printable;
 use wirelab_board::folder::{Running, running};
 use wirelab_board::{BOARDS, Board, BoardInfo, Emulator, INTERFACE, Options, image, qemu};
+use wirelab_trial::OpenError;
 
 use crate::args::{BoardArgs, BoardCommand, BoardConsoleArgs, BoardRunArgs};
 use crate::ask;
-use crate::boards::failure;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{cancel_on_signal, complain, put, say};
 
@@ -105,13 +105,13 @@ fn run_one(args: &BoardRunArgs) -> Result {
         ..Options::default()
     };
     let cancel = cancel_on_signal();
-    let board = Board::start(&args.board, &options).map_err(failure)?;
+    let board = Board::start(&args.board, &options).map_err(OpenError::from)?;
     match args.json {
         true => say!("{}", board.about()),
         false => print(&board),
     }
     while !cancel.is_cancelled() {
-        board.check().map_err(failure)?;
+        board.check().map_err(OpenError::from)?;
         std::thread::sleep(LOOK);
     }
     board.stop();

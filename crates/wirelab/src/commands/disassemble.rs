@@ -1,27 +1,28 @@
 //! `wirelab board disassemble`: a function of the emulated LPC1768's firmware with the cycles that it took.
 
 use serde_json::json;
-use wirelab_board::lpc1768::{Lpc1768Node, Lpc1768Options};
-use wirelab_trial::{Direction, Extent, Framing, Load, Size, SizeUnit, Trial};
+use wirelab_board::lpc1768::Lpc1768Node;
+use wirelab_board::{BOARD, Emulator, catalogue};
+use wirelab_trial::{Direction, Extent, Framing, Load, NodeName, OpenError, Size, SizeUnit, Trial};
 
 use crate::args::BoardDisassembleArgs;
-use crate::boards::failure;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{cancel_on_signal, say};
 
 pub fn run(args: &BoardDisassembleArgs) -> Result {
-    let board = args.board.strip_prefix("board:").unwrap_or(&args.board);
-    let options = board
-        .strip_prefix("lpc1768")
-        .filter(|rest| rest.is_empty() || rest.starts_with(','));
-    let Some(options) = options else {
-        return Err(Failure::usage(format!(
-            "{board}: cycles are known of board lpc1768 alone; the others run in QEMU, which counts none"
-        )));
+    let name: NodeName = match args.board.parse::<NodeName>()? {
+        bare if bare.is_bare() => format!("{}:{bare}", BOARD.name).parse()?,
+        name => name,
     };
-    let options = Lpc1768Options::parse(options).map_err(failure)?;
+    let board = catalogue::find(name.target()).map_err(OpenError::from)?;
+    if board.emulator != Emulator::Own {
+        return Err(Failure::usage(format!(
+            "{}: cycles are known of board lpc1768 alone; the others run in QEMU, which counts none",
+            board.name
+        )));
+    }
     let buffers = args.buffers.parse().map_err(Failure::usage)?;
-    let mut node = Lpc1768Node::start("board:lpc1768", &options).map_err(failure)?;
+    let mut node = Lpc1768Node::open(&name)?;
     let trial = Trial {
         buffers: Some(buffers),
         ..Trial::new(

@@ -9,5 +9,6 @@ pub use joined::run;
 /// Says what is missing.
 #[cfg(not(feature = "hdl"))]
 pub fn run(_: &crate::args::HdlArgs) -> crate::exit::Result {
-    Err(crate::hardware::missing("wirelab hdl"))
+    let why = crate::nodes::HDL.left_out.unwrap_or_default();
+    Err(crate::exit::Failure::usage(format!("wirelab hdl: {why}")))
 }

@@ -5,7 +5,7 @@ use wirelab_port::netns::NetNs;
 use wirelab_report::format;
 
 use crate::args::{LabArgs, LabCommand};
-use crate::ask::{self, lab_failure};
+use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::say;
 
@@ -24,11 +24,11 @@ pub fn run(args: &LabArgs) -> Result {
             let mut spec = LabSpec::new(name, *pairs);
             spec.mtu = *mtu;
             // Whole or not at all: until it is kept it goes with this process.
-            let lab = EphemeralLab::up(&spec).map_err(lab_failure)?;
+            let lab = EphemeralLab::up(&spec)?;
             if rate.is_some() {
-                lab.set_link_rates(rate).map_err(lab_failure)?;
+                lab.set_link_rates(rate)?;
             }
-            let lab = lab.keep().map_err(lab_failure)?;
+            let lab = lab.keep()?;
             say!(
                 "lab {name} is up: measure it with 'wirelab measure lab:{name}', end it with 'wirelab lab down {name}'"
             );
@@ -40,7 +40,7 @@ pub fn run(args: &LabArgs) -> Result {
             Ok(Outcome::Done)
         }
         LabCommand::Down { name } => {
-            Lab::down(name).map_err(lab_failure)?;
+            Lab::down(name)?;
             Ok(Outcome::Done)
         }
         LabCommand::Status { json } => status(*json),
@@ -49,7 +49,7 @@ pub fn run(args: &LabArgs) -> Result {
             name,
             command,
         } => {
-            let status = Lab::exec(name, ask::side(side)?, command).map_err(lab_failure)?;
+            let status = Lab::exec(name, ask::side(side)?, command)?;
             Ok(Outcome::Code(u8::try_from(status).unwrap_or(1)))
         }
     }
@@ -72,7 +72,7 @@ fn way_in(lab: &Lab) -> Option<String> {
 }
 
 fn status(json: bool) -> Result {
-    let labs = Lab::status().map_err(lab_failure)?;
+    let labs = Lab::status()?;
     if json {
         let list: Vec<_> = labs.iter().map(as_json).collect();
         say!(

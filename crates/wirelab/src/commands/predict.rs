@@ -6,6 +6,7 @@ use wirelab_model::file::NodeFile;
 use wirelab_model::library;
 use wirelab_model::node::ModelNode;
 use wirelab_report::{Format, render_cycle};
+use wirelab_trial::kind::SECOND;
 
 use crate::args::PredictArgs;
 use crate::ask;
@@ -25,7 +26,7 @@ pub fn run(args: &PredictArgs) -> Result {
             &args.matrix,
             &args.extent,
             file.first_layer(),
-            ask::SECOND,
+            SECOND,
         )?)),
     };
     if let Some(nodes) = args.cycle {

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use wirelab_port::job::{CheckJob, CheckReport, Missed};
 use wirelab_port::packet::{CaptureSink, FrameSink};
-use wirelab_port::pcapng::{CaptureWriter, InterfaceSpec, WriterOptions};
+use wirelab_port::pcapng::{
+    CaptureWriter, InterfaceSpec, SharedCapture, WriterOptions, end_shared,
+};
 use wirelab_ports::one_way::{Received, Until, receive};
 use wirelab_report::format;
 use wirelab_trial::Counts;
@@ -74,16 +76,19 @@ pub fn run(args: &ReceiveArgs) -> Result {
 }
 
 /// End a capture when all who wrote into it have ended, and say what is in it.
-pub fn finish(capture: Arc<Mutex<CaptureWriter>>) -> std::result::Result<(), Failure> {
-    let writer =
-        Arc::into_inner(capture).ok_or_else(|| Failure::failed("the capture is still in use"))?;
-    let writer = writer.into_inner().unwrap_or_else(|e| e.into_inner());
-    let written = writer.finish().map_err(Failure::failed)?;
-    let frames = format::count(written.frames, "frame");
+fn finish(capture: SharedCapture) -> std::result::Result<(), Failure> {
+    let written = end_shared(capture).map_err(Failure::failed)?;
+    let written = written.ok_or_else(|| Failure::failed("the capture is still in use"))?;
+    tell_captured(written.frames);
+    Ok(())
+}
+
+/// Say how many frames a capture has.
+pub fn tell_captured(frames: u64) {
+    let frames = format::count(frames, "frame");
     complain(format_args!(
         "captured {frames}; verify with 'wirelab verify'"
     ));
-    Ok(())
 }
 
 /// Whether every frame arrived once, in order, intact, as far as can be told: where the sender's number is known, all that

@@ -69,19 +69,19 @@ pub fn run(args: &SendArgs) -> Result {
     print(
         args.json,
         &report,
-        &Asked::of(&trial, path),
+        &Requested::of(&trial, path),
         cancel.is_cancelled(),
     )
 }
 
 /// What a reader compares the report with.
-struct Asked {
+struct Requested {
     path: &'static str,
     frames_per_s: Option<f64>,
 }
 
-impl Asked {
-    fn of(trial: &Trial, path: Path) -> Asked {
+impl Requested {
+    fn of(trial: &Trial, path: Path) -> Requested {
         let frames_per_s = trial.sizes().ok().and_then(|sizes| {
             let rate = trial
                 .load
@@ -92,7 +92,7 @@ impl Asked {
             Path::Xdp => "xdp",
             Path::Auto | Path::Packet => "packet",
         };
-        Asked { path, frames_per_s }
+        Requested { path, frames_per_s }
     }
 
     /// The rate that was asked, where `rate` stayed more than half a percent below it, as `measure` judges.
@@ -102,7 +102,7 @@ impl Asked {
     }
 }
 
-fn print(json: bool, report: &SendReport, asked: &Asked, interrupted: bool) -> Result {
+fn print(json: bool, report: &SendReport, asked: &Requested, interrupted: bool) -> Result {
     let emitted = report.emitted_frames;
     let span_ns = report.last_ns.saturating_sub(report.first_ns);
     let rate = (span_ns > 0).then(|| emitted.saturating_sub(1) as f64 * 1e9 / span_ns as f64);

@@ -6,21 +6,20 @@ use serde_json::json;
 use wirelab_bench::NoCeiling;
 use wirelab_bench::run::NODE_FAILED;
 use wirelab_bench::ways::{beside, loss_free, overheads};
-use wirelab_board::count::CountNode;
-use wirelab_board::{Emulator, Options, catalogue};
-use wirelab_ports::PortsOptions;
 use wirelab_report::{Format, render_stages};
 use wirelab_trial::crossover::crossovers;
 use wirelab_trial::measuring::Measuring;
 use wirelab_trial::stage::{self, Change, StageFigures};
-use wirelab_trial::{ClockKind, Found, Node, Observation, ResultsFile, Status};
+use wirelab_trial::{
+    ClockKind, Found, Node, NodeKind, NodeName, Observation, OpenOptions, Profile, Purpose,
+    ResultsFile, StageSource, Status,
+};
 
 use crate::args::StagesArgs;
 use crate::commands::report::{on_paper, read, save};
-use crate::commands::trials::{Outputs, Ran};
-use crate::exit::{Failure, Outcome, Result};
-use crate::labs::LabNode;
-use crate::nodes::{self, REFERENCE};
+use crate::commands::trials::{Outputs, PlanResult};
+use crate::exit::{Failure, Fallible, Outcome, Result};
+use crate::nodes::KINDS;
 use crate::terminal::{Bar, cancel_on_signal, put, report_options, say};
 
 mod alone;
@@ -36,12 +35,8 @@ mod warm;
 
 use plan::{Offered, Ways};
 
-type Asked<T> = std::result::Result<T, Failure>;
-
 /// Frames of a trial where none are asked.
 const FRAMES: u64 = 512;
-/// The set-up key by which a Linux node tells how it traces itself.
-const TRACES: &str = "probes";
 /// Payload of the longest frame of a lab that is made for the trials.
 const LARGEST_PAYLOAD: u32 = 1500;
 
@@ -51,21 +46,25 @@ pub fn run(args: &StagesArgs) -> Result {
     for path in &args.output {
         Format::of_path(path).map_err(Failure::usage)?;
     }
-    options::refuse(args)?;
-    if is_file(&args.node) {
-        let file = read(Path::new(&args.node))?;
-        return show(args, &file, before.as_deref(), &args.output);
-    }
-    if let Some(port) = args.node.strip_prefix("here:") {
-        return here::run(args, port);
-    }
+    let subject = Subject::of(&args.node)?;
+    options::refuse(args, &subject)?;
+    let node = match subject {
+        Subject::File(path) => {
+            let file = read(&path)?;
+            has_stages(args, &file)?;
+            return show(args, &file, before.as_deref(), &args.output);
+        }
+        Subject::Here(port) => return here::run(args, &port),
+        Subject::Node(node) => node,
+    };
     let (results, pages) = split(&args.output);
     let outputs = Outputs::of(&results)?;
-    let measured = measure(args, &outputs)?;
+    let measured = measure(args, &node, &outputs)?;
     if measured.ran.file.observations.is_empty() {
         // No trial was begun: what ended that is the answer, and there is no table.
         return outputs.end(measured.ran);
     }
+    has_stages(args, &measured.ran.file)?;
     let shown = show(args, &measured.ran.file, before.as_deref(), &pages)?;
     match outputs.end(measured.ran)? {
         Outcome::Done if measured.is_whole => Ok(shown),
@@ -74,15 +73,50 @@ pub fn run(args: &StagesArgs) -> Result {
     }
 }
 
-/// Whether a name is that of a results file.
-fn is_file(name: &str) -> bool {
-    let extension = Path::new(name).extension();
-    extension.is_some_and(|e| e == "json")
+/// What the stages are of.
+enum Subject {
+    /// Of a results file.
+    File(PathBuf),
+    /// Of this host, at an interface whose frames somebody else sends.
+    Here(String),
+    /// Of a node that is asked trials.
+    Node(Asking),
+}
+
+/// The name of a node, and what is known of it before it is opened.
+struct Asking {
+    name: NodeName,
+    kind: &'static NodeKind,
+    profile: Profile,
+}
+
+/// How names of this host begin, which is no node here.
+const HERE: &str = "here";
+
+impl Subject {
+    fn of(text: &str) -> Fallible<Subject> {
+        let path = Path::new(text);
+        if path.extension().is_some_and(|e| e == "json") {
+            return Ok(Subject::File(path.to_owned()));
+        }
+        let name: NodeName = text.parse()?;
+        if name.kind() == HERE {
+            name.only_options(&[], "write here:IFACE")?;
+            return Ok(Subject::Here(name.target().to_owned()));
+        }
+        let (name, kind) = KINDS.parse(text)?;
+        let profile = (kind.profile)(&name);
+        Ok(Subject::Node(Asking {
+            name,
+            kind,
+            profile,
+        }))
+    }
 }
 
 /// What was asked, and what came of it.
 struct Measured {
-    ran: Ran,
+    ran: PlanResult,
     /// Whether all was asked that the user wanted.
     is_whole: bool,
 }
@@ -94,42 +128,42 @@ fn split(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     paths.iter().cloned().partition(is_results)
 }
 
-fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<Measured> {
-    let ways = Ways::of(args)?;
+fn measure(args: &StagesArgs, asking: &Asking, outputs: &Outputs) -> Fallible<Measured> {
+    let ways = Ways::of(args, asking.profile.stages.may_add_tag)?;
     let (bar, cancel) = (Bar::new(), cancel_on_signal());
     let mut ceiling =
         NoCeiling("stages are the node's own, whatever the tester reaches".to_owned());
-    if let Some(mut node) = counting(args)? {
-        refuse(args, &ways)?;
-        let able = node.describe().capabilities;
-        let frames = frames(args.count, None)?;
-        let plan = plan::plain(args, &able, frames, None)?;
-        let ran = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel, None)?;
-        return Ok(Measured::whole(ran));
-    }
-    let names = sweep::names(args)?;
-    predicted::refuse(args, &sweep::setups(&names)?)?;
+    let names = sweep::names(args, &asking.name)?;
+    predicted::refuse(args, &sweep::setups(asking.kind, &names)?)?;
     if names.len() > 1 {
-        return sweep::measure(args, outputs, &names, &ways, (&bar, &cancel));
+        return sweep::measure(args, outputs, (asking.kind, &names), &ways, (&bar, &cancel));
     }
-    let (mut node, most) = open(args, &names[0], &bar)?;
-    let description = node.describe();
+    let mut node = open(args, asking.kind, &names[0])?;
+    for notice in node.notices() {
+        bar.line(&format!("node: {notice}"));
+    }
+    let (description, kept) = (node.describe(), node.capture_limits());
     let able = &description.capabilities;
-    let frames = frames(args.count, most.in_all)?;
-    if args.node.starts_with(REFERENCE) {
-        let plan = plan::reference(args, able, frames, &ways)?;
+    let frames = frames(args.count, kept.in_all)?;
+    let plan = match node.stages() {
+        StageSource::Traced => None,
+        StageSource::Simulated => Some(plan::reference(args, able, frames, &ways)?),
+        StageSource::Counted => {
+            refuse(args, &ways)?;
+            Some(plan::plain(args, able, frames, None)?)
+        }
+        StageSource::Timed => {
+            refuse(args, &ways)?;
+            Some(plan::plain(args, able, frames, Some(kept.of_a_trial))?)
+        }
+    };
+    if let Some(plan) = plan {
         let mut ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
         if args.predicted {
-            let told = predicted::of(args, &description, frames, &cancel)?;
-            ran.file.observations.extend(told);
+            let predicted = predicted::of(args, &description, frames, &cancel)?;
+            ran.file.observations.extend(predicted);
             outputs.save_again(&ran)?;
         }
-        return Ok(Measured::whole(ran));
-    }
-    if !description.setup.contains_key(TRACES) {
-        refuse(args, &ways)?;
-        let plan = plan::plain(args, able, frames, Some(most.of_a_trial))?;
-        let ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
         return Ok(Measured::whole(ran));
     }
     if ways.rule.is_some() && !able.paths.contains(&wirelab_trial::Path::FastTrack) {
@@ -153,7 +187,7 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<Measured> {
         }
     };
     let is_whole = background.is_some() || ways.background == Offered::Nothing;
-    let plan = plan::linux(args, able, (frames, most.of_a_trial), &ways, background)?;
+    let plan = plan::linux(args, able, (frames, kept.of_a_trial), &ways, background)?;
     let mut ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
     notes.extend(told::notes(&description, &ran.file.observations));
     let seen = &ran.file.observations;
@@ -169,7 +203,7 @@ fn measure(args: &StagesArgs, outputs: &Outputs) -> Asked<Measured> {
 }
 
 impl Measured {
-    const fn whole(ran: Ran) -> Measured {
+    const fn whole(ran: PlanResult) -> Measured {
         Measured {
             ran,
             is_whole: true,
@@ -177,41 +211,22 @@ impl Measured {
     }
 }
 
-/// Frames whose times a node keeps.
-struct Kept {
-    /// Of a trial; a trial of more is asked in parts.
-    of_a_trial: u64,
-    /// In all, where that is few.
-    in_all: Option<u64>,
-}
-
-/// The node of a name that is made of what was asked, and how many frames it keeps the times of.
-fn open(args: &StagesArgs, name: &str, bar: &Bar) -> Asked<(Box<dyn Node>, Kept)> {
-    if let Some(rest) = args.node.strip_prefix("lab:") {
-        // Steered, the stack's work would move to another core and the fast track's would not; and there it interrupts
-        // whatever runs, which on some hosts may be a process during which no tracing program is run.
-        let options = ["--xdp", &args.xdp, "--receive-work", "leave"].map(str::to_owned);
-        let node = LabNode::start(&args.node, rest, LARGEST_PAYLOAD, &options)?;
-        for notice in node.notices() {
-            bar.line(&format!("node: {notice}"));
-        }
-        let kept = Kept {
-            of_a_trial: node.most_captures(),
-            in_all: None,
-        };
-        return Ok((Box::new(node), kept));
-    }
-    let image = args.image.as_deref();
-    let node = nodes::with_image(name, image, PortsOptions::default(), LARGEST_PAYLOAD)?;
-    let kept = Kept {
-        of_a_trial: node.captures_of_a_trial(),
-        in_all: node.most_captures(),
+/// The node of a name that is made of what was asked.
+fn open(args: &StagesArgs, kind: &NodeKind, name: &NodeName) -> Fallible<Box<dyn Node>> {
+    let options = OpenOptions {
+        purpose: Purpose::Stages {
+            by_clock: args.wall,
+            xdp: args.xdp.clone(),
+        },
+        payload: LARGEST_PAYLOAD,
+        image: args.image.clone(),
+        ..OpenOptions::default()
     };
-    Ok((Box::new(node), kept))
+    Ok(KINDS.open_parsed(name, kind, &options)?)
 }
 
 /// Refuse what only a Linux node can be asked.
-fn refuse(args: &StagesArgs, ways: &Ways) -> Asked<()> {
+fn refuse(args: &StagesArgs, ways: &Ways) -> Fallible<()> {
     match ways.is_plain() {
         true => Ok(()),
         false => Err(Failure::usage(format!(
@@ -222,36 +237,8 @@ fn refuse(args: &StagesArgs, ways: &Ways) -> Asked<()> {
     }
 }
 
-/// A board that counts instructions, where that was asked.
-fn counting(args: &StagesArgs) -> Asked<Option<CountNode>> {
-    let Some(name) = args.node.strip_prefix("board:") else {
-        return Ok(None);
-    };
-    if nodes::lpc1768(&args.node).is_some() {
-        return match &args.image {
-            // Its options stand behind its name.
-            Some(image) => Err(Failure::usage(format!(
-                "--image is for boards in QEMU; write board:lpc1768,image={}",
-                image.display()
-            ))),
-            None => Ok(None),
-        };
-    }
-    let board = catalogue::find(name).map_err(Failure::usage)?;
-    if args.wall || !matches!(board.emulator, Emulator::Qemu(_)) {
-        return Ok(None);
-    }
-    let options = Options {
-        image: args.image.clone(),
-        ..Options::default()
-    };
-    CountNode::open(&args.node, name, &options)
-        .map(Some)
-        .map_err(Failure::from)
-}
-
 /// Frames of each trial: more than a node keeps the times of would come without them, in silence.
-fn frames(asked: Option<u64>, most: Option<u64>) -> Asked<u64> {
+fn frames(asked: Option<u64>, most: Option<u64>) -> Fallible<u64> {
     let most = most.unwrap_or(u64::MAX);
     match asked {
         Some(0) => Err(Failure::usage(
@@ -267,7 +254,7 @@ fn frames(asked: Option<u64>, most: Option<u64>) -> Asked<u64> {
 }
 
 /// The stages of a results file to compare with, which must be counted.
-fn instructions(path: &Path) -> Asked<Vec<StageFigures>> {
+fn instructions(path: &Path) -> Fallible<Vec<StageFigures>> {
     let rows = stage::table(&read(path)?);
     match rows.iter().any(|row| row.clock == ClockKind::Instructions) {
         true => Ok(rows),
@@ -280,7 +267,7 @@ fn instructions(path: &Path) -> Asked<Vec<StageFigures>> {
 }
 
 /// Whether a trial came to pass; a table without a row is no answer to what was refused.
-fn begun(observation: &Observation) -> Asked<()> {
+fn begun(observation: &Observation) -> Fallible<()> {
     match &observation.status {
         Status::Void { why } if observation.warnings.iter().any(|w| w.code == NODE_FAILED) => {
             Err(Failure::failed(why))
@@ -288,6 +275,18 @@ fn begun(observation: &Observation) -> Asked<()> {
         Status::Void { why } => Err(Failure::usage(why)),
         _ => Ok(()),
     }
+}
+
+/// Whether there is anything to show.
+fn has_stages(args: &StagesArgs, file: &ResultsFile) -> Fallible<()> {
+    if !stage::table(file).is_empty() {
+        return Ok(());
+    }
+    file.observations.iter().try_for_each(begun)?;
+    Err(Failure::usage(format!(
+        "{} has no capture points, or took no times: ask hdl:reference, board:NAME, node:HOST, or results of them",
+        args.node
+    )))
 }
 
 /// The rate without loss that each search of a results file tells, or why it tells none.
@@ -313,15 +312,6 @@ fn show(
     pages: &[PathBuf],
 ) -> Result {
     let rows = stage::table(file);
-    if rows.is_empty() {
-        file.observations.iter().try_for_each(begun)?;
-        if !args.node.starts_with("here:") {
-            return Err(Failure::usage(format!(
-                "{} has no capture points, or took no times: ask {REFERENCE}, board:NAME, node:HOST, or results of them",
-                args.node
-            )));
-        }
-    }
     let changes: Option<Vec<Change>> = before.and_then(|before| stage::changes(before, &rows));
     let options = report_options(None, false);
     for path in pages {

@@ -9,11 +9,9 @@ use wirelab_study::table::Study;
 use wirelab_trial::Cancel;
 
 use crate::args::{StudyArgs, StudyCommand};
-use crate::exit::{Failure, Outcome, Result};
+use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::nodes::Nodes;
 use crate::terminal::{Bar, cancel_on_signal, put, report_options, say};
-
-type Asked<T> = std::result::Result<T, Failure>;
 
 pub fn run(args: &StudyArgs) -> Result {
     match &args.command {
@@ -43,7 +41,7 @@ pub fn run(args: &StudyArgs) -> Result {
 }
 
 /// The studies of some names or files, or all that come with the program where there are none.
-pub fn studies(names: &[String]) -> Asked<Vec<Study>> {
+pub fn studies(names: &[String]) -> Fallible<Vec<Study>> {
     let names: Vec<String> = match names {
         [] => library::names().map(str::to_owned).collect(),
         some => some.to_vec(),
@@ -90,8 +88,8 @@ fn cells(study: &Study) -> Vec<serde_json::Value> {
     study.rows.iter().flat_map(of_row).collect()
 }
 
-fn ask(studies: &[Study], node: Option<&str>) -> Asked<(Vec<StudyRun>, Cancel)> {
-    let (bar, cancel, mut nodes) = (Bar::new(), cancel_on_signal(), Nodes::default());
+fn ask(studies: &[Study], node: Option<&str>) -> Fallible<(Vec<StudyRun>, Cancel)> {
+    let (bar, cancel, mut nodes) = (Bar::new(), cancel_on_signal(), Nodes);
     let runs = studies
         .iter()
         .map(|study| {
@@ -113,7 +111,7 @@ fn ask(studies: &[Study], node: Option<&str>) -> Asked<(Vec<StudyRun>, Cancel)> 
 }
 
 /// Refuses where no node could be asked anything: a table without a value is no answer.
-fn answered(runs: &[StudyRun]) -> Asked<()> {
+fn answered(runs: &[StudyRun]) -> Fallible<()> {
     let refusal = |run: &StudyRun| {
         let why = run.refused.as_ref()?;
         let node = run.node.as_deref().unwrap_or("its node");
@@ -137,7 +135,7 @@ fn pretty(value: &impl serde::Serialize) -> String {
     serde_json::to_string_pretty(value).expect("plain data become JSON")
 }
 
-fn outputs(paths: &[PathBuf]) -> Asked<Vec<(&Path, Format)>> {
+fn outputs(paths: &[PathBuf]) -> Fallible<Vec<(&Path, Format)>> {
     let of = |path| {
         let format = Format::of_path(path).map_err(Failure::usage)?;
         match format {
@@ -151,12 +149,12 @@ fn outputs(paths: &[PathBuf]) -> Asked<Vec<(&Path, Format)>> {
     paths.iter().map(|path| of(path.as_path())).collect()
 }
 
-fn report(runs: &[StudyRun], format: Format) -> Asked<String> {
+fn report(runs: &[StudyRun], format: Format) -> Fallible<String> {
     let options = report_options(None, false);
     pages::render(runs, format, &options).map_err(Failure::usage)
 }
 
-fn written(runs: &[StudyRun], outputs: &[(&Path, Format)]) -> Asked<()> {
+fn written(runs: &[StudyRun], outputs: &[(&Path, Format)]) -> Fallible<()> {
     for (path, format) in outputs {
         let text = match format {
             Format::Json => pretty(&figures(runs)),

@@ -11,22 +11,20 @@ use wirelab_report::{Format, format, render, summary_line, verdict};
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{Cancel, Found, Node, Observation, ResultsFile};
 
-use crate::exit::{Failure, Outcome, Result};
+use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::terminal::{Bar, complain, put, report_options};
 
-type Asked<T> = std::result::Result<T, Failure>;
-
 /// What came of a plan.
-pub struct Ran {
+pub struct PlanResult {
     /// The results.
     pub file: ResultsFile,
     outcome: PlanOutcome,
     unsaved: Option<WriteError>,
 }
 
-impl Ran {
+impl PlanResult {
     /// Put what came of another plan, or of the same on another node, behind this.
-    pub fn join(&mut self, other: Ran) {
+    pub fn join(&mut self, other: PlanResult) {
         self.file.append(other.file);
         self.outcome.add(other.outcome);
         self.unsaved = self.unsaved.take().or(other.unsaved);
@@ -54,7 +52,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    pub fn of(paths: &[PathBuf]) -> Asked<Outputs> {
+    pub fn of(paths: &[PathBuf]) -> Fallible<Outputs> {
         let mut outputs = Outputs {
             results: None,
             reports: Vec::new(),
@@ -78,7 +76,7 @@ impl Outputs {
         }
     }
 
-    fn writer(&self, before: Option<ResultsFile>, stored: &Stored) -> Asked<ResultsWriter> {
+    fn writer(&self, before: Option<ResultsFile>, stored: &Stored) -> Fallible<ResultsWriter> {
         let path = self.results.as_deref();
         if let Some(before) = before {
             return ResultsWriter::resume(path, before, stored).map_err(Failure::usage);
@@ -103,7 +101,7 @@ impl Outputs {
         bar: &Bar,
         cancel: &Cancel,
         before: Option<ResultsFile>,
-    ) -> Asked<Ran> {
+    ) -> Fallible<PlanResult> {
         let command = before.as_ref().map(|file| file.command.join(" "));
         let stored = match &before {
             Some(file) => Stored::of(file, &node.describe(), &host::environment())
@@ -125,7 +123,7 @@ impl Outputs {
             Ok(file) => (file, None),
             Err((error, file)) => (*file, Some(error)),
         };
-        Ok(Ran {
+        Ok(PlanResult {
             file,
             outcome,
             unsaved,
@@ -133,7 +131,7 @@ impl Outputs {
     }
 
     /// Write the results once more, with what was made of them since.
-    pub fn save_again(&self, ran: &Ran) -> Asked<()> {
+    pub fn save_again(&self, ran: &PlanResult) -> Fallible<()> {
         match &self.results {
             Some(path) => wirelab_bench::save(&ran.file, path).map_err(Failure::failed),
             None => Ok(()),
@@ -141,7 +139,7 @@ impl Outputs {
     }
 
     /// Write the reports, show the table, and say how it ended.
-    pub fn show(&self, ran: Ran, plan: &Plan, show: Show) -> Result {
+    pub fn show(&self, ran: PlanResult, plan: &Plan, show: Show) -> Result {
         if !matches!(ran.outcome.ended, Ended::BadPlan(_)) {
             self.write(&ran.file, plan, show)?;
         }
@@ -149,7 +147,7 @@ impl Outputs {
     }
 
     /// Say how it ended, where the table was shown otherwise.
-    pub fn end(&self, ran: Ran) -> Result {
+    pub fn end(&self, ran: PlanResult) -> Result {
         match ran.unsaved {
             Some(error) => Err(Failure::failed(error)),
             None => finish(&ran.file, ran.outcome, &self.kept()),
@@ -168,7 +166,7 @@ impl Outputs {
         }
     }
 
-    fn write(&self, file: &ResultsFile, plan: &Plan, show: Show) -> Asked<()> {
+    fn write(&self, file: &ResultsFile, plan: &Plan, show: Show) -> Fallible<()> {
         let options = report_options(plan.title.clone(), show.each_flow);
         for path in &self.reports {
             super::report::write(file, path, &options)?;

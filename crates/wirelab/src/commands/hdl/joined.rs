@@ -7,6 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use wirelab_hdl::{JoinError, Joined, JoinedAsked, JoinedPort, NOT_COUNTED};
 use wirelab_port::tap::{MTU_BYTES, TapError};
 use wirelab_report::format;
 use wirelab_trial::job::CheckReport;
@@ -15,14 +16,11 @@ use wirelab_trial::{Cancel, Counts, Direction, Extent, Layer, Size, SizeUnit, Tr
 use crate::args::HdlArgs;
 use crate::ask;
 use crate::commands::receive;
-use crate::exit::{Failure, Outcome, Result};
-use crate::hardware::{JoinError, Joined, JoinedAsked, JoinedPort, NOT_COUNTED};
+use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::terminal::{cancel_on_signal, complain, say};
 
 /// How long a port at rest waits for a frame before it looks whether it shall end.
 const LOOK: Duration = Duration::from_millis(20);
-
-type Asked<T> = std::result::Result<T, Failure>;
 
 pub fn run(args: &HdlArgs) -> Result {
     let (asked, when) = (asked(args)?, When::of(args)?);
@@ -39,7 +37,7 @@ pub fn run(args: &HdlArgs) -> Result {
 }
 
 /// What the port shall do.
-fn asked(args: &HdlArgs) -> Asked<JoinedAsked> {
+fn asked(args: &HdlArgs) -> Fallible<JoinedAsked> {
     let sizes = ask::sizes(&args.size, &[]);
     let framing = ask::framing(&args.framing, Layer::Ethernet)?;
     let says_what = !sizes.is_empty() || args.framing.layer.is_some() || args.framing.vlan > 0;
@@ -76,7 +74,7 @@ fn asked(args: &HdlArgs) -> Asked<JoinedAsked> {
 }
 
 /// An MTU in bytes that a TAP device can have.
-fn mtu(bytes: u32) -> Asked<u32> {
+fn mtu(bytes: u32) -> Fallible<u32> {
     match MTU_BYTES.contains(&bytes) {
         true => Ok(bytes),
         false => Err(Failure::usage(format!(
@@ -96,8 +94,8 @@ struct When {
 }
 
 impl When {
-    fn of(args: &HdlArgs) -> Asked<When> {
-        let duration = |option: &str, text: &Option<String>| -> Asked<Option<Duration>> {
+    fn of(args: &HdlArgs) -> Fallible<When> {
+        let duration = |option: &str, text: &Option<String>| -> Fallible<Option<Duration>> {
             let ps = text.as_deref().map(|text| ask::time_ps(option, text));
             Ok(ps.transpose()?.map(|ps| Duration::from_nanos(ps / 1000)))
         };
@@ -126,7 +124,7 @@ impl When {
 }
 
 /// Carries frames until it shall end; whether the generator has not sent all that was asked.
-fn carry(joined: &mut JoinedPort, when: &When, cancel: &Cancel) -> Asked<bool> {
+fn carry(joined: &mut JoinedPort, when: &When, cancel: &Cancel) -> Fallible<bool> {
     let (entered, begun) = (when.entered(), Instant::now());
     let mut waits = when.generates;
     let (mut passed, mut since) = (0, begun);

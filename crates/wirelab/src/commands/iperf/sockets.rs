@@ -7,10 +7,8 @@ use wirelab_iperf::{Name, SocketOptions, parse_dscp, parse_tos};
 
 use super::wrong;
 use crate::args::IperfArgs;
-use crate::exit::Failure;
+use crate::exit::Fallible;
 use crate::terminal::complain;
-
-type Asked<T> = Result<T, Failure>;
 
 /// Where `-B` binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +19,7 @@ struct Bind {
 }
 
 /// `ADDRESS`, `ADDRESS:PORT`, `[ADDRESS]:PORT`, each with `%DEVICE` behind it or behind the address.
-fn parse_bind(text: &str) -> Asked<Bind> {
+fn parse_bind(text: &str) -> Fallible<Bind> {
     let way = "write an address such as 198.18.0.1, 198.18.0.1:5002, [::1]:5002 or 198.18.0.1%eth0";
     let none = || wrong("--bind", format_args!("takes no '{text}'; fix: {way}"));
     let (place, device) = match text.split_once('%') {
@@ -46,7 +44,7 @@ fn parse_bind(text: &str) -> Asked<Bind> {
     Ok(Bind { ip, port, device })
 }
 
-fn bind(args: &IperfArgs) -> Asked<Option<Bind>> {
+fn bind(args: &IperfArgs) -> Fallible<Option<Bind>> {
     let bind = args.bind.as_deref().map(parse_bind).transpose()?;
     if let Some(bind) = bind {
         if args.ipv4 && bind.ip.is_ipv6() {
@@ -58,7 +56,7 @@ fn bind(args: &IperfArgs) -> Asked<Option<Bind>> {
 }
 
 /// Where a server listens: on `port` where no other is asked.
-pub fn listen(args: &IperfArgs, port: u16) -> Asked<SocketAddr> {
+pub fn listen(args: &IperfArgs, port: u16) -> Fallible<SocketAddr> {
     let any = match args.ipv6 {
         true => IpAddr::from(Ipv6Addr::UNSPECIFIED),
         false => IpAddr::from(Ipv4Addr::UNSPECIFIED),
@@ -75,7 +73,7 @@ pub fn listen(args: &IperfArgs, port: u16) -> Asked<SocketAddr> {
 }
 
 /// What is chosen of each socket.
-pub fn options(args: &IperfArgs) -> Asked<SocketOptions> {
+pub fn options(args: &IperfArgs) -> Fallible<SocketOptions> {
     let asked = &args.socket;
     let bind = bind(args)?;
     // A server listens where `listen` says.
@@ -104,13 +102,13 @@ pub fn options(args: &IperfArgs) -> Asked<SocketOptions> {
     Ok(options)
 }
 
-fn mss(text: &str) -> Asked<u32> {
+fn mss(text: &str) -> Fallible<u32> {
     let bytes = parse_bytes(text).map_err(|error| wrong("--mss", error))?;
     let way = "fix: give 88 to 32767 bytes, as Linux takes them";
     u32::try_from(bytes).map_err(|_| wrong("--mss", format_args!("takes no {bytes}; {way}")))
 }
 
-fn tos(args: &IperfArgs) -> Asked<Option<u8>> {
+fn tos(args: &IperfArgs) -> Fallible<Option<u8>> {
     let (tos, dscp) = (&args.socket.tos, &args.socket.dscp);
     let tos = tos.as_deref().map(parse_tos).transpose();
     let dscp = dscp.as_deref().map(parse_dscp).transpose();
@@ -119,7 +117,7 @@ fn tos(args: &IperfArgs) -> Asked<Option<u8>> {
 }
 
 /// The algorithm of `-Z` or, as iperf3 has it, of `-C`.
-fn congestion(args: &IperfArgs) -> Asked<Option<Name>> {
+fn congestion(args: &IperfArgs) -> Fallible<Option<Name>> {
     let way = "fix: name an algorithm, such as reno, cubic or bbr";
     let named = |option: &str, text: &Option<String>| match text {
         Some(text) => text.parse().map_err(|error| wrong(option, error)),

@@ -13,7 +13,7 @@ use super::place::Place;
 use super::sockets::{listen, options, zerocopy};
 use super::{format, fragments, interval, protocol, resolve, sending, wrong};
 use crate::args::IperfArgs;
-use crate::exit::{Failure, Outcome, Result};
+use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::terminal::{cancel_on_signal, complain};
 
 mod printer;
@@ -27,10 +27,8 @@ const LINE: &str = "-----------------------------------------------------------"
 /// A datagram of which the packet fits an MTU of 1500 over IPv6.
 const DATAGRAM_IPV6: u32 = 1440;
 
-type Asked<T> = std::result::Result<T, Failure>;
-
 /// What iperf3 does not know, and what to write.
-fn check(args: &IperfArgs) -> Asked<()> {
+fn check(args: &IperfArgs) -> Fallible<()> {
     let test = &args.test;
     let cases = [
         (test.dualtest, "--dualtest", "write --bidir"),
@@ -66,7 +64,7 @@ fn check(args: &IperfArgs) -> Asked<()> {
 }
 
 /// Bytes as iperf3 reads them: small letters are powers of 1024 too.
-fn bytes(option: &str, text: &str) -> Asked<u64> {
+fn bytes(option: &str, text: &str) -> Fallible<u64> {
     parse_bytes(&text.to_uppercase()).map_err(|_| {
         let way = "write a number with K, M or G (powers of 1024), such as 8K";
         wrong(option, format_args!("takes no '{text}'; {way}"))
@@ -74,7 +72,7 @@ fn bytes(option: &str, text: &str) -> Asked<u64> {
 }
 
 /// A rate as iperf3 reads it: K, M and G are powers of 1000.
-fn rate(text: &str) -> Asked<u64> {
+fn rate(text: &str) -> Fallible<u64> {
     match parse_rate(&text.to_lowercase()) {
         Ok(Rate::BitsPerS(bits)) => Ok(bits),
         Ok(Rate::Max) => Ok(0),
@@ -88,7 +86,7 @@ fn rate(text: &str) -> Asked<u64> {
     }
 }
 
-fn whole_seconds(option: &str, value: f64) -> Asked<u64> {
+fn whole_seconds(option: &str, value: f64) -> Fallible<u64> {
     let most = MAX_SECONDS as f64;
     if value.fract() == 0.0 && (1.0..=most).contains(&value) {
         return Ok(value as u64);
@@ -99,7 +97,7 @@ fn whole_seconds(option: &str, value: f64) -> Asked<u64> {
     ))
 }
 
-fn parameters(args: &IperfArgs, server: SocketAddr) -> Asked<Parameters> {
+fn parameters(args: &IperfArgs, server: SocketAddr) -> Fallible<Parameters> {
     let test = &args.test;
     let udp = protocol(args) == Protocol::Udp;
     let mut asked = match udp {
@@ -237,7 +235,7 @@ pub fn serve(args: &IperfArgs, place: Place) -> Result {
     Ok(Outcome::Done)
 }
 
-fn serve_one(args: &IperfArgs, server: &mut Server, cancel: &Cancel) -> Asked<()> {
+fn serve_one(args: &IperfArgs, server: &mut Server, cancel: &Cancel) -> Fallible<()> {
     let mut printer = Printer::new(args)?;
     let test = server
         .serve_one_telling(cancel, &mut |told| printer.told(told))

@@ -20,7 +20,7 @@ use super::report2::{Printer, RULER};
 use super::sockets::{listen, options};
 use super::{PORT, interval, json2, protocol, resolve, seconds, sending, wrong};
 use crate::args::IperfArgs;
-use crate::exit::{Failure, Outcome, Result};
+use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::refusals::Refusals;
 use crate::terminal::{cancel_on_signal, complain, say};
 
@@ -31,14 +31,12 @@ const LINGER: Duration = Duration::from_millis(500);
 /// Lines of `-i` that JSON keeps of one leg: a day of seconds.
 const MAX_ROWS: usize = 86_400;
 
-type Asked<T> = std::result::Result<T, Failure>;
-
-fn window(args: &IperfArgs) -> Asked<Option<u32>> {
+fn window(args: &IperfArgs) -> Fallible<Option<u32>> {
     let parse = |text: &String| bytes("--window", text, u32::MAX >> 1);
     args.window.as_ref().map(parse).transpose()
 }
 
-fn bytes(option: &str, text: &str, most: u32) -> Asked<u32> {
+fn bytes(option: &str, text: &str, most: u32) -> Fallible<u32> {
     let bytes = parse_bytes(text).map_err(|error| wrong(option, error))?;
     match u32::try_from(bytes) {
         Ok(bytes) if (1..=most).contains(&bytes) => Ok(bytes),
@@ -64,12 +62,12 @@ fn mode(args: &IperfArgs) -> Mode {
     }
 }
 
-fn time(args: &IperfArgs) -> Asked<Option<Duration>> {
+fn time(args: &IperfArgs) -> Fallible<Option<Duration>> {
     let given = args.test.time.map(|s| seconds("--time", s, 0.01));
     given.transpose()
 }
 
-fn config(args: &IperfArgs, server: SocketAddr) -> Asked<ClientConfig> {
+fn config(args: &IperfArgs, server: SocketAddr) -> Fallible<ClientConfig> {
     let test = &args.test;
     let udp = protocol(args) == Protocol::Udp;
     let most_length = if udp { 65_507 } else { 1 << 30 };

@@ -23,10 +23,8 @@ use super::alone::{self, Seen};
 use super::{show, split};
 use crate::args::StagesArgs;
 use crate::ask;
-use crate::exit::{Failure, Result};
+use crate::exit::{Failure, Fallible, Result};
 use crate::terminal::{Bar, cancel_on_signal};
-
-type Asked<T> = std::result::Result<T, Failure>;
 
 /// How often to look whether all have come.
 const LOOK: Duration = Duration::from_millis(10);
@@ -96,7 +94,7 @@ struct Watch {
 }
 
 impl Watch {
-    fn of(args: &StagesArgs, port: PortName) -> Asked<Watch> {
+    fn of(args: &StagesArgs, port: PortName) -> Fallible<Watch> {
         let frames = args.count.unwrap_or(super::FRAMES);
         if !(1..=MOST).contains(&frames) {
             return Err(Failure::usage(format!(
@@ -140,7 +138,7 @@ impl Watch {
     }
 
     /// Until all frames have come, the time is over, or the user wants the end.
-    fn watch(&self, cancel: &Cancel) -> Asked<Seen> {
+    fn watch(&self, cancel: &Cancel) -> Fallible<Seen> {
         let tracer = Tracer::attach(&self.options).map_err(failure)?;
         let inlet = self.receive.map(|wait| self.open(wait, &tracer));
         let inlet = inlet.transpose()?;
@@ -177,7 +175,7 @@ impl Watch {
     }
 
     /// Our own receiver's socket, in the port's namespace; the tracer knows it.
-    fn open(&self, wait: Wait, tracer: &Tracer) -> Asked<UdpInlet> {
+    fn open(&self, wait: Wait, tracer: &Tracer) -> Fallible<UdpInlet> {
         let filter = &self.options.filter;
         let udp = filter.udp_ports[0];
         let any = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), udp);
@@ -207,7 +205,7 @@ impl Watch {
         tracer: &Tracer,
         live: &Live,
         cancel: &Cancel,
-    ) -> Asked<Served> {
+    ) -> Fallible<Served> {
         let over = Cancel::new();
         std::thread::scope(|scope| {
             let receiver = scope.spawn(|| {

@@ -5,102 +5,66 @@ use clap::CommandFactory;
 use clap::parser::ValueSource;
 use wirelab_trial::{Framing, Layer, Size, SizeUnit};
 
-use super::LARGEST_PAYLOAD;
+use super::{Asking, LARGEST_PAYLOAD, Subject};
 use crate::args::{Cli, StagesArgs};
 use crate::exit::Failure;
-use crate::hardware::MOST_CAPTURED_FRAMES;
-use crate::nodes::REFERENCE;
 
-/// What kind of thing is asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// A results file.
-    File,
-    /// This host, whose frames somebody else sends.
-    Here,
-    /// A lab with a Linux node in it.
-    Lab,
-    /// An emulated board.
-    Board,
-    /// The reference node, in simulation.
-    Reference,
-    /// A node elsewhere.
-    Node,
-}
+/// The options of a results file, and of this host. Those of nodes are with their kinds.
+const OF_FILE: &[&str] = &["against"];
+const OF_HERE: &[&str] = &[
+    "length", "count", "wait", "probes", "xdp", "port", "stream", "watch", "time",
+];
 
-use Kind::{Board, File, Here, Lab, Node, Reference};
-
-/// An option, the kinds that it has a meaning for, and what to do elsewhere.
-const OPTIONS: [(&str, &[Kind], &str); 20] = [
-    ("length", &[Here, Lab, Board, Reference, Node], ASK_AGAIN),
-    ("count", &[Here, Lab, Board, Reference, Node], ASK_AGAIN),
+/// The options that not everything takes, and what to do where one has no meaning. Those of the output always have one.
+const OPTIONS: [(&str, &str); 18] = [
+    ("length", ASK_AGAIN),
+    ("count", ASK_AGAIN),
     (
         "load",
-        &[Lab, Board, Node],
         "give it to 'wirelab send', or ask lab: or node:HOST",
     ),
-    ("wait", &[Here, Lab, Board, Reference, Node], ASK_AGAIN),
-    ("probes", &[Here, Lab, Board, Reference, Node], ASK_AGAIN),
-    ("fast-track", &[Lab, Board, Reference, Node], ASK_LAB),
-    ("background", &[Lab, Board, Node], ASK_LAB),
+    ("wait", ASK_AGAIN),
+    ("probes", ASK_AGAIN),
+    ("fast-track", ASK_LAB),
+    ("background", ASK_LAB),
     (
         "xdp",
-        &[Here, Lab],
         "'wirelab node serve --xdp MODE' is told on a node elsewhere, and other nodes have no XDP",
     ),
     (
         "port",
-        &[Here],
         "a node that is asked is told the flow's port itself; with --fast-track port=N it is that of the rule",
     ),
-    (
-        "stream",
-        &[Here],
-        "a node that is asked is told the stream itself",
-    ),
-    (
-        "watch",
-        &[Here],
-        "to watch frames of other programs ask here:IFACE",
-    ),
+    ("stream", "a node that is asked is told the stream itself"),
+    ("watch", "to watch frames of other programs ask here:IFACE"),
     (
         "time",
-        &[Here],
         "trials end with their frames: give --count, or ask here:IFACE",
     ),
     (
         "wall",
-        &[Board],
         "only an emulated board has both times and instructions: leave it out",
     ),
     (
         "image",
-        // A node elsewhere may be a board with a firmware of its own, which has its own words for it.
-        &[Board, Reference, Node],
         "only an emulated board is given a firmware: ask board:NAME, or leave it out",
     ),
     (
         "mac",
-        &[Reference],
         "only the reference node's MAC is attached in one way or another: ask hdl:reference",
     ),
     (
         "wait-states",
-        &[Reference],
         "only the reference node's bus is as slow as one likes: ask hdl:reference",
     ),
     (
         "predicted",
-        &[Reference],
         "'wirelab predict' asks a model by itself; only the reference node's models have the points that it has",
     ),
     (
         "against",
-        &[File, Board],
         "what is compared are counted instructions, and here are times: ask board:NAME",
     ),
-    ("output", &[File, Here, Lab, Board, Reference, Node], ""),
-    ("json", &[File, Here, Lab, Board, Reference, Node], ""),
 ];
 
 const ASK_AGAIN: &str =
@@ -111,46 +75,18 @@ const ASK_LAB: &str = "both ways are asked of a node by a tester: ask lab: or no
 ///
 /// # Errors
 /// The option, and what to do instead.
-pub fn refuse(args: &StagesArgs) -> Result<(), Failure> {
-    let kind = kind(args);
-    check(args, kind, &given())?;
-    match kind {
-        Lab => lengths(args, "a lab's interfaces carry"),
-        Reference => {
-            lengths(args, "hdl:reference takes")?;
-            super::frames(args.count, Some(MOST_CAPTURED_FRAMES)).map(drop)
-        }
-        Node => ports(&args.node),
-        File | Here | Board => Ok(()),
+pub fn refuse(args: &StagesArgs, subject: &Subject) -> Result<(), Failure> {
+    check(args, subject, &given())?;
+    let Subject::Node(Asking { name, profile, .. }) = subject else {
+        return Ok(());
+    };
+    if let Some(why) = profile.stages.why_none {
+        return Err(Failure::usage(format!("{name}: {why}")));
     }
-}
-
-/// Ports of hardware in simulation have no stages; the node that has them is another.
-fn ports(node: &str) -> Result<(), Failure> {
-    match node.starts_with("hdl:") {
-        true => Err(Failure::usage(format!(
-            "{node}: ports of hardware have no capture points: ask {REFERENCE}, whose capture units take the times, or \
-             'wirelab measure {node}' for rates and counts"
-        ))),
-        false => Ok(()),
+    if let Some(who) = profile.stages.lengths_limited_by {
+        lengths(args, who)?;
     }
-}
-
-fn kind(args: &StagesArgs) -> Kind {
-    let is = |prefix: &str| args.node.starts_with(prefix);
-    if super::is_file(&args.node) {
-        File
-    } else if is("here:") {
-        Here
-    } else if is("lab:") {
-        Lab
-    } else if is("board:") {
-        Board
-    } else if is(REFERENCE) {
-        Reference
-    } else {
-        Node
-    }
+    super::frames(args.count, profile.stages.max_frames).map(drop)
 }
 
 /// The options that were written on the command line, and are not there by default.
@@ -160,7 +96,7 @@ fn given() -> Vec<&'static str> {
     let Some(("stages", stages)) = stages else {
         return Vec::new();
     };
-    let names = OPTIONS.iter().map(|(name, ..)| *name);
+    let names = OPTIONS.iter().map(|(name, _)| *name);
     let written = |name: &&str| {
         let source = stages.value_source(&name.replace('-', "_"));
         source == Some(ValueSource::CommandLine)
@@ -168,14 +104,22 @@ fn given() -> Vec<&'static str> {
     names.filter(written).collect()
 }
 
-fn check(args: &StagesArgs, kind: Kind, given: &[&str]) -> Result<(), Failure> {
-    let out = OPTIONS
+fn check(args: &StagesArgs, subject: &Subject, given: &[&str]) -> Result<(), Failure> {
+    let known = match subject {
+        Subject::File(_) => OF_FILE,
+        Subject::Here(_) => OF_HERE,
+        Subject::Node(node) => node.profile.stages.options,
+    };
+    let mut unknown = OPTIONS
         .iter()
-        .find(|(name, kinds, _)| given.contains(name) && !kinds.contains(&kind));
-    match out {
+        .filter(|(name, _)| given.contains(name) && !known.contains(name));
+    match unknown.next() {
         None => Ok(()),
-        Some((name, _, instead)) => {
-            let instead = if kind == File { ASK_AGAIN } else { *instead };
+        Some((name, instead)) => {
+            let instead = match subject {
+                Subject::File(_) => ASK_AGAIN,
+                _ => *instead,
+            };
             Err(Failure::usage(format!(
                 "--{name} has no meaning for '{}': {instead}",
                 args.node
@@ -220,14 +164,19 @@ mod tests {
         }
     }
 
+    fn refuse(args: &StagesArgs) -> Result<(), Failure> {
+        super::refuse(args, &Subject::of(&args.node)?)
+    }
+
     #[test]
     fn every_option_has_a_kind_that_it_means_something_for() {
         let command = Cli::command();
         let stages = command.find_subcommand("stages").unwrap();
-        let known: Vec<&str> = OPTIONS.iter().map(|(name, ..)| *name).collect();
+        let known: Vec<&str> = OPTIONS.iter().map(|(name, _)| *name).collect();
         for option in stages.get_opts() {
             let name = option.get_long().unwrap();
-            assert!(known.contains(&name) || name == "help", "--{name}");
+            let of_output = ["help", "output", "json"].contains(&name);
+            assert!(known.contains(&name) || of_output, "--{name}");
         }
         for name in known {
             let id = name.replace('-', "_");
@@ -244,6 +193,7 @@ mod tests {
             ("lab:", "image", "board:NAME"),
             ("lab:", "against", "board:NAME"),
             ("lab:", "mac", "hdl:reference"),
+            #[cfg(feature = "hdl")]
             ("hdl:reference", "load", "lab:"),
             ("here:eth0", "load", "wirelab send"),
             ("here:eth0", "fast-track", "ask lab:"),
@@ -252,18 +202,26 @@ mod tests {
             ("a.json", "length", "ask the node again"),
         ] {
             let args = args(&[node]);
-            let told = check(&args, kind(&args), &[name]).unwrap_err().to_string();
+            let subject = Subject::of(node).unwrap();
+            let told = check(&args, &subject, &[name]).unwrap_err().to_string();
             for words in [&format!("--{name} has no meaning for '{node}'"), instead] {
                 assert!(told.contains(words), "{words}: {told}");
             }
         }
         let args = args(&["a.json"]);
-        assert!(check(&args, File, &["against", "output", "json"]).is_ok());
+        let file = Subject::of("a.json").unwrap();
+        assert!(check(&args, &file, &["against"]).is_ok());
     }
 
     #[test]
     fn lengths_that_a_node_does_not_carry_are_refused_before_it_is_started() {
-        for node in ["lab:", "hdl:reference", "hdl:reference,mac=dma"] {
+        for node in [
+            "lab:",
+            #[cfg(feature = "hdl")]
+            "hdl:reference",
+            #[cfg(feature = "hdl")]
+            "hdl:reference,mac=dma",
+        ] {
             assert!(refuse(&args(&[node, "--length", "60,1514"])).is_ok());
             for (length, words) in [
                 ("1515", "up to 1514"),
@@ -281,6 +239,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "hdl")]
     fn ports_of_hardware_have_no_stages_and_the_node_that_has_some_is_named() {
         for node in ["hdl:4", "hdl:1", "hdl:4,loopback", "hdl:nothing"] {
             let told = refuse(&args(&[node])).unwrap_err();
@@ -298,7 +257,8 @@ mod tests {
     fn more_frames_than_the_capture_units_keep_are_refused_before_they_are_asked() {
         let asked = |count| refuse(&args(&["hdl:reference", "--count", count]));
         assert!(asked("1022").is_ok());
-        let most = format!("the records of 1 to {MOST_CAPTURED_FRAMES} frames of a trial");
+        let most = wirelab_hdl::reference_node::MOST_CAPTURED_FRAMES;
+        let most = format!("the records of 1 to {most} frames of a trial");
         for (count, words) in [("1023", &most[..]), ("0", "at least 1")] {
             let told = asked(count).unwrap_err();
             assert_eq!(told.code(), 2);

@@ -11,9 +11,7 @@ use wirelab_wire::rule::Rules;
 
 use super::flow;
 use crate::args::StagesArgs;
-use crate::exit::Failure;
-
-type Asked<T> = Result<T, Failure>;
+use crate::exit::{Failure, Fallible};
 
 /// Blocks that the frames of a trial are divided into where two things alternate: with 8 pairs the order
 /// statistics of the median hold it with more than 95 % (RFC 2544 knows none; see `wirelab_trial::Summary`).
@@ -46,9 +44,9 @@ pub enum Offered {
 }
 
 impl Ways {
-    /// Read what was asked.
-    pub fn of(args: &StagesArgs) -> Asked<Ways> {
-        let (rule, flow) = rules(args)?;
+    /// Read what was asked; `may_add_tag` says that a VLAN interface may be on the way to the node.
+    pub fn of(args: &StagesArgs, may_add_tag: bool) -> Fallible<Ways> {
+        let (rule, flow) = rules(args, may_add_tag)?;
         let waits = match (args.wait.as_deref(), &rule) {
             (Some("both"), _) | (None, Some(_)) => vec![Some(Wait::Spin), Some(Wait::Sleep)],
             (Some(word), _) => {
@@ -98,7 +96,7 @@ impl Ways {
 }
 
 /// The rules of the fast track, where it was asked, and the framing of a flow that they can want.
-fn rules(args: &StagesArgs) -> Asked<(Option<Rules>, Framing)> {
+fn rules(args: &StagesArgs, may_add_tag: bool) -> Fallible<(Option<Rules>, Framing)> {
     let bad = |rules: &str, why: &dyn std::fmt::Display| {
         Failure::usage(format!("--fast-track {rules}: {why}"))
     };
@@ -111,9 +109,7 @@ fn rules(args: &StagesArgs) -> Asked<(Option<Rules>, Framing)> {
         let why = "the identifier is an XDP program, and --xdp off allows none: leave --xdp out, or ask --xdp generic";
         return Err(bad(&text, &why));
     }
-    // In a lab of its own nothing adds a tag; on the way to another machine a VLAN interface may.
-    let tagged_way = !args.node.starts_with("lab:");
-    let flow = flow::matching(&rules, tagged_way).map_err(|why| bad(&text, &why))?;
+    let flow = flow::matching(&rules, may_add_tag).map_err(|why| bad(&text, &why))?;
     Ok((Some(rules), flow))
 }
 
@@ -124,7 +120,7 @@ pub fn plain(
     able: &Capabilities,
     frames: u64,
     kept: Option<u64>,
-) -> Asked<Plan> {
+) -> Fallible<Plan> {
     let mut matrix = matrix("stages", args, able);
     matrix.shared.extent = Extent::Frames { frames };
     matrix.loads = vec![Load::Max];
@@ -141,11 +137,17 @@ pub fn plain(
 
 /// The trials of the reference node: both ways of the same frames, one when the one before is back; with a rule the stack and
 /// the fast track beside each other.
-pub fn reference(args: &StagesArgs, able: &Capabilities, frames: u64, ways: &Ways) -> Asked<Plan> {
+pub fn reference(
+    args: &StagesArgs,
+    able: &Capabilities,
+    frames: u64,
+    ways: &Ways,
+) -> Fallible<Plan> {
     if ways.probes != Probes::Auto || args.wait.is_some() {
-        return Err(Failure::usage(
-            "hdl:reference: --wait and --probes are for Linux nodes: leave them out",
-        ));
+        return Err(Failure::usage(format!(
+            "{}: --wait and --probes are for Linux nodes: leave them out",
+            args.node
+        )));
     }
     let mut matrix = matrix("stages", args, able);
     matrix.shared.extent = Extent::Frames { frames };
@@ -166,7 +168,7 @@ pub fn linux(
     (frames, kept): (u64, u64),
     ways: &Ways,
     background: Option<Background>,
-) -> Asked<Plan> {
+) -> Fallible<Plan> {
     let repeats = divided(frames, USUAL_BLOCKS, kept)?;
     let mut sections = Vec::new();
     let mut common = matrix("stages", args, able);
@@ -201,7 +203,7 @@ pub fn linux(
             beside.waits.clone_from(&ways.waits);
             beside.backgrounds = vec![None];
             beside.probes = vec![Some(ways.probes)];
-            let loaded = background.map(|background| -> Asked<Matrix> {
+            let loaded = background.map(|background| -> Fallible<Matrix> {
                 let mut loaded = beside.clone();
                 "fast track beside the stack, beside a background".clone_into(&mut loaded.name);
                 loaded.backgrounds = vec![Some(background)];
@@ -224,7 +226,7 @@ pub fn linux(
 
 /// Into how many blocks of one size the frames of a trial are divided, so that a node that keeps the times of so many
 /// keeps those of all.
-fn divided(frames: u64, usual: u32, kept: u64) -> Asked<u32> {
+fn divided(frames: u64, usual: u32, kept: u64) -> Fallible<u32> {
     blocks(frames, usual, kept).map_err(|[fewer, more]| {
         Failure::usage(format!(
             "--count {frames}: the node keeps the times of {kept} frames of a trial, and {frames} cannot be \
@@ -260,7 +262,7 @@ pub fn both_ways(able: &Capabilities) -> Vec<Direction> {
     ways.collect()
 }
 
-fn load(args: &StagesArgs) -> Asked<Load> {
+fn load(args: &StagesArgs) -> Fallible<Load> {
     let load = args.load.parse();
     let load: Load = load.map_err(|e| Failure::usage(format!("--load: {e}")))?;
     match load {

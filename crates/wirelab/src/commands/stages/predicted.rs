@@ -11,9 +11,8 @@ use wirelab_trial::{
     SizeUnit, Trial,
 };
 
-use super::Asked;
 use crate::args::StagesArgs;
-use crate::exit::Failure;
+use crate::exit::{Failure, Fallible};
 use crate::nodes;
 
 /// Capture points of the models, and what the node calls the way to them or from them, in the order of the way.
@@ -37,7 +36,7 @@ const POINTS: [(Direction, [(&str, &str); 3]); 2] = [
 ];
 
 /// Refuse to predict what no model is of; `setups` are the set-up keys of the nodes.
-pub fn refuse(args: &StagesArgs, setups: &[BTreeMap<String, String>]) -> Asked<()> {
+pub fn refuse(args: &StagesArgs, setups: &[BTreeMap<String, String>]) -> Fallible<()> {
     if !args.predicted {
         return Ok(());
     }
@@ -52,7 +51,7 @@ pub fn refuse(args: &StagesArgs, setups: &[BTreeMap<String, String>]) -> Asked<(
 }
 
 /// Refuse a bus that is slower or faster than the one that the model is of.
-fn same_bus(setup: &BTreeMap<String, String>) -> Asked<()> {
+fn same_bus(setup: &BTreeMap<String, String>) -> Fallible<()> {
     let file = model(setup)?;
     for key in [READ_CLOCKS, WRITE_CLOCKS] {
         let [node, model] =
@@ -69,7 +68,7 @@ fn same_bus(setup: &BTreeMap<String, String>) -> Asked<()> {
 }
 
 /// The model of a node by its set-up keys.
-fn model(setup: &BTreeMap<String, String>) -> Asked<NodeFile> {
+fn model(setup: &BTreeMap<String, String>) -> Fallible<NodeFile> {
     let attachment = setup.get(ATTACHMENT).map_or("", String::as_str);
     nodes::model(&format!("reference-{attachment}"), &[])
 }
@@ -80,7 +79,7 @@ pub fn of(
     node: &Description,
     frames: u64,
     cancel: &Cancel,
-) -> Asked<Vec<Observation>> {
+) -> Fallible<Vec<Observation>> {
     let mut model = ModelNode::new(model(&node.setup)?);
     let mut all = Vec::new();
     for (direction, points) in POINTS {
@@ -117,12 +116,13 @@ mod tests {
     use super::*;
     use crate::args::{Cli, Command};
 
-    fn asked(node: &str, options: &[&str]) -> Asked<()> {
+    fn asked(node: &str, options: &[&str]) -> Fallible<()> {
         let line = ["wirelab", "stages", node, "--predicted"];
         let Command::Stages(args) = Cli::parse_from(line.iter().chain(options)).command else {
             panic!("it is stages");
         };
-        refuse(&args, &sweep::setups(&sweep::names(&args)?)?)
+        let (name, kind) = nodes::KINDS.parse(node)?;
+        refuse(&args, &sweep::setups(kind, &sweep::names(&args, &name)?)?)
     }
 
     #[test]

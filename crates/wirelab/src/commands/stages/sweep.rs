@@ -1,26 +1,23 @@
 //! `wirelab stages hdl:reference` with several pairs of wait states: slots with each of them, and DMA beside these.
 
-use std::collections::BTreeMap;
-
 use wirelab_bench::NoCeiling;
-use wirelab_ports::PortsOptions;
-use wirelab_trial::{Cancel, Node};
+use wirelab_trial::crossover::DMA;
+use wirelab_trial::kind::Setup;
+use wirelab_trial::{Cancel, NodeKind, NodeName};
 
-use super::{Asked, LARGEST_PAYLOAD, Measured, Ways, frames, plan};
+use super::{Measured, Ways, frames, open, plan};
 use crate::args::StagesArgs;
-use crate::commands::trials::{Outputs, Ran};
-use crate::exit::Failure;
-use crate::hardware;
-use crate::nodes::{self, REFERENCE};
+use crate::commands::trials::{Outputs, PlanResult};
+use crate::exit::{Failure, Fallible};
 use crate::terminal::Bar;
 
 /// The names of the nodes that are asked, with what was given apart from the name: one, or, of several pairs of wait states, one for
 /// each and one with DMA.
-pub fn names(args: &StagesArgs) -> Asked<Vec<String>> {
-    let mut name = args.node.clone();
-    if let Some(mac) = &args.mac {
-        name.push_str(&format!(",mac={mac}"));
-    }
+pub fn names(args: &StagesArgs, node: &NodeName) -> Fallible<Vec<NodeName>> {
+    let name = match &args.mac {
+        Some(mac) => node.with("mac", mac)?,
+        None => node.clone(),
+    };
     if args.wait_states.is_empty() {
         return Ok(vec![name]);
     }
@@ -29,10 +26,12 @@ pub fn names(args: &StagesArgs) -> Asked<Vec<String>> {
             "--wait-states: write the clocks from one read to the next and from one write to the next, e.g. 17,18",
         ));
     }
-    let pairs = args.wait_states.chunks_exact(2);
-    let of_slots =
-        pairs.map(|pair| format!("{name},read-clocks={},write-clocks={}", pair[0], pair[1]));
-    let mut names: Vec<String> = of_slots.collect();
+    let of_slots = |pair: &[u8]| {
+        name.with("read-clocks", pair[0])?
+            .with("write-clocks", pair[1])
+    };
+    let names = args.wait_states.chunks_exact(2).map(of_slots);
+    let mut names: Vec<NodeName> = names.collect::<Result<_, _>>()?;
     let given = names.len();
     names.sort();
     names.dedup();
@@ -42,39 +41,35 @@ pub fn names(args: &StagesArgs) -> Asked<Vec<String>> {
         ));
     }
     if given > 1 {
-        names.push(format!("{REFERENCE},mac=dma"));
+        names.push(node.without_options().with("mac", DMA)?);
     }
     Ok(names)
 }
 
-/// The set-up keys of each reference node by its name, so that straps that cannot be are refused before the first node is asked.
-pub fn setups(names: &[String]) -> Asked<Vec<BTreeMap<String, String>>> {
-    let of_reference = |name: &String| {
-        let rest = name.strip_prefix(REFERENCE)?;
-        Some(hardware::reference_setup(name, rest))
-    };
-    names.iter().filter_map(of_reference).collect()
+/// The set-up keys of each node by its name, so that straps that cannot be are refused before the first node is asked.
+pub fn setups(kind: &NodeKind, names: &[NodeName]) -> Fallible<Vec<Setup>> {
+    let setups = names.iter().map(|name| Ok((kind.setup)(name)?));
+    setups.collect()
 }
 
 /// Asks the same of each node, one after the other; what came of all is one file.
 pub fn measure(
     args: &StagesArgs,
     outputs: &Outputs,
-    names: &[String],
+    (kind, names): (&NodeKind, &[NodeName]),
     ways: &Ways,
     (bar, cancel): (&Bar, &Cancel),
-) -> Asked<Measured> {
+) -> Fallible<Measured> {
     let mut ceiling =
         NoCeiling("stages are the node's own, whatever the tester reaches".to_owned());
     let unsaved = Outputs::of(&[])?;
-    let mut all: Option<Ran> = None;
+    let mut all: Option<PlanResult> = None;
     for name in names {
         bar.line(&format!("asking {name}"));
-        let image = args.image.as_deref();
-        let mut node = nodes::with_image(name, image, PortsOptions::default(), LARGEST_PAYLOAD)?;
-        let frames = frames(args.count, node.most_captures())?;
+        let mut node = open(args, kind, name)?;
+        let frames = frames(args.count, node.capture_limits().in_all)?;
         let plan = plan::reference(args, &node.describe().capabilities, frames, ways)?;
-        let ran = unsaved.run(&mut node, &plan, &mut ceiling, bar, cancel, None)?;
+        let ran = unsaved.run(&mut *node, &plan, &mut ceiling, bar, cancel, None)?;
         let is_done = ran.is_done();
         let ran = match &mut all {
             None => all.insert(ran),

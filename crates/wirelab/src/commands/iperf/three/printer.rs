@@ -9,9 +9,8 @@ use wirelab_iperf::v3::{
 };
 use wirelab_report::format;
 
-use super::Asked;
 use crate::args::IperfArgs;
-use crate::exit::Failure;
+use crate::exit::{Failure, Fallible};
 use crate::terminal::{complain, say};
 
 /// The most bytes of its own output that a server sends to a client: half of what ours reads, in any spelling.
@@ -43,7 +42,7 @@ pub struct Printer {
 
 impl Printer {
     /// A printer of what the options ask for.
-    pub fn new(args: &IperfArgs) -> Asked<Printer> {
+    pub fn new(args: &IperfArgs) -> Fallible<Printer> {
         Ok(Printer {
             kind: match (args.json, args.three.json_stream) {
                 (true, _) => Kind::Object,
@@ -160,7 +159,7 @@ impl Printer {
     }
 
     /// What a test came to; whether it came to its own end.
-    pub fn end(&mut self, test: &Test) -> Asked<()> {
+    pub fn end(&mut self, test: &Test) -> Fallible<()> {
         match self.kind {
             Kind::Object => {
                 let value = report::to_json(test);

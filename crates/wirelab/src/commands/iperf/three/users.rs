@@ -5,8 +5,9 @@ use std::io::{ErrorKind, IsTerminal, Read, stdin};
 use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
 use wirelab_iperf::v3::auth::{AuthError, Authorizer, Credentials, Padding, SKEW_SECONDS};
 
-use super::{Asked, wrong};
+use super::wrong;
 use crate::args::Iperf3Args;
+use crate::exit::Fallible;
 use crate::terminal::complain;
 
 /// Where iperf3 looks for the password.
@@ -22,7 +23,7 @@ const fn padding(args: &Iperf3Args) -> Padding {
 }
 
 /// Who the options say that asks.
-pub fn credentials(args: &Iperf3Args) -> Asked<Option<Credentials>> {
+pub fn credentials(args: &Iperf3Args) -> Fallible<Option<Credentials>> {
     let (Some(name), Some(key)) = (&args.username, &args.rsa_public_key_path) else {
         return Ok(None);
     };
@@ -38,7 +39,7 @@ pub fn credentials(args: &Iperf3Args) -> Asked<Option<Credentials>> {
 }
 
 /// Whom the options say that a server lets in.
-pub fn authorizer(args: &Iperf3Args) -> Asked<Option<Authorizer>> {
+pub fn authorizer(args: &Iperf3Args) -> Fallible<Option<Authorizer>> {
     let (Some(key), Some(users)) = (&args.rsa_private_key_path, &args.authorized_users_path) else {
         return Ok(None);
     };
@@ -73,7 +74,7 @@ impl Drop for Hidden {
 }
 
 /// Ask for the password on the terminal.
-fn ask() -> Asked<String> {
+fn ask() -> Fallible<String> {
     let way = format!("write it into the environment variable {PASSWORD}");
     let none = |why: &str| {
         let why = format_args!("has no password: {why}; fix: {way}");

@@ -1,16 +1,16 @@
-//! An emulated board as a node: brought up by its room, asked by that of remote nodes, watched meanwhile.
+//! A board in QEMU as a node: brought up here, asked as a remote node is, watched meanwhile.
 
 use std::time::Duration;
 
-use wirelab_board::{Board, BoardError, Options};
 use wirelab_port::netns::NetNs;
 use wirelab_remote::{ControlNode, Ends, opinion};
+use wirelab_trial::open::PortsOptions;
 use wirelab_trial::{
-    Cancel, Description, Direction, Field, Layer, Node, NodeError, Observation, Progress, Status,
-    Trial, Warning,
+    Cancel, CaptureLimits, Description, Direction, Field, Layer, Node, NodeError, Observation,
+    OpenError, Progress, StageSource, Status, TesterCeiling, Trial, Warning,
 };
 
-use crate::exit::Failure;
+use crate::{Board, Options};
 
 /// How long the end of an emulator may take after that of its wire.
 const DYING: Duration = Duration::from_millis(500);
@@ -28,16 +28,20 @@ pub struct BoardNode {
     heard: Vec<(Layer, Direction)>,
 }
 
-/// What a failed start means for the command.
-pub fn failure(error: BoardError) -> Failure {
-    NodeError::from(error).into()
-}
-
 impl BoardNode {
-    /// Start the board and open a session; `name` is what it is called on the command line.
-    pub fn start(name: &str, board: &str, options: &Options) -> Result<BoardNode, Failure> {
-        let mut board = Board::start(board, options).map_err(failure)?;
-        let namespace = board.namespace().map_err(failure)?;
+    /// Start the board and open a session; `name` is what it is called on the command line, and its tester measures its
+    /// ceiling for Ethernet as `ports` says.
+    ///
+    /// # Errors
+    /// [`OpenError`]: no such board, no image, or one that does not come up or answer.
+    pub fn start(
+        name: &str,
+        board: &str,
+        options: &Options,
+        ports: PortsOptions,
+    ) -> Result<BoardNode, OpenError> {
+        let mut board = Board::start(board, options)?;
+        let namespace = board.namespace()?;
         let opened = match (board.ip(), board.frames()) {
             (Some(ip), _) => {
                 let connect = board.connector();
@@ -58,28 +62,23 @@ impl BoardNode {
             (None, None) => Err(NodeError::Failed(format!("{name} has no wire"))),
         };
         let mut node = opened.map_err(|error| match board.check() {
-            Err(dead) => failure(dead),
+            Err(dead) => OpenError::from(dead),
             Ok(()) => error.into(),
         })?;
         let image = board.image().file_name().unwrap_or_default();
-        let emulator = wirelab_board::qemu::version().unwrap_or_else(|| "QEMU".to_owned());
+        let emulator = crate::qemu::version().unwrap_or_else(|| "QEMU".to_owned());
         node.know([
             ("emulator".to_owned(), emulator),
             ("image".to_owned(), image.to_string_lossy().into_owned()),
         ]);
         Ok(BoardNode {
-            node,
+            node: node.with_ports(ports),
             namespace,
             starts: board.starts(),
             board,
             second: None,
             heard: Vec::new(),
         })
-    }
-
-    /// Ask the distribution's iperf 2, where it is installed, once for each layer and direction of a datasheet.
-    pub fn hear_second_opinion(&mut self) {
-        self.second = self.board.ip().and_then(|_| opinion::version());
     }
 
     /// What both clients of iperf 2 find, where a trial that went well can be asked of them.
@@ -101,11 +100,6 @@ impl BoardNode {
             Ok(Err(why)) => Some(no_opinion(&version, &why)),
             Err(error) => Some(no_opinion(&version, &error.to_string())),
         }
-    }
-
-    /// Whether its frames go over a wire that wirelab fills itself.
-    pub fn is_on_wire(&self) -> bool {
-        self.board.ip().is_none()
     }
 
     /// Say what rates of this node are.
@@ -180,6 +174,27 @@ impl Node for BoardNode {
             observation.warnings.push(Warning::new("no-interface", format!("wirelab itself is the wire to this board ({why}): rates are those of two processes, and what one cannot take in time is lost"), "run it with sudo, so that the board gets an interface of this host (TAP)"));
         }
         Ok(observation)
+    }
+
+    fn overhead_ps(&self) -> u64 {
+        self.node.overhead_ps()
+    }
+
+    fn tester_ceiling(&self) -> TesterCeiling {
+        self.node.tester_ceiling()
+    }
+
+    fn capture_limits(&self) -> CaptureLimits {
+        self.node.capture_limits()
+    }
+
+    fn stages(&self) -> StageSource {
+        self.node.stages()
+    }
+
+    /// The distribution's iperf 2, where it is installed.
+    fn hear_second_opinion(&mut self) {
+        self.second = self.board.ip().and_then(|_| opinion::version());
     }
 }
 

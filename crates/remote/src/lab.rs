@@ -10,17 +10,15 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use wirelab_cores::Cores;
 use wirelab_port::child::{Ending, Home, Process};
 use wirelab_port::lab::{EphemeralLab, Lab, LabSpec, Side};
 use wirelab_port::netns::NetNs;
-use wirelab_remote::ControlNode;
 use wirelab_trial::{
-    Cancel, Description, Node, NodeError, Observation, Progress, Status, Trial, Warning,
+    Cancel, CaptureLimits, Description, NameError, Node, NodeError, NodeName, Observation,
+    OpenError, Progress, StageSource, Status, TesterCeiling, Trial, Warning,
 };
 
-use crate::ask::lab_failure;
-use crate::exit::Failure;
+use crate::ControlNode;
 
 /// How long a node may take to say that it is ready: most of it the kernel checks the programs, and on an emulated or
 /// crowded machine that takes tens of seconds. One that ends earlier is noticed at once.
@@ -31,8 +29,6 @@ const DYING: Duration = Duration::from_millis(500);
 const MOST_SAID: u64 = 1 << 20;
 /// What is kept of the end of its messages, in bytes.
 const MOST_TAIL: usize = 2048;
-
-type Asked<T> = Result<T, Failure>;
 
 /// A Linux node in a lab of this host, with an open session; it ends with this value.
 pub struct LabNode {
@@ -48,35 +44,37 @@ pub struct LabNode {
 }
 
 impl LabNode {
-    /// A node in the lab that `rest` (what follows `lab:`) names: nothing or `1` for one that is made for it and goes
-    /// with it, else one that is up. `name` is what it is called on the command line, and `options` are further ones
-    /// of `wirelab node serve`.
-    pub fn start(name: &str, rest: &str, payload: u32, options: &[String]) -> Asked<LabNode> {
-        let made = match rest {
+    /// A node in the lab that the target of `name` stands for: nothing or `1` for one that is made for it and goes with it,
+    /// else one that is up. A lab that is made carries `payload` bytes, and `options` are further ones of `wirelab node
+    /// serve`.
+    ///
+    /// # Errors
+    /// [`OpenError`] where there is no such lab, or the node does not come up in it.
+    pub fn start(name: &NodeName, payload: u32, options: &[String]) -> Result<LabNode, OpenError> {
+        let made = match name.target() {
             "" | "1" => {
                 let mut spec = LabSpec::unique("stages", 1);
                 spec.mtu = spec.mtu.max(payload);
-                Some(EphemeralLab::up(&spec).map_err(lab_failure)?)
+                Some(EphemeralLab::up(&spec)?)
             }
             number if number.parse::<u8>().is_ok() => {
-                return Err(Failure::usage(format!(
-                    "{name}: a Linux node in a lab has one interface; write lab: for a lab of one pair, or lab:NAME for \
-                     one that is up"
-                )));
+                let why = "a Linux node in a lab has one interface; write lab: for a lab of one pair, or lab:NAME for one \
+                           that is up";
+                return Err(NameError::new(name, why).into());
             }
             _ => None,
         };
         let lab: Lab = match &made {
             Some(lab) => Lab::clone(lab),
-            None => Lab::open(rest).map_err(lab_failure)?,
+            None => Lab::open(name.target())?,
         };
         let (child, said, messages) = serve(&lab, options)?;
-        let tester = lab.netns(Side::Tester).map_err(lab_failure)?;
+        let tester = lab.netns(Side::Tester)?;
         let host = lab.address(0, Side::Node).to_string();
-        let opened = tester.run_in(|| ControlNode::open(name, &host));
-        let node = opened.map_err(Failure::usage)?.map_err(|error| {
+        let opened = tester.run_in(|| ControlNode::open(&name.to_string(), &host));
+        let node = opened.map_err(OpenError::usage)?.map_err(|error| {
             match ended(&child, DYING, &messages) {
-                Some(why) => Failure::failed(why),
+                Some(why) => OpenError::failed(why),
                 None => error.into(),
             }
         })?;
@@ -88,22 +86,6 @@ impl LabNode {
             said,
             _lab: made,
         })
-    }
-
-    /// The cores that the tester keeps to.
-    pub const fn tester_cores(&self) -> Option<&Cores> {
-        self.node.tester_cores()
-    }
-
-    /// Frames of a trial with times.
-    pub fn most_captures(&self) -> u64 {
-        self.node.captures_of_a_trial()
-    }
-
-    /// What the node lacks in this place, in its own words.
-    pub fn notices(&self) -> impl Iterator<Item = &str> {
-        let notices = self.said["notices"].as_array().into_iter().flatten();
-        notices.filter_map(Value::as_str)
     }
 }
 
@@ -144,13 +126,36 @@ impl Node for LabNode {
             (Err(error), Some(_)) => Err(error),
         }
     }
+
+    fn overhead_ps(&self) -> u64 {
+        self.node.overhead_ps()
+    }
+
+    fn tester_ceiling(&self) -> TesterCeiling {
+        self.node.tester_ceiling()
+    }
+
+    fn capture_limits(&self) -> CaptureLimits {
+        self.node.capture_limits()
+    }
+
+    fn stages(&self) -> StageSource {
+        self.node.stages()
+    }
+
+    /// What the node lacks in this place, in its own words.
+    fn notices(&self) -> Vec<String> {
+        let notices = self.said["notices"].as_array().into_iter().flatten();
+        let notices = notices.filter_map(Value::as_str);
+        notices.map(str::to_owned).collect()
+    }
 }
 
 /// Start the node in its namespace, and wait until it is ready.
-fn serve(lab: &Lab, options: &[String]) -> Asked<(Process, Value, Messages)> {
+fn serve(lab: &Lab, options: &[String]) -> Result<(Process, Value, Messages), OpenError> {
     let program = std::env::current_exe()
-        .map_err(|e| Failure::failed(format!("where this program lies is not known: {e}")))?;
-    let pair = || UnixStream::pair().map_err(|e| Failure::failed(format!("no socket pair: {e}")));
+        .map_err(|e| OpenError::failed(format!("where this program lies is not known: {e}")))?;
+    let pair = || UnixStream::pair().map_err(|e| OpenError::failed(format!("no socket pair: {e}")));
     let ((said, says), (heard, complains)) = (pair()?, pair()?);
     let address = IpAddr::V4(lab.address(0, Side::Node)).to_string();
     let mut command = Command::new(program);
@@ -170,20 +175,20 @@ fn serve(lab: &Lab, options: &[String]) -> Asked<(Process, Value, Messages)> {
         .stdout(OwnedFd::from(says))
         .stderr(OwnedFd::from(complains));
     let home = Home {
-        namespace: Some(lab.netns(Side::Node).map_err(lab_failure)?),
+        namespace: Some(lab.netns(Side::Node)?),
         sysfs: true,
         keep: None,
         // It puts back where receive work goes, also in a lab that stays.
         ending: Ending::Asked,
     };
     let child = Process::start(command, home)
-        .map_err(|e| Failure::failed(format!("the node cannot be started in the lab: {e}")))?;
+        .map_err(|e| OpenError::failed(format!("the node cannot be started in the lab: {e}")))?;
     let messages = Messages::keep(heard);
     let failed = |why: String| match ended(&child, DYING, &messages) {
         // What the node calls bad usage is that of this command; how else it may end is a failure.
-        Some(ended) if ended.contains("exit status: 2") => Failure::usage(ended),
-        Some(ended) => Failure::failed(ended),
-        None => Failure::failed(format!("the node in the lab {why}{}", messages.tail())),
+        Some(ended) if ended.contains("exit status: 2") => OpenError::usage(ended),
+        Some(ended) => OpenError::failed(ended),
+        None => OpenError::failed(format!("the node in the lab {why}{}", messages.tail())),
     };
     let line = first_line(said).map_err(|error| match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => failed(format!(

@@ -1,0 +1,109 @@
+//! How boards are named: `board:NAME`, with options behind the one that this project emulates itself.
+
+use wirelab_trial::kind::StageProfile;
+use wirelab_trial::{
+    NameError, Node, NodeKind, NodeName, OpenError, OpenOptions, Profile, Purpose,
+};
+
+use crate::count::CountNode;
+use crate::lpc1768::Lpc1768Node;
+use crate::node::BoardNode;
+use crate::{Emulator, Options, catalogue};
+
+/// The kind of `board:`.
+pub static BOARD: NodeKind = NodeKind {
+    about: "firmware on an emulated board (wirelab board list)",
+    target: "NAME",
+    examples: &["board:zynq7000", "board:mps2-an385", "board:lpc1768"],
+    profile: |_| Profile {
+        datasheet: true,
+        takes_image: true,
+        stages: StageProfile {
+            options: &[
+                "length",
+                "count",
+                "load",
+                "wait",
+                "probes",
+                "fast-track",
+                "background",
+                "wall",
+                "image",
+                "against",
+            ],
+            ..Profile::USUAL.stages
+        },
+        ..Profile::USUAL
+    },
+    ..NodeKind::new("board", open)
+};
+
+fn open(name: &NodeName, options: &OpenOptions) -> Result<Box<dyn Node>, OpenError> {
+    let board = catalogue::find(name.target())?;
+    if board.emulator == Emulator::Own {
+        return emulated(name, options);
+    }
+    name.only_options(&[], "the boards in QEMU have no options: leave it out")?;
+    let of_board = Options {
+        image: options.image.clone(),
+        ..Options::default()
+    };
+    match options.purpose {
+        Purpose::Stages {
+            by_clock: false, ..
+        } => {
+            let node = CountNode::open(&name.to_string(), board.name, &of_board)?;
+            Ok(Box::new(node))
+        }
+        _ => {
+            let node = BoardNode::start(&name.to_string(), board.name, &of_board, options.ports)?;
+            Ok(Box::new(node))
+        }
+    }
+}
+
+/// A board whose firmware is one of its options.
+fn emulated(name: &NodeName, options: &OpenOptions) -> Result<Box<dyn Node>, OpenError> {
+    let name = match &options.image {
+        None => name.clone(),
+        Some(image) => match options.purpose {
+            Purpose::Stages { .. } => {
+                let why = format!(
+                    "--image is for boards in QEMU; fix: write {name},image={}",
+                    image.display()
+                );
+                return Err(NameError::new(name, why).into());
+            }
+            _ => name.with("image", image.display())?,
+        },
+    };
+    Ok(Box::new(Lpc1768Node::open(&name)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::BOARDS;
+
+    #[test]
+    fn the_examples_are_the_boards() {
+        let names = BOARDS.iter().map(|board| format!("board:{}", board.name));
+        assert!(names.eq(BOARD.examples.iter().copied()));
+    }
+
+    #[test]
+    fn a_board_that_is_none_or_has_no_such_option_is_refused() {
+        let told = |text: &str| {
+            let name = text.parse().unwrap();
+            let opened = open(&name, &OpenOptions::default());
+            opened.err().unwrap().to_string()
+        };
+        for (text, words) in [
+            ("board:zynq", "there is no board 'zynq'; there are zynq7000"),
+            ("board:zynq7000,image=x", "unknown option 'image'"),
+            ("board:lpc1768,colour=red", "unknown option 'colour'"),
+        ] {
+            assert!(told(text).contains(words), "{}", told(text));
+        }
+    }
+}

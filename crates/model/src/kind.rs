@@ -1,0 +1,39 @@
+//! How models are named: `model:NAME`, a bare name, or a path that ends in `.toml`.
+
+use wirelab_trial::{Node, NodeKind, NodeName, OpenError, OpenOptions, Profile};
+
+use crate::file::NodeFile;
+use crate::library;
+use crate::node::ModelNode;
+
+/// The kind of `model:` and of bare names.
+pub static MODEL: NodeKind = NodeKind {
+    about: "a node on paper; also without 'model:' (wirelab predict --list)",
+    target: "NAME|FILE.toml",
+    examples: &["model:lpc1768"],
+    names: || library::names().collect(),
+    profile: |_| Profile {
+        is_computed: true,
+        ..Profile::USUAL
+    },
+    ..NodeKind::new(wirelab_trial::node_name::MODEL, open)
+};
+
+/// The file of a name, with changes as `--set` takes them.
+///
+/// # Errors
+/// [`OpenError`] where there is no such model, or it has nothing of that kind to change.
+pub fn open_file(name: &NodeName, set: &[String]) -> Result<NodeFile, OpenError> {
+    let mut file = library::open(name.target()).map_err(|error| match error {
+        library::OpenError::Unknown { .. } => OpenError::Unknown(error.to_string()),
+        library::OpenError::File(_) => OpenError::usage(error),
+    })?;
+    for change in set {
+        file.set(change).map_err(OpenError::usage)?;
+    }
+    Ok(file)
+}
+
+fn open(name: &NodeName, options: &OpenOptions) -> Result<Box<dyn Node>, OpenError> {
+    Ok(Box::new(ModelNode::new(open_file(name, &options.set)?)))
+}

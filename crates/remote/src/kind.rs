@@ -1,0 +1,135 @@
+//! How peers are named: `iperf:`, `iperf3:` and `node:` by their hosts, `lab:` by a lab of this host.
+
+use std::path::Path;
+
+use wirelab_control::token::Token;
+use wirelab_trial::kind::StageProfile;
+use wirelab_trial::{NameError, NodeKind, NodeName, OpenError, OpenOptions, Profile, Purpose};
+
+use crate::lab::LabNode;
+use crate::{ControlNode, IperfNode};
+
+/// What follows the colon of a host.
+const HOST: &str = "HOST[:PORT][,token=FILE]";
+
+/// A peer is asked the whole datasheet.
+const PEER: Profile = Profile {
+    datasheet: true,
+    ..Profile::USUAL
+};
+
+/// The kind of `lab:`.
+pub static LAB: NodeKind = NodeKind {
+    about: "N veth pairs made for the run, or a lab that is up",
+    target: "N|NAME",
+    examples: &["lab:1", "lab:4"],
+    profile: |_| Profile {
+        stages: StageProfile {
+            options: &[
+                "length",
+                "count",
+                "load",
+                "wait",
+                "probes",
+                "fast-track",
+                "background",
+                "xdp",
+            ],
+            lengths_limited_by: Some("a lab's interfaces carry"),
+            // In a lab of its own nothing adds a tag.
+            may_add_tag: false,
+            ..Profile::USUAL.stages
+        },
+        ..Profile::USUAL
+    },
+    ..NodeKind::new("lab", |name, options| {
+        name.only_options(&[], "leave it out")?;
+        let serve = match &options.purpose {
+            Purpose::Trials => return Ok(Box::new(wirelab_ports::lab(name, options)?)),
+            Purpose::Echoes => Vec::new(),
+            // Steered, the stack's work would move to another core and the fast track's would not; and there it interrupts
+            // whatever runs, which on some hosts may be a process during which no tracing program is run.
+            Purpose::Stages { xdp, .. } => vec!["--xdp", xdp, "--receive-work", "leave"],
+        };
+        let serve: Vec<String> = serve.into_iter().map(str::to_owned).collect();
+        Ok(Box::new(LabNode::start(name, options.payload, &serve)?))
+    })
+};
+
+/// The kind of `iperf:`.
+pub static IPERF: NodeKind = NodeKind {
+    about: "an iperf 2 server",
+    target: HOST,
+    examples: &["iperf:192.168.1.10"],
+    profile: |_| PEER,
+    ..NodeKind::new("iperf", |name, _| {
+        let node = IperfNode::open_with(&name.to_string(), name.target(), token(name)?, false);
+        Ok(Box::new(node?))
+    })
+};
+
+/// The kind of `iperf3:`.
+pub static IPERF3: NodeKind = NodeKind {
+    about: "an iperf3 server",
+    target: HOST,
+    examples: &["iperf3:192.168.1.10"],
+    profile: |_| PEER,
+    ..NodeKind::new("iperf3", |name, _| {
+        let node = IperfNode::open_with(&name.to_string(), name.target(), token(name)?, true);
+        Ok(Box::new(node?))
+    })
+};
+
+/// The kind of `node:`.
+pub static NODE: NodeKind = NodeKind {
+    about: "'wirelab node serve' on Linux, or firmware that speaks its protocol",
+    target: HOST,
+    examples: &["node:192.168.1.10"],
+    profile: |_| PEER,
+    ..NodeKind::new("node", |name, options: &OpenOptions| {
+        let node = ControlNode::open_with(&name.to_string(), name.target(), token(name)?)?;
+        Ok(Box::new(node.with_ports(options.ports)))
+    })
+};
+
+/// The token that a host's name has.
+fn token(name: &NodeName) -> Result<Option<Token>, OpenError> {
+    const KNOWN: &str = "write HOST, HOST:PORT, or either with ,token=FILE";
+    name.only_options(&["token"], KNOWN)?;
+    match name.option("token") {
+        None => Ok(None),
+        Some(None) => {
+            Err(NameError::new(name, format!("the token has no file; fix: {KNOWN}")).into())
+        }
+        Some(Some(file)) => Token::read(Path::new(file))
+            .map(Some)
+            .map_err(OpenError::usage),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_that_are_none_are_refused() {
+        for (kind, text, words) in [
+            (&IPERF, "iperf:", "invalid host"),
+            (&IPERF3, "iperf3:board:http", "a port is a number"),
+            (&NODE, "node:[::1", "not closed"),
+            (
+                &NODE,
+                "node:host,tokn=x",
+                "unknown option 'tokn'; fix: write HOST",
+            ),
+            (&NODE, "node:host,token", "the token has no file"),
+            (&IPERF, "iperf:host,token=/no/such/file", "/no/such/file"),
+        ] {
+            let name: NodeName = text.parse().unwrap();
+            match (kind.open)(&name, &OpenOptions::default()).err().unwrap() {
+                OpenError::Usage(why) => assert!(why.contains(words), "{why}"),
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+    }
+}
