@@ -56,7 +56,7 @@ fn it_asks_every_row_of_the_page() {
 
 #[test]
 fn the_quick_one_takes_less_than_a_minute_on_every_kind_of_peer() {
-    // The most that a kind of node takes beside a trial's own time, and the least.
+    // The most that a node type takes beside a trial's own time, and the least.
     for overhead_ps in [300_000_000_000, 0] {
         for link_bits_per_s in [None, Some(10_000_000), Some(1_000_000_000)] {
             let able = Capabilities {

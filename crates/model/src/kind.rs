@@ -8,7 +8,7 @@ use crate::node::ModelNode;
 
 /// The kind of `model:` and of bare names.
 pub static MODEL: NodeKind = NodeKind {
-    about: "a node on paper; also without 'model:' (wirelab predict --list)",
+    about: "a node model; also without 'model:' (wirelab predict --list)",
     target: "NAME|FILE.toml",
     examples: &["model:lpc1768"],
     names: || library::names().collect(),

@@ -1,6 +1,6 @@
-//! The kinds of nodes: what each says of itself before a node of it is opened, and the one list of them.
+//! The node types: what each says of itself before a node of it is opened, and the one list of them.
 //!
-//! A crate with a kind of node has a [`NodeKind`]. The command line lists them in one [`NodeKinds`], of which help,
+//! A crate with a node type has a [`NodeKind`]. The command line lists them in one [`NodeKinds`], of which help,
 //! completions and the nodes themselves come. Nothing else compares a kind's name.
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ pub type Setup = BTreeMap<String, String>;
 /// Opens the node of a name.
 pub type Open = fn(&NodeName, &OpenOptions) -> Result<Box<dyn Node>, OpenError>;
 
-/// A kind of node.
+/// A node type.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeKind {
     /// Its name, in front of the colon.
@@ -254,7 +254,7 @@ mod tests {
     use crate::observation::Observation;
     use crate::trial::Trial;
 
-    /// A kind of node is a type with `Node`, and one value.
+    /// A node type is a type with `Node`, and one value.
     struct Nothing(String);
 
     impl Node for Nothing {

@@ -1,4 +1,4 @@
-//! The kinds of nodes that this program has, a line for each, and nodes for studies and commands on paper.
+//! The node types that this program has, a line for each, and nodes for studies and commands on paper.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
