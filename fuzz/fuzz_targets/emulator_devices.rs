@@ -1,6 +1,8 @@
 //! Any bytes as accesses to the devices of the emulated LPC1768: nothing panics, and time passes.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
+#[allow(dead_code)]
+#[path = "../../crates/emulator/tests/fuzz/mod.rs"]
+mod fuzz;
 
-fuzz_target!(|bytes: &[u8]| wirelab_emulator::fuzz::fuzz_devices(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::fuzz_devices(bytes));

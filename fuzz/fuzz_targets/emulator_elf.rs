@@ -1,6 +1,8 @@
 //! Any bytes as a program file for the emulated LPC1768: refused with a reason, or run; nothing panics.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
+#[allow(dead_code)]
+#[path = "../../crates/emulator/tests/fuzz/mod.rs"]
+mod fuzz;
 
-fuzz_target!(|bytes: &[u8]| wirelab_emulator::fuzz::fuzz_elf(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fuzz::fuzz_elf(bytes));

@@ -1,4 +1,8 @@
 //! Any bytes as the datagrams of a flow of iperf 2.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| wirelab_iperf::v2::fuzz_receiver(data));
+#[allow(dead_code)]
+#[path = "../../crates/iperf/tests/fuzz/mod.rs"]
+mod fuzz;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::iperf2_receiver(data));

@@ -1,4 +1,8 @@
 //! Any bytes as a control connection of iperf3, at either end.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| wirelab_iperf::v3::fuzz_control(data));
+#[allow(dead_code)]
+#[path = "../../crates/iperf/tests/fuzz/mod.rs"]
+mod fuzz;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::iperf3_control(data));

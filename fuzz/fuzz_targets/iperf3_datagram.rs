@@ -1,4 +1,8 @@
 //! Any bytes as the UDP datagrams of an iperf3 stream.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| wirelab_iperf::v3::fuzz_datagram(data));
+#[allow(dead_code)]
+#[path = "../../crates/iperf/tests/fuzz/mod.rs"]
+mod fuzz;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::iperf3_datagram(data));

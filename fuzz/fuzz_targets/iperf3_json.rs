@@ -1,4 +1,8 @@
 //! Any bytes as the parameters and the results of an iperf3 peer.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| wirelab_iperf::v3::fuzz_json(data));
+#[allow(dead_code)]
+#[path = "../../crates/iperf/tests/fuzz/mod.rs"]
+mod fuzz;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzz::iperf3_json(data));

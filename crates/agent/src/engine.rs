@@ -1,4 +1,4 @@
-//! What a trial is made of: one piece of work for each direction, each on a thread of its own.
+//! The work of a trial: one thread for each direction.
 
 use std::io;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use wirelab_trial::Cancel;
 use crate::host::Host;
 use crate::inside::{Inside, Wanted};
 
-/// What a piece of work tells when it has ended.
+/// The result of the work in one direction.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct WorkReport {
     /// What it sent.
     pub sent: Option<Box<Sent>>,
     /// What it received.
     pub seen: Option<Box<Reception>>,
-    /// How many of these it sent back, where it does that.
+    /// How many of these it sent back, for an echo.
     pub echoed: Option<u64>,
     /// The application's times of frames received.
     pub passed_in: Vec<Passed>,
@@ -30,33 +30,33 @@ pub struct Told {
     pub counters: Vec<(&'static str, u64)>,
 }
 
-impl Told {
+impl WorkReport {
     /// It sent.
-    pub fn sent(sent: Sent) -> Told {
-        Told {
+    pub fn sent(sent: Sent) -> WorkReport {
+        WorkReport {
             sent: Some(Box::new(sent)),
-            ..Told::default()
+            ..WorkReport::default()
         }
     }
 
     /// It received.
-    pub fn seen(seen: Reception) -> Told {
-        Told {
+    pub fn seen(seen: Reception) -> WorkReport {
+        WorkReport {
             seen: Some(Box::new(seen)),
-            ..Told::default()
+            ..WorkReport::default()
         }
     }
 
     /// It sent back what it received.
-    pub fn echoed(seen: Reception) -> Told {
-        Told {
+    pub fn echoed(seen: Reception) -> WorkReport {
+        WorkReport {
             echoed: Some(seen.sent_back_frames),
-            ..Told::seen(seen)
+            ..WorkReport::seen(seen)
         }
     }
 
-    /// Take over what another piece of work tells.
-    pub fn join(&mut self, other: Told) {
+    /// Add the result of the other direction.
+    pub fn join(&mut self, other: WorkReport) {
         self.sent = self.sent.take().or(other.sent);
         self.seen = self.seen.take().or(other.seen);
         self.echoed = self.echoed.or(other.echoed);
@@ -73,40 +73,39 @@ impl Told {
     }
 }
 
-/// A piece of work: it runs until it is done or the flag is set, and keeps others informed meanwhile.
-pub type Work = Box<dyn FnOnce(&Live, &Cancel) -> io::Result<Told> + Send>;
+/// Work of one direction: it runs until it is done or cancelled, and keeps its counters current.
+pub type Work = Box<dyn FnOnce(&Live, &Cancel) -> io::Result<WorkReport> + Send>;
 
 /// The work of a trial.
 #[derive(Default)]
 pub struct Plan {
-    /// What the node sends by itself.
+    /// What the node sends without being sent to.
     pub send: Option<Work>,
     /// What it receives or sends back.
     pub receive: Option<Work>,
-    /// After so many frames received, the receiver is done; without it, only when it is told.
+    /// Received frames after which the receiver is done; `None`: it ends when it is cancelled.
     pub expected_frames: Option<u64>,
-    /// What looks into the kernel meanwhile.
+    /// The tracer of the kernel.
     pub inside: Option<Inside>,
     /// Which capture points are wanted.
     pub wanted: Option<Wanted>,
     /// What a reader must know of it.
     pub notes: Vec<String>,
-    /// The time from one frame to the next in ps, of a sender that sleeps meanwhile.
+    /// Time between two frames in ps, for a sender that sleeps between them.
     pub sleeps_ps: Option<u64>,
-    /// What watches the host meanwhile.
+    /// The watch of the host's counters.
     pub host: Option<Host>,
 }
 
-/// A piece of work on its thread.
+/// Work of one direction on its thread.
 pub struct Leg {
     pub live: Arc<Live>,
     cancel: Cancel,
-    thread: Option<JoinHandle<io::Result<Told>>>,
+    thread: Option<JoinHandle<io::Result<WorkReport>>>,
 }
 
 impl Leg {
-    /// Start a piece of work that goes before other work of the host. It sleeps for so many ps at a time, or has work at
-    /// any time.
+    /// Start work with priority over other work of the host. `sleeps_ps` is how long it sleeps between frames, if it does.
     pub fn start(
         name: &str,
         work: Work,
@@ -128,7 +127,7 @@ impl Leg {
         })
     }
 
-    /// Ask it to end.
+    /// Request its end.
     pub fn cancel(&self) {
         self.cancel.cancel();
     }
@@ -138,8 +137,8 @@ impl Leg {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Wait for its end and take what it tells.
-    pub fn finish(mut self) -> io::Result<Told> {
+    /// Wait for its end and return its result.
+    pub fn finish(mut self) -> io::Result<WorkReport> {
         let ended = self.thread.take().map(JoinHandle::join);
         let died = || io::Error::other("the thread of the trial died; this is a bug of wirelab");
         ended.and_then(Result::ok).unwrap_or_else(|| Err(died()))
@@ -184,7 +183,7 @@ mod tests {
             let (send, receive) = std::sync::mpsc::channel();
             let work: Work = Box::new(move |_, _| {
                 send.send(priority()).unwrap();
-                Ok(Told::default())
+                Ok(WorkReport::default())
             });
             let leg = Leg::start("test", work, Arc::default(), sleeps_ps).unwrap();
             leg.finish().unwrap();

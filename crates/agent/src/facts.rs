@@ -7,13 +7,14 @@ use wirelab_control::refusal::MAX_WHY;
 use wirelab_control::value::{Path, Traffic};
 use wirelab_cores::{clock_id, host_id};
 use wirelab_port::host::environment;
+use wirelab_port::iface::Interface;
 use wirelab_trial::{Buffers, Direction, Probes};
 use wirelab_wire::{Framing, Layer};
 
 use crate::inside::Allowed;
+use crate::location::Location;
 use crate::options::Options;
-use crate::place::Place;
-use crate::settings::Settings;
+use crate::sys::ethtool::{Ethtool, Ring};
 
 /// Bytes of the Ethernet header and the FCS, which an MTU does not count (IEEE 802.3).
 const AROUND: u32 = 14 + 4;
@@ -22,13 +23,18 @@ const AROUND: u32 = 14 + 4;
 pub const MOST_CAPTURES: u32 = 65_536;
 
 /// What the node is and allows.
-pub fn identity(options: &Options, place: &Place, allowed: &Allowed, setup: usize) -> Identity {
-    let mut layers = match place.ip.is_ipv4() {
+pub fn identity(
+    options: &Options,
+    location: &Location,
+    allowed: &Allowed,
+    setup: usize,
+) -> Identity {
+    let mut layers = match location.ip.is_ipv4() {
         true => vec![Layer::UdpIpv4, Layer::TcpIpv4],
         false => vec![Layer::UdpIpv6, Layer::TcpIpv6],
     };
     let mut buffers = Vec::new();
-    if place.ethernet {
+    if location.ethernet {
         layers.insert(0, Layer::Ethernet);
         buffers = vec![
             Buffers::Prefilled,
@@ -44,7 +50,7 @@ pub fn identity(options: &Options, place: &Place, allowed: &Allowed, setup: usiz
         };
         framing.max_test_frame()
     });
-    let mtu_frame = place.interface.mtu.saturating_add(AROUND);
+    let mtu_frame = location.interface.mtu.saturating_add(AROUND);
     Identity {
         name: options.name.clone().unwrap_or_else(host_name),
         setup: setup as u32,
@@ -57,7 +63,7 @@ pub fn identity(options: &Options, place: &Place, allowed: &Allowed, setup: usiz
         layers: layers.clone(),
         buffers,
         traffic: vec![Traffic::Test],
-        paths: paths(place, allowed),
+        paths: paths(location, allowed),
         ports: 1,
         min_frame_bytes: 64,
         max_frame_bytes: largest.max().unwrap_or(mtu_frame).min(mtu_frame),
@@ -68,19 +74,19 @@ pub fn identity(options: &Options, place: &Place, allowed: &Allowed, setup: usiz
     }
 }
 
-/// The ways through the node. Those past the stack need frames of the link layer and XDP programs.
-fn paths(place: &Place, allowed: &Allowed) -> Vec<Path> {
-    match place.ethernet && allowed.xdp.is_ok() {
+/// The paths through the node. Those past the stack need frames of the link layer and XDP programs.
+fn paths(location: &Location, allowed: &Allowed) -> Vec<Path> {
+    match location.ethernet && allowed.xdp.is_ok() {
         true => vec![Path::Stack, Path::Driver, Path::FastTrack],
         false => vec![Path::Stack],
     }
 }
 
-/// What looks into the kernel, as far as it was found out by trying.
-fn inside_keys(place: &Place, allowed: &Allowed) -> Vec<(String, String)> {
+/// The tracer of the kernel, as far as a try has shown.
+fn inside_keys(location: &Location, allowed: &Allowed) -> Vec<(String, String)> {
     let mut keys = vec![(
         "receive_cpus".to_owned(),
-        match &place.receive_cores {
+        match &location.receive_cores {
             Some(cores) => cores.to_string(),
             None => "any".to_owned(),
         },
@@ -103,7 +109,7 @@ fn inside_keys(place: &Place, allowed: &Allowed) -> Vec<(String, String)> {
     for (point, function) in &allowed.functions {
         put(&format!("function.{point}"), function);
     }
-    // Its program comes with a trial, and is none of the tracer's.
+    // Its program belongs to a trial and not to the tracer.
     if let (false, Ok(mode)) = (allowed.functions.is_empty(), &allowed.xdp) {
         put(DRIVER, &driver(mode));
     }
@@ -127,7 +133,7 @@ pub fn driver(mode: &str) -> String {
     format!("XDP program ({mode})")
 }
 
-/// As many words of a text as the value of a set-up key or a note holds.
+/// Cuts a text at a word to the length that a set-up key or a note can hold.
 pub fn short(text: &str) -> String {
     const MORE: &str = "…";
     if text.len() <= MAX_WHY {
@@ -145,7 +151,7 @@ pub fn short(text: &str) -> String {
 }
 
 /// Set-up keys: what the user says, before what the system knows.
-pub fn setup(options: &Options, place: &Place, allowed: &Allowed) -> Vec<(String, String)> {
+pub fn setup(options: &Options, location: &Location, allowed: &Allowed) -> Vec<(String, String)> {
     let mut keys: Vec<(String, String)> = Vec::new();
     let mut put = |key: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -154,18 +160,18 @@ pub fn setup(options: &Options, place: &Place, allowed: &Allowed) -> Vec<(String
     };
     let host = environment();
     put("core", host.cpu.value().cloned());
-    put("core_clock_hz", core_clock_hz(place.cores.numbers()[0]));
+    put("core_clock_hz", core_clock_hz(location.cores.numbers()[0]));
     put("cores", host.cpus.value().map(ToString::to_string));
-    put("cpus", Some(place.cores.to_string()));
+    put("cpus", Some(location.cores.to_string()));
     put(
         "memory",
         host.memory_bytes
             .value()
             .map(|bytes| format!("{} MiB RAM", bytes >> 20)),
     );
-    put("cache", caches(place.cores.numbers()[0]));
+    put("cache", caches(location.cores.numbers()[0]));
     put("buffer_memory", Some("RAM, cached".to_owned()));
-    let interface = &place.interface;
+    let interface = &location.interface;
     let driver = interface.driver.as_deref().unwrap_or("no driver");
     put(
         "interface",
@@ -197,10 +203,10 @@ pub fn setup(options: &Options, place: &Place, allowed: &Allowed) -> Vec<(String
         "mac",
         (!interface.loopback).then(|| interface.mac.to_string()),
     );
-    put("ip", Some(place.ip.to_string()));
+    put("ip", Some(location.ip.to_string()));
     put("host", host_id());
     put("clock_id", clock_id());
-    keys.extend(inside_keys(place, allowed));
+    keys.extend(inside_keys(location, allowed));
     for (key, value) in &options.set {
         keys.retain(|(other, _)| other != key);
         keys.push((key.clone(), value.clone()));
@@ -283,6 +289,59 @@ fn os_name() -> Option<String> {
         .lines()
         .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
     Some(line.trim_matches('"').to_owned())
+}
+
+/// Settings of an interface; `None` where the driver does not report them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    checksum_tx: Option<bool>,
+    checksum_rx: Option<bool>,
+    scatter_gather: Option<bool>,
+    segmentation_tx: Option<bool>,
+    joining_rx: Option<bool>,
+    ring: Option<Ring>,
+    pacing_us: Option<u32>,
+}
+
+impl Settings {
+    /// Ask the driver, in the network namespace of the calling thread.
+    pub fn of(interface: &Interface) -> Settings {
+        let Ok(ethtool) = Ethtool::open(&interface.port.interface) else {
+            return Settings::default();
+        };
+        Settings {
+            checksum_tx: ethtool.checksum_tx(),
+            checksum_rx: ethtool.checksum_rx(),
+            scatter_gather: ethtool.scatter_gather(),
+            segmentation_tx: ethtool.segmentation_tx(),
+            joining_rx: ethtool.joining_rx(),
+            ring: ethtool.ring(),
+            pacing_us: ethtool.interrupt_pacing_us(),
+        }
+    }
+
+    /// As set-up keys.
+    pub fn keys(&self) -> Vec<(&'static str, String)> {
+        let by = |hardware: bool| if hardware { "hardware" } else { "software" }.to_owned();
+        let number = |n: u32| n.to_string();
+        let all = [
+            ("checksum_tx", self.checksum_tx.map(by)),
+            ("checksum_rx", self.checksum_rx.map(by)),
+            ("scatter_gather_tx", self.scatter_gather.map(yes)),
+            ("segmentation_tx", self.segmentation_tx.map(yes)),
+            ("joining_rx", self.joining_rx.map(yes)),
+            ("rx_descriptors", self.ring.map(|ring| number(ring.rx))),
+            ("tx_descriptors", self.ring.map(|ring| number(ring.tx))),
+            ("interrupt_pacing", self.pacing_us.map(|us| yes(us > 0))),
+            (
+                "interrupt_pacing_us",
+                self.pacing_us.filter(|us| *us > 0).map(number),
+            ),
+        ];
+        all.into_iter()
+            .filter_map(|(key, value)| Some((key, value?)))
+            .collect()
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The node behind the protocol: takes what was asked apart, starts it, and tells what came of it.
+//! The node behind the protocol: checks a request, starts the trial, and reports its result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,22 +13,21 @@ use wirelab_stages::Xdp;
 use wirelab_trial::{ClockKind, Spans};
 use wirelab_wire::{Layer, LineRate};
 
-use crate::asked::Asked;
 use crate::facts;
 use crate::host::Host;
 use crate::inside::{Allowed, Shelf};
 use crate::limits::Limits;
+use crate::location::{Location, Notices};
 use crate::meter::Watch;
-use crate::options::Options;
-use crate::place::{Notices, Place};
+use crate::options::{AgentError, Options};
 use crate::reports;
+use crate::request::Request;
 use crate::senders::Senders;
-use crate::serve::AgentError;
 use crate::supervisor::Running;
 
-/// How much later than its limit a trial is ended, so that one by time reaches the end of its time.
+/// Added to a trial's limit, so that a timed trial reaches its end.
 const GRACE: Duration = Duration::from_millis(250);
-/// How long `stop` waits for the end, so that most clients need not ask again.
+/// How long `stop` waits for the end; most clients then need no second request.
 const STOPPING: Duration = Duration::from_millis(100);
 
 /// How long the end of the node waits for the end of its trial.
@@ -51,7 +50,7 @@ pub struct Agent {
     pub(crate) xdp: Xdp,
     /// From where frames of earlier trials may come.
     pub(crate) senders: Senders,
-    place: Place,
+    location: Location,
     /// Once the node's threads are pinned.
     watch: Option<Watch>,
     trial: Option<Trial>,
@@ -66,18 +65,18 @@ struct Trial {
 }
 
 impl Agent {
-    /// A node at the place that the options name. What is missing is told in words.
+    /// A node at the location that the options name; `notices` gets what is missing.
     ///
     /// # Errors
     /// [`AgentError`]
     pub fn new(options: &Options, notices: &mut Notices) -> Result<Agent, AgentError> {
-        let (place, steering) = Place::find(options, notices)?;
+        let (location, steering) = Location::find(options, notices)?;
         let shelf = Shelf::new(options.limits.captures.min(facts::MOST_CAPTURES));
-        let allowed = Allowed::find(&place.interface, options.xdp, &shelf);
+        let allowed = Allowed::find(&location.interface, options.xdp, &shelf);
         notices.extend(allowed.notices());
-        let setup = facts::setup(options, &place, &allowed);
+        let setup = facts::setup(options, &location, &allowed);
         Ok(Agent {
-            identity: facts::identity(options, &place, &allowed, setup.len()),
+            identity: facts::identity(options, &location, &allowed, setup.len()),
             setup,
             given: options.set.iter().map(|(key, _)| key.clone()).collect(),
             allowed,
@@ -87,15 +86,15 @@ impl Agent {
             limits: options.limits,
             allowed_macs: options.allowed_macs.clone(),
             watch: None,
-            place,
+            location,
             trial: None,
             steering,
         })
     }
 
-    /// Begin to measure how busy the cores are, on a thread that inherits the cores of the calling one.
+    /// Start to measure the load of the cores, on a thread that inherits the caller's cores.
     pub(crate) fn watch(&mut self) -> Result<(), AgentError> {
-        self.watch = Some(Watch::start(&self.place.cores)?);
+        self.watch = Some(Watch::start(&self.location.cores)?);
         Ok(())
     }
 
@@ -126,7 +125,7 @@ impl Agent {
         &self.setup
     }
 
-    /// Say a set-up key otherwise; one that the user gave stays as it is.
+    /// Replace a set-up key, unless the user gave it.
     pub(crate) fn set_key(&mut self, key: &str, value: &str) {
         if self.given.iter().any(|given| given == key) {
             return;
@@ -137,20 +136,20 @@ impl Agent {
     }
 
     /// Where it is.
-    pub(crate) const fn place(&self) -> &Place {
-        &self.place
+    pub(crate) const fn location(&self) -> &Location {
+        &self.location
     }
 
     /// The node's own link-layer address.
     pub(crate) fn mac(&self) -> Mac {
-        Mac(self.place.interface.mac.0)
+        Mac(self.location.interface.mac.0)
     }
 
-    /// Where frames of an Ethernet trial go: to the address that the host has which asked, or to one that the
+    /// Destination of an Ethernet trial: the address of the requesting host, or one that the
     /// operator has allowed.
-    pub(crate) fn destination(&self, asked: &Asked<'_>) -> Result<Mac, Refusal> {
-        let known = self.place.neighbour(asked.peer);
-        match (asked.start.peer_mac, known) {
+    pub(crate) fn destination(&self, request: &Request<'_>) -> Result<Mac, Refusal> {
+        let known = self.location.neighbour(request.peer);
+        match (request.start.peer_mac, known) {
             (Some(mac), _) if Some(mac) == known || self.allowed_macs.contains(&mac.0) => Ok(mac),
             (None, Some(mac)) => Ok(mac),
             (Some(_), _) => Err(Refusal::peer(
@@ -194,14 +193,14 @@ impl NodeHandler for Agent {
                 "this node is asked over TCP or UDP",
             ));
         };
-        let link = self.place.interface.link_rate.and_then(LineRate::new);
-        let asked = Asked::new(start, peer, link, &self.limits)?;
+        let link = self.location.interface.link_rate.and_then(LineRate::new);
+        let request = Request::new(start, peer, link, &self.limits)?;
         // Threads of the trial before have ended; its sockets go with it.
         self.trial = None;
-        let (mut plan, started) = self.plan(&asked)?;
-        // What passes the stack by is in no counter of the interface's queue.
-        if asked.ways.path == Path::Stack {
-            plan.host = Some(Host::begin(&self.place.interface, &self.place.cores));
+        let (mut plan, started) = self.plan(&request)?;
+        // Traffic past the stack is in no counter of the interface's queue.
+        if request.ways.path == Path::Stack {
+            plan.host = Some(Host::begin(&self.location.interface, &self.location.cores));
         }
         let Some(watch) = &self.watch else {
             return Err(Refusal::failed("the node is ending"));
@@ -278,7 +277,7 @@ impl NodeHandler for Agent {
             idle_window_ticks: load.idle.map(|idle| idle.window_ns),
             clock: ClockKind::Wall,
             tick_ps: Some(1000),
-            shared: self.place.shared,
+            shared: self.location.shared,
         })
     }
 

@@ -1,4 +1,4 @@
-//! What the node's host did beside a trial: what came in and left by the interface, and the work of the kernel for it.
+//! What the node's host did during a trial: traffic of the interface, and the kernel's work for it.
 
 use std::time::Instant;
 use std::{fs, ops::RangeInclusive};
@@ -12,7 +12,7 @@ use wirelab_trial::job::SendReport;
 /// Columns of a core's line in `/proc/stat`: time in interrupts, and in the kernel's network work behind them (proc(5)).
 const INTERRUPTS: RangeInclusive<usize> = 5..=6;
 
-/// The host from the beginning of a trial on.
+/// The host's counters at the beginning of a trial.
 #[derive(Debug)]
 pub struct Host {
     egress: Option<Egress>,
@@ -21,7 +21,7 @@ pub struct Host {
     interrupts_ns: u64,
 }
 
-/// What was found at its end.
+/// Their change at its end.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Counters by the names of the protocol.
@@ -47,7 +47,7 @@ impl Host {
         let interrupts_ns = interrupts_ns(&self.cores).saturating_sub(self.interrupts_ns);
         let watched = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let departed = self.egress.as_ref().map(Egress::end);
-        // Of another link than at the beginning nothing can be said.
+        // After a change of the link the counters do not compare.
         let departed = departed.filter(|departed| departed.fault.is_none());
         let counters = departed.map_or_else(Vec::new, |departed| {
             vec![

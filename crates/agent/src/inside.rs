@@ -1,4 +1,4 @@
-//! Looking into the kernel: what this host allows, and the tracer of one trial.
+//! Tracing the kernel: what this host allows, and the tracer of one trial.
 
 mod points;
 
@@ -19,7 +19,7 @@ use wirelab_trial::{Direction, Probes};
 /// UDP port of that tracer: discard, where nothing is expected.
 const NO_PORT: u16 = 9;
 
-/// What this host allows, found out by trying.
+/// What this host allows, determined by a try.
 #[derive(Clone, Debug)]
 pub struct Allowed {
     /// The set of programs, or why there is none.
@@ -28,7 +28,7 @@ pub struct Allowed {
     pub remark: Option<String>,
     /// Each point, as `in.NAME` or `out.NAME`, and the kernel function behind it.
     pub functions: Vec<(String, &'static str)>,
-    /// How XDP programs sit, or why there are none: `untried` where only a trial finds it out.
+    /// The mode of XDP programs, or why there are none: `untried` where only a trial can show it.
     pub xdp: Result<String, String>,
 }
 
@@ -160,7 +160,7 @@ fn try_xdp(port: &PortName, xdp: Xdp, attach: bool) -> Result<String, StagesErro
     Ok(node.mode().map_or("none", mode_name).to_owned())
 }
 
-/// How an XDP program sits, as the set-up key says it.
+/// The mode of an XDP program, as the set-up key names it.
 pub const fn mode_name(mode: Mode) -> &'static str {
     match mode {
         Mode::Native => "native",
@@ -177,7 +177,7 @@ pub struct Inside {
     notes: Vec<String>,
 }
 
-/// What a tracer saw.
+/// The result of a tracer.
 #[derive(Debug, Default)]
 pub struct Looked {
     /// Times of each point of frames received, in the order of their way.
@@ -252,7 +252,7 @@ impl Inside {
         self.node.as_ref().and_then(NodeXdp::mode)
     }
 
-    /// Detach everything, and tell what was seen.
+    /// Detach everything, and return the result.
     pub fn finish(self) -> Looked {
         let Inside {
             node,

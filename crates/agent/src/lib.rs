@@ -7,7 +7,6 @@
 //! The other end of `node:HOST` on Linux: the command line uses it, and tests of `remote`. Start reading at `serve.rs`, then
 //! `handler.rs`, `planning.rs` and `supervisor.rs`.
 
-mod asked;
 mod engine;
 mod ethernet;
 mod facts;
@@ -15,15 +14,15 @@ mod handler;
 mod host;
 mod inside;
 mod limits;
+mod location;
 mod meter;
 mod options;
 mod past;
-mod place;
 mod planning;
 mod reports;
+mod request;
 mod senders;
 mod serve;
-mod settings;
 mod supervisor;
 mod sys;
 mod tcp;
@@ -31,6 +30,6 @@ mod udp;
 mod ways;
 
 pub use limits::Limits;
-pub use options::{OnRefusal, Options, OptionsError};
-pub use serve::{AgentError, Serving, Started};
+pub use options::{AgentError, OnRefusal, Options, OptionsError};
+pub use serve::{Serving, Started};
 pub use wirelab_stages::Xdp;

@@ -1,4 +1,4 @@
-//! What a peer can ask for at most.
+//! Limits of what a peer can request.
 
 use wirelab_control::Refusal;
 use wirelab_control::message::Start;

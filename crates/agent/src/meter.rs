@@ -1,4 +1,4 @@
-//! How busy the node's cores were over a trial, and before it.
+//! The load of the node's cores during a trial and before it.
 //!
 //! A thread reads the idle times now and then, and more often during a trial. The window of a trial is from the first
 //! reading after its first frame to the last before its last, so that it holds nothing but the trial; the baseline is
@@ -14,16 +14,16 @@ use wirelab_cores::busy::now_ns;
 use wirelab_cores::{Busy, BusyError, Cores, Meter, Sample};
 use wirelab_socket::flow::Live;
 
-/// Between two readings while nothing runs.
+/// Interval between two readings while nothing runs.
 const IDLE: Duration = Duration::from_millis(200);
-/// Between two readings during a trial: what the window may be short of at each end.
+/// Interval between two readings during a trial: the window may miss this much at each end.
 const BUSY: Duration = Duration::from_millis(20);
 /// Readings that are kept: a minute before a trial.
 const KEPT: usize = 300;
 /// Readings near the end of a trial that are kept: the last frame is known only when it was the last.
 const LAST: usize = 16;
 
-/// Reads idle times as long as it lives.
+/// Reads idle times until it is dropped.
 #[derive(Debug)]
 pub struct Watch {
     shared: Arc<Shared>,
@@ -106,7 +106,7 @@ impl Watch {
     /// The load of each core over the last trial.
     ///
     /// # Errors
-    /// In words, why there is none.
+    /// The reason, in words.
     pub fn loads(&self) -> Result<Vec<Load>, String> {
         let inner = self.shared.lock();
         if let Some(failure) = &inner.failure {
@@ -189,7 +189,7 @@ impl Inner {
 }
 
 impl Trial {
-    /// First and last frame of all flows so far, in ns; a flow that tells no times goes on until now.
+    /// First and last frame of all flows so far, in ns; a flow without times lasts until now.
     fn frames(&self) -> Option<(u64, u64)> {
         let times = self.flows.iter().filter_map(|live| {
             let first = live.first_ns.load(Ordering::Relaxed);
@@ -239,7 +239,7 @@ impl Trial {
         Ok(busy.into_iter().enumerate().map(load).collect())
     }
 
-    /// The load-free stretch before the trial: as long as the trial, or as long as there is.
+    /// The stretch without load before the trial: as long as the trial, or as long as there are readings.
     fn idle(&self, meter: &Meter, window_ns: u64) -> Option<Vec<Busy>> {
         let last = self.baseline.back()?;
         let from = last.at_ns.saturating_sub(window_ns);
@@ -260,7 +260,7 @@ fn too_short(frames: Option<(u64, u64)>) -> String {
     }
 }
 
-/// CLOCK_MONOTONIC in ns, for flows that keep no times of their own.
+/// CLOCK_MONOTONIC in ns, for flows without times.
 pub fn stamp(live: &Live) {
     let now = now_ns();
     if live.first_ns.load(Ordering::Relaxed) == 0 {

@@ -1,13 +1,14 @@
-//! What a user can choose when starting a node.
+//! The options of a node.
 
-use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::{fmt, io};
 
 use wirelab_control::line::word;
 use wirelab_control::refusal::MAX_WHY;
 use wirelab_control::token::Token;
-use wirelab_cores::Cores;
+use wirelab_cores::{BusyError, CoreError, Cores};
+use wirelab_port::iface::{IfaceError, PortNameError};
 use wirelab_socket::access::{Access, Rules};
 use wirelab_socket::prefix::Prefix;
 use wirelab_stages::Xdp;
@@ -17,10 +18,10 @@ use crate::limits::Limits;
 /// Most set-up keys that a user can give.
 const MOST_KEYS: usize = 64;
 
-/// Hears of a peer, and why it does not get what it wants.
+/// Called with a peer and the reason for its refusal.
 type Refused = dyn Fn(IpAddr, &str) + Send + Sync;
 
-/// What is done with a refusal.
+/// What to do with a refusal.
 #[derive(Clone)]
 pub struct OnRefusal(pub Arc<Refused>);
 
@@ -37,7 +38,7 @@ impl fmt::Debug for OnRefusal {
     }
 }
 
-/// How a node is run.
+/// How to run a node.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Where it listens for control, and where iperf servers listen on ports of their own; on no other address.
@@ -48,38 +49,38 @@ pub struct Options {
     pub cores: Option<Cores>,
     /// Name of the node, a word; the host's name where absent.
     pub name: Option<String>,
-    /// Set-up keys that the system does not know, or that shall be said otherwise.
+    /// Set-up keys that the system does not know, or that replace its values.
     pub set: Vec<(String, String)>,
     /// Link-layer addresses that Ethernet trials may send to, beside the one that the asking host has.
     pub allowed_macs: Vec<[u8; 6]>,
-    /// Whether the receive work of the interface is steered to the node's cores, or left where it comes.
+    /// Whether to steer the receive work of the interface to the node's cores.
     pub steer: bool,
     /// Where XDP programs may sit on the interface.
     pub xdp: Xdp,
-    /// Whether iperf 2 and iperf3 are served beside.
+    /// Whether to serve iperf 2 and iperf3, too.
     pub iperf: bool,
-    /// Who may use the node; everybody where it is empty.
+    /// Who may use the node; empty: everybody.
     pub allow: Vec<Prefix>,
-    /// What clients have to show before they may use it.
+    /// The token that clients must prove to have.
     pub token: Option<Token>,
     /// Who gets datagrams back from the server of iperf 2 without having shown that it receives them.
     pub allow_reverse: Vec<Prefix>,
-    /// What a peer can ask for at most.
+    /// Limits of what a peer can request.
     pub limits: Limits,
-    /// Told whom iperf refuses what, and why.
+    /// Called for each peer that iperf refuses, with the reason.
     pub on_refusal: OnRefusal,
 }
 
-/// A choice that cannot be.
+/// An invalid option.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionsError {
-    /// No assignment.
+    /// Not KEY=VALUE.
     #[error(
         "invalid set-up key '{0}'; fix: write KEY=VALUE, such as phy=DP83869HM; a key is of small letters, digits, '_', '-' and '.'"
     )]
     Assignment(String),
-    /// Does not fit a line.
-    #[error("the value of '{key}' has more than {limit} bytes")]
+    /// Too long for a line of the protocol.
+    #[error("the value of '{key}' has more than {limit} bytes; fix: shorten it")]
     TooLong {
         /// The key.
         key: String,
@@ -87,22 +88,71 @@ pub enum OptionsError {
         limit: usize,
     },
     /// Too many of them.
-    #[error("more than {0} set-up keys were given")]
+    #[error("more than {0} set-up keys were given; fix: leave some out")]
     TooMany(usize),
-    /// No word.
+    /// Not a word of the protocol.
     #[error(
-        "'{0}' cannot be the name of a node: use 1 to 32 small letters, digits, '_', '-' and '.', a letter first"
+        "'{0}' cannot be the name of a node; fix: use 1 to 32 small letters, digits, '_', '-' and '.', a letter first"
     )]
     Name(String),
-    /// Every address at once.
+    /// A wildcard or multicast address.
     #[error(
-        "a node listens on one address of this host, not on {0}: give the address that testers reach, such as the one that `ip -brief address` shows"
+        "a node listens on one address of this host, not on {0}; fix: give the address that testers reach, such as the one that `ip -brief address` shows"
     )]
     AnyAddress(IpAddr),
 }
 
+/// Why a node cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// An invalid option.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    /// The address is not this host's.
+    #[error(
+        "no interface here has the address {0}; fix: choose one that `ip -brief address` shows, or name an interface with --interface"
+    )]
+    NoAddress(IpAddr),
+    /// The kernel does not list addresses.
+    #[error("cannot list the addresses of this host: {0}")]
+    Addresses(io::Error),
+    /// Invalid name of an interface.
+    #[error(transparent)]
+    Name(#[from] PortNameError),
+    /// The interface cannot be used.
+    #[error(transparent)]
+    Interface(#[from] IfaceError),
+    /// The cores cannot be used.
+    #[error(transparent)]
+    Cores(#[from] CoreError),
+    /// Their load cannot be read.
+    #[error(transparent)]
+    Busy(#[from] BusyError),
+    /// The port is in use or not permitted.
+    #[error("cannot listen on {address}: {source}; fix: {}", fix(.source))]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A thread cannot be started.
+    #[error("the node's threads cannot be started: {0}")]
+    Threads(io::Error),
+}
+
+fn fix(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "end the node that may run there already (`ss -lptu`), or give another port with --listen ADDRESS:PORT"
+        }
+        io::ErrorKind::PermissionDenied => "give a port above 1023, or run as root",
+        _ => "choose an address that `ip -brief address` shows",
+    }
+}
+
 impl Options {
-    /// A node on an address, with everything else as it comes.
+    /// A node on an address, with all other options at their defaults.
     pub fn on(listen: SocketAddr) -> Options {
         Options {
             listen,
@@ -122,7 +172,7 @@ impl Options {
         }
     }
 
-    /// Where a node listens unless told otherwise: where this host alone reaches it.
+    /// The default address, which only this host reaches.
     pub const fn default_address() -> IpAddr {
         IpAddr::V4(Ipv4Addr::LOCALHOST)
     }
@@ -162,7 +212,7 @@ impl Options {
         Ok(())
     }
 
-    /// Check what can be told without the system.
+    /// Check what does not need the system.
     ///
     /// # Errors
     /// [`OptionsError`]

@@ -1,4 +1,4 @@
-//! Ways past the stack: the fast track to the application, and the driver that sends and echoes by itself.
+//! Paths past the stack: the fast track to the application, and the driver that sends and echoes alone.
 
 mod driver;
 mod fast_track;
@@ -26,7 +26,7 @@ pub struct Past {
     pub udp_port: u16,
 }
 
-/// Why the way is not available.
+/// Why a path is not available.
 pub fn refused(error: &StagesError) -> Refusal {
     Refusal::unsupported("path", &error.to_string())
 }

@@ -1,4 +1,4 @@
-//! From what a peer asks to the work of a trial: sockets, tracer and XDP programs are opened here, before the reply.
+//! From a request to the work of a trial: sockets, tracer and XDP programs are opened here, before the reply.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -17,176 +17,188 @@ use wirelab_trial::job::Pace;
 use wirelab_trial::{Buffers, Direction, Probes, Wait};
 use wirelab_wire::{Layer, Transport};
 
-use crate::asked::Asked;
 use crate::engine::Plan;
 use crate::ethernet::{self, EthernetTrial};
 use crate::facts;
 use crate::handler::{Agent, failed};
 use crate::inside::{Inside, Wanted, mode_name};
 use crate::past::{self, Past, Track};
+use crate::request::Request;
 use crate::tcp::{self, TcpTrial};
 use crate::udp::{self, UdpTrial};
 
 /// UDP and TCP port of trials unless another is asked.
 const TRIAL_PORT: u16 = wirelab_wire::header::UDP_PORT;
 
-/// A tracer, where one was asked for and is available; else why not.
+/// A tracer, where one was requested and is available; else why not.
 type Looking = (Option<Inside>, Vec<String>);
 
 impl Agent {
-    /// The work of the trial, and what is to be said of it.
-    pub(crate) fn plan(&mut self, asked: &Asked<'_>) -> Result<(Plan, Started), Refusal> {
-        let start = asked.start;
+    /// The work of the trial, and its notes.
+    pub(crate) fn plan(&mut self, request: &Request<'_>) -> Result<(Plan, Started), Refusal> {
+        let start = request.start;
         let mut started = Started {
-            frame_bytes: asked.sizes.map(|sizes| sizes.frame),
-            node_ip: Some(self.place().ip),
-            peer_ip: Some(asked.peer),
+            frame_bytes: request.sizes.map(|sizes| sizes.frame),
+            node_ip: Some(self.location().ip),
+            peer_ip: Some(request.peer),
             ..Started::default()
         };
         let mut plan = match start.layer {
-            Layer::Ethernet => self.plan_ethernet(asked, &mut started)?,
-            Layer::UdpIpv4 | Layer::UdpIpv6 => self.plan_udp(asked, &mut started)?,
-            Layer::TcpIpv4 | Layer::TcpIpv6 => self.plan_tcp(asked, &mut started)?,
+            Layer::Ethernet => self.plan_ethernet(request, &mut started)?,
+            Layer::UdpIpv4 | Layer::UdpIpv6 => self.plan_udp(request, &mut started)?,
+            Layer::TcpIpv4 | Layer::TcpIpv6 => self.plan_tcp(request, &mut started)?,
         };
         // What sends frames back does so as it does alone: with a loop for both the background would wait in front of
         // an echo in the application, too.
         let echo = start.direction == Direction::Echo;
-        if let Some(beside) = echo.then(|| self.background(asked)).transpose()?.flatten() {
+        if let Some(beside) = echo
+            .then(|| self.background(request))
+            .transpose()?
+            .flatten()
+        {
             plan.receive = plan.receive.map(|echo| udp::with_background(echo, beside));
         }
-        let spins = asked.ways.wait == Some(Wait::Spin);
-        let pace = asked.offer.map(|offer| offer.pace);
+        let spins = request.ways.wait == Some(Wait::Spin);
+        let pace = request.offer.map(|offer| offer.pace);
         plan.sleeps_ps = pace.and_then(Pace::interval_ps).filter(|_| !spins);
         plan.wanted = Some(Wanted {
-            records: asked.expect.captures,
+            records: request.expect.captures,
             direction: start.direction,
-            stream_in: asked.expect.stream,
+            stream_in: request.expect.stream,
             stream_out: start.tx_stream.unwrap_or(0),
         });
         Ok((plan, started))
     }
 
-    fn plan_ethernet(&mut self, asked: &Asked<'_>, started: &mut Started) -> Result<Plan, Refusal> {
-        let start = asked.start;
-        let peer = self.destination(asked)?;
+    fn plan_ethernet(
+        &mut self,
+        request: &Request<'_>,
+        started: &mut Started,
+    ) -> Result<Plan, Refusal> {
+        let start = request.start;
+        let peer = self.destination(request)?;
         (started.node_mac, started.peer_mac) = (Some(self.mac()), Some(peer));
         (started.node_ip, started.peer_ip) = (None, None);
-        if asked.ways.path != Path::Stack {
-            return self.plan_past(asked, peer, None);
+        if request.ways.path != Path::Stack {
+            return self.plan_past(request, peer, None);
         }
         started.buffers = start.buffers;
-        let ready = start.buffers == Some(Buffers::Prefilled) && asked.offer.is_some();
+        let ready = start.buffers == Some(Buffers::Prefilled) && request.offer.is_some();
         started.slots = ready.then_some(PREFILLED_SLOTS);
-        let beside = self.beside(asked)?;
-        let looking = self.look(asked, &[])?;
+        let beside = self.beside(request)?;
+        let looking = self.look(request, &[])?;
         let trial = EthernetTrial {
             direction: start.direction,
-            interface: self.place().interface.clone(),
+            interface: self.location().interface.clone(),
             peer,
-            sizes: asked.sizes,
-            offer: asked.offer,
-            expect: asked.expect,
+            sizes: request.sizes,
+            offer: request.offer,
+            expect: request.expect,
             echo_stream: start.rx_stream,
             buffers: start.buffers,
-            expected_frames: asked.expected_frames,
-            one_by_one: one_by_one(asked, &looking, beside),
+            expected_frames: request.expected_frames,
+            one_by_one: one_by_one(request, &looking, beside),
         };
         let opened = |socket: BorrowedFd<'_>| watch_socket(&looking, socket);
         let plan = ethernet::plan(trial, &opened).map_err(failed)?;
         Ok(with(plan, looking))
     }
 
-    fn plan_udp(&mut self, asked: &Asked<'_>, started: &mut Started) -> Result<Plan, Refusal> {
-        let start = asked.start;
+    fn plan_udp(&mut self, request: &Request<'_>, started: &mut Started) -> Result<Plan, Refusal> {
+        let start = request.start;
         let peer_port = start.peer_port.unwrap_or(TRIAL_PORT);
         let node_port = start.node_port.unwrap_or(TRIAL_PORT);
-        started.peer_port = asked.offer.map(|_| peer_port);
-        let socket = udp::bind(SocketAddr::new(self.place().ip, node_port)).map_err(failed)?;
+        started.peer_port = request.offer.map(|_| peer_port);
+        let socket = udp::bind(SocketAddr::new(self.location().ip, node_port)).map_err(failed)?;
         let port = socket.local_addr().map_err(failed)?.port();
         started.node_port = Some(port);
-        if asked.ways.path != Path::Stack {
-            let peer = self.destination(asked)?;
-            return self.plan_past(asked, peer, Some((socket, port)));
+        if request.ways.path != Path::Stack {
+            let peer = self.destination(request)?;
+            return self.plan_past(request, peer, Some((socket, port)));
         }
-        let earlier_ports = self.senders.begin(asked.peer, start.peer_port);
-        let beside = self.beside(asked)?;
-        let looking = self.look(asked, &[port])?;
+        let earlier_ports = self.senders.begin(request.peer, start.peer_port);
+        let beside = self.beside(request)?;
+        let looking = self.look(request, &[port])?;
         watch_socket(&looking, socket.as_fd()).map_err(failed)?;
         let trial = UdpTrial {
             direction: start.direction,
-            offer: asked.offer,
-            expect: asked.expect,
+            offer: request.offer,
+            expect: request.expect,
             echo_stream: start.rx_stream,
-            peer: SocketAddr::new(asked.peer, peer_port),
+            peer: SocketAddr::new(request.peer, peer_port),
             earlier_ports,
-            expected_frames: asked.expected_frames,
-            one_by_one: one_by_one(asked, &looking, beside),
+            expected_frames: request.expected_frames,
+            one_by_one: one_by_one(request, &looking, beside),
         };
         Ok(with(udp::plan(socket, trial).map_err(failed)?, looking))
     }
 
-    fn plan_tcp(&self, asked: &Asked<'_>, started: &mut Started) -> Result<Plan, Refusal> {
-        let start = asked.start;
+    fn plan_tcp(&self, request: &Request<'_>, started: &mut Started) -> Result<Plan, Refusal> {
+        let start = request.start;
         let node_port = start.node_port.unwrap_or(TRIAL_PORT);
         let (plan, port) = tcp::plan(&TcpTrial {
             direction: start.direction,
-            offer: asked.offer,
-            expect: asked.expect,
-            local: SocketAddr::new(self.place().ip, node_port),
-            peer: asked.peer,
+            offer: request.offer,
+            expect: request.expect,
+            local: SocketAddr::new(self.location().ip, node_port),
+            peer: request.peer,
         })
         .map_err(failed)?;
         started.node_port = Some(port);
         Ok(plan)
     }
 
-    /// A trial past the stack; of UDP, the socket keeps the flow's port meanwhile.
+    /// A trial past the stack; for UDP, the socket keeps the flow's port.
     fn plan_past(
         &mut self,
-        asked: &Asked<'_>,
+        request: &Request<'_>,
         peer: Mac,
         udp: Option<(UdpSocket, u16)>,
     ) -> Result<Plan, Refusal> {
-        let start = asked.start;
+        let start = request.start;
         let port = udp.as_ref().map(|(_, port)| *port);
         let holder = udp.map(|(socket, _)| socket);
         let past = Past {
-            port: self.place().interface.port.clone(),
+            port: self.location().interface.port.clone(),
             xdp: self.xdp,
             layer: start.layer,
             peer,
             udp_port: port.unwrap_or(0),
         };
         if let (Direction::Transmit, Some(offer), Some(sizes)) =
-            (start.direction, asked.offer, asked.sizes)
+            (start.direction, request.offer, request.sizes)
         {
-            let frame = ethernet::spec(&self.place().interface, peer, self.transport(asked, port));
+            let frame = ethernet::spec(
+                &self.location().interface,
+                peer,
+                self.transport(request, port),
+            );
             let send = past::send(&past, frame, &offer, sizes)
                 .map_err(|error| Refusal::unsupported("path", &error.to_string()))?;
             return Ok(Plan {
                 send: Some(send),
-                expected_frames: asked.expected_frames,
+                expected_frames: request.expected_frames,
                 ..Plan::default()
             });
         }
-        let (looking, made) = if asked.ways.path == Path::Driver {
-            let made = past::echo(&past, asked.peer, holder);
+        let (looking, made) = if request.ways.path == Path::Driver {
+            let made = past::echo(&past, request.peer, holder);
             ((None, Vec::new()), made)
         } else {
-            let beside = self.beside(asked)?;
-            let other_port = port.and_then(|port| asked.ways.other_port(port));
+            let beside = self.beside(request)?;
+            let other_port = port.and_then(|port| request.ways.other_port(port));
             let ports: Vec<u16> = port.into_iter().chain(other_port).collect();
-            let looking = self.look(asked, &ports)?;
+            let looking = self.look(request, &ports)?;
             let (holder, apart) = match (other_port, holder) {
                 (Some(other), Some(socket)) => {
-                    (None, Some((other, apart(asked, socket, &looking)?)))
+                    (None, Some((other, apart(request, socket, &looking)?)))
                 }
                 (_, holder) => (holder, None),
             };
             let track = Track {
-                rules: asked.ways.rules_for(start.layer, past.udp_port),
-                expect: asked.expect,
-                wait: asked.ways.waits(),
+                rules: request.ways.rules_for(start.layer, past.udp_port),
+                expect: request.expect,
+                wait: request.ways.waits(),
                 beside,
                 holder,
                 apart,
@@ -199,22 +211,22 @@ impl Agent {
         self.sits(mode);
         let mut plan = with(Plan::default(), looking);
         plan.receive = Some(work);
-        plan.expected_frames = asked.expected_frames;
+        plan.expected_frames = request.expected_frames;
         plan.notes.extend(remark);
         Ok(plan)
     }
 
     /// What frames of a flow from the node are carried by.
-    fn transport(&self, asked: &Asked<'_>, port: Option<u16>) -> Transport {
+    fn transport(&self, request: &Request<'_>, port: Option<u16>) -> Transport {
         use std::net::IpAddr::{V4, V6};
         let ports = [
             port.unwrap_or(TRIAL_PORT),
-            asked.start.peer_port.unwrap_or(TRIAL_PORT),
+            request.start.peer_port.unwrap_or(TRIAL_PORT),
         ];
         match (
-            asked.start.layer,
-            self.place().ip,
-            asked.peer.to_canonical(),
+            request.start.layer,
+            self.location().ip,
+            request.peer.to_canonical(),
         ) {
             (Layer::UdpIpv4, V4(own), V4(peer)) => Transport::UdpIpv4 {
                 addresses: [own, peer],
@@ -229,43 +241,44 @@ impl Agent {
     }
 
     /// The socket that the loop of the flow serves too.
-    fn beside(&self, asked: &Asked<'_>) -> Result<Option<Beside>, Refusal> {
-        match asked.start.direction {
+    fn beside(&self, request: &Request<'_>) -> Result<Option<Beside>, Refusal> {
+        match request.start.direction {
             Direction::Echo => Ok(None),
-            _ => self.background(asked),
+            _ => self.background(request),
         }
     }
 
     /// The socket of the background.
-    fn background(&self, asked: &Asked<'_>) -> Result<Option<Beside>, Refusal> {
-        let bind = |port| Beside::bind(SocketAddr::new(self.place().ip, port));
-        let opened = asked.ways.background_port.map(bind).transpose();
+    fn background(&self, request: &Request<'_>) -> Result<Option<Beside>, Refusal> {
+        let bind = |port| Beside::bind(SocketAddr::new(self.location().ip, port));
+        let opened = request.ways.background_port.map(bind).transpose();
         opened.map_err(|error| Refusal::unsupported("background_port", &error.to_string()))
     }
 
     /// Attach a tracer where capture points are asked for, to a flow to these UDP ports, or of Ethernet.
-    fn look(&mut self, asked: &Asked<'_>, udp_ports: &[u16]) -> Result<Looking, Refusal> {
-        let probes = asked.ways.probes;
-        if asked.expect.captures == 0 || probes == Probes::Off {
+    fn look(&mut self, request: &Request<'_>, udp_ports: &[u16]) -> Result<Looking, Refusal> {
+        let probes = request.ways.probes;
+        if request.expect.captures == 0 || probes == Probes::Off {
             return Ok((None, Vec::new()));
         }
-        let echo = asked.start.direction == Direction::Echo;
+        let echo = request.start.direction == Direction::Echo;
         let stream = |stream: Option<u8>| (!echo).then(|| stream.unwrap_or(0));
         let filter = FlowFilter {
             ethernet: udp_ports.is_empty(),
             udp_ports: udp_ports.to_vec(),
-            stream_in: stream(asked.start.rx_stream),
-            stream_out: stream(asked.start.tx_stream),
-            one_clock: asked.start.clock_id.is_some() && asked.start.clock_id == clock_id(),
+            stream_in: stream(request.start.rx_stream),
+            stream_out: stream(request.start.tx_stream),
+            one_clock: request.start.clock_id.is_some() && request.start.clock_id == clock_id(),
         };
-        let port = self.place().interface.port.clone();
+        let port = self.location().interface.port.clone();
         // The fast track brings a program of its own, and what is sent passes none.
-        let own = asked.ways.path == Path::Stack && asked.start.direction != Direction::Transmit;
+        let own =
+            request.ways.path == Path::Stack && request.start.direction != Direction::Transmit;
         let xdp = if own { self.xdp } else { Xdp::Off };
         let attached = match &self.allowed.probes {
-            // What was refused when the node started is refused now.
+            // What was refused at the start of the node is still refused.
             Err(why) if probes == Probes::Auto => Err(why.clone()),
-            _ => Inside::attach(&self.shelf, &port, &filter, asked.expect.captures, probes)
+            _ => Inside::attach(&self.shelf, &port, &filter, request.expect.captures, probes)
                 .map_err(|error| error.to_string()),
         };
         match attached {
@@ -288,7 +301,7 @@ impl Agent {
         }
     }
 
-    /// Keep how an XDP program came to sit, for who asks for the set-up.
+    /// Keep the mode that an XDP program got, for the set-up keys.
     fn sits(&mut self, mode: Option<Mode>) {
         if let Some(mode) = mode {
             self.set_key("xdp", mode_name(mode));
@@ -298,21 +311,21 @@ impl Agent {
 }
 
 /// What takes those frames of a fast track's flow that go through the stack.
-fn apart(asked: &Asked<'_>, socket: UdpSocket, looking: &Looking) -> Result<UdpInlet, Refusal> {
+fn apart(request: &Request<'_>, socket: UdpSocket, looking: &Looking) -> Result<UdpInlet, Refusal> {
     watch_socket(looking, socket.as_fd()).map_err(failed)?;
-    let (from, stream) = (Some(asked.peer), Some(asked.expect.stream));
-    UdpInlet::new(Arc::new(socket), from, stream, asked.ways.waits(), false).map_err(failed)
+    let (from, stream) = (Some(request.peer), Some(request.expect.stream));
+    UdpInlet::new(Arc::new(socket), from, stream, request.ways.waits(), false).map_err(failed)
 }
 
-/// How frames are taken one by one, where they are.
+/// How frames are taken one by one; `None` where they are not.
 fn one_by_one(
-    asked: &Asked<'_>,
+    request: &Request<'_>,
     looking: &Looking,
     beside: Option<Beside>,
 ) -> Option<(Wait, Option<Beside>)> {
-    let ways = &asked.ways;
+    let ways = &request.ways;
     let timed = looking.0.is_some() || ways.probes == Probes::Off;
-    let captured = asked.expect.captures > 0 && timed;
+    let captured = request.expect.captures > 0 && timed;
     let needed = captured || ways.wait.is_some() || beside.is_some();
     needed.then(|| (ways.waits(), beside))
 }

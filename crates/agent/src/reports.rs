@@ -1,4 +1,4 @@
-//! What came of a trial, as the control protocol tells it: counters, times and capture points.
+//! The result of a trial in terms of the control protocol: counters, times and capture points.
 
 use std::sync::atomic::Ordering;
 
@@ -10,15 +10,15 @@ use wirelab_trial::ClockKind;
 use wirelab_trial::job::CheckReport;
 
 use crate::host::sender_held_ns;
-use crate::supervisor::{Came, Running};
+use crate::supervisor::{Running, TrialReport};
 
-/// Frames so far; `None` for a sender that tells them only at its end.
+/// Frames so far; `None` for a sender that reports them only at its end.
 pub fn frames(live: &Live) -> Option<u64> {
     let frames = live.frames.load(Ordering::Relaxed);
     (frames > 0 || live.first_ns.load(Ordering::Relaxed) == 0).then_some(frames)
 }
 
-/// All counters of a trial. While it runs, those that are known then.
+/// All counters of a trial; while it runs, those that are known.
 pub fn counters(running: &Running) -> Vec<(String, u64)> {
     let mut all = Vec::new();
     let mut put = |name: &str, value: u64| all.push((name.to_owned(), value));
@@ -66,7 +66,7 @@ pub fn counters(running: &Running) -> Vec<(String, u64)> {
         }
         if let Some(seen) = seen {
             received(&seen.report, &mut put);
-            // Of what came back the tester has its own.
+            // The tester counts what came back itself.
             if echoed.is_none() {
                 let slices = wirelab_control::slices::counters(&seen.report.slices);
                 slices.iter().for_each(|(name, value)| put(name, *value));
@@ -134,7 +134,7 @@ pub fn elapsed_ns(running: &Running) -> Option<u64> {
 ///
 /// # Errors
 /// [`Refusal`] where there is no such point.
-pub fn point(came: &Came, at: u32) -> Result<(Point, u32), Refusal> {
+pub fn point(came: &TrialReport, at: u32) -> Result<(Point, u32), Refusal> {
     let all = &came.points;
     let Some(taken) = all.get(at as usize) else {
         return Err(match all.len() as u64 {
@@ -159,7 +159,7 @@ pub fn point(came: &Came, at: u32) -> Result<(Point, u32), Refusal> {
 }
 
 /// Records of a capture point.
-pub fn records(came: &Came, at: u32, from: u32, most: usize) -> Vec<Record> {
+pub fn records(came: &TrialReport, at: u32, from: u32, most: usize) -> Vec<Record> {
     let Some(taken) = came.points.get(at as usize) else {
         return Vec::new();
     };

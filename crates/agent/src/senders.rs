@@ -1,4 +1,4 @@
-//! From where testers sent in earlier trials: each trial has a socket of its own, so that a late frame tells its run.
+//! Source ports of earlier trials: each trial has its own socket, so a late frame shows which trial sent it.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};

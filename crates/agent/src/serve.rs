@@ -1,7 +1,7 @@
-//! A node at work: control over TCP and UDP, and iperf servers beside it, all on one address and on its own cores.
+//! A running node: control over TCP and UDP, and iperf servers, all on one address and on the node's cores.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -9,71 +9,21 @@ use std::time::Duration;
 
 use wirelab_control::serve::Shared;
 use wirelab_control::{Config, Server};
-use wirelab_cores::{BusyError, CoreError, Cores, pin_thread, prefer_this_thread};
+use wirelab_cores::{Cores, pin_thread, prefer_this_thread};
 use wirelab_iperf::{v2, v3};
-use wirelab_port::iface::{IfaceError, PortNameError};
 use wirelab_socket::access::Access;
 use wirelab_trial::Cancel;
 
 use crate::handler::Agent;
-use crate::options::{Options, OptionsError};
-use crate::place::Notices;
+use crate::location::Notices;
+use crate::options::{AgentError, Options};
 
 /// Port of iperf 2, UDP and TCP.
 const IPERF2_PORT: u16 = 5001;
 /// Port of iperf3.
 const IPERF3_PORT: u16 = 5201;
 
-/// Why a node cannot be started.
-#[derive(Debug, thiserror::Error)]
-pub enum AgentError {
-    /// A choice that cannot be.
-    #[error(transparent)]
-    Options(#[from] OptionsError),
-    /// The address is not this host's.
-    #[error(
-        "no interface here has the address {0}; `ip -brief address` shows those that there are, or name one with --interface"
-    )]
-    NoAddress(IpAddr),
-    /// The kernel does not list addresses.
-    #[error("the addresses of this host are not known: {0}")]
-    Addresses(io::Error),
-    /// The interface's name cannot be one.
-    #[error(transparent)]
-    Name(#[from] PortNameError),
-    /// The interface cannot be used.
-    #[error(transparent)]
-    Interface(#[from] IfaceError),
-    /// The cores cannot be used.
-    #[error(transparent)]
-    Cores(#[from] CoreError),
-    /// How busy they are is not known.
-    #[error(transparent)]
-    Busy(#[from] BusyError),
-    /// The port is in use, or not permitted.
-    #[error("cannot listen on {address}: {source}; {}", fix(.source))]
-    Listen {
-        /// Where.
-        address: SocketAddr,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// No thread.
-    #[error("the node's threads cannot be started: {0}")]
-    Threads(io::Error),
-}
-
-fn fix(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::AddrInUse => {
-            "is a node running there already (`ss -lptu`)? Give another port with --listen ADDRESS:PORT"
-        }
-        io::ErrorKind::PermissionDenied => "ports below 1024 need root; give another one",
-        _ => "`ip -brief address` shows the addresses of this host",
-    }
-}
-
-/// What a node says when it starts.
+/// What a node reports when it starts.
 #[derive(Clone, Debug)]
 pub struct Started {
     /// Its name.
@@ -84,7 +34,7 @@ pub struct Started {
     pub interface: String,
     /// The cores that do its work.
     pub cores: Cores,
-    /// Whether the tester's work may be in its CPU load.
+    /// Whether its CPU load may include the tester's work.
     pub shared: bool,
     /// The layers it offers, as the protocol names them.
     pub layers: Vec<&'static str>,
@@ -98,7 +48,7 @@ pub struct Started {
     pub notices: Vec<String>,
 }
 
-/// A node at work. It ends when it is dropped, and what it changed on the host is put back.
+/// A running node. When it is dropped, it ends and restores what it changed on the host.
 #[derive(Debug)]
 pub struct Serving {
     shared: Arc<Shared<Agent>>,
@@ -141,12 +91,12 @@ impl Serving {
         }
     }
 
-    /// What it says of itself.
+    /// Its description.
     pub const fn started(&self) -> &Started {
         &self.started
     }
 
-    /// Whether it still runs; it ends by itself only where its sockets fail.
+    /// Whether it still runs; without a drop it ends only when its sockets fail.
     pub fn is_running(&self) -> bool {
         self.thread
             .as_ref()
@@ -215,20 +165,20 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
         address: options.listen,
         source,
     };
-    // First what may fail for reasons of the user's, before anything on the host is changed.
+    // What may fail because of the options comes first, before anything on the host changes.
     let tcp = TcpListener::bind(options.listen).map_err(listen)?;
     let control = tcp.local_addr().map_err(listen)?;
     let udp = UdpSocket::bind(control).map_err(listen)?;
     let mut notices = Notices::new();
     let mut agent = Agent::new(options, &mut notices)?;
-    pin_thread(&agent.place().cores)?;
-    // What answers the tester and reads the idle times is not kept waiting by a trial that goes before other work.
+    pin_thread(&agent.location().cores)?;
+    // A prioritised trial must not delay the replies to the tester or the readings of idle times.
     prefer_this_thread(None);
     agent.watch()?;
     let access = Arc::new(options.access());
     let serving = Beside {
         options,
-        link_bits_per_s: agent.place().interface.link_rate,
+        link_bits_per_s: agent.location().interface.link_rate,
         access: &access,
     };
     let (mut iperf2, mut iperf3) = (None, None);
@@ -250,13 +200,13 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
             Err(why) => notices.push(format!("iperf3 is not served: {why}")),
         }
     }
-    let place = agent.place();
+    let location = agent.location();
     let started = Started {
         name: agent.name().to_owned(),
         control,
-        interface: place.interface.port.interface.clone(),
-        cores: place.cores.clone(),
-        shared: place.shared,
+        interface: location.interface.port.interface.clone(),
+        cores: location.cores.clone(),
+        shared: location.shared,
         layers: agent.layers(),
         iperf2: iperf2_at,
         iperf3: iperf3_at,
@@ -278,10 +228,10 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
     })
 }
 
-/// Most bit/s of iperf's datagrams back where the link has no rate of its own: that of the fastest usual one.
+/// Limit in bit/s for iperf's datagrams back where the link reports no rate: that of the fastest common link.
 const NO_LINK_BITS_PER_S: u64 = 10_000_000_000;
 
-/// What is served beside the control protocol.
+/// The servers beside the control protocol.
 struct Beside<'a> {
     options: &'a Options,
     link_bits_per_s: Option<u64>,
@@ -303,7 +253,7 @@ impl Beside<'_> {
             ..v2::server::ServerConfig::default()
         };
         let tell = Arc::clone(&self.options.on_refusal.0);
-        // Nobody reads the figures here: the client prints the report that it is sent.
+        // The figures are not needed here: the client prints the report that it gets.
         let heard = Arc::new(move |event| {
             if let v2::server::ServerEvent::Refused { peer, why } = event {
                 tell(peer.ip(), why);

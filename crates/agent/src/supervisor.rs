@@ -1,4 +1,4 @@
-//! Runs the work of one trial to its end, however it ends, on a thread of its own.
+//! Runs the work of one trial on its own thread until the trial ends.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,20 +7,20 @@ use wirelab_control::value::State;
 use wirelab_cores::busy::now_ns;
 use wirelab_socket::flow::{Live, Reception, Sent};
 
-use crate::engine::{Leg, Plan, Told, Work};
+use crate::engine::{Leg, Plan, Work, WorkReport};
 use crate::host::Host;
 use crate::inside::{self, Inside, Looked, OneWay, TakenPoint, Wanted};
 
-/// How often to look how far the work is.
+/// Interval between two checks of the progress.
 const LOOK: Duration = Duration::from_millis(5);
-/// A receiver that is to end goes on until nothing has come for so long: what is under way still counts.
+/// A receiver ends after this much silence: frames in flight still count.
 const QUIET: Duration = Duration::from_millis(20);
-/// The longest that a receiver goes on.
+/// Longest wait for frames in flight.
 const LONGEST_TAIL: Duration = Duration::from_millis(500);
 
-/// What came of a trial.
+/// The result of a trial.
 #[derive(Debug, Default)]
-pub struct Came {
+pub struct TrialReport {
     /// How it ended.
     pub state: State,
     /// Why, where it failed.
@@ -57,9 +57,9 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// The state that the trial shall go into.
+    /// The state that was requested.
     asked: Option<State>,
-    came: Option<Arc<Came>>,
+    came: Option<Arc<TrialReport>>,
 }
 
 impl Shared {
@@ -69,8 +69,8 @@ impl Shared {
 }
 
 impl Running {
-    /// Start the work; it ends after `limit` at the latest. `ended` is called when all of it has, before anybody is told what
-    /// came of it: whoever is told may ask at once for what it has done.
+    /// Start the work; it ends after `limit` at the latest. `ended` runs after all work has ended and before the result is
+    /// available, since a reader of the result may need what `ended` does.
     pub fn start(
         plan: Plan,
         limit: Duration,
@@ -83,7 +83,7 @@ impl Running {
             both.map(|(work, live)| Leg::start(name, work, Arc::clone(live), sleeps_ps))
                 .transpose()
         };
-        // The receiver first: what a peer sends back at once is not missed.
+        // The receiver starts first, so that an immediate reply is not missed.
         let receive = leg("wirelab-receive", plan.receive, &receiving, None)?;
         let send = leg("wirelab-send", plan.send, &sending, plan.sleeps_ps)?;
         let shared = Arc::new(Shared::default());
@@ -114,13 +114,13 @@ impl Running {
         })
     }
 
-    /// Ask for the end; the first who asks says why.
+    /// Request the end; the first request sets the state.
     pub fn ask(&self, state: State) {
         self.shared.lock().asked.get_or_insert(state);
         self.shared.changed.notify_all();
     }
 
-    /// Wait for the end, but no longer than this.
+    /// Wait for the end, at most this long.
     pub fn wait(&self, most: Duration) {
         let over = |inner: &mut Inner| inner.came.is_none();
         let _ = self
@@ -129,8 +129,8 @@ impl Running {
             .wait_timeout_while(self.shared.lock(), most, over);
     }
 
-    /// What came of it, once it has ended.
-    pub fn came(&self) -> Option<Arc<Came>> {
+    /// The result, after the end.
+    pub fn came(&self) -> Option<Arc<TrialReport>> {
         self.shared.lock().came.clone()
     }
 }
@@ -154,7 +154,7 @@ struct Supervisor {
 }
 
 impl Supervisor {
-    fn run(mut self) -> Came {
+    fn run(mut self) -> TrialReport {
         let state = self.until_end();
         if let Some(send) = &self.send {
             send.cancel();
@@ -165,7 +165,7 @@ impl Supervisor {
         self.collect(state)
     }
 
-    /// The state that the trial goes into, when it is time.
+    /// Wait for the end of the trial; returns its state.
     fn until_end(&self) -> State {
         loop {
             let inner = self.shared.lock();
@@ -183,7 +183,7 @@ impl Supervisor {
         }
     }
 
-    /// Whether every piece of work has reached its extent.
+    /// Whether all work is complete.
     fn is_done(&self) -> bool {
         let sent = self.send.as_ref().is_none_or(Leg::is_over);
         let received = self.receive.as_ref().is_none_or(|leg| {
@@ -195,7 +195,7 @@ impl Supervisor {
         sent && received
     }
 
-    /// Let the receiver take what is under way.
+    /// Let the receiver take frames in flight.
     fn drain(&self) {
         let Some(receive) = &self.receive else { return };
         let asked = now_ns();
@@ -209,12 +209,12 @@ impl Supervisor {
         }
     }
 
-    fn collect(&mut self, state: State) -> Came {
-        let mut came = Came {
+    fn collect(&mut self, state: State) -> TrialReport {
+        let mut came = TrialReport {
             state,
-            ..Came::default()
+            ..TrialReport::default()
         };
-        let mut all = Told::default();
+        let mut all = WorkReport::default();
         let named = |(name, value): (&str, u64)| (name.to_owned(), value);
         for leg in [self.receive.take(), self.send.take()]
             .into_iter()
@@ -231,7 +231,7 @@ impl Supervisor {
             };
             if let Some(error) = failure {
                 came.why.get_or_insert(error.to_string());
-                // Who was told to end may well find its peer gone.
+                // After a stop, the peer may be gone already; that is no failure.
                 if state == State::Done {
                     came.state = State::Failed;
                 }
@@ -239,7 +239,7 @@ impl Supervisor {
         }
         let found = self.host.take().map(Host::end).unwrap_or_default();
         came.counters.extend(found.counters.into_iter().map(named));
-        // What kept the receiver from running may have been the kernel's part of its own work.
+        // The kernel's interrupt work for this trial is not a hold-up by the host.
         if let Some(held_ns) = all.seen.as_mut().and_then(|s| s.report.held_up_ns.as_mut()) {
             *held_ns = held_ns.saturating_sub(found.interrupts_ns);
         }
@@ -251,7 +251,7 @@ impl Supervisor {
         came
     }
 
-    fn tell_points(&mut self, came: &mut Came, all: &Told, looked: Looked) {
+    fn tell_points(&mut self, came: &mut TrialReport, all: &WorkReport, looked: Looked) {
         if let Some(wanted) = &self.wanted {
             let seen = all.seen.as_deref();
             let received = OneWay {

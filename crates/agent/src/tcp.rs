@@ -9,14 +9,14 @@ use wirelab_socket::flow::{Expect, Offer};
 use wirelab_socket::tcp;
 use wirelab_trial::{Cancel, Direction};
 
-use crate::engine::{Plan, Told, Work};
+use crate::engine::{Plan, Work, WorkReport};
 
-/// How long the peer may take to connect.
+/// Time for the peer to connect.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How often to look for a connection.
+/// Interval between two looks for a connection.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// A TCP trial as it was asked.
+/// A requested TCP trial.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpTrial {
     pub direction: Direction,
@@ -44,7 +44,7 @@ pub fn plan(trial: &TcpTrial) -> io::Result<(Plan, u16)> {
             }
             drop(listener);
             let seen = tcp::receive(&stream, &expect, live, cancel)?;
-            Ok(Told::seen(seen))
+            Ok(WorkReport::seen(seen))
         })
     });
     let from_listener = from_listener.transpose()?;
@@ -57,7 +57,7 @@ pub fn plan(trial: &TcpTrial) -> io::Result<(Plan, u16)> {
             let sent = tcp::send(&stream, &offer, live, cancel)?;
             // The end of the data is the end of the trial for the reader.
             let _ = stream.shutdown(Shutdown::Write);
-            Ok(Told::sent(sent))
+            Ok(WorkReport::sent(sent))
         })
     });
     let plan = Plan {
@@ -75,7 +75,7 @@ fn bind(local: SocketAddr) -> io::Result<TcpListener> {
     })
 }
 
-/// The next connection from the peer; whoever else connects is sent away.
+/// The next connection from the peer; connections of others are closed.
 fn accept(listener: &TcpListener, peer: IpAddr, cancel: &Cancel) -> io::Result<TcpStream> {
     let until = Instant::now() + CONNECT;
     while !cancel.is_cancelled() && Instant::now() < until {

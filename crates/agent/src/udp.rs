@@ -11,12 +11,12 @@ use wirelab_socket::serve::{self, Beside, Inlet, UdpEcho, UdpInlet, Watching};
 use wirelab_socket::udp;
 use wirelab_trial::{Cancel, Direction, Wait};
 
-use crate::engine::{Plan, Told, Work};
+use crate::engine::{Plan, Work, WorkReport};
 
-/// A peer gets the reply to its request before the first frame.
+/// The peer gets the reply to its request before the first frame.
 pub const AFTER_REPLY: Duration = Duration::from_millis(20);
 
-/// A UDP trial as it was asked.
+/// A requested UDP trial.
 #[derive(Debug)]
 pub struct UdpTrial {
     pub direction: Direction,
@@ -36,7 +36,7 @@ pub struct UdpTrial {
 /// send before the work has a core.
 pub fn plan(socket: UdpSocket, trial: UdpTrial) -> io::Result<Plan> {
     if trial.offer.is_some() {
-        // Nothing can be sent elsewhere, and nothing from elsewhere is heard.
+        // A connected socket sends only to this peer and receives only from it.
         socket.connect(trial.peer)?;
     }
     let socket = Arc::new(socket);
@@ -86,12 +86,12 @@ fn source(socket: Arc<UdpSocket>, offer: Offer, wait: Option<Wait>, captures: u3
     Box::new(move |live, cancel| {
         self::wait(AFTER_REPLY, cancel);
         let Some(wait) = wait else {
-            return Ok(Told::sent(udp::send(&socket, &offer, live, cancel)?));
+            return Ok(WorkReport::sent(udp::send(&socket, &offer, live, cancel)?));
         };
         let (sent, passed) = serve::send(&socket, &offer, wait, captures, live, cancel)?;
-        Ok(Told {
+        Ok(WorkReport {
             passed_out: passed,
-            ..Told::sent(sent)
+            ..WorkReport::sent(sent)
         })
     })
 }
@@ -99,11 +99,11 @@ fn source(socket: Arc<UdpSocket>, offer: Offer, wait: Option<Wait>, captures: u3
 fn sink(socket: Arc<UdpSocket>, ready: udp::Ready, from: udp::Source, expect: Expect) -> Work {
     Box::new(move |live, cancel| {
         let seen = udp::receive_from(&socket, ready, from, &expect, live, cancel)?;
-        Ok(Told::seen(seen))
+        Ok(WorkReport::seen(seen))
     })
 }
 
-/// Frames one by one, from wherever they come.
+/// Frames one by one, from any source.
 pub fn sink_singly(
     mut inlet: Box<dyn Inlet + Send>,
     wait: Wait,
@@ -121,7 +121,7 @@ pub fn sink_singly(
     })
 }
 
-/// A piece of work with a background received on a thread of its own meanwhile.
+/// Work beside which its own thread receives the background.
 pub fn with_background(work: Work, mut beside: Beside) -> Work {
     Box::new(move |live, cancel| {
         let over = Cancel::new();
@@ -156,23 +156,23 @@ pub fn background(beside: &Beside) -> Vec<(&'static str, u64)> {
 }
 
 /// What frames taken one by one tell.
-pub fn of_served(served: serve::Served, sent_back_frames: u64) -> Told {
+pub fn of_served(served: serve::Served, sent_back_frames: u64) -> WorkReport {
     let seen = Reception {
         report: served.report,
         sent_back_frames,
         failure: served.failure,
         ..Reception::default()
     };
-    Told {
+    WorkReport {
         passed_in: served.passed,
-        ..Told::seen(seen)
+        ..WorkReport::seen(seen)
     }
 }
 
 fn reflector(socket: Arc<UdpSocket>, peer: IpAddr, stream: Option<u8>) -> Work {
     Box::new(move |live, cancel| {
         let seen = echo::reflect(&socket, Some(peer), stream, Wait::Sleep, live, cancel)?;
-        Ok(Told::echoed(seen))
+        Ok(WorkReport::echoed(seen))
     })
 }
 
@@ -181,7 +181,7 @@ fn echo_singly(mut echo: UdpEcho, wait: Wait, expect: Expect) -> Work {
         let mut watching = Watching::new(expect.captures, live);
         let failure = serve::run(&mut echo, wait, None, &mut watching, cancel);
         let told = of_served(watching.finish(failure), echo.sent_back_frames);
-        Ok(Told {
+        Ok(WorkReport {
             echoed: Some(echo.sent_back_frames),
             passed_out: echo.sent,
             ..told
@@ -212,7 +212,7 @@ mod tests {
 
     use super::*;
 
-    /// More than the queue takes that a socket has by itself (`net.core.rmem_default`).
+    /// More than a socket's default queue takes (`net.core.rmem_default`).
     const SENT: u64 = 4_000;
 
     #[test]

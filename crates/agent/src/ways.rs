@@ -10,7 +10,7 @@ use wirelab_wire::rule::{Few, Rule, RuleError, Rules};
 /// IP protocol number of UDP.
 const UDP: u8 = 17;
 
-/// What was asked of the inside of the node.
+/// What a request says about the inside of the node.
 #[derive(Clone, Copy, Debug)]
 pub struct Ways {
     pub path: Path,

@@ -45,7 +45,7 @@ impl Bound {
         }
     }
 
-    /// Whether it says what the host can do now. One that cannot be known stays so.
+    /// Whether it holds for the host's present state. An unknown ceiling stays unknown.
     fn is_fresh(&self) -> bool {
         let near = |taken: Instant| taken.elapsed() <= MOST_AGE;
         self.frames_per_s.value().is_none() || self.taken.is_some_and(near)

@@ -10,7 +10,7 @@ use wirelab_trial::{
 const WARM_FRAMES_PER_S: f64 = 20_000.0;
 /// How often that is tried where the tester or the node does not keep up.
 const ATTEMPTS: u32 = 3;
-/// Frames of such a trial: each eighth is measured, and their quartiles are to stand still.
+/// Frames of such a trial: each eighth is measured, and their quartiles must be stable.
 const FRAMES: u64 = 4096;
 /// Share of the load that is enough.
 const KEPT: f64 = 0.9;

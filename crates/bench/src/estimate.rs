@@ -37,7 +37,7 @@ pub fn plan_estimate_ps(
     Ok(all.fold(ceilings, u64::saturating_add))
 }
 
-/// Kinds of trials of which each has a ceiling of its own.
+/// Number of kinds of trials that need their own ceiling.
 fn kinds_of_trials(parts: &[PlannedPart]) -> usize {
     let mut kinds: HashSet<(Framing, Sizes, Direction, u32)> = HashSet::new();
     for part in parts {

@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::{
-    Description, Extent, FaultRates, Field, Node, NodeError, Observation, Progress, Sizes, Status,
-    TesterObservation, Trial, Unsupported, Warning,
+    Description, Extent, FaultRates, Field, NODE_FAILED, Node, NodeError, Observation, Progress,
+    Sizes, Status, TesterObservation, Trial, Unsupported, Warning,
 };
 
 use crate::matrix::Step;
 use crate::progress::StepProgress;
-use crate::run::{Ended, FAILURES_IN_A_ROW, NODE_FAILED, Run, UNSUPPORTED};
+use crate::run::{Ended, FAILURES_IN_A_ROW, Run, UNSUPPORTED};
 
 impl Run<'_> {
-    /// Ask the trials one after another.
+    /// Run the trials one after another.
     pub(crate) fn steps(&mut self, steps: &[Step]) -> Result<(), Ended> {
         let mut left_ps = self.estimate.steps_ps(steps);
         for step in steps {
@@ -25,7 +25,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Ask a trial; it and those of its part behind it are expected to take `left_ps`.
+    /// Run a trial; it and the following ones of its part are expected to take `left_ps`.
     fn one(&mut self, step: &Step, left_ps: u64) -> Result<(), Ended> {
         self.number += 1;
         let step_ps = self.estimate.step_ps(step);
@@ -34,7 +34,7 @@ impl Run<'_> {
         let label = format!("trial {} of {}", self.number, self.listed);
         let progress = StepProgress::new(self.progress, self.before_ps, step_ps, total_ps, label);
         self.before_ps = self.before_ps.saturating_add(step_ps);
-        // What is answered from a file has its ceiling.
+        // A stored observation already has its ceiling.
         if !self.node.answers_next() {
             progress.report(0, 1, "the tester's own ceiling");
             self.ceiling.fresh(&step.trial, step.sizes);
@@ -56,7 +56,7 @@ impl Run<'_> {
                 self.failures = 0;
                 (observation, None)
             }
-            // The run ends with what does not go together; there is nothing to keep.
+            // The stored observation does not match the plan, so the run ends and keeps nothing.
             Err(_) if self.node.other.is_some() => return Err(Ended::Interrupted),
             Err(error) => self.without_observation(step, error)?,
         };
@@ -64,14 +64,14 @@ impl Run<'_> {
         let early = observation.status != Status::Complete;
         self.sink.take(step, observation).map_err(Ended::Unsaved)?;
         match fatal {
-            // The last trial may have been the one that was cancelled.
+            // The cancelled trial may have been the last one.
             _ if early && self.cancel.is_cancelled() => Err(Ended::Interrupted),
             Some(error) => Err(Ended::Failed(error)),
             None => Ok(()),
         }
     }
 
-    /// The unrecorded trial before a recorded one, where one is asked.
+    /// The unrecorded trial before a recorded one, if requested.
     fn warm_up(&mut self, step: &Step, progress: &dyn Progress) -> Result<(), NodeError> {
         if step.warmup_ps == 0 {
             return Ok(());
@@ -87,7 +87,7 @@ impl Run<'_> {
         self.node.warm_up(&trial, self.cancel).map_err(in_warm_up)
     }
 
-    /// The observation that says why there is none, and the error where the plan must end with it.
+    /// A void observation with the reason, and the error if it must end the plan.
     fn without_observation(
         &mut self,
         step: &Step,

@@ -7,6 +7,8 @@ use crate::plan::{Matrix, Plan};
 
 /// Most trials of one plan, with all repeats.
 pub const MAX_TRIALS: u64 = 10_000;
+/// Most searches of one plan.
+pub const MAX_SEARCHES: u64 = 1_000;
 /// What a trial is taken to last where nothing tells: frames at a rate that only the node knows.
 pub const UNKNOWN_PS: u64 = 1_000_000_000_000;
 
@@ -42,17 +44,16 @@ impl Step {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExpandError {
     /// Nothing to do.
-    #[error("the plan has no trial: each of its lists needs at least one entry")]
+    #[error("the plan has no trial; fix: give each of its lists at least one entry")]
     Empty,
     /// More than [`MAX_TRIALS`].
     #[error(
-        "{0} trials asked, and at most {MAX_TRIALS} are run: shorten the lists or split the plan"
+        "the plan has {0} trials, and at most {MAX_TRIALS} are run; fix: shorten the lists or split the plan"
     )]
     TooMany(u64),
-    /// More than [`MAX_SEARCHES`](crate::MAX_SEARCHES).
+    /// More than [`MAX_SEARCHES`].
     #[error(
-        "{0} searches asked, and at most {max} are run: shorten the lists or split the plan",
-        max = crate::MAX_SEARCHES
+        "the plan has {0} searches, and at most {MAX_SEARCHES} are run; fix: shorten the lists or split the plan"
     )]
     TooManySearches(u64),
     /// A size that a test frame cannot have.
@@ -177,17 +178,4 @@ pub fn trial_estimate_ps(trial: &Trial, node_link: Option<LineRate>) -> Option<u
     let rate = offered.or_else(|| link.map(|l| l.frames_per_s(&sizes)))?;
     // A cast from f64 saturates, so a rate near 0 gives the longest time there is.
     (rate > 0.0).then(|| (frames as f64 / rate * 1e12) as u64)
-}
-
-/// How long the steps will last with their warm-ups, in ps; [`UNKNOWN_PS`] for each that cannot be told.
-pub fn estimate_ps(steps: &[Step], node_link: Option<LineRate>) -> u64 {
-    steps.iter().fold(0, |sum, step| {
-        sum.saturating_add(step_estimate_ps(step, node_link))
-    })
-}
-
-pub(crate) fn step_estimate_ps(step: &Step, node_link: Option<LineRate>) -> u64 {
-    trial_estimate_ps(&step.trial, node_link)
-        .unwrap_or(UNKNOWN_PS)
-        .saturating_add(step.warmup_ps)
 }

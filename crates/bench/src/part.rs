@@ -4,11 +4,8 @@
 use wirelab_trial::search::{BurstSearch, LossCurve, Search};
 use wirelab_trial::{Direction, Extent, Framing, Size, Sizes, Trial};
 
-use crate::matrix::{ExpandError, MAX_TRIALS, Step, checked, matrix_steps};
-use crate::plan::{Plan, SearchSection, Section, Way};
-
-/// Most searches of one plan.
-pub const MAX_SEARCHES: u64 = 1_000;
+use crate::matrix::{ExpandError, MAX_SEARCHES, MAX_TRIALS, Step, checked, matrix_steps};
+use crate::plan::{Plan, SearchKind, SearchSection, Section};
 
 /// A part of a plan: what becomes one [`Part`](wirelab_trial::Part) of the results.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,17 +101,17 @@ fn add_searches(
                     ..section.shared.clone()
                 })?;
                 let name = search_name(section, *framing, *direction, *size);
-                add_search(parts, name, Template { trial, sizes }, &section.way);
+                add_search(parts, name, Template { trial, sizes }, &section.kind);
             }
         }
     }
     Ok(())
 }
 
-fn add_search(parts: &mut Vec<PlannedPart>, name: String, template: Template, way: &Way) {
+fn add_search(parts: &mut Vec<PlannedPart>, name: String, template: Template, kind: &SearchKind) {
     let mut add = |name: String, what| parts.push(PlannedPart { name, what });
-    match way {
-        Way::Rates { search, around } => {
+    match kind {
+        SearchKind::Rates { search, around } => {
             // Full trials, so that they can stand beside the rate.
             let longest = search.goals.iter().map(|goal| goal.final_trial_ps).max();
             let extent = Extent::Time {
@@ -126,8 +123,8 @@ fn add_search(parts: &mut Vec<PlannedPart>, name: String, template: Template, wa
                 add(format!("{name}, around"), what);
             }
         }
-        Way::LossCurve(curve) => add(name, Asks::LossCurve(template, curve.clone())),
-        Way::Bursts { bursts, throughput } => {
+        SearchKind::LossCurve(curve) => add(name, Asks::LossCurve(template, curve.clone())),
+        SearchKind::Bursts { bursts, throughput } => {
             if !parts.iter().any(|part| finds_throughput(part, &template)) {
                 parts.push(PlannedPart {
                     name: format!("{name}, throughput"),

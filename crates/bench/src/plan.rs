@@ -1,11 +1,8 @@
 //! A plan: what to ask of a node, as matrices of sizes, loads, directions, ports, buffers and framings, and searches.
 //!
-//! The file is TOML; `docs/plans.md` is its manual. How values are read is in `reader.rs`.
-
-use std::path::{Path, PathBuf};
+//! The file is TOML; `docs/plans.md` is its manual. `reader.rs` reads it.
 
 use wirelab_config::trial::DEFAULT_TIME_PS;
-use wirelab_config::{FileError, read_text};
 use wirelab_trial::search::{BurstSearch, LossCurve, Search};
 use wirelab_trial::{
     Background, Buffers, Direction, Extent, Framing, Load, Path as NodePath, Probes, Size,
@@ -13,21 +10,14 @@ use wirelab_trial::{
 };
 use wirelab_wire::size::MIN_FRAME;
 
-use crate::reader;
-
-/// Longest plan file that is read, in bytes.
-pub const MAX_PLAN_BYTES: u64 = 256 * 1024;
-/// What errors call a plan.
-const KIND: &str = "a plan";
-
 /// A plan: matrices of trials, and searches, in the order in which they are run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// What it is about.
     pub title: Option<String>,
-    /// The node it was written for, as on the command line, which may name another.
+    /// The node that it was written for, as on the command line; the command line may name another.
     pub node: Option<String>,
-    /// Whether it fills a datasheet: losses and what the node cannot do are then figures, and no failures.
+    /// Whether it fills a datasheet: losses and unsupported trials are then figures and not failures.
     pub datasheet: bool,
     /// Its sections, in the order of the file.
     pub sections: Vec<Section>,
@@ -38,7 +28,7 @@ pub struct Plan {
 pub enum Section {
     /// Trials that are listed.
     Matrix(Matrix),
-    /// Trials that are chosen by what the ones before gave.
+    /// Trials that depend on the results of earlier ones.
     Search(SearchSection),
 }
 
@@ -65,17 +55,17 @@ pub struct SearchSection {
     pub directions: Vec<Direction>,
     /// Number of ports in use at once; `None` for all that the node has.
     pub ports: Option<u32>,
-    /// The highest load to ask; `max` leaves it to the link and the tester.
+    /// The highest load; `max`: as much as the link and the tester allow.
     pub load: Load,
     /// What all trials have alike; lists, ports, load and extent are not its own.
     pub shared: Trial,
     /// What is searched.
-    pub way: Way,
+    pub kind: SearchKind,
 }
 
 impl SearchSection {
-    /// Searches of one direction on all ports of the node, up to what link and tester allow.
-    pub fn new(name: impl Into<String>, sizes: Vec<Size>, way: Way) -> SearchSection {
+    /// Searches of one direction on all ports of the node, up to the limits of link and tester.
+    pub fn new(name: impl Into<String>, sizes: Vec<Size>, kind: SearchKind) -> SearchSection {
         SearchSection {
             name: name.into(),
             framings: vec![Framing::default()],
@@ -84,7 +74,7 @@ impl SearchSection {
             ports: None,
             load: Load::Max,
             shared: shared(),
-            way,
+            kind,
         }
     }
 
@@ -99,7 +89,7 @@ impl SearchSection {
 
 /// What a search looks for.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Way {
+pub enum SearchKind {
     /// The rates of goals (RFC 9971).
     Rates {
         /// Goals and limits.
@@ -142,7 +132,7 @@ pub struct Matrix {
     pub paths: Vec<Option<NodePath>>,
     /// How the node's application waits; `None` leaves the choice to it.
     pub waits: Vec<Option<Wait>>,
-    /// What else is sent to the node meanwhile; `None` for nothing.
+    /// Background traffic to the node; `None` for none.
     pub backgrounds: Vec<Option<Background>>,
     /// What takes the times at the node's capture points; `None` leaves the choice to it.
     pub probes: Vec<Option<Probes>>,
@@ -238,52 +228,5 @@ impl Plan {
             Section::Matrix(_) => None,
             Section::Search(search) => Some(search),
         })
-    }
-
-    /// Read a plan's text. `file` is the name that errors give.
-    ///
-    /// # Errors
-    /// [`FileError`] names the file, line, column and field, what is wrong, and what to write instead.
-    pub fn parse(text: &str, file: &str) -> Result<Plan, FileError> {
-        if text.len() as u64 > MAX_PLAN_BYTES {
-            return Err(FileError::TooLong {
-                file: PathBuf::from(file),
-                kind: KIND,
-                limit_bytes: MAX_PLAN_BYTES,
-            });
-        }
-        reader::plan(text, file)
-    }
-
-    /// Read a plan file.
-    ///
-    /// # Errors
-    /// [`FileError`], as [`Plan::parse`], and where the file cannot be read.
-    pub fn load(path: &Path) -> Result<Plan, FileError> {
-        let text = read_text(path, KIND, MAX_PLAN_BYTES)?;
-        Plan::parse(&text, &path.display().to_string())
-    }
-}
-
-/// Entry for fuzzing: hostile bytes read as a plan; what is accepted must expand.
-///
-/// # Panics
-/// If a plan was accepted that cannot be expanded, or an error names a place outside of the text.
-pub fn fuzz_plan(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        return;
-    };
-    match Plan::parse(text, "fuzz.toml") {
-        Ok(plan) => {
-            let parts = crate::parts(&plan, 4).expect("an accepted plan expands");
-            let listed = parts.iter().map(|part| part.steps().len() as u64);
-            assert_eq!(listed.sum::<u64>(), plan.trials());
-            let _ = crate::plan_estimate_ps(&plan, &Default::default(), 0);
-        }
-        Err(FileError::At { line, column, .. }) => {
-            assert!(line >= 1 && line <= text.split('\n').count());
-            assert!(column >= 1 && column <= text.chars().count() + 1);
-        }
-        Err(_) => assert!(text.len() as u64 > MAX_PLAN_BYTES),
     }
 }

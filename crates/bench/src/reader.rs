@@ -1,13 +1,28 @@
-//! Reads a plan's TOML, and says of everything wrong where it stands and what to write instead.
+//! Reads the TOML of a plan. Each error names the place in the file and what to write instead.
 
-use wirelab_config::trial::{SIZE_UNITS, TRIAL_KEYS, extent_of, read_size, shared};
-use wirelab_config::{Entry, Read, Table, read};
-use wirelab_trial::{FaultRates, FaultsPer, Framing, Layer, Path as NodePath, Size};
+use std::path::{Path, PathBuf};
 
-use crate::matrix::MAX_TRIALS;
-use crate::part::MAX_SEARCHES;
-use crate::plan::{Matrix, Plan, SearchSection, Section};
-use crate::search_reader::{bursts, loss_curve, search};
+use wirelab_config::trial::{
+    DEFAULT_TIME_PS, SHARED_KEYS, SIZE_UNITS, TRIAL_KEYS, extent_of, read_size, shared,
+};
+use wirelab_config::{Entry, FileError, Read, Table, read, read_text};
+use wirelab_trial::search::{
+    BurstSearch, Goal, LossCurve, MAX_REPEATS, MIN_REPEATS, MIN_WIDTH_RATIO, Search,
+};
+use wirelab_trial::{
+    Direction, FaultRates, FaultsPer, Framing, Layer, Load, Path as NodePath, Size,
+};
+use wirelab_wire::LineRate;
+
+use crate::matrix::{MAX_SEARCHES, MAX_TRIALS};
+use crate::part::parts;
+use crate::plan::{Matrix, Plan, SearchKind, SearchSection, Section};
+use crate::search::{MAX_GOALS, MAX_SEARCH_TRIALS};
+
+/// Longest plan file that is read, in bytes.
+pub const MAX_PLAN_BYTES: u64 = 256 * 1024;
+/// What errors call a plan.
+const KIND: &str = "a plan";
 
 const PLAN_KEYS: [&str; 7] = [
     "title",
@@ -18,7 +33,7 @@ const PLAN_KEYS: [&str; 7] = [
     "loss_curve",
     "bursts",
 ];
-/// How a section of each kind is read; the number is its place among those of its kind.
+/// Reads a section of one kind; the number is its index among sections of that kind.
 type ReadSection = fn(&Table<'_>, usize) -> Read<Section>;
 const SECTIONS: [(&str, ReadSection); 4] = [
     ("matrix", |table, index| {
@@ -36,11 +51,33 @@ const SECTIONS: [(&str, ReadSection); 4] = [
 ];
 /// What a matrix has beside the keys of its trials.
 const BESIDE_TRIALS: [&str; 4] = ["name", "inject", "warmup", "repeat"];
-/// What to do where a value stands in a list twice.
-pub(crate) const TWICE: &str = "to run it more often, use repeat";
+/// The fix for a value that is twice in a list.
+const TWICE: &str = "to run it more often, use repeat";
 
-pub fn plan(text: &str, file: &str) -> Read<Plan> {
-    read(text, file, top)
+impl Plan {
+    /// Read a plan's text. `file` is the name that errors give.
+    ///
+    /// # Errors
+    /// [`FileError`] names the file, line, column and field, what is wrong, and what to write instead.
+    pub fn parse(text: &str, file: &str) -> Result<Plan, FileError> {
+        if text.len() as u64 > MAX_PLAN_BYTES {
+            return Err(FileError::TooLong {
+                file: PathBuf::from(file),
+                kind: KIND,
+                limit_bytes: MAX_PLAN_BYTES,
+            });
+        }
+        read(text, file, top)
+    }
+
+    /// Read a plan file.
+    ///
+    /// # Errors
+    /// [`FileError`], as [`Plan::parse`], and where the file cannot be read.
+    pub fn load(path: &Path) -> Result<Plan, FileError> {
+        let text = read_text(path, KIND, MAX_PLAN_BYTES)?;
+        Plan::parse(&text, &path.display().to_string())
+    }
 }
 
 fn top(top: &Table<'_>) -> Read<Plan> {
@@ -70,7 +107,7 @@ fn top(top: &Table<'_>) -> Read<Plan> {
     Ok(plan)
 }
 
-/// All sections in the order of the file. TOML keeps each kind apart, so the places in the text tell.
+/// All sections in the order of the file. TOML groups them by kind, so their positions in the text give the order.
 fn in_order<'a>(top: &Table<'a>) -> Read<Vec<(Table<'a>, usize, ReadSection)>> {
     let mut all = Vec::new();
     for (kind, read) in SECTIONS {
@@ -134,7 +171,18 @@ fn matrix(table: &Table<'_>, index: usize) -> Read<Matrix> {
     }
     if let Some(entry) = table.get("load") {
         matrix.loads = entry.list(TWICE, Entry::word)?;
-        check_loads(&entry, &matrix)?;
+        let link = matrix.shared.link();
+        // Too many trials are refused as such; a check of each combination would take long.
+        if let Some(link) = link.filter(|_| matrix.trials() <= MAX_TRIALS) {
+            let cases = (&matrix.framings[..], &matrix.sizes[..]);
+            check_loads(
+                &entry,
+                &matrix.loads,
+                cases,
+                link,
+                "give a share such as 95%",
+            )?;
+        }
     }
     Ok(matrix)
 }
@@ -163,31 +211,30 @@ fn ways(table: &Table<'_>, matrix: &mut Matrix) -> Read<()> {
     Ok(())
 }
 
-/// A load above the link is refused here where the plan gives the link's rate; otherwise only the node knows.
-fn check_loads(entry: &Entry<'_>, matrix: &Matrix) -> Read<()> {
-    let link = matrix.shared.link();
-    // Too many trials are refused as such; their product would take long to check.
-    if link.is_none() || matrix.trials() > MAX_TRIALS {
-        return Ok(());
-    }
-    for (load, entry) in matrix.loads.iter().zip(entry.entries()) {
-        for framing in &matrix.framings {
-            for size in &matrix.sizes {
+/// Refuses loads above the link where the plan gives the link's rate; elsewhere only the node knows it.
+fn check_loads(
+    entry: &Entry<'_>,
+    loads: &[Load],
+    (framings, sizes): (&[Framing], &[Size]),
+    link: LineRate,
+    instead: &str,
+) -> Read<()> {
+    for (load, entry) in loads.iter().zip(entry.entries()) {
+        for framing in framings {
+            for size in sizes {
                 let sizes = size.resolve_test(*framing).map_err(|e| entry.error(e))?;
-                load.frames_per_s(&sizes, framing.layer, link)
-                    .map_err(|e| {
-                        let (unit, bytes) = (size.unit.name(), size.bytes);
-                        entry.error(format!(
-                            "at {unit} {bytes}: {e}: lower it, or give a share such as 95%"
-                        ))
-                    })?;
+                let rate = load.frames_per_s(&sizes, framing.layer, Some(link));
+                rate.map_err(|e| {
+                    let (unit, bytes) = (size.unit.name(), size.bytes);
+                    entry.error(format!("at {unit} {bytes}: {e}: lower it, or {instead}"))
+                })?;
             }
         }
     }
     Ok(())
 }
 
-pub(crate) fn framings(table: &Table<'_>) -> Read<Vec<Framing>> {
+fn framings(table: &Table<'_>) -> Read<Vec<Framing>> {
     let layers = match table.get("layer") {
         Some(entry) => entry.list(TWICE, Entry::layer)?,
         None => vec![Layer::Ethernet],
@@ -205,7 +252,7 @@ pub(crate) fn framings(table: &Table<'_>) -> Read<Vec<Framing>> {
     Ok(all.collect())
 }
 
-pub(crate) fn sizes(table: &Table<'_>, framings: &[Framing]) -> Read<Vec<Size>> {
+fn sizes(table: &Table<'_>, framings: &[Framing]) -> Read<Vec<Size>> {
     let mut sizes = Vec::new();
     for unit in SIZE_UNITS {
         if let Some(entry) = table.get(unit.name()) {
@@ -240,4 +287,220 @@ fn faults(entry: Entry<'_>) -> Read<FaultRates> {
         }
     }
     Ok(rates)
+}
+
+/// The keys that all searches take.
+const COMMON: [&str; 11] = [
+    "name",
+    "layer",
+    "vlan",
+    "frame",
+    "length",
+    "payload",
+    "datagram",
+    "direction",
+    "ports",
+    "time",
+    "max_time",
+];
+/// Most full trials of one load.
+const MAX_TRIALS_PER_LOAD: u64 = 1_000;
+
+/// A section `[[search]]`.
+fn search(table: &Table<'_>, index: usize) -> Read<SearchSection> {
+    known_keys(table, &RATE_KEYS)?;
+    let time_ps = time(table, "time")?.unwrap_or(DEFAULT_TIME_PS);
+    let mut search = rates(table, time_ps)?;
+    search.max_time_ps = time(table, "max_time")?.unwrap_or(search.max_time_ps);
+    let around = match table.get("around") {
+        Some(entry) => entry.list(TWICE, |e| e.percent(1.0, 1_000.0))?,
+        None => Vec::new(),
+    };
+    section(
+        table,
+        ("search", index),
+        SearchKind::Rates { search, around },
+    )
+}
+
+const RATE_KEYS: [&str; 10] = [
+    "load",
+    "loss",
+    "trials",
+    "exceed",
+    "width",
+    "short",
+    "min_load",
+    "warmup",
+    "max_trials",
+    "around",
+];
+
+/// A section `[[loss_curve]]`.
+fn loss_curve(table: &Table<'_>, index: usize) -> Read<SearchSection> {
+    known_keys(table, &["load", "step"])?;
+    let mut curve = LossCurve::new(time(table, "time")?.unwrap_or(DEFAULT_TIME_PS));
+    if let Some(entry) = table.get("step") {
+        // The product of a share and 100 need not be the number that was written.
+        curve.step_percent = (entry.percent(0.1, 10.0)? * 1e8).round() / 1e6;
+    }
+    curve.max_time_ps = time(table, "max_time")?.unwrap_or(curve.max_time_ps);
+    section(table, ("loss curve", index), SearchKind::LossCurve(curve))
+}
+
+/// A section `[[bursts]]`.
+fn bursts(table: &Table<'_>, index: usize) -> Read<SearchSection> {
+    known_keys(table, &["repeats", "longest", "resolution", "max_trials"])?;
+    let mut bursts = BurstSearch::rfc9004();
+    if let Some(entry) = table.get("repeats") {
+        bursts.repeats = entry.whole(u64::from(MIN_REPEATS), u64::from(MAX_REPEATS))? as u32;
+    }
+    if let Some(entry) = table.get("resolution") {
+        bursts.resolution_frames = entry.whole(1, 1_000_000)?;
+    }
+    if let Some(entry) = table.get("max_trials") {
+        bursts.max_trials = entry.whole(1, MAX_SEARCH_TRIALS)?;
+    }
+    bursts.longest_ps = time(table, "longest")?.unwrap_or(bursts.longest_ps);
+    bursts.max_time_ps = time(table, "max_time")?.unwrap_or(bursts.max_time_ps);
+    let time_ps = time(table, "time")?.unwrap_or(DEFAULT_TIME_PS);
+    let throughput = Search::new(vec![Goal::no_loss(time_ps)]);
+    let kind = SearchKind::Bursts { bursts, throughput };
+    let section = section(table, ("bursts", index), kind)?;
+    let sent_by_node = [Direction::Transmit, Direction::Both];
+    if section
+        .directions
+        .iter()
+        .any(|direction| sent_by_node.contains(direction))
+    {
+        let what = "bursts are sent to the node: write \"receive\" or \"echo\"";
+        return Err(table.at_key("direction", what));
+    }
+    Ok(section)
+}
+
+fn known_keys(table: &Table<'_>, own: &[&str]) -> Read<()> {
+    table.known_keys(&[&COMMON, &SHARED_KEYS[..], own].concat())
+}
+
+/// Goals and limits of a search for rates in trials of `time_ps`.
+fn rates(table: &Table<'_>, time_ps: u64) -> Read<Search> {
+    let losses = match table.get("loss") {
+        Some(entry) => entry.list(TWICE, |e| e.percent(0.0, 99.0))?,
+        None => vec![0.0],
+    };
+    if let (Some(entry), true) = (table.get("loss"), losses.len() > MAX_GOALS) {
+        return Err(entry.error(format!("a search has at most {MAX_GOALS} goals")));
+    }
+    let trials = match table.get("trials") {
+        Some(entry) => entry.whole(1, MAX_TRIALS_PER_LOAD)?,
+        None => 1,
+    };
+    let exceed = table
+        .get("exceed")
+        .map(|e| e.percent(0.0, 99.0))
+        .transpose()?;
+    let least_width = MIN_WIDTH_RATIO * 100.0;
+    let width = table
+        .get("width")
+        .map(|e| e.percent(least_width, 50.0))
+        .transpose()?;
+    let goals = losses.into_iter().map(|loss_ratio| {
+        let usual = Goal::at_loss(loss_ratio, time_ps);
+        Goal {
+            duration_sum_ps: time_ps.saturating_mul(trials),
+            exceed_ratio: exceed.unwrap_or(usual.exceed_ratio),
+            width_ratio: width.unwrap_or(usual.width_ratio),
+            ..usual
+        }
+    });
+    let mut search = Search::new(goals.collect());
+    search.preliminary_trial_ps = time(table, "short")?;
+    if let (Some(entry), true) = (
+        table.get("short"),
+        search.preliminary_trial_ps >= Some(time_ps),
+    ) {
+        return Err(entry.error("short trials are shorter than time: lower it, or leave it out"));
+    }
+    if let Some(entry) = table.get("warmup") {
+        search.warmup_ps = entry.duration()?;
+    }
+    if let Some(entry) = table.get("max_trials") {
+        search.max_trials = entry.whole(1, MAX_SEARCH_TRIALS)?;
+    }
+    if let Some(entry) = table.get("min_load") {
+        let load: wirelab_trial::Load = entry.word()?;
+        let wirelab_trial::Load::FrameRate { frames_per_s } = load else {
+            return Err(entry.error("write frames/s, e.g. \"100pps\" or \"2kpps\""));
+        };
+        search.min_load_frames_per_s = Some(frames_per_s);
+    }
+    Ok(search)
+}
+
+/// A duration above 0 under a key.
+fn time(table: &Table<'_>, key: &str) -> Read<Option<u64>> {
+    let Some(entry) = table.get(key) else {
+        return Ok(None);
+    };
+    match entry.duration()? {
+        0 => Err(entry.error("it is above 0: write e.g. \"1s\"")),
+        ps => Ok(Some(ps)),
+    }
+}
+
+/// What all searches have.
+fn section(
+    table: &Table<'_>,
+    (prefix, index): (&str, usize),
+    kind: SearchKind,
+) -> Read<SearchSection> {
+    let name = table.text("name")?;
+    let name = name.unwrap_or_else(|| format!("{prefix} {}", index + 1));
+    let framings = framings(table)?;
+    if framings.iter().any(|framing| framing.layer.is_tcp()) {
+        let what = "TCP sends again what was lost, so no loss ratio tells its rate: \
+                    ask a TCP trial at load max in a [[matrix]]";
+        return Err(table.at_key("layer", what));
+    }
+    let mut section = SearchSection::new(name, sizes(table, &framings)?, kind);
+    section.framings = framings;
+    if let Some(entry) = table.get("direction") {
+        section.directions = entry.list(TWICE, Entry::word)?;
+    }
+    if let Some(entry) = table.get("ports") {
+        section.ports = Some(entry.whole(1, 256)? as u32);
+    }
+    shared(|key| table.get(key), &mut section.shared)?;
+    if let Some(entry) = table.get("load") {
+        section.load = entry.word()?;
+        if let Some(link) = section.shared.link() {
+            let cases = (&section.framings[..], &section.sizes[..]);
+            check_loads(&entry, &[section.load], cases, link, "leave it out")?;
+        }
+    }
+    Ok(section)
+}
+
+/// Entry for fuzzing: hostile bytes read as a plan; what is accepted must expand.
+///
+/// # Panics
+/// If a plan was accepted that cannot be expanded, or an error names a place outside of the text.
+pub fn fuzz_plan(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    match Plan::parse(text, "fuzz.toml") {
+        Ok(plan) => {
+            let parts = parts(&plan, 4).expect("an accepted plan expands");
+            let listed = parts.iter().map(|part| part.steps().len() as u64);
+            assert_eq!(listed.sum::<u64>(), plan.trials());
+            let _ = crate::plan_estimate_ps(&plan, &Default::default(), 0);
+        }
+        Err(FileError::At { line, column, .. }) => {
+            assert!(line >= 1 && line <= text.split('\n').count());
+            assert!(column >= 1 && column <= text.chars().count() + 1);
+        }
+        Err(_) => assert!(text.len() as u64 > MAX_PLAN_BYTES),
+    }
 }

@@ -1,4 +1,4 @@
-//! Keeps observations in a results file while a plan runs, so that an end at any moment loses next to nothing.
+//! Writes observations to a results file while a plan runs, so that an interruption loses almost nothing.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -12,25 +12,15 @@ use wirelab_trial::{Environment, Found, Observation, Part, ResultsFile, check as
 use crate::matrix::Step;
 use crate::resume::Stored;
 use crate::run::Sink;
-use crate::save::{Target, atomically, check};
+use crate::save::{Target, WriteError, atomically, check};
 
 /// Shortest time between two writings of the file while a plan runs.
 pub const SAVE_EVERY: Duration = Duration::from_secs(1);
-/// A writing may take at most one part in so many of the time, however long the file has become.
+/// Writing takes at most this fraction (1/N) of the time, whatever the length of the file.
 const SHARE_OF_TIME: u32 = 10;
 
-/// So much is looked at before the rest of a file is read.
+/// Bytes that are checked before the rest of a file is read.
 const HEAD: u64 = 4096;
-
-/// A results file could not be written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write {}: {source}; what was saved there before is untouched: free the space or name another file with -o", path.display())]
-pub struct WriteError {
-    /// The file.
-    pub path: PathBuf,
-    /// Why not.
-    pub source: std::io::Error,
-}
 
 /// A results file could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -1,14 +1,13 @@
-//! Going on with a plan that was ended early: what its results file holds is not asked again.
+//! Resumes an interrupted plan: trials in its results file are not run again.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use wirelab_trial::{
-    Cancel, Description, Environment, Found, Node, NodeError, Observation, Part, Progress,
-    ResultsFile, Retrying, Status, Trial,
+    Cancel, Description, Environment, Found, NODE_FAILED, Node, NodeError, Observation, Part,
+    Progress, ResultsFile, Retrying, Status, Trial,
 };
 
 use crate::part::{Asks, PlannedPart};
-use crate::run::NODE_FAILED;
 
 /// The set-up key that names the interfaces of ports.
 const PORTS_KEY: &str = "ports";
@@ -17,16 +16,16 @@ const PORTS_KEY: &str = "ports";
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
     /// It does not tell its parts.
-    #[error("it has no parts, so nothing tells where its plan ended: measure anew with -o")]
+    #[error("it has no parts, so the end of its plan is unknown; fix: measure anew with -o")]
     NoParts,
     /// Its parts do not follow one another.
     #[error(
-        "its part '{0}' does not begin where the one before ends: the file was changed; measure anew with -o"
+        "its part '{0}' does not begin where the one before ends: the file was changed; fix: measure anew with -o"
     )]
     Gap(String),
     /// Another node.
     #[error(
-        "it holds results of {stored}, and {asked} was asked: name {stored}, or measure anew with -o"
+        "it holds results of {stored}, and {asked} was requested; fix: name {stored}, or measure anew with -o"
     )]
     Node {
         /// The node of the file.
@@ -36,7 +35,7 @@ pub enum ResumeError {
     },
     /// The node has changed since.
     #[error(
-        "the node has changed since: its {key} was '{stored}' and is '{now}', so figures would not go together: measure anew with -o"
+        "the node has changed since: its {key} was '{stored}' and is '{now}', so figures would not go together; fix: measure anew with -o"
     )]
     Setup {
         /// The set-up key.
@@ -48,7 +47,7 @@ pub enum ResumeError {
     },
     /// Another tester.
     #[error(
-        "it was measured by a tester with {stored}, and this one has {now}: go on there, or measure anew with -o"
+        "it was measured by a tester with {stored}, and this one has {now}; fix: go on there, or measure anew with -o"
     )]
     Tester {
         /// Kernel or CPU of the file.
@@ -58,7 +57,7 @@ pub enum ResumeError {
     },
     /// Another plan.
     #[error(
-        "it is of another plan: {0}; give the plan and options that made it, or measure anew with -o"
+        "it is of another plan: {0}; fix: give the plan and options that made it, or measure anew with -o"
     )]
     Plan(String),
 }

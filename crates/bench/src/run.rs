@@ -10,27 +10,26 @@ use crate::matrix::{ExpandError, Step};
 use crate::part::{Asks, PlannedPart, parts};
 use crate::plan::Plan;
 use crate::progress::TimeLeft;
-use crate::results_writer::WriteError;
 use crate::resume::{Replay, ResumeError, Stored, StoredPart};
+use crate::save::WriteError;
 
-/// So many failures of the node in a row end the plan: it is gone, and will not come back by itself.
+/// A plan ends after this many consecutive failures of the node: it is gone and will not return.
 pub const FAILURES_IN_A_ROW: u32 = 3;
 /// The code of the warning in the observation of a trial that the node cannot do.
 pub const UNSUPPORTED: &str = "unsupported";
-pub use wirelab_trial::NODE_FAILED;
 
-/// Where observations go, each as soon as it is there.
+/// Receives each observation as soon as it exists.
 pub trait Sink {
-    /// Keep the observation of a step.
+    /// Keeps the observation of a step.
     ///
     /// # Errors
     /// [`WriteError`] where it could not be kept; the plan then ends.
     fn take(&mut self, step: &Step, observation: Observation) -> Result<(), WriteError>;
 
-    /// What is taken from now on belongs to the part of this name.
+    /// Observations from now on belong to the part of this name.
     fn begin_part(&mut self, _name: &str) {}
 
-    /// What the search of the part found, or why it could not begin. Not called where trials were listed.
+    /// The result of the part's search, or why it could not begin. Not called for listed trials.
     fn end_part(&mut self, _result: Result<Found, String>) {}
 }
 
@@ -50,15 +49,15 @@ pub enum Ended {
     Interrupted,
     /// It has no trials that could be run.
     BadPlan(ExpandError),
-    /// What was to be gone on with does not go together with the plan.
+    /// The stored results do not belong to the plan.
     BadResume(ResumeError),
-    /// No further trial could have succeeded: a privilege is missing, or the node failed again and again.
+    /// No further trial could succeed: a privilege is missing, or the node failed repeatedly.
     Failed(NodeError),
-    /// The observations could not be kept.
+    /// The observations could not be written.
     Unsaved(WriteError),
 }
 
-/// What came of a plan. Every trial that is known before the first is in one of the first five counts, every search
+/// The result of a plan. Every listed trial is in one of the first five counts, every search
 /// that was begun in one of the last three or in `unsupported`.
 #[derive(Debug)]
 pub struct PlanOutcome {
@@ -88,7 +87,7 @@ impl PlanOutcome {
         matches!(self.ended, Ended::Done)
     }
 
-    /// Add what came of a plan that was run behind this one, which had ended as it should.
+    /// Add the result of a plan that ran after this one, which had ended normally.
     pub fn add(&mut self, next: PlanOutcome) {
         self.ended = next.ended;
         self.complete += next.complete;
@@ -206,7 +205,7 @@ pub fn resume_plan(
     run.all(&parts, stored)
 }
 
-/// What no listed trial of the plan can be, whatever the node does, is found before the first.
+/// Finds listed trials that no node can run, before the first trial.
 fn possible(parts: &[PlannedPart], link: Option<LineRate>) -> Result<(), ExpandError> {
     for step in parts.iter().flat_map(PlannedPart::steps) {
         let (trial, link) = (&step.trial, step.trial.link().or(link));
@@ -228,7 +227,7 @@ pub(crate) struct Run<'a> {
     pub sink: &'a mut dyn Sink,
     /// What searches for rates found.
     pub found: Vec<SearchResult>,
-    /// Time of what was asked, and expected time of the parts behind the one that is running.
+    /// Time of the finished trials, and expected time of the parts that follow.
     pub before_ps: u64,
     pub after_ps: u64,
     /// Listed trials asked, of how many.
@@ -241,7 +240,7 @@ pub(crate) struct Run<'a> {
 impl Run<'_> {
     fn all(mut self, parts: &[PlannedPart], mut stored: Stored) -> PlanOutcome {
         let mut left_ps: Vec<u64> = parts.iter().map(|p| self.estimate.part_ps(p)).collect();
-        // What is known takes no time.
+        // Stored parts take no time.
         left_ps
             .iter_mut()
             .take(stored.finished())
@@ -274,7 +273,7 @@ impl Run<'_> {
         }
     }
 
-    /// A part that was finished before.
+    /// A part that is already complete.
     fn take(&mut self, part: &PlannedPart, stored: StoredPart) -> Result<(), Ended> {
         let steps = part.steps();
         for (at, observation) in stored.observations.into_iter().enumerate() {
@@ -297,7 +296,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A part that was cut short.
+    /// A part that was interrupted.
     fn go_on(&mut self, part: &PlannedPart, stored: StoredPart) -> Result<(), Ended> {
         self.ceiling.replay(&stored.observations);
         let listed = matches!(part.what, Asks::Steps(_));

@@ -1,10 +1,20 @@
-//! Writes a file whole or not at all: beside it under another name, flushed to the disk, then renamed.
+//! Writes a file completely or not at all: to a temporary file beside it, flushed to disk, then renamed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Result, Write};
 use std::path::{Path, PathBuf};
 
-/// Where to write, after links were followed.
+/// A results file could not be written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write {}: {source}; what was saved there before is untouched; fix: free the space or name another file with -o", path.display())]
+pub struct WriteError {
+    /// The file.
+    pub path: PathBuf,
+    /// Why not.
+    pub source: std::io::Error,
+}
+
+/// Where to write, with links resolved.
 pub enum Target {
     /// A file that is or will be there: it is replaced.
     Replace(PathBuf),
@@ -31,7 +41,7 @@ impl Target {
     }
 }
 
-/// Write `path` whole or leave it as it was.
+/// Write `path` completely, or leave it unchanged.
 pub fn atomically(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let (temporary, mut file) = beside(path)?;
     let written = write(&mut file)
@@ -39,13 +49,13 @@ pub fn atomically(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> R
         .and_then(|()| file.sync_all())
         .and_then(|()| std::fs::rename(&temporary, path));
     if written.is_err() {
-        // Nothing half-written stays; why it could not be written matters more than this.
+        // Removes the partial file; the first error matters more than a failure here.
         let _ = std::fs::remove_file(&temporary);
     }
     written
 }
 
-/// Whether a file can be made beside `path`: found out before hours are spent on what would go into it.
+/// Checks that a file can be made beside `path`, before hours are spent on its content.
 pub fn check(path: &Path) -> Result<()> {
     match Target::of(path)? {
         Target::Into(path) => OpenOptions::new().write(true).open(path).map(drop),

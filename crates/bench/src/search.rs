@@ -9,8 +9,8 @@ mod bursts;
 mod classify;
 mod curve;
 mod rates;
+mod reading;
 mod refuse;
-mod told;
 
 pub use asker::{Asking, MAX_SEARCH_TRIALS};
 pub use bursts::back_to_back;

@@ -40,7 +40,7 @@ pub struct WayFigures {
     pub reordered_frames: Option<u64>,
     /// Frames that did not arrive.
     pub lost_frames: Option<u64>,
-    /// What else really arrived meanwhile, where something was asked to.
+    /// The background traffic that really arrived, where some was requested.
     pub background: Option<BackgroundRan>,
 }
 
@@ -51,7 +51,7 @@ pub struct Beside {
     pub length_bytes: u32,
     /// How the application waited, on both ways.
     pub wait: Option<Wait>,
-    /// What else arrived meanwhile.
+    /// The background traffic.
     pub background: Option<Background>,
     /// Through the stack.
     pub stack: WayFigures,

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use proptest::prelude::*;
-use wirelab_bench::{ExpandError, Matrix, Plan, Section, Step, estimate_ps, expand, fuzz_plan};
+use wirelab_bench::{
+    ExpandError, Matrix, Plan, Section, Step, expand, fuzz_plan, plan_estimate_ps,
+};
 use wirelab_trial::*;
-use wirelab_wire::LineRate;
 
 const EVERYTHING: &str = r#"
 title = "all there is"
@@ -132,16 +133,22 @@ fn the_estimate_adds_up() {
     let text = "[[matrix]]\nframe = 64\ntime = \"3s\"\nwarmup = \"500ms\"\nrepeat = 2\n\
                 [[matrix]]\nframe = 64\nframes = 148810\nrate = \"100M\"\n\
                 [[matrix]]\nframe = 64\nframes = 500\nload = \"1kpps\"\n";
-    let steps = expand(&Plan::parse(text, "p.toml").unwrap(), 1).unwrap();
-    let seconds = estimate_ps(&steps, None) as f64 / 1e12;
-    assert!((seconds - (7.0 + 1.0 + 0.5)).abs() < 1e-3, "{seconds}");
-    let unknown = expand(
-        &Plan::parse("[[matrix]]\nframe = 64\nframes = 14881", "p").unwrap(),
-        1,
-    );
-    let unknown = unknown.unwrap();
-    assert_eq!(estimate_ps(&unknown, None), 1_000_000_000_000);
-    let known = estimate_ps(&unknown, LineRate::new(10_000_000)) as f64 / 1e12;
+    let seconds = |text: &str, link| {
+        // A model takes no time beside its trials.
+        let mut node = Description {
+            kind: "model".to_owned(),
+            ..Description::default()
+        };
+        node.capabilities.ports = 1;
+        node.capabilities.link_bits_per_s = link;
+        let plan = Plan::parse(text, "p.toml").unwrap();
+        plan_estimate_ps(&plan, &node).unwrap() as f64 / 1e12
+    };
+    let listed = seconds(text, None);
+    assert!((listed - (7.0 + 1.0 + 0.5)).abs() < 1e-3, "{listed}");
+    let unknown = "[[matrix]]\nframe = 64\nframes = 14881";
+    assert_eq!(seconds(unknown, None), 1.0);
+    let known = seconds(unknown, Some(10_000_000));
     assert!((known - 1.0).abs() < 1e-3, "{known}");
 }
 

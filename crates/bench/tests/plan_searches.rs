@@ -182,7 +182,10 @@ fn bursts_search_the_throughput_they_rest_on() {
     assert!(outcome.is_done(), "{outcome:?}");
     assert_eq!((outcome.searched, outcome.search_refused), (1, 1));
     let why = file.parts[1].refused.as_deref().unwrap();
-    assert!(why.contains("no line rate: give it with --rate"), "{why}");
+    assert!(
+        why.contains("no line rate; fix: give it with --rate"),
+        "{why}"
+    );
 }
 
 #[test]

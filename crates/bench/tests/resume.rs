@@ -246,7 +246,7 @@ fn what_does_not_go_together_is_refused_before_any_trial() {
             refused(PLAN, &|file| {
                 file.observations[0].node.name = "lab:1".to_owned()
             }),
-            "it holds results of lab:1, and simulated was asked: name lab:1",
+            "it holds results of lab:1, and simulated was requested; fix: name lab:1",
         ),
         (
             refused(PLAN, &|file| {

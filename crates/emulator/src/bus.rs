@@ -161,7 +161,7 @@ pub trait Device: Any + Send {
     fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), Fault>;
 
     /// The cycle at which [`Device::run`] wants to be called next, if anything is to come. Asked after each access and
-    /// each run. A device that does nothing by itself has none.
+    /// each run. A device without activity of its own has none.
     fn next_event(&self) -> Option<u64> {
         None
     }

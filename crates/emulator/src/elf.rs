@@ -14,7 +14,7 @@ pub enum ElfError {
     Cut(&'static str),
     /// ELF for something else.
     #[error(
-        "this ELF file is not a program for a Cortex-M3 (32-bit little-endian ARM executable): {0}; build it with -mcpu=cortex-m3"
+        "this ELF file is not a program for a Cortex-M3 (32-bit little-endian ARM executable): {0}; fix: build it with -mcpu=cortex-m3"
     )]
     Foreign(&'static str),
     /// More segments than any linker writes.

@@ -37,7 +37,6 @@ impl Port {
 pub struct Gpio {
     ports: [Port; PORTS],
     edges: Vec<Edge>,
-    lost: u64,
     /// The level that the oscilloscope last saw; an input counts as low, as its pull-up drives no pulse.
     high: bool,
 }
@@ -47,7 +46,6 @@ impl Default for Gpio {
         Gpio {
             ports: [Port::default(); PORTS],
             edges: Vec::new(),
-            lost: 0,
             high: false,
         }
     }
@@ -59,11 +57,6 @@ impl Gpio {
         std::mem::take(&mut self.edges)
     }
 
-    /// How many edges came after [`MOST_EDGES`] were kept.
-    pub const fn lost_edges(&self) -> u64 {
-        self.lost
-    }
-
     fn watch(&mut self, now: u64) {
         let port = self.ports[0];
         let high = port.latch & port.direction & 1 != 0;
@@ -73,8 +66,6 @@ impl Gpio {
         self.high = high;
         if self.edges.len() < MOST_EDGES {
             self.edges.push(Edge { cycle: now, high });
-        } else {
-            self.lost += 1;
         }
     }
 }

@@ -17,7 +17,6 @@ mod elf;
 pub mod emac;
 pub mod fcs;
 mod flash;
-pub mod fuzz;
 pub mod gpdma;
 pub mod gpio;
 pub mod lpc1768;

@@ -106,7 +106,7 @@ impl Lpc1768 {
     /// starts it again.
     ///
     /// # Errors
-    /// [`Halt`] where the firmware does not go on by itself.
+    /// [`Halt`] where the firmware cannot continue.
     pub fn run_until(&mut self, cycle: u64) -> Result<(), Halt> {
         loop {
             match self.machine.run_until(cycle) {

@@ -186,7 +186,7 @@ impl SystemControl {
         }
     }
 
-    /// The core clock in Hz (UM10360, chapter 4); 0 where a setting is none of the manual's.
+    /// The core clock in Hz (UM10360, chapter 4); 0 where a setting is not in the manual.
     fn core_hz(&self) -> u32 {
         let input = match self.source & 3 {
             0 => INTERNAL_HZ,

@@ -46,7 +46,6 @@ pub struct Uart {
     incoming: VecDeque<u8>,
     arrives_at: Option<u64>,
     printed: Vec<u8>,
-    lost: u64,
 }
 
 impl Uart {
@@ -71,7 +70,6 @@ impl Uart {
             incoming: VecDeque::new(),
             arrives_at: None,
             printed: Vec::new(),
-            lost: 0,
         }
     }
 
@@ -91,16 +89,6 @@ impl Uart {
     /// Take what the software has printed since this was last asked.
     pub fn take_printed(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.printed)
-    }
-
-    /// Whether something was printed that nobody has taken yet.
-    pub fn has_printed(&self) -> bool {
-        !self.printed.is_empty()
-    }
-
-    /// Bytes that were printed after [`MOST_BYTES`] were kept.
-    pub const fn lost_bytes(&self) -> u64 {
-        self.lost
     }
 
     /// Core cycles of a character (UM10360, U0FDR: PCLK / (16 · DL · (1 + DivAddVal / MulVal))).
@@ -137,8 +125,6 @@ impl Uart {
             self.shifting = None;
             if self.printed.len() < MOST_BYTES {
                 self.printed.push(byte);
-            } else {
-                self.lost += 1;
             }
             self.shift(at);
         }
@@ -389,7 +375,7 @@ mod tests {
         for byte in *b"ok" {
             write(&mut uart, 0x00, u32::from(byte), 0);
         }
-        assert!(!uart.has_printed());
+        assert!(uart.printed.is_empty());
         assert_eq!(read(&mut uart, 0x14, 0) & (lsr::EMPTY | lsr::IDLE), 0);
         uart.settle(640);
         assert!(uart.irq(), "the FIFO is empty again");

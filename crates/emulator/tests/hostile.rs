@@ -1,11 +1,12 @@
 //! Code, programs and accesses that nobody would write: clear errors, never a panic.
 
 mod code;
+mod fuzz;
 
 use code::random::Random;
 use code::{CODE, DATA, Setup};
+use fuzz::{fuzz_code, fuzz_devices, fuzz_elf};
 use std::path::Path;
-use wirelab_emulator::fuzz::{fuzz_code, fuzz_devices, fuzz_elf};
 use wirelab_emulator::{ElfError, Machine, Reason, Stop};
 
 #[test]

@@ -163,7 +163,7 @@ impl Bench {
         begun.map_err(|error| BenchError::Bus { port, error })
     }
 
-    /// What came of the access that was begun at a port, once; `None` while it goes on.
+    /// The result of the access that was begun at a port, once; `None` while it goes on.
     ///
     /// # Errors
     /// `Bus`, or `NoPort`.

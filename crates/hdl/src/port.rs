@@ -132,7 +132,7 @@ impl Port {
         self.begin(address, None)
     }
 
-    /// What came of the access, once: the word that was read (0 for a write) or why there is none.
+    /// The result of the access, once: the word that was read (0 for a write) or why there is none.
     pub fn answer(&mut self) -> Option<Result<u32, BusError>> {
         self.answer.take()
     }

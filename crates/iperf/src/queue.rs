@@ -12,7 +12,7 @@ pub(crate) struct Queue<'a> {
     before: Drops,
     /// Whether the socket takes datagrams from anybody; then what it dropped may have been anybody's.
     is_open: bool,
-    /// Datagrams that came out of it and are none of the flow's.
+    /// Datagrams taken from it that are not the flow's.
     foreign: Cell<u64>,
 }
 
@@ -67,12 +67,12 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// A datagram came out of it that is none of the flow's.
+    /// A datagram was taken from it that is not the flow's.
     pub(crate) fn took_foreign(&self) {
         self.foreign.set(self.foreign.get() + 1);
     }
 
-    /// Datagrams that came out of it and are none of the flow's.
+    /// Datagrams taken from it that are not the flow's.
     pub(crate) fn foreign(&self) -> u64 {
         self.foreign.get()
     }

@@ -34,13 +34,12 @@ mod sockets;
 pub mod stream;
 pub mod sums;
 pub mod table;
-mod together;
 
 pub use amount::{Amount, Rate};
 pub use client::{ClientConfig, ClientEvent, Protocol};
 pub use client_header::{ClientHeader, Mode};
 pub use datagram::{Generation, Head, IdWidth};
-pub use fuzz::{fuzz_amount, fuzz_header, fuzz_receiver};
+pub use fuzz::fuzz_header;
 pub use outcome::{Leg, Outcome, Trouble, UdpReceived};
 pub use receive::{Arrival, Received, Receiver};
 pub use report::ServerReport;

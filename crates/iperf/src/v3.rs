@@ -16,7 +16,6 @@ pub mod client_control;
 pub mod control;
 mod cpu;
 pub mod datagram;
-mod fuzz;
 mod json;
 mod link;
 pub mod parameters;
@@ -29,24 +28,20 @@ mod run;
 pub mod server;
 pub mod server_control;
 pub mod server_error;
-mod settle;
-mod sides;
 mod stream;
 pub mod table;
 pub mod test;
-mod udp;
 mod watch;
 
 pub use auth::fuzz_auth;
 pub use client::{CONNECT_TIMEOUT, Client};
 pub use client_control::{ClientControl, ClientEvent};
 pub use control::{ControlError, Cookie, State};
-pub use fuzz::{fuzz_control, fuzz_datagram, fuzz_json};
 pub use parameters::Parameters;
 pub use results::{Results, ServerOutput, StreamResult};
 pub use server::Server;
 pub use server_control::{ServerControl, ServerEvent};
-pub use test::{Beginning, Ends, Interval, Outcome, StreamOutcome, TestError, Told};
+pub use test::{Beginning, Ends, Interval, Outcome, StreamOutcome, TestError, TestEvent};
 
 /// The port that iperf3 listens on where none is given.
 pub const DEFAULT_PORT: u16 = 5201;

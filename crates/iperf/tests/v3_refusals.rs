@@ -10,7 +10,7 @@ use std::time::Duration;
 use v3_common::real::{RealServer, there_is_iperf3};
 use v3_common::{ask, tcp};
 use wirelab_iperf::v2;
-use wirelab_iperf::v3::{Client, Parameters, Server, Told};
+use wirelab_iperf::v3::{Client, Parameters, Server, TestEvent};
 use wirelab_trial::Cancel;
 
 mod v3_common;
@@ -28,7 +28,7 @@ fn beside_a_first<T>(server: SocketAddr, second: impl FnOnce() -> T) -> T {
         };
         let client = Client::new(server, parameters);
         client.run_telling(&cancel, &mut |told| {
-            if matches!(told, Told::Began(_)) {
+            if matches!(told, TestEvent::Began(_)) {
                 began.send(()).unwrap();
             }
         })

@@ -9,7 +9,6 @@ use wirelab_trial::observation::Spans;
 use wirelab_trial::{Direction, Link, NodeError, Resolved, Sizes, Trial, Unsupported};
 use wirelab_wire::{Size, SizeUnit};
 
-pub use chain::MAX_TOKENS;
 pub(crate) use choose::{Choice, choose};
 pub use cost::{CostLine, Law, MAX_COST_PS};
 pub(crate) use cost::{check_cost, check_spread};

@@ -29,7 +29,7 @@ const MAX_FORWARD_PS: u64 = 1_000_000_000_000;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CycleError {
     /// Not a number of nodes.
-    #[error("a cycle of {0} nodes: ask for 1 to {MAX_NODES}")]
+    #[error("a cycle of {0} nodes; fix: ask for 1 to {MAX_NODES}")]
     Nodes(u32),
     /// Data that fit no frame.
     #[error("{bytes} bytes of data for each node: a frame of this kind has room for 1 to {most}")]
@@ -40,18 +40,18 @@ pub enum CycleError {
         most: u32,
     },
     /// A time to pass on beyond reason.
-    #[error("a node that passes a frame on in {forward_ps} ps: write at most 1 s")]
+    #[error("a node that passes a frame on in {forward_ps} ps; fix: write at most 1 s")]
     Forward {
         /// What was asked.
         forward_ps: u64,
     },
     /// TCP has no cyclic frames.
     #[error(
-        "cyclic data go in Ethernet frames or UDP datagrams: choose the layer ethernet, udp4 or udp6"
+        "cyclic data go in Ethernet frames or UDP datagrams; fix: choose the layer ethernet, udp4 or udp6"
     )]
     Layer,
     /// No rate.
-    #[error("this node has no link rate of its own: give it with --rate, e.g. --rate 100M")]
+    #[error("this node has no link rate of its own; fix: give it with --rate, e.g. --rate 100M")]
     NoLinkRate,
     /// The node file gives no net.
     #[error(transparent)]

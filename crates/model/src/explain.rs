@@ -10,6 +10,7 @@ mod limit;
 mod lone;
 mod play;
 mod results;
+mod roofline;
 mod searches;
 mod solve;
 mod stages;
@@ -22,7 +23,6 @@ use crate::build::{BuildError, Instance};
 use crate::file::NodeFile;
 use crate::net::NetError;
 use crate::predict;
-use crate::roofline;
 use crate::sim::SimError;
 use crate::steady::CircuitKind;
 use solve::Solved;
@@ -94,7 +94,7 @@ pub fn explain(file: &NodeFile, trial: &Trial) -> Result<Explanation, ExplainErr
 }
 
 /// What a roofline needs of a trial.
-pub(crate) struct Brief {
+struct Brief {
     /// Frames/s of the first flow.
     pub frames_per_s: f64,
     /// Predicted or calibrated.
@@ -104,7 +104,7 @@ pub(crate) struct Brief {
 }
 
 /// The rate of an instance and what limits it.
-pub(crate) fn brief(file: &NodeFile, instance: &Instance) -> Result<Brief, ExplainError> {
+fn brief(file: &NodeFile, instance: &Instance) -> Result<Brief, ExplainError> {
     let solved = solve::solve(instance, false)?;
     Ok(Brief {
         frames_per_s: solved.frames_per_s,

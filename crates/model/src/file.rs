@@ -5,18 +5,16 @@
 mod check;
 mod expr;
 mod read;
-mod read_path;
-mod read_stage;
 mod set;
 mod unit;
 
 use std::collections::BTreeMap;
 
+use wirelab_config::table::did_you_mean;
 use wirelab_trial::observation::Spans;
 use wirelab_trial::{Buffers, Direction, Layer, Path, Trial, Wait};
 
 pub use crate::net::Edge;
-pub(crate) use check::typical_sizes;
 pub use check::{Problem, Step};
 pub use expr::SizeExpr;
 pub use read::{MAX_FILE_BYTES, fuzz_node_file};
@@ -112,7 +110,7 @@ pub struct Calibration {
 pub struct ResourceDecl {
     /// More about it.
     pub about: Option<String>,
-    /// Whether each port has one of its own.
+    /// Whether each port has its own.
     pub per_port: bool,
 }
 
@@ -341,7 +339,7 @@ impl NodeFile {
     pub(crate) fn parameter(&self, name: &str) -> Result<&Parameter, String> {
         self.parameters
             .get(name)
-            .ok_or_else(|| check::missing("parameter", name, self.parameters.keys()))
+            .ok_or_else(|| missing("parameter", name, self.parameters.keys()))
     }
 
     /// The period of a clock in ps: of a parameter in Hz its inverse, of one in time itself.
@@ -409,4 +407,25 @@ impl NodeFile {
 /// That a unit does not fit its use.
 pub(crate) fn wrong_unit(name: &str, unit: Unit, wanted: &str) -> String {
     format!("'{name}' is in {}, and here stands {wanted}", unit.name)
+}
+
+/// Says that `name` does not exist, and which names do.
+fn missing<'k>(kind: &str, name: &str, all: impl Iterator<Item = &'k String>) -> String {
+    let all: Vec<&str> = all.map(String::as_str).collect();
+    let shown: String = name.chars().take(64).collect();
+    if all.is_empty() {
+        return format!("there is no {kind} '{shown}', and no other: add it to the file");
+    }
+    let meant = did_you_mean(name, all.iter().copied());
+    if all.len() == 1 {
+        return format!(
+            "there is no {kind} '{shown}': {meant}There is {} alone",
+            all[0]
+        );
+    }
+    let more = if all.len() > 12 { ", ..." } else { "" };
+    format!(
+        "there is no {kind} '{shown}': {meant}There are {}{more}",
+        all[..all.len().min(12)].join(", ")
+    )
 }

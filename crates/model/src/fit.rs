@@ -6,17 +6,14 @@
 
 mod body;
 mod chain;
-mod fast_track;
 mod figures;
 mod gather;
 mod judge;
-mod node_paths;
 mod node_text;
 mod ring;
 mod shape;
 mod squares;
 mod stages;
-mod thin;
 mod ways;
 
 use serde::Serialize;
@@ -182,7 +179,9 @@ pub enum FitError {
         node: String,
     },
     /// More than is fitted at once.
-    #[error("{have} observations are more than the {most} that are fitted at once: split the file")]
+    #[error(
+        "{have} observations are more than the {most} that are fitted at once; fix: split the file"
+    )]
     TooMany {
         /// Observations in the file.
         have: usize,
@@ -190,18 +189,18 @@ pub enum FitError {
         most: usize,
     },
     /// Observations of several nodes.
-    #[error("the file holds observations of several nodes ({}): choose one of them", names.join(", "))]
+    #[error("the file holds observations of several nodes ({}); fix: choose one of them", names.join(", "))]
     SeveralNodes {
         /// The first of their names.
         names: Vec<String>,
     },
     /// Figures so far from any node that they make no node file.
     #[error(
-        "what was fitted makes no node file: {0}. Look for figures that no node has among the observations"
+        "what was fitted makes no node file: {0}; fix: look for figures that no node has among the observations"
     )]
     NoNode(String),
     /// Not a confidence.
-    #[error("a confidence of {0} is none: give one above 0 and below 1, e.g. 0.95")]
+    #[error("invalid confidence {0}; fix: give one above 0 and below 1, e.g. 0.95")]
     Confidence(String),
 }
 
@@ -250,7 +249,7 @@ pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, Fi
         leave_one_out: report.leave_one_out,
         classes: report.classes,
         warnings: report.warnings,
-        fast_track: fast_track::gains(&ways, &gathered, &mut report.notes),
+        fast_track: node_text::gains(&ways, &gathered, &mut report.notes),
         notes: report.notes,
     })
 }

@@ -19,7 +19,6 @@ pub mod library;
 pub mod net;
 pub mod node;
 pub mod predict;
-pub mod roofline;
 pub mod sim;
 pub mod steady;
 pub mod whatif;

@@ -5,8 +5,6 @@
 //! that of one frame at a time, unless the trial gives a load.
 
 pub(crate) mod flow;
-pub(crate) mod latency;
-mod reports;
 
 use std::collections::BTreeMap;
 
@@ -23,7 +21,7 @@ use crate::steady::{Steady, steady_state};
 
 /// Frames of each chain that are simulated where a closed form gives the rate.
 pub const EXACT_FRAMES: u64 = 4_096;
-/// Frames of each chain that are simulated where there is none.
+/// Frames of each chain to simulate where the trial names no number.
 pub const MOST_FRAMES: u64 = 65_536;
 /// Share of the frames that come in and are not lost from which a node keeps up with them.
 const KEEPS_UP: f64 = 0.98;
@@ -62,7 +60,7 @@ pub fn predict(
     }
     let piled_up = (0..flows.len()).filter_map(|chain| piled_up(&subject, chain, &flows[chain]));
     let warnings = warnings(&instance).into_iter().chain(piled_up).collect();
-    latency::add(&subject, &mut flows, cancel).map_err(|e| failed(&e))?;
+    flow::add_latencies(&subject, &mut flows, cancel).map_err(|e| failed(&e))?;
     Ok(Observation {
         trial: trial.clone(),
         sizes: instance.resolved.sizes,
@@ -81,7 +79,7 @@ pub fn predict(
     })
 }
 
-/// A trial, its net, and what came of it.
+/// A trial, its net, and its result.
 pub(crate) struct Subject<'a> {
     pub file: &'a NodeFile,
     pub trial: &'a Trial,

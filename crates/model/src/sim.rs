@@ -99,7 +99,7 @@ impl Ask {
     }
 }
 
-/// What came of a chain.
+/// The result of a chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChainRun {
     /// Frames that its first stage made or that were sent to it; at the end done + lost + lost before.
@@ -205,7 +205,7 @@ pub enum SimError {
     #[error(transparent)]
     Net(#[from] NetError),
     /// A chain that would go on for ever.
-    #[error("chain '{0}' has no end: ask for a number of frames or for a time")]
+    #[error("chain '{0}' has no end; fix: ask for a number of frames or for a time")]
     NoEnd(String),
     /// A watch of a stage that is not there.
     #[error("a watch names stage {stage}, but there are {count}, counted from 0")]
@@ -230,9 +230,9 @@ pub enum SimError {
         /// What it waits for.
         place: String,
     },
-    /// Time stands still.
+    /// Simulated time does not advance.
     #[error(
-        "at {at_ps} ps time stands still: {events} events at one instant, most of them of stage '{stage}'; give it a cost"
+        "at {at_ps} ps time stands still: {events} events at one instant, most of them of stage '{stage}'; fix: give it a cost"
     )]
     NoProgress {
         /// When, in ps.
@@ -252,11 +252,11 @@ pub enum SimError {
         stage: String,
     },
     /// Too many events.
-    #[error("more than {0} events; ask for fewer frames or less time")]
+    #[error("more than {0} events; fix: ask for fewer frames or less time")]
     TooManyEvents(u64),
     /// Beyond what 63 bits of ps hold.
     #[error(
-        "stage '{0}' would end more than 106 days after the start; ask for fewer frames or less time"
+        "stage '{0}' would end more than 106 days after the start; fix: ask for fewer frames or less time"
     )]
     TooLong(String),
 }

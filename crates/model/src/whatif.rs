@@ -2,7 +2,6 @@
 //! running the changed model again.
 
 mod change;
-mod latency;
 mod limit;
 mod solve;
 mod why;
@@ -15,20 +14,20 @@ use wirelab_trial::{Load, Trial};
 use crate::build::BuildError;
 use crate::file::{NodeFile, SetError};
 use change::Candidate;
-pub(crate) use latency::{Delay, delay};
+pub(crate) use solve::{Delay, delay};
 use solve::{Solved, solve};
 
 /// Best single changes that are tried two at a time.
 const BEST: usize = 5;
-/// Gains below this are none, in percent: beyond what any table prints, and below what a simulation can tell.
+/// Gains below this many percent count as none: below the digits of any table and the resolution of a simulation.
 pub const LEAST_GAIN_PERCENT: f64 = 0.05;
-/// Most assignments of one's own.
+/// Most assignments of the user.
 pub const MAX_OWN: usize = 64;
 
 /// What to try, and what to rank by.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WhatifOptions {
-    /// Assignments of one's own, as `--set` takes them; each is tried as one more single change.
+    /// Assignments of the user, as `--set` takes them; each is tried as one more single change.
     pub own: Vec<String>,
     /// What to rank by. `None` chooses: latency where the path has capture points, else loss and CPU load where the
     /// trial gives a load, else throughput.
@@ -47,7 +46,7 @@ pub enum WhatifError {
     #[error(transparent)]
     Set(#[from] SetError),
     /// More assignments than there is sense in.
-    #[error("{0} changes of one's own: try at most {MAX_OWN} at once")]
+    #[error("{0} changes were given; fix: try at most {MAX_OWN} at once")]
     TooMany(usize),
     /// No such capture point on this path.
     #[error("the path has no capture point '{point}': {}", if points.is_empty() {

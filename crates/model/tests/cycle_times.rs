@@ -127,7 +127,7 @@ fn what_cannot_be_is_refused() {
     let ethernet = "length = 64";
     assert_eq!(
         ask(ethernet, 0, 16, US),
-        "a cycle of 0 nodes: ask for 1 to 65535"
+        "a cycle of 0 nodes; fix: ask for 1 to 65535"
     );
     assert_eq!(
         ask(ethernet, 1, 1501, US),

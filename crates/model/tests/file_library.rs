@@ -53,7 +53,8 @@ fn the_example_of_the_manual_is_in_order() {
     let instance = node.instance(&trial.unwrap()).unwrap();
     // 379 words at 4.5 clocks of 10 ns.
     assert_eq!(instance.net.stages[0].cost_ps, 17_055_000);
-    node.with_alternative("two-in-flight").unwrap();
+    let mut node = node;
+    node.set("alternative=two-in-flight").unwrap();
 }
 
 /// Every path of every node moves: at a small and a large frame the closed form finds what limits it.

@@ -65,7 +65,7 @@ fn several_nodes_need_a_choice() {
     let error = fit(&all, &FitOptions::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the file holds observations of several nodes (bench:1, bench:2): choose one of them"
+        "the file holds observations of several nodes (bench:1, bench:2); fix: choose one of them"
     );
     let options = FitOptions {
         node: Some("bench:2".to_owned()),

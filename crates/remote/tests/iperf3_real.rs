@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use common::{MS, Served, counter, flow, has, host_of, lab, on_tester, trial, until};
-use wirelab_iperf::v3::{Client, Parameters, Told};
+use wirelab_iperf::v3::{Client, Parameters, TestEvent};
 use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_remote::IperfNode;
 use wirelab_trial::{
@@ -213,7 +213,7 @@ fn a_busy_server_is_waited_for_and_then_a_void() {
                 let address = format!("{}:5201", host_of(Layer::TcpIpv4));
                 let client = Client::new(address.parse().unwrap(), parameters);
                 let ended = client.run_telling(&stop, &mut |told| {
-                    if matches!(told, Told::Began(_)) {
+                    if matches!(told, TestEvent::Began(_)) {
                         began.send(()).unwrap();
                     }
                 });

@@ -116,7 +116,9 @@ fn cell_name(row: &Row, metric: Metric) -> String {
 pub fn audit(study: &Study) -> Vec<Finding> {
     let clocks = clock::hypotheses(study);
     let raised = equal::hypothesis(study);
-    let mut findings = limit::findings(study, &clocks);
+    let mut findings = limit::findings(study, |row| {
+        clocks.iter().find_map(|clock| clock.explains(row))
+    });
     findings.extend(row::findings(study));
     findings.extend(claims::findings(study));
     findings.extend(columns::findings(study));

@@ -92,7 +92,7 @@ metrics! {
 }
 
 impl Metric {
-    /// Whether a link has it by itself, whatever node is at its end.
+    /// Whether it follows from the link alone, whatever the node.
     pub const fn is_of_a_link(self) -> bool {
         use Metric::{
             Efficiency, FrameBits, FramesPerS, Payload, ShareOfLimit, Throughput, TimePerFrame,

@@ -58,7 +58,7 @@ pub struct Unit {
     pub scale: f64,
 }
 
-/// Every unit that is read. `Mb` is none of them: some mean megabits by it and some megabytes.
+/// Every known unit. `Mb` is not one of them: it is used for megabits and for megabytes.
 pub const UNITS: &[Unit] = &[
     unit("ps", Dimension::Time, 1e-12),
     unit("ns", Dimension::Time, 1e-9),

@@ -17,7 +17,7 @@ pub trait NodeSource {
     /// The node of that name under the conditions of `set`, as `--set` takes them.
     ///
     /// # Errors
-    /// Why there is none, and what to write instead.
+    /// Why there is none, and the fix.
     fn node(&mut self, name: &str, set: &BTreeMap<String, String>)
     -> Result<Box<dyn Node>, String>;
 }
@@ -53,7 +53,7 @@ pub enum RunError {
     Privilege(String),
 }
 
-/// What came of a study.
+/// The result of a study.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StudyRun {
     /// The study's name.
@@ -126,7 +126,7 @@ pub fn run(
                 why,
             })?;
         let mut node = Retrying::new(node.as_mut());
-        for Asked { trial, rows } in group.trials {
+        for TrialRows { trial, rows } in group.trials {
             let name = format!("{}: {}", study.name, study.rows[rows[0]].name);
             let came = if cancel.is_cancelled() {
                 interrupted = true;
@@ -153,12 +153,12 @@ pub fn run(
     }
     let cells = study.rows.iter().enumerate().flat_map(|(at, row)| {
         let own = row.node.as_deref().unwrap_or(&study.node);
-        let seen = Seen {
+        let result = RowResult {
             values: &values[at],
             note: notes[at].as_deref(),
             fitted_node: node.is_none_or(|node| node == own),
         };
-        let of = move |cell| figure(study, row, cell, &seen);
+        let of = move |cell| figure(study, row, cell, &result);
         row.cells.iter().map(of)
     });
     let claims = study.claims.iter();
@@ -184,9 +184,9 @@ fn of_all(mut refusals: Vec<String>, trials: u64) -> Option<String> {
 
 type Values = BTreeMap<Metric, Ends>;
 
-/// What a row's trial gave.
+/// The result of a row's trial.
 #[derive(Clone, Copy)]
-struct Seen<'a> {
+struct RowResult<'a> {
     values: &'a Values,
     note: Option<&'a str>,
     /// Whether it is the node whose parameters were taken from the row's calibration figures.
@@ -212,11 +212,11 @@ fn wanted(study: &Study) -> Vec<Vec<Metric>> {
 struct Group<'a> {
     node: &'a str,
     set: &'a BTreeMap<String, String>,
-    trials: Vec<Asked<'a>>,
+    trials: Vec<TrialRows<'a>>,
 }
 
 /// A trial, and the rows whose figures are of it.
-struct Asked<'a> {
+struct TrialRows<'a> {
     trial: &'a Trial,
     rows: Vec<usize>,
 }
@@ -244,7 +244,7 @@ fn groups<'a>(study: &'a Study, node: Option<&'a str>, wanted: &[Vec<Metric>]) -
         let trials = &mut groups[group].trials;
         match trials.iter_mut().find(|asked| *asked.trial == row.trial) {
             Some(asked) => asked.rows.push(at),
-            None => trials.push(Asked {
+            None => trials.push(TrialRows {
                 trial: &row.trial,
                 rows: vec![at],
             }),
@@ -338,11 +338,11 @@ fn given(row: &Row) -> Option<String> {
     (!set.is_empty()).then(|| format!("given: {}", set.join(", ")))
 }
 
-fn figure(study: &Study, row: &Row, cell: &Cell, seen: &Seen<'_>) -> Figure {
+fn figure(study: &Study, row: &Row, cell: &Cell, result: &RowResult<'_>) -> Figure {
     let of_a_node = !row.limit && !cell.metric.is_of_the_trial();
-    let value = seen.values.get(&cell.metric).cloned();
+    let value = result.values.get(&cell.metric).cloned();
     let judged = of_a_node
-        && seen.fitted_node
+        && result.fitted_node
         && cell.role == Role::HeldOut
         && value
             .as_ref()
@@ -356,8 +356,8 @@ fn figure(study: &Study, row: &Row, cell: &Cell, seen: &Seen<'_>) -> Figure {
         relation: Relation::Equals,
         role: cell.role,
         reason: cell.reason.as_deref().or(given.as_deref()),
-        note: seen.note,
-        fitted_node: seen.fitted_node,
+        note: result.note,
+        fitted_node: result.fitted_node,
         claim: None,
         of_a_node,
     };
@@ -410,7 +410,7 @@ fn claimed(study: &Study, claim: &Claim, values: &[Values], fitted_node: bool) -
     Figure::new(&printed, value)
 }
 
-/// A prediction of what the node was fitted to is none.
+/// A prediction of a figure that the node was fitted to is not a prediction.
 fn calibrated(field: Field<f64>, fitted: bool) -> Field<f64> {
     match field {
         Field::Observed {

@@ -182,7 +182,7 @@ fn carries_the_load(observation: &Observation, flow: &FlowObservation) -> bool {
     let (Ok(Some(asked)), Some(carried)) = (asked, flow.frames_per_s.value()) else {
         return false;
     };
-    // Loss that was given to the model is none of the node's.
+    // Loss that was an input of the model is not the node's loss.
     let lost_before = match &flow.loss_ratio {
         Field::Observed {
             value,

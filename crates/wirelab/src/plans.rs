@@ -1,7 +1,7 @@
 //! The plan that `wirelab measure` runs: a file, a search of the options, the datasheet, or a matrix of the options.
 
 use wirelab_bench::search::{BurstSearch, Goal, LossCurve, Search};
-use wirelab_bench::{Matrix, Plan, SearchSection, Section, Way, datasheet, parse_percent};
+use wirelab_bench::{Matrix, Plan, SearchKind, SearchSection, Section, datasheet, parse_percent};
 use wirelab_trial::{Direction, Extent, Path, Profile};
 
 use crate::args::{MeasureArgs, SearchArgs};
@@ -119,8 +119,8 @@ fn search(args: &MeasureArgs, profile: &Profile) -> Fallible<SearchSection> {
             "a search takes the node's own way: leave --path, --wait, --rule, --background and --probes out",
         ));
     }
-    let way = way(asked, time_ps, warm_up_ps(args)?)?;
-    let mut section = SearchSection::new(name, matrix.sizes, way);
+    let kind = search_kind(asked, time_ps, warm_up_ps(args)?)?;
+    let mut section = SearchSection::new(name, matrix.sizes, kind);
     section.framings = matrix.framings;
     if !direction.is_empty() {
         section.directions = matrix.directions;
@@ -149,12 +149,12 @@ fn search(args: &MeasureArgs, profile: &Profile) -> Fallible<SearchSection> {
     Ok(section)
 }
 
-fn way(asked: &SearchArgs, time_ps: u64, warm_up_ps: u64) -> Fallible<Way> {
+fn search_kind(asked: &SearchArgs, time_ps: u64, warm_up_ps: u64) -> Fallible<SearchKind> {
     if asked.loss_curve {
-        return Ok(Way::LossCurve(LossCurve::new(time_ps)));
+        return Ok(SearchKind::LossCurve(LossCurve::new(time_ps)));
     }
     if asked.bursts {
-        return Ok(Way::Bursts {
+        return Ok(SearchKind::Bursts {
             bursts: BurstSearch::rfc9004(),
             throughput: Search::new(vec![Goal::no_loss(time_ps)]),
         });
@@ -191,7 +191,7 @@ fn way(asked: &SearchArgs, time_ps: u64, warm_up_ps: u64) -> Fallible<Way> {
         .around
         .iter()
         .map(|text| share("--around", text, 0.01..=10.0));
-    Ok(Way::Rates {
+    Ok(SearchKind::Rates {
         search: Search {
             warmup_ps: warm_up_ps,
             ..Search::new(goals)

@@ -306,7 +306,7 @@ fn where_nothing_listens_that_is_said() {
     for (args, text) in [
         ("-t 1", "is an iperf 2 server running there"),
         ("-u -t 1", "is an iperf 2 server running there"),
-        ("-3 -t 1", "is an iperf3 server running there"),
+        ("-3 -t 1", "start an iperf3 server there"),
     ] {
         let output = test(&port, args);
         let errors = stderr(&output);

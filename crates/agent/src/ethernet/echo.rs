@@ -11,7 +11,7 @@ use wirelab_wire::{Flow, Verdict, classify};
 
 use super::EthernetTrial;
 use super::link::{Link, is_not_yet};
-use crate::engine::{Told, Work};
+use crate::engine::{Work, WorkReport};
 use crate::meter::stamp;
 
 /// Where the test header begins: behind addresses and EtherType.
@@ -60,7 +60,7 @@ pub fn work(trial: &EthernetTrial) -> io::Result<Work> {
             live.bytes.fetch_add(payload, Ordering::Relaxed);
         }
         seen.report = judge.finish();
-        Ok(Told::echoed(seen))
+        Ok(WorkReport::echoed(seen))
     }))
 }
 

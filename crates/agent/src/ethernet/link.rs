@@ -55,7 +55,7 @@ impl Link {
         Ok(Link { socket })
     }
 
-    /// Let the kernel stamp what comes.
+    /// Let the kernel timestamp received frames.
     pub fn stamp_arrivals(&self) -> io::Result<()> {
         Ok(setsockopt(
             &self.socket,
@@ -64,7 +64,7 @@ impl Link {
         )?)
     }
 
-    /// Let the kernel stamp what leaves, as it gives it to the driver, and number it from 0.
+    /// Let the kernel timestamp sent frames when it hands them to the driver, numbered from 0.
     pub fn stamp_departures(&self) -> io::Result<()> {
         use TimestampingFlag as Flag;
         let flags = Flag::SOF_TIMESTAMPING_TX_SOFTWARE
@@ -80,7 +80,7 @@ impl Link {
         Ok(())
     }
 
-    /// The next frame that comes; an error of kind `WouldBlock` where none came for a moment.
+    /// The next frame; an error of kind `WouldBlock` after a moment without one.
     pub fn receive(&self, frame: &mut [u8]) -> io::Result<Taken> {
         self.take(frame, MsgFlags::empty())
     }
@@ -139,7 +139,7 @@ fn ns(time: TimeSpec) -> Option<u64> {
     (ns > 0).then_some(ns)
 }
 
-/// Whether a call only found nothing to do in time.
+/// Whether a call only timed out.
 pub fn is_not_yet(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -25,7 +25,7 @@ use wirelab_trial::job::{CheckReport, Pace, SendReport};
 use wirelab_trial::{Buffers, Cancel, Direction, Wait};
 use wirelab_wire::{Flow, FrameSpec, Sizes, Transport};
 
-use crate::engine::{Plan, Told, Work};
+use crate::engine::{Plan, Work, WorkReport};
 use crate::meter::stamp;
 use crate::udp::{AFTER_REPLY, sink_singly, wait};
 use link::Link;
@@ -142,7 +142,7 @@ pub fn sending(
         stamp(live);
         let report = run(cancel)?;
         tell(live, &report, u64::from(bytes));
-        Ok(Told::sent(Sent {
+        Ok(WorkReport::sent(Sent {
             report,
             ..Sent::default()
         }))
@@ -193,7 +193,7 @@ fn check(trial: &EthernetTrial) -> io::Result<Work> {
         });
         let report = checker.finish(Duration::ZERO).map_err(io::Error::other)?;
         seen(live, &report);
-        Ok(Told::seen(Reception {
+        Ok(WorkReport::seen(Reception {
             report,
             captures,
             ..Reception::default()

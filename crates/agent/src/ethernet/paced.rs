@@ -14,7 +14,7 @@ use wirelab_wire::{Flags, FrameSpec, Header, Sizes};
 
 use super::link::{Link, is_not_yet};
 use super::tell;
-use crate::engine::{Told, Work};
+use crate::engine::{Work, WorkReport};
 use crate::udp::{AFTER_REPLY, wait};
 
 /// How long to wait for stamps after the last frame.
@@ -53,12 +53,12 @@ pub fn work(link: Link, frame: FrameSpec, offer: Offer, sizes: Sizes, manner: Ma
             wire_ns: None,
             application_ns: *ns,
         };
-        Ok(Told {
+        Ok(WorkReport {
             passed_out: match stamps {
                 true => Vec::new(),
                 false => sending.handed.iter().enumerate().map(passed).collect(),
             },
-            ..Told::sent(Sent {
+            ..WorkReport::sent(Sent {
                 report,
                 captures: sending.captures,
                 failure,

@@ -12,11 +12,11 @@ use wirelab_wire::rule::Few;
 use wirelab_wire::{FrameSpec, Layer, Sizes};
 
 use super::{Past, failed};
-use crate::engine::{Told, Work};
+use crate::engine::{Work, WorkReport};
 use crate::ethernet::{job, sending};
 use crate::meter::stamp;
 
-/// How often to look how far the reflector is.
+/// Interval between two checks of the reflector's progress.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// The work of the blaster.
@@ -34,7 +34,7 @@ pub fn send(past: &Past, frame: FrameSpec, offer: &Offer, sizes: Sizes) -> Resul
 }
 
 /// The work of the reflector; also where its program sits, and what a reader must know of it. Frames that come from
-/// now on are turned around. `holder` keeps the flow's UDP port meanwhile.
+/// now on are turned around. `holder` keeps the flow's UDP port.
 ///
 /// # Errors
 /// [`StagesError`]: what is missing, and the fix.
@@ -69,13 +69,13 @@ pub fn echo(
         let counted = reflector.counters();
         live.frames.store(counted.reflected, Ordering::Relaxed);
         drop((reflector, holder));
-        Ok(Told {
+        Ok(WorkReport {
             echoed: Some(counted.reflected),
             counters: vec![
                 ("reflected_frames", counted.reflected),
                 ("not_reflected_frames", counted.not_reflected),
             ],
-            ..Told::default()
+            ..WorkReport::default()
         })
     });
     Ok((work, Some(mode), remark))

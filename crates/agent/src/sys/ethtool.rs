@@ -1,4 +1,4 @@
-//! The ioctls of linux/ethtool.h that tell how an interface is set up.
+//! The ioctls of linux/ethtool.h that report how an interface is set up.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -88,7 +88,7 @@ impl Ethtool {
         Some(words[1] != 0)
     }
 
-    /// `N` must be the words of the structure that the command stands for, which the callers above see to.
+    /// `N` must be the number of words of the command's structure; the callers above ensure that.
     fn ask<const N: usize>(&self, command: u32) -> Option<[u32; N]> {
         let mut words = [0; N];
         words[0] = command;

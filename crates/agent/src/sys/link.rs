@@ -5,7 +5,7 @@ use std::io;
 use std::mem;
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// Hear and send frames of one EtherType on one interface.
+/// Receive and send frames of one EtherType on one interface.
 pub fn bind(socket: &OwnedFd, interface: u32, ethertype: u16) -> io::Result<()> {
     // SAFETY: all zeros is a valid address.
     let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };

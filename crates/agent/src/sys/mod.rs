@@ -1,4 +1,4 @@
-//! The system calls that no library has.
+//! System calls that no library wraps.
 
 pub mod ethtool;
 pub mod link;

@@ -7,7 +7,7 @@ use wirelab_trial::{
 };
 use wirelab_wire::LineRate;
 
-use super::told::{Told, told};
+use super::reading::{TrialReading, reading};
 use crate::ceiling::{CachedCeiling, Ceiling};
 use crate::listed::void;
 use crate::matrix::Step;
@@ -112,16 +112,21 @@ impl<'a> Asker<'a> {
 
     /// Run one trial until it gives figures. One without any is asked again, and the search ends after
     /// [`FAILURES_IN_A_ROW`] of them.
-    pub fn ask(&mut self, load: Load, extent: Extent, trial_ps: u64) -> Result<Told, SearchEnded> {
+    pub fn ask(
+        &mut self,
+        load: Load,
+        extent: Extent,
+        trial_ps: u64,
+    ) -> Result<TrialReading, SearchEnded> {
         loop {
             if self.records.len() as u64 >= self.max_trials {
                 return Err(SearchEnded::TrialLimit);
             }
             self.charge(trial_ps)?;
             match self.once(load, extent, trial_ps)? {
-                Ok(told) => {
+                Ok(reading) => {
                     self.failures = 0;
-                    return self.of_one_kind(told);
+                    return self.of_one_kind(reading);
                 }
                 Err(why) => {
                     if self.cancel.is_cancelled() {
@@ -168,7 +173,7 @@ impl<'a> Asker<'a> {
         load: Load,
         extent: Extent,
         trial_ps: u64,
-    ) -> Result<Result<Told, String>, SearchEnded> {
+    ) -> Result<Result<TrialReading, String>, SearchEnded> {
         let trial = self.trial(load, extent);
         let number = self.records.len() as u64 + 1;
         let label = format!("{} trial {number}, load {load}", self.name);
@@ -199,9 +204,9 @@ impl<'a> Asker<'a> {
             }
         };
         self.ceiling.judge(&mut observation);
-        let told = told(&observation, asked);
-        self.records.push(match &told {
-            Ok(told) => record(&observation, asked, trial_ps, told),
+        let reading = reading(&observation, asked);
+        self.records.push(match &reading {
+            Ok(reading) => record(&observation, asked, trial_ps, reading),
             Err(why) => TrialRecord {
                 tester_was_limit: observation.is_void_by_tester(),
                 ..record_without(asked, trial_ps, why)
@@ -218,7 +223,7 @@ impl<'a> Asker<'a> {
         kept.map_err(|error| SearchEnded::Failed {
             why: error.to_string(),
         })?;
-        Ok(told)
+        Ok(reading)
     }
 
     /// Where the node cannot do such a trial, or the tester may not, that is kept as its observation and ends the search.
@@ -237,27 +242,32 @@ impl<'a> Asker<'a> {
         })
     }
 
-    fn of_one_kind(&mut self, told: Told) -> Result<Told, SearchEnded> {
+    fn of_one_kind(&mut self, reading: TrialReading) -> Result<TrialReading, SearchEnded> {
         let so_far = self.kind;
-        self.kind = self.kind.unwrap_or(told.kind).joined(told.kind);
+        self.kind = self.kind.unwrap_or(reading.kind).joined(reading.kind);
         if self.kind.is_some() {
-            return Ok(told);
+            return Ok(reading);
         }
         Err(SearchEnded::Failed {
             why: format!(
                 "some trials are {} and some {}, which are not compared: search what does one of both",
-                so_far.unwrap_or(told.kind),
-                told.kind
+                so_far.unwrap_or(reading.kind),
+                reading.kind
             ),
         })
     }
 }
 
-fn record(observation: &Observation, load: Option<f64>, trial_ps: u64, told: &Told) -> TrialRecord {
-    let kind = told.kind;
+fn record(
+    observation: &Observation,
+    load: Option<f64>,
+    trial_ps: u64,
+    reading: &TrialReading,
+) -> TrialRecord {
+    let kind = reading.kind;
     let flows = || observation.flows.iter();
     let sent: Option<u64> = flows().map(|f| f.sent_frames.value().copied()).sum();
-    let slowest = told.arrived_frames_per_s;
+    let slowest = reading.arrived_frames_per_s;
     let absent = || Field::absent("not every flow has it");
     TrialRecord {
         load_frames_per_s: load,
@@ -267,13 +277,13 @@ fn record(observation: &Observation, load: Option<f64>, trial_ps: u64, told: &To
             |value| Field::Observed { value, kind },
         ),
         loss_ratio: Field::Observed {
-            value: told.loss_of_sent.ratio,
+            value: reading.loss_of_sent.ratio,
             kind,
         },
         forwarding_frames_per_s: slowest
             .map_or_else(absent, |value| Field::Observed { value, kind }),
-        tester_was_limit: told.tester_was_limit || told.loss.is_in_doubt(),
-        held_back: told.held_back,
+        tester_was_limit: reading.tester_was_limit || reading.loss.is_in_doubt(),
+        held_back: reading.held_back,
         problem: None,
     }
 }

@@ -167,21 +167,21 @@ fn longest_burst<E>(
 fn burst(asker: &mut Asker, link: LineRate, frames: u64) -> Result<bool, SearchEnded> {
     let time_ps = frames.saturating_mul(link.frame_time_ps(&asker.sizes));
     let load = Load::LinkShare { percent: 100.0 };
-    let told = asker.ask(load, Extent::Frames { frames }, time_ps)?;
-    if told.tester_was_limit {
-        // A burst with gaps in it is none, so no length that it would give could be used.
+    let reading = asker.ask(load, Extent::Frames { frames }, time_ps)?;
+    if reading.tester_was_limit {
+        // A burst with gaps is not a burst, so its length is unusable.
         return Err(SearchEnded::Failed {
             why: "the tester cannot send frames back to back at line rate: use a faster host or larger frames; wirelab selftest shows what this host can do".to_owned(),
         });
     }
-    if told.held_back {
+    if reading.held_back {
         return Err(SearchEnded::Failed {
             why: format!(
                 "the path held the sender back in a burst of {frames} frames, which decides nothing of the node: a burst with gaps is none"
             ),
         });
     }
-    told.loss.is_within(0.0).ok_or_else(|| SearchEnded::Failed {
+    reading.loss.is_within(0.0).ok_or_else(|| SearchEnded::Failed {
         why: "the tester's own queue dropped frames of a burst, so whether the node did cannot be told: use a faster host or larger frames".to_owned(),
     })
 }

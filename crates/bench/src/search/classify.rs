@@ -9,22 +9,22 @@ pub(super) const TESTER_ATTEMPTS: u64 = 2;
 /// Frames that arrive at less than this share of the load without loss lay in a queue; above it clocks and timers differ.
 const ARRIVED_SHARE: f64 = 0.995;
 
-/// A trial at a load, as far as a goal cares.
+/// A trial at a load, reduced to what goals need.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Seen {
+pub(super) struct LoadTrial {
     pub trial_ps: u64,
     pub loss_ratio: f64,
     /// The largest loss that it may have been: what the tester may have dropped itself is in doubt.
     pub loss_ratio_at_most: f64,
-    /// Frames/s that arrived, of the slowest flow.
+    /// Frames/s that arrived, for the slowest flow.
     pub arrived_frames_per_s: Option<f64>,
-    /// Whether the tester meant to offer more: then loss may come of its faster stretches, and counts for nothing.
+    /// Whether the tester meant to offer more: loss may then come from its faster stretches and does not count.
     pub held_up: bool,
     /// The loss of what was really sent, where the path held the sender back.
     pub held_back_at_loss: Option<f64>,
 }
 
-impl Seen {
+impl LoadTrial {
     /// Whether it tells a goal anything.
     fn counts_for(&self, goal: &Goal) -> bool {
         (!self.held_up || self.loss_ratio <= goal.loss_ratio) && !self.is_in_doubt(goal)
@@ -38,9 +38,9 @@ impl Seen {
 
 /// All that was seen at one load.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct LoadSeen {
+pub(super) struct LoadRecord {
     pub frames_per_s: f64,
-    pub trials: Vec<Seen>,
+    pub trials: Vec<LoadTrial>,
     /// Trials in which the tester was the limit.
     pub tester_limited: u64,
     /// Of those in which less was offered than asked: the frames/s that were, and the loss ratio.
@@ -59,9 +59,9 @@ pub(super) enum Class {
     Undecided,
 }
 
-impl LoadSeen {
-    pub fn new(frames_per_s: f64) -> LoadSeen {
-        LoadSeen {
+impl LoadRecord {
+    pub fn new(frames_per_s: f64) -> LoadRecord {
+        LoadRecord {
             frames_per_s,
             trials: Vec::new(),
             tester_limited: 0,
@@ -73,7 +73,7 @@ impl LoadSeen {
     /// the missing time could bring would change the class.
     pub fn class(&self, goal: &Goal) -> Class {
         let sum = |long: bool, high: bool| {
-            let those = |t: &&Seen| {
+            let those = |t: &&LoadTrial| {
                 t.counts_for(goal)
                     && (t.trial_ps >= goal.final_trial_ps) == long
                     && (t.loss_ratio > goal.loss_ratio) == high
@@ -115,7 +115,7 @@ impl LoadSeen {
 
     /// Whether nothing else fails the goal here than that the path took less than was asked.
     pub fn fails_by_the_path_alone(&self, goal: &Goal) -> bool {
-        let fails = |t: &&Seen| t.counts_for(goal) && t.loss_ratio > goal.loss_ratio;
+        let fails = |t: &&LoadTrial| t.counts_for(goal) && t.loss_ratio > goal.loss_ratio;
         let mut failing = self.trials.iter().filter(fails);
         failing.all(|t| {
             t.held_back_at_loss
@@ -131,15 +131,15 @@ impl LoadSeen {
     }
 
     /// Full trials of the goal that were seen here.
-    pub fn full_trials<'a>(&'a self, goal: &'a Goal) -> impl Iterator<Item = &'a Seen> {
-        let full = |t: &&Seen| t.trial_ps >= goal.final_trial_ps && t.counts_for(goal);
+    pub fn full_trials<'a>(&'a self, goal: &'a Goal) -> impl Iterator<Item = &'a LoadTrial> {
+        let full = |t: &&LoadTrial| t.trial_ps >= goal.final_trial_ps && t.counts_for(goal);
         self.trials.iter().filter(full)
     }
 
     /// Frames/s that arrived in the worst full trial that the exceed ratio leaves: load · (1 − loss) (RFC 9971), or what
     /// arrived in a second where that is clearly less: a queue had taken in the rest, and gave it out after the trial.
     pub fn conditional_throughput(&self, goal: &Goal) -> f64 {
-        let through = |trial: &Seen| {
+        let through = |trial: &LoadTrial| {
             let offered = self.frames_per_s * (1.0 - trial.loss_ratio);
             let arrived = trial.arrived_frames_per_s;
             let queued = arrived.filter(|rate| *rate < ARRIVED_SHARE * offered);
@@ -165,11 +165,11 @@ impl LoadSeen {
 mod tests {
     use super::*;
 
-    fn seen(trials: &[(u64, f64)]) -> LoadSeen {
-        LoadSeen {
+    fn seen(trials: &[(u64, f64)]) -> LoadRecord {
+        LoadRecord {
             trials: trials
                 .iter()
-                .map(|&(trial_ps, loss_ratio)| Seen {
+                .map(|&(trial_ps, loss_ratio)| LoadTrial {
                     trial_ps,
                     loss_ratio,
                     loss_ratio_at_most: loss_ratio,
@@ -178,7 +178,7 @@ mod tests {
                     held_back_at_loss: None,
                 })
                 .collect(),
-            ..LoadSeen::new(1000.0)
+            ..LoadRecord::new(1000.0)
         }
     }
 
@@ -221,7 +221,7 @@ mod tests {
         let mut load = seen(&[]);
         for (point, (added, classes)) in points.into_iter().enumerate() {
             let (count, trial_ps, loss_ratio) = added;
-            let trial = Seen {
+            let trial = LoadTrial {
                 trial_ps,
                 loss_ratio,
                 loss_ratio_at_most: loss_ratio,

@@ -4,8 +4,8 @@ use wirelab_trial::search::{CurveResult, LossCurve, LossPoint, SearchEnded};
 use wirelab_trial::{Extent, Field, Load, Trial};
 
 use super::asker::{Asker, Asking};
+use super::reading::{Loss, TrialReading};
 use super::refuse::{SearchError, check_limits, check_trial};
-use super::told::{Loss, Told};
 
 /// Successive trials without loss that end the curve (RFC 2544, 26.3).
 const WITHOUT_LOSS: u32 = 2;
@@ -88,10 +88,11 @@ fn point(
             }
             _ => return Err(ended),
         },
-        Ok(told) => {
-            point.held_back_at_frames_per_s = told.sent_frames_per_s.filter(|_| told.held_back);
-            if !told.tester_was_limit {
-                point.loss_ratio = loss(&told);
+        Ok(reading) => {
+            point.held_back_at_frames_per_s =
+                reading.sent_frames_per_s.filter(|_| reading.held_back);
+            if !reading.tester_was_limit {
+                point.loss_ratio = loss(&reading);
             }
         }
     }
@@ -99,21 +100,21 @@ fn point(
 }
 
 /// What was lost of the load that was offered; what the path did not take was not.
-fn loss(told: &Told) -> Field<f64> {
-    let Loss { ratio, at_most } = told.loss_of_sent;
-    if told.loss_of_sent.is_in_doubt() {
+fn loss(reading: &TrialReading) -> Field<f64> {
+    let Loss { ratio, at_most } = reading.loss_of_sent;
+    if reading.loss_of_sent.is_in_doubt() {
         return Field::absent(format!(
             "the tester's own queue dropped frames: between {ratio:.4} and {at_most:.4} were lost"
         ));
     }
-    if told.held_back && ratio > 0.0 && told.held_back_at().is_none() {
+    if reading.held_back && ratio > 0.0 && reading.held_back_at().is_none() {
         return Field::absent(
             "the path held the flows back to different loads, so their loss is of no one load",
         );
     }
     Field::Observed {
         value: ratio,
-        kind: told.kind,
+        kind: reading.kind,
     }
 }
 

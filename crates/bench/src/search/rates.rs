@@ -7,9 +7,9 @@ use wirelab_trial::search::{
 use wirelab_trial::{Direction, Extent, Field, Kind, Load, Trial};
 
 use super::asker::{Asker, Asking};
-use super::classify::{Class, LoadSeen, Seen};
+use super::classify::{Class, LoadRecord, LoadTrial};
+use super::reading::CarriedLoad;
 use super::refuse::{SearchError, check_search, check_trial};
-use super::told::Taken;
 
 /// The first load, as a share of the highest.
 const FIRST_SHARE: f64 = 0.1;
@@ -105,8 +105,11 @@ fn highest(
         .preliminary_trial_ps
         .unwrap_or(first_ps)
         .min(first_ps);
-    let told = asker.ask(Load::Max, Extent::Time { time_ps }, time_ps)?;
-    match told.sent_frames_per_s.filter(|r| r.is_finite() && *r > 0.0) {
+    let reading = asker.ask(Load::Max, Extent::Time { time_ps }, time_ps)?;
+    match reading
+        .sent_frames_per_s
+        .filter(|r| r.is_finite() && *r > 0.0)
+    {
         Some(frames_per_s) => Ok(MaxLoad {
             frames_per_s,
             set_by: MaxLoadSource::MaxTrial,
@@ -146,7 +149,7 @@ fn at_most_ps(search: &Search, min: f64, max: f64) -> u64 {
 
 struct Rates {
     /// Every load asked, smallest first.
-    seen: Vec<LoadSeen>,
+    seen: Vec<LoadRecord>,
     /// Trials asked for each goal.
     per_goal: Vec<u64>,
     range: Option<(f64, MaxLoad)>,
@@ -157,8 +160,8 @@ struct Rates {
 /// The loads between which the rate of a goal lies, as far as they are known.
 #[derive(Clone, Copy)]
 struct Bounds<'a> {
-    lower: Option<&'a LoadSeen>,
-    upper: Option<(&'a LoadSeen, Class)>,
+    lower: Option<&'a LoadRecord>,
+    upper: Option<(&'a LoadRecord, Class)>,
     not_monotone: bool,
 }
 
@@ -212,22 +215,22 @@ impl Rates {
             while self.class(load, goal) == Class::Undecided {
                 let time_ps = goal.final_trial_ps;
                 let before = asker.records.len();
-                let told = asker.ask(rate(load), Extent::Time { time_ps }, time_ps);
+                let reading = asker.ask(rate(load), Extent::Time { time_ps }, time_ps);
                 self.per_goal[at] += (asker.records.len() - before) as u64;
-                let told = told?;
-                let seen = Seen {
+                let reading = reading?;
+                let seen = LoadTrial {
                     trial_ps: time_ps,
-                    loss_ratio: told.loss.ratio,
-                    loss_ratio_at_most: told.loss.at_most,
-                    arrived_frames_per_s: told.arrived_frames_per_s,
-                    held_up: told.tester_was_limit,
-                    held_back_at_loss: told.held_back.then_some(told.loss_of_sent.ratio),
+                    loss_ratio: reading.loss.ratio,
+                    loss_ratio_at_most: reading.loss.at_most,
+                    arrived_frames_per_s: reading.arrived_frames_per_s,
+                    held_up: reading.tester_was_limit,
+                    held_back_at_loss: reading.held_back.then_some(reading.loss_of_sent.ratio),
                 };
-                let within = |taken: &Taken| (range.0..load).contains(&taken.frames_per_s);
-                if let Some(taken) = told.taken.filter(within) {
+                let within = |taken: &CarriedLoad| (range.0..load).contains(&taken.frames_per_s);
+                if let Some(taken) = reading.taken.filter(within) {
                     // What the path took in place of the load is a load of its own. More loss than a goal allows does not
                     // fail it: that may come of a sender that pushes as hard as the path lets it.
-                    self.at(taken.frames_per_s).trials.push(Seen {
+                    self.at(taken.frames_per_s).trials.push(LoadTrial {
                         loss_ratio: taken.loss_at_most,
                         loss_ratio_at_most: taken.loss_at_most,
                         held_up: true,
@@ -235,12 +238,12 @@ impl Rates {
                         ..seen
                     });
                 }
-                if !told.tester_was_limit {
+                if !reading.tester_was_limit {
                     self.at(load).trials.push(seen);
                     continue;
                 }
                 self.at(load).tester_limited += 1;
-                let offered = told.sent_frames_per_s;
+                let offered = reading.sent_frames_per_s;
                 if let Some(offered) = offered.filter(|sent| (range.0..load).contains(sent)) {
                     self.offered_less(goal, load, offered, seen);
                 }
@@ -252,7 +255,7 @@ impl Rates {
     /// A trial in which the tester offered less than the load. Where the node carried what was offered, it carries that,
     /// and what else was offered at this load is carried by as many trials as offered that much. Loss tells nothing,
     /// since it may come of the faster stretches between two pauses of the tester.
-    fn offered_less(&mut self, goal: &Goal, load: f64, offered: f64, seen: Seen) {
+    fn offered_less(&mut self, goal: &Goal, load: f64, offered: f64, seen: LoadTrial) {
         let before: Vec<f64> = self.at(load).carried_less(goal).collect();
         self.at(load).offered_less.push((offered, seen.loss_ratio));
         if seen.loss_ratio > goal.loss_ratio {
@@ -309,7 +312,7 @@ impl Rates {
 
     /// Whether the tester was held up so near to a load that asking it would tell nothing new.
     fn is_passed(&self, load: f64, goal: &Goal) -> bool {
-        let near = |seen: &&LoadSeen| {
+        let near = |seen: &&LoadRecord| {
             let apart = (seen.frames_per_s / load).ln().abs();
             apart < goal.log_width() / 2.0
         };
@@ -358,9 +361,9 @@ impl Rates {
         place.map_or(Class::Undecided, |at| self.seen[at].class(goal))
     }
 
-    fn at(&mut self, load: f64) -> &mut LoadSeen {
+    fn at(&mut self, load: f64) -> &mut LoadRecord {
         let at = self.place(load).unwrap_or_else(|at| {
-            self.seen.insert(at, LoadSeen::new(load));
+            self.seen.insert(at, LoadRecord::new(load));
             at
         });
         &mut self.seen[at]

@@ -86,7 +86,7 @@ pub enum SearchError {
     },
     /// TCP sends again what was lost.
     #[error(
-        "TCP sends again what was lost, so no loss ratio tells its rate: ask a TCP trial at load max"
+        "TCP sends again what was lost, so no loss ratio tells its rate; fix: ask for a TCP trial at load max"
     )]
     Tcp,
     /// A size that a test frame cannot have.
@@ -97,7 +97,7 @@ pub enum SearchError {
     Load(#[from] LoadError),
     /// Nothing between the smallest and the highest load.
     #[error(
-        "the smallest load is {min:.3} frames/s and the highest {max:.3}: lower the first, or ask longer trials so that a slow load holds a frame"
+        "the smallest load is {min:.3} frames/s and the highest {max:.3}; fix: lower the first, or make trials longer so that a slow load has a frame"
     )]
     NoRange {
         /// Smallest load in frames/s.
@@ -107,7 +107,7 @@ pub enum SearchError {
     },
     /// Line rate is what this search is about, and the link has none.
     #[error(
-        "the link's rate is not known, so there is no line rate: give it with --rate, e.g. --rate 1G, in a plan with rate"
+        "the link's rate is not known, so there is no line rate; fix: give it with --rate, e.g. --rate 1G, in a plan with rate"
     )]
     NoLinkRate,
 }

@@ -7,7 +7,7 @@ use super::Beside;
 
 /// Frames of each way that are asked where a 99 % is to be judged: 32 blocks of [`FRAMES_OF_A_P99`].
 pub const FRAMES_FOR_P99: u64 = 8_192;
-/// Frames of each way in a block whose 99 % is taken by itself: two lie beyond it, so that it is the third largest.
+/// Frames of each path in a block that has its own 99th percentile: two lie beyond it, so it is the third largest.
 pub const FRAMES_OF_A_P99: u64 = 256;
 /// Fewest frames of which a 99 % is judged: ten lie beyond it. With fewer it is not much else than the largest.
 pub const LEAST_FRAMES_FOR_P99: u64 = 1_000;

@@ -3,7 +3,6 @@
 mod access;
 mod decode16;
 mod decode32;
-mod decode32_access;
 mod exception;
 mod execute;
 mod flow;
@@ -159,7 +158,7 @@ impl Core {
     ///
     /// # Errors
     ///
-    /// Where the address is none of Thumb code.
+    /// Where the address is not Thumb code.
     pub fn start(&mut self, entry: u32, sp: u32) -> Result<(), Trap> {
         self.registers[13] = sp & !3;
         self.registers[14] = u32::MAX;

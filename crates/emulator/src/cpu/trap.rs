@@ -27,7 +27,7 @@ pub enum Reason {
     /// A division by zero, with CCR.DIV_0_TRP set.
     #[error("division by zero")]
     DivideByZero,
-    /// The value in LR or on the stack is none that an exception returns with.
+    /// The value in LR or on the stack is not a valid exception return.
     #[error("exception return with {0:#010x}, which does not fit the state")]
     Return(u32),
     /// SVC where its exception cannot be taken.

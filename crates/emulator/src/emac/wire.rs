@@ -113,7 +113,7 @@ pub enum ArrivalError {
         bytes: usize,
     },
     /// Too many wait already.
-    #[error("{MOST_ARRIVALS} frames wait at the receiver already; let the machine run first")]
+    #[error("{MOST_ARRIVALS} frames wait at the receiver already; fix: let the machine run first")]
     Full,
 }
 

@@ -1,7 +1,7 @@
 //! A port in simulation that stands behind a TAP device, for as long as a user wants it: its generator sends to the host,
 //! and its checker judges what the host sends.
 //!
-//! The host's time and that of the simulation have nothing to do with one another, so what came of it are counts.
+//! Host time and simulated time are unrelated, so the results are counts.
 
 use std::time::Duration;
 
@@ -71,7 +71,7 @@ pub enum JoinError {
     Bench(#[from] BenchError),
 }
 
-/// What came of it, by the counters of the hardware.
+/// The result, from the counters of the hardware.
 #[derive(Clone, Debug)]
 pub struct Joined {
     /// Sequences that the generator used, sent or dropped.

@@ -67,7 +67,7 @@ impl HdlNode {
 
     /// Write every intact frame that arrives at a port, with its FCS, into `capture` from now on, with the simulated time
     /// at which its preamble began, counted from the reset of the ports. Its interfaces are
-    /// [`HdlNode::capture_interfaces`]; whoever made it finishes it.
+    /// [`HdlNode::capture_interfaces`]; the caller finishes it.
     pub fn capture_into(&mut self, capture: SharedCapture) {
         self.capture = Some(capture);
     }

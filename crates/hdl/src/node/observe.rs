@@ -9,14 +9,19 @@ use wirelab_trial::{
 };
 
 use super::plan::{FlowPlan, Plan};
-use super::run::{Came, Ran};
+use super::run::{FlowResult, RunResult};
 use crate::CLOCK_PS;
 
 /// ns of a tick of the probe.
 const PROBE_NS: u64 = 10;
 
 /// The observation of a trial.
-pub fn observation(plan: &Plan, node: Description, ran: Ran, started_unix_ns: u64) -> Observation {
+pub fn observation(
+    plan: &Plan,
+    node: Description,
+    ran: RunResult,
+    started_unix_ns: u64,
+) -> Observation {
     let mut warnings = Vec::new();
     let mut sent = Vec::new();
     let flows = plan.flows.iter().zip(&ran.came).map(|(flow, came)| {
@@ -53,7 +58,7 @@ fn name(port: usize) -> String {
     format!("port {port}")
 }
 
-fn asked(plan: &Plan, flow: &FlowPlan, came: &Came) -> FlowAsked {
+fn asked(plan: &Plan, flow: &FlowPlan, came: &FlowResult) -> FlowAsked {
     let own = match flow.direction {
         wirelab_trial::Direction::Receive => flow.to,
         _ => flow.from,
@@ -77,7 +82,7 @@ fn asked(plan: &Plan, flow: &FlowPlan, came: &Came) -> FlowAsked {
 }
 
 /// What the sender did; its time is that of the probe at the MAC's input, to a tick of it.
-fn left(came: &Came) -> SendReport {
+fn left(came: &FlowResult) -> SendReport {
     let rate = &came.sent.rate;
     SendReport {
         emitted_frames: came.sent.frames,
@@ -94,7 +99,7 @@ fn left(came: &Came) -> SendReport {
 
 /// What the checker saw. Its own count of losses is left out: what was sent after the last that came, only the sender
 /// knows.
-fn seen(came: &Came) -> CheckReport {
+fn seen(came: &FlowResult) -> CheckReport {
     let mut counts = came.seen.counts;
     counts.lost_frames = 0;
     let frames = counts.received_frames;
@@ -108,7 +113,7 @@ fn seen(came: &Came) -> CheckReport {
 }
 
 /// What the registers tell beside the flow's own figures.
-fn observed(plan: &Plan, came: &Came, mut flow: FlowObservation) -> FlowObservation {
+fn observed(plan: &Plan, came: &FlowResult, mut flow: FlowObservation) -> FlowObservation {
     let (sent, seen) = (&came.sent, &came.seen);
     let frames = seen.counts.received_frames;
     let times = seen
@@ -143,7 +148,7 @@ fn observed(plan: &Plan, came: &Came, mut flow: FlowObservation) -> FlowObservat
 }
 
 /// What speaks against the figures of a flow.
-fn doubts(flow: &FlowPlan, came: &Came) -> Vec<Warning> {
+fn doubts(flow: &FlowPlan, came: &FlowResult) -> Vec<Warning> {
     let (sent, seen) = (&came.sent, &came.seen);
     let (from, to) = (name(flow.from), name(flow.to));
     let mut warnings = Vec::new();
@@ -203,7 +208,7 @@ fn doubts(flow: &FlowPlan, came: &Came) -> Vec<Warning> {
 }
 
 /// Where the MAC found other than the generator made. The checker does not see these frames, so its counts cannot tell.
-fn wrong_fcs(asked: &FlowAsked, came: &Came) -> Option<Warning> {
+fn wrong_fcs(asked: &FlowAsked, came: &FlowResult) -> Option<Warning> {
     let injected = asked.ledger.map_or(0, |ledger| ledger.bad_fcs_frames);
     let counted = came.seen.bad_fcs;
     (injected != counted).then(|| {
@@ -219,7 +224,7 @@ fn wrong_fcs(asked: &FlowAsked, came: &Came) -> Option<Warning> {
     })
 }
 
-fn status(plan: &Plan, ran: &Ran) -> Status {
+fn status(plan: &Plan, ran: &RunResult) -> Status {
     if ran.cancelled {
         return Status::cancelled();
     }
@@ -250,7 +255,7 @@ fn status(plan: &Plan, ran: &Ran) -> Status {
 mod tests {
     use super::super::options::HdlOptions;
     use super::super::plan;
-    use super::super::read::{Seen, Sent, Sticky};
+    use super::super::read::{CheckerReading, Sent, Sticky};
     use super::*;
     use wirelab_trial::{Counts, Direction, Extent, Framing, Load, Size, SizeUnit, Trial};
 
@@ -268,15 +273,15 @@ mod tests {
     }
 
     /// A flow of which every frame arrived.
-    fn whole() -> Came {
-        Came {
+    fn whole() -> FlowResult {
+        FlowResult {
             sent: Sent {
                 frames: FRAMES,
                 sequences: FRAMES,
                 mac_frames: FRAMES,
                 ..Sent::default()
             },
-            seen: Seen {
+            seen: CheckerReading {
                 counts: Counts {
                     received_frames: FRAMES,
                     good_frames: FRAMES,
@@ -285,7 +290,7 @@ mod tests {
                 },
                 next_sequence: FRAMES,
                 mac_frames: FRAMES,
-                ..Seen::default()
+                ..CheckerReading::default()
             },
             spacing: None,
             missed_periods: 0,
@@ -293,12 +298,12 @@ mod tests {
     }
 
     /// Codes and texts of what speaks against a flow, and what becomes of its trial.
-    fn judged(change: impl FnOnce(&mut Came)) -> (Vec<(String, String)>, Status) {
+    fn judged(change: impl FnOnce(&mut FlowResult)) -> (Vec<(String, String)>, Status) {
         let (plan, mut came) = (plan(), whole());
         change(&mut came);
         let doubts = doubts(&plan.flows[0], &came).into_iter();
         let doubts = doubts.map(|doubt| (doubt.code, doubt.text)).collect();
-        let ran = Ran {
+        let ran = RunResult {
             came: vec![came],
             cancelled: false,
             stuck: false,
@@ -339,7 +344,7 @@ mod tests {
     fn a_wrong_fcs_that_nobody_made_and_one_that_nobody_found_are_told() {
         let mut plan = plan();
         let mut came = whole();
-        let told = |plan: &Plan, came: &Came| {
+        let told = |plan: &Plan, came: &FlowResult| {
             let asked = asked(plan, &plan.flows[0], came);
             wrong_fcs(&asked, came).map(|warning| warning.text)
         };
@@ -402,7 +407,7 @@ mod tests {
     #[test]
     fn a_trial_that_did_not_end_by_itself_is_partial() {
         let plan = plan();
-        let ran = |cancelled, stuck| Ran {
+        let ran = |cancelled, stuck| RunResult {
             came: vec![whole()],
             cancelled,
             stuck,

@@ -62,7 +62,7 @@ pub struct Rate {
 
 /// What a checker and the MAC in front of it say.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct CheckerReading {
     /// Its counts; losses are those that it can see alone.
     pub counts: Counts,
     /// The sequence that it waits for.
@@ -125,7 +125,7 @@ pub fn sent(bench: &mut Bench, port: usize) -> Result<Sent, BenchError> {
 pub const NOT_COUNTED: [&str; 3] = ["reordering_extent_frames", "order_breaks", "missed_frames"];
 
 /// Reads what a port received; what is [`NOT_COUNTED`] is left at 0.
-pub fn seen(bench: &mut Bench, port: usize) -> Result<Seen, BenchError> {
+pub fn seen(bench: &mut Bench, port: usize) -> Result<CheckerReading, BenchError> {
     let status = bench.read(port, reg::CHECKER_STATUS)?;
     let mut word = |register| bench.read(port, register).map(u64::from);
     let (checker, mac) = (word(reg::CHECKER_OVERFLOW)?, word(reg::MAC_OVERFLOW)?);
@@ -149,7 +149,7 @@ pub fn seen(bench: &mut Bench, port: usize) -> Result<Seen, BenchError> {
         + counts.truncated_frames
         + counts.stale_frames
         + counts.corrupted_frames;
-    let mut seen = Seen {
+    let mut seen = CheckerReading {
         next_sequence: word(reg::CHECKER_NEXT_SEQUENCE)?,
         bad_fcs: word(reg::CHECKER_BAD_FCS)?,
         damaged: word(reg::CHECKER_DAMAGED)?,
@@ -162,14 +162,14 @@ pub fn seen(bench: &mut Bench, port: usize) -> Result<Seen, BenchError> {
                 doubtful("checker.search_overrun"),
             ),
         ]),
-        ..Seen::default()
+        ..CheckerReading::default()
     };
     counts.verified_payload_bytes = bench.read_wide(port, reg::CHECKER_VERIFIED_BYTES)?;
     if reg::CHECKER_STATUS_TIMES.from(status) == 1 {
         let first = bench.read_wide(port, reg::CHECKER_FIRST_TIME)?;
         seen.times_ns = Some((first, bench.read_wide(port, reg::CHECKER_LAST_TIME)?));
     }
-    Ok(Seen { counts, ..seen })
+    Ok(CheckerReading { counts, ..seen })
 }
 
 /// Those of the bits that are set.

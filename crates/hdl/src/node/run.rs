@@ -7,7 +7,7 @@ use wirelab_trial::{Cancel, NodeError, Progress, Series};
 use super::HdlNode;
 use super::island::Island;
 use super::plan::Plan;
-use super::read::{self, Seen, Sent};
+use super::read::{self, CheckerReading, Sent};
 use crate::CLOCK_PS;
 use crate::bench::BenchError;
 
@@ -16,31 +16,31 @@ const SLICE_CLOCKS: u64 = 65_536;
 /// How much longer than its frames take a run may last, in clocks: a swap or a duplicate at the end.
 const PATIENCE_CLOCKS: u64 = 1_000_000;
 
-/// What a flow came to.
+/// The result of a flow.
 #[derive(Clone, Debug)]
-pub struct Came {
+pub struct FlowResult {
     pub sent: Sent,
-    pub seen: Seen,
+    pub seen: CheckerReading,
     /// The intervals at the sender's probe.
     pub spacing: Option<Series>,
     /// Intervals that were not read in time.
     pub missed_periods: u64,
 }
 
-/// What a trial came to.
+/// The result of a trial.
 #[derive(Clone, Debug)]
-pub struct Ran {
+pub struct RunResult {
     /// Flow by flow, in the plan's order.
-    pub came: Vec<Came>,
+    pub came: Vec<FlowResult>,
     /// The user ended it.
     pub cancelled: bool,
-    /// It did not come to its end by itself.
+    /// It did not reach its end.
     pub stuck: bool,
     /// Simulated clocks of the trial.
     pub clocks: u64,
 }
 
-/// Why benches failed, for whoever asked the trial.
+/// Why benches failed, for the caller.
 fn failed(error: BenchError) -> NodeError {
     NodeError::Failed(error.to_string())
 }
@@ -51,7 +51,7 @@ pub fn run(
     plan: &Plan,
     progress: &dyn Progress,
     cancel: &Cancel,
-) -> Result<Ran, NodeError> {
+) -> Result<RunResult, NodeError> {
     let keep = node.capture.is_some();
     at_once(&mut node.islands, |island| {
         island.prepare(plan, keep)?;
@@ -81,7 +81,7 @@ pub fn run(
             Ok((read::sent(island.bench(), place)?, island.take_probe(place)))
         })?;
         let seen = node.at(flow.to, |island, place| read::seen(island.bench(), place))?;
-        Ok(Came {
+        Ok(FlowResult {
             sent,
             seen,
             missed_periods: probe.as_ref().map_or(0, |probe| probe.missed),
@@ -89,7 +89,7 @@ pub fn run(
         })
     });
     let came = came.collect::<Result<Vec<_>, BenchError>>();
-    Ok(Ran {
+    Ok(RunResult {
         came: came.map_err(failed)?,
         cancelled: !finished && cancel.is_cancelled(),
         stuck: !finished && !cancel.is_cancelled(),
@@ -97,7 +97,7 @@ pub fn run(
     })
 }
 
-/// Does the same with every island, each on a thread of its own; what came of it, in their order.
+/// Does the same with every island, each on its own thread; returns the results in their order.
 fn at_once<T: Send>(
     islands: &mut [Island],
     work: impl Fn(&mut Island) -> Result<T, BenchError> + Sync,

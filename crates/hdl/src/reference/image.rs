@@ -18,7 +18,7 @@ pub enum ImageError {
     Cut(&'static str),
     /// ELF for something else.
     #[error(
-        "this ELF file is no program for the reference node (32-bit little-endian RISC-V executable): {0}; build it with -march=rv32im"
+        "this ELF file is no program for the reference node (32-bit little-endian RISC-V executable): {0}; fix: build it with -march=rv32im"
     )]
     Foreign(&'static str),
     /// More segments than any linker writes.

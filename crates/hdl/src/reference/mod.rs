@@ -1,4 +1,4 @@
-//! The reference node in simulation: the SoC of `rtl/reference` with a program of one's own, a clock of 10 ns at a time.
+//! The reference node in simulation: the SoC of `rtl/reference` with any program, a clock of 10 ns at a time.
 //!
 //! One compiled model is every attachment of the MAC: [`Straps`] choose it and the bus's wait states at the start.
 //! Frames go in and come out with their times, bytes cross a debug link, and the program says when it has ended.
@@ -39,7 +39,7 @@ pub const CPU_TURN_CLOCKS: u8 = 2;
 
 /// Clocks of the reset before the program starts.
 const RESET_CLOCKS: u32 = 8;
-/// Bytes and frames that are kept for whoever looks; older ones are dropped, so that memory stays bounded.
+/// Bytes and frames that are kept for the caller; older ones are dropped to bound memory.
 const MOST_UART_BYTES: usize = 1 << 20;
 const MOST_FRAMES: usize = 1 << 16;
 
@@ -58,7 +58,7 @@ pub enum Attachment {
 /// A name that is no attachment.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "unknown attachment '{0}' of the reference node: choose one of lite-device, lite-ordered, dma"
+    "unknown attachment '{0}' of the reference node; fix: choose one of lite-device, lite-ordered, dma"
 )]
 pub struct NoAttachment(String);
 
@@ -280,31 +280,9 @@ impl Reference {
         }
     }
 
-    /// What line 1 carries from the node now: a byte each clock, of the tester's port within it.
-    #[must_use]
-    pub fn line_1(&self) -> Line {
-        Line {
-            data: self.outputs.line_1_txd,
-            enable: self.outputs.line_1_tx_en != 0,
-            error: self.outputs.line_1_tx_er != 0,
-        }
-    }
-
-    /// What line 1 brings the node, from the next clock on until something else is set.
-    pub fn set_line_1(&mut self, line: Line) {
-        self.inputs.line_1_rxd = line.data;
-        self.inputs.line_1_rx_dv = u8::from(line.enable);
-        self.inputs.line_1_rx_er = u8::from(line.error);
-    }
-
     /// Puts a frame (destination address to FCS) on line 0 as soon as the line is free, with preamble and gap.
     pub fn send(&mut self, frame: &[u8]) {
         self.feed.frame(self.clocks, frame);
-    }
-
-    /// The same, but not before a clock.
-    pub fn send_at(&mut self, clock: u64, frame: &[u8]) {
-        self.feed.frame(clock, frame);
     }
 
     /// Puts anything on line 0 as soon as it is free, a byte time each: damage of all kinds.

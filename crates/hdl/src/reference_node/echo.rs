@@ -8,12 +8,11 @@ use wirelab_trial::{Cancel, Clock, ClockKind, NodeError, Owner, Sizes};
 use wirelab_wire::{Flags, Flow, FrameSpec, Header, Overhead, Transport, Verdict, classify, fcs};
 
 use super::plan::Plan;
+use super::{REST_CLOCKS, TESTER_IP};
 use crate::reference::{CLOCKS_PER_BYTE, REFERENCE_CLOCK_PS, Reference, TimedFrame};
 
 /// The tester's addresses; they are on no line but this one.
 const TESTER_MAC: [u8; 6] = [0x02, 0x57, 0x4C, 55, 0, 1];
-/// The tester's IPv4 address.
-pub const TESTER_IP: Ipv4Addr = Ipv4Addr::new(10, 55, 0, 1);
 /// The tester's UDP port.
 const TESTER_PORT: u16 = 40_001;
 /// Stream of the tester's frames.
@@ -22,10 +21,6 @@ pub const STREAM: u8 = 0;
 const ANSWER_CLOCKS: u64 = 1_000_000;
 /// Sequence of the frame that goes ahead of those that count.
 pub const WARM_UP: u32 = 0;
-/// Clocks from the beginning of an echo to the end of the next frame, at least: 120 µs. The program has judged the frame before
-/// and its loop has settled by then, so that a delay is that of an idle node, as where a host sends a frame now and then.
-/// Delays at 256 bytes begin to change below 100 µs, those at 1024 not at all: the line itself takes long enough.
-pub const REST_CLOCKS: u64 = 12_000;
 /// Clocks of a rest between two looks whether the user wants an end: about 30 ms of a host's time.
 const SLICE_CLOCKS: u64 = 65_536;
 /// How far the next frame is put off, in clocks: each of so many distances once, then each of as many longer ones. It is a prime.

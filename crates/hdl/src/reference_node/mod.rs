@@ -13,6 +13,7 @@ mod plan;
 mod session;
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use thiserror::Error;
@@ -26,12 +27,19 @@ use wirelab_trial::{
 
 use crate::reference::{ImageError, Straps};
 use plan::Plan;
-use session::{Ran, Session};
+use session::{RunResult, Session};
 
 pub use counted::{COUNTED_LENGTHS, StageCounts, counted, stage_counts};
 pub use link::Link;
 pub use options::{setup, straps};
 pub use plan::MOST_CAPTURED_FRAMES;
+
+/// The tester's IPv4 address.
+const TESTER_IP: Ipv4Addr = Ipv4Addr::new(10, 55, 0, 1);
+/// Clocks from the beginning of an echo to the end of the next frame, at least: 120 µs. The program has judged the frame before
+/// and its loop has settled by then, so that a delay is that of an idle node, as where a host sends a frame now and then.
+/// Delays at 256 bytes begin to change below 100 µs, those at 1024 not at all: the line itself takes long enough.
+const REST_CLOCKS: u64 = 12_000;
 
 /// Why the node did not come up.
 #[derive(Debug, Error)]
@@ -95,7 +103,7 @@ impl ReferenceNode {
         plan: &Plan,
         progress: &dyn Progress,
         cancel: &Cancel,
-    ) -> Result<Vec<Ran>, NodeError> {
+    ) -> Result<Vec<RunResult>, NodeError> {
         let done = AtomicU64::new(0);
         let report = || {
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;

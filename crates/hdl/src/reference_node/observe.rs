@@ -9,7 +9,7 @@ use wirelab_trial::{
 
 use super::echo::STREAM;
 use super::plan::Plan;
-use super::session::Ran;
+use super::session::RunResult;
 use crate::reference::registers as reg;
 
 /// The counter of the protocol that says what a point costs, in clocks.
@@ -46,7 +46,7 @@ const SIDE_BY_SIDE: &str = "two simulated nodes sent a part of the frames each";
 pub fn observation(
     plan: &Plan,
     node: &Description,
-    runs: Vec<Ran>,
+    runs: Vec<RunResult>,
     started_unix_ns: u64,
 ) -> Observation {
     let in_parts = runs.len() > 1;
@@ -63,8 +63,8 @@ pub fn observation(
     whole
 }
 
-fn part(plan: &Plan, node: &Description, ran: Ran, started_unix_ns: u64) -> Observation {
-    let Ran {
+fn part(plan: &Plan, node: &Description, ran: RunResult, started_unix_ns: u64) -> Observation {
+    let RunResult {
         echoes,
         mut told,
         cancelled,

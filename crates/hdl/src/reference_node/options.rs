@@ -4,7 +4,7 @@ use wirelab_trial::{NameError, NodeName, crossover};
 
 use crate::reference::{Attachment, CPU_TURN_CLOCKS, Straps};
 
-/// What there is, for whoever wrote something else.
+/// The known options, for error messages.
 const KNOWN: &str = "there is mac=lite-device, lite-ordered or dma, and with slots read-clocks=N and write-clocks=N, from \
                      one access of the bus to the next";
 /// Clocks from one access to the next at least: those of an access that waits for nothing.
@@ -47,7 +47,7 @@ pub fn straps(name: &NodeName) -> Result<Straps, NameError> {
     })
 }
 
-/// The straps as set-up keys, for whoever compares nodes.
+/// The straps as set-up keys, to compare nodes.
 #[must_use]
 pub fn setup(straps: Straps) -> Vec<(String, String)> {
     let name = match straps.attachment {

@@ -8,7 +8,7 @@ use wirelab_trial::{
 };
 use wirelab_wire::header;
 
-use super::echo::{REST_CLOCKS, TESTER_IP};
+use super::{REST_CLOCKS, TESTER_IP};
 use crate::LONGEST_TRIAL_PS;
 use crate::reference::REFERENCE_CLOCK_PS;
 

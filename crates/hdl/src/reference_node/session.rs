@@ -30,8 +30,8 @@ pub struct Session {
     address: NodeAddress,
 }
 
-/// What came of one part of a trial.
-pub struct Ran {
+/// The result of one part of a trial.
+pub struct RunResult {
     /// What the tester saw.
     pub echoes: Echoes,
     /// What the node told.
@@ -57,7 +57,7 @@ impl Session {
         &mut self.client.transport().node
     }
 
-    /// What it says of itself.
+    /// Its description.
     pub fn identity(&self) -> &Identity {
         self.client.identity()
     }
@@ -75,7 +75,7 @@ impl Session {
         part: Part,
         report: &dyn Fn(),
         cancel: &Cancel,
-    ) -> Result<Ran, NodeError> {
+    ) -> Result<RunResult, NodeError> {
         let started = self.client.start(plan.start(part.frames + 1));
         let started = started.map_err(|error| wirelab_control::refused::of_start(&error))?;
         let mut echoes = Echoes::new(plan, self.address, part.ahead);
@@ -101,7 +101,7 @@ impl Session {
                 .times
                 .retain(|(sequence, _)| *sequence != echo::WARM_UP);
         }
-        Ok(Ran {
+        Ok(RunResult {
             echoes,
             told,
             cancelled,

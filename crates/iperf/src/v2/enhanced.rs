@@ -2,8 +2,6 @@
 //!
 //! Left out are the congestion window, and the ratio that iperf calls NetPwr.
 
-use super::table::Row;
-
 /// Bins of the sizes of reads, each an eighth of the buffer, as iperf has.
 pub const READ_BINS: usize = 8;
 
@@ -73,7 +71,7 @@ impl Reads {
         all
     }
 
-    fn columns(&self) -> String {
+    pub(super) fn columns(&self) -> String {
         let sizes = self.sizes.map(|size| size.to_string()).join(":");
         format!("  {}={sizes}", self.count)
     }
@@ -202,52 +200,12 @@ impl More {
             More::Latency(_) => HEADING_LATENCY,
         }
     }
-
-    /// The columns, to be put behind the others of a line.
-    pub fn columns(&self, row: &Row) -> String {
-        let per_s = |count: u64| match row.per_s(count as f64) {
-            Some(rate) => format!("{rate:.0}"),
-            None => "-".to_owned(),
-        };
-        match self {
-            More::Writes {
-                writes,
-                retransmits,
-            } => {
-                let again = retransmits.map_or("-".to_owned(), |again| again.to_string());
-                format!("  {writes}/0 {again:>10}")
-            }
-            More::Packets { writes, errors } => {
-                format!("  {writes}/{errors} {:>8} pps", per_s(*writes))
-            }
-            More::Reads(reads) => reads.columns(),
-            More::Bursts(reads, transit) => {
-                let count = transit.map_or(0, |t| t.count);
-                let size = row.bytes.checked_div(count).unwrap_or(0);
-                let latency = latency(transit.as_ref());
-                format!("  {latency} ms ({count}/{size}){}", reads.columns())
-            }
-            More::Latency(transit) => {
-                let received = row.datagrams.map_or(0, |d| d.received);
-                let latency = latency(transit.as_ref());
-                format!(" {latency} ms {} pps {received} pkts", per_s(received))
-            }
-        }
-    }
-}
-
-/// Mean, least, most and deviation in ms.
-fn latency(transit: Option<&Transit>) -> String {
-    transit.map_or("-/-/-/-".to_owned(), |t| {
-        let ms = [t.mean_us, t.min_us as f64, t.max_us as f64, t.stdev_us()];
-        ms.map(|us| format!("{:.3}", us / 1000.0)).join("/")
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::v2::table::{Datagrams, Format, Id};
+    use crate::v2::table::{Datagrams, Format, Id, Row};
 
     fn line(seconds: f64, bytes: u64, more: More) -> String {
         let row = Row {
@@ -314,8 +272,12 @@ mod tests {
             row.enhanced_line(Format::AutoBits)
                 .ends_with("0.012 ms 0/4 (0%) 0.037/0.002/0.106/0.047 ms 177 pps 4 pkts")
         );
-        let absent = More::Latency(None).columns(&row);
-        assert!(absent.starts_with(" -/-/-/- ms"), "{absent}");
+        let absent = Row {
+            more: Some(More::Latency(None)),
+            ..row
+        };
+        let absent = absent.enhanced_line(Format::AutoBits);
+        assert!(absent.contains(" -/-/-/- ms"), "{absent}");
     }
 
     // The columns that iperf 2.1.8 prints of such a line, without the two that need what is not measured here.

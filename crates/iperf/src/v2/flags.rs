@@ -8,8 +8,6 @@ pub mod base {
     pub const EXTEND: u32 = 0x4000_0000;
     /// The upper flags describe the datagrams of a UDP test.
     pub const UDP_TESTS: u32 = 0x2000_0000;
-    /// A permit key follows (TCP).
-    pub const KEY_CHECK: u32 = 0x1000_0000;
     /// Sequence numbers have 64 bits.
     pub const IDS_64: u32 = 0x0800_0000;
     /// Traffic back on the same socket, or detection of the peer.
@@ -28,8 +26,6 @@ pub mod base {
 
 /// Bits of the upper flags, a half word of the extension.
 pub mod upper {
-    /// Isochronous traffic.
-    pub const ISOCHRONOUS: u16 = 0x0001;
     /// No final datagram on the way back.
     pub const NO_FINAL: u16 = 0x0008;
     /// Datagrams or blocks carry the time of the sender's clock for one-way latency.

@@ -1,11 +1,10 @@
-//! Entry points for fuzzing: any bytes, never a panic, and what can be read comes out the same again.
+//! Entry point for fuzzing of what is not public: any bytes, never a panic, and what can be read comes out the same again.
 
-use super::amount::{parse_bytes, parse_rate};
 use super::bytes::be32;
 use super::client_header::EXTENDED_LEN;
 use super::io::{BURST_LEN, Bursts};
 use super::table::Format;
-use super::{Arrival, ClientHeader, Generation, Head, IdWidth, Receiver, ServerReport};
+use super::{ClientHeader, Generation, Head, IdWidth, ServerReport};
 
 /// Any bytes as a datagram, as the start of a TCP connection and as an answer.
 pub fn fuzz_header(data: &[u8]) {
@@ -52,42 +51,5 @@ pub fn fuzz_header(data: &[u8]) {
         ] {
             assert!(ServerReport::parse(&report.emit(generation, data)).is_some());
         }
-    }
-}
-
-/// Any bytes as the datagrams of a flow: a byte for the length of each, then the datagram.
-pub fn fuzz_receiver(data: &[u8]) {
-    let mut rest = data;
-    let mut receiver: Option<Receiver> = None;
-    // Any wall clock, from the first bytes.
-    let epoch_us = u64::from(be32(data, 0).unwrap_or(0)) * 1_000_000;
-    let mut now_ns = 0;
-    while let Some((len, after)) = rest.split_first() {
-        let (datagram, after) = after.split_at(usize::from(*len).min(after.len()));
-        rest = after;
-        now_ns += 1_000_000 * u64::from(*len);
-        if receiver.is_none() {
-            receiver = Receiver::new(datagram, now_ns).map(|new| new.with_wall(epoch_us, true));
-        }
-        let Some(receiver) = &mut receiver else {
-            continue;
-        };
-        if receiver.take(datagram, now_ns) == Arrival::Final {
-            let answer = receiver.answer(datagram).expect("a final datagram came");
-            assert!(ServerReport::parse(&answer).is_some());
-        }
-        let received = receiver.received();
-        assert!(received.distinct + received.duplicated + received.too_late == received.datagrams);
-    }
-}
-
-/// Any text as an amount and as a rate.
-pub fn fuzz_amount(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else {
-        return;
-    };
-    let _ = parse_bytes(text);
-    if let Ok(rate) = parse_rate(text) {
-        let _ = rate.interval_ps(u32::MAX);
     }
 }

@@ -11,7 +11,7 @@ use super::bytes::be32;
 
 /// How often to look, in ns.
 const EVERY_NS: u64 = 10_000_000;
-/// A pause of the other end that is shorter than this in ns is none to be named.
+/// Pauses of the other end shorter than this (in ns) are not reported.
 const LEAST_STALL_NS: u64 = 500_000_000;
 
 /// A pause in which the other end took nothing, although there was something to take.

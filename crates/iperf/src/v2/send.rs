@@ -12,11 +12,9 @@ use super::datagram::{Generation, Head, IdWidth, WIDE_LEN};
 use super::flags::{SMALL_TRIP_TIMES, fill_digits};
 use super::report::ServerReport;
 use super::schedule::Schedule;
-pub use super::sent::{Mended, Sent};
+pub use super::sent::{FINAL_TRIES, Mended, Sent};
 use crate::sending::SendOptions;
 
-/// How often the final datagram is sent before the report is given up.
-pub const FINAL_TRIES: u32 = 10;
 /// How long each waits for its report, in ns: 250 ms.
 pub const FINAL_WAIT_NS: u64 = 250_000_000;
 

@@ -6,7 +6,9 @@ use wirelab_trial::{Histogram, Holds};
 use super::amount::Rate;
 use super::datagram::Generation;
 use super::report::ServerReport;
-use super::send::FINAL_TRIES;
+
+/// How often the final datagram is sent before the report is given up.
+pub const FINAL_TRIES: u32 = 10;
 
 /// A server whose time is longer by less than that in µs, and a twentieth, only read what its socket held.
 const LEAST_LONGER_US: u64 = 50_000;

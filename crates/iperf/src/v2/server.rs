@@ -57,7 +57,7 @@ pub struct ServerConfig {
     pub back: bool,
     /// Who may use the server, and who gets traffic back over UDP; in the default hosts on the link.
     pub access: Arc<Access>,
-    /// A flow that was quiet for so long is over.
+    /// A flow that was quiet for this long is over.
     pub quiet: Duration,
     /// A line for each such interval (`-i`); zero for none.
     pub interval: Duration,

@@ -1,5 +1,6 @@
 //! The sockets of iperf 2 on top of what both generations have: listeners, deep queues, and peers that fall silent.
 
+use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
@@ -169,4 +170,16 @@ mod tests {
         let error = connect_tcp(address, 0, Wanted::DEFAULT, Duration::from_secs(5)).unwrap_err();
         assert!(error.to_string().contains("Connection refused"), "{error}");
     }
+}
+
+/// Our end of a flow: where the socket has all addresses, the one that answers to `peer` leave from.
+pub(super) fn local_towards(socket: &UdpSocket, peer: SocketAddr) -> io::Result<SocketAddr> {
+    let bound = socket.local_addr()?;
+    if !bound.ip().is_unspecified() {
+        return Ok(bound);
+    }
+    // Connecting a socket of UDP only asks for the route.
+    let asks = UdpSocket::bind((bound.ip(), 0))?;
+    asks.connect(peer)?;
+    Ok(SocketAddr::new(asks.local_addr()?.ip(), bound.port()))
 }

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 use std::time::Duration;
 
-use super::enhanced::More;
+use super::enhanced::{More, Transit};
 
 /// In which unit amounts and rates are shown (`-f`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -167,9 +167,41 @@ impl Row {
     pub fn enhanced_line(&self, format: Format) -> String {
         let mut out = self.first_line(format);
         if let Some(more) = &self.more {
-            out += &more.columns(self);
+            out += &self.more_columns(more);
         }
         out + &self.out_of_order_line()
+    }
+
+    /// What `-e` adds to the line.
+    fn more_columns(&self, more: &More) -> String {
+        let per_s = |count: u64| match self.per_s(count as f64) {
+            Some(rate) => format!("{rate:.0}"),
+            None => "-".to_owned(),
+        };
+        match more {
+            More::Writes {
+                writes,
+                retransmits,
+            } => {
+                let again = retransmits.map_or("-".to_owned(), |again| again.to_string());
+                format!("  {writes}/0 {again:>10}")
+            }
+            More::Packets { writes, errors } => {
+                format!("  {writes}/{errors} {:>8} pps", per_s(*writes))
+            }
+            More::Reads(reads) => reads.columns(),
+            More::Bursts(reads, transit) => {
+                let count = transit.map_or(0, |t| t.count);
+                let size = self.bytes.checked_div(count).unwrap_or(0);
+                let latency = latency(transit.as_ref());
+                format!("  {latency} ms ({count}/{size}){}", reads.columns())
+            }
+            More::Latency(transit) => {
+                let received = self.datagrams.map_or(0, |d| d.received);
+                let latency = latency(transit.as_ref());
+                format!(" {latency} ms {} pps {received} pkts", per_s(received))
+            }
+        }
     }
 
     /// The line of `--sum-only`, which tells in its brackets of how many streams it is.
@@ -181,7 +213,7 @@ impl Row {
                 let rate = rate.map_or("-".to_owned(), |rate| format!("{rate:.0}"));
                 let _ = write!(out, "  {}/{} {rate:>8} pps", d.lost, d.total);
             }
-            (None, Some(more)) if enhanced => out += &more.columns(self),
+            (None, Some(more)) if enhanced => out += &self.more_columns(more),
             _ => {}
         }
         let own = self.id.to_string();
@@ -281,6 +313,14 @@ pub(crate) fn general(value: f64) -> String {
     let mantissa = trim(text.split('e').next().unwrap_or_default());
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{mantissa}e{sign}{:02}", exponent.abs())
+}
+
+/// Mean, least, most and deviation in ms.
+fn latency(transit: Option<&Transit>) -> String {
+    transit.map_or("-/-/-/-".to_owned(), |t| {
+        let ms = [t.mean_us, t.min_us as f64, t.max_us as f64, t.stdev_us()];
+        ms.map(|us| format!("{:.3}", us / 1000.0)).join("/")
+    })
 }
 
 #[cfg(test)]

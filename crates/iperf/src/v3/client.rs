@@ -17,8 +17,8 @@ use super::datagram::{OPENING_LEN, hello, is_reply};
 use super::link::{Link, PATIENCE, connect, connect_udp, wanted};
 use super::parameters::{Parameters, stream_id};
 use super::run::Run;
-use super::stream::{Running, Way, finish, receive, send};
-use super::test::{Beginning, Outcome, Tell, TestError, Told};
+use super::stream::{Running, Transport, finish, receive, send};
+use super::test::{Beginning, Outcome, Tell, TestError, TestEvent};
 use super::watch::Watch;
 use crate::options::SocketOptions;
 use crate::sending::{SendOptions, is_wait};
@@ -182,7 +182,7 @@ impl Session<'_> {
             .lost("said nothing for 10 s", self.control.during()))
     }
 
-    fn agree(&mut self, cancel: &Cancel) -> Result<Vec<Way>, TestError> {
+    fn agree(&mut self, cancel: &Cancel) -> Result<Vec<Transport>, TestError> {
         let mut ways = Vec::new();
         loop {
             match self.wait(cancel)? {
@@ -201,7 +201,7 @@ impl Session<'_> {
         }
     }
 
-    fn open(&self, index: u32) -> Result<Way, TestError> {
+    fn open(&self, index: u32) -> Result<Transport, TestError> {
         let server = self.client.server;
         let what = || TestError::io(format!("opening a stream to {server}"));
         let parameters = &self.client.parameters;
@@ -209,7 +209,7 @@ impl Session<'_> {
         if !parameters.udp {
             let mut stream = connect(server, index, wanted, PATIENCE)?;
             stream.write_all(self.cookie.as_bytes()).map_err(what())?;
-            return Ok(Way::Tcp(stream));
+            return Ok(Transport::Tcp(stream));
         }
         let socket = connect_udp(server, index, wanted)?;
         socket
@@ -219,7 +219,7 @@ impl Session<'_> {
         for _ in 0..OPENINGS {
             socket.send(&hello()).map_err(what())?;
             match socket.recv(&mut answer) {
-                Ok(len) if is_reply(&answer[..len]) => return Ok(Way::Udp(socket, server)),
+                Ok(len) if is_reply(&answer[..len]) => return Ok(Transport::Udp(socket, server)),
                 Ok(_) => {}
                 Err(error) if is_wait(&error) => {}
                 Err(error) => return Err(what()(error)),
@@ -231,7 +231,7 @@ impl Session<'_> {
 
     fn measure(
         mut self,
-        ways: Vec<Way>,
+        ways: Vec<Transport>,
         cancel: &Cancel,
         tell: Tell<'_>,
     ) -> Result<Outcome, TestError> {
@@ -254,7 +254,7 @@ impl Session<'_> {
         }
         let mut watch = Watch::new(self.client.interval, omitting, tell);
         let ends: Vec<_> = streams.iter().map(Running::ends).collect();
-        watch.tell(Told::Began(Beginning {
+        watch.tell(TestEvent::Began(Beginning {
             client: true,
             peer: self.link.peer,
             cookie: self.cookie,

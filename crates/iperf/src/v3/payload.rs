@@ -29,7 +29,7 @@ pub(super) fn payload(parameters: &Parameters, seed: u64) -> Vec<u8> {
 /// What is written to a TCP connection.
 pub(super) enum Payload {
     Memory(Vec<u8>),
-    /// A file in memory that the system takes by itself (`sendfile`), and its length.
+    /// A file in memory for `sendfile`, and its length.
     File(File, usize),
 }
 

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::parameters::Parameters;
 use super::results::{ServerOutput, StreamResult};
-use super::sides::{Both, both_sides, jitter_of, sum_of};
 use super::test::{Beginning, Counted, Ends, Interval, Outcome, StreamOutcome};
+use super::test::{Both, both_sides, jitter_of, sum_of};
 
 /// The whole object: `start`, `intervals`, `end`, and `error` where the test did not come to its end.
 pub fn to_json(outcome: &Outcome) -> Value {

@@ -18,7 +18,7 @@ use super::parameters::{MAX_SECONDS, Parameters};
 use super::pending::{Pending, deny};
 use super::server_control::{ServerControl, ServerEvent};
 use super::server_error::{NO_STREAM, NOT_AUTHORIZED, NOT_IMPLEMENTED};
-use super::test::{Outcome, Tell, TestError, Told};
+use super::test::{Outcome, Tell, TestError, TestEvent};
 use crate::options::SocketOptions;
 use crate::sending::{SendOptions, is_wait};
 
@@ -221,7 +221,7 @@ impl Server {
         let check = |authorizer: &Authorizer| authorizer.check(token, now_unix_s);
         if let Some(Err(why)) = self.authorizer.as_ref().map(check) {
             if let Ok(peer) = candidate.stream.peer_addr() {
-                tell(Told::Refused { peer, why: &why });
+                tell(TestEvent::Refused { peer, why: &why });
             }
             candidate.refuse(NOT_AUTHORIZED);
             return None;

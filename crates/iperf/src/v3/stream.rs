@@ -2,35 +2,38 @@
 
 use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use nix::sys::socket::{getsockopt, sockopt};
 use wirelab_cores::prefer_this_thread;
+use wirelab_socket::batch::Receiver as Joined;
 use wirelab_socket::tcp::TcpInfo;
 use wirelab_socket::udp::Drops;
+use wirelab_socket::{Batch, lengthen_queue};
 use wirelab_trial::{Histogram, HoldWatch, Holds};
 
+use super::datagram::{Head, OPENING_LEN, reply_to};
 use super::parameters::Parameters;
 use super::payload::{Payload, payload};
 use super::receive::Receiver;
 use super::run::{Run, SLICE};
-use super::settle::settle;
 use super::test::{Counted, Ends, StreamOutcome};
-use super::udp;
 use crate::queue::Queue;
-use crate::sending::{Sending, is_wait};
+use crate::sending::{Sending, has_no_room, is_wait};
 use crate::v2::progress::{Progress, Stall};
 use crate::v2::schedule::Schedule;
 
-/// How long a receiver goes on after the end at most, for what is still on its way.
+/// Longest wait of a receiver after the end, for data in flight.
 pub(super) const DRAIN: Duration = Duration::from_millis(500);
-/// What TCP lost comes again after so long: at least 200 ms on Linux (TCP_RTO_MIN), and a little more.
+/// Time until TCP retransmits: at least 200 ms on Linux (TCP_RTO_MIN), and a little more.
 pub(super) const RETRANSMISSION: Duration = Duration::from_millis(250);
-/// Where a UDP stream is received: its socket, and what that had dropped when the test began.
-pub(super) type Place = (Arc<UdpSocket>, Drops);
+/// The socket of a UDP stream, and what it had dropped when the test began.
+pub(super) type DropBaseline = (Arc<UdpSocket>, Drops);
 
 /// The counts of one stream.
 pub(super) struct Meter {
@@ -39,11 +42,11 @@ pub(super) struct Meter {
     last_ns: AtomicU64,
     /// Whether a sender's stream is over.
     settled: AtomicBool,
-    receiver: Option<(Mutex<Receiver>, Place)>,
+    receiver: Option<(Mutex<Receiver>, DropBaseline)>,
 }
 
 impl Meter {
-    fn new(receiver: Option<(Receiver, Place)>) -> Arc<Meter> {
+    fn new(receiver: Option<(Receiver, DropBaseline)>) -> Arc<Meter> {
         Arc::new(Meter {
             bytes: AtomicU64::new(0),
             packets: AtomicU64::new(0),
@@ -102,7 +105,7 @@ impl Meter {
     }
 }
 
-/// What a thread tells of itself at its end.
+/// The result of a thread.
 #[derive(Default)]
 pub(super) struct Done {
     gaps: Option<Histogram>,
@@ -210,35 +213,35 @@ pub(super) fn finish(
         .collect()
 }
 
-/// The way of one stream through a socket.
-pub(super) enum Way {
+/// The transport of one stream.
+pub(super) enum Transport {
     Tcp(TcpStream),
     /// A socket, and whom to send to where it is shared.
     Udp(UdpSocket, SocketAddr),
 }
 
-impl Way {
+impl Transport {
     /// TCP's congestion control, where the system tells it.
     fn congestion(&self) -> Option<String> {
         match self {
-            Way::Tcp(stream) => {
+            Transport::Tcp(stream) => {
                 let name = getsockopt(stream, sockopt::TcpCongestion).ok()?;
                 let name = name.to_string_lossy();
                 Some(name.trim_end_matches('\0').to_owned())
             }
-            Way::Udp(..) => None,
+            Transport::Udp(..) => None,
         }
     }
 
     fn ends(&self) -> std::io::Result<(SocketAddr, SocketAddr)> {
         match self {
-            Way::Tcp(stream) => {
+            Transport::Tcp(stream) => {
                 stream.set_nonblocking(false)?;
                 stream.set_read_timeout(Some(SLICE))?;
                 stream.set_write_timeout(Some(SLICE))?;
                 Ok((stream.local_addr()?, stream.peer_addr()?))
             }
-            Way::Udp(socket, peer) => {
+            Transport::Udp(socket, peer) => {
                 socket.set_read_timeout(Some(SLICE))?;
                 socket.set_write_timeout(Some(SLICE))?;
                 Ok((socket.local_addr()?, *peer))
@@ -251,7 +254,7 @@ impl Way {
 pub(super) fn send(
     run: &Arc<Run>,
     id: u32,
-    way: Way,
+    way: Transport,
     parameters: &Parameters,
 ) -> std::io::Result<Running> {
     let (local, remote) = way.ends()?;
@@ -282,7 +285,7 @@ fn preferred<R: Send + 'static>(
     })
 }
 
-fn send_loop(run: &Run, meter: &Meter, way: Way, parameters: &Parameters) -> Done {
+fn send_loop(run: &Run, meter: &Meter, way: Transport, parameters: &Parameters) -> Done {
     let interval_ps = parameters.interval_ps();
     let mut sending = Sending::start(interval_ps.is_some());
     let block = payload(parameters, run.stamp_ns(0));
@@ -291,7 +294,7 @@ fn send_loop(run: &Run, meter: &Meter, way: Way, parameters: &Parameters) -> Don
     let mut progress = Progress::start(run.now_ns());
     let mut settled_ns = None;
     let segmented = match &way {
-        Way::Tcp(stream) => {
+        Transport::Tcp(stream) => {
             let block = Payload::new(block, parameters.zerocopy);
             let follow = (&mut schedule, &mut sending, &mut progress);
             write(run, meter, stream, &block, follow);
@@ -299,9 +302,9 @@ fn send_loop(run: &Run, meter: &Meter, way: Way, parameters: &Parameters) -> Don
             meter.bytes.fetch_sub(progress.unacked(), Relaxed);
             false
         }
-        Way::Udp(socket, peer) => {
+        Transport::Udp(socket, peer) => {
             let to = socket.peer_addr().is_err().then_some(*peer);
-            let mut ends = udp::Sender::new(run, meter, socket, to, parameters);
+            let mut ends = Sender::new(run, meter, socket, to, parameters);
             ends.send(block, &mut schedule, &mut sending)
         }
     };
@@ -313,7 +316,7 @@ fn send_loop(run: &Run, meter: &Meter, way: Way, parameters: &Parameters) -> Don
     }
     let retransmits = match &way {
         // Those of the start that is omitted would count.
-        Way::Tcp(stream) if parameters.omit_seconds == 0 => TcpInfo::of(stream).ok(),
+        Transport::Tcp(stream) if parameters.omit_seconds == 0 => TcpInfo::of(stream).ok(),
         _ => None,
     };
     drop(way);
@@ -360,22 +363,22 @@ fn write(
 pub(super) fn receive(
     run: &Arc<Run>,
     id: u32,
-    way: Way,
+    way: Transport,
     parameters: &Parameters,
 ) -> std::io::Result<Running> {
     let (local, remote) = way.ends()?;
     let congestion = way.congestion();
     let (run, parameters) = (Arc::clone(run), parameters.clone());
     let (meter, thread) = match way {
-        Way::Udp(socket, _) => {
+        Transport::Udp(socket, _) => {
             let socket = Arc::new(socket);
             let place = (Arc::clone(&socket), Drops::of(&socket));
             let meter = Meter::new(Some((Receiver::new(parameters.counters_64), place)));
             let its = Arc::clone(&meter);
-            let work = move || udp::receive(&run, &its, &socket, &parameters);
+            let work = move || take_datagrams(&run, &its, &socket, &parameters);
             (meter, preferred(None, work))
         }
-        Way::Tcp(stream) => {
+        Transport::Tcp(stream) => {
             let meter = Meter::new(None);
             let its = Arc::clone(&meter);
             let work = move || read(&run, &its, stream, parameters.length_bytes);
@@ -427,7 +430,7 @@ pub(super) fn receive_shared(
         .collect();
     let (run, parameters) = (Arc::clone(run), parameters.clone());
     let thread = preferred(None, move || {
-        udp::receive_shared(&run, &socket, &meters, &greeted, &parameters)
+        take_shared(&run, &socket, &meters, &greeted, &parameters)
     });
     Ok((streams, thread))
 }
@@ -445,7 +448,7 @@ fn read(run: &Run, meter: &Meter, mut stream: TcpStream, length_bytes: u32) -> D
     })
 }
 
-/// Call `step` until the test was stopped and nothing has come for so long. It says when it had waited.
+/// Call `step` until the test was stopped and `quiet` has passed without data.
 pub(super) fn until_quiet(
     run: &Run,
     quiet: Duration,
@@ -472,4 +475,192 @@ pub(super) fn until_quiet(
         }
     }
     Done::received(&mut watch)
+}
+
+/// A peer that took nothing for this long does not take the rest of an amount.
+const GIVEN_UP: Duration = Duration::from_secs(5);
+/// How often to look.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// Follow what was written until the peer has it all, takes no more, or the test is over; when that was, in ns. What was under
+/// way at the end of the test is followed for a moment more, since a receiver takes it too.
+pub(super) fn settle(run: &Run, stream: &TcpStream, progress: &mut Progress) -> u64 {
+    let mut stopped: Option<Instant> = None;
+    loop {
+        if run.stopped() {
+            stopped.get_or_insert_with(Instant::now);
+        }
+        let now_ns = run.now_ns();
+        progress.look(stream, now_ns);
+        let patience = match stopped {
+            Some(_) => RETRANSMISSION,
+            None => GIVEN_UP,
+        };
+        if progress.unacked() == 0
+            || u128::from(progress.stalls_for_ns()) > patience.as_nanos()
+            || stopped.is_some_and(|since| since.elapsed() > DRAIN)
+            // A reset stream takes nothing more.
+            || stream.take_error().is_ok_and(|error| error.is_some())
+        {
+            return now_ns;
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// Bytes of datagrams that leave together: few enough to stay in the processor's cache.
+const BYTES: usize = 128 * 1024;
+/// Most datagrams that leave together: between them the clock is not read.
+const MOST: usize = 128;
+/// Pieces of joined datagrams that are taken with one system call.
+const PIECES: usize = 32;
+/// What the system shall keep of datagrams that were not read yet, where no window is asked: a pause of some ms.
+const QUEUE_BYTES: u32 = 4 << 20;
+
+/// The sending end of one stream.
+pub(super) struct Sender<'a> {
+    run: &'a Run,
+    meter: &'a Meter,
+    socket: &'a UdpSocket,
+    /// Whom to send to, where the socket is not connected.
+    to: Option<SocketAddr>,
+    length: usize,
+    counters_64: bool,
+    number: u64,
+}
+
+impl<'a> Sender<'a> {
+    pub(super) fn new(
+        run: &'a Run,
+        meter: &'a Meter,
+        socket: &'a UdpSocket,
+        to: Option<SocketAddr>,
+        parameters: &Parameters,
+    ) -> Sender<'a> {
+        Sender {
+            run,
+            meter,
+            socket,
+            to,
+            length: parameters.length_bytes as usize,
+            counters_64: parameters.counters_64,
+            number: 1,
+        }
+    }
+
+    /// Send `block` with a new head again and again until the test is over; whether the system got several in one
+    /// piece. Those that a schedule paces leave one by one.
+    pub(super) fn send(
+        &mut self,
+        block: Vec<u8>,
+        schedule: &mut Schedule,
+        sending: &mut Sending,
+    ) -> bool {
+        let paced = schedule.is_paced();
+        let (most, cut) = match paced {
+            true => (1, false),
+            false => (
+                (BYTES / self.length).clamp(2, MOST),
+                self.run.options().segmentation,
+            ),
+        };
+        let mut batch = Batch::new(self.length, most, cut).without_waiting();
+        for at in 0..most {
+            batch.slot_mut(at).copy_from_slice(&block);
+        }
+        while !self.run.stopped() && !self.run.reached() {
+            if paced {
+                self.run.wait_until(schedule.due_ns());
+            }
+            let left = self.run.left().div_ceil(self.length as u64);
+            let count = most.min(usize::try_from(left).unwrap_or(most));
+            let now_ns = self.run.now_ns();
+            sending.tick(now_ns);
+            let stamp_ns = self.run.stamp_ns(now_ns);
+            for at in 0..count {
+                let head = Head::new(self.number + at as u64, stamp_ns);
+                head.emit(batch.slot_mut(at), self.counters_64);
+            }
+            match self.send_once(&mut batch, count, now_ns, schedule) {
+                Ok(()) => {}
+                Err(error) if has_no_room(&error) => {
+                    schedule.was_blocked(sending.wait_for_room(self.socket));
+                }
+                // An unreachable peer shows on the control connection, where it can be told apart from a lost datagram.
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
+                Err(_) => break,
+            }
+        }
+        batch.segmented()
+    }
+
+    fn send_once(
+        &mut self,
+        batch: &mut Batch,
+        count: usize,
+        now_ns: u64,
+        schedule: &mut Schedule,
+    ) -> io::Result<()> {
+        // Numbers of what was not sent are used again.
+        let sent = batch.send(self.socket, self.to, 0..count)?;
+        schedule.leave_together(now_ns, sent as u64);
+        let bytes = (sent * self.length) as u64;
+        self.meter
+            .add(self.run, bytes, sent as u64, self.run.now_ns());
+        self.number += sent as u64;
+        Ok(())
+    }
+}
+
+/// Take one stream from its own socket until nothing more comes.
+fn take_datagrams(run: &Run, meter: &Meter, socket: &UdpSocket, parameters: &Parameters) -> Done {
+    let mut joined = joined(socket, parameters);
+    until_quiet(run, Duration::ZERO, || {
+        let came = joined.receive_resting(socket)?;
+        let now_ns = run.now_ns();
+        // A repeated answer to the opening is no data.
+        let data = came
+            .map(|datagram| datagram.bytes)
+            .filter(|bytes| bytes.len() != OPENING_LEN);
+        meter.take(run, now_ns, data);
+        Ok(now_ns)
+    })
+}
+
+/// Take the streams of `meters` from one socket, told apart by the sender's address, until nothing more comes. All
+/// `greeted` get another answer to an opening.
+fn take_shared(
+    run: &Run,
+    socket: &UdpSocket,
+    meters: &[(SocketAddr, Arc<Meter>)],
+    greeted: &[SocketAddr],
+    parameters: &Parameters,
+) -> Done {
+    let mut joined = joined(socket, parameters);
+    until_quiet(run, Duration::ZERO, || {
+        let mut came = joined.receive_resting(socket)?.peekable();
+        let now_ns = run.now_ns();
+        while let Some(first) = came.next() {
+            let from = first.from;
+            if let Some(reply) = reply_to(first.bytes) {
+                if greeted.contains(&from) {
+                    socket.send_to(&reply, from)?;
+                }
+            } else if let Some((_, meter)) = meters.iter().find(|(remote, _)| *remote == from) {
+                // Nearly always the next ones are of the same stream.
+                let next =
+                    || came.next_if(|next| next.from == from && reply_to(next.bytes).is_none());
+                let rest = std::iter::from_fn(next).map(|next| next.bytes);
+                meter.take(run, now_ns, std::iter::once(first.bytes).chain(rest));
+            }
+        }
+        Ok(now_ns)
+    })
+}
+
+fn joined(socket: &UdpSocket, parameters: &Parameters) -> Joined {
+    if parameters.window_bytes == 0 {
+        lengthen_queue(socket, QUEUE_BYTES);
+    }
+    Joined::joining(socket, PIECES)
 }

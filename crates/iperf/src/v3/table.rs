@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use super::parameters::Parameters;
 use super::report::ways;
 use super::results::StreamResult;
-use super::sides::{both_sides, jitter_of, sum_of};
 use super::test::{Counted, Ends, Interval, Outcome};
+use super::test::{both_sides, jitter_of, sum_of};
 use crate::v2::table::{Format, general};
 
 /// The line between the intervals and what a test came to.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::stream::Running;
-use super::test::{Counted, Interval, Tell, Told};
+use super::test::{Counted, Interval, Tell, TestEvent};
 
 /// The most intervals that are kept; a test of a day has 86,400 of a second.
 const MAX_INTERVALS: usize = 100_000;
@@ -39,7 +39,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Tell what is not of an interval.
-    pub(super) fn tell(&mut self, told: Told<'_>) {
+    pub(super) fn tell(&mut self, told: TestEvent<'_>) {
         (self.tell)(told);
     }
 
@@ -85,7 +85,7 @@ impl<'a> Watch<'a> {
             streams: pairs,
         };
         self.last_ns = now_ns;
-        (self.tell)(Told::Interval(&interval));
+        (self.tell)(TestEvent::Interval(&interval));
         if self.intervals.len() < MAX_INTERVALS {
             self.intervals.push(interval);
         }

@@ -10,9 +10,6 @@ use super::{BuildError, ChainInfo, CpuLoad, Point, Probe, Setting, StageOrigin, 
 use crate::file::{At, Edge, NodeFile, PathDecl, StageDecl};
 use crate::net::{Chain, Net, OnMissing, Place, Resource, Stage, Trigger};
 
-/// Most tokens of a place at the start.
-pub const MAX_TOKENS: u32 = 100_000;
-
 /// A net that grows.
 pub(super) struct Build<'a> {
     pub file: &'a NodeFile,

@@ -1,15 +1,17 @@
 //! What a stage costs for one frame: each term in words and in picoseconds.
 
+use wirelab_trial::{Framing, Layer, Size, SizeUnit};
 use wirelab_wire::{LineRate, Sizes};
 
 use super::{BuildError, Setting, unsupported};
-use crate::file::{
-    Cost, Kind, NodeFile, Parameter, SizeExpr, SpreadDecl, StageDecl, typical_sizes, wrong_unit,
-};
+use crate::file::{Cost, Kind, NodeFile, Parameter, SizeExpr, SpreadDecl, StageDecl, wrong_unit};
 use crate::net::Spread;
 
 /// Longest cost of a stage for one frame in ps: 1000 s, far beyond any node, and sums of it stay small.
 pub const MAX_COST_PS: u64 = 1_000_000_000_000_000;
+
+/// Most tokens of a place at the start.
+const MAX_TOKENS: u32 = 100_000;
 
 /// The laws of cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,6 +95,17 @@ pub(super) fn spread(file: &NodeFile, spread: Option<&SpreadDecl>) -> Result<Spr
             width_ps: time(name)?,
         },
     })
+}
+
+/// Sizes to try a single cost with: every layer's sizes are there.
+fn typical_sizes() -> Sizes {
+    let framing = Framing {
+        layer: Layer::UdpIpv4,
+        vlan_tags: 0,
+    };
+    Size::new(SizeUnit::Frame, 1518)
+        .resolve(framing)
+        .expect("a UDP frame has all four sizes")
 }
 
 /// Whether the parameters of a cost are there and in units that fit.
@@ -240,7 +253,7 @@ fn link(setting: &Setting, bytes: &SizeExpr) -> Result<Term, BuildError> {
 pub(super) fn no_link() -> BuildError {
     unsupported(
         "rate",
-        "this node has no link rate of its own: give it with --rate, e.g. --rate 100M, in a plan or study with rate",
+        "this node has no link rate of its own; fix: give it with --rate, e.g. --rate 100M, in a plan or study with rate",
     )
 }
 
@@ -330,7 +343,7 @@ impl NodeFile {
                 "a count: frames, descriptors, buffers, clients or 1",
             ));
         }
-        whole(name, parameter.value, super::MAX_TOKENS)
+        whole(name, parameter.value, MAX_TOKENS)
     }
 
     /// The ratio, 0 to 1, of the parameter `name`.

@@ -1,4 +1,4 @@
-//! Where the time of one frame by itself goes: the stage that takes most, of a model and of measured stages.
+//! Where the time of a single frame goes: the stage that takes most, for a model and for measured stages.
 
 use std::collections::{BTreeMap, BTreeSet};
 

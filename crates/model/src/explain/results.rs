@@ -12,17 +12,16 @@ use wirelab_trial::{
 };
 use wirelab_wire::LineRate;
 
-use super::{laws, lone};
+use super::laws::{self, NEAR};
+use super::{lone, roofline};
 use crate::intake::{tester_was_limit, unusable, useless_load};
+use crate::fit;
 use crate::kind::open_file;
-use crate::{fit, roofline};
 
 /// Models explained of one file; further ones are named.
 const MODELS: usize = 16;
 /// Groups of one file; further ones are named.
 const GROUPS: usize = 64;
-/// A figure this near to its ceiling lies on it.
-pub(super) const NEAR: f64 = 0.02;
 /// A rate this near to what was offered is what was offered.
 const OFFERED: f64 = 0.005;
 /// A CPU this busy has no more to give.

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use wirelab_trial::nearest::did_you_mean;
-use wirelab_trial::{Direction, Extent, Framing, Layer, Load, Size, SizeUnit, Trial};
+use wirelab_trial::{Direction, Extent, Framing, Load, Size, SizeUnit, Trial};
 
-use super::{NodeFile, Provenance, StageDecl};
+use super::{NodeFile, Provenance, StageDecl, missing};
 use crate::build::{check_cost, check_spread};
 
 /// A step from a file to a place in it.
@@ -72,27 +72,6 @@ impl From<usize> for Step {
 /// An error text as a problem at a place.
 fn found<T>(at: Vec<Step>, result: Result<T, String>) -> Result<T, Problem> {
     result.map_err(|what| Problem { at, what })
-}
-
-/// That there is no such thing, and what there is.
-pub(crate) fn missing<'k>(kind: &str, name: &str, all: impl Iterator<Item = &'k String>) -> String {
-    let all: Vec<&str> = all.map(String::as_str).collect();
-    let shown: String = name.chars().take(64).collect();
-    if all.is_empty() {
-        return format!("there is no {kind} '{shown}', and no other: add it to the file");
-    }
-    let meant = did_you_mean(name, all.iter().copied());
-    if all.len() == 1 {
-        return format!(
-            "there is no {kind} '{shown}': {meant}There is {} alone",
-            all[0]
-        );
-    }
-    let more = if all.len() > 12 { ", ..." } else { "" };
-    format!(
-        "there is no {kind} '{shown}': {meant}There are {}{more}",
-        all[..all.len().min(12)].join(", ")
-    )
 }
 
 fn exists<T>(kind: &str, name: &str, all: &BTreeMap<String, T>) -> Result<(), String> {
@@ -287,17 +266,6 @@ fn typical(file: &NodeFile, framing: Framing, frame_bytes: u32, direction: Direc
             Extent::Frames { frames: 1 },
         )
     }
-}
-
-/// Sizes to try a single cost with: every layer's sizes are there.
-pub(crate) fn typical_sizes() -> wirelab_trial::Sizes {
-    let framing = Framing {
-        layer: Layer::UdpIpv4,
-        vlan_tags: 0,
-    };
-    Size::new(SizeUnit::Frame, 1518)
-        .resolve(framing)
-        .expect("a UDP frame has all four sizes")
 }
 
 /// Ask for a trial on each path: it gives a net in order, or a clean error.

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use wirelab_config::{Entry, FileError, Read, Table, read_text, trial};
+use wirelab_trial::Direction;
+use wirelab_trial::observation::Spans;
 
-use super::check::{self, Problem, Step};
+use super::check::{Problem, Step};
 use super::{
-    Alternative, ArrivalsDecl, Calibration, NodeFile, Parameter, Provenance, ResourceDecl,
-    ToolDecl, Unit, read_path, read_stage,
+    Alternative, ArrivalsDecl, At, Calibration, Cost, Edge, LoadDecl, NodeFile, Parameter,
+    PathDecl, PointDecl, ProbeDecl, Provenance, ResourceDecl, Room, SizeExpr, SpreadDecl,
+    StageDecl, ToolDecl, Unit, check,
 };
 
 /// Longest node file that is read, in bytes.
@@ -97,7 +100,7 @@ fn locate(top: &Table<'_>, problem: &Problem) -> FileError {
 
 fn node(top: &Table<'_>) -> Read<NodeFile> {
     top.known_keys(&TOP_KEYS)?;
-    let path = |table: &Table<'_>| read_path::path(table);
+    let path = |table: &Table<'_>| path(table);
     let paths = sections(top, "path", MAX_LISTED)?;
     if paths.is_empty() {
         return Err(top.error(
@@ -125,7 +128,7 @@ fn node(top: &Table<'_>) -> Read<NodeFile> {
         calibrations: named(top, "calibration", calibration)?,
         link: link(top)?,
         resources: named(top, "resource", resource)?,
-        stages: named(top, "stage", read_stage::stage)?,
+        stages: named(top, "stage", stage)?,
         paths: distinct(
             &paths,
             &paths.iter().map(path).collect::<Read<Vec<_>>>()?,
@@ -391,5 +394,257 @@ pub fn fuzz_node_file(bytes: &[u8]) {
             assert!(column >= 1 && column <= text.chars().count() + 1);
         }
         Err(_) => assert!(text.len() as u64 > MAX_FILE_BYTES),
+    }
+}
+
+const PATH_KEYS: [&str; 16] = [
+    "name",
+    "layer",
+    "direction",
+    "buffers",
+    "path",
+    "wait",
+    "up_to",
+    "default",
+    "stages",
+    "wire",
+    "spans",
+    "load",
+    "busy_wait",
+    "room",
+    "point",
+    "probe",
+];
+/// Most stages, rooms, points or probes of a path.
+const MAX_ITEMS: usize = 64;
+const ONCE: &str = "name it once";
+
+pub(super) fn path(table: &Table<'_>) -> Read<PathDecl> {
+    table.known_keys(&PATH_KEYS)?;
+    let stages = match table.get("stages") {
+        Some(entry) => bounded_list(&entry, MAX_ITEMS, Entry::text)?,
+        None => Vec::new(),
+    };
+    let (Some(first), Some(last)) = (stages.first(), stages.last()) else {
+        return Err(table.at_key(
+            "stages",
+            "a path has at least one stage: write stages = [\"NAME\", ...]",
+        ));
+    };
+    let direction = table.need("direction", "write \"transmit\" or \"receive\"")?;
+    let direction = match direction.word()? {
+        Direction::Transmit => Direction::Transmit,
+        Direction::Receive => Direction::Receive,
+        other => {
+            return Err(direction.error(format!(
+                "a path is transmit or receive; a trial with {other} takes one of each by itself"
+            )));
+        }
+    };
+    let wire = if direction == Direction::Transmit {
+        last
+    } else {
+        first
+    }
+    .clone();
+    Ok(PathDecl {
+        name: table.need("name", "write name = \"...\"")?.text()?,
+        layers: table
+            .need("layer", "write e.g. layer = [\"ethernet\", \"udp4\"]")?
+            .list(ONCE, Entry::layer)?,
+        direction,
+        buffers: table
+            .get("buffers")
+            .map_or(Ok(Vec::new()), |e| e.list(ONCE, Entry::word))?,
+        path: table.get("path").map(|e| e.word()).transpose()?,
+        wait: table.get("wait").map(|e| e.word()).transpose()?,
+        up_to_bytes: table
+            .get("up_to")
+            .map(|e| e.whole(1, 65_535).map(|n| n as u32))
+            .transpose()?,
+        default: table.get("default").map_or(Ok(false), |e| e.flag())?,
+        wire: table.text("wire")?.unwrap_or(wire),
+        spans: table.get("spans").map_or(Ok(Spans::Wire), |e| spans(&e))?,
+        load: table.section("load")?.map(|t| load(&t)).transpose()?,
+        busy_wait: table.get("busy_wait").map_or(Ok(false), |e| e.flag())?,
+        rooms: sections(table, "room", MAX_ITEMS)?
+            .iter()
+            .map(room)
+            .collect::<Read<_>>()?,
+        points: sections(table, "point", MAX_ITEMS)?
+            .iter()
+            .map(point)
+            .collect::<Read<_>>()?,
+        probes: sections(table, "probe", MAX_ITEMS)?
+            .iter()
+            .map(probe)
+            .collect::<Read<_>>()?,
+        stages,
+    })
+}
+
+fn spans(entry: &Entry<'_>) -> Read<Spans> {
+    match entry.text()?.as_str() {
+        "wire" => Ok(Spans::Wire),
+        "pin" => Ok(Spans::Pin),
+        "call" => Ok(Spans::Call),
+        _ => Err(entry.error("choose one of \"wire\", \"pin\", \"call\"")),
+    }
+}
+
+fn load(table: &Table<'_>) -> Read<LoadDecl> {
+    table.known_keys(&["resource", "idle"])?;
+    Ok(LoadDecl {
+        resource: table
+            .need("resource", "name the resource whose use is the load")?
+            .text()?,
+        idle: table.text("idle")?,
+    })
+}
+
+fn room(table: &Table<'_>) -> Read<Room> {
+    table.known_keys(&["name", "from", "to", "tokens"])?;
+    Ok(Room {
+        name: table.text("name")?.unwrap_or_else(|| "room".to_owned()),
+        from: table
+            .need("from", "name the stage that gives a token back")?
+            .text()?,
+        to: table
+            .need("to", "name the stage that takes a token")?
+            .text()?,
+        tokens: table
+            .need("tokens", "name the parameter with their number")?
+            .text()?,
+    })
+}
+
+fn point(table: &Table<'_>) -> Read<PointDecl> {
+    table.known_keys(&["name", "from", "to"])?;
+    let forms = "write \"STAGE start\" or \"STAGE end\"";
+    Ok(PointDecl {
+        name: table.need("name", "write name = \"...\"")?.text()?,
+        from: at(&table.need("from", forms)?)?,
+        to: at(&table.need("to", forms)?)?,
+    })
+}
+
+fn probe(table: &Table<'_>) -> Read<ProbeDecl> {
+    table.known_keys(&["name", "at", "clock"])?;
+    Ok(ProbeDecl {
+        name: table.need("name", "write name = \"...\"")?.text()?,
+        at: at(&table.need("at", "write \"STAGE start\" or \"STAGE end\"")?)?,
+        clock: table
+            .need("clock", "name the parameter that is its clock")?
+            .text()?,
+    })
+}
+
+fn at(entry: &Entry<'_>) -> Read<At> {
+    let text = entry.text()?;
+    let (stage, edge) = match text.trim().rsplit_once(' ') {
+        Some((stage, "start")) => (stage, Edge::Start),
+        Some((stage, "end")) => (stage, Edge::End),
+        _ => return Err(entry.error("write \"STAGE start\" or \"STAGE end\"")),
+    };
+    Ok(At {
+        stage: stage.trim().to_owned(),
+        edge,
+    })
+}
+
+const STAGE_KEYS: [&str; 10] = [
+    "resource",
+    "priority",
+    "source",
+    "calibrated_from",
+    "about",
+    "cost",
+    "spread",
+    "paced",
+    "polled",
+    "on_missing",
+];
+const COST_FORMS: &str = "write one of { constant = PARAMETER }, { bytes = SIZE, at = PARAMETER }, \
+                          { accesses = SIZE, of = PARAMETER } and { bytes = \"link\", at = \"link\" }";
+/// Most terms of a cost.
+const MAX_COSTS: usize = 64;
+
+pub(super) fn stage(table: &Table<'_>) -> Read<StageDecl> {
+    table.known_keys(&STAGE_KEYS)?;
+    if let (Some(_), Some(polled)) = (table.get("paced"), table.get("polled")) {
+        return Err(polled.error("the stage is also paced: keep one of the two"));
+    }
+    Ok(StageDecl {
+        resource: table.text("resource")?,
+        priority: table
+            .get("priority")
+            .map_or(Ok(1), |e| e.whole(0, 255).map(|n| n as u8))?,
+        provenance: provenance(table)?,
+        about: table.text("about")?,
+        cost: match table.get("cost") {
+            Some(entry) => bounded_list(&entry, MAX_COSTS, cost)?,
+            None => Vec::new(),
+        },
+        scale: 1.0,
+        spread: table.get("spread").map(|e| spread(&e)).transpose()?,
+        paced: table.text("paced")?,
+        polled: table.text("polled")?,
+        drops: match table.text("on_missing")?.as_deref() {
+            None | Some("wait") => false,
+            Some("drop") => true,
+            Some(_) => return Err(table.at_key("on_missing", "choose one of \"wait\", \"drop\"")),
+        },
+    })
+}
+
+fn cost(entry: &Entry<'_>) -> Read<Cost> {
+    if !entry.is_table() {
+        return Err(entry.error(COST_FORMS));
+    }
+    let table = entry.table()?;
+    table.known_keys(&["constant", "bytes", "at", "accesses", "of"])?;
+    let keys: Vec<&str> = table.keys().collect();
+    Ok(match keys[..] {
+        ["constant"] => Cost::Constant {
+            parameter: table.need("constant", COST_FORMS)?.text()?,
+        },
+        ["at", "bytes"] => {
+            let bytes = size(&table.need("bytes", COST_FORMS)?)?;
+            match table.need("at", COST_FORMS)?.text()? {
+                link if link == "link" => Cost::Link { bytes },
+                rate => Cost::Bytes { bytes, rate },
+            }
+        }
+        ["accesses", "of"] => Cost::Accesses {
+            accesses: size(&table.need("accesses", COST_FORMS)?)?,
+            latency: table.need("of", COST_FORMS)?.text()?,
+        },
+        _ => return Err(table.error_here(COST_FORMS)),
+    })
+}
+
+/// An expression in quotes, or a plain number.
+fn size(entry: &Entry<'_>) -> Read<SizeExpr> {
+    if entry.is_text() {
+        return SizeExpr::parse(&entry.text()?).map_err(|e| entry.error(e));
+    }
+    let number = entry.number()?;
+    if !(0.0..=1e9).contains(&number) {
+        return Err(entry.error("write a number from 0 to 1000000000"));
+    }
+    Ok(SizeExpr::number(number))
+}
+
+fn spread(entry: &Entry<'_>) -> Read<SpreadDecl> {
+    let forms = "write { normal = PARAMETER } with its sigma, or { uniform = PARAMETER } with its whole width";
+    if !entry.is_table() {
+        return Err(entry.error(forms));
+    }
+    let table = entry.table()?;
+    table.known_keys(&["normal", "uniform"])?;
+    match (table.text("normal")?, table.text("uniform")?) {
+        (Some(name), None) => Ok(SpreadDecl::Normal(name)),
+        (None, Some(name)) => Ok(SpreadDecl::Uniform(name)),
+        _ => Err(table.error_here(forms)),
     }
 }

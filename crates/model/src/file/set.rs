@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::check::{self, missing};
-use super::{Alternative, At, Edge, Kind, NodeFile, PathDecl, Provenance, Unit};
+use super::{Alternative, At, Edge, Kind, NodeFile, PathDecl, Provenance, Unit, check, missing};
 
 const FORMS: &str = "write e.g. gpdma-word=4, gpdma-word=\"4 clk/word\", stage.copy=x0.5, stage.copy.resource=dma \
                      path=fast-track, wait=spin or alternative=NAME";
@@ -42,16 +41,6 @@ impl NodeFile {
         changed.changes.push(assignment.to_owned());
         *self = changed;
         Ok(())
-    }
-
-    /// The file with the alternative `name` in force.
-    ///
-    /// # Errors
-    /// [`SetError`] where there is none of that name.
-    pub fn with_alternative(&self, name: &str) -> Result<NodeFile, SetError> {
-        let mut changed = self.clone();
-        changed.set(&format!("alternative={name}"))?;
-        Ok(changed)
     }
 
     fn assigned(&self, assignment: &str) -> Result<NodeFile, String> {
@@ -152,7 +141,7 @@ impl NodeFile {
         Ok(())
     }
 
-    /// The file with an alternative in force; it must still be a node.
+    /// The file with an alternative applied; it must still be a valid node.
     pub(super) fn apply_alternative(&self, alternative: &Alternative) -> Result<NodeFile, String> {
         let mut changed = self.clone();
         let mut hits = 0;

@@ -11,7 +11,7 @@ use wirelab_trial::summary::student_t;
 use super::Fitted;
 use super::body::{Body, stage_points, stderr_of};
 use super::figures::{Prefix, Report, sizes_in_words};
-use super::gather::{Point, Way};
+use super::gather::{PathKey, Point};
 use super::judge::{Quantity, error_of};
 use super::shape::{Cell, Class, Law, Model, Role, Shape, median};
 use super::stages::is_calm;
@@ -127,7 +127,7 @@ struct Sized<'p> {
 }
 
 /// Fit the stages of a way that are named after their points; `None` where there are none.
-pub(super) fn fit_chain(way: Way, points: &[Point], report: &mut Report) -> Option<Chain> {
+pub(super) fn fit_chain(way: PathKey, points: &[Point], report: &mut Report) -> Option<Chain> {
     let calm: Vec<&Point> = points.iter().filter(|p| is_calm(p, points)).collect();
     let calm = of_one_kind(way, &calm, report);
     let names = names(calm.first()?);
@@ -204,7 +204,7 @@ fn names(point: &Point) -> Vec<String> {
 }
 
 /// The observations with the stages that most of them have: others were taken with other points.
-fn of_one_kind<'p>(way: Way, points: &[&'p Point], report: &mut Report) -> Vec<&'p Point> {
+fn of_one_kind<'p>(way: PathKey, points: &[&'p Point], report: &mut Report) -> Vec<&'p Point> {
     let mut kinds: BTreeMap<Vec<String>, usize> = BTreeMap::new();
     let with = || points.iter().filter(|p| !names(p).is_empty());
     with().for_each(|p| *kinds.entry(names(p)).or_default() += 1);
@@ -247,7 +247,7 @@ fn cell(bytes: u64, bodies: &[Body]) -> (Cell, (f64, usize)) {
 }
 
 fn fit_stage(
-    way: Way,
+    way: PathKey,
     (from, to): (&str, &str),
     key: String,
     cells: &[(Cell, (f64, usize))],

@@ -12,7 +12,7 @@ const CORRELATED: f64 = 0.98;
 /// Half width of an interval, as a share of the value, from which a correlation matters.
 const WIDE: f64 = 0.3;
 
-/// What is told to the reader, as it comes up.
+/// Notes for the reader, in the order in which they arise.
 #[derive(Clone, Debug)]
 pub(super) struct Report {
     pub(super) confidence: f64,

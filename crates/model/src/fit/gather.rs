@@ -1,17 +1,17 @@
 //! What of each observation can be fitted, and what was left out and why.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use wirelab_trial::stage::{self, Delay};
+use wirelab_trial::stage::{Delay, TO, every_delay_of};
 use wirelab_trial::{
     Buffers, CpuLoad, Direction, Kind, Observation, Path, Probes, Series, Status, Trial, Wait,
+    stage,
 };
 use wirelab_wire::{Layer, LineRate};
 
-use super::body::{self, Body, stage_points};
+use super::body::{Body, stage_points};
 use super::figures::Report;
-use super::thin::{Thin, steps, thin};
-use super::{FitError, FitOptions, LeftOut};
+use super::{FitError, FitOptions, LeftOut, body};
 use crate::intake::{HOST, is_round_trip, tester_was_limit, unusable, useless_load};
 
 /// Most observations that are fitted at once: it bounds the work.
@@ -22,28 +22,28 @@ const MAX_SERIES: usize = 64;
 const MAX_FRAMES_PER_S: f64 = 1e12;
 const MAX_BYTES: u32 = 1 << 20;
 
-/// Observations that one way through the node explains.
+/// What observations must share to be explained by one path through the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Way {
+pub(super) struct PathKey {
     /// 0 Ethernet, 4 and 6 UDP, 14 and 16 TCP: only for the order.
     order: u8,
     pub(super) receive: bool,
     buffers: u8,
-    /// 0 the stack, which is what a node takes unasked.
+    /// 0 the stack, which is the default of a node.
     path: u8,
-    /// Whether the application spins; unasked it sleeps.
+    /// Whether the application spins; by default it sleeps.
     pub(super) spins: bool,
 }
 
-impl Way {
-    fn of(trial: &Trial, receive: bool) -> Way {
+impl PathKey {
+    fn of(trial: &Trial, receive: bool) -> PathKey {
         let layer = trial.framing.layer;
         let order = Layer::ALL.iter().position(|l| *l == layer).unwrap_or(0) as u8;
         let buffers = BUFFERS.iter().position(|b| Some(*b) == trial.buffers);
         let path = trial
             .path
             .and_then(|path| PATHS.iter().position(|p| *p == path));
-        Way {
+        PathKey {
             order,
             receive,
             buffers: buffers.map_or(0, |b| b as u8 + 1),
@@ -63,9 +63,9 @@ impl Way {
     }
 
     /// The same way on another path through the node.
-    pub(super) fn on(self, path: Path) -> Way {
+    pub(super) fn on(self, path: Path) -> PathKey {
         let at = PATHS.iter().position(|p| *p == path);
-        Way {
+        PathKey {
             path: at.map_or(0, |at| at as u8),
             ..self
         }
@@ -126,7 +126,7 @@ const BUFFERS: [Buffers; 5] = [
 /// One observation, as far as it can be fitted. Figures of all flows are taken together.
 #[derive(Clone, Debug)]
 pub(super) struct Point {
-    pub(super) way: Way,
+    pub(super) way: PathKey,
     /// The size that costs go by: datagram, on Ethernet length.
     pub(super) bytes: f64,
     /// As it was asked, for a reader: size and load.
@@ -303,7 +303,7 @@ fn point(o: &Observation, thin: &Thin, gathered: &mut Gathered) -> Result<Point,
     };
     let flows = o.flows.len();
     Ok(Point {
-        way: Way::of(&o.trial, receive),
+        way: PathKey::of(&o.trial, receive),
         bytes: f64::from(bytes),
         label: format!("{bytes} B at {}", o.trial.load),
         frames_per_s,
@@ -470,4 +470,92 @@ impl Gathered {
         );
         parts.join("; ")
     }
+}
+
+/// Names of the stages that few frames of a trial have.
+pub(super) type Thin = BTreeSet<String>;
+
+/// For each observation the stages that less than half of its trial's frames have, of all of its blocks: what is the
+/// same way has the same stages in each.
+pub(super) fn thin(observations: &[&Observation]) -> Vec<Thin> {
+    let mut groups: Vec<(&Observation, BTreeMap<String, u64>)> = Vec::new();
+    let mut group_of = Vec::new();
+    for o in observations {
+        let at = groups.iter().position(|(first, _)| first.trial == o.trial);
+        let at = at.unwrap_or(groups.len());
+        if at == groups.len() {
+            groups.push((o, BTreeMap::new()));
+        }
+        for delay in every_delay_of(o).iter().filter(|d| !d.figures.cumulated) {
+            let sum = groups[at].1.entry(name(delay)).or_default();
+            *sum = sum.saturating_add(delay.figures.count);
+        }
+        group_of.push(at);
+    }
+    let thin = |counts: &BTreeMap<String, u64>| -> Thin {
+        let most = counts.values().copied().max().unwrap_or(0);
+        let few = counts.iter().filter(|(_, n)| n.saturating_mul(2) < most);
+        few.map(|(name, _)| name.clone()).collect()
+    };
+    let all: Vec<Thin> = groups.iter().map(|(_, counts)| thin(counts)).collect();
+    group_of.into_iter().map(|at| all[at].clone()).collect()
+}
+
+fn name(delay: &Delay) -> String {
+    format!("{}{TO}{}", delay.figures.from, delay.figures.to)
+}
+
+/// The stages in order; those that are thin, all in a row, become one.
+pub(super) fn steps(delays: &[Delay], thin: &Thin) -> Vec<Capture> {
+    let steps: Vec<&Delay> = delays.iter().filter(|d| !d.figures.cumulated).collect();
+    let is_thin = |d: &Delay| thin.contains(&name(d));
+    let mut out = Vec::new();
+    for run in steps.chunk_by(|a, b| is_thin(a) && is_thin(b)) {
+        match run {
+            [first, .., last] | [first @ last] if is_thin(first) => {
+                out.extend(together(delays, &steps, (first, last)));
+            }
+            _ => out.extend(run.iter().filter_map(|d| in_ns(&d.series))),
+        }
+    }
+    out
+}
+
+/// The stage from the first of some to the last: as it was taken of each frame, else the difference of the medians up
+/// to both, or from both on.
+fn together(
+    delays: &[Delay],
+    steps: &[&Delay],
+    (first, last): (&Delay, &Delay),
+) -> Option<Capture> {
+    let (from, to) = (&first.figures.from, &last.figures.to);
+    let is_it = |d: &&Delay| (&d.figures.from, &d.figures.to) == (from, to) && d.figures.cumulated;
+    if let Some(taken) = delays.iter().find(is_it) {
+        return in_ns(&taken.series);
+    }
+    let (begin, end) = (&steps.first()?.figures.from, &steps.last()?.figures.to);
+    let median_ns = |from: &String, to: &String| -> Option<f64> {
+        if from == to {
+            return Some(0.0);
+        }
+        let is = |d: &&Delay| (&d.figures.from, &d.figures.to) == (from, to);
+        let found = delays.iter().find(is)?;
+        Some(found.figures.median_ticks as f64 * found.figures.tick_ps? as f64 / 1e3)
+    };
+    let up_to = || Some(median_ns(begin, to)? - median_ns(begin, from)?);
+    let from_on = || Some(median_ns(from, end)? - median_ns(to, end)?);
+    let median_ns = up_to().or_else(from_on)?.max(0.0);
+    Some(Capture {
+        name: format!("{from}{TO}{to}"),
+        mean_ns: median_ns,
+        sigma_ns: 0.0,
+        samples: first.figures.count,
+        body: Some(Body {
+            median_ns,
+            sigma_ns: 0.0,
+            stderr: None,
+            tail: 0,
+            kept: 0,
+        }),
+    })
 }

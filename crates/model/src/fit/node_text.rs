@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
-use wirelab_trial::{Load, Trial};
+use wirelab_trial::explanation::FastTrackGain;
+use wirelab_trial::{Direction, Load, Path, Trial};
 
-use super::fast_track::past_the_stack;
-use super::figures::Report;
-use super::gather::Gathered;
-use super::node_paths::stages_and_paths;
+use super::chain::{Chain, ChainStage};
+use super::figures::{Prefix, Report};
+use super::gather::{Gathered, PathKey, Point};
+use super::shape::{Class, Law, Role, median};
 use super::stages::key_of;
 use super::ways::WayFit;
 use super::{FitOptions, Fitted};
@@ -298,4 +299,422 @@ pub(super) fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+/// Sizes up to which one set of laws holds: the ends of all classes but the last.
+fn ends(way: &WayFit) -> Vec<Option<u32>> {
+    let judged = [&way.period, &way.load].into_iter().flatten();
+    let mut ends: Vec<u32> = judged
+        .flat_map(|j| {
+            j.model
+                .shape
+                .classes
+                .windows(2)
+                .map(|pair| pair[1].from_bytes as u32 - 1)
+        })
+        .collect();
+    ends.sort_unstable();
+    ends.dedup();
+    ends.into_iter().map(Some).chain([None]).collect()
+}
+
+/// A way's stages, and a path for each class of sizes.
+pub(super) fn stages_and_paths(out: &mut Text, way: &WayFit) {
+    let name = way.way.name();
+    // The CPU's stage costs the period where the CPU is the limit: else it would outrun what was measured.
+    let (cpu, server) = if way.cpu_limited {
+        (&way.period, &None)
+    } else {
+        (&way.load, &way.period)
+    };
+    let cpu_part = if way.cpu_limited { "period" } else { "cpu" };
+    let mut tail = Vec::new();
+    let batch = way
+        .load
+        .as_ref()
+        .filter(|j| j.model.shape.batches_per_s.is_some() && !way.cpu_limited);
+    if let Some(judged) = batch {
+        let prefix = Prefix {
+            way: &name,
+            part: "cpu",
+            figure: "",
+        };
+        let stage = format!("{name}-interrupt");
+        out.line(&format!(
+            "[stage.{stage}]\nresource = \"cpu\"\n{FROM_RESULTS}"
+        ));
+        out.line("about = \"a cost for each batch; where it lies on the frame's way the observations cannot say\"");
+        out.line(&format!(
+            "cost = [{{ constant = {} }}]",
+            quoted(&prefix.name(Role::Batch, &judged.model))
+        ));
+        out.line(&format!("paced = {}\n", quoted(&prefix.pacing())));
+        tail.push(stage);
+    }
+    for stage in &way.stages {
+        delay(out, &name, stage, way.way.size());
+        tail.push(format!("{name}-{}", stage.key));
+    }
+    let ahead = chain_stages(out, way, &name);
+    for (i, end) in ends(way).iter().enumerate() {
+        let mut busy = Vec::new();
+        for (judged, part, resource) in [(cpu, cpu_part, "cpu"), (server, "period", "server")] {
+            let Some(judged) = judged else { continue };
+            let bytes = end.map_or(f64::INFINITY, f64::from);
+            let class = class_at(&judged.model.shape.classes, bytes);
+            let prefix = Prefix {
+                way: &name,
+                part,
+                figure: "",
+            };
+            let stage = format!("{name}-{resource}{}", suffix(i));
+            out.line(&format!(
+                "[stage.{stage}]\nresource = \"{resource}\"\n{FROM_RESULTS}"
+            ));
+            let packet = prefix.name(Role::Packet(class), &judged.model);
+            let byte = prefix.name(Role::Byte(class), &judged.model);
+            let has_byte = judged.model.shape.classes[class].law == Law::Line;
+            out.line(&format!(
+                "{}\n",
+                cost(&packet, has_byte.then_some(&byte), way.way.size())
+            ));
+            busy.push(stage);
+        }
+        path(out, way, &name, (i, *end), [&busy, &ahead, &tail]);
+    }
+}
+
+/// The class that a size falls into: each reaches to the smallest size of the next.
+fn class_at(classes: &[Class], bytes: f64) -> usize {
+    let later = classes.iter().rposition(|c| c.from_bytes <= bytes);
+    later.unwrap_or(0)
+}
+
+fn cost(packet: &str, byte: Option<&String>, size: &str) -> String {
+    let constant = format!("{{ constant = {} }}", quoted(packet));
+    let bytes = byte.map_or_else(String::new, |byte| {
+        format!(", {{ bytes = {}, at = {} }}", quoted(size), quoted(byte))
+    });
+    format!("cost = [{constant}{bytes}]")
+}
+
+fn delay(out: &mut Text, name: &str, stage: &super::stages::StageFit, size: &str) {
+    let parameter = |what: &str| format!("{name}-{}-{what}", stage.key);
+    out.line(&format!("[stage.{name}-{}]\n{FROM_RESULTS}", stage.key));
+    out.line(&format!(
+        "about = {}",
+        quoted(&format!(
+            "the series {}, a mere delay behind all others",
+            short(&stage.point)
+        ))
+    ));
+    let byte = stage.has_byte.then(|| parameter("byte"));
+    out.line(&cost(&parameter("packet"), byte.as_ref(), size));
+    if stage.sigma_ns > 0.0 {
+        out.line(&format!(
+            "spread = {{ normal = {} }}",
+            quoted(&parameter("sigma"))
+        ));
+    }
+    out.line("");
+}
+
+/// The stages named after their points. They hold the CPU that works, but for where the file has the CPU's work from
+/// rates and loads already: there they are delays, or it would be counted twice.
+fn chain_stages(out: &mut Text, way: &WayFit, name: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let counted = way.period.is_some() || way.load.is_some();
+    for stage in way.chain.iter().flat_map(|c| &c.stages) {
+        let parameter = |what: &str| format!("{name}-{}-{what}", stage.key);
+        out.line(&format!("[stage.{name}-{}]\n{FROM_RESULTS}", stage.key));
+        if let Some(resource) = stage.work.resource().filter(|_| !counted) {
+            out.line(&format!("resource = {}", quoted(resource)));
+        }
+        let about = format!(
+            "the series {} to {}: {}",
+            short(&stage.from),
+            short(&stage.to),
+            stage.work.in_words()
+        );
+        out.line(&format!("about = {}", quoted(&about)));
+        let byte = stage.byte_ns.map(|_| parameter("byte"));
+        out.line(&cost(&parameter("packet"), byte.as_ref(), way.way.size()));
+        if stage.sigma_ns > 0.0 {
+            out.line(&format!(
+                "spread = {{ normal = {} }}",
+                quoted(&parameter("sigma"))
+            ));
+        }
+        out.line("");
+        names.push(format!("{name}-{}", stage.key));
+    }
+    names
+}
+
+fn path(
+    out: &mut Text,
+    way: &WayFit,
+    name: &str,
+    (index, end): (usize, Option<u32>),
+    [busy, ahead, tail]: [&[String]; 3],
+) {
+    let wire = if way.way.receive {
+        "wire-rx"
+    } else {
+        "wire-tx"
+    };
+    let mut stages: Vec<String> = busy.to_vec();
+    if way.has_ring() {
+        stages.splice(0..0, [wire.to_owned(), "take-descriptor".to_owned()]);
+    } else if way.chain.is_some() && way.way.receive {
+        stages.insert(0, wire.to_owned());
+    } else {
+        stages.extend_from_slice(ahead);
+        stages.push(wire.to_owned());
+    }
+    let before_tail = stages.clone();
+    if way.way.receive {
+        stages.extend_from_slice(ahead);
+    }
+    stages.extend_from_slice(tail);
+    out.line("[[path]]");
+    out.line(&format!(
+        "name = {}",
+        quoted(&format!("{name}{}", suffix(index)))
+    ));
+    out.line(&format!("layer = [{}]", quoted(way.way.layer())));
+    out.line(&format!("direction = {}", quoted(way.way.direction())));
+    if let Some(buffers) = way.way.buffers() {
+        out.line(&format!("buffers = [{}]", quoted(&buffers.to_string())));
+    }
+    if let Some(chain) = &way.chain {
+        chosen_by(out, way, chain);
+    }
+    if let Some(end) = end {
+        out.line(&format!("up_to = {end}"));
+    }
+    let listed: Vec<String> = stages.iter().map(|s| quoted(s)).collect();
+    out.line(&format!(
+        "stages = [{}]\nwire = {}",
+        listed.join(", "),
+        quoted(wire)
+    ));
+    load_line(out, way, name);
+    room(out, way, name, &before_tail);
+    points(out, way, name);
+    if let Some(chain) = &way.chain {
+        chain_points(out, way, name, chain);
+    }
+    out.line("");
+}
+
+/// What of a trial chooses the path. Unasked a node takes its stack and sleeps.
+fn chosen_by(out: &mut Text, way: &WayFit, chain: &Chain) {
+    let asked = chain.trials.first();
+    let way = way.way;
+    out.line(&format!("path = {}", quoted(&way.path().to_string())));
+    // Frames sent are waited for by nobody.
+    if way.receive || asked.is_some_and(|t| t.wait.is_some()) {
+        out.line(&format!("wait = {}", quoted(&way.wait().to_string())));
+    }
+    if way.receive && way.spins {
+        out.line("busy_wait = true");
+    }
+}
+
+/// The whole way, and the part between driver and application.
+fn chain_points(out: &mut Text, way: &WayFit, name: &str, chain: &Chain) {
+    let inside = chain.inside(way.way.receive);
+    let mut spans = vec![&chain.stages[..]];
+    if inside.len() < chain.stages.len() {
+        spans.push(inside);
+    }
+    for span in spans {
+        if let (Some(first), Some(last)) = (span.first(), span.last()) {
+            point(out, name, (first, last));
+        }
+    }
+}
+
+fn point(out: &mut Text, name: &str, (first, last): (&ChainStage, &ChainStage)) {
+    let series = format!("{} to {}", first.from, last.to);
+    out.line(&format!(
+        "[[path.point]]\nname = {}",
+        quoted(&short(&series))
+    ));
+    let start = format!("{name}-{} start", first.key);
+    let end = format!("{name}-{} end", last.key);
+    out.line(&format!("from = {}\nto = {}", quoted(&start), quoted(&end)));
+}
+
+/// Descriptors: on transmit they hold the first stage back, on receive they are where frames wait or are lost.
+fn room(out: &mut Text, way: &WayFit, name: &str, stages: &[String]) {
+    let (Some(first), Some(last)) = (stages.first(), stages.last()) else {
+        return;
+    };
+    let (to, tokens) = match (way.way.receive, way.ring) {
+        (true, _) if !way.has_ring() => return,
+        (true, Some(_)) => ("take-descriptor", format!("{name}-ring")),
+        (true, None) => ("take-descriptor", "assumed-ring".to_owned()),
+        (false, _) => (first.as_str(), "in-flight".to_owned()),
+    };
+    out.line("[[path.room]]\nname = \"descriptors\"");
+    out.line(&format!("from = {}\nto = {}", quoted(last), quoted(to)));
+    out.line(&format!("tokens = {}", quoted(&tokens)));
+}
+
+fn load_line(out: &mut Text, way: &WayFit, name: &str) {
+    let Some(load) = &way.load else { return };
+    let idle = if load.model.shape.idle || way.baseline.is_some() {
+        format!(", idle = {}", quoted(&format!("{name}-idle")))
+    } else {
+        String::new()
+    };
+    out.line(&format!("load = {{ resource = \"cpu\"{idle} }}"));
+}
+
+/// A point for each series: from the start of the first of them where they are times from there.
+fn points(out: &mut Text, way: &WayFit, name: &str) {
+    for stage in &way.stages {
+        let from = way
+            .stages
+            .first()
+            .filter(|_| stage.from_start)
+            .unwrap_or(stage);
+        out.line(&format!(
+            "[[path.point]]\nname = {}",
+            quoted(&short(&stage.point))
+        ));
+        out.line(&format!(
+            "from = {}",
+            quoted(&format!("{name}-{} start", from.key))
+        ));
+        out.line(&format!(
+            "to = {}",
+            quoted(&format!("{name}-{} end", stage.key))
+        ));
+    }
+}
+
+fn suffix(index: usize) -> String {
+    if index == 0 {
+        String::new()
+    } else {
+        format!("-{}", index + 1)
+    }
+}
+
+/// The points of a received frame from the driver on, in order.
+const ORDER: [&str; 6] = ["driver", "stack", "socket", "copy", "call", "application"];
+/// The points between which the application is waited for: the frame lies in the socket's queue until it looks.
+const WAIT: (&str, &str) = ("socket", "copy");
+
+/// Whether a received frame on the fast track has no such stage: it lies behind the driver, and nobody waits in it for
+/// the application, which has to be waited for on any way.
+fn is_skipped(stage: &ChainStage) -> bool {
+    let place = |point: &str| ORDER.iter().position(|p| *p == point);
+    let wait = (place(WAIT.0), place(WAIT.1));
+    match (place(&stage.from), place(&stage.to)) {
+        (Some(from), Some(to)) => !(Some(from) <= wait.0 && Some(to) >= wait.1),
+        _ => false,
+    }
+}
+
+/// Whether a way is that of the stack, and has stages that a fast track skips and one that it does not.
+fn may_be_skipped(way: &WayFit) -> Option<&Chain> {
+    let chain = way.chain.as_ref()?;
+    let inside = chain.inside(true);
+    let skips = inside.iter().any(is_skipped) && !inside.iter().all(is_skipped);
+    (way.way.receive && way.way.path() == Path::Stack && skips).then_some(chain)
+}
+
+/// The alternative that leaves the skipped stages out, for `whatif` to try.
+pub(super) fn past_the_stack(out: &mut Text, said: &[&WayFit]) {
+    let mut left_out = Vec::new();
+    for way in said {
+        let stages = may_be_skipped(way).into_iter().flat_map(|c| c.inside(true));
+        let name = way.way.name();
+        left_out.extend(
+            stages
+                .filter(|s| is_skipped(s))
+                .map(|s| format!("{} = \"\"", quoted(&format!("{name}-{}", s.key)))),
+        );
+    }
+    if left_out.is_empty() {
+        return;
+    }
+    out.line("[[alternative]]\nname = \"past-the-stack\"");
+    out.line(
+        "what = \"a fast track: the frame is handed over in the driver, at no cost of its own, and the stack's stages \
+         are left out\"",
+    );
+    out.line(&format!("replace = {{ {} }}\n", left_out.join(", ")));
+}
+
+/// The gain at each size: of the stack's stages what is skipped, and what was measured on the fast track with the same
+/// way to wait.
+pub(super) fn gains(
+    ways: &[WayFit],
+    gathered: &Gathered,
+    notes: &mut Vec<String>,
+) -> Vec<FastTrackGain> {
+    let points = &gathered.points[..];
+    let mut out = Vec::new();
+    for (way, chain) in ways
+        .iter()
+        .filter_map(|w| Some((w.way, may_be_skipped(w)?)))
+    {
+        let fast = way.on(Path::FastTrack);
+        for trial in &chain.trials {
+            let Ok(sizes) = trial.sizes() else { continue };
+            let bytes = f64::from(sizes.datagram.unwrap_or(sizes.length));
+            let Some(stack_ns) = inside_ns(points, way, bytes) else {
+                continue;
+            };
+            let skipped = chain.inside(true).iter().filter(|s| is_skipped(s));
+            let gain_ns: f64 = skipped.map(|s| s.at_ns(bytes)).sum();
+            // From what the frames themselves took: medians of stages that scatter askew do not add up to it.
+            let predicted_ns = (stack_ns - gain_ns).max(0.0);
+            let measured_ns = inside_ns(points, fast, bytes);
+            out.push(FastTrackGain {
+                node: gathered.node.clone(),
+                layer: trial.framing.layer,
+                wait: way.wait(),
+                length_bytes: sizes.length,
+                stack_measured_ps: ps(stack_ns),
+                predicted_ps: ps(predicted_ns),
+                measured_ps: measured_ns.map(ps),
+                predicted_gain_ps: ps(gain_ns),
+                measured_gain_ps: measured_ns.map(|m| ((stack_ns - m) * 1e3).round() as i64),
+                error_percent: measured_ns
+                    .filter(|m| *m > 0.0)
+                    .map(|m| 100.0 * (predicted_ns / m - 1.0)),
+            });
+        }
+    }
+    let measured = |p: &&Point| p.trial.path == Some(Path::FastTrack) && p.inside_ns.is_some();
+    let alone = points.iter().filter(measured).any(|p| {
+        p.trial.direction == Direction::Receive
+            && !points
+                .iter()
+                .any(|other| other.way == p.way.on(Path::Stack))
+    });
+    if alone {
+        notes.push(
+            "the fast track was measured with a way to wait for which the stack was not: these are not compared"
+                .to_owned(),
+        );
+    }
+    out
+}
+
+/// The middle of the observations of a way at a size.
+fn inside_ns(points: &[Point], way: PathKey, bytes: f64) -> Option<f64> {
+    let same = points.iter().filter(|p| p.way == way && p.bytes == bytes);
+    let found: Vec<f64> = same.filter_map(|p| p.inside_ns).collect();
+    (!found.is_empty()).then(|| median(found))
+}
+
+fn ps(ns: f64) -> u64 {
+    (ns * 1e3).round() as u64
 }

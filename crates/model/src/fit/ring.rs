@@ -4,7 +4,7 @@ use wirelab_trial::Interval;
 
 use super::Fitted;
 use super::figures::Report;
-use super::gather::{Point, Way};
+use super::gather::{PathKey, Point};
 
 /// A trial is short if it takes at most this share of the time of the one that shows the service rate: a ring's content
 /// then weighs much more in it.
@@ -26,7 +26,7 @@ struct Bound {
 /// In a trial of n frames, offered at λ and served at μ < λ, the backlog at its end is n·(1 − μ/λ) − lost. Where frames
 /// were lost, the ring was full; where none was, it is at least as deep.
 pub(super) fn ring_depth(
-    way: Way,
+    way: PathKey,
     points: &[Point],
     limited: &[&Point],
     report: &mut Report,

@@ -7,10 +7,10 @@
 /// Columns that are solved for at most: idle, three classes of two, one for batches.
 pub(super) const MAX_COLUMNS: usize = 8;
 
-/// Length of what is new in a column of length 1 below which it says nothing that those in front did not.
+/// Residual length of a column of length 1 below which it depends on those before it.
 const DEPENDENT: f64 = 1e-6;
 
-/// The column that says nothing of its own: data cannot tell its parameter from those in front.
+/// A column that depends on those before it: the data do not determine its parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dependent(pub(super) usize);
 

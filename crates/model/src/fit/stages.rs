@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::figures::{Prefix, Report, sizes_in_words};
-use super::gather::{Capture, Point, Way};
+use super::gather::{Capture, PathKey, Point};
 use super::judge::{Quantity, error_of};
 use super::shape::{Cell, Class, Law, Model, Role, Shape, median, middle, repeat_noise};
 use super::{Captures, FitOptions, Fitted};
@@ -33,7 +33,7 @@ pub(super) struct StageFit {
 /// One series over the sizes: by size in bytes.
 type Sizes = BTreeMap<u64, Cell>;
 
-struct Seen {
+struct SeriesCells {
     from_start: bool,
     point: String,
     cells: Sizes,
@@ -42,7 +42,7 @@ struct Seen {
 
 /// Fit each captured series of a way.
 pub(super) fn fit_stages(
-    way: Way,
+    way: PathKey,
     points: &[Point],
     options: &FitOptions,
     report: &mut Report,
@@ -71,7 +71,7 @@ pub(super) fn fit_stages(
 }
 
 /// Series by name, in the order they first came; observations of one size taken together.
-fn collect(points: &[Point]) -> Vec<Seen> {
+fn collect(points: &[Point]) -> Vec<SeriesCells> {
     let mut order: Vec<&str> = Vec::new();
     let mut of: BTreeMap<(&str, u64), Vec<&Capture>> = BTreeMap::new();
     for point in points.iter().filter(|p| is_calm(p, points)) {
@@ -87,7 +87,7 @@ fn collect(points: &[Point]) -> Vec<Seen> {
         let sizes: Vec<_> = of.iter().filter(|((n, _), _)| n == name).collect();
         let captures = || sizes.iter().flat_map(|s| s.1);
         let samples = captures().fold(0u64, |n, c| n.saturating_add(c.samples));
-        (samples >= NEEDED).then(|| Seen {
+        (samples >= NEEDED).then(|| SeriesCells {
             from_start: false,
             point: (*name).to_owned(),
             cells: sizes
@@ -124,11 +124,16 @@ fn cell(bytes: u64, seen: &[&Capture]) -> Cell {
 }
 
 /// Turn times from one start into times between points, where every size has the points in the same order.
-fn as_differences(seen: &mut [Seen], way: Way, options: &FitOptions, report: &mut Report) {
+fn as_differences(
+    seen: &mut [SeriesCells],
+    way: PathKey,
+    options: &FitOptions,
+    report: &mut Report,
+) {
     if options.captures == Captures::Stages {
         return;
     }
-    let first = |s: &Seen| s.cells.values().next().map_or(0.0, |c| c.value);
+    let first = |s: &SeriesCells| s.cells.values().next().map_or(0.0, |c| c.value);
     seen.sort_by(|a, b| first(a).total_cmp(&first(b)));
     let in_order = seen.windows(2).all(|pair| {
         let same_sizes = pair[0].cells.keys().eq(pair[1].cells.keys());
@@ -162,7 +167,12 @@ fn as_differences(seen: &mut [Seen], way: Way, options: &FitOptions, report: &mu
     }
 }
 
-fn fit_stage(way: Way, seen: &Seen, key: String, report: &mut Report) -> Option<StageFit> {
+fn fit_stage(
+    way: PathKey,
+    seen: &SeriesCells,
+    key: String,
+    report: &mut Report,
+) -> Option<StageFit> {
     let cells: Vec<Cell> = seen.cells.values().cloned().collect();
     let shape = |law| Shape {
         idle: false,

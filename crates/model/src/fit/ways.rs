@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::chain::{Chain, fit_chain};
 use super::figures::{Prefix, Report, sizes_in_words};
-use super::gather::{Gathered, Point, Way};
+use super::gather::{Gathered, PathKey, Point};
 use super::judge::{Judged, Quantity, judge};
 use super::ring::ring_depth;
 use super::shape::{Cell, Law, middle};
@@ -28,7 +28,7 @@ const FULL: f64 = 0.9995;
 /// What was fitted of one way.
 #[derive(Clone, Debug)]
 pub(super) struct WayFit {
-    pub(super) way: Way,
+    pub(super) way: PathKey,
     /// Time of the limiting server for a frame.
     pub(super) period: Option<Judged>,
     /// CPU load against frames/s.
@@ -78,7 +78,7 @@ pub(super) fn fit_ways(
     options: &FitOptions,
     report: &mut Report,
 ) -> Vec<WayFit> {
-    let mut of_way: BTreeMap<Way, Vec<Point>> = BTreeMap::new();
+    let mut of_way: BTreeMap<PathKey, Vec<Point>> = BTreeMap::new();
     for point in &gathered.points {
         of_way.entry(point.way).or_default().push(point.clone());
     }
@@ -90,12 +90,13 @@ pub(super) fn fit_ways(
             ));
         }
     }
-    let fit = |(way, points): (Way, Vec<Point>)| fit_way(way, &points, gathered, options, report);
+    let fit =
+        |(way, points): (PathKey, Vec<Point>)| fit_way(way, &points, gathered, options, report);
     of_way.into_iter().map(fit).collect()
 }
 
 fn fit_way(
-    way: Way,
+    way: PathKey,
     points: &[Point],
     gathered: &mut Gathered,
     options: &FitOptions,
@@ -139,7 +140,7 @@ fn fit_way(
 
 /// Points in which the node, not the wire or the tester, was as fast as it could.
 fn limited_points<'p>(
-    way: Way,
+    way: PathKey,
     points: &'p [Point],
     gathered: &mut Gathered,
     report: &mut Report,
@@ -337,7 +338,7 @@ fn found(
     quantity: Quantity,
     part: &str,
     how: &str,
-    way: Way,
+    way: PathKey,
     report: &mut Report,
 ) {
     let name = way.name();

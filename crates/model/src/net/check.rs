@@ -10,7 +10,7 @@ pub const MAX_COST_PS: u64 = 3_600_000_000_000_000;
 pub const MAX_TOKENS: u32 = 1 << 24;
 /// Largest burst of arrivals.
 const MAX_BURST: u32 = 1 << 20;
-/// Frames/s that arrivals may have: slower is no load, faster than one in a ps has no time of its own.
+/// Range of arrival rates in frames/s: slower is no load, and frames closer than 1 ps would share an instant.
 const RATES_PER_S: std::ops::RangeInclusive<f64> = 1e-3..=1e12;
 
 /// Why a net cannot run.
@@ -101,7 +101,7 @@ pub enum NetError {
     },
     /// Stages that wait for each other for ever.
     #[error(
-        "deadlock: no token on the circuit {}; give one of its places a token",
+        "deadlock: no token on the circuit {}; fix: give one of its places a token",
         circuit.join(" -> ")
     )]
     Deadlock {

@@ -1,15 +1,17 @@
 //! One flow of a predicted trial: how many frames in what time.
 
+use std::collections::BTreeMap;
+
 use wirelab_trial::{
-    Cancel, ClockKind, Direction, Elapsed, Extent, Field, FlowObservation, Kind, Layer, Spans,
-    Trial,
+    Cancel, Clock, ClockKind, Direction, Elapsed, Extent, Field, FlowObservation, Jitter, Kind,
+    Layer, Load, NodeError, Owner, PercentileIntervals, Series, SeriesBuilder, Spans, Trial,
 };
 
-use super::{EXACT_FRAMES, MOST_FRAMES, NO_FRAMES, SEED, Subject, reports};
-use crate::build::{ChainInfo, Instance};
-use crate::net::Net;
-use crate::sim::Edge;
-use crate::sim::{Ask, Firing, FrameTimes, KEPT_MAX, Run};
+use super::{EXACT_FRAMES, MOST_FRAMES, NO_FRAMES, SEED, Subject};
+use crate::build::{BuildError, ChainInfo, Instance, Probe, Tool};
+use crate::file::NodeFile;
+use crate::net::{Net, Trigger};
+use crate::sim::{Ask, Edge, Firing, FrameTimes, KEPT_MAX, Run, Watch, simulate};
 use crate::steady::Steady;
 
 const PS_PER_S: f64 = 1e12;
@@ -29,11 +31,7 @@ pub fn ask(instance: &Instance, steady: &Steady, cancel: &Cancel) -> Ask {
         Extent::Frames { frames } => frames.min(bound),
         Extent::Time { time_ps } => {
             // Server reports need every frame of the trial.
-            let bound = if reports::wanted(instance) {
-                most
-            } else {
-                bound
-            };
+            let bound = if wanted(instance) { most } else { bound };
             let rate = instance
                 .resolved
                 .frames_per_s
@@ -132,11 +130,11 @@ pub fn flow(subject: &Subject<'_>, chain: usize) -> FlowObservation {
         loss_ratio_at_most: None,
         intervals: wirelab_trial::FlowIntervals::default(),
         checker_held_up_ps: Field::absent("a model has no checker"),
-        jitter_ps: reports::jitter(subject, &times),
+        jitter_ps: jitter(subject, &times),
         sender: Field::absent(NO_FRAMES),
         receiver_path: "model".to_owned(),
         series: probes(subject, chain),
-        counters: reports::intervals(subject, &times).unwrap_or_default(),
+        counters: intervals(subject, &times).unwrap_or_default(),
     }
 }
 
@@ -286,6 +284,246 @@ fn loss(subject: &Subject<'_>, chain: usize) -> Field<f64> {
 /// What samplers see: the spacing of frames in whole ticks of their clocks.
 fn probes(subject: &Subject<'_>, chain: usize) -> Vec<wirelab_trial::Series> {
     (0..subject.instance.chains[chain].probes.len())
-        .filter_map(|probe| super::latency::spacing(subject, chain, probe))
+        .filter_map(|probe| spacing(subject, chain, probe))
         .collect()
+}
+
+/// Frames whose latency is taken: four times as many as in the Zynq document, so that the mean is good to its digits.
+pub const SAMPLES: u64 = 2_048;
+
+/// A model's clock: exact to the picosecond.
+const CLOCK: Clock = Clock {
+    kind: ClockKind::Simulated,
+    tick_ps: Some(1),
+    resolution_ticks: 1,
+    owner: Owner::Node,
+};
+
+/// Add to each flow the latency at each of its capture points, and the time of each of its stages from the end of the
+/// one before, so that they add up.
+///
+/// # Errors
+/// Where the net does not move.
+pub fn add_latencies(
+    subject: &Subject<'_>,
+    flows: &mut [FlowObservation],
+    cancel: &Cancel,
+) -> Result<(), NodeError> {
+    if subject.instance.chains.iter().all(|c| c.points.is_empty()) {
+        return Ok(());
+    }
+    let alone = alone(subject.file, subject.trial, subject.instance, SAMPLES)?;
+    let instance = alone.as_ref().unwrap_or(subject.instance);
+    let watches: Vec<Vec<(String, Watch)>> = instance
+        .chains
+        .iter()
+        .map(|chain| watches(instance, chain))
+        .collect();
+    let ask = Ask {
+        seed: SEED,
+        watches: watches.iter().flatten().map(|w| w.1).collect(),
+        cancel: cancel.clone(),
+        ..Ask::frames(&instance.net, SAMPLES)
+    };
+    let run =
+        simulate(&instance.net, &ask).map_err(|error| NodeError::Failed(error.to_string()))?;
+    let mut samples = run.samples.iter();
+    for (flow, watches) in flows.iter_mut().zip(&watches) {
+        for ((name, watch), samples) in watches.iter().zip(&mut samples) {
+            let kind = match subject.is_quoted(watch) {
+                true => Kind::Published,
+                false => subject.kind("latency", Some(name)),
+            };
+            let mut series = SeriesBuilder::new(name.clone(), CLOCK, SEED);
+            samples.kept_ps.iter().for_each(|ps| series.push(*ps));
+            flow.series.push(Series {
+                kind,
+                intervals: PercentileIntervals::default(),
+                ..series.finish()
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The net of the same trial with `frames` frames, one at a time; `None` where the trial gives a load.
+pub(crate) fn alone(
+    file: &NodeFile,
+    trial: &Trial,
+    instance: &Instance,
+    frames: u64,
+) -> Result<Option<Instance>, BuildError> {
+    if trial.load != Load::Max {
+        return Ok(None);
+    }
+    let stages = &instance.net.stages;
+    let longest_ps: u64 = stages
+        .iter()
+        .map(|s| s.cost_ps + period_ps(s.trigger))
+        .sum();
+    // An uneven distance, so that frames meet a paced interrupt or a polling loop at every phase.
+    let distance_ps = 4.0 * longest_ps as f64 * 1.013 + 1e6;
+    let mut trial = trial.clone();
+    trial.extent = Extent::Frames { frames };
+    trial.load = Load::FrameRate {
+        frames_per_s: 1e12 / distance_ps,
+    };
+    Ok(Some(file.instance(&trial)?))
+}
+
+/// The longest that a trigger lets a frame wait, in ps.
+fn period_ps(trigger: Trigger) -> u64 {
+    match trigger {
+        Trigger::Paced { period_ps } | Trigger::Polled { period_ps } => period_ps,
+        Trigger::Tokens | Trigger::Arrivals(_) => 0,
+    }
+}
+
+/// Capture points first, then stages.
+fn watches(instance: &Instance, chain: &ChainInfo) -> Vec<(String, Watch)> {
+    let points = chain.points.iter().map(|point| {
+        let watch = Watch {
+            from: point.from,
+            to: point.to,
+        };
+        (point.name.clone(), watch)
+    });
+    let sourceless: Vec<usize> = chain
+        .stages
+        .iter()
+        .copied()
+        .filter(|s| Some(*s) != chain.source)
+        .collect();
+    let stages = sourceless.iter().enumerate().map(|(at, stage)| {
+        let from = match at.checked_sub(1) {
+            Some(before) => (sourceless[before], Edge::End),
+            None => (*stage, Edge::Start),
+        };
+        let name = &instance.net.stages[*stage].name;
+        let to = (*stage, Edge::End);
+        (format!("stage {name}"), Watch { from, to })
+    });
+    points.chain(stages).collect()
+}
+
+/// The spacing of frames that a sampler sees, in whole ticks of its clock.
+pub fn spacing(subject: &Subject<'_>, chain: usize, probe: usize) -> Option<Series> {
+    let what: &Probe = &subject.instance.chains[chain].probes[probe];
+    let tick_ps = what.tick_ps.round().max(1.0) as u64;
+    let clock = Clock {
+        tick_ps: Some(tick_ps),
+        ..CLOCK
+    };
+    let seen: Vec<u64> = instants(subject.run, what.at)
+        .iter()
+        .map(|ps| (*ps as f64 / what.tick_ps).floor() as u64)
+        .collect();
+    let mut series = SeriesBuilder::new(format!("spacing: {}", what.name), clock, SEED);
+    // The first half fills buffers.
+    let steady = &seen[seen.len() / 2..];
+    steady.windows(2).for_each(|w| series.push(w[1] - w[0]));
+    let kind = subject.kind("spacing", Some(&what.name));
+    (steady.len() > 1).then(|| Series {
+        kind,
+        intervals: PercentileIntervals::default(),
+        ..series.finish()
+    })
+}
+
+/// Most intervals that are reported.
+const MOST_INTERVALS: u64 = 99;
+
+/// Whether the tool on the other end reports intervals of this trial.
+pub fn wanted(instance: &Instance) -> bool {
+    let udp = matches!(
+        instance.resolved.trial.framing.layer,
+        Layer::UdpIpv4 | Layer::UdpIpv6
+    );
+    udp && instance.resolved.trial.direction == Direction::Transmit
+        && instance.tool.interval_ps.is_some()
+}
+
+/// Counters of each interval, by name: `interval_01_datagrams` (by their identifiers, as iperf counts),
+/// `interval_01_lost`, `interval_01_bytes`, `interval_01_jitter_ps`; `None` where the tool reports none.
+pub fn intervals(subject: &Subject<'_>, times: &Times<'_>) -> Option<BTreeMap<String, Field<u64>>> {
+    let (instance, trial) = (subject.instance, subject.trial);
+    let interval_ps = instance.tool.interval_ps.filter(|_| wanted(instance))?;
+    let Extent::Time { time_ps } = trial.extent else {
+        return None;
+    };
+    let datagram = u64::from(instance.resolved.sizes.datagram?);
+    let first = times.wire.first()?.end_ps;
+    let mut server = Server::new(&instance.tool);
+    let mut counters = BTreeMap::new();
+    let mut arrived = 0;
+    for number in 1..=(time_ps / interval_ps).min(MOST_INTERVALS) {
+        let end = first + number * interval_ps;
+        let here = times.wire[arrived..].partition_point(|f| f.end_ps < end);
+        if arrived + here == times.wire.len() {
+            // The simulation ended in it: only full intervals are reported.
+            break;
+        }
+        let before = server.highest_id;
+        times.wire[arrived..arrived + here]
+            .iter()
+            .for_each(|f| server.take(f));
+        arrived += here;
+        let by_id = server.highest_id - before;
+        let mut put = |what: &str, value: u64| {
+            let name = format!("interval_{number:02}_{what}");
+            let kind = subject.kind(&format!("interval {what}"), None);
+            counters.insert(name, Field::Observed { value, kind });
+        };
+        put("datagrams", by_id);
+        put("lost", by_id - here as u64);
+        put("bytes", here as u64 * datagram);
+        put("jitter_ps", server.jitter.ps().unwrap_or(0));
+    }
+    Some(counters)
+}
+
+/// The RFC 3550 jitter at the end of the flow, as the tool's server computes it.
+pub fn jitter(subject: &Subject<'_>, times: &Times<'_>) -> Field<u64> {
+    if !wanted(subject.instance) {
+        return Field::absent("nothing in the model reports it on this path");
+    }
+    let mut server = Server::new(&subject.instance.tool);
+    times.wire.iter().for_each(|f| server.take(f));
+    match server.jitter.ps() {
+        Some(value) => Field::Observed {
+            value,
+            kind: subject.kind("jitter", None),
+        },
+        None => Field::absent("no datagram arrived"),
+    }
+}
+
+/// A server that counts by identifiers from 0 on.
+struct Server<'a> {
+    tool: &'a Tool,
+    /// One more than the highest identifier seen.
+    highest_id: u64,
+    jitter: Jitter,
+}
+
+impl Server<'_> {
+    fn new(tool: &Tool) -> Server<'_> {
+        Server {
+            tool,
+            highest_id: 0,
+            jitter: Jitter::new(),
+        }
+    }
+
+    /// Take a datagram off the wire. A sender without timestamps leaves the field 0, so that the server takes the
+    /// spacing of datagrams for a change of their transit time.
+    fn take(&mut self, datagram: &Firing) {
+        self.highest_id = self.tool.first_id + datagram.frame.unwrap_or(0) + 1;
+        let sent_ns = if self.tool.timestamps {
+            datagram.start_ps / 1000
+        } else {
+            0
+        };
+        self.jitter.observe(sent_ns, datagram.end_ps / 1000);
+    }
 }

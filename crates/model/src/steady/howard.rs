@@ -23,7 +23,7 @@ pub fn slowest(net: &Net, graph: &Graph) -> Vec<Circuit> {
 fn slowest_of(net: &Net, graph: &Graph, part: &[usize]) -> Option<Circuit> {
     let mut policy: Vec<Option<usize>> = vec![None; net.stages.len()];
     for &stage in part {
-        // A stage that lies on no circuit is a part of its own without a place inside.
+        // A stage on no circuit is a component without an inner place.
         let place = graph.out[stage]
             .iter()
             .copied()

@@ -4,15 +4,12 @@
 //! size. Each row is compared with the fit through all others.
 
 use super::equal::Raised;
-use super::facts::{Facts, facts, groups};
-use super::fit::{Fit, chance_of_deviation, fit};
-use super::range::Range;
+use super::facts::{Facts, facts};
+use super::fit::{Loaded, chance_of_deviation, columns, fit_without};
 use super::{CHANCE, Finding, Severity, cell_name, show};
 use crate::metric::Metric;
 use crate::table::Study;
 
-/// Loads from here on may be a CPU at its end, which says nothing about a frame.
-const SATURATED: f64 = 0.995;
 /// Rows of the same size that the fit must hold beside the row in doubt, lest a step in the cost be called an error.
 const LEAST_OF_SIZE: usize = 2;
 /// Rows beyond the fit's coefficients without which its own deviation says nothing.
@@ -21,77 +18,6 @@ const LEAST_FREEDOM: usize = 4;
 const DEVIATIONS: f64 = 6.0;
 /// Deviations below this share of the figure are never a finding.
 const LEAST_SHARE: f64 = 0.1;
-/// Rows beyond which a column is not fitted row by row.
-const MOST_ROWS: usize = 100;
-
-/// A row of a load column.
-pub struct Loaded<'a> {
-    pub facts: Facts<'a>,
-    pub per_s: f64,
-    pub load: Range,
-    /// How far the load may be off because the frames per second are, in the same unit.
-    own: f64,
-}
-
-/// The load columns of a study: rows of one kind, whatever their size and rate.
-pub fn columns<'a>(rows: &[Facts<'a>]) -> Vec<Vec<Loaded<'a>>> {
-    let usable: Vec<Facts<'a>> = rows
-        .iter()
-        .filter(|r| loaded(r).is_some())
-        .copied()
-        .collect();
-    let columns = groups(&usable, Facts::same_kind);
-    let all = columns
-        .iter()
-        .map(|c| c.iter().filter_map(loaded).collect());
-    all.filter(|c: &Vec<_>| c.len() <= MOST_ROWS).collect()
-}
-
-/// The row as a point of a load column.
-pub fn loaded<'a>(row: &Facts<'a>) -> Option<Loaded<'a>> {
-    let load = row.rounded(Metric::CpuLoad)?;
-    let per_s = row.delivered_per_s()?;
-    let range = row.packets_per_s()?;
-    let off = (range.high - per_s).max(per_s - range.low) / per_s;
-    (load.high < SATURATED && per_s > 0.0 && !row.row.limit && !row.is_tcp()).then(|| Loaded {
-        facts: *row,
-        per_s,
-        load,
-        own: load.width() / 2.0 + off * load.middle(),
-    })
-}
-
-impl Loaded<'_> {
-    fn bytes(&self) -> f64 {
-        self.facts.counted_bytes
-    }
-
-    /// Idle load, cost of a frame, cost of a byte; without the last where all rows have one size.
-    pub fn terms(&self, sizes: bool) -> Vec<f64> {
-        let mut terms = vec![1.0, self.per_s];
-        if sizes {
-            terms.push(self.per_s * self.bytes());
-        }
-        terms
-    }
-}
-
-/// The fit through all rows but one.
-pub fn fit_without(column: &[Loaded<'_>], left_out: Option<usize>) -> Option<Fit> {
-    let rest = || {
-        column
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| Some(*i) != left_out)
-    };
-    let mut bytes = rest().map(|(_, row)| row.bytes());
-    let first = bytes.next()?;
-    let sizes = bytes.any(|b| b != first);
-    let rows: Vec<_> = rest()
-        .map(|(_, row)| (row.terms(sizes), row.load.middle()))
-        .collect();
-    fit(&rows)
-}
 
 /// One finding for each load that its column excludes.
 pub fn findings(study: &Study, raised: Option<&Raised<'_>>) -> Vec<Finding> {

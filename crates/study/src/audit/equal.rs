@@ -1,9 +1,8 @@
 //! Rule `minimum-size`: equal packets per second at every size but the smallest, whose rate fits when its datagrams
 //! were larger than the table says, because the tool imposes a minimum.
 
-use super::cost::{Loaded, columns, fit_without};
 use super::facts::{Facts, facts, groups};
-use super::fit::chance_of_ratio;
+use super::fit::{Loaded, chance_of_ratio, columns, fit_without, loaded};
 use super::range::Range;
 use super::{CHANCE, Finding, Severity, cell_name, show};
 use crate::metric::Metric;
@@ -154,8 +153,8 @@ fn trimmed(rows: &[Facts<'_>], asked: u32, bytes: u32) -> Option<(f64, usize)> {
     let column: Vec<Loaded<'_>> = rows
         .iter()
         .filter_map(|row| match row.sizes.datagram {
-            Some(datagram) if datagram == asked => super::cost::loaded(&row.with_datagram(bytes)?),
-            _ => super::cost::loaded(row),
+            Some(datagram) if datagram == asked => loaded(&row.with_datagram(bytes)?),
+            _ => loaded(row),
         })
         .collect();
     let fits = (0..column.len()).filter_map(|i| fit_without(&column, Some(i)));

@@ -1,4 +1,13 @@
-//! Least squares for a handful of rows, and how likely chance alone is to do better.
+//! Least squares for a handful of rows, the load columns that are fitted so, and how likely chance alone is to do better.
+
+use super::facts::{Facts, groups};
+use super::range::Range;
+use crate::metric::Metric;
+
+/// Loads from here on may be a CPU at its end, which says nothing about a frame.
+const SATURATED: f64 = 0.995;
+/// Rows beyond which a column is not fitted row by row.
+const MOST_ROWS: usize = 100;
 
 /// A fit of y = x · β.
 pub struct Fit {
@@ -102,6 +111,75 @@ fn invert(mut m: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
             .map(|i| (0..n).map(|j| unscaled(i, j)).collect())
             .collect(),
     )
+}
+
+/// A row of a load column.
+pub struct Loaded<'a> {
+    pub facts: Facts<'a>,
+    pub per_s: f64,
+    pub load: Range,
+    /// How far the load may be off because the frames per second are, in the same unit.
+    pub own: f64,
+}
+
+/// The load columns of a study: rows of one kind, whatever their size and rate.
+pub fn columns<'a>(rows: &[Facts<'a>]) -> Vec<Vec<Loaded<'a>>> {
+    let usable: Vec<Facts<'a>> = rows
+        .iter()
+        .filter(|r| loaded(r).is_some())
+        .copied()
+        .collect();
+    let columns = groups(&usable, Facts::same_kind);
+    let all = columns
+        .iter()
+        .map(|c| c.iter().filter_map(loaded).collect());
+    all.filter(|c: &Vec<_>| c.len() <= MOST_ROWS).collect()
+}
+
+/// The row as a point of a load column.
+pub fn loaded<'a>(row: &Facts<'a>) -> Option<Loaded<'a>> {
+    let load = row.rounded(Metric::CpuLoad)?;
+    let per_s = row.delivered_per_s()?;
+    let range = row.packets_per_s()?;
+    let off = (range.high - per_s).max(per_s - range.low) / per_s;
+    (load.high < SATURATED && per_s > 0.0 && !row.row.limit && !row.is_tcp()).then(|| Loaded {
+        facts: *row,
+        per_s,
+        load,
+        own: load.width() / 2.0 + off * load.middle(),
+    })
+}
+
+impl Loaded<'_> {
+    pub fn bytes(&self) -> f64 {
+        self.facts.counted_bytes
+    }
+
+    /// Idle load, cost of a frame, cost of a byte; without the last where all rows have one size.
+    pub fn terms(&self, sizes: bool) -> Vec<f64> {
+        let mut terms = vec![1.0, self.per_s];
+        if sizes {
+            terms.push(self.per_s * self.bytes());
+        }
+        terms
+    }
+}
+
+/// The fit through all rows but one.
+pub fn fit_without(column: &[Loaded<'_>], left_out: Option<usize>) -> Option<Fit> {
+    let rest = || {
+        column
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| Some(*i) != left_out)
+    };
+    let mut bytes = rest().map(|(_, row)| row.bytes());
+    let first = bytes.next()?;
+    let sizes = bytes.any(|b| b != first);
+    let rows: Vec<_> = rest()
+        .map(|(_, row)| (row.terms(sizes), row.load.middle()))
+        .collect();
+    fit(&rows)
 }
 
 /// An upper bound of the probability that one coefficient more lowers the sum of squares to `ratio` of what it was

@@ -98,7 +98,7 @@ fn equal(a: &Facts<'_>, b: &Facts<'_>) -> bool {
     a.row.cells.iter().all(same)
 }
 
-/// The digits of each figure that says something about the node by itself: neither the link's limit, nor what was
+/// The digits of each figure that depends on the node: neither the link's limit, nor what was
 /// offered, nor all or nothing, nor what another figure gives anyway.
 fn telling_digits(row: &Facts<'_>) -> Vec<u32> {
     let most = |metrics: &[Metric]| {
@@ -157,7 +157,7 @@ fn frames_of_interval(row: &Facts<'_>, metric: Metric, printed: Range) -> Range 
     }
 }
 
-/// Significant digits; zeros at the end of a whole number are none.
+/// Significant digits, without zeros at the end of a whole number.
 fn digits(printed: &Quantity) -> u32 {
     let text = format!("{:.*}", printed.decimals, printed.number.abs());
     let bare: String = text.chars().filter(char::is_ascii_digit).collect();

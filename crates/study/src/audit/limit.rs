@@ -1,7 +1,6 @@
 //! Rules `limit`, `link` and `share`: no rate above what the link carries at this size, none above the link itself,
 //! no share above the whole.
 
-use super::clock::Clock;
 use super::facts::{Facts, facts};
 use super::range::Range;
 use super::relations::other_units;
@@ -130,18 +129,22 @@ fn rate_limit(row: &Facts<'_>, limit: f64) -> String {
     )
 }
 
-/// One finding for each row that breaks a limit.
-pub fn findings(study: &Study, clocks: &[Clock<'_>]) -> Vec<Finding> {
+/// One finding for each row that breaks a limit; `explains` may tell why a row does.
+pub fn findings(study: &Study, explains: impl Fn(&Facts<'_>) -> Option<String>) -> Vec<Finding> {
     let rows = facts(study);
     let mut findings: Vec<Finding> = rows
         .iter()
-        .filter_map(|row| finding(study, row, clocks))
+        .filter_map(|row| finding(study, row, &explains))
         .collect();
     findings.extend(rows.iter().filter_map(|row| lost_of(study, row)));
     findings
 }
 
-fn finding(study: &Study, row: &Facts<'_>, clocks: &[Clock<'_>]) -> Option<Finding> {
+fn finding(
+    study: &Study,
+    row: &Facts<'_>,
+    explains: impl Fn(&Facts<'_>) -> Option<String>,
+) -> Option<Finding> {
     let broken = broken(row);
     let rule = broken.first()?.rule;
     let mut finding = Finding::new(study, row.row.line, Severity::Impossible, rule);
@@ -158,7 +161,7 @@ fn finding(study: &Study, row: &Facts<'_>, clocks: &[Clock<'_>]) -> Option<Findi
         row.row.name,
         printed.join(" and ")
     );
-    if let Some(why) = clocks.iter().find_map(|clock| clock.explains(row)) {
+    if let Some(why) = explains(row) {
         finding.says.push_str(&format!(" {why}"));
     }
     let meant = broken.iter().find_map(|b| b.meant.as_ref());

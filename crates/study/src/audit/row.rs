@@ -81,7 +81,7 @@ fn slip(
     finding
 }
 
-/// What nobody can set right by a unit; nothing where the cells in doubt are impossible by themselves.
+/// What no change of a unit can correct; nothing where the cells are impossible on their own.
 fn contradiction(study: &Study, row: &Facts<'_>, failing: &[Relation]) -> Option<Finding> {
     let all = suspects(failing);
     let alone: Vec<Metric> = all

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use wirelab_config::{Entry, Read, Table};
 use wirelab_trial::nearest::did_you_mean;
 
-use super::cells::{figure, need_reason};
+use super::row::{figure, need_reason};
 use super::{MAX_CLAIMS, MAX_PARTS, name};
 use crate::metric::Metric;
 use crate::quantity::Quantity;

@@ -1,6 +1,4 @@
 //! Reads a study's TOML, and says of everything wrong where it stands and what to write instead.
-
-mod cells;
 mod claims;
 mod row;
 

@@ -4,14 +4,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use wirelab_bench::NoCeiling;
-use wirelab_bench::run::NODE_FAILED;
 use wirelab_bench::ways::{beside, loss_free, overheads};
 use wirelab_report::{Format, render_stages};
 use wirelab_trial::crossover::crossovers;
 use wirelab_trial::measuring::Measuring;
 use wirelab_trial::stage::{self, Change, StageFigures};
 use wirelab_trial::{
-    ClockKind, Found, Node, NodeKind, NodeName, Observation, OpenOptions, Profile, Purpose,
+    ClockKind, Found, NODE_FAILED, Node, NodeKind, NodeName, Observation, OpenOptions, Profile, Purpose,
     ResultsFile, StageSource, Status,
 };
 

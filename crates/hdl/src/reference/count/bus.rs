@@ -20,7 +20,7 @@ const fn word(offset: u32) -> u32 {
 
 /// What an access reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Target {
     /// The memory, through the cache.
     Memory,
     /// The memory, past it.
@@ -37,7 +37,7 @@ pub struct Access {
     /// Of its first word.
     address: u32,
     /// Where it goes.
-    pub place: Place,
+    pub place: Target,
     /// It writes.
     pub write: bool,
     words_left: u32,
@@ -46,10 +46,12 @@ pub struct Access {
 impl Access {
     fn new(trace: Trace) -> Access {
         let place = match trace.address >> 26 {
-            0 => Place::Memory,
-            8 if trace.address >> BLOCK_BITS == word(SLOT_MAC_CONTROL) >> BLOCK_BITS => Place::Slot,
-            8 => Place::Block,
-            _ => Place::Uncached,
+            0 => Target::Memory,
+            8 if trace.address >> BLOCK_BITS == word(SLOT_MAC_CONTROL) >> BLOCK_BITS => {
+                Target::Slot
+            }
+            8 => Target::Block,
+            _ => Target::Uncached,
         };
         Access {
             address: trace.address,
@@ -100,12 +102,12 @@ impl Bus {
     /// A line of the data cache is on its way.
     pub fn fills(&self) -> bool {
         self.now
-            .is_some_and(|access| access.place == Place::Memory && !access.write)
+            .is_some_and(|access| access.place == Target::Memory && !access.write)
     }
 
     /// A word behind the bridge is on its way.
     pub fn writes_slot(&self) -> bool {
         self.now
-            .is_some_and(|access| access.place == Place::Slot && access.write)
+            .is_some_and(|access| access.place == Target::Slot && access.write)
     }
 }

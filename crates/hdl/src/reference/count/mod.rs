@@ -9,7 +9,7 @@ mod retired;
 use std::ops::{Index, IndexMut};
 
 use super::sys::Trace;
-use bus::{Access, Bus, Place};
+use bus::{Access, Bus, Target};
 use retired::{Flow, Retired, Scoreboard};
 
 /// Clocks from a trap or a return from one to the instruction there: those of the pipeline, fetch to write-back.
@@ -223,12 +223,12 @@ impl Counter {
 
     fn access(&mut self, access: Access) {
         let event = match (access.place, access.write) {
-            (Place::Memory, false) if self.was.fetch != 0 => Event::QueuedFill,
-            (Place::Memory, false) => Event::DataFill,
-            (Place::Uncached, false) => Event::MemoryRead,
-            (Place::Slot, false) => Event::SlotRead,
-            (Place::Block, false) => Event::RegisterRead,
-            (Place::Slot, true) => Event::SlotWrite,
+            (Target::Memory, false) if self.was.fetch != 0 => Event::QueuedFill,
+            (Target::Memory, false) => Event::DataFill,
+            (Target::Uncached, false) => Event::MemoryRead,
+            (Target::Slot, false) => Event::SlotRead,
+            (Target::Block, false) => Event::RegisterRead,
+            (Target::Slot, true) => Event::SlotWrite,
             (_, true) => return,
         };
         if self.phase == Phase::Sender {
@@ -236,7 +236,7 @@ impl Counter {
             return;
         }
         self.add(event, 1);
-        self.reads = !access.write && access.place != Place::Memory;
+        self.reads = !access.write && access.place != Target::Memory;
         // The access follows one clock behind the load, unless the bus is taken.
         if self.reads && self.there_clocks > 2 {
             self.add(Event::ReadWait, 1);
@@ -255,7 +255,7 @@ impl Counter {
             {
                 // The MAC takes it in its first clock: nothing waits for the rest.
                 let last = &mut self.now.stages[Counted::STAGES - 1];
-                last[Event::SlotWrite] -= u64::from(access.place == Place::Slot);
+                last[Event::SlotWrite] -= u64::from(access.place == Target::Slot);
                 self.phase = Phase::Sender;
                 self.clocks = 0;
             }

@@ -33,7 +33,7 @@ pub enum Flow {
     Turn,
     /// Back from a trap.
     Return,
-    /// Into a trap: not by itself.
+    /// Into a trap: not by its own instruction.
     Trap,
 }
 

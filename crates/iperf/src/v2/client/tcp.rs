@@ -21,7 +21,7 @@ const DRAIN: Duration = Duration::from_secs(5);
 const ACKED: Duration = Duration::from_millis(2);
 /// A connection that ends sooner than this in ns after it began was not wanted: a server reads for longer, even a busy one.
 const AT_ONCE_NS: u64 = 250_000_000;
-/// A stream from which nothing came for so long is over.
+/// A stream that was quiet for this long is over.
 const QUIET: Duration = Duration::from_secs(10);
 
 pub(super) fn run(
@@ -155,7 +155,7 @@ fn send(
     }
 }
 
-/// A peer whose first words are none of an iperf 2 server.
+/// A peer whose first bytes are not those of an iperf 2 server.
 fn wrong_peer(config: &ClientConfig, progress: &Progress) -> Option<Trouble> {
     match progress.said()? {
         // On one socket they are the traffic back.

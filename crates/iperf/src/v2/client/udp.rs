@@ -24,7 +24,7 @@ use crate::v2::table::Id;
 
 /// A flow of which the final datagram came is listened to so long in ns, to answer further ones.
 const LINGER_NS: u64 = 300_000_000;
-/// A flow that stays quiet for so long in ns is over.
+/// A flow that stays quiet for this many ns is over.
 const QUIET_NS: u64 = 5_000_000_000;
 /// A refusal that comes sooner, in ns, says that nobody was there; a later one that the server is gone.
 const REFUSAL_NS: u64 = 1_000_000_000;
@@ -32,7 +32,7 @@ const REFUSAL_NS: u64 = 1_000_000_000;
 /// again where there are several, and how long after.
 const BUSY_TRIES: u32 = 5;
 const BUSY_WAIT: Duration = Duration::from_millis(30);
-/// A refusal after so long in ns is none of that kind.
+/// A refusal after more than this many ns is of another kind.
 const BUSY_NS: u64 = 100_000_000;
 /// From one knock to the next, in ns, until the server sends (`-R`): 10 ms, as iperf does.
 const KNOCK_NS: u64 = 10_000_000;
@@ -54,12 +54,12 @@ pub(super) fn run(
     // Only the address that the server sees listens.
     let own_ip = socket.local_addr().map_err(connect)?.ip();
     let own = || bind_udp((own_ip, config.back_port(number)).into(), wanted);
-    let back = |way: &Way<'_>| receive(config, env, results, &socket, way);
+    let back = |way: &ReturnPath<'_>| receive(config, env, results, &socket, way);
     match config.mode {
         Mode::Forward => send(config, env, results, &socket, None, id),
         Mode::Reverse => {
             let sender = Sender::new(plan(config, config.server.port(), env), env.now_ns());
-            back(&Way {
+            back(&ReturnPath {
                 listen: &socket,
                 knock: Some(sender),
                 answers: false,
@@ -68,7 +68,7 @@ pub(super) fn run(
         }
         Mode::FullDuplex => both(
             || {
-                back(&Way {
+                back(&ReturnPath {
                     listen: &socket,
                     knock: None,
                     answers: false,
@@ -80,7 +80,7 @@ pub(super) fn run(
         Mode::Dual | Mode::Tradeoff => {
             let own = own()?;
             let port = own.local_addr().map_err(connect)?.port();
-            let way = Way {
+            let way = ReturnPath {
                 listen: &own,
                 knock: None,
                 answers: true,
@@ -97,7 +97,7 @@ pub(super) fn run(
 }
 
 /// How traffic back comes.
-struct Way<'a> {
+struct ReturnPath<'a> {
     /// Where.
     listen: &'a UdpSocket,
     /// What asks for it until it comes (`-R`).
@@ -164,7 +164,7 @@ fn receive(
     env: &Env<'_>,
     results: &Results<'_>,
     asked: &UdpSocket,
-    way: &Way<'_>,
+    way: &ReturnPath<'_>,
 ) -> Result<(), Trouble> {
     let gone = |source: io::Error| Trouble::Gone {
         peer: config.server,
@@ -276,7 +276,7 @@ fn knock_once(socket: &UdpSocket, mut sender: Sender, env: &Env<'_>) -> io::Resu
 /// Take one datagram, and answer a final one where the server waits for that; whether it was final.
 fn take(
     listener: &mut Option<Listener>,
-    way: &Way<'_>,
+    way: &ReturnPath<'_>,
     (datagram, now_ns): (&Datagram<'_>, u64),
     queue: &Queue<'_>,
     env: &Env<'_>,

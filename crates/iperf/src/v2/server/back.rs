@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use wirelab_socket::mtu::path_mtu;
 
-use super::udp::local_towards;
 use super::{ServerEvent, Shared};
 use crate::options::{SocketOptions, set_tos};
 use crate::v2::amount::Rate;
@@ -17,7 +16,7 @@ use crate::v2::datagram::{Generation, IdWidth};
 use crate::v2::io::{BURST_LEN, Blocks, Env, send_datagrams, send_stream};
 use crate::v2::outcome::{Leg, Trouble};
 use crate::v2::send::{SendPlan, Sender, Sent};
-use crate::v2::sockets::{Wanted, connect_tcp, connect_udp};
+use crate::v2::sockets::{Wanted, connect_tcp, connect_udp, local_towards};
 use crate::v2::stream::{StreamSender, WRITE_BYTES};
 use crate::v2::table::Id;
 
@@ -38,39 +37,39 @@ const MAX_WRITE: u32 = 1 << 20;
 
 /// A place among the flows that the server sends, and its part of the rate that all may have together; given back however
 /// the flow ends.
-pub(super) struct Place {
+pub(super) struct Reservation {
     shared: Arc<Shared>,
     /// Most bit/s of this flow, where all flows together have a limit.
     most_bits_per_s: Option<u64>,
 }
 
-impl Place {
+impl Reservation {
     /// A place for datagrams to `peer`, of whom only a datagram told.
     pub(super) fn take_unproven(
         shared: &Arc<Shared>,
         peer: SocketAddr,
         header: &ClientHeader,
-    ) -> Option<Place> {
+    ) -> Option<Reservation> {
         if shared.config.back && !shared.config.access.may_send(peer.ip()) {
             shared.refuse(peer, NOT_PROVEN);
             return None;
         }
-        Place::take(shared, peer, header)
+        Reservation::take(shared, peer, header)
     }
 
-    /// A place for traffic to `peer`; where there is none, that is told.
+    /// A place for traffic to `peer`; if there is none, an event says so.
     pub(super) fn take(
         shared: &Arc<Shared>,
         peer: SocketAddr,
         header: &ClientHeader,
-    ) -> Option<Place> {
+    ) -> Option<Reservation> {
         if !shared.config.back {
             shared.refuse(peer, "traffic back: this server only receives");
             return None;
         }
         let before = shared.backs.fetch_add(1, Ordering::Relaxed);
         // Made at once, so that it is given back in either case.
-        let mut place = Place {
+        let mut place = Reservation {
             shared: Arc::clone(shared),
             most_bits_per_s: None,
         };
@@ -101,7 +100,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Reservation {
     fn drop(&mut self) {
         self.shared.backs.fetch_sub(1, Ordering::Relaxed);
         let spent = self.most_bits_per_s.unwrap_or(0);
@@ -135,7 +134,7 @@ pub(super) fn udp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader, 
     if !may_go_to(shared, peer, header.port) {
         return;
     }
-    let Some(place) = Place::take_unproven(shared, peer, &header) else {
+    let Some(place) = Reservation::take_unproven(shared, peer, &header) else {
         return;
     };
     let to = SocketAddr::new(peer.ip(), header.port);
@@ -174,7 +173,7 @@ fn wanted<'a>(shared: &Shared, options: &'a SocketOptions) -> Wanted<'a> {
 }
 
 fn udp_once(
-    place: &Place,
+    place: &Reservation,
     to: SocketAddr,
     header: &ClientHeader,
     kind: Generation,
@@ -220,7 +219,7 @@ pub(super) fn udp_same_socket(
         shared.refuse(peer, "traffic back: no file descriptor is left");
         return;
     };
-    let Some(place) = Place::take_unproven(shared, peer, &header) else {
+    let Some(place) = Reservation::take_unproven(shared, peer, &header) else {
         return;
     };
     let refused = shared.senders.begin(peer);
@@ -258,7 +257,7 @@ pub(super) fn tcp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader) 
     if !may_go_to(shared, peer, header.port) {
         return;
     }
-    let Some(place) = Place::take(shared, peer, &header) else {
+    let Some(place) = Reservation::take(shared, peer, &header) else {
         return;
     };
     let to = SocketAddr::new(peer.ip(), header.port);
@@ -278,7 +277,7 @@ pub(super) fn tcp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader) 
 
 /// Send on a connection until the amount that was asked is through.
 pub(super) fn stream_out(
-    place: &Place,
+    place: &Reservation,
     stream: &mut TcpStream,
     peer: SocketAddr,
     header: &ClientHeader,

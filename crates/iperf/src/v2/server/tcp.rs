@@ -15,9 +15,9 @@ use crate::v2::sockets::notice_silence;
 use crate::v2::table::Id;
 use wirelab_socket::access::Proof;
 
-/// A header of which nothing more came for so long is taken as far as it is.
+/// After this much silence an incomplete header is used as it is.
 const HEADER_WAIT: Duration = Duration::from_millis(500);
-/// A connection that was quiet for so long in ns gives its place to a new one.
+/// A connection that was quiet for this many ns gives its place to a new one.
 const QUIET_NS: u64 = 1_000_000_000;
 
 /// One connection, to be closed from outside.
@@ -125,7 +125,7 @@ fn serve_connection(
         return;
     }
     if let (Mode::Reverse, Some(header)) = (mode, header) {
-        let Some(place) = back::Place::take(shared, peer, &header) else {
+        let Some(place) = back::Reservation::take(shared, peer, &header) else {
             return;
         };
         back::stream_out(&place, &mut stream, peer, &header, id);
@@ -175,9 +175,10 @@ fn bounce_back(
 
 /// Send on the connection that also receives.
 fn send_beside(shared: &Arc<Shared>, stream: &TcpStream, peer: SocketAddr, header: ClientHeader) {
-    let (Some(place), Ok(mut copy)) =
-        (back::Place::take(shared, peer, &header), stream.try_clone())
-    else {
+    let (Some(place), Ok(mut copy)) = (
+        back::Reservation::take(shared, peer, &header),
+        stream.try_clone(),
+    ) else {
         return;
     };
     let own = Arc::clone(shared);

@@ -1,7 +1,6 @@
 //! The UDP flows of a server: one socket, one thread, a bounded number of flows told apart by their sender.
 
 use std::collections::HashMap;
-use std::io;
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,6 +18,7 @@ use crate::v2::io::{Listener, PIECES, TICK};
 use crate::v2::outcome::Leg;
 use crate::v2::receive::{Arrival, Receiver};
 use crate::v2::report::ANSWER_LEN;
+use crate::v2::sockets::local_towards;
 use crate::v2::table::Id;
 
 /// A flow that ended is remembered so long in ns, to answer further final datagrams.
@@ -220,18 +220,6 @@ fn admit(
         listener: Listener::new(receiver, shared.every_ns(), id),
         header,
     }
-}
-
-/// Our end of a flow: where the socket has all addresses, the one that answers to `peer` leave from.
-pub(super) fn local_towards(socket: &UdpSocket, peer: SocketAddr) -> io::Result<SocketAddr> {
-    let bound = socket.local_addr()?;
-    if !bound.ip().is_unspecified() {
-        return Ok(bound);
-    }
-    // Connecting a socket of UDP only asks for the route.
-    let asks = UdpSocket::bind((bound.ip(), 0))?;
-    asks.connect(peer)?;
-    Ok(SocketAddr::new(asks.local_addr()?.ip(), bound.port()))
 }
 
 /// Whether the client wants one-way times in its report (`--trip-times`).

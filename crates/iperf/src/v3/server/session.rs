@@ -20,8 +20,8 @@ use crate::v3::parameters::{Parameters, stream_id};
 use crate::v3::pending::deny;
 use crate::v3::run::Run;
 use crate::v3::server_control::{ServerControl, ServerEvent};
-use crate::v3::stream::{Done, Running, Way, finish, receive, receive_shared, send};
-use crate::v3::test::{Beginning, Outcome, Tell, TestError, Told};
+use crate::v3::stream::{Done, Running, Transport, finish, receive, receive_shared, send};
+use crate::v3::test::{Beginning, Outcome, Tell, TestError, TestEvent};
 use crate::v3::watch::Watch;
 
 /// The streams of a test before data flows.
@@ -153,7 +153,7 @@ impl Session<'_> {
 
     fn begin(&self, run: &Arc<Run>, ways: Ways) -> std::io::Result<Begun> {
         let parameters = &self.parameters;
-        let begin = |index: u32, way: Way| {
+        let begin = |index: u32, way: Transport| {
             let begin = match parameters.client_sends(index) {
                 true => receive,
                 false => send,
@@ -168,7 +168,7 @@ impl Session<'_> {
                     let ipv6 = self.link.local.is_ipv6();
                     let applied = asked.options.apply_stream(&stream, ipv6);
                     applied.map_err(std::io::Error::other)?;
-                    begin(index, Way::Tcp(stream))
+                    begin(index, Transport::Tcp(stream))
                 });
                 return Ok((made.collect::<std::io::Result<_>>()?, None));
             }
@@ -180,7 +180,7 @@ impl Session<'_> {
             if parameters.client_sends(index) {
                 received.push((stream_id(index), *peer));
             } else {
-                made.push(begin(index, Way::Udp(socket.try_clone()?, *peer))?);
+                made.push(begin(index, Transport::Udp(socket.try_clone()?, *peer))?);
             }
         }
         let (received, thread) = receive_shared(run, socket, &received, peers, parameters)?;
@@ -207,7 +207,7 @@ impl Session<'_> {
         let omitting = self.parameters.omit_seconds > 0;
         let mut watch = Watch::new(self.server.interval, omitting, tell);
         let ends: Vec<_> = streams.iter().map(Running::ends).collect();
-        watch.tell(Told::Began(Beginning {
+        watch.tell(TestEvent::Began(Beginning {
             client: false,
             peer: self.link.peer,
             cookie: self.cookie,
@@ -296,7 +296,7 @@ impl Session<'_> {
                     let mut results = outcome.results();
                     if self.parameters.server_output {
                         let output = &mut results.server_output;
-                        tell(Told::OutputAsked { outcome, output });
+                        tell(TestEvent::OutputAsked { outcome, output });
                     }
                     self.control.give_results(&results);
                 }

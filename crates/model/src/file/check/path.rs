@@ -2,8 +2,8 @@
 
 use wirelab_trial::{Direction, Framing};
 
-use super::super::{At, Edge, NodeFile, PathDecl, StageDecl};
-use super::{Checked, Problem, Step, exists, found, missing, typical};
+use super::super::{At, Edge, NodeFile, PathDecl, StageDecl, missing};
+use super::{Checked, Problem, Step, exists, found, typical};
 use crate::build::{BuildError, Choice};
 
 /// Check the path of this index.

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use wirelab_iperf::v2::table::Format;
 use wirelab_iperf::v3::table::{RULER, Table};
 use wirelab_iperf::v3::{
-    Beginning, Interval, Outcome as Test, Parameters, ServerOutput, StreamOutcome, Told, report,
+    Beginning, Interval, Outcome as Test, Parameters, ServerOutput, StreamOutcome, TestEvent,
+    report,
 };
 use wirelab_report::format;
 
@@ -85,14 +86,14 @@ impl Printer {
     }
 
     /// What a running test tells.
-    pub fn told(&mut self, told: Told<'_>) {
+    pub fn told(&mut self, told: TestEvent<'_>) {
         match told {
-            Told::Began(beginning) => self.began(&beginning),
-            Told::Interval(interval) => self.interval(interval),
-            Told::Refused { peer, why } => {
+            TestEvent::Began(beginning) => self.began(&beginning),
+            TestEvent::Interval(interval) => self.interval(interval),
+            TestEvent::Refused { peer, why } => {
                 complain(format_args!("wirelab: {peer} was not let in: {why}"));
             }
-            Told::OutputAsked { outcome, output } => *output = Some(self.output(outcome)),
+            TestEvent::OutputAsked { outcome, output } => *output = Some(self.output(outcome)),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What the observation of a trial tells a search: what was lost, by whom, and what was carried.
+//! What a search reads from an observation: what was lost, by whom, and what was carried.
 
 use wirelab_trial::{Direction, Field, FlowObservation, Kind, Observation, Status};
 
@@ -6,7 +6,7 @@ use wirelab_trial::{Direction, Field, FlowObservation, Kind, Observation, Status
 /// [`kept_rate`](wirelab_trial::SenderObservation::kept_rate).
 const KEPT_SHARE: f64 = 0.995;
 
-/// A share of frames that was lost for certain, and the largest that may have been: what the tester dropped is in doubt.
+/// The share of frames that was certainly lost, and the largest possible share: drops of the tester leave a doubt.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Loss {
     pub ratio: f64,
@@ -21,7 +21,7 @@ impl Loss {
         }
     }
 
-    /// Whether it cannot be told, since the tester may have dropped some itself.
+    /// Whether it is uncertain, since the tester may have dropped some itself.
     pub fn is_in_doubt(self) -> bool {
         self.ratio < self.at_most
     }
@@ -35,34 +35,34 @@ impl Loss {
     }
 }
 
-/// A load that the path took in place of the one that was asked.
+/// A load that the path carried in place of the requested one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Taken {
+pub(super) struct CarriedLoad {
     pub frames_per_s: f64,
     /// The largest share of it that may have been lost.
     pub loss_at_most: f64,
 }
 
-/// What a trial told of the node.
+/// What a trial shows about the node.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told {
+pub(super) struct TrialReading {
     /// Of what was asked for: with what the node did not send and what the path did not take.
     pub loss: Loss,
     /// The same without what the path did not take, which was never sent.
     pub loss_of_sent: Loss,
     pub held_back: bool,
     /// What the path took where it held a sender back, as far as all flows together tell.
-    pub taken: Option<Taken>,
+    pub taken: Option<CarriedLoad>,
     /// Frames/s that were sent, of the slowest flow and of the fastest.
     pub sent_frames_per_s: Option<f64>,
     pub most_sent_frames_per_s: Option<f64>,
-    /// Frames/s that arrived, of the slowest flow.
+    /// Frames/s that arrived, for the slowest flow.
     pub arrived_frames_per_s: Option<f64>,
     pub tester_was_limit: bool,
     pub kind: Kind,
 }
 
-impl Told {
+impl TrialReading {
     /// The load of each flow, where the path held it back and all were held back alike: a loss is then of that load.
     pub fn held_back_at(&self) -> Option<f64> {
         let slowest = self.sent_frames_per_s.filter(|_| self.held_back)?;
@@ -79,7 +79,7 @@ impl Told {
         let slowest = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(f64::min);
         if flow.held_back {
             let before = self.taken.map(|taken| taken.frames_per_s);
-            self.taken = slowest(before, flow.carried).map(|frames_per_s| Taken {
+            self.taken = slowest(before, flow.carried).map(|frames_per_s| CarriedLoad {
                 frames_per_s,
                 loss_at_most: 0.0,
             });
@@ -90,15 +90,18 @@ impl Told {
     }
 }
 
-/// What an observation tells of the node, or why it tells nothing.
-pub(super) fn told(observation: &Observation, asked: Option<f64>) -> Result<Told, String> {
+/// What an observation shows about the node, or why it shows nothing.
+pub(super) fn reading(
+    observation: &Observation,
+    asked: Option<f64>,
+) -> Result<TrialReading, String> {
     match &observation.status {
         Status::Complete => {}
         Status::Partial { why } | Status::Void { why } => return Err(why.clone()),
     }
     let first = observation.flows.first();
     let first = first.ok_or("the observation has no flow")?;
-    let mut told = Told {
+    let mut reading = TrialReading {
         loss: Loss::default(),
         loss_of_sent: Loss::default(),
         held_back: false,
@@ -117,22 +120,22 @@ pub(super) fn told(observation: &Observation, asked: Option<f64>) -> Result<Told
     let mut all_offered = true;
     for flow in &observation.flows {
         let of = OfFlow::new(flow, asked)?;
-        told.kind = flow
+        reading.kind = flow
             .loss_ratio
             .kind()
-            .and_then(|kind| told.kind.joined(kind))
+            .and_then(|kind| reading.kind.joined(kind))
             .ok_or("the losses of its flows are of different kinds")?;
-        told.add(&of);
+        reading.add(&of);
         all_offered &= of.held_back || !of.below;
     }
-    let loss_at_most = told.loss_of_sent.at_most;
+    let loss_at_most = reading.loss_of_sent.at_most;
     // At what one flow was held back to, nobody saw what the others lose of more.
-    let tells = all_offered && (loss_at_most == 0.0 || told.held_back_at().is_some());
-    told.taken = told.taken.filter(|_| tells).map(|taken| Taken {
+    let tells = all_offered && (loss_at_most == 0.0 || reading.held_back_at().is_some());
+    reading.taken = reading.taken.filter(|_| tells).map(|taken| CarriedLoad {
         loss_at_most,
         ..taken
     });
-    Ok(told)
+    Ok(reading)
 }
 
 /// What one flow of a trial tells.

@@ -11,34 +11,33 @@ use wirelab_cores::{Cores, Meter, Steering, allowed};
 use wirelab_port::iface::{Interface, PortName};
 use wirelab_port::netns::{Privilege, Work};
 
-use crate::options::Options;
-use crate::serve::AgentError;
+use crate::options::{AgentError, Options};
 
 /// Address, interface and cores of a node.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Location {
     pub ip: IpAddr,
     /// The interface of the trials.
     pub interface: Interface,
     /// The node's cores.
     pub cores: Cores,
-    /// Whether the tester's work may be done on the node's cores too.
+    /// Whether the node's cores may also do the tester's work.
     pub shared: bool,
     /// Whether frames of the link layer can be sent and seen.
     pub ethernet: bool,
-    /// The cores that the receive work of the interface is steered to; `None` where it is left to the system.
+    /// The cores that do the receive work of the interface; `None` where the system chooses.
     pub receive_cores: Option<Cores>,
 }
 
-/// What is missing, and how to get it, in words for the user.
+/// What is missing, and the fix, for the user.
 pub type Notices = Vec<String>;
 
-impl Place {
-    /// Find the place that the options speak of; `steering` lasts as long as the node.
+impl Location {
+    /// Find the location that the options describe; `steering` lasts as long as the node.
     pub fn find(
         options: &Options,
         notices: &mut Notices,
-    ) -> Result<(Place, Option<Steering>), AgentError> {
+    ) -> Result<(Location, Option<Steering>), AgentError> {
         let ip = options.listen.ip();
         let name = match &options.interface {
             Some(name) => name.clone(),
@@ -54,7 +53,7 @@ impl Place {
         };
         // A core that is offline is named before anything is changed.
         Meter::new(&cores)?;
-        let mut place = Place {
+        let mut location = Location {
             ip,
             ethernet: has_ethernet(ip, &interface, notices),
             interface,
@@ -62,11 +61,11 @@ impl Place {
             cores,
             receive_cores: None,
         };
-        let steering = place.separate(options.steer, notices);
-        Ok((place, steering))
+        let steering = location.separate(options.steer, notices);
+        Ok((location, steering))
     }
 
-    /// Steer the receive work to the node's cores, and tell whether the load of these is the node's alone.
+    /// Steer the receive work to the node's cores, and note where their load is shared with the tester.
     fn separate(&mut self, steer: bool, notices: &mut Notices) -> Option<Steering> {
         let name = &self.interface.port.interface;
         let mut shared = |why: String| {
@@ -77,8 +76,8 @@ impl Place {
             shared("over the loopback the tester's receive work is done here too".to_owned());
             return None;
         }
-        // Whatever core does the receive work is the node's then. A tester on the same machine, which has no core left,
-        // tells it by the set-up keys `host` and `cpus`.
+        // The node has all cores, so any core that receives is the node's. A tester on the same machine has no core left
+        // and detects that by the set-up keys `host` and `cpus`.
         if online().is_some_and(|online| online.without(&self.cores).is_none()) {
             self.receive_cores = Some(self.cores.clone());
             return None;
@@ -108,7 +107,7 @@ impl Place {
     }
 }
 
-/// Interrupts of the interface that come to other cores: what is done in them is not in the node's CPU load.
+/// Interrupts of the interface on other cores; their work is missing from the node's CPU load.
 fn stray_interrupts(interface: &str, cores: &Cores) -> Option<String> {
     let all = interrupts(interface).ok()?;
     let stray: Vec<String> = all
@@ -133,7 +132,7 @@ fn online() -> Option<Cores> {
         .ok()
 }
 
-/// Whether Ethernet trials are available here; says why not.
+/// Whether Ethernet trials are possible; if not, a notice says why.
 fn has_ethernet(ip: IpAddr, interface: &Interface, notices: &mut Notices) -> bool {
     if interface.loopback {
         notices.push("Ethernet trials are not offered: the loopback has no frames".to_owned());

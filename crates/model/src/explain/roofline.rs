@@ -4,8 +4,8 @@ use wirelab_trial::explanation::{Ceiling, CeilingLaw, Roofline, RooflinePoint};
 use wirelab_trial::{Framing, Layer, Load, Size, SizeUnit, Trial};
 use wirelab_wire::LineRate;
 
+use super::{ExplainError, brief};
 use crate::build::Instance;
-use crate::explain::{ExplainError, brief};
 use crate::file::NodeFile;
 
 /// Payloads of Ethernet frames that every roofline asks for: from the smallest frame to the largest.
@@ -23,7 +23,7 @@ const BYTE_SHARE: f64 = 1e-3;
 ///
 /// # Errors
 /// [`ExplainError`] where the node cannot run the trial itself; sizes that it cannot run are left out.
-pub fn roofline(file: &NodeFile, trial: &Trial) -> Result<Roofline, ExplainError> {
+pub(super) fn roofline(file: &NodeFile, trial: &Trial) -> Result<Roofline, ExplainError> {
     let own = file.instance(trial)?;
     let unit = unit(trial.framing);
     let asked = bytes(&own.resolved.sizes, unit);
@@ -83,7 +83,7 @@ pub fn roofline(file: &NodeFile, trial: &Trial) -> Result<Roofline, ExplainError
 }
 
 /// The size that a roofline counts.
-pub(crate) fn unit(framing: Framing) -> SizeUnit {
+pub(super) fn unit(framing: Framing) -> SizeUnit {
     match framing.layer {
         Layer::Ethernet => SizeUnit::Payload,
         _ => SizeUnit::Datagram,
@@ -91,7 +91,7 @@ pub(crate) fn unit(framing: Framing) -> SizeUnit {
 }
 
 /// Bytes of that size.
-pub(crate) fn bytes(sizes: &wirelab_wire::Sizes, unit: SizeUnit) -> u32 {
+pub(super) fn bytes(sizes: &wirelab_wire::Sizes, unit: SizeUnit) -> u32 {
     match unit {
         SizeUnit::Datagram => sizes.datagram.unwrap_or(sizes.payload),
         _ => sizes.payload,
@@ -99,7 +99,7 @@ pub(crate) fn bytes(sizes: &wirelab_wire::Sizes, unit: SizeUnit) -> u32 {
 }
 
 /// Sizes of a curve: those of the points, and even factors between.
-pub(crate) fn grid(points: impl Iterator<Item = u32>) -> Vec<u32> {
+pub(super) fn grid(points: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut sizes: Vec<u32> = points.collect();
     let (Some(least), Some(most)) = (sizes.iter().min().copied(), sizes.iter().max().copied())
     else {
@@ -114,7 +114,7 @@ pub(crate) fn grid(points: impl Iterator<Item = u32>) -> Vec<u32> {
 }
 
 /// What the link carries: data over what its frame takes.
-pub(crate) fn wire(framing: Framing, unit: SizeUnit, link: LineRate, grid: &[u32]) -> Ceiling {
+pub(super) fn wire(framing: Framing, unit: SizeUnit, link: LineRate, grid: &[u32]) -> Ceiling {
     let curve = grid.iter().filter_map(|size| {
         let sizes = Size::new(unit, *size).resolve(framing).ok()?;
         Some((*size, link.frames_per_s(&sizes) * 8.0 * f64::from(*size)))
@@ -128,7 +128,7 @@ pub(crate) fn wire(framing: Framing, unit: SizeUnit, link: LineRate, grid: &[u32
 }
 
 /// What a cost of each packet lets through.
-pub(crate) fn per_packet(name: &str, cost_ps: f64, grid: &[u32]) -> Ceiling {
+pub(super) fn per_packet(name: &str, cost_ps: f64, grid: &[u32]) -> Ceiling {
     let curve = grid
         .iter()
         .map(|size| (*size, f64::from(*size) * 8e12 / cost_ps));
@@ -141,7 +141,7 @@ pub(crate) fn per_packet(name: &str, cost_ps: f64, grid: &[u32]) -> Ceiling {
 }
 
 /// What a cost of each byte lets through.
-pub(crate) fn per_byte(name: &str, cost_ps: f64, grid: &[u32]) -> Ceiling {
+pub(super) fn per_byte(name: &str, cost_ps: f64, grid: &[u32]) -> Ceiling {
     let curve = grid.iter().map(|size| (*size, 8e12 / cost_ps));
     Ceiling {
         name: name.to_owned(),

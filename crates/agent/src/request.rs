@@ -1,4 +1,4 @@
-//! A request for a trial, with everything worked out that the layers share.
+//! A request for a trial, with what all layers need already derived.
 
 use std::net::IpAddr;
 
@@ -13,24 +13,24 @@ use wirelab_wire::{Framing, Layer, LineRate, Overhead, Size, SizeUnit, Sizes};
 use crate::limits::Limits;
 use crate::ways::Ways;
 
-/// What a peer asks for.
-pub struct Asked<'a> {
+/// What a peer requests.
+pub struct Request<'a> {
     pub start: &'a Start,
     pub peer: IpAddr,
     /// All sizes of a frame, where one was asked.
     pub sizes: Option<Sizes>,
-    /// What the node sends by itself.
+    /// What the node sends without being sent to.
     pub offer: Option<Offer>,
     /// What it receives.
     pub expect: Expect,
-    /// Frames after which a receiver is done.
+    /// Received frames after which the receiver is done.
     pub expected_frames: Option<u64>,
-    /// The way of the frames, and how they are waited for and looked at.
+    /// The path of the frames, and how the node waits for them and traces them.
     pub ways: Ways,
 }
 
-impl Asked<'_> {
-    /// Take a request apart that the protocol's server has checked against the identity.
+impl Request<'_> {
+    /// Interpret a request that the protocol's server has checked against the identity.
     ///
     /// # Errors
     /// [`Refusal`] names the field that this node cannot do.
@@ -39,7 +39,7 @@ impl Asked<'_> {
         peer: IpAddr,
         link: Option<LineRate>,
         limits: &Limits,
-    ) -> Result<Asked<'a>, Refusal> {
+    ) -> Result<Request<'a>, Refusal> {
         refuse_unknown(start)?;
         let ways = Ways::of(start)?;
         let sizes = sizes(start)?;
@@ -54,7 +54,7 @@ impl Asked<'_> {
             (false, _) => None,
         };
         let datagram_bytes = sizes.and_then(|s| s.datagram).unwrap_or(MOST_BYTES);
-        Ok(Asked {
+        Ok(Request {
             start,
             peer,
             sizes,
@@ -101,7 +101,7 @@ fn offer(
     })
 }
 
-/// What this node cannot do, whatever the layer.
+/// Requests that this node refuses on every layer.
 fn refuse_unknown(start: &Start) -> Result<(), Refusal> {
     let sends = start.direction != Direction::Receive;
     if start.vlan_tags.is_some_and(|tags| tags > 0) && (sends || start.layer != Layer::Ethernet) {

@@ -1,9 +1,11 @@
-//! Entries for fuzzing: any bytes as code, as accesses to devices, or as a program file. Nothing may panic, and time has
-//! to pass.
+//! What a fuzzer runs, shared by the fuzz targets and the tests that replay their corpora: any bytes as code, as accesses to
+//! devices, or as a program file. Nothing may panic, and time must pass.
 
-use crate::lpc1768::{Halt, Lpc1768};
-use crate::map::{AHB_SRAM, EMAC, FLASH_BYTES, GPDMA, GPIO, LOCAL_SRAM, LOCAL_SRAM_BYTES};
-use crate::{Machine, Stop};
+use wirelab_emulator::lpc1768::{Halt, Lpc1768};
+use wirelab_emulator::map::{
+    AHB_SRAM, EMAC, FLASH_BYTES, GPDMA, GPIO, LOCAL_SRAM, LOCAL_SRAM_BYTES,
+};
+use wirelab_emulator::{Machine, Stop, symbol};
 
 /// Cycles that code gets.
 const CYCLES: u64 = 30_000;
@@ -127,7 +129,7 @@ pub fn fuzz_devices(bytes: &[u8]) {
 /// Takes any bytes for a program file, and runs what it takes.
 pub fn fuzz_elf(file: &[u8]) {
     let mut machine = Machine::new();
-    let _ = crate::symbol(file, "main");
+    let _ = symbol(file, "main");
     match machine.load_elf(file) {
         Ok(()) => {
             let _ = machine.run_until(1000);

@@ -1,11 +1,53 @@
-//! Entry points for fuzzing: any bytes, never a panic, and what can be read comes out the same again.
+//! What a fuzzer runs, shared by the fuzz targets and the tests that replay their corpora: any bytes, never a panic, and what
+//! can be read comes out the same again.
 
-use super::datagram::{Head, is_reply, reply_to};
-use super::receive::Receiver;
-use super::{ClientControl, ClientEvent, Cookie, Parameters, Results, ServerControl, ServerEvent};
+use wirelab_iperf::v2::amount::{parse_bytes, parse_rate};
+use wirelab_iperf::v3::datagram::{Head, is_reply, reply_to};
+use wirelab_iperf::v3::{
+    ClientControl, ClientEvent, Cookie, Parameters, Results, ServerControl, ServerEvent,
+};
+use wirelab_iperf::{v2, v3};
+
+/// Any bytes as the datagrams of a flow: a byte for the length of each, then the datagram.
+pub fn iperf2_receiver(data: &[u8]) {
+    let mut rest = data;
+    let mut receiver: Option<v2::Receiver> = None;
+    // Any wall clock, from the first bytes.
+    let epoch_us =
+        u64::from(u32::from_be_bytes(*data.first_chunk().unwrap_or(&[0; 4]))) * 1_000_000;
+    let mut now_ns = 0;
+    while let Some((len, after)) = rest.split_first() {
+        let (datagram, after) = after.split_at(usize::from(*len).min(after.len()));
+        rest = after;
+        now_ns += 1_000_000 * u64::from(*len);
+        if receiver.is_none() {
+            receiver = v2::Receiver::new(datagram, now_ns).map(|new| new.with_wall(epoch_us, true));
+        }
+        let Some(receiver) = &mut receiver else {
+            continue;
+        };
+        if receiver.take(datagram, now_ns) == v2::Arrival::Final {
+            let answer = receiver.answer(datagram).expect("a final datagram came");
+            assert!(v2::ServerReport::parse(&answer).is_some());
+        }
+        let received = receiver.received();
+        assert!(received.distinct + received.duplicated + received.too_late == received.datagrams);
+    }
+}
+
+/// Any text as an amount and as a rate.
+pub fn iperf2_amount(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let _ = parse_bytes(text);
+    if let Ok(rate) = parse_rate(text) {
+        let _ = rate.interval_ps(u32::MAX);
+    }
+}
 
 /// Any bytes from the peer of a control connection, to both ends: a byte for the length of each piece, then the piece.
-pub fn fuzz_control(data: &[u8]) {
+pub fn iperf3_control(data: &[u8]) {
     let mut client = ClientControl::new(Cookie::new(1), Parameters::default());
     let mut server = ServerControl::new();
     let (mut client_lives, mut server_lives) = (true, true);
@@ -40,7 +82,7 @@ pub fn fuzz_control(data: &[u8]) {
 }
 
 /// Any bytes as the parameters and as the results of a peer.
-pub fn fuzz_json(data: &[u8]) {
+pub fn iperf3_json(data: &[u8]) {
     if let Ok(parameters) = Parameters::parse(data) {
         let again = Parameters::parse(parameters.to_json().as_bytes());
         assert_eq!(again, Ok(parameters));
@@ -52,9 +94,9 @@ pub fn fuzz_json(data: &[u8]) {
 }
 
 /// Any bytes as the datagrams of a stream: a byte for the length of each, then the datagram.
-pub fn fuzz_datagram(data: &[u8]) {
+pub fn iperf3_datagram(data: &[u8]) {
     for counters_64 in [false, true] {
-        let mut receiver = Receiver::new(counters_64);
+        let mut receiver = v3::receive::Receiver::new(counters_64);
         let mut now_ns = 0;
         let mut rest = data;
         while let Some((len, after)) = rest.split_first() {
