@@ -134,15 +134,13 @@ fn the_estimate_adds_up() {
                 [[matrix]]\nframe = 64\nframes = 148810\nrate = \"100M\"\n\
                 [[matrix]]\nframe = 64\nframes = 500\nload = \"1kpps\"\n";
     let seconds = |text: &str, link| {
-        // A model takes no time beside its trials.
-        let mut node = Description {
-            kind: "model".to_owned(),
-            ..Description::default()
+        let able = Capabilities {
+            ports: 1,
+            link_bits_per_s: link,
+            ..Capabilities::default()
         };
-        node.capabilities.ports = 1;
-        node.capabilities.link_bits_per_s = link;
         let plan = Plan::parse(text, "p.toml").unwrap();
-        plan_estimate_ps(&plan, &node).unwrap() as f64 / 1e12
+        plan_estimate_ps(&plan, &able, 0).unwrap() as f64 / 1e12
     };
     let listed = seconds(text, None);
     assert!((listed - (7.0 + 1.0 + 0.5)).abs() < 1e-3, "{listed}");

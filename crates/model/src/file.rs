@@ -10,7 +10,7 @@ mod unit;
 
 use std::collections::BTreeMap;
 
-use wirelab_config::table::did_you_mean;
+use wirelab_trial::nearest::did_you_mean;
 use wirelab_trial::observation::Spans;
 use wirelab_trial::{Buffers, Direction, Layer, Path, Trial, Wait};
 

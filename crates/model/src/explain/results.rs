@@ -14,8 +14,8 @@ use wirelab_wire::LineRate;
 
 use super::laws::{self, NEAR};
 use super::{lone, roofline};
-use crate::intake::{tester_was_limit, unusable, useless_load};
 use crate::fit;
+use crate::intake::{tester_was_limit, unusable, useless_load};
 use crate::kind::open_file;
 
 /// Models explained of one file; further ones are named.

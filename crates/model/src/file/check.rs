@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use wirelab_trial::nearest::did_you_mean;
 use wirelab_trial::{Direction, Extent, Framing, Load, Size, SizeUnit, Trial};
 
 use super::{NodeFile, Provenance, StageDecl, missing};

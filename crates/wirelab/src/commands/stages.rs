@@ -10,8 +10,8 @@ use wirelab_trial::crossover::crossovers;
 use wirelab_trial::measuring::Measuring;
 use wirelab_trial::stage::{self, Change, StageFigures};
 use wirelab_trial::{
-    ClockKind, Found, NODE_FAILED, Node, NodeKind, NodeName, Observation, OpenOptions, Profile, Purpose,
-    ResultsFile, StageSource, Status,
+    ClockKind, Found, NODE_FAILED, Node, NodeKind, NodeName, Observation, OpenOptions, Profile,
+    Purpose, ResultsFile, StageSource, Status,
 };
 
 use crate::args::StagesArgs;
