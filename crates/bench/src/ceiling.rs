@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
+use wirelab_trial::WarningCode;
 
 use wirelab_trial::{
     Direction, Extent, FaultRates, Field, FlowObservation, Framing, Kind, Load, Observation, Sizes,
@@ -371,11 +372,9 @@ fn warning(observation: &Observation) -> Option<Warning> {
     if !limited || void || observation.trial.load != Load::Max {
         return None;
     }
-    Some(Warning {
-        code: "tester-was-limit".to_owned(),
-        // The figure stands in the results; without it the same warning of many trials is shown once.
-        text: "the tester was at its own ceiling, so the node may be faster than this".to_owned(),
-        way_out: "use a faster host, fewer ports at once or larger frames; wirelab selftest shows what this host can do"
-            .to_owned(),
-    })
+    Some(Warning::new(
+        WarningCode::TESTER_WAS_LIMIT, // The figure stands in the results; without it the same warning of many trials is shown once.
+        "the tester was at its own ceiling, so the node may be faster than this",
+        "use a faster host, fewer ports at once or larger frames; wirelab selftest shows what this host can do",
+    ))
 }

@@ -1,15 +1,16 @@
 //! Runs trials that are listed, and those around a rate that was found.
 
 use std::collections::BTreeMap;
+use wirelab_trial::WarningCode;
 
 use wirelab_trial::{
-    Description, Extent, FaultRates, Field, NODE_FAILED, Node, NodeError, Observation, Progress,
-    Sizes, Status, TesterObservation, Trial, Unsupported, Warning,
+    Description, Extent, FaultRates, Field, Node, NodeError, Observation, Progress, Sizes, Status,
+    TesterObservation, Trial, Unsupported, Warning,
 };
 
 use crate::matrix::Step;
 use crate::progress::StepProgress;
-use crate::run::{Ended, FAILURES_IN_A_ROW, Run, UNSUPPORTED};
+use crate::run::{Ended, FAILURES_IN_A_ROW, Run};
 
 impl Run<'_> {
     /// Run the trials one after another.
@@ -128,10 +129,19 @@ pub(crate) fn void(
     error: &NodeError,
 ) -> Observation {
     let (code, way_out) = match error {
-        NodeError::Privilege(_) => (UNSUPPORTED, "grant it, or do without these figures"),
-        NodeError::Unsupported(_) => (UNSUPPORTED, "take it out of the plan, or ask another node"),
-        NodeError::BadTrial(_) => ("bad-trial", "change the trial as the text says"),
-        NodeError::Failed(_) => (NODE_FAILED, "see to the node and run the plan again"),
+        NodeError::Privilege(_) => (
+            WarningCode::UNSUPPORTED,
+            "grant it, or do without these figures",
+        ),
+        NodeError::Unsupported(_) => (
+            WarningCode::UNSUPPORTED,
+            "take it out of the plan, or ask another node",
+        ),
+        NodeError::BadTrial(_) => (WarningCode::BAD_TRIAL, "change the trial as the text says"),
+        NodeError::Failed(_) => (
+            WarningCode::NODE_FAILED,
+            "see to the node and run the plan again",
+        ),
     };
     let not_begun = "the trial did not begin";
     Observation {

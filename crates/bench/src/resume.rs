@@ -1,10 +1,11 @@
 //! Resumes an interrupted plan: trials in its results file are not run again.
 
 use std::collections::{BTreeMap, VecDeque};
+use wirelab_trial::WarningCode;
 
 use wirelab_trial::{
-    Cancel, Description, Environment, Found, NODE_FAILED, Node, NodeError, Observation, Part,
-    Progress, ResultsFile, Retrying, Status, Trial,
+    Cancel, Description, Environment, Found, Node, NodeError, Observation, Part, Progress,
+    ResultsFile, Retrying, Status, Trial,
 };
 
 use crate::part::{Asks, PlannedPart};
@@ -208,7 +209,7 @@ fn cut_back(parts: &mut VecDeque<StoredPart>) {
 
 /// Whether an observation says that its trial must be asked again.
 fn is_cut(observation: &Observation) -> bool {
-    let failed = || observation.warnings.iter().any(|w| w.code == NODE_FAILED);
+    let failed = || observation.warned(WarningCode::NODE_FAILED);
     match observation.status {
         Status::Complete => false,
         Status::Partial { .. } => true,

@@ -1,5 +1,6 @@
 //! Runs a plan on a node: part after part, each observation handed on at once.
 
+use wirelab_trial::WarningCode;
 use wirelab_trial::search::SearchResult;
 use wirelab_trial::{Cancel, Description, Found, Node, NodeError, Observation, Progress, Status};
 use wirelab_wire::LineRate;
@@ -15,8 +16,6 @@ use crate::save::WriteError;
 
 /// A plan ends after this many consecutive failures of the node: it is gone and will not return.
 pub const FAILURES_IN_A_ROW: u32 = 3;
-/// The code of the warning in the observation of a trial that the node cannot do.
-pub const UNSUPPORTED: &str = "unsupported";
 
 /// Receives each observation as soon as it exists.
 pub trait Sink {
@@ -116,7 +115,7 @@ impl PlanOutcome {
 
     pub(crate) fn count(&mut self, observation: &Observation) {
         self.not_run -= 1;
-        let unsupported = observation.warnings.iter().any(|w| w.code == UNSUPPORTED);
+        let unsupported = observation.warned(WarningCode::UNSUPPORTED);
         match observation.status {
             Status::Complete => self.complete += 1,
             Status::Partial { .. } => self.partial += 1,

@@ -5,6 +5,7 @@ mod search_common;
 
 use std::path::Path;
 use std::time::Duration;
+use wirelab_trial::WarningCode;
 
 use common::environment;
 use search_common::CurveNode;
@@ -375,7 +376,11 @@ fn what_failed_in_the_middle_is_asked_again_alone() {
     for at in [1, 2] {
         let observation = &mut file.observations[at];
         observation.make_void("the peer went away");
-        let failed = Warning::new(NODE_FAILED, "the peer went away", "start it again");
+        let failed = Warning::new(
+            WarningCode::NODE_FAILED,
+            "the peer went away",
+            "start it again",
+        );
         observation.warnings.push(failed);
     }
     let mut again = node();

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use wirelab_trial::WarningCode;
 
 use wirelab_control::client::{Client, Patience, PointRecords};
 use wirelab_control::message::{Identity, Start};
@@ -332,7 +333,7 @@ impl Node for CountNode {
 
 fn note(text: &str) -> wirelab_trial::Warning {
     wirelab_trial::Warning::new(
-        "capture-notes",
+        WarningCode::CAPTURE_NOTES,
         text,
         "such frames are in no stage's figures; the others hold",
     )

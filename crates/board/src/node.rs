@@ -1,6 +1,7 @@
 //! A board in QEMU as a node: brought up here, asked as a remote node is, watched meanwhile.
 
 use std::time::Duration;
+use wirelab_trial::WarningCode;
 
 use wirelab_port::netns::NetNs;
 use wirelab_remote::{ControlNode, Ends, opinion};
@@ -171,7 +172,7 @@ impl Node for BoardNode {
         let second = self.opinion(&observation, cancel);
         observation.warnings.extend(second);
         if let Some(why) = self.board.without_tap() {
-            observation.warnings.push(Warning::new("no-interface", format!("wirelab itself is the wire to this board ({why}): rates are those of two processes, and what one cannot take in time is lost"), "run it with sudo, so that the board gets an interface of this host (TAP)"));
+            observation.warnings.push(Warning::new(WarningCode::NO_INTERFACE, format!("wirelab itself is the wire to this board ({why}): rates are those of two processes, and what one cannot take in time is lost"), "run it with sudo, so that the board gets an interface of this host (TAP)"));
         }
         Ok(observation)
     }
@@ -203,13 +204,13 @@ fn dropped(observation: &mut Observation, frames: u64) {
     let name = "dropped_before_emulator_frames".to_owned();
     observation.counters.insert(name, Field::measured(frames));
     if frames > 0 {
-        observation.warnings.push(Warning::new("emulator-behind", format!("{frames} frames were dropped before the board saw them: its emulator did not take them in time"), "offer less, or free the host's processors of other work; firmware whose receive ring is full holds its emulator up too"));
+        observation.warnings.push(Warning::new(WarningCode::EMULATOR_BEHIND, format!("{frames} frames were dropped before the board saw them: its emulator did not take them in time"), "offer less, or free the host's processors of other work; firmware whose receive ring is full holds its emulator up too"));
     }
 }
 
 fn no_opinion(version: &str, why: &str) -> Warning {
     Warning::new(
-        "no-second-opinion",
+        WarningCode::NO_SECOND_OPINION,
         format!("{version} was asked too, and gave no figure: {why}"),
         "nothing is wrong with the figures of this page",
     )

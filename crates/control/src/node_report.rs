@@ -222,6 +222,7 @@ pub fn report(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirelab_trial::WarningCode;
     #[test]
     fn a_counter_that_is_not_there_is_not_zero() {
         let mut counters = BTreeMap::from([("received_frames".to_owned(), 7)]);
@@ -310,7 +311,7 @@ mod tests {
         assert!(flow.intervals.loss_ratio.is_none_or(|i| i.high <= 1.0));
         let sent = wirelab_trial::job::SendReport::default();
         let warnings = wirelab_trial::job::flow_warnings(&asked, &sent, &seen);
-        assert!(warnings.iter().any(|w| w.code == "identity"));
+        assert!(warnings.iter().any(|w| w.is(WarningCode::IDENTITY)));
         let flow = wirelab_trial::job::flow_observation(&asked, &sent, seen);
         assert_eq!(flow.loss_ratio.value(), None, "nothing was sent");
     }

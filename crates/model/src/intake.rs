@@ -1,5 +1,6 @@
 //! What observations of peers in the network say of the node, and which say nothing of it.
 
+use wirelab_trial::WarningCode;
 use wirelab_trial::emulated::FLOOR;
 use wirelab_trial::{CpuLoad, Observation};
 
@@ -15,8 +16,6 @@ const UNUSABLE: [(&str, &str); 2] = [
     ),
 ];
 
-/// The warning of a trial whose frames went by the tester unseen.
-const MISSED: &str = "checker-missed";
 /// A core this busy before a trial has other work, or waits by spinning: its load tells nothing of the trial.
 const BUSY_BEFORE: f64 = 0.9;
 
@@ -41,7 +40,7 @@ pub(crate) fn is_round_trip(name: &str) -> bool {
 /// Whether the tester, not the node, held the figures of an observation.
 pub(crate) fn tester_was_limit(observation: &Observation) -> bool {
     observation.tester.was_limit.value() == Some(&true)
-        || observation.warnings.iter().any(|w| w.code == MISSED)
+        || observation.warned(WarningCode::CHECKER_MISSED)
 }
 
 /// Why a CPU load tells nothing of the node's work for a trial; `None` where it does.

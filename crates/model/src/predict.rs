@@ -7,6 +7,7 @@
 pub(crate) mod flow;
 
 use std::collections::BTreeMap;
+use wirelab_trial::WarningCode;
 
 use wirelab_trial::{
     Cancel, CpuLoad, Description, Direction, Extent, Field, FlowObservation, Kind, Load, NodeError,
@@ -180,7 +181,7 @@ fn cpu_load(subject: &Subject<'_>) -> Field<CpuLoad> {
 
 fn warnings(instance: &Instance) -> Vec<Warning> {
     let sent = instance.resolved.sizes.datagram.unwrap_or(0);
-    let raised = instance.raised_from.map(|asked| Warning::new("datagram-raised", format!("the test tool sends datagrams of {sent} bytes where {asked} were asked"), format!(
+    let raised = instance.raised_from.map(|asked| Warning::new(WarningCode::DATAGRAM_RAISED, format!("the test tool sends datagrams of {sent} bytes where {asked} were asked"), format!(
             "read the figures as those of {sent}-byte datagrams, or set the tool's smallest datagram to 0 with --set"
         )));
     raised.into_iter().collect()
@@ -205,7 +206,7 @@ fn piled_up(subject: &Subject<'_>, chain: usize, flow: &FlowObservation) -> Opti
         arrivals.frames_per_s * (1.0 - lost),
         *flow.frames_per_s.value()?,
     );
-    (rate < KEEPS_UP * through).then(|| Warning::new("piles-up", format!(
+    (rate < KEEPS_UP * through).then(|| Warning::new(WarningCode::PILES_UP, format!(
             "of {through:.0} frames/s that come in and are not lost, {rate:.0} go out: the others pile up where the \
              model knows no bound"
         ), format!(

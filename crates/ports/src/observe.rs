@@ -1,6 +1,7 @@
 //! From what senders and checkers report to an observation, every figure with its unit or its reason.
 
 use std::collections::BTreeMap;
+use wirelab_trial::WarningCode;
 
 use wirelab_port::job::{CheckReport, SendReport};
 use wirelab_trial::counter::{DEPARTURE_UNKNOWN, SHARED_TIME};
@@ -87,7 +88,7 @@ fn departure_unknown(flow: &FlowPlan, frames: u64) -> Warning {
         "{from}: the queue or the driver of the interface dropped frames, of which {frames} may be the flow's, so the loss is a range"
     );
     let way_out = "offer less, or end what else leaves by that interface";
-    Warning::new("departure-unknown", text, way_out)
+    Warning::new(WarningCode::DEPARTURE_UNKNOWN, text, way_out)
 }
 
 /// Whether the run reached its extent.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use wirelab_trial::WarningCode;
 
 use wirelab_port::job::{CheckReport, SendReport};
 use wirelab_port::packet::{self, CaptureSink, FrameSink, PacketError};
@@ -201,7 +202,7 @@ pub fn finish_recorders(
         let seen = recorder.finish(QUIET)?;
         if let Some(lacks) = what_a_capture_lacks(&seen) {
             warnings.push(Warning::new(
-                "capture",
+                WarningCode::CAPTURE,
                 format!("{}: {lacks}", flow.to),
                 "offer less, or capture fewer ports; the counts of the trial are not touched",
             ));
@@ -228,15 +229,15 @@ fn what_a_capture_lacks(seen: &CheckReport) -> Option<String> {
 fn fallback_warning(error: &XdpError) -> Warning {
     let (code, way_out) = match error {
         XdpError::TooLong { .. } => (
-            "long-frames",
+            WarningCode::LONG_FRAMES,
             "nothing is wrong; --path packet asks for it on purpose",
         ),
         XdpError::NothingLeft { .. } => (
-            "slow-path",
+            WarningCode::SLOW_PATH,
             "let the sending port's other end take XDP frames, or ask for --path packet",
         ),
         _ => (
-            "slow-path",
+            WarningCode::SLOW_PATH,
             "run 'wirelab selftest' to see what this host lacks",
         ),
     };

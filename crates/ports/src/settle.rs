@@ -2,6 +2,7 @@
 //! still on their way.
 
 use std::time::{Duration, Instant};
+use wirelab_trial::WarningCode;
 
 use wirelab_port::inject::Schedule;
 use wirelab_port::job::{Pace, SendJob, SendReport};
@@ -89,7 +90,7 @@ pub fn wait_for_others(
     let ended = wait(total, |_| glance, LONGEST_WAIT, cancel);
     (!ended).then(|| {
         Warning::new(
-            "other-run",
+            WarningCode::OTHER_RUN,
             format!("frames of an earlier run still came {LONGEST_WAIT:?} before this one; they are counted apart, and fill the path's queues"),
             "end what sends them, or wait until the node's queues are empty",
         )
@@ -127,7 +128,7 @@ pub fn wait_for_own(
     let ended = wait(total, quiet, LONGEST_DRAIN, cancel);
     (!ended).then(|| {
         Warning::new(
-            "late-frames",
+            WarningCode::LATE_FRAMES,
             format!("frames still came {LONGEST_DRAIN:?} after the last was sent; those that come later count as lost (RFC 2544, 23)"),
             "offer less, so that queues on the way do not fill",
         )

@@ -1,6 +1,7 @@
 //! Shapers that frames of the fast path do not pass, as a warning before and with the figures.
 
 use std::collections::BTreeSet;
+use wirelab_trial::WarningCode;
 
 use wirelab_port::iface::{PortName, shaper_of};
 use wirelab_trial::Warning;
@@ -27,7 +28,7 @@ pub fn bypassed_shapers<'a>(
             // A port that cannot be asked is no reason to refuse what can be done with it.
             let kind = shaper_of(port).ok().flatten()?;
             Some(Warning::new(
-                "shaper-bypassed",
+                WarningCode::SHAPER_BYPASSED,
                 format!("{port} has a queueing discipline ({kind}), which frames of the fast path (XDP) do not pass{condition}"),
                 "--path packet sends through it",
             ))

@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use wirelab_trial::WarningCode;
 
 use serde_json::Value;
 use wirelab_port::child::{Ending, Home, Process};
@@ -116,7 +117,8 @@ impl Node for LabNode {
             (Ok(mut observation), Some(why)) => {
                 observation.status = Status::Partial { why };
                 let text = "the node's process ended during the trial".to_owned();
-                let warning = Warning::new("node-ended", text, "start the command again");
+                let warning =
+                    Warning::new(WarningCode::NODE_ENDED, text, "start the command again");
                 observation.warnings.push(warning);
                 Ok(observation)
             }

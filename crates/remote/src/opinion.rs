@@ -6,6 +6,7 @@ use std::io::Read;
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use wirelab_trial::WarningCode;
 
 use wirelab_trial::format::{percent, si};
 use wirelab_trial::{Cancel, Direction, Extent, Layer, Load, Node, Trial, Warning};
@@ -125,10 +126,10 @@ impl Opinions {
             )
         };
         let (verdict, code, way_out) = match self.agree() {
-            true => ("agree", "second-opinion", "nothing is wrong"),
+            true => ("agree", WarningCode::SECOND_OPINION, "nothing is wrong"),
             false => (
                 "do not agree",
-                "second-opinion-differs",
+                WarningCode::SECOND_OPINION_DIFFERS,
                 "free the host's processors of other work and measure again",
             ),
         };

@@ -1,5 +1,6 @@
 //! What the packets of a way cannot hold in one piece.
 
+use wirelab_trial::WarningCode;
 use wirelab_trial::{Layer, Warning};
 
 /// The warning where each datagram is cut into fragments on the tester's own interface.
@@ -11,7 +12,7 @@ pub fn fragmented(datagram_bytes: u32, layer: Layer, mtu: Option<u32>) -> Option
     };
     let mtu = mtu?;
     let fragments = wirelab_socket::mtu::fragments(datagram_bytes, mtu, ipv6);
-    (fragments > 1).then(|| Warning::new("fragmented", format!(
+    (fragments > 1).then(|| Warning::new(WarningCode::FRAGMENTED, format!(
             "each datagram of {datagram_bytes} bytes becomes {fragments} packets at an MTU of {mtu}, and is lost with any of them"
         ), format!(
             "ask datagrams of at most {} bytes, or raise the MTU of the whole way",

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use wirelab_trial::WarningCode;
 
 use wirelab_iperf::v2::{Generation, Server, ServerConfig, ServerReport};
 use wirelab_remote::IperfNode;
 use wirelab_trial::{
-    Cancel, Direction, Extent, Framing, Layer, Load, NODE_FAILED, Node, Observation, Size,
-    SizeUnit, Status, Trial,
+    Cancel, Direction, Extent, Framing, Layer, Load, Node, Observation, Size, SizeUnit, Status,
+    Trial,
 };
 
 const BOTH: [Layer; 2] = [Layer::TcpIpv4, Layer::UdpIpv4];
@@ -105,7 +106,7 @@ fn void(observation: &Observation, what: &str) -> String {
         panic!("{what}: {observation:#?}");
     };
     assert!(why.contains("fix: "), "{what}: {why}");
-    let again = |w: &wirelab_trial::Warning| w.code == NODE_FAILED;
+    let again = |w: &wirelab_trial::Warning| w.is(WarningCode::NODE_FAILED);
     assert!(
         observation.warnings.iter().any(again),
         "{what}: {observation:#?}"

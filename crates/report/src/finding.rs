@@ -1,6 +1,6 @@
 //! What was wrong with a trial, in words: the same sentences in every format.
 
-use wirelab_trial::{Counts, FlowObservation, Kind, Observation, ResultsFile, Status};
+use wirelab_trial::{Counts, FlowObservation, Kind, Observation, ResultsFile, Status, WarningCode};
 
 use crate::format::{count, integer};
 use crate::row::{bad, searched};
@@ -95,7 +95,7 @@ pub fn beyond_loss(trial: usize, observation: &Observation) -> Vec<Finding> {
 /// Whether a trial was never run because the node cannot do it.
 pub fn unsupported(observation: &Observation) -> bool {
     matches!(observation.status, Status::Void { .. })
-        && observation.warnings.iter().any(|w| w.code == "unsupported")
+        && observation.warned(WarningCode::UNSUPPORTED)
 }
 
 /// The share of frames lost above 0 that a flow tells which was not counted here.

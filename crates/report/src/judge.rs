@@ -1,10 +1,9 @@
 //! What counts as failed: one judgement of a run, from which the exit status, JUnit, the sentence at the end, CSV and
 //! the HTML page take theirs, so that no two of them can differ. `docs/exit-status.md` is its table.
 
+use wirelab_trial::WarningCode;
 use wirelab_trial::search::SearchEnded;
-use wirelab_trial::{
-    Field, FlowObservation, Found, Kind, NODE_FAILED, Observation, Part, ResultsFile, Status,
-};
+use wirelab_trial::{Field, FlowObservation, Found, Kind, Observation, Part, ResultsFile, Status};
 use wirelab_wire::Layer;
 
 use crate::datasheet::is_datasheet;
@@ -117,7 +116,7 @@ fn failed(kind: &'static str, why: impl Into<String>) -> End {
 
 fn trial(number: usize, o: &Observation, asked: Asked) -> End {
     if let Status::Void { why } = &o.status {
-        let of_node = o.warnings.iter().any(|w| w.code == NODE_FAILED);
+        let of_node = o.warned(WarningCode::NODE_FAILED);
         match asked {
             Asked::Figures | Asked::Search if unsupported(o) => return End::Skipped(why.clone()),
             // The search asked again, or says itself that it is not available.

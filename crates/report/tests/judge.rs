@@ -7,6 +7,7 @@ use wirelab_report::{Format, Options, render, verdict};
 use wirelab_trial::search::{Outcome, SearchEnded};
 use wirelab_trial::{
     Counts, Direction, FaultRates, Field, Found, Observation, ResultsFile, Status, Warning,
+    WarningCode,
 };
 use wirelab_wire::Layer;
 
@@ -102,7 +103,7 @@ fn counts(o: &mut Observation) -> &mut Counts {
     }
 }
 
-fn void(o: &mut Observation, code: &str) {
+fn void(o: &mut Observation, code: WarningCode) {
     o.status = Status::Void {
         why: "so it is".to_owned(),
     };
@@ -130,8 +131,14 @@ fn each_listed_trial_ends_as_the_table_says() {
         })),
         "loss"
     );
-    assert!(!passes(&one(|o| void(o, "sender-below-rate"))), "void");
-    assert!(!passes(&one(|o| void(o, "unsupported"))), "unsupported");
+    assert!(
+        !passes(&one(|o| void(o, WarningCode::SENDER_BELOW_RATE))),
+        "void"
+    );
+    assert!(
+        !passes(&one(|o| void(o, WarningCode::UNSUPPORTED))),
+        "unsupported"
+    );
     assert!(!passes(&one(|o| o.status = Status::cancelled())), "partial");
     let mut cut = one(|_| {});
     cut.interrupted = true;
@@ -283,13 +290,17 @@ const TABLE: [TableRow; 16] = [
     ),
     (
         "void",
-        |o| void(o, "sender-below-rate"),
+        |o| void(o, WarningCode::SENDER_BELOW_RATE),
         [false, true, false],
     ),
-    ("node failed", |o| void(o, "node-failed"), [false; 3]),
+    (
+        "node failed",
+        |o| void(o, WarningCode::NODE_FAILED),
+        [false; 3],
+    ),
     (
         "unsupported",
-        |o| void(o, "unsupported"),
+        |o| void(o, WarningCode::UNSUPPORTED),
         [false, true, true],
     ),
 ];

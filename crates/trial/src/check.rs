@@ -9,6 +9,7 @@ mod search;
 mod sender;
 mod series;
 
+use crate::warning_code::WarningCode;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
@@ -30,8 +31,6 @@ const ROUNDING: f64 = 0.01;
 const MOST_FRAMES_PER_S: f64 = 1e10;
 /// Characters of a name that are shown.
 const NAME: usize = 80;
-/// Code of the warning in an observation whose figures were left out because they cannot be.
-pub const IMPOSSIBLE: &str = "impossible-figures";
 
 /// A figure that cannot be, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -215,7 +214,7 @@ pub fn kept(mut one: Observation) -> Observation {
     let why = "left out with the other figures";
     one.tester = TesterObservation::new(Field::absent(why), one.tester.was_limit);
     one.warnings.push(Warning::new(
-        IMPOSSIBLE,
+        WarningCode::IMPOSSIBLE_FIGURES,
         format!(
             "the node or the tester gave figures that cannot be, and they were left out: {text}"
         ),

@@ -5,6 +5,7 @@ use crate::field::{Field, Kind};
 use crate::observation::{FlowObservation, Observation, SenderObservation, Warning};
 use crate::series::Series;
 use crate::trial::Direction;
+use crate::warning_code::WarningCode;
 
 /// The series of the tester against itself.
 pub const FLOOR: &str = "tester's floor";
@@ -26,7 +27,8 @@ impl Observation {
     /// The same, and why and what to take in its place in a warning.
     pub fn tell_emulated(&mut self, why: impl Into<String>, way_out: impl Into<String>) {
         self.mark_emulated();
-        self.warnings.push(Warning::new("emulated", why, way_out));
+        self.warnings
+            .push(Warning::new(WarningCode::EMULATED, why, way_out));
     }
 
     /// Whether any of its rates or times is that of an emulation.

@@ -12,6 +12,7 @@ use crate::load::Load;
 use crate::node::Description;
 use crate::observation::{FlowObservation, Observation, Status, Warning};
 use crate::trial::{Direction, Extent};
+use crate::warning_code::WarningCode;
 
 /// A trial whose sender or checker was held up for more than this share of its time says nothing of the node. A tenth:
 /// twice what the kernel itself takes from a thread of real-time priority (50 ms of each second, `sched_rt_runtime_us`),
@@ -21,10 +22,6 @@ pub const HELD_SHARE: f64 = 0.1;
 pub const LEAST_HOLD_PS: u64 = 1_000_000_000;
 /// From this share of the time that a sender was short on, the path explains why it was.
 const EXPLAINED: f64 = 0.5;
-/// Code of the warning that a void trial of this kind has.
-pub const HELD_UP: &str = "tester-held-up";
-/// Code of the warning that the node's host did other work, so that its figures are bounds.
-pub const NODE_BUSY_CODE: &str = "node-busy";
 /// The counter of an observation in which a node tells for how long its host held its sender up, in ns.
 pub const NODE_SENDER_HELD: &str = "node_sent_held_up_ns";
 
@@ -275,7 +272,7 @@ impl Observation {
 
     /// Whether it is void because the tester was held up.
     pub fn is_void_by_tester(&self) -> bool {
-        let held = |warning: &Warning| warning.code == HELD_UP;
+        let held = |warning: &Warning| warning.is(WarningCode::TESTER_HELD_UP);
         matches!(self.status, Status::Void { .. }) && self.warnings.iter().any(held)
     }
 }

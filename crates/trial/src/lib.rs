@@ -54,6 +54,7 @@ pub mod summary;
 pub mod tracker;
 pub mod trial;
 pub mod unseen;
+pub mod warning_code;
 pub mod way;
 pub mod whatif;
 mod words;
@@ -77,8 +78,8 @@ pub use node::{
 };
 pub use node_name::{NameError, NodeName};
 pub use observation::{
-    CpuLoad, Elapsed, FlowObservation, NODE_BUSY, NODE_FAILED, Observation, SenderObservation,
-    Spans, Status, TesterObservation, Warning, is_node_busy,
+    CpuLoad, Elapsed, FlowObservation, NODE_BUSY, Observation, SenderObservation, Spans, Status,
+    TesterObservation, Warning, is_node_busy,
 };
 pub use open::{OpenError, OpenOptions, Purpose};
 pub use pace::Pacer;
@@ -91,5 +92,6 @@ pub use series::{Histogram, HistogramBuilder, Series, SeriesBuilder};
 pub use summary::{Interval, Ratio, Summary};
 pub use tracker::{Event, SlotEvent, SlotTracker, Tracker};
 pub use trial::{Buffers, Direction, Extent, Trial, TrialOption};
+pub use warning_code::WarningCode;
 pub use way::{Background, Path, Probes, Wait};
 pub use wirelab_wire::{Framing, Layer, Size, SizeUnit, Sizes};

@@ -1,5 +1,6 @@
 //! What came of a trial: counts, times, series, and what the tester itself could do.
 
+use crate::warning_code::WarningCode;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -32,9 +33,6 @@ pub enum Status {
         why: String,
     },
 }
-
-/// Code of the warning of a trial that the node failed: it is worth asking again once that is seen to.
-pub const NODE_FAILED: &str = "node-failed";
 
 impl Status {
     /// The user ended the trial.
@@ -212,10 +210,17 @@ impl CpuLoad {
     }
 }
 
+impl Observation {
+    /// Whether it has a warning of this code.
+    pub fn warned(&self, code: WarningCode) -> bool {
+        self.warnings.iter().any(|warning| warning.is(code))
+    }
+}
+
 /// Something a reader must know, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
-    /// A stable word for scripts, e.g. `sender-below-rate`.
+    /// A stable word for scripts, e.g. `sender-below-rate`: one of [`WarningCode::ALL`].
     pub code: String,
     /// What is the matter.
     pub text: String,
@@ -224,17 +229,10 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// Code of [`Warning::of_node`].
-    pub const NODE: &'static str = "node";
-
     /// A warning of these words.
-    pub fn new(
-        code: impl Into<String>,
-        text: impl Into<String>,
-        way_out: impl Into<String>,
-    ) -> Warning {
+    pub fn new(code: WarningCode, text: impl Into<String>, way_out: impl Into<String>) -> Warning {
         Warning {
-            code: code.into(),
+            code: code.word().to_owned(),
             text: text.into(),
             way_out: way_out.into(),
         }
@@ -243,7 +241,12 @@ impl Warning {
     /// What a node says of a trial's times in its own words: which point has none, or how to interpret one.
     pub fn of_node(note: impl Into<String>) -> Warning {
         let way_out = "nothing to do: the figures that are shown are valid; the note names those that are missing, or says how to interpret them";
-        Warning::new(Warning::NODE, note, way_out)
+        Warning::new(WarningCode::NODE, note, way_out)
+    }
+
+    /// Whether it is of this code.
+    pub fn is(&self, code: WarningCode) -> bool {
+        self.code == code.word()
     }
 }
 

@@ -1,10 +1,10 @@
 //! Trials that a host spoilt are repeated, and void where none succeeds.
 
+use crate::warning_code::WarningCode;
 use std::time::{Duration, Instant};
 
 use crate::counter::ATTEMPTS;
 use crate::field::Field;
-use crate::held::HELD_UP;
 use crate::load::Load;
 use crate::node::{Cancel, Description, Node, NodeError, Progress};
 use crate::observation::{Observation, Warning};
@@ -31,8 +31,6 @@ const MOST_LOWERED: u64 = 3;
 const MOST_RAISED: u64 = 4;
 /// The share of a load from which a node kept it.
 const KEPT: f64 = 0.95;
-/// Code of the warning of a trial whose load was lowered.
-pub const LOWERED_LOAD: &str = "tester-lowered-load";
 
 /// A node whose trials are asked again where the tester's own host spoilt them, or the node's as far as it tells that. One
 /// that does not succeed is void, with the reason; of one that the node's host spoilt the figures are bounds. One of which the
@@ -223,7 +221,7 @@ impl Node for Retrying<'_> {
 fn lowered_load(frames_per_s: f64) -> Warning {
     let rate = crate::format::decimal(frames_per_s, 0);
     Warning::new(
-        LOWERED_LOAD,
+        WarningCode::TESTER_LOWERED_LOAD,
         format!(
             "the tester's own queue dropped what came at maximum load, so the node was asked for {rate} frames/s in its place: it may be faster"
         ),
@@ -240,7 +238,7 @@ fn give_up(observation: &mut Observation, why: &str, attempts: u64) {
     observation.make_void(&why);
     observation.tester.was_limit = Field::measured(true);
     observation.warnings.push(Warning::new(
-        HELD_UP,
+        WarningCode::TESTER_HELD_UP,
         why,
         "free the host's processors of other work, or measure from another host",
     ));

@@ -5,6 +5,7 @@
 //! same program, or what the receive work has interrupted is a process that the host lets nobody look at. The frame
 //! goes on all the same.
 
+use crate::warning_code::WarningCode;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::field::Field;
@@ -12,8 +13,6 @@ use crate::observation::Warning;
 
 /// The counter of them, beside `probe_unseen.WAY.POINT` of each point: frames that some point of a flow did not see.
 pub const UNSEEN: &str = "unseen_frames";
-/// The code of the warning.
-pub const WARNING: &str = "unseen-frames";
 /// Points that have an account of their own: they are told of at other points.
 const TOLD_ELSEWHERE: [&str; 3] = ["wire", "interrupt", "copy"];
 
@@ -82,7 +81,7 @@ fn warning(points: &[String]) -> Warning {
         points.join(", ")
     );
     Warning::new(
-        WARNING,
+        WarningCode::UNSEEN_FRAMES,
         text,
         "some hosts run no tracing program while a process of their own has the core, and receive work interrupts what \
          runs there: leave it on the core of who sends (wirelab node serve --receive-work leave), or keep other work \

@@ -1,9 +1,10 @@
 //! Figures that cannot be: each edit of a sound file is refused by its place, and an observation with one is kept void.
 
 use std::path::PathBuf;
+use wirelab_trial::WarningCode;
 
 use serde_json::{Value, json};
-use wirelab_trial::check::{self, IMPOSSIBLE, MOST_NAMED};
+use wirelab_trial::check::{self, MOST_NAMED};
 use wirelab_trial::results::ResultsError;
 use wirelab_trial::{ResultsFile, Status};
 
@@ -285,7 +286,7 @@ fn an_observation_with_an_impossible_figure_is_kept_void_and_says_why() {
     };
     assert!(why.contains("loss_ratio: 2 is not a share"), "{why}");
     assert!(kept.flows.is_empty() && check::observation(&kept).is_empty());
-    assert!(kept.warnings.iter().any(|w| w.code == IMPOSSIBLE));
+    assert!(kept.warned(WarningCode::IMPOSSIBLE_FIGURES));
 }
 
 #[test]

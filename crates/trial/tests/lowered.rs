@@ -3,8 +3,8 @@
 mod common;
 
 use common::{flow, observation, paced, trial};
+use wirelab_trial::WarningCode;
 use wirelab_trial::counter::ATTEMPTS;
-use wirelab_trial::retry::LOWERED_LOAD;
 use wirelab_trial::*;
 
 /// A node that sends 200,000 frames/s at maximum load and no more than `most` at a pace, to a tester that takes `flooded`
@@ -111,7 +111,7 @@ fn what_the_testers_queue_cannot_hold_is_asked_for_at_a_lower_load() {
     assert_eq!(seen.tester.was_limit, Field::measured(true));
     assert_eq!(seen.counters[ATTEMPTS], Field::measured(3));
     let warning = &seen.warnings[0];
-    assert_eq!(warning.code, LOWERED_LOAD);
+    assert!(warning.is(WarningCode::TESTER_LOWERED_LOAD));
     assert!(warning.text.contains("64,000 frames/s"), "{}", warning.text);
 }
 

@@ -3,8 +3,9 @@
 mod common;
 
 use common::{MS, SECOND, flow, observation, paced, sender, trial};
+use wirelab_trial::WarningCode;
 use wirelab_trial::counter::{ATTEMPTS, SHARED_TIME};
-use wirelab_trial::held::{HELD_UP, NODE_SENDER_HELD};
+use wirelab_trial::held::NODE_SENDER_HELD;
 use wirelab_trial::*;
 
 #[test]
@@ -249,7 +250,7 @@ fn one_that_cannot_be_had_is_void_and_holds_no_figure() {
     assert!(why.contains("289 ms of 300 ms, in the last of "), "{why}");
     assert!(node.asked >= 3);
     assert!(seen.is_void_by_tester() && !seen.passed());
-    assert_eq!(seen.warnings[0].code, HELD_UP);
+    assert!(seen.warnings[0].is(WarningCode::TESTER_HELD_UP));
     let flow = &seen.flows[0];
     for figure in [
         &flow.frames_per_s,

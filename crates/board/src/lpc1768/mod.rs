@@ -14,6 +14,7 @@ mod serial;
 mod traffic;
 
 use std::collections::BTreeMap;
+use wirelab_trial::WarningCode;
 
 use wirelab_control::client::{Client, Patience};
 use wirelab_control::node_report;
@@ -196,7 +197,7 @@ fn wait_until_up(serial: &mut Serial) -> std::io::Result<bool> {
 
 /// Software that sets another clock would run at another speed on the chip.
 fn clock_warning(core_hz: Option<u64>) -> Option<Warning> {
-    (core_hz != Some(CORE_HZ)).then(|| Warning::new("core-clock", match core_hz {
+    (core_hz != Some(CORE_HZ)).then(|| Warning::new(WarningCode::CORE_CLOCK, match core_hz {
             Some(hz) => format!("the firmware sets a core clock of {hz} Hz; the emulator has 100 MHz"),
             None => "the firmware sets a core clock that the manual does not have; the emulator has 100 MHz".to_owned(),
         }, "take no time from this run, or set the PLL to 100 MHz"))

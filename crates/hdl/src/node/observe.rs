@@ -1,6 +1,7 @@
 //! From what the registers said to an observation, every figure with its unit or its reason.
 
 use std::collections::BTreeMap;
+use wirelab_trial::WarningCode;
 
 use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
 use wirelab_trial::{
@@ -152,7 +153,7 @@ fn doubts(flow: &FlowPlan, came: &FlowResult) -> Vec<Warning> {
     let (sent, seen) = (&came.sent, &came.seen);
     let (from, to) = (name(flow.from), name(flow.to));
     let mut warnings = Vec::new();
-    let mut warn = |code: &str, text: String, way_out: &str| {
+    let mut warn = |code: WarningCode, text: String, way_out: &str| {
         warnings.push(Warning::new(code, text, way_out));
     };
     let report = "do not use these figures; report it";
@@ -161,7 +162,7 @@ fn doubts(flow: &FlowPlan, came: &FlowResult) -> Vec<Warning> {
             let names: Vec<&str> = sticky.iter().map(|sticky| sticky.name).collect();
             let text = format!("{port}: sticky bits are set: {}", names.join(", "));
             warn(
-                "sticky",
+                WarningCode::STICKY,
                 text,
                 "docs/blocks/ethernet_port.md says what each of them means",
             );
@@ -172,7 +173,7 @@ fn doubts(flow: &FlowPlan, came: &FlowResult) -> Vec<Warning> {
             "{} frames left {from} and {} arrived at {to}, through a cable that loses none",
             sent.mac_frames, seen.mac_frames
         );
-        warn("identity", text, report);
+        warn(WarningCode::IDENTITY, text, report);
     }
     // The checker counts what is missing in the middle, the sender knows the end.
     let behind = sent.sequences.saturating_sub(seen.next_sequence);
@@ -183,7 +184,7 @@ fn doubts(flow: &FlowPlan, came: &FlowResult) -> Vec<Warning> {
              {}",
             seen.counts.lost_frames, sent.sequences
         );
-        warn("identity", text, report);
+        warn(WarningCode::IDENTITY, text, report);
     }
     if came.missed_periods > 0 {
         let text = format!(
@@ -191,7 +192,7 @@ fn doubts(flow: &FlowPlan, came: &FlowResult) -> Vec<Warning> {
             came.missed_periods
         );
         warn(
-            "probe",
+            WarningCode::PROBE,
             text,
             "shortest, longest and total are of all intervals",
         );
@@ -199,7 +200,7 @@ fn doubts(flow: &FlowPlan, came: &FlowResult) -> Vec<Warning> {
     if seen.counts.reordered_frames > 0 {
         let text = format!("{to}: the checker does not count how far frames were reordered");
         warn(
-            "reordering-extent",
+            WarningCode::REORDERING_EXTENT,
             text,
             "the extent is shown as 0 and means nothing",
         );
@@ -217,7 +218,7 @@ fn wrong_fcs(asked: &FlowAsked, came: &FlowResult) -> Option<Warning> {
             asked.to
         );
         Warning::new(
-            "ledger",
+            WarningCode::LEDGER,
             text,
             "the path under test added or hid faults of its own",
         )

@@ -1,5 +1,6 @@
 //! From what the tester and the node saw to an observation, every figure with its unit or its reason.
 
+use wirelab_trial::WarningCode;
 use wirelab_trial::job::{self, FlowAsked};
 use wirelab_trial::stage::{self, PointTimes};
 use wirelab_trial::{
@@ -152,7 +153,7 @@ fn dropped_warning(node: &str, dropped: u64, bits: &[&str]) -> Option<Warning> {
             causes.push("it had no room for them");
         }
         Warning::new(
-            "node-dropped",
+            WarningCode::NODE_DROPPED,
             format!(
                 "{node}: its MAC dropped {dropped} good frames: {}",
                 causes.join(", ")
@@ -169,7 +170,7 @@ fn sticky_warning(node: &str, dropped: u64, bits: &[&str]) -> Option<Warning> {
     let bits: Vec<&str> = bits.iter().copied().filter(|bit| !told(bit)).collect();
     (!bits.is_empty()).then(|| {
         Warning::new(
-            "sticky",
+            WarningCode::STICKY,
             format!(
                 "{node}: sticky bits of its MAC came up: {}",
                 bits.join(", ")

@@ -92,6 +92,18 @@ pub(super) fn notice_silence(stream: &TcpStream) {
     let _ = setsockopt(stream, sockopt::TcpUserTimeout, &UNACKNOWLEDGED_MS);
 }
 
+/// Our end of a flow: where the socket has all addresses, the one that answers to `peer` leave from.
+pub(super) fn local_towards(socket: &UdpSocket, peer: SocketAddr) -> io::Result<SocketAddr> {
+    let bound = socket.local_addr()?;
+    if !bound.ip().is_unspecified() {
+        return Ok(bound);
+    }
+    // Connecting a socket of UDP only asks for the route.
+    let asks = UdpSocket::bind((bound.ip(), 0))?;
+    asks.connect(peer)?;
+    Ok(SocketAddr::new(asks.local_addr()?.ip(), bound.port()))
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
@@ -170,16 +182,4 @@ mod tests {
         let error = connect_tcp(address, 0, Wanted::DEFAULT, Duration::from_secs(5)).unwrap_err();
         assert!(error.to_string().contains("Connection refused"), "{error}");
     }
-}
-
-/// Our end of a flow: where the socket has all addresses, the one that answers to `peer` leave from.
-pub(super) fn local_towards(socket: &UdpSocket, peer: SocketAddr) -> io::Result<SocketAddr> {
-    let bound = socket.local_addr()?;
-    if !bound.ip().is_unspecified() {
-        return Ok(bound);
-    }
-    // Connecting a socket of UDP only asks for the route.
-    let asks = UdpSocket::bind((bound.ip(), 0))?;
-    asks.connect(peer)?;
-    Ok(SocketAddr::new(asks.local_addr()?.ip(), bound.port()))
 }

@@ -4,6 +4,7 @@
 //! points it lies between.
 
 use std::collections::BTreeMap;
+use wirelab_trial::WarningCode;
 
 use wirelab_trial::Trial;
 use wirelab_trial::summary::student_t;
@@ -281,7 +282,7 @@ fn fit_stage(
     report.leave_one_out_of(&figure, Quantity::Period, &model, &[]);
     if let Some(error) = error_of(&model).filter(|e| sure.bent && *e > MISFIT) {
         report.warn(
-            "line-does-not-fit",
+            WarningCode::LINE_DOES_NOT_FIT,
             format!(
                 "{figure}: a line does not fit: a size that is left out is missed by {:.1} % (root mean square)",
                 100.0 * error

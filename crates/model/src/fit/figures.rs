@@ -1,5 +1,6 @@
 //! Models in figures for a reader: parameters with intervals, errors of what was left out, what cannot be told apart.
 
+use wirelab_trial::WarningCode;
 use wirelab_trial::summary::student_t;
 use wirelab_trial::{Interval, Warning};
 
@@ -38,7 +39,7 @@ impl Report {
         }
     }
 
-    pub(super) fn warn(&mut self, code: &str, text: impl Into<String>, way_out: &str) {
+    pub(super) fn warn(&mut self, code: WarningCode, text: impl Into<String>, way_out: &str) {
         self.warnings.push(Warning::new(code, text, way_out));
     }
 
@@ -84,7 +85,7 @@ impl Report {
         match half {
             Some(half) => self.warn_of_correlation(model, prefix, &half),
             None => self.warn(
-                "no-interval",
+                WarningCode::NO_INTERVAL,
                 format!(
                     "{}: as many parameters as cells, so nothing says how sure they are",
                     prefix.figure
@@ -105,7 +106,7 @@ impl Report {
                 if correlation.abs() > CORRELATED && wide(i) && wide(j) {
                     let names = [i, j].map(|k| prefix.name(roles[k], model));
                     self.warn(
-                        "inseparable",
+                        WarningCode::INSEPARABLE,
                         format!(
                             "{} and {} can hardly be told apart (correlation {correlation:.3}): only their sum is known",
                             names[0], names[1]
@@ -167,7 +168,7 @@ impl Report {
         let percent = |x: f64| format!("{:.1}", 100.0 * x);
         for (cell, without) in &judged.outliers {
             self.warn(
-                "outlier",
+                WarningCode::OUTLIER,
                 format!(
                     "{figure}: {} lies off: observed {}, the other cells say {}; it was not fitted",
                     cell.label,
@@ -180,7 +181,7 @@ impl Report {
         if let Some(raised) = &judged.raised {
             let (low, high) = raised.implied_bytes;
             self.warn(
-                "minimum-size",
+                WarningCode::MINIMUM_SIZE,
                 format!(
                     "{figure}: {} do not lie on the line of the larger sizes (error of a cell left out {} with them); \
                      the same bits/s in datagrams of {low:.0} to {high:.0} B would: a minimum size that the test tool \
@@ -194,7 +195,7 @@ impl Report {
         }
         if let Some((bytes, _)) = &judged.apart {
             self.warn(
-                "size-apart",
+                WarningCode::SIZE_APART,
                 format!(
                     "{figure}: {} does not lie on the line of the others; it was not fitted",
                     in_words(&[*bytes], size)
@@ -209,7 +210,7 @@ impl Report {
         let noise = repeat_noise(&judged.model.cells).unwrap_or(0.0);
         if judged.noisy {
             self.warn(
-                "repeats-scatter",
+                WarningCode::REPEATS_SCATTER,
                 format!(
                     "{figure}: repeats of one size and load scatter by {} (standard deviation); a finer form cannot be seen",
                     shown_error(noise, figure)
@@ -219,7 +220,7 @@ impl Report {
         }
         if judged.misfit {
             self.warn(
-                "line-does-not-fit",
+                WarningCode::LINE_DOES_NOT_FIT,
                 format!(
                     "{figure}: a line does not fit, {}: a cell that is left out is missed by {} (root mean square)",
                     if judged.model.shape.classes.len() > 1 {
@@ -250,7 +251,7 @@ impl Report {
             .map(|c| format!("{} to {}", c.from_bytes, c.to_bytes))
             .collect();
         self.warn(
-            "size-classes",
+            WarningCode::SIZE_CLASSES,
             format!(
                 "{figure}: one line does not fit (a cell left out is missed by {}); {} B of {size} follow laws of their own (then {})",
                 shown_error(judged.line_error, figure),
@@ -265,7 +266,7 @@ impl Report {
             / model.parameter(Role::Byte(1));
         if flat && crossing >= 0.98 * first.to_bytes && crossing <= 1.02 * second.from_bytes {
             self.warn(
-                "equal-rate",
+                WarningCode::EQUAL_RATE,
                 format!(
                     "{figure}: equal packets/s from {} to {} B, as if each were sent as {crossing:.0} B: a minimum size \
                      imposed by a tool, or a second server that takes the same time for each frame",

@@ -1,6 +1,7 @@
 //! The depth of the receive ring, from short overloaded trials: what the node did not serve and did not lose lies there.
 
 use wirelab_trial::Interval;
+use wirelab_trial::WarningCode;
 
 use super::Fitted;
 use super::figures::Report;
@@ -47,7 +48,7 @@ pub(super) fn ring_depth(
             "nothing is known of it".to_owned()
         };
         report.warn(
-            "ring-unknown",
+            WarningCode::RING_UNKNOWN,
             format!("{name}: the observations cannot say how deep the receive ring is: {known}"),
             "measure overload with few frames too, e.g. 50, 100 and 200 frames beside a long trial at the same load",
         );
@@ -55,7 +56,7 @@ pub(super) fn ring_depth(
     };
     if least > most {
         report.warn(
-            "ring-contradiction",
+            WarningCode::RING_CONTRADICTION,
             format!("{name}: some trials show a ring of at least {least:.0} frames, others of at most {most:.0}"),
             "look for bursts of the sender in its gaps",
         );

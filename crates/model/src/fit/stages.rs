@@ -1,6 +1,7 @@
 //! Captured series: a constant and a part for each byte of every stage, with its scatter.
 
 use std::collections::BTreeMap;
+use wirelab_trial::WarningCode;
 
 use super::figures::{Prefix, Report, sizes_in_words};
 use super::gather::{Capture, PathKey, Point};
@@ -183,7 +184,7 @@ fn fit_stage(
     let line = Model::fit(shape(Law::Line), &cells);
     if line.is_none() {
         report.warn(
-            "inseparable",
+            WarningCode::INSEPARABLE,
             format!("{figure}: one size only, so that its constant part and that of its bytes cannot be told apart"),
             "capture at a second size",
         );
@@ -204,7 +205,7 @@ fn fit_stage(
     let allowed = MISFIT.max(2.0 * repeat_noise(&cells).unwrap_or(0.0));
     if let Some(error) = error_of(&model).filter(|e| *e > allowed) {
         report.warn(
-            "line-does-not-fit",
+            WarningCode::LINE_DOES_NOT_FIT,
             format!(
                 "{figure}: a line does not fit: a size that is left out is missed by {:.1} % (root mean square)",
                 100.0 * error

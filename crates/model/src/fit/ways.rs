@@ -1,6 +1,7 @@
 //! The fit of each way through the node (layer, direction, buffers): its limiting server, and its CPU load.
 
 use std::collections::{BTreeMap, BTreeSet};
+use wirelab_trial::WarningCode;
 
 use super::chain::{Chain, fit_chain};
 use super::figures::{Prefix, Report, sizes_in_words};
@@ -189,7 +190,7 @@ fn limited_points<'p>(
     }
     if unexplained > 0 {
         report.warn(
-            "loss-without-load",
+            WarningCode::LOSS_WITHOUT_LOAD,
             format!(
                 "{}: {unexplained} observations lose frames while the CPU has time left: bursts of the sender against the \
                  ring, or another server; no service rate was taken from them",
@@ -387,7 +388,7 @@ fn say_one_rate(figure: &str, idle: Option<f64>, report: &mut Report) {
         None => "the idle load is in the cost of a frame".to_owned(),
     };
     report.warn(
-        "inseparable",
+        WarningCode::INSEPARABLE,
         format!(
             "{figure}: one frame rate only, so that idle load and cost of a frame cannot be told apart; {known}"
         ),
@@ -412,7 +413,7 @@ fn one_size(judged: &Judged, figure: &str, report: &mut Report) {
         )
     };
     report.warn(
-        "inseparable",
+        WarningCode::INSEPARABLE,
         format!(
             "{figure}: {why}, so that the cost of a frame and of its bytes cannot be told apart"
         ),

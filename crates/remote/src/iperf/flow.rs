@@ -1,6 +1,7 @@
 //! From each leg of a test to the observation of a flow.
 
 use std::collections::BTreeMap;
+use wirelab_trial::WarningCode;
 
 use wirelab_iperf::v2::stream::Pace;
 use wirelab_iperf::v2::table::{Id, Row};
@@ -82,11 +83,12 @@ impl About<'_> {
         {
             let text = format!("{}: {}", self.peer, stall.note());
             let way_out = "look at what the peer, or the path, did then; repeat the trial";
-            self.warnings.push(Warning::new("stalled", text, way_out));
+            self.warnings
+                .push(Warning::new(WarningCode::STALLED, text, way_out));
         }
         if matches!(leg, Leg::TcpSent { read_ns: None, .. }) {
             self.warnings.push(Warning::new(
-                "buffered",
+                WarningCode::BUFFERED,
                 "the peer did not end its side, so nobody can say when it had read all: what lay in buffers at the end is counted as sent",
                 "ask a longer trial, in which buffers matter less",
             ));
@@ -176,7 +178,7 @@ impl About<'_> {
             );
             let way_out = "offer less: these datagrams are the tester's loss, not the node's";
             self.warnings
-                .push(Warning::new("driver-refused", text, way_out));
+                .push(Warning::new(WarningCode::DRIVER_REFUSED, text, way_out));
         }
         let Some((server, (lost, received))) = sent.report.zip(told) else {
             let mut flow = self.base(Direction::Receive, &report, 0, 0, Slices::default());
@@ -201,7 +203,7 @@ impl About<'_> {
         }
         if either > 0 {
             self.warnings.push(Warning::new(
-                "departed",
+                WarningCode::DEPARTED,
                 format!(
                     "the tester's interface dropped frames, and {either} of the datagrams that the peer lost may be among them, so the loss is a range"
                 ),
@@ -224,7 +226,7 @@ impl About<'_> {
         put(&mut flow.counters, counters);
         if server.out_of_order > 0 {
             self.warnings.push(Warning::new(
-                "reported-out-of-order",
+                WarningCode::REPORTED_OUT_OF_ORDER,
                 "the peer reports datagrams out of order; iperf takes each from the losses, so duplicates hide losses",
                 "ask node:HOST, which tells duplicates from losses",
             ));
@@ -239,7 +241,7 @@ impl About<'_> {
             let text = format!("{}: {note}", self.peer);
             let way_out = "measure a newer iperf 2 or node:HOST where that matters";
             self.warnings
-                .push(Warning::new("iperf-note", text, way_out));
+                .push(Warning::new(WarningCode::IPERF_NOTE, text, way_out));
         }
         if !sent.peer_took_longer() {
             return;
@@ -252,7 +254,8 @@ impl About<'_> {
             s(sent.duration_ns)
         );
         let way_out = "a queue on the way or in the peer held the datagrams back: offer less, or ask for a longer trial";
-        self.warnings.push(Warning::new("peer-time", text, way_out));
+        self.warnings
+            .push(Warning::new(WarningCode::PEER_TIME, text, way_out));
     }
 
     /// What the peer sent over UDP, in our own counting.
@@ -288,7 +291,7 @@ impl About<'_> {
         if received.unseen_by_us() > 0 {
             let (least, most) = (received.missed, received.unseen_by_us());
             self.warnings.push(Warning::new(
-                "checker-missed",
+                WarningCode::CHECKER_MISSED,
                 format!(
                     "tester: its own queues overflowed; {least} to {most} datagrams went by unseen, and are not in the loss for certain"
                 ),
@@ -316,7 +319,7 @@ impl About<'_> {
         for note in udp.notes() {
             let text = format!("{}: {note}", self.peer);
             self.warnings.push(Warning::new(
-                "iperf-note",
+                WarningCode::IPERF_NOTE,
                 text,
                 "the datagrams that it names are counted as it says; ask otherwise where it says how",
             ));
@@ -414,7 +417,7 @@ fn no_report(sent: &Sent) -> Warning {
         ),
     };
     Warning::new(
-        "no-report",
+        WarningCode::NO_REPORT,
         format!(
             "the peer {why} after {} final datagrams: {} datagrams were sent, and what arrived is not known",
             sent.final_tries, sent.datagrams

@@ -1,10 +1,11 @@
 //! From what iperf measured to an observation: our own counts, and what the peer reports, each as what it is.
 
 use std::collections::BTreeMap;
+use wirelab_trial::WarningCode;
 
 use wirelab_iperf::v2::{Amount, Generation, Leg, Sent, Trouble, UdpReceived};
 use wirelab_trial::{
-    Description, Direction, Field, FlowObservation, NODE_FAILED, NodeError, Observation, Status,
+    Description, Direction, Field, FlowObservation, NodeError, Observation, Status,
     TesterObservation, Unsupported, Warning,
 };
 
@@ -59,7 +60,7 @@ pub fn observation(
     }
     if ran.on_our_connection {
         warnings.push(Warning::new(
-            "own-connection",
+            WarningCode::OWN_CONNECTION,
             "the peer could not open a connection back, so its traffic came on the tester's own (-R)",
             "nothing is wrong; without a firewall or NAT between, -r works too",
         ));
@@ -93,7 +94,7 @@ pub fn observation(
 pub fn fail(observation: &mut Observation, why: &str) {
     observation.make_void(why);
     let way_out = "see to the peer, and ask the trial again: --resume does that alone";
-    let failed = Warning::new(NODE_FAILED, why.to_owned(), way_out);
+    let failed = Warning::new(WarningCode::NODE_FAILED, why.to_owned(), way_out);
     observation.warnings.push(failed);
 }
 
@@ -367,7 +368,7 @@ mod tests {
                 assert_eq!(flow.loss_ratio_at_most, most);
                 assert!(flow.tester_dropped());
                 assert_eq!(seen.tester.was_limit.value(), Some(&true), "{load:?}");
-                assert!(seen.warnings.iter().any(|w| w.code == "checker-missed"));
+                assert!(seen.warned(WarningCode::CHECKER_MISSED));
             }
             let seen = seen(&plan, 0, 0);
             assert!(!seen.flows[0].tester_dropped());

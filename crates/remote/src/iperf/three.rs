@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use wirelab_trial::WarningCode;
 
 use wirelab_iperf::v2::{Outcome as Told, Rate};
 use wirelab_iperf::v3::{
@@ -305,21 +306,21 @@ fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
             "iperf3 takes whole seconds: the trial took {seconds} s, and not {asked_s:.3} s"
         );
         warn(
-            "whole-seconds",
+            WarningCode::WHOLE_SECONDS,
             text,
             "nothing is wrong; ask for whole seconds",
         );
     }
     for note in outcome.jitter_notes() {
         let way_out = "update the iperf3 of the peer where the jitter matters";
-        warn("iperf-note", note, way_out);
+        warn(WarningCode::IPERF_NOTE, note, way_out);
     }
     if let Some((tail, sent)) = untold(plan, outcome) {
         let text = format!(
             "the server stopped counting before the last {tail} of {sent} datagrams, which are in no loss: nobody says whether they arrived"
         );
         let way_out = "ask for a longer trial, or offer less; node:HOST counts to the end";
-        warn("untold-end", text, way_out);
+        warn(WarningCode::UNTOLD_END, text, way_out);
     }
     warnings
 }

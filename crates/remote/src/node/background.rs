@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
+use wirelab_trial::WarningCode;
 
 use wirelab_socket::flow::{Offer, Sent};
 use wirelab_socket::udp::Background as Sender;
@@ -118,12 +119,12 @@ pub fn tell(
     put("due_frames", due, few);
     let slipped = sent.map(|(report, _)| report.slips);
     put("sender_slips", slipped, "the flow was not sent");
-    let mut warn = |code: &str, text: String, way_out: &str| {
+    let mut warn = |code: WarningCode, text: String, way_out: &str| {
         observation.warnings.push(Warning::new(code, text, way_out));
     };
     if let Some(refused) = refused.filter(|refused| *refused > 0) {
         warn(
-            "background-refused",
+            WarningCode::BACKGROUND_REFUSED,
             format!(
                 "the queue or the driver of the tester's interface did not take {} of the background",
                 format::count(refused, "frame")
@@ -137,7 +138,7 @@ pub fn tell(
             n => format!(", of which {n} may not have left the tester's interface"),
         };
         warn(
-            "background-lost",
+            WarningCode::BACKGROUND_LOST,
             format!(
                 "the node did not get {lost} of {} of the background{doubt}",
                 format::count(frames, "frame")
@@ -150,7 +151,7 @@ pub fn tell(
     };
     if let Some(error) = failure {
         warn(
-            "background-ended",
+            WarningCode::BACKGROUND_ENDED,
             format!("the background ended early: {error}"),
             "start what receives it: wirelab node serve, or iperf -s -u beside iperf -s for an iperf peer",
         );
@@ -164,7 +165,7 @@ pub fn tell(
         let rate = report.frames_per_s().unwrap_or(0.0);
         let asked = frames_per_s;
         warn(
-            "background-below-rate",
+            WarningCode::BACKGROUND_BELOW_RATE,
             format!(
                 "the tester sent the background at {rate:.0} frames/s, not the {asked:.0} asked"
             ),

@@ -2,8 +2,8 @@
 
 use wirelab_control::message::Status as Last;
 use wirelab_control::node_report::{self, NodeReport};
+use wirelab_trial::WarningCode;
 use wirelab_trial::counter::DEPARTURE_UNKNOWN;
-use wirelab_trial::held::NODE_BUSY_CODE;
 use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
 use wirelab_trial::{
     ClockKind, CpuLoad, Description, Direction, Field, FlowObservation, Observation, Status,
@@ -16,7 +16,6 @@ use super::place;
 use super::plan::{FROM_NODE, Plan, TO_NODE};
 use crate::leaving::Left;
 
-const FOREIGN: &str = "foreign-traffic";
 const NOT_TOLD: &str = "the node did not tell how many frames it sent";
 
 /// What an observation is made of.
@@ -104,7 +103,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
     if let Some(why) = observation.node_held_up() {
         let text = format!("{why}: an idle node may be faster and lose less");
         let way_out = "end the other work on the node and measure again";
-        let warning = Warning::new(NODE_BUSY_CODE, text, way_out);
+        let warning = Warning::new(WarningCode::NODE_BUSY, text, way_out);
         observation.warnings.push(warning);
     }
     observation
@@ -148,7 +147,7 @@ const OTHERS: [&str; 5] = [
 ];
 
 impl Parts<'_> {
-    fn warn(&mut self, code: &str, text: String, way_out: &str) {
+    fn warn(&mut self, code: WarningCode, text: String, way_out: &str) {
         self.warnings.push(Warning::new(code, text, way_out));
     }
 
@@ -206,7 +205,7 @@ impl Parts<'_> {
                 "{from}: the queue or the driver of the interface dropped frames, of which {either} may be the flow's, so the loss is a range"
             );
             let way_out = "offer less, or end what else leaves by that interface";
-            self.warn("departure-unknown", text, way_out);
+            self.warn(WarningCode::DEPARTURE_UNKNOWN, text, way_out);
         }
         seen.missed.at_most = seen.missed.at_most.saturating_add(either);
         let mut flow = job::flow_observation(asked, sent, seen);
@@ -295,10 +294,14 @@ impl Parts<'_> {
             flow.counters
                 .insert("foreign_frames_per_s".to_owned(), Field::measured(rate));
             let of_flow = flow.frames_per_s.value().copied().unwrap_or(0.0);
-            let known = self.warnings.iter().any(|w| w.code == FOREIGN);
+            let known = self
+                .warnings
+                .iter()
+                .any(|w| w.is(WarningCode::FOREIGN_TRAFFIC));
             if rate as f64 * 100.0 > of_flow && !known {
                 let way_out = "end what sends them, or measure on a link of its own";
-                self.warnings.push(Warning::new(FOREIGN, text, way_out));
+                self.warnings
+                    .push(Warning::new(WarningCode::FOREIGN_TRAFFIC, text, way_out));
             }
         }
     }
@@ -412,13 +415,13 @@ impl Parts<'_> {
                 load.idle_baseline_ratio = Some(ratio);
                 let text = "the node was not idle long enough before the trial: its idle baseline is that of an earlier one";
                 let way_out = "nothing is wrong; a pause between trials would give each its own";
-                self.warn("earlier-idle-baseline", text.to_owned(), way_out);
+                self.warn(WarningCode::EARLIER_IDLE_BASELINE, text.to_owned(), way_out);
             }
             (None, None) => {
                 let text =
                     "the node has no idle baseline, so what it does by itself is in its CPU load";
                 let way_out = "leave the node idle before the trial";
-                self.warn("no-idle-baseline", text.to_owned(), way_out);
+                self.warn(WarningCode::NO_IDLE_BASELINE, text.to_owned(), way_out);
             }
         }
         let why = match (&self.shared, load.shared) {
@@ -430,7 +433,7 @@ impl Parts<'_> {
         if load.was_busy_before() {
             let text = "the node's cores were busy before the trial, with other work or since it waits by spinning: an idle node may be faster and lose less";
             let way_out = "end the other work on the node and measure again";
-            self.warn(NODE_BUSY_CODE, text.to_owned(), way_out);
+            self.warn(WarningCode::NODE_BUSY, text.to_owned(), way_out);
         }
         self.warnings.extend(why.map(|why| place::warning(&why)));
         Field::Observed { value: load, kind }

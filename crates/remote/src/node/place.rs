@@ -3,6 +3,7 @@
 
 use wirelab_cores::{Cores, Steering, allowed, host_id, pin_thread};
 use wirelab_trial::Warning;
+use wirelab_trial::WarningCode;
 
 /// The tester's place.
 #[derive(Debug, Default)]
@@ -71,7 +72,7 @@ impl Place {
 /// The warning that says that tester and node may share cores.
 pub fn warning(why: &str) -> Warning {
     Warning::new(
-        "shared-cores",
+        WarningCode::SHARED_CORES,
         format!("tester and node may share cores ({why}), so the CPU load is not the node's alone"),
         "start the node with --cpus on cores of its own, or on another machine; such figures are kept out of fit",
     )

@@ -1,5 +1,6 @@
 //! Rates of a datasheet: the figures of one direction of a trial, and what a search found.
 
+use wirelab_trial::WarningCode;
 use wirelab_trial::bootstrap::CONFIDENCE;
 use wirelab_trial::search::{GoalResult, SearchResult};
 use wirelab_trial::{
@@ -18,8 +19,6 @@ const FRAMES: &str = "frames_per_s";
 const LOSS: &str = "loss_ratio";
 /// Loads this near to each other are the same one.
 const SAME: f64 = 1e-6;
-/// The warning that the tester did not see all frames.
-const MISSED: &str = "checker-missed";
 
 /// The figures of a row. A void trial has none, and each says why.
 pub fn rate(row: &Row<'_>) -> Rate {
@@ -76,7 +75,7 @@ pub fn rate(row: &Row<'_>) -> Rate {
         of_line_rate_ratio: unless_void(row.of_line_rate().map(|(low, _)| low)),
         tester_ceiling_frames_per_s: o.tester.ceiling_frames_per_s.clone(),
         tester_was_limit: o.tester.was_limit.clone(),
-        tester_missed_frames: warned(o, MISSED).is_some(),
+        tester_missed_frames: warned(o, WarningCode::CHECKER_MISSED).is_some(),
         node_held_up: o.node_held_up().is_some(),
     }
 }
@@ -119,9 +118,9 @@ fn over_repeats(group: &[Rate], shown: &Rate) -> Intervals {
 }
 
 /// The text of a warning that a trial has.
-fn warned<'o>(o: &'o Observation, code: &str) -> Option<&'o str> {
+fn warned(o: &Observation, code: WarningCode) -> Option<&str> {
     let mut warnings = o.warnings.iter();
-    warnings.find(|w| w.code == code).map(|w| w.text.as_str())
+    warnings.find(|w| w.is(code)).map(|w| w.text.as_str())
 }
 
 /// The datagram that was asked: a tool may have raised it.

@@ -1,5 +1,6 @@
 //! From what a sender and a checker report to the observation of a flow, every figure with its unit or its reason.
 
+use crate::warning_code::WarningCode;
 use std::collections::BTreeMap;
 
 use wirelab_wire::{Layer, LineRate, Sizes};
@@ -189,7 +190,7 @@ pub fn below_rate(asked_frames_per_s: Option<f64>, sent: &[SendReport]) -> Optio
         .count();
     (slow > 0).then(|| {
         Warning::new(
-            "sender-below-rate",
+            WarningCode::SENDER_BELOW_RATE,
             format!(
                 "{slow} of {} senders did not keep the rate asked",
                 sent.len()
@@ -203,7 +204,7 @@ pub fn below_rate(asked_frames_per_s: Option<f64>, sent: &[SendReport]) -> Optio
 /// missed, and where a receiver's counts differ from the injector's ledger.
 pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let mut push = |code: &str, text: String, way_out: &str| {
+    let mut push = |code: WarningCode, text: String, way_out: &str| {
         warnings.push(Warning::new(code, text, way_out));
     };
     let (from, to) = (&asked.from, &asked.to);
@@ -211,7 +212,7 @@ pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -
     let counts = seen.clone().with_sent(left).counts;
     if let Err(why) = counts.check_identity(left) {
         push(
-            "identity",
+            WarningCode::IDENTITY,
             format!("{to}: the counts do not add up: {why}"),
             "do not use these figures; report it",
         );
@@ -222,7 +223,7 @@ pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -
             format::count(sent.refused_frames, "frame")
         );
         push(
-            "driver-refused",
+            WarningCode::DRIVER_REFUSED,
             text,
             "they count neither as sent nor as lost; offer less, or give the port a longer transmit queue",
         );
@@ -240,14 +241,14 @@ pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -
             ),
         };
         push(
-            "checker-missed",
+            WarningCode::CHECKER_MISSED,
             text,
             "offer less: these frames are the tester's loss, not the node's",
         );
     }
     if let Some(rate) = seen.foreign_frames_per_s().filter(|_| seen.is_crowded()) {
         push(
-            "foreign-traffic",
+            WarningCode::FOREIGN_TRAFFIC,
             format!(
                 "{to}: {rate} foreign frames/s came beside the flow; they share its link, its node and the tester's queues"
             ),
@@ -256,7 +257,7 @@ pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -
     }
     if counts.other_run_frames > 0 {
         push(
-            "other-run-frames",
+            WarningCode::OTHER_RUN_FRAMES,
             format!(
                 "{to}: {} of an earlier run arrived; no other count includes them",
                 format::count(counts.other_run_frames, "late frame")
@@ -266,7 +267,7 @@ pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -
     }
     for note in &seen.notes {
         push(
-            "checker",
+            WarningCode::CHECKER,
             format!("{to}: {note}"),
             "read the counts and times that it names so; remove what it names and measure again",
         );
@@ -275,7 +276,7 @@ pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -
     for (what, injected, counted) in differences.into_iter().flatten() {
         let text = format!("{to}: {what}: injected {injected}, counted {counted}");
         push(
-            "ledger",
+            WarningCode::LEDGER,
             text,
             "the path under test added or hid faults of its own",
         );

@@ -1,6 +1,7 @@
 //! `wirelab stages`: the table of a node's stages, from a run or from results, and what grew since another run.
 
 use std::path::{Path, PathBuf};
+use wirelab_trial::WarningCode;
 
 use serde_json::json;
 use wirelab_bench::NoCeiling;
@@ -10,8 +11,8 @@ use wirelab_trial::crossover::crossovers;
 use wirelab_trial::measuring::Measuring;
 use wirelab_trial::stage::{self, Change, StageFigures};
 use wirelab_trial::{
-    ClockKind, Found, NODE_FAILED, Node, NodeKind, NodeName, Observation, OpenOptions, Profile,
-    Purpose, ResultsFile, StageSource, Status,
+    ClockKind, Found, Node, NodeKind, NodeName, Observation, OpenOptions, Profile, Purpose,
+    ResultsFile, StageSource, Status,
 };
 
 use crate::args::StagesArgs;
@@ -268,7 +269,7 @@ fn instructions(path: &Path) -> Fallible<Vec<StageFigures>> {
 /// Whether a trial came to pass; a table without a row is no answer to what was refused.
 fn begun(observation: &Observation) -> Fallible<()> {
     match &observation.status {
-        Status::Void { why } if observation.warnings.iter().any(|w| w.code == NODE_FAILED) => {
+        Status::Void { why } if observation.warned(WarningCode::NODE_FAILED) => {
             Err(Failure::failed(why))
         }
         Status::Void { why } => Err(Failure::usage(why)),

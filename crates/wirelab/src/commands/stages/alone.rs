@@ -2,6 +2,7 @@
 //! counted.
 
 use std::collections::BTreeMap;
+use wirelab_trial::WarningCode;
 
 use wirelab_port::iface::PortName;
 use wirelab_socket::serve::Served;
@@ -60,7 +61,7 @@ pub fn observation(
             args.stream, args.port, seen.port
         );
         let way_out = "send some meanwhile: wirelab send IFACE --layer udp4 --load 1kpps --to MAC";
-        warnings.push(Warning::new("nothing-seen", text, way_out));
+        warnings.push(Warning::new(WarningCode::NOTHING_SEEN, text, way_out));
     }
     let unheard = |served: &Served| served.report.counts.received_frames == 0 && !flows.is_empty();
     if seen.served.as_ref().is_some_and(unheard) {
@@ -70,7 +71,7 @@ pub fn observation(
         );
         let way_out = "they are for another port or address, or a firewall drops them; 'wirelab send' sends to \
                        198.18.0.2: sudo ip address add 198.18.0.2/24 dev IFACE";
-        warnings.push(Warning::new("none-received", text, way_out));
+        warnings.push(Warning::new(WarningCode::NONE_RECEIVED, text, way_out));
     }
     let came = flows.iter().map(longest).max().unwrap_or(0);
     let mut counters = counters(seen);

@@ -7,6 +7,7 @@ use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
+use wirelab_trial::WarningCode;
 
 use wirelab_port::ebpf::Mode;
 use wirelab_port::host;
@@ -17,7 +18,7 @@ use wirelab_stages::{Choice, FlowFilter, Point, StagesError, Tracer, TracerOptio
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::measuring::Measuring;
 use wirelab_trial::results::{FORMAT, VERSION};
-use wirelab_trial::{Cancel, Direction, Part, Progress, ResultsFile, Status, Wait, Warning};
+use wirelab_trial::{Cancel, Direction, Part, Progress, ResultsFile, Status, Wait};
 
 use super::alone::{self, Seen};
 use super::{show, split};
@@ -47,7 +48,7 @@ pub fn run(args: &StagesArgs, port: &str) -> Result {
     let notes = observation
         .warnings
         .iter()
-        .filter(|w| w.code == Warning::NODE);
+        .filter(|w| w.is(WarningCode::NODE));
     let notes = notes.map(|w| w.text.clone()).collect();
     let file = ResultsFile {
         format: FORMAT.to_owned(),

@@ -1,0 +1,118 @@
+//! The codes of all warnings: one table of words that scripts may compare, each with its meaning.
+//!
+//! `docs/warnings.md` is printed from it by `crates/trial/examples/warnings.rs`. Start reading at [`WarningCode`].
+
+/// A stable word for scripts, and what it means. Only the table below makes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarningCode {
+    name: &'static str,
+    word: &'static str,
+    meaning: &'static str,
+}
+
+impl WarningCode {
+    /// The name of its constant.
+    pub const fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// The word in results, e.g. `sender-below-rate`.
+    pub const fn word(self) -> &'static str {
+        self.word
+    }
+
+    /// What it means, a sentence.
+    pub const fn meaning(self) -> &'static str {
+        self.meaning
+    }
+}
+
+macro_rules! codes {
+    ($($name:ident = $word:literal: $meaning:literal;)*) => {
+        impl WarningCode {
+            $(
+                #[doc = $meaning]
+                pub const $name: WarningCode =
+                    WarningCode { name: stringify!($name), word: $word, meaning: $meaning };
+            )*
+
+            /// All codes, in the order of their words.
+            pub const ALL: &[WarningCode] = &[$(WarningCode::$name),*];
+        }
+    };
+}
+
+codes! {
+    BACKGROUND_BELOW_RATE = "background-below-rate": "The background flow did not keep the rate that was asked.";
+    BACKGROUND_ENDED = "background-ended": "The background flow ended before the trial did.";
+    BACKGROUND_LOST = "background-lost": "Frames of the background flow were lost.";
+    BACKGROUND_REFUSED = "background-refused": "The tester's system did not take frames of the background flow.";
+    BAD_TRIAL = "bad-trial": "The trial contradicts itself, or asks for more than the node takes.";
+    BUFFERED = "buffered": "A TCP peer did not close its side, so data in buffers at the end count as sent.";
+    CAPTURE = "capture": "A capture file lacks frames. The counts of the trial are not touched.";
+    CAPTURE_NOTES = "capture-notes": "Capture points did not see some frames. These frames are in no stage.";
+    CHECKER = "checker": "The checker says how to read one of its counts or times.";
+    CHECKER_MISSED = "checker-missed": "The tester's own queue overflowed, so the loss is a range.";
+    CORE_CLOCK = "core-clock": "The firmware runs its core at another clock than the emulator's timing is for.";
+    DATAGRAM_RAISED = "datagram-raised": "The test tool sends longer datagrams than were asked.";
+    DEPARTED = "departed": "The tester's interface dropped frames, so the loss is a range.";
+    DEPARTURE_UNKNOWN = "departure-unknown": "Nobody counted whether the last frames left, so the loss is a range.";
+    DRIVER_REFUSED = "driver-refused": "The tester's queue or driver did not take frames. They are in no loss.";
+    EARLIER_IDLE_BASELINE = "earlier-idle-baseline": "The idle baseline of the CPU load is that of an earlier trial.";
+    EMULATED = "emulated": "An emulator ran the node, so its speed is the host's.";
+    EMULATOR_BEHIND = "emulator-behind": "The emulator did not take frames in time, so the board never saw them.";
+    EQUAL_RATE = "equal-rate": "All sizes were sent at one rate, so it is the tool's limit rather than the node's.";
+    FOREIGN_TRAFFIC = "foreign-traffic": "Frames of others came beside the flow.";
+    FRAGMENTED = "fragmented": "IP divides each datagram into several packets.";
+    IDENTITY = "identity": "The counts do not add up. The figures are not to be used.";
+    IMPOSSIBLE_FIGURES = "impossible-figures": "Figures contradict each other, so they were left out.";
+    INSEPARABLE = "inseparable": "The data do not tell two parameters of a fit apart.";
+    IPERF_NOTE = "iperf-note": "The way in which a version of iperf counts changes a figure.";
+    LATE_FRAMES = "late-frames": "Frames came after the longest wait. They count as lost.";
+    LEDGER = "ledger": "The faults that were found differ from those that were injected.";
+    LINE_DOES_NOT_FIT = "line-does-not-fit": "A time is no linear function of the size.";
+    LONG_FRAMES = "long-frames": "The frames are too long for XDP, so AF_PACKET sent them.";
+    LOSS_WITHOUT_LOAD = "loss-without-load": "Frames were lost while the CPU had time left.";
+    MINIMUM_SIZE = "minimum-size": "The smallest size is off the line that fits the others.";
+    NO_IDLE_BASELINE = "no-idle-baseline": "The node's CPU load has no idle baseline.";
+    NO_INTERFACE = "no-interface": "The board has no interface of this host, so wirelab carries its frames.";
+    NO_INTERVAL = "no-interval": "There are too few points for the interval of a parameter.";
+    NO_REPORT = "no-report": "An iperf server sent no report, so what arrived is not known.";
+    NO_SECOND_OPINION = "no-second-opinion": "The system's iperf was asked too, and gave no figure.";
+    NODE = "node": "The node says which times are missing, or how to read them.";
+    NODE_BUSY = "node-busy": "Other work ran on the node, so an idle node may be faster.";
+    NODE_DROPPED = "node-dropped": "The node's MAC dropped good frames.";
+    NODE_ENDED = "node-ended": "The process of the node ended.";
+    NODE_FAILED = "node-failed": "The node failed, so the trial is void. A resumed run asks it again.";
+    NONE_RECEIVED = "none-received": "The node received none of the frames.";
+    NOTHING_SEEN = "nothing-seen": "Capture points saw no frame.";
+    OTHER_RUN = "other-run": "Frames of an earlier run still came when this one began.";
+    OTHER_RUN_FRAMES = "other-run-frames": "Frames of an earlier run arrived. They are in no other count.";
+    OUTLIER = "outlier": "One observation is far from its fit.";
+    OWN_CONNECTION = "own-connection": "The peer could not connect back, so its traffic came on the tester's connection.";
+    PEER_TIME = "peer-time": "The peer counted over a longer time than the sender sent.";
+    PILES_UP = "piles-up": "The node takes frames more slowly than they come, so a queue grows.";
+    PROBE = "probe": "Intervals of a probe were not read in time.";
+    REORDERING_EXTENT = "reordering-extent": "The checker does not count how far frames were reordered.";
+    REPEATS_SCATTER = "repeats-scatter": "Repeats of one trial differ by more than the fit's error.";
+    REPORTED_OUT_OF_ORDER = "reported-out-of-order": "An iperf server reports datagrams out of order, which may hide losses.";
+    RING_CONTRADICTION = "ring-contradiction": "Two observations ask for different sizes of the receive ring.";
+    RING_UNKNOWN = "ring-unknown": "The data do not tell the size of the receive ring.";
+    SECOND_OPINION = "second-opinion": "The system's iperf agrees with the figure.";
+    SECOND_OPINION_DIFFERS = "second-opinion-differs": "The system's iperf differs from the figure.";
+    SENDER_BELOW_RATE = "sender-below-rate": "The sender did not keep the rate that was asked.";
+    SHAPER_BYPASSED = "shaper-bypassed": "A queueing discipline is not passed by frames of the fast path.";
+    SHARED_CORES = "shared-cores": "Tester and node may share cores.";
+    SIZE_APART = "size-apart": "One size is off the line that fits the others.";
+    SIZE_CLASSES = "size-classes": "Sizes fall into classes, each with a line of its own.";
+    SLOW_PATH = "slow-path": "XDP was not possible, so AF_PACKET sent the frames.";
+    STALLED = "stalled": "A TCP flow stood still for half a second or more.";
+    STICKY = "sticky": "Error bits of a hardware block were set.";
+    TESTER_HELD_UP = "tester-held-up": "Other work held the tester up, so the trial is void.";
+    TESTER_LOWERED_LOAD = "tester-lowered-load": "The tester's queue overflowed at maximum load, so less was asked.";
+    TESTER_WAS_LIMIT = "tester-was-limit": "The tester was at its own ceiling, so the node may be faster.";
+    UNSEEN_FRAMES = "unseen-frames": "Capture points in the kernel did not see frames that arrived.";
+    UNSUPPORTED = "unsupported": "The node cannot do what the trial asks.";
+    UNTOLD_END = "untold-end": "An iperf3 server stopped counting before the last datagrams.";
+    WHOLE_SECONDS = "whole-seconds": "iperf3 takes whole seconds, so the trial took longer or shorter than asked.";
+}
