@@ -220,7 +220,7 @@ impl Observation {
 /// Something a reader must know, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
-    /// A stable word for scripts, e.g. `sender-below-rate`: one of [`WarningCode::ALL`].
+    /// A stable word for scripts, e.g. `sender-below-rate`; docs/warnings.md has all of them.
     pub code: String,
     /// What is the matter.
     pub text: String,
