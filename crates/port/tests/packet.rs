@@ -211,7 +211,7 @@ fn prefilled_frames_repeat_their_slots() {
         let (_, seen) = rig.run_with(&job, &rig.check());
         assert_eq!(seen.counts.is_clean(), frames < u64::from(PREFILLED_SLOTS));
         assert!(
-            seen.notes.iter().any(|n| n.contains("repeating")),
+            seen.notes.iter().any(|n| n.contains("a sequence repeated")),
             "{:?}",
             seen.notes
         );

@@ -222,7 +222,7 @@ fn a_server_that_does_not_answer_is_waited_for_as_long_as_asked() {
     let errors = stderr(&output);
     assert!(
         errors.contains(&format!(
-            "cannot reach {address}: timed out; is an iperf3 server"
+            "cannot reach {address}: timed out; fix: start an iperf3 server there"
         )),
         "{errors}"
     );

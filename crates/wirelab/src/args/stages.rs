@@ -60,7 +60,8 @@ pub struct StagesArgs {
     #[arg(long, value_delimiter = ',', value_name = "BYTES,…", default_values_t = [64, 256, 1024])]
     pub length: Vec<u32>,
     /// Frames of each trial [default: 512, or as many as board:lpc1768 can record; 2048 to judge the fast track by its 99th
-    /// percentile, with --background]. The capture units of hdl:reference record 1 to 1022 frames of a trial
+    /// percentile, with --background]. The capture units of hdl:reference keep the
+    /// records of 1 to 1022 frames of a trial
     #[arg(long, value_name = "N")]
     pub count: Option<u64>,
     /// Load of each trial that measures time, e.g. 1kpps
