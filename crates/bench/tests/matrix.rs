@@ -140,12 +140,13 @@ fn the_estimate_adds_up() {
             ..Capabilities::default()
         };
         let plan = Plan::parse(text, "p.toml").unwrap();
-        plan_estimate_ps(&plan, &able, 0).unwrap() as f64 / 1e12
+        // The tester's ceiling for the one kind of trial: three runs of 0.1 s.
+        plan_estimate_ps(&plan, &able, 0).unwrap() as f64 / 1e12 - 0.3
     };
     let listed = seconds(text, None);
     assert!((listed - (7.0 + 1.0 + 0.5)).abs() < 1e-3, "{listed}");
     let unknown = "[[matrix]]\nframe = 64\nframes = 14881";
-    assert_eq!(seconds(unknown, None), 1.0);
+    assert!((seconds(unknown, None) - 1.0).abs() < 1e-9);
     let known = seconds(unknown, Some(10_000_000));
     assert!((known - 1.0).abs() < 1e-3, "{known}");
 }

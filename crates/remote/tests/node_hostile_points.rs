@@ -195,7 +195,7 @@ fn what_a_liar_tells_of_its_points_is_bounded_and_told() {
         "run backwards",
         "longer than an hour",
         "have names that are none",
-        "records of frames that it had already",
+        "records of a frame recorded before",
         "when frames left the tester is not shown",
         "all is well",
     ] {
