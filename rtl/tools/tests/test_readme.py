@@ -11,7 +11,7 @@ import benches
 import toolchain
 
 README = toolchain.TREE / "rtl/README.md"
-SECTION = "## A generator and a checker in a design of one's own\n"
+SECTION = "## A generator and a checker in your own design\n"
 FENCED = re.compile(r"^( *)```\n(.*?)^\1```\n", re.M | re.S)
 
 
