@@ -1,4 +1,4 @@
-"""The command line of the runner: `run-tests.py [--long] [--suite NAME]…`."""
+"""The command line of the runner: `run-tests.py [--long] [--suite NAME]… [--without NAME]…`."""
 
 import argparse
 import os
@@ -11,8 +11,9 @@ from pathlib import Path
 from . import jobs, skips, suites, summary
 
 
-def chosen(listed, tree, long, only):
+def chosen(listed, tree, long, only, without=()):
     """The suites to run: (those with a command of their own, the one of cargo or None)."""
+    listed = [suite for suite in listed if suite["name"] not in without]
     there = [suite for suite in listed if "needs" not in suite or Path(tree, suite["needs"]).exists()]
     there = [suite for suite in there if not only or suite["name"] in only]
     plain = [suite for suite in there if suite["format"] != "cargo" and suite.get("long", False) in (long, "too")]
@@ -83,7 +84,7 @@ def run_all(tree, plain, rust, show, prefix, long):
         rest.result()
 
 
-def run(tree, prefix=(), long=False, only=(), out=print):
+def run(tree, prefix=(), long=False, only=(), without=(), out=print):
     """Runs the suites of a tree, with `prefix` before what needs root; returns the exit status."""
     try:
         features = skips.load(Path(tree, "tests/skips.toml").read_text())
@@ -93,7 +94,11 @@ def run(tree, prefix=(), long=False, only=(), out=print):
         return 1
     judge = skips.Judge(features, lambda command: skips.run_probe(command, prefix, tree))
     total = summary.Summary(judge)
-    plain, rust = chosen(listed, tree, long, only)
+    unknown = sorted({*(only or ()), *(without or ())} - {suite["name"] for suite in listed})
+    if unknown:
+        out(f"PROBLEM: no suite {', '.join(unknown)}; fix: name suites of tests/suites.toml")
+        return 1
+    plain, rust = chosen(listed, tree, long, only, without or ())
     run_all(tree, plain, rust, Show(total, out), prefix, long)
     for line in total.lines():
         out(line)
@@ -105,6 +110,7 @@ def main():
     parser = argparse.ArgumentParser(description="Runs every test suite and judges what was skipped.")
     parser.add_argument("--long", action="store_true", help="run only what tests/suites.toml leaves out of the ordinary run")
     parser.add_argument("--suite", action="append", help="run only this suite of tests/suites.toml; more may be named")
+    parser.add_argument("--without", action="append", help="leave this suite out; more may be named")
     options = parser.parse_args()
     # Through a pipe, too, the runner's words must appear before the suite's.
     sys.stdout.reconfigure(line_buffering=True)
@@ -112,7 +118,7 @@ def main():
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     tree = Path(__file__).resolve().parents[2]
     try:
-        return run(tree, suites.root_prefix(tree), options.long, options.suite)
+        return run(tree, suites.root_prefix(tree), options.long, options.suite, options.without)
     except KeyboardInterrupt:
         print("interrupted; nothing was judged", file=sys.stderr)
         return 130

@@ -227,6 +227,11 @@ class Selection(unittest.TestCase):
         for long, names in ((False, ["day", "both"]), (True, ["depth", "both"])):
             self.assertEqual([suite["name"] for suite in main.chosen(listed, "/", long, ())[0]], names)
 
+    def test_a_suite_can_be_left_out(self):
+        listed = [{"name": name, "format": "tap", "long": True} for name in ("depth", "kernel")]
+        plain, _ = main.chosen(listed, "/", True, None, ["kernel"])
+        self.assertEqual([suite["name"] for suite in plain], ["depth"])
+
 
 class BinaryByBinary(unittest.TestCase):
     """Output of test binaries that are started one by one."""
