@@ -7,6 +7,8 @@ WIRELAB_SAY=setup
 . "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
 # shellcheck source=scripts/lib/setup-rust.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/setup-rust.sh"
+# shellcheck source=scripts/lib/setup-pypi.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/setup-pypi.sh"
 # shellcheck source=scripts/lib/setup-simpy.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/setup-simpy.sh"
 # shellcheck source=scripts/lib/setup-dist.sh

@@ -6,21 +6,11 @@ MATURIN_VERSION=1.16.0
 MATURIN_HASH=sha256:837db2f4d93d4899c3ac393fb3cc9eebf35b6002336e5d574f4a4fb6c49fe283
 
 setup_maturin() {
-    local venv="$WIRELAB_TOOLS/maturin" wanted
-    # Written last, so that an environment that was left half made is made again.
+    local venv="$WIRELAB_TOOLS/maturin"
     if [ -e "$venv/$MATURIN_VERSION" ]; then return 0; fi
-    wanted=$(mktemp)
-    echo "maturin==$MATURIN_VERSION --hash=$MATURIN_HASH" >"$wanted"
     say "maturin $MATURIN_VERSION comes from PyPI into .cache/tools (10 MB, once)"
-    if run python3 -m venv --clear "$venv" &&
-        run "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
-            --require-hashes -r "$wanted" &&
-        run touch "$venv/$MATURIN_VERSION"; then
-        rm -f "$wanted"
-        return 0
-    fi
-    rm -f "$wanted"
-    die "maturin could not be installed, so no wheel can be made; fix: access to pypi.org, Linux on x86-64"
+    pypi_package "$venv" "$MATURIN_VERSION" "maturin==$MATURIN_VERSION" "$MATURIN_HASH" ||
+        die "maturin could not be installed, so no wheel can be made; fix: access to pypi.org, Linux on x86-64"
 }
 
 setup_dist() {

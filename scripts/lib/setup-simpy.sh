@@ -7,18 +7,8 @@ SIMPY_HASH=sha256:7c5ae380240fd2238671160e4830956f8055830a8317edf5c05e495b3823cd
 
 # Without SimPy the other figures are measured all the same, so that a failure is only said.
 setup_simpy() {
-    local venv="$WIRELAB_TOOLS/simpy-$SIMPY_VERSION" wanted
-    # Written last, so that an environment that was left half made is made again.
+    local venv="$WIRELAB_TOOLS/simpy-$SIMPY_VERSION"
     if [ -e "$venv/complete" ]; then return 0; fi
-    wanted=$(mktemp)
-    echo "simpy==$SIMPY_VERSION --hash=$SIMPY_HASH" >"$wanted"
-    if run python3 -m venv --clear "$venv" &&
-        run "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
-            --require-hashes -r "$wanted" &&
-        run touch "$venv/complete"; then
-        rm -f "$wanted"
-        return 0
-    fi
-    rm -f "$wanted"
-    say "SimPy could not be installed, so it is left out of the comparison; fix: access to pypi.org, then \`make bench\` again"
+    pypi_package "$venv" complete "simpy==$SIMPY_VERSION" "$SIMPY_HASH" ||
+        say "SimPy could not be installed, so it is left out of the comparison; fix: access to pypi.org, then \`make bench\` again"
 }
