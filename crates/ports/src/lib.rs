@@ -27,13 +27,10 @@ pub use shaper::bypassed_shapers;
 pub use wirelab_trial::open::{Path, PortsOptions};
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex};
 
 use wirelab_port::iface::{IfaceError, PortLock, PortName};
 use wirelab_port::lab::{EphemeralLab, Lab, LabError, LabSpec, Side};
-use wirelab_port::pcapng::{
-    CaptureWriter, InterfaceSpec, SharedCapture, WriterOptions, end_shared,
-};
+use wirelab_port::pcapng::{InterfaceSpec, SharedCapture, end_of_node, start_of_node};
 use wirelab_trial::{
     Cancel, Description, Node, NodeError, Observation, Progress, TesterCeiling, Trial, Warning,
 };
@@ -163,17 +160,12 @@ impl Node for PortsNode {
     }
 
     fn start_capture(&mut self, file: &std::path::Path) -> Result<(), NodeError> {
-        let interfaces = self.capture_interfaces();
-        let writer = CaptureWriter::create(file, &interfaces, &WriterOptions::default());
-        let writer = writer.map_err(NodeError::bad)?;
-        self.capture_into(Arc::new(Mutex::new(writer)));
+        self.capture = Some(start_of_node(file, &self.capture_interfaces())?);
         Ok(())
     }
 
     fn end_capture(&mut self) -> Result<Option<u64>, NodeError> {
-        let ended = self.capture.take().map(end_shared).transpose();
-        let ended = ended.map_err(|error| NodeError::Failed(error.to_string()))?;
-        Ok(ended.flatten().map(|summary| summary.frames))
+        end_of_node(self.capture.take())
     }
 
     fn warnings(&self) -> Vec<Warning> {

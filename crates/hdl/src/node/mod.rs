@@ -14,11 +14,9 @@ mod read;
 mod run;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::PoisonError;
 
-use wirelab_port::pcapng::{
-    CaptureWriter, InterfaceSpec, SharedCapture, WriterOptions, end_shared,
-};
+use wirelab_port::pcapng::{InterfaceSpec, SharedCapture, end_of_node, start_of_node};
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Direction, Layer, Node, NodeError, Observation, Progress,
@@ -196,16 +194,11 @@ impl Node for HdlNode {
     }
 
     fn start_capture(&mut self, file: &std::path::Path) -> Result<(), NodeError> {
-        let interfaces = self.capture_interfaces();
-        let writer = CaptureWriter::create(file, &interfaces, &WriterOptions::default());
-        let writer = writer.map_err(NodeError::bad)?;
-        self.capture_into(Arc::new(Mutex::new(writer)));
+        self.capture = Some(start_of_node(file, &self.capture_interfaces())?);
         Ok(())
     }
 
     fn end_capture(&mut self) -> Result<Option<u64>, NodeError> {
-        let ended = self.capture.take().map(end_shared).transpose();
-        let ended = ended.map_err(|error| NodeError::Failed(error.to_string()))?;
-        Ok(ended.flatten().map(|summary| summary.frames))
+        end_of_node(self.capture.take())
     }
 }

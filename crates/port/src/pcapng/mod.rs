@@ -30,4 +30,7 @@ pub use report::{
     FINDINGS, Fault, Finding, FlowReport, LENGTHS, Lengths, SlotReport, VerifyReport, WrongByte,
 };
 pub use verify::{VerifyOptions, fuzz_capture, verify, verify_from};
-pub use writer::{CaptureSummary, CaptureWriter, SharedCapture, WriterOptions, end_shared};
+pub use writer::{
+    CaptureSummary, CaptureWriter, SharedCapture, WriterOptions, end_of_node, end_shared,
+    start_of_node,
+};

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use super::encode::{self, InterfaceSpec, kind};
 use super::error::CaptureError;
+use wirelab_trial::NodeError;
 
 /// Bytes gathered before they are written.
 const GATHER: usize = 1024 * 1024;
@@ -176,6 +177,28 @@ pub fn end_shared(capture: SharedCapture) -> Result<Option<CaptureSummary>, Capt
     let writer =
         Arc::into_inner(capture).map(|w| w.into_inner().unwrap_or_else(|e| e.into_inner()));
     writer.map(CaptureWriter::finish).transpose()
+}
+
+/// Start the capture of a node's interfaces, as [`wirelab_trial::Node::start_capture`] asks.
+///
+/// # Errors
+/// [`NodeError::BadTrial`] where the file cannot be made.
+pub fn start_of_node(
+    file: &Path,
+    interfaces: &[InterfaceSpec],
+) -> Result<SharedCapture, NodeError> {
+    let writer = CaptureWriter::create(file, interfaces, &WriterOptions::default());
+    Ok(Arc::new(Mutex::new(writer.map_err(NodeError::bad)?)))
+}
+
+/// End the capture of a node, if it has one; the number of its frames where nobody else holds it any more.
+///
+/// # Errors
+/// [`NodeError::Failed`] where the file cannot be written.
+pub fn end_of_node(capture: Option<SharedCapture>) -> Result<Option<u64>, NodeError> {
+    let ended = capture.map(end_shared).transpose();
+    let ended = ended.map_err(|error| NodeError::Failed(error.to_string()))?;
+    Ok(ended.flatten().map(|summary| summary.frames))
 }
 
 impl Drop for CaptureWriter {
