@@ -19,18 +19,7 @@ pub static BOARD: NodeKind = NodeKind {
         datasheet: true,
         takes_image: true,
         stages: StageProfile {
-            options: &[
-                "length",
-                "count",
-                "load",
-                "wait",
-                "probes",
-                "fast-track",
-                "background",
-                "wall",
-                "image",
-                "against",
-            ],
+            more: &["wall", "image", "against"],
             ..Profile::USUAL.stages
         },
         ..Profile::USUAL

@@ -59,17 +59,8 @@ fn profile(name: &NodeName) -> Profile {
             extent: Extent::Frames { frames: 512 },
             takes_image: true,
             stages: StageProfile {
-                options: &[
-                    "length",
-                    "count",
-                    "wait",
-                    "probes",
-                    "fast-track",
-                    "image",
-                    "mac",
-                    "wait-states",
-                    "predicted",
-                ],
+                options: &["length", "count", "wait", "probes", "fast-track"],
+                more: &["image", "mac", "wait-states", "predicted"],
                 max_frames: Some(MOST_CAPTURED_FRAMES),
                 lengths_limited_by: Some("hdl:reference takes"),
                 ..Profile::USUAL.stages

@@ -25,16 +25,7 @@ pub static LAB: NodeKind = NodeKind {
     examples: &["lab:1", "lab:4"],
     profile: |_| Profile {
         stages: StageProfile {
-            options: &[
-                "length",
-                "count",
-                "load",
-                "wait",
-                "probes",
-                "fast-track",
-                "background",
-                "xdp",
-            ],
+            more: &["xdp"],
             lengths_limited_by: Some("a lab's interfaces carry"),
             // In a lab of its own nothing adds a tag.
             may_add_tag: false,

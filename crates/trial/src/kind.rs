@@ -98,8 +98,10 @@ pub struct Profile {
 /// How the stages of a node are asked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StageProfile {
-    /// The options of `stages` that have a meaning for it, beside those of the output.
+    /// The options of `stages` that have a meaning for it, beside those of the output and of [`StageProfile::more`].
     pub options: &'static [&'static str],
+    /// Options beside those that most kinds take.
+    pub more: &'static [&'static str],
     /// Most frames of a trial whose times it keeps, where that is known before.
     pub max_frames: Option<u64>,
     /// Whose limit the lengths are, as in "a lab's interfaces carry"; not checked before the node is opened if `None`.
@@ -129,8 +131,8 @@ impl Profile {
                 "probes",
                 "fast-track",
                 "background",
-                "image",
             ],
+            more: &["image"],
             max_frames: None,
             lengths_limited_by: None,
             may_add_tag: true,

@@ -105,14 +105,15 @@ fn given() -> Vec<&'static str> {
 }
 
 fn check(args: &StagesArgs, subject: &Subject, given: &[&str]) -> Result<(), Failure> {
-    let known = match subject {
-        Subject::File(_) => OF_FILE,
-        Subject::Here(_) => OF_HERE,
-        Subject::Node(node) => node.profile.stages.options,
+    let (known, more) = match subject {
+        Subject::File(_) => (OF_FILE, &[][..]),
+        Subject::Here(_) => (OF_HERE, &[][..]),
+        Subject::Node(node) => (node.profile.stages.options, node.profile.stages.more),
     };
+    let is_known = |name| known.contains(name) || more.contains(name);
     let mut unknown = OPTIONS
         .iter()
-        .filter(|(name, _)| given.contains(name) && !known.contains(name));
+        .filter(|(name, _)| given.contains(name) && !is_known(name));
     match unknown.next() {
         None => Ok(()),
         Some((name, instead)) => {
