@@ -2,26 +2,13 @@
 
 mod common;
 
-use std::sync::{Arc, Mutex};
-
-use common::{alone, assert_clean, counts, node, run, trial};
-use wirelab_port::job::CheckJob;
+use common::{alone, assert_clean, counts, node, run, tap, trial};
 use wirelab_port::netns::may_test;
-use wirelab_port::packet::{CheckOptions, Checker, FrameSink};
 use wirelab_ports::Path;
 use wirelab_trial::{Framing, Layer, Size, SizeUnit, Trial};
 use wirelab_wire::{Flow, header};
 
 const FRAMES: u64 = 200;
-
-struct Memory(Arc<Mutex<Vec<Vec<u8>>>>);
-
-impl FrameSink for Memory {
-    fn frame(&mut self, _: u64, frame: &[u8]) -> std::io::Result<()> {
-        self.0.lock().unwrap().push(frame.to_vec());
-        Ok(())
-    }
-}
 
 fn marked(dscp: &str) -> Trial {
     Trial {
@@ -51,21 +38,11 @@ fn each_frame_on_the_wire_has_the_code_point() {
         let Some(mut node) = node(1, path) else {
             return;
         };
-        let frames: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
-        let check = CheckJob {
-            flow: Flow {
-                udp_port: header::UDP_PORT,
-                ..Flow::default()
-            },
-            slots: None,
-            time_every: 1,
+        let flow = Flow {
+            udp_port: header::UDP_PORT,
+            ..Flow::default()
         };
-        let options = CheckOptions {
-            sink: Some(Box::new(Memory(Arc::clone(&frames)))),
-            ..CheckOptions::default()
-        };
-        let port = node.pairs()[0].tester.clone();
-        let tap = Checker::start(&port, &check, options).unwrap();
+        let (tap, frames) = tap(&node.pairs()[0].tester, flow);
         assert_clean(&run(&mut node, &marked(dscp)), dscp);
         drop(tap.finish(std::time::Duration::from_millis(100)).unwrap());
         let frames = frames.lock().unwrap();

@@ -7,12 +7,12 @@ mod common;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{alone, assert_clean, ip, options, run, trial};
+use common::{Frames, alone, assert_clean, ip, options, run, tap, trial};
 use wirelab_port::iface::{Interface, PortName};
-use wirelab_port::job::{CheckJob, SendJob};
+use wirelab_port::job::SendJob;
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_port::netns::may_test;
-use wirelab_port::packet::{CheckOptions, Checker, FrameSink};
+use wirelab_port::packet::Checker;
 use wirelab_port::pcapng::{CaptureWriter, VerifyOptions, WriterOptions, verify};
 use wirelab_ports::{Pair, Path, PortsNode, one_way};
 use wirelab_trial::{Framing, Layer, Node, Size, SizeUnit, Trial};
@@ -122,34 +122,16 @@ impl Rig {
 /// A tap of its own on a port.
 struct Tap {
     checker: Checker,
-    frames: Arc<Mutex<Vec<Vec<u8>>>>,
-}
-
-struct Memory(Arc<Mutex<Vec<Vec<u8>>>>);
-
-impl FrameSink for Memory {
-    fn frame(&mut self, _: u64, frame: &[u8]) -> std::io::Result<()> {
-        self.0.lock().unwrap().push(frame.to_vec());
-        Ok(())
-    }
+    frames: Frames,
 }
 
 impl Tap {
     fn start(port: &PortName, job: &SendJob) -> Tap {
-        let frames = Arc::default();
-        let check = CheckJob {
-            flow: Flow {
-                source: Some(job.frame.source),
-                ..Flow::default()
-            },
-            slots: None,
-            time_every: 1,
+        let flow = Flow {
+            source: Some(job.frame.source),
+            ..Flow::default()
         };
-        let options = CheckOptions {
-            sink: Some(Box::new(Memory(Arc::clone(&frames)))),
-            ..CheckOptions::default()
-        };
-        let checker = Checker::start(port, &check, options).unwrap();
+        let (checker, frames) = tap(port, flow);
         Tap { checker, frames }
     }
 

@@ -1,16 +1,19 @@
 //! What the tests of pairs of ports share: a node in a lab of its own, trials, and what must hold of any flow.
 #![allow(dead_code)]
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use wirelab_port::iface::PortName;
+use wirelab_port::job::CheckJob;
 use wirelab_port::lab::LabSpec;
+use wirelab_port::packet::{CheckOptions, Checker, FrameSink};
 use wirelab_ports::{Path, PortsNode, PortsOptions};
 use wirelab_trial::{
     Cancel, Counts, Direction, Extent, FaultRates, FlowObservation, Framing, Load, Node,
     Observation, SenderObservation, Size, SizeUnit, Trial,
 };
+use wirelab_wire::Flow;
 
 /// Far longer than anything here takes; only a failure waits that long.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -188,4 +191,31 @@ pub fn tc(port: &PortName, arguments: &str) {
         .status()
         .unwrap();
     assert!(status.success(), "tc {arguments}");
+}
+
+/// Frames that a tap has seen, in order.
+pub type Frames = Arc<Mutex<Vec<Vec<u8>>>>;
+
+struct Memory(Frames);
+
+impl FrameSink for Memory {
+    fn frame(&mut self, _: u64, frame: &[u8]) -> std::io::Result<()> {
+        self.0.lock().unwrap().push(frame.to_vec());
+        Ok(())
+    }
+}
+
+/// A tap of its own on a port, which keeps the frames of a flow until it is finished.
+pub fn tap(port: &PortName, flow: Flow) -> (Checker, Frames) {
+    let frames = Frames::default();
+    let check = CheckJob {
+        flow,
+        slots: None,
+        time_every: 1,
+    };
+    let options = CheckOptions {
+        sink: Some(Box::new(Memory(Arc::clone(&frames)))),
+        ..CheckOptions::default()
+    };
+    (Checker::start(port, &check, options).unwrap(), frames)
 }
