@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
-use wirelab_trial::WarningCode;
 
 use wirelab_trial::{
     Direction, Extent, FaultRates, Field, FlowObservation, Framing, Kind, Load, Observation, Sizes,
-    Status, Trial, Warning,
+    Status, Trial, Warning, WarningCode,
 };
 use wirelab_wire::LineRate;
 

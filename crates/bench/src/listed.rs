@@ -1,11 +1,10 @@
 //! Runs trials that are listed, and those around a rate that was found.
 
 use std::collections::BTreeMap;
-use wirelab_trial::WarningCode;
 
 use wirelab_trial::{
     Description, Extent, FaultRates, Field, Node, NodeError, Observation, Progress, Sizes, Status,
-    TesterObservation, Trial, Unsupported, Warning,
+    TesterObservation, Trial, Unsupported, Warning, WarningCode,
 };
 
 use crate::matrix::Step;

@@ -1,11 +1,10 @@
 //! Resumes an interrupted plan: trials in its results file are not run again.
 
 use std::collections::{BTreeMap, VecDeque};
-use wirelab_trial::WarningCode;
 
 use wirelab_trial::{
     Cancel, Description, Environment, Found, Node, NodeError, Observation, Part, Progress,
-    ResultsFile, Retrying, Status, Trial,
+    ResultsFile, Retrying, Status, Trial, WarningCode,
 };
 
 use crate::part::{Asks, PlannedPart};

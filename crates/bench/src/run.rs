@@ -1,8 +1,9 @@
 //! Runs a plan on a node: part after part, each observation handed on at once.
 
-use wirelab_trial::WarningCode;
 use wirelab_trial::search::SearchResult;
-use wirelab_trial::{Cancel, Description, Found, Node, NodeError, Observation, Progress, Status};
+use wirelab_trial::{
+    Cancel, Description, Found, Node, NodeError, Observation, Progress, Status, WarningCode,
+};
 use wirelab_wire::LineRate;
 
 use crate::ceiling::{CachedCeiling, Ceiling};

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
-use wirelab_trial::WarningCode;
 
 use wirelab_control::client::{Client, Patience, PointRecords};
 use wirelab_control::message::{Identity, Start};
@@ -20,7 +19,7 @@ use wirelab_trial::stage;
 use wirelab_trial::{
     Accepts, Cancel, Capabilities, Clock, ClockKind, Description, Direction, Extent, Field,
     FlowObservation, Layer, Node, NodeError, Observation, Progress, Series, SeriesBuilder,
-    SizeLimits, Sizes, StageSource, Status, TesterObservation, Trial, TrialOption,
+    SizeLimits, Sizes, StageSource, Status, TesterObservation, Trial, TrialOption, WarningCode,
 };
 
 use crate::catalogue::Emulator;

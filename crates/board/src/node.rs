@@ -1,14 +1,13 @@
 //! A board in QEMU as a node: brought up here, asked as a remote node is, watched meanwhile.
 
 use std::time::Duration;
-use wirelab_trial::WarningCode;
 
 use wirelab_port::netns::NetNs;
 use wirelab_remote::{ControlNode, Ends, opinion};
 use wirelab_trial::open::PortsOptions;
 use wirelab_trial::{
     Cancel, CaptureLimits, Description, Direction, Field, Layer, Node, NodeError, Observation,
-    OpenError, Progress, StageSource, Status, TesterCeiling, Trial, Warning,
+    OpenError, Progress, StageSource, Status, TesterCeiling, Trial, Warning, WarningCode,
 };
 
 use crate::{Board, Options};

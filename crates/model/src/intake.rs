@@ -1,20 +1,7 @@
 //! What observations of peers in the network say of the node, and which say nothing of it.
 
-use wirelab_trial::WarningCode;
 use wirelab_trial::emulated::FLOOR;
-use wirelab_trial::{CpuLoad, Observation};
-
-/// Warnings of a trial whose figures are not the node's own, and why.
-const UNUSABLE: [(&str, &str); 2] = [
-    (
-        "fragmented",
-        "datagrams larger than the path's MTU: each was several frames",
-    ),
-    (
-        "no-report",
-        "the peer's report never came, so that what arrived is not known",
-    ),
-];
+use wirelab_trial::{CpuLoad, Observation, WarningCode};
 
 /// A core this busy before a trial has other work, or waits by spinning: its load tells nothing of the trial.
 const BUSY_BEFORE: f64 = 0.9;
@@ -27,9 +14,14 @@ pub(crate) const ROUND_TRIP: &str = "round trip";
 
 /// Why nothing can be learned of the node from an observation; `None` where something can.
 pub(crate) fn unusable(observation: &Observation) -> Option<&'static str> {
-    let has = |code: &str| observation.warnings.iter().any(|w| w.code == code);
-    let found = UNUSABLE.iter().find(|(code, _)| has(code));
-    found.map(|(_, why)| *why)
+    // The figures of such a trial are not the node's own.
+    if observation.warned(WarningCode::FRAGMENTED) {
+        Some("datagrams larger than the path's MTU: each was several frames")
+    } else if observation.warned(WarningCode::NO_REPORT) {
+        Some("the peer's report never came, so that what arrived is not known")
+    } else {
+        None
+    }
 }
 
 /// Whether a series is of the way there and back, which is no time of one stage.

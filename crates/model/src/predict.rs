@@ -7,11 +7,10 @@
 pub(crate) mod flow;
 
 use std::collections::BTreeMap;
-use wirelab_trial::WarningCode;
 
 use wirelab_trial::{
     Cancel, CpuLoad, Description, Direction, Extent, Field, FlowObservation, Kind, Load, NodeError,
-    Observation, Status, TesterObservation, Trial, Warning,
+    Observation, Status, TesterObservation, Trial, Warning, WarningCode,
 };
 
 use crate::build::{Instance, choose};

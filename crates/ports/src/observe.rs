@@ -1,7 +1,6 @@
 //! From what senders and checkers report to an observation, every figure with its unit or its reason.
 
 use std::collections::BTreeMap;
-use wirelab_trial::WarningCode;
 
 use wirelab_port::job::{CheckReport, SendReport};
 use wirelab_trial::counter::{DEPARTURE_UNKNOWN, SHARED_TIME};
@@ -9,6 +8,7 @@ use wirelab_trial::format;
 use wirelab_trial::job::{self, FlowAsked};
 use wirelab_trial::{
     Extent, Field, FlowObservation, Node, Observation, Status, TesterObservation, Warning,
+    WarningCode,
 };
 
 use crate::PortsNode;

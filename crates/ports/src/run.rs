@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use wirelab_trial::WarningCode;
 
 use wirelab_port::job::{CheckReport, SendReport};
 use wirelab_port::packet::{self, CaptureSink, FrameSink, PacketError};
 use wirelab_port::xdp::{self, Generator, GeneratorOptions, XdpError};
 use wirelab_trial::host_clock::now_ns;
-use wirelab_trial::{Cancel, Extent, NodeError, Observation, Progress, Warning, format};
+use wirelab_trial::{
+    Cancel, Extent, NodeError, Observation, Progress, Warning, WarningCode, format,
+};
 
 use crate::flow::{FlowPlan, Plan, interface_error};
 use crate::observe::{self, Ran};

@@ -2,12 +2,11 @@
 //! still on their way.
 
 use std::time::{Duration, Instant};
-use wirelab_trial::WarningCode;
 
 use wirelab_port::inject::Schedule;
 use wirelab_port::job::{Pace, SendJob, SendReport};
 use wirelab_port::packet;
-use wirelab_trial::{Cancel, Extent, Warning};
+use wirelab_trial::{Cancel, Extent, Warning, WarningCode};
 use wirelab_wire::Transport;
 
 use crate::flow::FlowPlan;

@@ -1,10 +1,9 @@
 //! Shapers that frames of the fast path do not pass, as a warning before and with the figures.
 
 use std::collections::BTreeSet;
-use wirelab_trial::WarningCode;
 
 use wirelab_port::iface::{PortName, shaper_of};
-use wirelab_trial::Warning;
+use wirelab_trial::{Warning, WarningCode};
 
 use crate::Path;
 

@@ -8,7 +8,6 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use wirelab_trial::WarningCode;
 
 use serde_json::Value;
 use wirelab_port::child::{Ending, Home, Process};
@@ -16,7 +15,7 @@ use wirelab_port::lab::{EphemeralLab, Lab, LabSpec, Side};
 use wirelab_port::netns::NetNs;
 use wirelab_trial::{
     Cancel, CaptureLimits, Description, NameError, Node, NodeError, NodeName, Observation,
-    OpenError, Progress, StageSource, Status, TesterCeiling, Trial, Warning,
+    OpenError, Progress, StageSource, Status, TesterCeiling, Trial, Warning, WarningCode,
 };
 
 use crate::ControlNode;

@@ -6,10 +6,9 @@ use std::io::Read;
 use std::net::IpAddr;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use wirelab_trial::WarningCode;
 
 use wirelab_trial::format::{percent, si};
-use wirelab_trial::{Cancel, Direction, Extent, Layer, Load, Node, Trial, Warning};
+use wirelab_trial::{Cancel, Direction, Extent, Layer, Load, Node, Trial, Warning, WarningCode};
 
 use crate::IperfNode;
 

@@ -1,7 +1,6 @@
 //! What the packets of a way cannot hold in one piece.
 
-use wirelab_trial::WarningCode;
-use wirelab_trial::{Layer, Warning};
+use wirelab_trial::{Layer, Warning, WarningCode};
 
 /// The warning where each datagram is cut into fragments on the tester's own interface.
 pub fn fragmented(datagram_bytes: u32, layer: Layer, mtu: Option<u32>) -> Option<Warning> {

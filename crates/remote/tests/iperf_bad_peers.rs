@@ -7,13 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use wirelab_trial::WarningCode;
 
 use wirelab_iperf::v2::{Generation, Server, ServerConfig, ServerReport};
 use wirelab_remote::IperfNode;
 use wirelab_trial::{
     Cancel, Direction, Extent, Framing, Layer, Load, Node, Observation, Size, SizeUnit, Status,
-    Trial,
+    Trial, WarningCode,
 };
 
 const BOTH: [Layer; 2] = [Layer::TcpIpv4, Layer::UdpIpv4];

@@ -1,9 +1,10 @@
 //! What counts as failed: one judgement of a run, from which the exit status, JUnit, the sentence at the end, CSV and
 //! the HTML page take theirs, so that no two of them can differ. `docs/exit-status.md` is its table.
 
-use wirelab_trial::WarningCode;
 use wirelab_trial::search::SearchEnded;
-use wirelab_trial::{Field, FlowObservation, Found, Kind, Observation, Part, ResultsFile, Status};
+use wirelab_trial::{
+    Field, FlowObservation, Found, Kind, Observation, Part, ResultsFile, Status, WarningCode,
+};
 use wirelab_wire::Layer;
 
 use crate::datasheet::is_datasheet;

@@ -9,7 +9,6 @@ mod search;
 mod sender;
 mod series;
 
-use crate::warning_code::WarningCode;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
@@ -22,6 +21,7 @@ use crate::interval::{Over, Stated};
 use crate::observation::{Observation, Status, TesterObservation, Warning};
 use crate::results::{Found, Part, ResultsFile};
 use crate::slices::MOST_SLICES;
+use crate::warning_code::WarningCode;
 
 /// Most figures that are named; one wrong file may hold millions.
 pub const MOST_NAMED: usize = 8;

@@ -1,6 +1,5 @@
 //! What came of a trial: counts, times, series, and what the tester itself could do.
 
-use crate::warning_code::WarningCode;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -15,6 +14,7 @@ use crate::interval::FlowIntervals;
 use crate::node::Description;
 use crate::series::{Histogram, Series};
 use crate::trial::{Direction, Trial};
+use crate::warning_code::WarningCode;
 
 /// Whether an observation can be used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -1,6 +1,5 @@
 //! Trials that a host spoilt are repeated, and void where none succeeds.
 
-use crate::warning_code::WarningCode;
 use std::time::{Duration, Instant};
 
 use crate::counter::ATTEMPTS;
@@ -9,6 +8,7 @@ use crate::load::Load;
 use crate::node::{Cancel, Description, Node, NodeError, Progress};
 use crate::observation::{Observation, Warning};
 use crate::trial::{Extent, Trial};
+use crate::warning_code::WarningCode;
 
 /// How often a trial is asked at most that the tester's host spoils.
 const MOST_ATTEMPTS: u64 = 3;

@@ -5,11 +5,11 @@
 //! same program, or what the receive work has interrupted is a process that the host lets nobody look at. The frame
 //! goes on all the same.
 
-use crate::warning_code::WarningCode;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::field::Field;
 use crate::observation::Warning;
+use crate::warning_code::WarningCode;
 
 /// The counter of them, beside `probe_unseen.WAY.POINT` of each point: frames that some point of a flow did not see.
 pub const UNSEEN: &str = "unseen_frames";

@@ -1,12 +1,11 @@
 //! Figures that cannot be: each edit of a sound file is refused by its place, and an observation with one is kept void.
 
 use std::path::PathBuf;
-use wirelab_trial::WarningCode;
 
 use serde_json::{Value, json};
 use wirelab_trial::check::{self, MOST_NAMED};
 use wirelab_trial::results::ResultsError;
-use wirelab_trial::{ResultsFile, Status};
+use wirelab_trial::{ResultsFile, Status, WarningCode};
 
 fn example(name: &str) -> Value {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../spec/examples");

@@ -14,7 +14,6 @@ mod serial;
 mod traffic;
 
 use std::collections::BTreeMap;
-use wirelab_trial::WarningCode;
 
 use wirelab_control::client::{Client, Patience};
 use wirelab_control::node_report;
@@ -22,7 +21,7 @@ use wirelab_emulator::lpc1768::Lpc1768;
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{
     Cancel, CaptureLimits, Description, Node, NodeError, NodeName, Observation, OpenError,
-    Progress, Trial, Warning,
+    Progress, Trial, Warning, WarningCode,
 };
 
 pub use options::{ImageChoice, Lpc1768Options};

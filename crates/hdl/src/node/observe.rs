@@ -1,12 +1,11 @@
 //! From what the registers said to an observation, every figure with its unit or its reason.
 
 use std::collections::BTreeMap;
-use wirelab_trial::WarningCode;
 
 use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
 use wirelab_trial::{
     ClockKind, Description, Elapsed, Field, FlowObservation, Histogram, Observation, Spans, Status,
-    TesterObservation, Warning,
+    TesterObservation, Warning, WarningCode,
 };
 
 use super::plan::{FlowPlan, Plan};

@@ -1,11 +1,10 @@
 //! From what the tester and the node saw to an observation, every figure with its unit or its reason.
 
-use wirelab_trial::WarningCode;
 use wirelab_trial::job::{self, FlowAsked};
 use wirelab_trial::stage::{self, PointTimes};
 use wirelab_trial::{
     ClockKind, Description, Direction, Field, Layer, Observation, Series, Status,
-    TesterObservation, Warning,
+    TesterObservation, Warning, WarningCode,
 };
 
 use super::echo::STREAM;

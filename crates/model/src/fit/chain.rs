@@ -4,10 +4,9 @@
 //! points it lies between.
 
 use std::collections::BTreeMap;
-use wirelab_trial::WarningCode;
 
-use wirelab_trial::Trial;
 use wirelab_trial::summary::student_t;
+use wirelab_trial::{Trial, WarningCode};
 
 use super::Fitted;
 use super::body::{Body, stage_points, stderr_of};

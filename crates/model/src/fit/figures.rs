@@ -1,8 +1,7 @@
 //! Models in figures for a reader: parameters with intervals, errors of what was left out, what cannot be told apart.
 
-use wirelab_trial::WarningCode;
 use wirelab_trial::summary::student_t;
-use wirelab_trial::{Interval, Warning};
+use wirelab_trial::{Interval, Warning, WarningCode};
 
 use super::judge::{Judged, Quantity};
 use super::shape::{Cell, Law, Model, Role, repeat_noise};

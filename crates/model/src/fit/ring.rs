@@ -1,7 +1,6 @@
 //! The depth of the receive ring, from short overloaded trials: what the node did not serve and did not lose lies there.
 
-use wirelab_trial::Interval;
-use wirelab_trial::WarningCode;
+use wirelab_trial::{Interval, WarningCode};
 
 use super::Fitted;
 use super::figures::Report;

@@ -1,7 +1,6 @@
 //! From each leg of a test to the observation of a flow.
 
 use std::collections::BTreeMap;
-use wirelab_trial::WarningCode;
 
 use wirelab_iperf::v2::stream::Pace;
 use wirelab_iperf::v2::table::{Id, Row};
@@ -12,7 +11,7 @@ use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
 use wirelab_trial::slices::Slices;
 use wirelab_trial::{
     ClockKind, Counts, Direction, Elapsed, Field, FlowObservation, Holds, SenderObservation, Spans,
-    Warning,
+    Warning, WarningCode,
 };
 
 use super::plan::Plan;

@@ -1,12 +1,11 @@
 //! From what iperf measured to an observation: our own counts, and what the peer reports, each as what it is.
 
 use std::collections::BTreeMap;
-use wirelab_trial::WarningCode;
 
 use wirelab_iperf::v2::{Amount, Generation, Leg, Sent, Trouble, UdpReceived};
 use wirelab_trial::{
     Description, Direction, Field, FlowObservation, NodeError, Observation, Status,
-    TesterObservation, Unsupported, Warning,
+    TesterObservation, Unsupported, Warning, WarningCode,
 };
 
 use super::flow::About;

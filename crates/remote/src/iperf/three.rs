@@ -3,7 +3,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use wirelab_trial::WarningCode;
 
 use wirelab_iperf::v2::{Outcome as Told, Rate};
 use wirelab_iperf::v3::{
@@ -12,7 +11,7 @@ use wirelab_iperf::v3::{
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{
     Accepts, Cancel, Description, Direction, Extent, Field, FlowObservation, NodeError,
-    Observation, Progress, Status, Trial, Warning,
+    Observation, Progress, Status, Trial, Warning, WarningCode,
 };
 
 use super::plan::{self, Plan};

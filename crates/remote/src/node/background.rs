@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
-use wirelab_trial::WarningCode;
 
 use wirelab_socket::flow::{Offer, Sent};
 use wirelab_socket::udp::Background as Sender;
-use wirelab_trial::{Cancel, Extent, Field, Observation, Status, Warning, format};
+use wirelab_trial::{Cancel, Extent, Field, Observation, Status, Warning, WarningCode, format};
 
 use super::plan::Plan;
 use super::ways::BACKGROUND;

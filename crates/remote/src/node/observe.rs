@@ -2,12 +2,11 @@
 
 use wirelab_control::message::Status as Last;
 use wirelab_control::node_report::{self, NodeReport};
-use wirelab_trial::WarningCode;
 use wirelab_trial::counter::DEPARTURE_UNKNOWN;
 use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
 use wirelab_trial::{
     ClockKind, CpuLoad, Description, Direction, Field, FlowObservation, Observation, Status,
-    TesterObservation, Warning, unseen,
+    TesterObservation, Warning, WarningCode, unseen,
 };
 
 use super::background;

@@ -2,8 +2,7 @@
 //! the node's alone.
 
 use wirelab_cores::{Cores, Steering, allowed, host_id, pin_thread};
-use wirelab_trial::Warning;
-use wirelab_trial::WarningCode;
+use wirelab_trial::{Warning, WarningCode};
 
 /// The tester's place.
 #[derive(Debug, Default)]

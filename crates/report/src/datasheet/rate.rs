@@ -1,11 +1,10 @@
 //! Rates of a datasheet: the figures of one direction of a trial, and what a search found.
 
-use wirelab_trial::WarningCode;
 use wirelab_trial::bootstrap::CONFIDENCE;
 use wirelab_trial::search::{GoalResult, SearchResult};
 use wirelab_trial::{
     Direction, Extent, Field, FlowObservation, Kind, Layer, Load, Observation, Stated, Status,
-    Summary,
+    Summary, WarningCode,
 };
 
 use super::sheet::{Rate, SearchedRate};
@@ -75,7 +74,7 @@ pub fn rate(row: &Row<'_>) -> Rate {
         of_line_rate_ratio: unless_void(row.of_line_rate().map(|(low, _)| low)),
         tester_ceiling_frames_per_s: o.tester.ceiling_frames_per_s.clone(),
         tester_was_limit: o.tester.was_limit.clone(),
-        tester_missed_frames: warned(o, WarningCode::CHECKER_MISSED).is_some(),
+        tester_missed_frames: o.warned(WarningCode::CHECKER_MISSED),
         node_held_up: o.node_held_up().is_some(),
     }
 }
@@ -115,12 +114,6 @@ fn over_repeats(group: &[Rate], shown: &Rate) -> Intervals {
         interval::put(&mut all, name, held);
     }
     all
-}
-
-/// The text of a warning that a trial has.
-fn warned(o: &Observation, code: WarningCode) -> Option<&str> {
-    let mut warnings = o.warnings.iter();
-    warnings.find(|w| w.is(code)).map(|w| w.text.as_str())
 }
 
 /// The datagram that was asked: a tool may have raised it.

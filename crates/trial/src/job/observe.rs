@@ -1,6 +1,5 @@
 //! From what a sender and a checker report to the observation of a flow, every figure with its unit or its reason.
 
-use crate::warning_code::WarningCode;
 use std::collections::BTreeMap;
 
 use wirelab_wire::{Layer, LineRate, Sizes};
@@ -15,6 +14,7 @@ use crate::interval::FlowIntervals;
 use crate::observation::{Elapsed, FlowObservation, SenderObservation, Spans, Warning};
 use crate::slices::Slices;
 use crate::trial::Direction;
+use crate::warning_code::WarningCode;
 
 /// What is known of a flow before anything was sent.
 #[derive(Clone, Debug)]

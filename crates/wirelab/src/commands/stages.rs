@@ -1,7 +1,6 @@
 //! `wirelab stages`: the table of a node's stages, from a run or from results, and what grew since another run.
 
 use std::path::{Path, PathBuf};
-use wirelab_trial::WarningCode;
 
 use serde_json::json;
 use wirelab_bench::NoCeiling;
@@ -12,7 +11,7 @@ use wirelab_trial::measuring::Measuring;
 use wirelab_trial::stage::{self, Change, StageFigures};
 use wirelab_trial::{
     ClockKind, Found, Node, NodeKind, NodeName, Observation, OpenOptions, Profile, Purpose,
-    ResultsFile, StageSource, Status,
+    ResultsFile, StageSource, Status, WarningCode,
 };
 
 use crate::args::StagesArgs;

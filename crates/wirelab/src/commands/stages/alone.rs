@@ -2,7 +2,6 @@
 //! counted.
 
 use std::collections::BTreeMap;
-use wirelab_trial::WarningCode;
 
 use wirelab_port::iface::PortName;
 use wirelab_socket::serve::Served;
@@ -10,7 +9,8 @@ use wirelab_stages::{NODE_NS, Point, Tracer};
 use wirelab_trial::stage::{PointTimes, between};
 use wirelab_trial::{
     Capabilities, Description, Direction, Extent, Field, FlowObservation, Framing, Layer, Load,
-    Observation, Path, Size, SizeUnit, Status, TesterObservation, Trial, Wait, Warning, unseen,
+    Observation, Path, Size, SizeUnit, Status, TesterObservation, Trial, Wait, Warning,
+    WarningCode, unseen,
 };
 
 use super::here::WAYS;

@@ -7,7 +7,6 @@ use std::os::fd::AsFd as _;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use wirelab_trial::WarningCode;
 
 use wirelab_port::ebpf::Mode;
 use wirelab_port::host;
@@ -18,7 +17,7 @@ use wirelab_stages::{Choice, FlowFilter, Point, StagesError, Tracer, TracerOptio
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::measuring::Measuring;
 use wirelab_trial::results::{FORMAT, VERSION};
-use wirelab_trial::{Cancel, Direction, Part, Progress, ResultsFile, Status, Wait};
+use wirelab_trial::{Cancel, Direction, Part, Progress, ResultsFile, Status, Wait, WarningCode};
 
 use super::alone::{self, Seen};
 use super::{show, split};
