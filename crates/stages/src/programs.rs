@@ -4,6 +4,7 @@
 use crate::error::StagesError;
 use crate::point::Point;
 use crate::store::Store;
+use crate::sys;
 use libbpf_rs::{MapCore, Object, ObjectBuilder};
 use std::fmt;
 use std::fs::File;
@@ -242,6 +243,14 @@ impl Programs {
             .expect("the object was built from this source with this program")
             .as_fd()
             .try_clone_to_owned()
+    }
+
+    /// Runs of all programs that the kernel skipped since they were loaded: it runs no program twice on a core.
+    pub fn skipped_runs(&self) -> u64 {
+        let programs = self.object.progs();
+        programs
+            .filter_map(|p| sys::skipped_runs(p.as_fd()).ok())
+            .sum()
     }
 
     /// The program that reads the kernel's clock.

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use wirelab_port::ebpf::{Hist, Shared};
 use wirelab_port::iface::PortName;
@@ -78,6 +79,8 @@ pub struct PointInfo {
 pub struct Tracer {
     programs: Programs,
     links: Mutex<Vec<OwnedFd>>,
+    /// What [`Tracer::skipped_runs`] does not count: those before the last [`Tracer::clear`].
+    skipped_before: AtomicU64,
     store: Store,
     polls: Shared<Hist>,
     set: ProbeSet,
@@ -114,6 +117,7 @@ impl Tracer {
             polls: programs.shared("polls", 1)?,
             programs,
             links: Mutex::new(links),
+            skipped_before: AtomicU64::new(0),
             store,
             set,
             replaced,
@@ -194,6 +198,12 @@ impl Tracer {
         self.store.costs()
     }
 
+    /// Runs of the tracing programs that the kernel skipped, because an interrupt came while the same program ran on that
+    /// core. Each may be a frame that passed a point without a time, or a drop that was not counted.
+    pub fn skipped_runs(&self) -> u64 {
+        self.programs.skipped_runs() - self.skipped_before.load(Ordering::Relaxed)
+    }
+
     /// What the reader of the times has to know.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.notes.clone();
@@ -232,6 +242,13 @@ impl Tracer {
                 ));
             }
         }
+        match self.skipped_runs() {
+            0 => {}
+            runs => notes.push(format!(
+                "the kernel skipped {} of the tracing programs, which are at most so many frames without a time",
+                format::count(runs, "run")
+            )),
+        }
         notes
     }
 
@@ -258,6 +275,8 @@ impl Tracer {
     /// Forget all times and counts, for the next trial.
     pub fn clear(&self) {
         self.store.clear();
+        let skipped = self.programs.skipped_runs();
+        self.skipped_before.store(skipped, Ordering::Relaxed);
         self.polls.write(0, &wirelab_port::ebpf::zeroed());
     }
 }

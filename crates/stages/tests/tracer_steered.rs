@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd as _;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -35,6 +36,13 @@ fn send_at_once(lab: &EphemeralLab, tester: &UdpSocket, frames: std::ops::Range<
     }
 }
 
+/// One test at a time: what fills a core's queue of receive work fills it for the frames of every other test.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(|e| e.into_inner())
+}
+
 /// Frames that a point accounts for: with a time, or with a word why there is none.
 fn passed(tracer: &Tracer, point: Point) -> u64 {
     let info = info(tracer, point);
@@ -45,6 +53,7 @@ fn passed(tracer: &Tracer, point: Point) -> u64 {
 fn frames_that_the_stack_let_pass_unseen_are_counted_when_they_arrive() {
     const SEEN: u32 = 20;
     const UNSEEN: u32 = 5;
+    let _alone = alone();
     let Some(lab) = lab() else { return };
     let app = socket(&lab, Side::Node, PORT);
     let tester = socket(&lab, Side::Tester, 4000);
@@ -105,6 +114,7 @@ fn a_frame_that_a_full_queue_of_receive_work_drops_is_counted_at_the_stack() {
     const TAPS: usize = 500;
     const AT_ONCE: u32 = 2_000;
     const MOST: u32 = 100 * AT_ONCE;
+    let _alone = alone();
     let Some(lab) = lab() else { return };
     let cores = allowed().unwrap();
     let &[first, .., last] = cores.numbers() else {
@@ -166,6 +176,7 @@ fn a_frame_that_a_full_queue_of_receive_work_drops_is_counted_at_the_stack() {
 #[test]
 fn steered_to_a_busy_core_each_frame_is_accounted_for_at_every_point() {
     const FRAMES: u32 = 2000;
+    let _alone = alone();
     let Some(lab) = lab() else { return };
     let cores = allowed().unwrap();
     let last = Cores::new(cores.numbers().last().copied()).unwrap();
@@ -185,7 +196,10 @@ fn steered_to_a_busy_core_each_frame_is_accounted_for_at_every_point() {
         let [driver, stack, queued] =
             [Point::InDriver, Point::InStack, Point::InSocket].map(|p| info(&tracer, p).counts);
         let left = driver.taken.saturating_sub(stack.dropped + queued.dropped);
-        (received.load(Ordering::Relaxed) == left).then_some(driver.taken)
+        let missing = left.checked_sub(received.load(Ordering::Relaxed));
+        missing
+            .is_some_and(|missing| missing <= tracer.skipped_runs())
+            .then_some(driver.taken)
     };
     thread::scope(|scope| {
         for _ in 0..2 {
@@ -223,20 +237,24 @@ fn steered_to_a_busy_core_each_frame_is_accounted_for_at_every_point() {
         "{received} of {driver} frames arrived, {} of them unseen",
         stack.counts.unseen
     );
+    let skipped = tracer.skipped_runs();
+    println!("{skipped} runs of programs were skipped");
     assert!(received > 0 && received <= driver);
-    assert_eq!(
-        passed(&tracer, Point::InStack),
-        driver - stack.counts.dropped,
-        "{stack:?}"
-    );
-    assert_eq!(
-        passed(&tracer, Point::InSocket),
-        driver - stack.counts.dropped - queued.counts.dropped,
-        "{queued:?}"
-    );
-    assert_eq!(info(&tracer, Point::InCall).counts.taken, received);
-    assert_eq!(
+    // A frame may be missing of the counts only where the kernel says that it skipped a run.
+    let all_but_skipped = |counted: u64, of: u64, what: &dyn std::fmt::Debug| {
+        assert!(
+            counted <= of && of - counted <= skipped,
+            "{counted} of {of} frames, {skipped} runs skipped: {what:?}"
+        );
+    };
+    let [past_stack, past_socket] = [Point::InStack, Point::InSocket].map(|p| passed(&tracer, p));
+    let dropped = (stack.counts.dropped, queued.counts.dropped);
+    all_but_skipped(past_stack, driver - dropped.0, &stack);
+    all_but_skipped(past_socket, driver - dropped.0 - dropped.1, &queued);
+    all_but_skipped(
+        info(&tracer, Point::InCall).counts.taken,
         received,
-        driver - stack.counts.dropped - queued.counts.dropped
+        &"calls",
     );
+    all_but_skipped(received, driver - dropped.0 - dropped.1, &"received");
 }
