@@ -173,21 +173,29 @@ fn cut(plan: &Plan, leg: &Leg) -> Option<Ended> {
             )))
         }
         Leg::TcpReceived { span, bytes, .. } => {
-            let short = match plan.config.amount {
-                Amount::Bytes(asked) => *bytes < asked,
-                // The peer may begin late; half of the time is too late for that.
-                Amount::Time { .. } => span.seconds() < 0.5 * expected_s,
-            };
-            short.then(|| {
-                Ended::Void(format!(
-                    "the peer's stream ended after {:.1} s and {bytes} bytes, before the trial did; fix: start its iperf server again",
-                    span.seconds()
-                ))
-            })
+            let (seen_s, asked) = (span.seconds(), plan.config.amount);
+            // The peer may begin late; half of the time is too late for that.
+            let late = by_time && seen_s < 0.5 * expected_s;
+            match asked {
+                Amount::Bytes(asked) if *bytes < asked => Some(stream_ended(seen_s, *bytes)),
+                Amount::Time { .. } if late && is_cut(seen_s, expected_s) => {
+                    Some(stream_ended(seen_s, *bytes))
+                }
+                Amount::Time { .. } if late => Some(Ended::Partial(format!(
+                    "the peer's stream took {seen_s:.2} s of {expected_s:.2} s: one of the hosts was busy; fix: ask for longer trials"
+                ))),
+                _ => None,
+            }
         }
         Leg::TcpSent { .. } => None,
         Leg::UdpReceived(_) => None,
     }
+}
+
+fn stream_ended(seen_s: f64, bytes: u64) -> Ended {
+    Ended::Void(format!(
+        "the peer's stream ended after {seen_s:.1} s and {bytes} bytes, before the trial did; fix: start its iperf server again"
+    ))
 }
 
 /// Whether a peer stopped to send before the trial was over: one that sent what was asked, at its own pace, did not.
@@ -302,28 +310,52 @@ mod tests {
         observation(plan, ran, &Left::default(), node, &route).unwrap()
     }
 
-    #[test]
-    fn a_stream_over_which_no_byte_went_is_not_whole() {
-        let plan = asked(Load::Max);
-        let received = |bytes| Leg::TcpReceived {
+    fn tcp_received(seen_ms: u64, bytes: u64) -> Leg {
+        Leg::TcpReceived {
             transit: None,
             span: Span {
                 start_ns: 0,
-                end_ns: 1_000_000_000,
+                end_ns: seen_ms * 1_000_000,
             },
             bytes,
             reads: Reads::default(),
             held_up_ns: None,
             slices: Slices::default(),
-        };
-        assert_eq!(cut(&plan, &received(1)), None);
-        let Some(Ended::Void(why)) = cut(&plan, &received(0)) else {
+        }
+    }
+
+    #[test]
+    fn a_stream_over_which_no_byte_went_is_not_whole() {
+        let plan = asked(Load::Max);
+        assert_eq!(cut(&plan, &tcp_received(1000, 1)), None);
+        let Some(Ended::Void(why)) = cut(&plan, &tcp_received(1000, 0)) else {
             panic!("a stream without a byte");
         };
         assert!(
             why.starts_with("no byte went over in 1.0 s; fix: "),
             "{why}"
         );
+    }
+
+    #[test]
+    fn a_stream_that_a_busy_host_shortened_keeps_its_figures_and_is_partial() {
+        for (whole_ms, seen_ms, word) in [
+            (1000, 400, "void"),
+            (1000, 600, "whole"),
+            (300, 100, "partial"),
+            (300, 200, "whole"),
+            (600, 200, "void"),
+        ] {
+            let mut plan = asked(Load::Max);
+            plan.expected = Some(std::time::Duration::from_millis(whole_ms));
+            let ended = match cut(&plan, &tcp_received(seen_ms, 1000)) {
+                Some(Ended::Void(_)) => "void",
+                Some(Ended::Partial(why)) if why.contains("fix: ") => "partial",
+                None => "whole",
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(ended, word, "{seen_ms} of {whole_ms} ms");
+        }
     }
 
     #[test]
