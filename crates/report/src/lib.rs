@@ -18,6 +18,7 @@ mod cases;
 mod chart;
 mod charts;
 mod columns;
+pub mod compare;
 mod cycle;
 pub mod datasheet;
 mod detail;

@@ -48,6 +48,7 @@ pub mod results;
 pub mod retry;
 pub mod search;
 pub mod series;
+pub mod shift;
 pub mod slices;
 pub mod stage;
 pub mod summary;

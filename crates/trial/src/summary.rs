@@ -215,7 +215,7 @@ impl Blocks {
     }
 }
 
-fn sorted(figures: &[f64]) -> Option<Vec<f64>> {
+pub(crate) fn sorted(figures: &[f64]) -> Option<Vec<f64>> {
     if figures.is_empty() || !figures.iter().all(|x| x.is_finite()) {
         return None;
     }
@@ -224,7 +224,7 @@ fn sorted(figures: &[f64]) -> Option<Vec<f64>> {
     Some(sorted)
 }
 
-fn median(sorted: &[f64]) -> f64 {
+pub(crate) fn median(sorted: &[f64]) -> f64 {
     let n = sorted.len();
     f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2])
 }

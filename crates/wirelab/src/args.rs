@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Arg, Args, Parser, Subcommand};
+use wirelab_report::compare::FailIf;
 
 mod board;
 mod hdl;
@@ -72,6 +73,7 @@ pub enum Command {
     Study(StudyArgs),
     Verify(VerifyArgs),
     Report(ReportArgs),
+    Compare(CompareArgs),
     Selftest(SelftestArgs),
     /// Print shell completions
     Completions {
@@ -348,6 +350,39 @@ pub struct ReportArgs {
     /// Print the datasheets of several results in columns, as --format datasheet does
     #[arg(long)]
     pub side_by_side: bool,
+}
+
+/// Compare two runs, figure by figure: better, worse, same, or cannot tell
+#[derive(Args, Debug)]
+#[command(after_help = "Examples:
+  wirelab compare main.json branch.json
+  wirelab compare main.json branch.json --fail-if worse:5% -o comparison.md
+
+Repeats make it sure: measure both with --repeat 10. See docs/compare.md.")]
+pub struct CompareArgs {
+    /// Results file (JSON) of the first run
+    pub before: PathBuf,
+    /// Results file (JSON) of the second run
+    pub after: PathBuf,
+    #[command(flatten)]
+    pub gate: GateArgs,
+    /// Rates and times that change by less are the same
+    #[arg(long, value_name = "PERCENT", default_value = "2%")]
+    pub margin: String,
+    /// Write to FILE; the extension selects the format: .html, .md, .csv, .json, .xml (JUnit), .txt
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// When a comparison fails.
+#[derive(Args, Clone, Debug)]
+pub struct GateArgs {
+    /// End with 1 if a figure is worse (worse), worse by more than a share (worse:5%), or cannot be told (cannot-tell)
+    #[arg(long, value_name = "RULE,…", value_delimiter = ',')]
+    pub fail_if: Vec<FailIf>,
 }
 
 /// Measure the tester's own ceiling on this host, and list what this host lacks

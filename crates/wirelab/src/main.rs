@@ -39,6 +39,7 @@ fn main() -> std::process::ExitCode {
         Command::Study(args) => commands::study::run(&args),
         Command::Verify(args) => commands::verify::run(&args),
         Command::Report(args) => commands::report::run(&args),
+        Command::Compare(args) => commands::compare::run(&args),
         Command::Selftest(args) => commands::selftest::run(&args),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man { folder } => commands::manual::man(folder.as_deref()),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Arg, Args};
 use wirelab_trial::{Dscp, Trial};
 
-use super::{Headings, MatrixArgs, OfferArgs, under_its_heading};
+use super::{GateArgs, Headings, MatrixArgs, OfferArgs, under_its_heading};
 use crate::nodes;
 
 /// Measure a node: single trials, a matrix of them, a search for a rate, or a whole datasheet
@@ -66,6 +66,11 @@ pub struct MeasureArgs {
     /// May be given several times.
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
+    /// Compare with the results file of an earlier run, after the table
+    #[arg(long, value_name = "FILE")]
+    pub against: Option<PathBuf>,
+    #[command(flatten)]
+    pub gate: GateArgs,
     /// Print a row for each flow
     #[arg(long)]
     pub each_flow: bool,
@@ -150,7 +155,17 @@ const HEADINGS: Headings = &[
             "around",
         ],
     ),
-    ("Output", &["output", "each_flow", "json", "capture"]),
+    (
+        "Output",
+        &[
+            "output",
+            "against",
+            "fail_if",
+            "each_flow",
+            "json",
+            "capture",
+        ],
+    ),
 ];
 
 /// Gives an option its heading in the help, and hides the rare ones from `-h`.

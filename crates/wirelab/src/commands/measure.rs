@@ -2,23 +2,32 @@
 
 use wirelab_bench::{Plan, Section};
 use wirelab_cores::prefer_this_session;
+use wirelab_report::Format;
+use wirelab_report::compare::{Comparison, Rules, compare, render};
 use wirelab_trial::open::{Path, PortsOptions};
 use wirelab_trial::{Field, OpenOptions, Purpose, Trial};
 
 use crate::args::MeasureArgs;
 use crate::ask;
+use crate::commands::compare::judge;
 use crate::commands::trials::{Outputs, Show};
 use crate::commands::{receive, report};
-use crate::exit::{Failure, Result};
+use crate::exit::{Failure, Outcome, Result};
 use crate::nodes::KINDS;
 use crate::plans;
-use crate::terminal::{Bar, cancel_on_signal, warn_of};
+use crate::terminal::{Bar, cancel_on_signal, complain, put, report_options, warn_of};
 
 pub fn run(args: &MeasureArgs) -> Result {
     let (name, kind) = KINDS.parse(&args.node)?;
     let profile = (kind.profile)(&name);
     let mut plan = plans::plan(args, &profile)?;
     let mut outputs = Outputs::of(&args.output)?;
+    let earlier = args.against.as_deref().map(report::read).transpose()?;
+    if earlier.is_none() && !args.gate.fail_if.is_empty() {
+        return Err(Failure::usage(
+            "--fail-if compares with an earlier run; fix: name its results file with --against FILE",
+        ));
+    }
     let before = args.resume.as_deref().map(report::read).transpose()?;
     outputs.resumes(args.resume.as_deref());
     let of_node = plans::node_paths(&args.offer.path).is_some();
@@ -72,12 +81,38 @@ pub fn run(args: &MeasureArgs) -> Result {
         each_flow: args.each_flow,
         json: args.json,
     };
-    let ended = outputs.show(run, &plan, show);
+    let earlier = args.against.as_deref().zip(earlier.as_ref());
+    let comparison = earlier.map(|(path, earlier)| {
+        compare(
+            (&report::name(path), earlier),
+            ("this run", &run.file),
+            Rules::default(),
+        )
+    });
+    let mut ended = outputs.show(run, &plan, show);
+    if let Some(comparison) = comparison {
+        let gate = against(&comparison, args);
+        ended = ended.map(|outcome| match outcome {
+            Outcome::Done => gate,
+            other => other,
+        });
+    }
     // Errors of the capture come last: the results are shown and kept first.
     if let Some(frames) = captured? {
         receive::tell_captured(frames);
     }
     ended
+}
+
+/// Show what changed since an earlier run, on standard error where JSON has the other stream.
+fn against(comparison: &Comparison, args: &MeasureArgs) -> Outcome {
+    let options = report_options(None, false);
+    let text = render(comparison, Format::Terminal, &options, &args.gate.fail_if);
+    match args.json {
+        true => complain(format_args!("{}", text.trim_end())),
+        false => put!("\n{text}"),
+    }
+    judge(comparison, &args.gate.fail_if)
 }
 
 /// Whether all that is asked are trials of buffers, which take the packet path.

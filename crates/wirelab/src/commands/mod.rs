@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod board;
+pub mod compare;
 pub mod disassemble;
 pub mod explain;
 pub mod fit;

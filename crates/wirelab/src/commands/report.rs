@@ -69,7 +69,7 @@ fn side_by_side(
 }
 
 /// A file's name for a reader, without its folder.
-fn name(path: &Path) -> String {
+pub fn name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     name.to_string_lossy().into_owned()
 }

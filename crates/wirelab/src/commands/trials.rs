@@ -245,8 +245,10 @@ fn finish(file: &ResultsFile, outcome: PlanOutcome, kept: &str) -> Result {
             .observations
             .iter()
             .flat_map(|o| &o.warnings)
-            .map(|w| w.text.clone());
-        return Err(Failure::usage(why.collect::<Vec<_>>().join("; ")));
+            .map(|w| &*w.text);
+        let mut why: Vec<&str> = why.collect();
+        why.dedup();
+        return Err(Failure::usage(why.join("; ")));
     }
     Ok(Outcome::of(passed))
 }

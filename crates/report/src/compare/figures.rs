@@ -1,0 +1,241 @@
+//! The figures of a run that can be compared with those of another: one value of each repeat of a trial.
+
+use std::collections::{BTreeSet, HashMap};
+
+use wirelab_trial::shift::Scale;
+use wirelab_trial::{
+    ClockKind, Direction, Field, Found, Kind, Observation, ResultsFile, Series, Status,
+};
+use wirelab_wire::Layer;
+
+use crate::row::{self, Row};
+use crate::search;
+
+/// The fewest samples of a series whose 99th percentile is a figure: ten of them lie above it.
+const SAMPLES: u64 = 1000;
+
+/// What one figure is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct What {
+    /// Of which trial, in words.
+    pub trial: String,
+    /// Its name.
+    pub figure: String,
+    /// Its unit; `ratio` for a share between 0 and 1.
+    pub unit: &'static str,
+    /// Whether more is better.
+    pub higher_is_better: bool,
+    /// How it changes.
+    pub scale: Scale,
+}
+
+/// The values of a figure in one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Values {
+    /// What it is.
+    pub what: What,
+    /// Where the values come from.
+    pub kind: Kind,
+    /// Whether the same question has the same answer on every host: counts of instructions, simulations and models.
+    pub exact: bool,
+    /// One value of each repeat.
+    pub values: Vec<f64>,
+    /// Repeats of which the tester was the limit.
+    pub tester_limited: usize,
+}
+
+/// All figures of a run, each with the key by which the other run has it, in the order of the file.
+pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
+    let mut all = Figures::default();
+    let names: BTreeSet<&str> = file.observations.iter().map(|o| &*o.node.name).collect();
+    let several = names.len() > 1;
+    let mut seen = 0;
+    for row in row::listed(file, false) {
+        let o = row.observation;
+        if matches!(o.status, Status::Void { .. }) {
+            continue;
+        }
+        let node = if several { &*o.node.name } else { "" };
+        let asked = serde_json::to_string(&o.trial).unwrap_or_default();
+        let of_row = Of {
+            key: format!("{node} {asked} {}", row.direction),
+            trial: in_words(&row, node),
+            limited: o.tester.was_limit.value() == Some(&true),
+        };
+        all.rates(&of_row, &row);
+        all.series_of_flows(&of_row, &row);
+        if row.trial != seen {
+            all.of_trial(&of_row, o);
+        }
+        seen = row.trial;
+    }
+    for part in &file.parts {
+        if let Some(Found::Rates(result)) = &part.found {
+            for goal in &result.goals {
+                let allowed = search::allowed(goal.goal.loss_ratio);
+                let of_part = Of {
+                    key: part.name.clone(),
+                    trial: part.name.clone(),
+                    limited: false,
+                };
+                let rate = search::rate_of(goal, &goal.conditional_throughput_frames_per_s);
+                let name = format!("throughput, loss {allowed}");
+                all.push(
+                    &of_part,
+                    (name, "frames/s", true, Scale::Ratio),
+                    rate,
+                    false,
+                );
+            }
+        }
+    }
+    all.list
+}
+
+/// Which trial a figure is of.
+struct Of {
+    key: String,
+    trial: String,
+    limited: bool,
+}
+
+#[derive(Default)]
+struct Figures {
+    list: Vec<(String, Values)>,
+    places: HashMap<String, usize>,
+}
+
+impl Figures {
+    /// Add a repeat's value, if there is one.
+    fn push(
+        &mut self,
+        of: &Of,
+        (figure, unit, higher_is_better, scale): (String, &'static str, bool, Scale),
+        field: Field<f64>,
+        exact: bool,
+    ) {
+        let Field::Observed { value, kind } = field else {
+            return;
+        };
+        let key = format!("{} {figure} {unit}", of.key);
+        let place = *self.places.entry(key.clone()).or_insert_with(|| {
+            let what = What {
+                trial: of.trial.clone(),
+                figure,
+                unit,
+                higher_is_better,
+                scale,
+            };
+            let values = Values {
+                what,
+                kind,
+                exact: true,
+                values: Vec::new(),
+                tester_limited: 0,
+            };
+            self.list.push((key, values));
+            self.list.len() - 1
+        });
+        let known = &mut self.list[place].1;
+        known.values.push(value);
+        known.exact &= exact || matches!(kind, Kind::Predicted | Kind::Calibrated);
+        known.tester_limited += usize::from(of.limited);
+    }
+
+    fn rates(&mut self, of: &Of, row: &Row<'_>) {
+        let simulated = |flow: &&wirelab_trial::FlowObservation| {
+            let clock = flow.elapsed.value().map(|elapsed| elapsed.clock);
+            clock == Some(ClockKind::Simulated)
+        };
+        let exact = row.flows.iter().all(simulated);
+        let forwarding = row.sum(|flow| &flow.frames_per_s);
+        let goodput = row.sum(|flow| &flow.goodput_bits_per_s);
+        let is_stream = forwarding.value().is_none();
+        let name = |text: &str| text.to_owned();
+        let rate = (name("forwarding rate"), "frames/s", true, Scale::Ratio);
+        self.push(of, rate, forwarding, exact);
+        if is_stream {
+            self.push(
+                of,
+                (name("goodput"), "bit/s", true, Scale::Ratio),
+                goodput,
+                exact,
+            );
+        }
+        let loss = row.loss().map(|loss| f64::midpoint(loss.low, loss.high));
+        self.push(
+            of,
+            (name("loss"), "ratio", false, Scale::Difference),
+            loss,
+            exact,
+        );
+    }
+
+    fn series_of_flows(&mut self, of: &Of, row: &Row<'_>) {
+        // The delays of several ports are not one series, and their mean would hide the worst.
+        if let [flow] = row.flows[..] {
+            flow.series
+                .iter()
+                .for_each(|series| self.series(of, series));
+        }
+    }
+
+    /// What belongs to a trial and not to one direction of it.
+    fn of_trial(&mut self, of: &Of, o: &Observation) {
+        let load = o.cpu_load.clone().map(|load| load.busy_ratio);
+        let name = "CPU load".to_owned();
+        self.push(of, (name, "ratio", false, Scale::Difference), load, false);
+        o.series.iter().for_each(|series| self.series(of, series));
+    }
+
+    fn series(&mut self, of: &Of, series: &Series) {
+        let (unit, tick) = match (series.clock.kind, series.clock.tick_ps) {
+            (ClockKind::Instructions, _) => ("instructions", 1.0),
+            (_, Some(tick)) => ("ps", tick as f64),
+            (_, None) => return,
+        };
+        let exact = series.clock.kind != ClockKind::Wall;
+        let enough = series.histogram.count >= SAMPLES;
+        let percentiles = [("median", 50.0), ("99th percentile", 99.0)];
+        for (name, percent) in percentiles.into_iter().take(1 + usize::from(enough)) {
+            if let Some(ticks) = series.percentile(percent) {
+                let field = Field::Observed {
+                    value: ticks as f64 * tick,
+                    kind: series.kind,
+                };
+                let name = format!("{}, {name}", series.name.replace('_', " "));
+                self.push(of, (name, unit, false, Scale::Ratio), field, exact);
+            }
+        }
+    }
+}
+
+/// What was asked, in the words of the tables, with the node where there are several.
+fn in_words(row: &Row<'_>, node: &str) -> String {
+    let (o, trial) = (row.observation, &row.observation.trial);
+    let mut words = match node.is_empty() {
+        true => String::new(),
+        false => format!("{node}: "),
+    };
+    words.push_str(row::layer(trial.framing.layer));
+    if !matches!(trial.framing.layer, Layer::TcpIpv4 | Layer::TcpIpv6) {
+        words.push_str(&format!(", {} B", o.sizes.payload));
+    }
+    words.push_str(&format!(", {}", row::load(&trial.load)));
+    for more in [
+        trial.buffers.map(|b| b.to_string()),
+        trial.path.map(|p| p.to_string()),
+        trial.wait.map(|w| w.to_string()),
+        trial.dscp.map(|d| format!("DSCP {d}")),
+        trial.background.map(|b| format!("background {b}")),
+    ]
+    .into_iter()
+    .flatten()
+    {
+        words.push_str(&format!(", {more}"));
+    }
+    match trial.direction == Direction::Both || trial.direction != row.direction {
+        true => format!("{words}, {} of {}", row.way(), trial.direction),
+        false => format!("{words}, {}", row.way()),
+    }
+}

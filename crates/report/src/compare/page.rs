@@ -1,0 +1,298 @@
+//! A comparison as a document: the verdict, the figures in a table, what else differs; rows for scripts, cases for CI.
+
+use wirelab_trial::Field;
+use wirelab_trial::shift::Scale;
+
+use super::{Comparison, FailIf, Figure, Verdict};
+use crate::document::csv::{self, Records, Value};
+use crate::document::junit::{self, Case};
+use crate::document::table::{Cell, Head, Shown, Table};
+use crate::document::{Block, Document};
+use crate::format;
+use crate::judge::End;
+use crate::options::{Format, Options};
+
+/// A comparison in one of the formats, as text that ends with a line end; `rules` say which figures fail a case of JUnit.
+pub fn render(
+    comparison: &Comparison,
+    format: Format,
+    options: &Options,
+    rules: &[FailIf],
+) -> String {
+    match format {
+        Format::Csv | Format::DatasheetCsv => {
+            return csv::render(&Document::of_records(records(comparison)));
+        }
+        Format::Json | Format::DatasheetJson => {
+            let mut text = serde_json::to_string_pretty(comparison).expect("plain data");
+            text.push('\n');
+            return text;
+        }
+        _ => {}
+    }
+    let title = options.title.clone().unwrap_or_else(|| {
+        format!(
+            "{} against {}",
+            comparison.after.name, comparison.before.name
+        )
+    });
+    if format == Format::Junit {
+        return junit::render(&Document {
+            title,
+            cases: comparison.figures.iter().map(|f| case(f, rules)).collect(),
+            ..Document::default()
+        });
+    }
+    let document = Document::new(title, blocks(comparison));
+    let written = document.written(format.of_page(), options);
+    written.expect("all others are data")
+}
+
+fn blocks(comparison: &Comparison) -> Vec<Block<'static>> {
+    let run = |run: &super::Run| {
+        let trials = format::count(run.trials as u64, "trial");
+        format!(
+            "{}, {trials}, {}",
+            run.name,
+            format::utc(run.created_unix_ns)
+        )
+    };
+    let mut blocks = vec![
+        Block::Answer(answer(comparison)),
+        Block::Facts(vec![
+            ("before".to_owned(), run(&comparison.before)),
+            ("after".to_owned(), run(&comparison.after)),
+        ]),
+    ];
+    if !comparison.figures.is_empty() {
+        blocks.push(Block::heading("Figures"));
+        blocks.push(Block::Table(table(comparison)));
+        let reasons: Vec<String> = comparison
+            .figures
+            .iter()
+            .filter(|figure| figure.verdict == Verdict::CannotTell)
+            .map(|figure| format!("{}: {}: {}.", figure.trial, figure.figure, figure.reason))
+            .collect();
+        if !reasons.is_empty() {
+            blocks.push(Block::heading("What cannot be told"));
+            blocks.push(Block::List(reasons));
+        }
+    }
+    if !comparison.set_up.is_empty() {
+        blocks.push(Block::heading("What else differs"));
+        let row = |d: &super::Difference| vec![d.what.clone(), d.before.clone(), d.after.clone()];
+        blocks.push(Block::sentences(
+            vec![("what", false), ("before", false), ("after", false)],
+            comparison.set_up.iter().map(row).collect(),
+        ));
+    }
+    for (only, heading) in [
+        (&comparison.only_before, "Only before"),
+        (&comparison.only_after, "Only after"),
+    ] {
+        if !only.is_empty() {
+            blocks.push(Block::heading(heading));
+            blocks.push(Block::List(only.clone()));
+        }
+    }
+    blocks
+}
+
+/// What all figures come to, in a sentence.
+pub fn answer(comparison: &Comparison) -> String {
+    let head = match comparison.verdict {
+        Verdict::Worse => "Worse",
+        Verdict::Better => "Better",
+        Verdict::Same => "Same",
+        Verdict::CannotTell => "Cannot tell",
+    };
+    if comparison.figures.is_empty() {
+        return format!("{head}: the runs have no figure in common; fix: ask both the same trials");
+    }
+    let counts: Vec<String> = [
+        (Verdict::Worse, "worse"),
+        (Verdict::Better, "better"),
+        (Verdict::Same, "same"),
+        (Verdict::CannotTell, "cannot be told"),
+    ]
+    .into_iter()
+    .filter_map(|(verdict, word)| match comparison.count(verdict) {
+        0 => None,
+        n => Some(format!("{n} {word}")),
+    })
+    .collect();
+    let all = format::count(comparison.figures.len() as u64, "figure");
+    format!("{head}: of {all}, {}.", counts.join(", "))
+}
+
+fn table(comparison: &Comparison) -> Table {
+    let heads = vec![
+        Head::words("asked", Shown::IfVaries, 6),
+        Head::words("figure", Shown::Always, 0),
+        Head::figures("before", "", Shown::Always, 7),
+        Head::figures("after", "", Shown::Always, 7),
+        Head::figures("change", "", Shown::Always, 0),
+        Head::figures("interval", "", Shown::Always, 4),
+        Head::figures("repeats", "", Shown::IfVaries, 2),
+        Head::figures("p", "", Shown::Always, 1),
+        Head::words("verdict", Shown::Always, 0),
+    ];
+    let row = |figure: &Figure| {
+        let kind = figure.kind;
+        let shown = |text: String| Cell::Figure {
+            text,
+            kind,
+            alarm: false,
+        };
+        let none = || Cell::Text("–".to_owned());
+        let share = |value: Option<f64>| {
+            value.map_or_else(none, |value| Cell::Text(change(figure.scale, value)))
+        };
+        let interval = figure.change_interval.filter(|_| figure.p.is_some());
+        let verdict = figure.verdict.words().to_owned();
+        vec![
+            Cell::Text(figure.trial.clone()),
+            Cell::Text(figure.figure.clone()),
+            shown(value(figure.unit, figure.before_median)),
+            shown(value(figure.unit, figure.after_median)),
+            share(figure.change),
+            interval.map_or_else(none, |i| {
+                let (low, high) = (change(figure.scale, i.low), change(figure.scale, i.high));
+                Cell::Text(format!("{low} to {high}"))
+            }),
+            Cell::Text(format!("{}, {}", figure.before.len(), figure.after.len())),
+            figure
+                .p_of_all
+                .map_or_else(none, |p| Cell::Text(probability(p))),
+            Cell::Text(verdict).alarmed(figure.verdict == Verdict::Worse),
+        ]
+    };
+    let mut rows: Vec<&Figure> = comparison.figures.iter().collect();
+    let order = |figure: &&Figure| match figure.verdict {
+        Verdict::Worse => 0,
+        Verdict::Better => 1,
+        Verdict::Same => 2,
+        Verdict::CannotTell => 3,
+    };
+    rows.sort_by_key(order);
+    let caption = "Medians of repeats, the shift between them and its 95 % interval";
+    Table::new(caption, heads, rows.into_iter().map(row).collect())
+}
+
+fn probability(p: f64) -> String {
+    match p {
+        p if p < 0.001 => "<0.001".to_owned(),
+        p => format::decimal(p, 3),
+    }
+}
+
+/// A value in its unit.
+fn value(unit: &str, value: f64) -> String {
+    match unit {
+        "frames/s" => format!("{} {unit}", format::frame_rate(value)),
+        "ps" => format::time_f(value),
+        "ratio" => format!("{} %", format::percent(value)),
+        "instructions" => format!("{} {unit}", format::decimal(value, 0)),
+        unit => format::si(value, unit),
+    }
+}
+
+/// A change with its sign: in percent, or in percentage points.
+pub fn change(scale: Scale, change: f64) -> String {
+    let sign = match change {
+        c if c > 0.0 => "+",
+        c if c < 0.0 => "−",
+        _ => "±",
+    };
+    let (places, unit) = match scale {
+        Scale::Ratio => (1, "%"),
+        Scale::Difference => (2, "points"),
+    };
+    format!(
+        "{sign}{} {unit}",
+        format::decimal(change.abs() * 100.0, places)
+    )
+}
+
+fn case(figure: &Figure, rules: &[FailIf]) -> Case {
+    let said = format!(
+        "{} before, {} after: {}; {}",
+        value(figure.unit, figure.before_median),
+        value(figure.unit, figure.after_median),
+        figure.verdict.words(),
+        figure.reason
+    );
+    let fails = rules.iter().any(|rule| rule.fails(figure));
+    Case {
+        class: "compare".to_owned(),
+        name: format!("{}: {}", figure.trial, figure.figure),
+        seconds: 0.0,
+        end: match figure.verdict {
+            _ if fails => End::Failed("worse", vec![said.clone()]),
+            Verdict::CannotTell => End::Skipped(figure.reason.clone()),
+            _ => End::Passed,
+        },
+        said: Some(said),
+    }
+}
+
+fn records(comparison: &Comparison) -> Records {
+    let number = |value: Option<f64>| Value::Number(value.map_or(String::new(), |v| v.to_string()));
+    let row = |figure: &Figure| {
+        let field = |value: f64| {
+            Value::Figure(Field::Observed {
+                value: value.to_string(),
+                kind: figure.kind,
+            })
+        };
+        vec![
+            Value::Text(figure.trial.clone()),
+            Value::Text(figure.figure.clone()),
+            Value::Number(figure.unit.to_owned()),
+            field(figure.before_median),
+            field(figure.after_median),
+            Value::Number(match figure.scale {
+                Scale::Ratio => "ratio".to_owned(),
+                Scale::Difference => "difference".to_owned(),
+            }),
+            number(figure.change),
+            number(figure.change_interval.map(|i| i.low)),
+            number(figure.change_interval.map(|i| i.high)),
+            number(figure.p),
+            number(figure.p_of_all),
+            Value::Number(figure.before.len().to_string()),
+            Value::Number(figure.after.len().to_string()),
+            Value::Number(verdict_word(figure.verdict).to_owned()),
+            Value::Text(figure.reason.clone()),
+        ]
+    };
+    Records {
+        heads: vec![
+            ("trial", false),
+            ("figure", false),
+            ("unit", false),
+            ("before_median", true),
+            ("after_median", true),
+            ("scale", false),
+            ("change", false),
+            ("change_low", false),
+            ("change_high", false),
+            ("p", false),
+            ("p_of_all", false),
+            ("before_repeats", false),
+            ("after_repeats", false),
+            ("verdict", false),
+            ("reason", false),
+        ],
+        rows: comparison.figures.iter().map(row).collect(),
+    }
+}
+
+const fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Same => "same",
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::CannotTell => "cannot_tell",
+    }
+}

@@ -1,0 +1,228 @@
+//! Whether runs that are alike are the same, whether a slower node is found, and what cannot be told.
+
+use std::sync::LazyLock;
+
+use wirelab_trial::random::SplitMix64;
+use wirelab_trial::{Field, Observation, ResultsFile};
+
+use super::*;
+use crate::Format;
+use crate::options::Options;
+
+/// Goodput of 40 trials of 0.2 s of iperf over a pair of virtual ports, in Mbit/s.
+const STREAM: [f64; 40] = [1.0; 40];
+/// Median round trip of 40 echo trials of 0.2 s at 20,000 frames/s over a pair of virtual ports, in ns.
+const ECHO: [f64; 40] = [1.0; 40];
+
+/// A run of one trial, repeated, whose goodput is each of these.
+fn run_of(rates: &[f64]) -> ResultsFile {
+    static FILE: LazyLock<ResultsFile> = LazyLock::new(|| {
+        let text = include_str!("../../../../spec/examples/iperf.json");
+        ResultsFile::parse_unchecked(text).unwrap()
+    });
+    let mut file = FILE.clone();
+    let one = file.observations[0].clone();
+    let with = |rate: &f64| {
+        let mut o = one.clone();
+        o.flows[0].frames_per_s = Field::measured_or(Some(*rate), "");
+        o
+    };
+    file.observations = rates.iter().map(with).collect();
+    file.parts.clear();
+    file
+}
+
+fn drawn(series: &[f64], count: usize, factor: f64, random: &mut SplitMix64) -> Vec<f64> {
+    let one = |_| series[random.below(series.len() as u64) as usize] * factor;
+    (0..count).map(one).collect()
+}
+
+fn of_rate(comparison: &Comparison) -> &Figure {
+    let rate = |figure: &&Figure| figure.figure == "forwarding rate";
+    comparison.figures.iter().find(rate).unwrap()
+}
+
+fn compared(before: &ResultsFile, after: &ResultsFile) -> Comparison {
+    compare(("a.json", before), ("b.json", after), Rules::default())
+}
+
+/// A hundred pairs of runs drawn from the noise of real trials.
+#[test]
+fn equal_runs_are_the_same_and_a_slower_node_is_found() {
+    for (name, series, repeats) in [("stream", &STREAM, 10), ("echo", &ECHO, 10)] {
+        let mut random = SplitMix64::new(2026);
+        let mut verdicts = |factor: f64| {
+            let mut tries = || {
+                let before = run_of(&drawn(series, repeats, 1.0, &mut random));
+                let after = run_of(&drawn(series, repeats, factor, &mut random));
+                compared(&before, &after).verdict
+            };
+            let all: Vec<Verdict> = (0..100).map(|_| tries()).collect();
+            move |verdict| all.iter().filter(|v| **v == verdict).count()
+        };
+        let alike = verdicts(1.0);
+        assert!(
+            alike(Verdict::Same) >= 95,
+            "{name}: {}",
+            alike(Verdict::Same)
+        );
+        let slower = verdicts(0.95);
+        assert!(
+            slower(Verdict::Worse) >= 95,
+            "{name}: {}",
+            slower(Verdict::Worse)
+        );
+        let faster = verdicts(1.0 / 0.95);
+        assert!(
+            faster(Verdict::Better) >= 95,
+            "{name}: {}",
+            faster(Verdict::Better)
+        );
+    }
+}
+
+#[test]
+fn single_trials_cannot_tell_and_say_how_many_would() {
+    let comparison = compared(&run_of(&[100.0]), &run_of(&[50.0]));
+    let rate = of_rate(&comparison);
+    assert_eq!(rate.verdict, Verdict::CannotTell);
+    assert!(rate.reason.contains("fix: --repeat "), "{}", rate.reason);
+    assert_eq!(comparison.verdict, Verdict::CannotTell);
+    // As many as it says do tell.
+    let n: usize = rate.reason.rsplit(' ').next().unwrap().parse().unwrap();
+    let spread = |base: f64| {
+        (0..n)
+            .map(|i| base + i as f64 / 100.0)
+            .collect::<Vec<f64>>()
+    };
+    let enough = compared(&run_of(&spread(100.0)), &run_of(&spread(50.0)));
+    assert_eq!(of_rate(&enough).verdict, Verdict::Worse, "{n} repeats");
+}
+
+#[test]
+fn what_the_tester_limited_or_a_busy_host_blurred_is_not_judged() {
+    let steady: Vec<f64> = (0..10).map(|i| 1000.0 + f64::from(i)).collect();
+    let slow: Vec<f64> = steady.iter().map(|rate| rate / 2.0).collect();
+    let mut limited = run_of(&slow);
+    limited.observations[3].tester.was_limit = Field::measured_or(Some(true), "");
+    let comparison = compared(&run_of(&steady), &limited);
+    let rate = of_rate(&comparison);
+    assert_eq!(rate.verdict, Verdict::CannotTell);
+    assert!(
+        rate.reason.contains("the tester was the limit in 1 of 20"),
+        "{}",
+        rate.reason
+    );
+    let wild: Vec<f64> = (0..10).map(|i| 500.0 + 100.0 * f64::from(i)).collect();
+    let comparison = compared(&run_of(&wild), &run_of(&wild));
+    let rate = of_rate(&comparison);
+    assert_eq!(rate.verdict, Verdict::CannotTell);
+    assert!(rate.reason.contains("quieter host"), "{}", rate.reason);
+}
+
+#[test]
+fn a_small_change_is_the_same_however_sure_it_is() {
+    let before: Vec<f64> = (0..20).map(|i| 1000.0 + f64::from(i) / 10.0).collect();
+    let after: Vec<f64> = before.iter().map(|rate| rate * 0.99).collect();
+    let (before, after) = (run_of(&before), run_of(&after));
+    let rate = of_rate(&compared(&before, &after)).clone();
+    assert_eq!(rate.verdict, Verdict::Same);
+    assert!(rate.p_of_all.unwrap() < 0.001, "{rate:?}");
+    let strict = Rules {
+        margin: 0.005,
+        ..Rules::default()
+    };
+    let comparison = compare(("a", &before), ("b", &after), strict);
+    assert_eq!(of_rate(&comparison).verdict, Verdict::Worse);
+}
+
+#[test]
+fn figures_that_no_host_changes_are_compared_exactly() {
+    let predicted = |rate: f64| {
+        let mut file = run_of(&[rate]);
+        for o in &mut file.observations {
+            o.flows[0].frames_per_s = Field::Observed {
+                value: rate,
+                kind: Kind::Predicted,
+            };
+        }
+        file
+    };
+    let of = |after: f64| of_rate(&compared(&predicted(100.0), &predicted(after))).verdict;
+    assert_eq!(of(100.0), Verdict::Same);
+    assert_eq!(of(99.999), Verdict::Worse);
+    assert_eq!(of(100.001), Verdict::Better);
+}
+
+#[test]
+fn the_gate_fails_on_what_is_worse_and_on_nothing_in_common() {
+    let steady: Vec<f64> = (0..10).map(|i| 1000.0 + f64::from(i)).collect();
+    let slow: Vec<f64> = steady.iter().map(|rate| rate * 0.96).collect();
+    let comparison = compared(&run_of(&steady), &run_of(&slow));
+    let rule = |text: &str| [text.parse::<FailIf>().unwrap()];
+    assert!(comparison.passes(&[]));
+    assert!(!comparison.passes(&rule("worse")));
+    assert!(!comparison.passes(&rule("worse:3%")));
+    assert!(comparison.passes(&rule("worse:5%")));
+    for wrong in [
+        "",
+        "worse:",
+        "worse:5",
+        "worse:-1%",
+        "worse:200%",
+        "better",
+        "worse:NaN%",
+    ] {
+        let error = wrong.parse::<FailIf>().unwrap_err();
+        assert!(error.to_string().contains("fix:"), "{wrong}");
+    }
+    let mut other = run_of(&slow);
+    for o in &mut other.observations {
+        o.trial.ports = 2;
+    }
+    let apart = compared(&run_of(&steady), &other);
+    assert!(
+        apart.figures.is_empty() && !apart.only_before.is_empty() && !apart.only_after.is_empty()
+    );
+    assert!(apart.passes(&[]) && !apart.passes(&rule("worse")));
+}
+
+#[test]
+fn set_ups_that_differ_are_told_in_every_format_and_hostile_names_stay_text() {
+    let steady: Vec<f64> = (0..10).map(|i| 1000.0 + f64::from(i)).collect();
+    let slow: Vec<f64> = steady.iter().map(|rate| rate / 2.0).collect();
+    let mut after = run_of(&slow);
+    let hostile = "<script>alert(1)</script>\u{1b}[31m|=1+1";
+    let each = |o: &mut Observation| {
+        o.node.setup.insert("clock".to_owned(), hostile.to_owned());
+    };
+    after.observations.iter_mut().for_each(each);
+    let comparison = compare(
+        ("=a", &run_of(&steady)),
+        (hostile, &after),
+        Rules::default(),
+    );
+    let clock = |d: &&Difference| d.what == "node's clock";
+    assert_eq!(comparison.set_up.iter().find(clock).unwrap().after, hostile);
+    let options = Options {
+        width: Some(100),
+        ..Options::default()
+    };
+    let rules = [FailIf::Worse(0.05)];
+    for format in Format::ALL {
+        let text = render(&comparison, format, &options, &rules);
+        assert!(
+            text.ends_with('\n') && text.contains("forwarding rate"),
+            "{format}"
+        );
+        let steers = text.contains('\u{1b}');
+        assert!(
+            !steers || matches!(format, Format::Csv | Format::DatasheetCsv),
+            "{format}"
+        );
+        let page = matches!(format, Format::Html | Format::DatasheetHtml | Format::Junit);
+        assert!(!page || !text.contains("<script>alert"), "{format}");
+    }
+    let junit = render(&comparison, Format::Junit, &options, &rules);
+    assert!(junit.contains("failures=\"1\""), "{junit}");
+}
