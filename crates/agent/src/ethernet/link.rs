@@ -13,9 +13,9 @@ use wirelab_wire::header::ETHERTYPE;
 
 use crate::sys::link;
 
-/// How long a blocking call waits before the trial's flag is looked at, in µs.
+/// How long a blocking call waits before it checks the trial's flag, in µs.
 const PATIENCE_US: i64 = 20_000;
-/// Room for the control messages of one stamp.
+/// Space for the control messages of one stamp.
 const CONTROL_BYTES: usize = 256;
 /// Where `struct sock_extended_err` (linux/errqueue.h) has the number of the send call.
 const NUMBER: std::ops::Range<usize> = 12..16;
@@ -25,19 +25,19 @@ pub struct Link {
     socket: OwnedFd,
 }
 
-/// What one call gave.
+/// The result of one call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Taken {
     /// Bytes of the frame.
     pub len: usize,
-    /// When the kernel had it, CLOCK_REALTIME in ns.
+    /// When the kernel handled it, CLOCK_REALTIME in ns.
     pub unix_ns: Option<u64>,
-    /// Of a frame that left: which send call it was.
+    /// The number of the send call, for a sent frame.
     pub number: Option<u32>,
 }
 
 impl Link {
-    /// Open a socket in the network namespace of the calling thread; frames that come from now on are heard.
+    /// Open a socket in the network namespace of the calling thread. It receives frames from now on.
     pub fn open(interface: &Interface) -> io::Result<Link> {
         let socket = socket(
             AddressFamily::Packet,
@@ -80,22 +80,22 @@ impl Link {
         Ok(())
     }
 
-    /// The next frame; an error of kind `WouldBlock` after a moment without one.
+    /// Wait for the next frame; after a short time without one, an error of kind `WouldBlock`.
     pub fn receive(&self, frame: &mut [u8]) -> io::Result<Taken> {
         self.take(frame, MsgFlags::empty())
     }
 
-    /// The next frame, if one is there; else an error of kind `WouldBlock`.
+    /// The next frame if one has arrived, else an error of kind `WouldBlock`.
     pub fn receive_now(&self, frame: &mut [u8]) -> io::Result<Taken> {
         self.take(frame, MsgFlags::MSG_DONTWAIT)
     }
 
-    /// What tells that a frame is there.
+    /// The descriptor to poll for frames.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// The stamp of a frame that left, if there is one.
+    /// The stamp of a sent frame, if there is one.
     pub fn departure(&self) -> io::Result<Taken> {
         self.take(
             &mut [0; 64],
