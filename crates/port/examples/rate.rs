@@ -1,5 +1,5 @@
-//! What one sender and one checker reach on a private veth pair, and what another generator reaches on the same:
-//! the measuring subject of `make bench`.
+//! The rate of one sender and one checker on a private veth pair, and of another generator on the same pair: what
+//! `make bench` measures.
 //!
 //! ```text
 //! rate fast     --length N --seconds S [--cpu N] [--check-cpu N] [--no-time]
@@ -8,9 +8,9 @@
 //! rate capture  --length N --bytes N FILE
 //! rate verify   FILE
 //! ```
-//! Each run makes its own lab and removes it. `fast` and `portable` count frames at the checker, which compared
-//! every byte; `peer` counts them by the receiving interface's counter, with nobody taking them, an XDP program, or the portable
-//! path's receive ring. One line of JSON goes to the output.
+//! Each run makes its own lab and removes it. `fast` and `portable` count frames at the checker, which compares every
+//! byte. `peer` counts them by the receiving interface's counter, without a receiver, with an XDP program, or with
+//! the portable path's receive ring. The output is one line of JSON.
 
 use std::error::Error;
 use std::fs;
@@ -91,7 +91,7 @@ impl Asked {
     }
 }
 
-/// A lab with one pair, and what is sent over it.
+/// A lab with one pair, and the frames that are sent over it.
 struct Bench {
     lab: EphemeralLab,
     from: PortName,
@@ -191,8 +191,8 @@ fn figures(path: &str, job: &SendJob, sent: &SendReport, seen: &CheckReport) -> 
     let rate = seen
         .frames_per_s()
         .ok_or("the checker saw too few frames to tell a rate")?;
-    // Frames that the checker's queue could not hold were not verified, so they are in no rate; but they are no
-    // finding about the link either.
+    // Frames that the checker's queue could not hold were not verified, so no rate counts them. They are not an error
+    // of the link either.
     let findings = counts.header_corrupt_frames
         + counts.truncated_frames
         + counts.stale_frames
@@ -216,7 +216,7 @@ fn figures(path: &str, job: &SendJob, sent: &SendReport, seen: &CheckReport) -> 
     }))
 }
 
-/// Frames that an interface has received, by its own counter.
+/// Frames that an interface has received, by its counter.
 fn received_frames(port: &PortName, namespace: &NetNs) -> Result<u64> {
     let text = namespace.run_in(|| fs::read_to_string("/proc/thread-self/net/dev"))??;
     let line = text
@@ -270,7 +270,7 @@ fn peer(asked: &Asked) -> Result<Value> {
     std::thread::sleep(Duration::from_secs_f64(asked.seconds));
     let (took, after) = (begun.elapsed(), received_frames(&bench.to, &far)?);
     let ended_early = child.try_wait()?;
-    // A peer that has ended already has no group any more, which is no news.
+    // The group of a peer that has already ended does not exist any more; that is expected.
     let _ = killpg(group, Signal::SIGINT);
     std::thread::sleep(Duration::from_millis(100));
     let _ = killpg(group, Signal::SIGKILL);

@@ -1,10 +1,10 @@
-//! The host the tester runs on, as far as the kernel says.
+//! The host that the tester runs on, as the kernel describes it.
 
 use std::fs;
 
 use wirelab_trial::{Environment, Field};
 
-/// What the kernel says of this host.
+/// The kernel's description of this host.
 pub fn environment() -> Environment {
     let first = |path: &str| {
         fs::read_to_string(path)
@@ -38,7 +38,7 @@ pub fn environment() -> Environment {
     }
 }
 
-/// The value behind `key` in lines of `key : value`.
+/// The value of `key` in lines of `key : value`.
 fn value(text: &str, key: &str) -> Option<String> {
     text.lines()
         .filter_map(|line| line.split_once(':'))
