@@ -1,4 +1,4 @@
-//! What is known of each frame of a probe: when it was due, when it left, when its echo came, by whose clock.
+//! The record of each frame of a probe: when it was due, when it left, when its echo arrived, and by which clock.
 
 use wirelab_trial::{Clock, Extent, Series, SeriesBuilder};
 
@@ -6,10 +6,10 @@ use super::{Stamps, names};
 use crate::flow::Offer;
 use crate::frames::Progressing;
 
-/// Frames whose echoes are waited for; the echo of an older one is too late to be timed.
+/// Frames whose echoes are awaited; the echo of an older one is too late to be timed.
 const MOST: u64 = 65_536;
 
-/// Times of one end, in ns; 0 where there is none. Those of application and kernel are CLOCK_MONOTONIC.
+/// Times of one end, in ns; 0 for none. Those of application and kernel are CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Times {
     pub(super) application_ns: u64,
@@ -26,14 +26,14 @@ struct Entry {
     came: Times,
 }
 
-/// The frames of a probe. Nothing is allocated after [`Ledger::new`].
+/// The frames of a probe. It allocates only in [`Ledger::new`].
 pub(super) struct Ledger {
     entries: Box<[Entry]>,
     /// From the time due: by the kernel's arrivals, and by the application's.
     due: [SeriesBuilder; 2],
     /// From the sending: by the device, by the kernel, by the application.
     sent: [SeriesBuilder; 3],
-    /// Echoes that were timed.
+    /// Number of timed echoes.
     answered: u64,
 }
 
@@ -58,7 +58,7 @@ impl Ledger {
         &mut self.entries[at]
     }
 
-    /// A frame that was due is handed over.
+    /// A due frame is handed over.
     pub(super) fn sent(&mut self, number: u64, due_ns: u64, application_ns: u64) {
         let entry = Entry {
             number: number + 1,
@@ -73,13 +73,13 @@ impl Ledger {
         self.close(&old);
     }
 
-    /// When a frame that is still waited for was handed over.
+    /// When a frame that is still awaited was handed over.
     pub(super) fn handed_over_ns(&mut self, number: u64) -> Option<u64> {
         let entry = self.entry(number);
         (entry.number == number + 1).then_some(entry.left.application_ns)
     }
 
-    /// A frame left, as kernel or device have it; both tell in messages of their own.
+    /// A frame left, by kernel or device, which report it in separate messages.
     pub(super) fn left(&mut self, number: u64, kernel_ns: Option<u64>, device_ns: Option<u64>) {
         let entry = self.entry(number);
         if entry.number == number + 1 {
@@ -89,7 +89,7 @@ impl Ledger {
         }
     }
 
-    /// The echo of a frame came; only the first counts.
+    /// The echo of a frame arrived; only the first counts.
     pub(super) fn came(&mut self, number: u64, came: Times) {
         let entry = self.entry(number);
         if entry.number == number + 1 && entry.came.application_ns == 0 {
@@ -98,12 +98,12 @@ impl Ledger {
         }
     }
 
-    /// Echoes that were timed so far.
+    /// Number of timed echoes so far.
     pub(super) const fn answered(&self) -> u64 {
         self.answered
     }
 
-    /// Nothing more will be known of a frame: take its figures.
+    /// A frame's record is complete: add its times to the series.
     fn close(&mut self, entry: &Entry) {
         let (left, came) = (&entry.left, &entry.came);
         if came.application_ns == 0 {
@@ -123,10 +123,10 @@ impl Ledger {
         push(application, left.application_ns, came.application_ns);
     }
 
-    /// Both series with who took their times. The best stamps that *every* echo has: leaving out the others could
-    /// leave out just those that were slow.
+    /// Both series with their clocks: the best stamps that *every* echo has. Leaving out echoes without a better
+    /// stamp could leave out exactly the slow ones.
     pub(super) fn finish(mut self) -> [(Series, Stamps); 2] {
-        // In their order: later frames took the places of earlier ones.
+        // In their order, because later frames replaced earlier ones.
         let mut waiting: Vec<Entry> = self.entries.to_vec();
         waiting.sort_unstable_by_key(|entry| entry.number);
         waiting.iter().for_each(|entry| self.close(entry));
@@ -155,7 +155,7 @@ impl Ledger {
     }
 }
 
-/// The number of a frame, not wrapped, of a sequence that came back: the latest that was sent with it.
+/// The number of a frame, not wrapped, of a returned sequence: the latest that was sent with it.
 pub(super) fn number_of(sequence: u32, run: &Progressing) -> Option<u64> {
     let last = run.sequences.checked_sub(1)?;
     let age = (last as u32).wrapping_sub(sequence);
