@@ -1,5 +1,5 @@
-//! Bad days of XDP on a node: what is refused and in which words, what is offered instead, and what is left of it when
-//! its process is killed.
+//! Failures of XDP on a node: what is refused and with which message, the alternatives, and what remains when its
+//! process is killed.
 
 mod common;
 
@@ -73,7 +73,7 @@ fn a_driver_without_xdp_is_refused_natively_and_offered_generic_marked_as_such()
     let rig = Rig::new(&lab);
     ip(&rig.node, &["link", "set", "dev", "lo", "up"]);
     let mut without = vec!["lo"];
-    // Not in every kernel.
+    // Some kernels lack it.
     if ip(&rig.node, &["link", "add", "d0", "type", "dummy"]) {
         ip(&rig.node, &["link", "set", "dev", "d0", "up"]);
         without.push("d0");
@@ -224,7 +224,7 @@ fn a_killed_process_leaves_nothing_on_the_port() {
     let _next = open(&rig.node, Xdp::Native).unwrap();
 }
 
-/// Root without capabilities is what a container often has. The test starts itself again like that.
+/// Root without capabilities, as in many containers. The test restarts itself like that.
 #[test]
 fn without_capabilities_the_error_names_them_and_the_way_out() {
     if std::env::var(CHILD).is_ok() {
