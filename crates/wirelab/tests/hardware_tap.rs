@@ -290,7 +290,7 @@ fn what_cannot_be_joined_says_why_and_what_to_do() {
     );
     refused(
         &["hdl", "tap0", "--frames", "9", "--layer", "tcp4"],
-        "ask ethernet or udp4",
+        "request ethernet or udp4",
     );
     let Some(namespace) = Namespace::new("no") else {
         return;
