@@ -178,7 +178,7 @@ pub struct Inside {
 
 /// The result of a tracer.
 #[derive(Debug, Default)]
-pub struct Looked {
+pub struct TraceResult {
     /// Times of each point of received frames, in the order of the path.
     pub received: Vec<PointTimes>,
     /// Times of each point of sent frames.
@@ -252,7 +252,7 @@ impl Inside {
     }
 
     /// Detach everything, and return the result.
-    pub fn finish(self) -> Looked {
+    pub fn finish(self) -> TraceResult {
         let Inside {
             node,
             tracer,
@@ -261,7 +261,7 @@ impl Inside {
         } = self;
         tracer.pause();
         notes.extend(tracer.notes());
-        let looked = Looked {
+        let traced = TraceResult {
             received: tracer.times_of(Direction::Receive),
             sent: tracer.times_of(Direction::Transmit),
             counters: tracer.counters(),
@@ -269,7 +269,7 @@ impl Inside {
         };
         drop(node);
         shelf.put(tracer);
-        looked
+        traced
     }
 }
 

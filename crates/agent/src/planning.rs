@@ -31,7 +31,7 @@ use crate::udp::{self, UdpTrial};
 const TRIAL_PORT: u16 = wirelab_wire::header::UDP_PORT;
 
 /// A tracer if one was requested and is available, and notes that say why not.
-type Looking = (Option<Inside>, Vec<String>);
+type Tracing = (Option<Inside>, Vec<String>);
 
 impl Agent {
     /// The work of the trial, and its notes.
@@ -86,7 +86,7 @@ impl Agent {
         let ready = start.buffers == Some(Buffers::Prefilled) && request.offer.is_some();
         started.slots = ready.then_some(PREFILLED_SLOTS);
         let beside = self.beside(request)?;
-        let looking = self.look(request, &[])?;
+        let tracing = self.look(request, &[])?;
         let trial = EthernetTrial {
             direction: start.direction,
             interface: self.location().interface.clone(),
@@ -97,11 +97,11 @@ impl Agent {
             echo_stream: start.rx_stream,
             buffers: start.buffers,
             expected_frames: request.expected_frames,
-            one_by_one: one_by_one(request, &looking, beside),
+            one_by_one: one_by_one(request, &tracing, beside),
         };
-        let opened = |socket: BorrowedFd<'_>| watch_socket(&looking, socket);
+        let opened = |socket: BorrowedFd<'_>| watch_socket(&tracing, socket);
         let plan = ethernet::plan(trial, &opened).map_err(failed)?;
-        Ok(with(plan, looking))
+        Ok(with(plan, tracing))
     }
 
     fn plan_udp(&mut self, request: &Request<'_>, started: &mut Started) -> Result<Plan, Refusal> {
@@ -118,8 +118,8 @@ impl Agent {
         }
         let earlier_ports = self.senders.begin(request.peer, start.peer_port);
         let beside = self.beside(request)?;
-        let looking = self.look(request, &[port])?;
-        watch_socket(&looking, socket.as_fd()).map_err(failed)?;
+        let tracing = self.look(request, &[port])?;
+        watch_socket(&tracing, socket.as_fd()).map_err(failed)?;
         let trial = UdpTrial {
             direction: start.direction,
             offer: request.offer,
@@ -128,9 +128,9 @@ impl Agent {
             peer: SocketAddr::new(request.peer, peer_port),
             earlier_ports,
             expected_frames: request.expected_frames,
-            one_by_one: one_by_one(request, &looking, beside),
+            one_by_one: one_by_one(request, &tracing, beside),
         };
-        Ok(with(udp::plan(socket, trial).map_err(failed)?, looking))
+        Ok(with(udp::plan(socket, trial).map_err(failed)?, tracing))
     }
 
     fn plan_tcp(&self, request: &Request<'_>, started: &mut Started) -> Result<Plan, Refusal> {
@@ -181,17 +181,17 @@ impl Agent {
                 ..Plan::default()
             });
         }
-        let (looking, made) = if request.options.path == Path::Driver {
+        let (tracing, made) = if request.options.path == Path::Driver {
             let made = past::echo(&past, request.peer, holder);
             ((None, Vec::new()), made)
         } else {
             let beside = self.beside(request)?;
             let other_port = port.and_then(|port| request.options.other_port(port));
             let ports: Vec<u16> = port.into_iter().chain(other_port).collect();
-            let looking = self.look(request, &ports)?;
+            let tracing = self.look(request, &ports)?;
             let (holder, apart) = match (other_port, holder) {
                 (Some(other), Some(socket)) => {
-                    (None, Some((other, apart(request, socket, &looking)?)))
+                    (None, Some((other, apart(request, socket, &tracing)?)))
                 }
                 (_, holder) => (holder, None),
             };
@@ -203,13 +203,13 @@ impl Agent {
                 holder,
                 apart,
             };
-            let store = looking.0.as_ref().map(Inside::store);
+            let store = tracing.0.as_ref().map(Inside::store);
             let made = past::receive(&past, track, store);
-            (looking, made)
+            (tracing, made)
         };
         let (work, mode, remark) = made.map_err(|error| past::refused(&error))?;
         self.sits(mode);
-        let mut plan = with(Plan::default(), looking);
+        let mut plan = with(Plan::default(), tracing);
         plan.receive = Some(work);
         plan.expected_frames = request.expected_frames;
         plan.notes.extend(remark);
@@ -256,7 +256,7 @@ impl Agent {
     }
 
     /// Attach a tracer if capture points are requested, to a flow to these UDP ports, or of Ethernet.
-    fn look(&mut self, request: &Request<'_>, udp_ports: &[u16]) -> Result<Looking, Refusal> {
+    fn look(&mut self, request: &Request<'_>, udp_ports: &[u16]) -> Result<Tracing, Refusal> {
         let probes = request.options.probes;
         if request.expect.captures == 0 || probes == Probes::Off {
             return Ok((None, Vec::new()));
@@ -311,8 +311,8 @@ impl Agent {
 }
 
 /// The socket of a fast track's flow for frames that pass the stack.
-fn apart(request: &Request<'_>, socket: UdpSocket, looking: &Looking) -> Result<UdpInlet, Refusal> {
-    watch_socket(looking, socket.as_fd()).map_err(failed)?;
+fn apart(request: &Request<'_>, socket: UdpSocket, tracing: &Tracing) -> Result<UdpInlet, Refusal> {
+    watch_socket(tracing, socket.as_fd()).map_err(failed)?;
     let (from, stream) = (Some(request.peer), Some(request.expect.stream));
     UdpInlet::new(
         Arc::new(socket),
@@ -327,25 +327,25 @@ fn apart(request: &Request<'_>, socket: UdpSocket, looking: &Looking) -> Result<
 /// How frames are taken one by one; `None` if they are not.
 fn one_by_one(
     request: &Request<'_>,
-    looking: &Looking,
+    tracing: &Tracing,
     beside: Option<Beside>,
 ) -> Option<(Wait, Option<Beside>)> {
     let options = &request.options;
-    let timed = looking.0.is_some() || options.probes == Probes::Off;
+    let timed = tracing.0.is_some() || options.probes == Probes::Off;
     let captured = request.expect.captures > 0 && timed;
     let needed = captured || options.wait.is_some() || beside.is_some();
     needed.then(|| (options.waits(), beside))
 }
 
 /// Give the tracer the socket that receives the flow.
-fn watch_socket(looking: &Looking, socket: BorrowedFd<'_>) -> io::Result<()> {
-    match &looking.0 {
+fn watch_socket(tracing: &Tracing, socket: BorrowedFd<'_>) -> io::Result<()> {
+    match &tracing.0 {
         Some(inside) => inside.store().set_socket(socket),
         None => Ok(()),
     }
 }
 
-fn with(plan: Plan, (inside, notes): Looking) -> Plan {
+fn with(plan: Plan, (inside, notes): Tracing) -> Plan {
     Plan {
         inside,
         notes,

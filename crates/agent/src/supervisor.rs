@@ -9,7 +9,7 @@ use wirelab_socket::flow::{Live, Reception, Sent};
 
 use crate::engine::{Leg, Plan, Work, WorkReport};
 use crate::host::Host;
-use crate::inside::{self, Inside, Looked, OneWay, TakenPoint, Wanted};
+use crate::inside::{self, Inside, OneWay, TakenPoint, TraceResult, Wanted};
 
 /// Interval between two checks of the progress.
 const LOOK: Duration = Duration::from_millis(5);
@@ -250,19 +250,19 @@ impl Supervisor {
             *held_ns = held_ns.saturating_sub(found.interrupts_ns);
         }
         // Nothing stays attached after the trial.
-        let looked = self.inside.take().map(Inside::finish).unwrap_or_default();
-        self.tell_points(&mut result, &all, looked);
+        let traced = self.inside.take().map(Inside::finish).unwrap_or_default();
+        self.add_points(&mut result, &all, traced);
         result.counters.extend(all.counters.drain(..).map(named));
         (result.sent, result.received, result.echoed) = (all.sent, all.received, all.echoed);
         result
     }
 
-    fn tell_points(&mut self, result: &mut TrialReport, all: &WorkReport, looked: Looked) {
+    fn add_points(&mut self, result: &mut TrialReport, all: &WorkReport, traced: TraceResult) {
         if let Some(wanted) = &self.wanted {
             let received = all.received.as_deref();
             let received = OneWay {
                 frames: received.map_or(0, |received| received.report.counts.received_frames),
-                times: &looked.received,
+                times: &traced.received,
                 passed: &all.passed_in,
                 captures: received.map_or(&[], |received| &received.captures),
             };
@@ -271,14 +271,14 @@ impl Supervisor {
                     let sent = all.sent.as_deref();
                     sent.map_or(0, |sent| sent.report.emitted_frames)
                 }),
-                times: &looked.sent,
+                times: &traced.sent,
                 passed: &all.passed_out,
                 captures: all.sent.as_deref().map_or(&[], |sent| &sent.captures),
             };
             result.points = inside::collect(wanted, received, sent);
         }
-        result.counters.extend(looked.counters);
-        self.notes.extend(looked.notes);
+        result.counters.extend(traced.counters);
+        self.notes.extend(traced.notes);
         result.note = (!self.notes.is_empty()).then(|| self.notes.join("; "));
     }
 }

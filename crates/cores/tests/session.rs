@@ -28,7 +28,7 @@ fn said(test: &str, script: &str) -> Option<String> {
         return None;
     }
     if !nix::unistd::geteuid().is_root() {
-        skip("root", "only root makes a session go before others");
+        skip("root", "only root raises a session's priority");
         return None;
     }
     let output = Command::new("unshare")

@@ -29,7 +29,7 @@ fn alone() -> MutexGuard<'static, ()> {
 
 /// The time of one core in a window, as shares of it.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct CoreShares {
     /// The figure under test.
     busy: f64,
     /// The spinner's time, by its own clock.
@@ -38,7 +38,7 @@ struct Seen {
     others: f64,
 }
 
-fn window(meter: &mut Meter, spent: &dyn Fn() -> u64) -> Seen {
+fn window(meter: &mut Meter, spent: &dyn Fn() -> u64) -> CoreShares {
     let core = meter.cores().numbers()[0];
     let (first, own_first, all_first) = (meter.sample().unwrap(), spent(), processes_ns(core));
     std::thread::sleep(WINDOW);
@@ -49,7 +49,7 @@ fn window(meter: &mut Meter, spent: &dyn Fn() -> u64) -> Seen {
     let all = all_first
         .zip(all_last)
         .map(|(first, last)| share(last - first));
-    Seen {
+    CoreShares {
         busy: busy.ratio(),
         own,
         others: all.map_or(0.0, |all| (all - own).max(0.0)),
@@ -118,7 +118,7 @@ fn a_spinner_on_the_other_core_moves_the_figure_by_less_than_three_points() {
     );
 }
 
-fn beside(tester: &Cores, meter: &mut Meter) -> Seen {
+fn beside(tester: &Cores, meter: &mut Meter) -> CoreShares {
     while_spinning(tester, 80, |spent| {
         let before = spent();
         // The spinner runs elsewhere, so its time is not in the figure.

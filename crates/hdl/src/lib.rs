@@ -22,7 +22,7 @@ mod wire;
 pub use bench::{Bench, BenchError};
 pub use kind::HDL;
 pub use node::{
-    HdlNode, HdlOptions, JoinError, Joined, JoinedAsked, JoinedPort, MOST_PORTS, NOT_COUNTED,
+    HdlNode, HdlOptions, JoinError, JoinRequest, Joined, JoinedPort, MOST_PORTS, NOT_COUNTED,
 };
 pub use port::{BusError, Line, Port};
 pub use tap::{TapCable, TapCableError};

@@ -3,11 +3,11 @@
 //! [`Schedule::plan`] decides them from rates and a seed, [`Schedule::cursor`] walks them frame by frame,
 //! [`Mutation::apply`] damages a built frame, and [`Schedule::ledger`] counts what a receiver must find.
 
-mod asked;
 mod ledger;
+mod limits;
 mod plan;
 
-pub use asked::{InjectError, MAX_STEPS};
+pub use limits::{InjectError, MAX_STEPS};
 
 use wirelab_wire::{header, lfsr};
 

@@ -70,7 +70,7 @@ fn resolve_one(flow: &FlowPlan, cancel: &Cancel) -> Option<packet::Neighbour> {
     for _ in 0..PROBES {
         let sent = packet::send(&flow.from, &probe, &packet::SendOptions::default(), cancel);
         // The trial itself reports what is wrong with the path.
-        if sent.is_err() || cancel.is_cancelled() || arrival.came_within(PROBE_WAIT).ok()? {
+        if sent.is_err() || cancel.is_cancelled() || arrival.arrived_within(PROBE_WAIT).ok()? {
             break;
         }
     }

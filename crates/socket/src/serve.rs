@@ -136,7 +136,7 @@ pub fn run(
         if let (Wait::Sleep, Some(beside)) = (wait, beside.as_deref()) {
             inlet.sleep(beside.fd());
         }
-        let mut came = match inlet.take(wait == Wait::Sleep && alone, watching) {
+        let mut arrived = match inlet.take(wait == Wait::Sleep && alone, watching) {
             Ok(frames) => frames,
             Err(error) if is_not_yet(&error) => 0,
             // An ICMP message about a datagram sent on the same socket; the sender gets it too.
@@ -144,9 +144,13 @@ pub fn run(
             Err(error) => return Some(error),
         };
         if let Some(beside) = beside.as_deref_mut() {
-            came += beside.take();
+            arrived += beside.take();
         }
-        looks = if came > 0 { 0 } else { looks.wrapping_add(1) };
+        looks = if arrived > 0 {
+            0
+        } else {
+            looks.wrapping_add(1)
+        };
         if (wait == Wait::Sleep || looks % LOOKS == 0) && cancel.is_cancelled() {
             return None;
         }

@@ -274,7 +274,7 @@ impl Messages {
         };
         // SAFETY: the first `count` headers point to one part each, a name and a control buffer, none of which
         // overlap, with their lengths. All are borrowed exclusively for the whole call.
-        let came = unsafe {
+        let arrived = unsafe {
             libc::recvmmsg(
                 fd.as_raw_fd(),
                 self.headers.as_mut_ptr(),
@@ -283,10 +283,10 @@ impl Messages {
                 ptr::null_mut(),
             )
         };
-        if came < 0 {
+        if arrived < 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(came as usize)
+        Ok(arrived as usize)
     }
 
     /// The data received with a message of the last [`Messages::receive`]; `None` if its sender's address family is

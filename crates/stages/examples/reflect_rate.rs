@@ -44,7 +44,7 @@ const STEP: f64 = 1.25;
 /// Seconds of one measurement of the search.
 const LOOK: f64 = 0.4;
 
-struct Asked {
+struct Options {
     mode: String,
     length: u32,
     seconds: f64,
@@ -52,9 +52,9 @@ struct Asked {
     load: Option<f64>,
 }
 
-fn asked() -> Result<Asked> {
+fn parse() -> Result<Options> {
     let mut words = std::env::args().skip(1);
-    let mut asked = Asked {
+    let mut given = Options {
         mode: words.next().ok_or(USAGE)?,
         length: 64,
         seconds: 2.0,
@@ -64,45 +64,45 @@ fn asked() -> Result<Asked> {
     while let Some(word) = words.next() {
         let value = words.next().ok_or(USAGE)?;
         match word.as_str() {
-            "--length" => asked.length = value.parse()?,
-            "--seconds" => asked.seconds = value.parse()?,
-            "--rounds" => asked.rounds = value.parse()?,
-            "--load" => asked.load = Some(value.parse()?),
+            "--length" => given.length = value.parse()?,
+            "--seconds" => given.seconds = value.parse()?,
+            "--rounds" => given.rounds = value.parse()?,
+            "--load" => given.load = Some(value.parse()?),
             _ => return Err(USAGE.into()),
         }
     }
-    Ok(asked)
+    Ok(given)
 }
 
 fn main() -> Result<()> {
-    let asked = asked()?;
-    let bench = Bench::up(asked.length)?;
-    match asked.mode.as_str() {
-        "xdp" => println!("{}", bench.by_xdp(asked.seconds)?.json("xdp")),
+    let given = parse()?;
+    let bench = Bench::up(given.length)?;
+    match given.mode.as_str() {
+        "xdp" => println!("{}", bench.by_xdp(given.seconds)?.json("xdp")),
         "udp" => {
-            let best = match asked.load {
+            let best = match given.load {
                 Some(load) => (load, Wait::Spin),
                 None => bench.best_load()?,
             };
-            println!("{}", bench.by_udp_around(best, asked.seconds)?.json("udp"));
+            println!("{}", bench.by_udp_around(best, given.seconds)?.json("udp"));
         }
-        "compare" => compare(&bench, &asked)?,
+        "compare" => compare(&bench, &given)?,
         _ => return Err(USAGE.into()),
     }
     bench.lab.down()?;
     Ok(())
 }
 
-fn compare(bench: &Bench, asked: &Asked) -> Result<()> {
+fn compare(bench: &Bench, given: &Options) -> Result<()> {
     let best = bench.best_load()?;
     let (mut pairs, mut findings) = (Vec::new(), 0);
-    for round in 0..asked.rounds {
+    for round in 0..given.rounds {
         let (xdp, udp) = if round % 2 == 0 {
-            let xdp = bench.by_xdp(asked.seconds)?;
-            (xdp, bench.by_udp_around(best, asked.seconds)?)
+            let xdp = bench.by_xdp(given.seconds)?;
+            (xdp, bench.by_udp_around(best, given.seconds)?)
         } else {
-            let udp = bench.by_udp_around(best, asked.seconds)?;
-            (bench.by_xdp(asked.seconds)?, udp)
+            let udp = bench.by_udp_around(best, given.seconds)?;
+            (bench.by_xdp(given.seconds)?, udp)
         };
         eprintln!("{}  {}", xdp.json("xdp"), udp.json("udp"));
         findings += xdp.findings + udp.findings;
@@ -115,7 +115,7 @@ fn compare(bench: &Bench, asked: &Asked) -> Result<()> {
     };
     println!(
         r#"{{"mode":"compare","length":{},"ratio":{:.3},"low":{:.3},"high":{:.3},"findings":{findings},"best_load_per_s":{:.0},"wait":"{}","xdp_per_s":{},"udp_per_s":{}}}"#,
-        asked.length,
+        given.length,
         ratio.ratio,
         ratio.interval.low,
         ratio.interval.high,

@@ -94,7 +94,7 @@ impl Store {
     pub fn new(capacity: u32) -> Result<Store, StagesError> {
         if capacity == 0 || capacity > MOST_RECORDS {
             return Err(StagesError::BadOptions(format!(
-                "invalid number of records a point {capacity}; fix: choose 1 to {MOST_RECORDS}"
+                "{capacity} records a point are not possible; fix: choose 1 to {MOST_RECORDS}"
             )));
         }
         silence_libbpf();

@@ -96,7 +96,7 @@ fn every_framing_of_the_flow_is_taken_and_nothing_that_looks_like_it() {
     }
     assert!(tracer.times().iter().all(|t| t.stream == 0));
     // Without a listener, each was dropped or went to no socket.
-    until("what became of them", || {
+    until("a count for each of them", || {
         accounted(&tracer, Point::InSocket) == ours.len() as u64
     });
     assert_eq!(info(&tracer, Point::InSocket).counts.taken, 0);

@@ -213,7 +213,7 @@ fn what_contradicts_itself_is_refused() {
             ..options(&node(&lab))
         }))
     };
-    assert!(with(FlowFilter::default(), 1).contains("nothing to look at"));
+    assert!(with(FlowFilter::default(), 1).contains("nothing to trace"));
     let many = FlowFilter {
         udp_ports: (1..10).collect(),
         ..FlowFilter::default()

@@ -82,7 +82,7 @@ fn a_driver_without_xdp_is_refused_natively_and_offered_generic_marked_as_such()
         let port = on(&rig.node, name);
         let said = open(&port, Xdp::Native).err().unwrap().to_string();
         assert!(said.contains(name) && said.contains("native"), "{said}");
-        assert!(said.contains("ask for auto or generic"), "{said}");
+        assert!(said.contains("choose auto or generic"), "{said}");
         assert_eq!(program_on(&port).unwrap(), None);
         let track = open(&port, Xdp::Auto).unwrap();
         assert_eq!(track.node().mode(), Some(Mode::Generic));
@@ -157,7 +157,7 @@ fn options_out_of_range_are_refused_in_words() {
         let said = with(&|o| o.frames = frames);
         assert!(said.contains("power of two"), "{said}");
     }
-    assert!(with(&|o| o.queues = Some(0)).contains("sockets on 0 queues"));
+    assert!(with(&|o| o.queues = Some(0)).contains("needs a queue"));
     assert!(with(&|o| o.xdp = Xdp::Off).contains("XDP is off"));
     let none = FastTrack::open(
         &rig.node,
@@ -165,7 +165,7 @@ fn options_out_of_range_are_refused_in_words() {
         &FastTrackOptions::default(),
         None,
     );
-    assert!(none.err().unwrap().to_string().contains("without a rule"));
+    assert!(none.err().unwrap().to_string().contains("needs a rule"));
     assert_eq!(program_on(&rig.node).unwrap(), None);
     let nowhere = on(&rig.node, "nosuch0");
     let said = open(&nowhere, Xdp::Auto).err().unwrap().to_string();

@@ -297,7 +297,7 @@ fn what_cannot_be_joined_says_why_and_what_to_do() {
     };
     let port = namespace.port();
     let _first = Beside::hdl(&port, &[]);
-    refused(&["hdl", &port], "is there already");
+    refused(&["hdl", &port], "exists already");
     // As a user without the privilege.
     let bound = ["--bounding-set", "-net_admin", "--inh-caps", "-net_admin"];
     let program = env!("CARGO_BIN_EXE_wirelab");

@@ -27,7 +27,7 @@ pub struct Link {
 
 /// The result of one call.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Taken {
+pub struct LinkEvent {
     /// Bytes of the frame.
     pub len: usize,
     /// When the kernel handled it, CLOCK_REALTIME in ns.
@@ -81,12 +81,12 @@ impl Link {
     }
 
     /// Wait for the next frame; after a short time without one, an error of kind `WouldBlock`.
-    pub fn receive(&self, frame: &mut [u8]) -> io::Result<Taken> {
+    pub fn receive(&self, frame: &mut [u8]) -> io::Result<LinkEvent> {
         self.take(frame, MsgFlags::empty())
     }
 
     /// The next frame if one has arrived, else an error of kind `WouldBlock`.
-    pub fn receive_now(&self, frame: &mut [u8]) -> io::Result<Taken> {
+    pub fn receive_now(&self, frame: &mut [u8]) -> io::Result<LinkEvent> {
         self.take(frame, MsgFlags::MSG_DONTWAIT)
     }
 
@@ -96,14 +96,14 @@ impl Link {
     }
 
     /// The stamp of a sent frame, if there is one.
-    pub fn departure(&self) -> io::Result<Taken> {
+    pub fn departure(&self) -> io::Result<LinkEvent> {
         self.take(
             &mut [0; 64],
             MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT,
         )
     }
 
-    fn take(&self, frame: &mut [u8], flags: MsgFlags) -> io::Result<Taken> {
+    fn take(&self, frame: &mut [u8], flags: MsgFlags) -> io::Result<LinkEvent> {
         let mut control = [0; CONTROL_BYTES];
         let mut parts = [IoSliceMut::new(frame)];
         let message = recvmsg::<()>(
@@ -112,22 +112,22 @@ impl Link {
             Some(&mut control),
             flags,
         )?;
-        let mut taken = Taken {
+        let mut event = LinkEvent {
             len: message.bytes,
-            ..Taken::default()
+            ..LinkEvent::default()
         };
         for control in message.cmsgs()? {
             match control {
-                ControlMessageOwned::ScmTimestampns(time) => taken.unix_ns = ns(time),
-                ControlMessageOwned::ScmTimestampsns(times) => taken.unix_ns = ns(times.system),
+                ControlMessageOwned::ScmTimestampns(time) => event.unix_ns = ns(time),
+                ControlMessageOwned::ScmTimestampsns(times) => event.unix_ns = ns(times.system),
                 ControlMessageOwned::Unknown(other) => {
                     let number = other.data_bytes.get(NUMBER).and_then(|b| b.try_into().ok());
-                    taken.number = number.map(u32::from_ne_bytes).or(taken.number);
+                    event.number = number.map(u32::from_ne_bytes).or(event.number);
                 }
                 _ => {}
             }
         }
-        Ok(taken)
+        Ok(event)
     }
 }
 

@@ -141,7 +141,7 @@ pub fn sending(
         wait(AFTER_REPLY, cancel);
         stamp(live);
         let report = run(cancel)?;
-        tell(live, &report, u64::from(bytes));
+        report_sent(live, &report, u64::from(bytes));
         Ok(WorkReport::sent(Sent {
             report,
             ..Sent::default()
@@ -150,7 +150,7 @@ pub fn sending(
 }
 
 /// Report the end of a sender.
-pub fn tell(live: &Live, report: &SendReport, payload: u64) {
+pub fn report_sent(live: &Live, report: &SendReport, payload: u64) {
     live.first_ns.store(report.first_ns, Ordering::Relaxed);
     live.last_ns.store(report.last_ns, Ordering::Relaxed);
     live.frames.store(report.emitted_frames, Ordering::Relaxed);
@@ -192,7 +192,7 @@ fn check(trial: &EthernetTrial) -> io::Result<Work> {
                 .unwrap_or_default()
         });
         let report = checker.finish(Duration::ZERO).map_err(io::Error::other)?;
-        tell_received(live, &report);
+        report_received(live, &report);
         Ok(WorkReport::received(Reception {
             report,
             captures,
@@ -213,7 +213,7 @@ fn watch(checker: &Checker, live: &Live, cancel: &Cancel) {
     }
 }
 
-fn tell_received(live: &Live, report: &CheckReport) {
+fn report_received(live: &Live, report: &CheckReport) {
     live.frames
         .store(report.counts.received_frames, Ordering::Relaxed);
     live.bytes

@@ -13,7 +13,7 @@ use wirelab_trial::{Cancel, Extent, LogLinear, Pacer, Wait};
 use wirelab_wire::{Flags, FrameSpec, Header, Sizes};
 
 use super::link::{Link, is_not_yet};
-use super::tell;
+use super::report_sent;
 use crate::engine::{Work, WorkReport};
 use crate::udp::{AFTER_REPLY, wait};
 
@@ -47,7 +47,7 @@ pub fn work(link: Link, frame: FrameSpec, offer: Offer, sizes: Sizes, manner: Ma
             captures: Vec::with_capacity(if stamps { manner.wanted as usize } else { 0 }),
         };
         let (report, sending, failure) = sending.run(&offer, live, cancel);
-        tell(live, &report, u64::from(sizes.payload));
+        report_sent(live, &report, u64::from(sizes.payload));
         let passed = |(at, ns): (usize, &u64)| Passed {
             sequence: at as u32,
             wire_ns: None,

@@ -43,7 +43,7 @@ const USUAL_MTU: u32 = 1_500;
 
 /// The request for a joined port.
 #[derive(Clone, Debug)]
-pub struct JoinedAsked {
+pub struct JoinRequest {
     /// The generator's trial, once it is started.
     pub trial: Trial,
     /// The destination address; by default the TAP device's.
@@ -115,7 +115,7 @@ impl JoinedPort {
     ///
     /// # Errors
     /// [`JoinError`]: an unsupported trial, a missing privilege, or an interface that exists already.
-    pub fn up(port: PortName, asked: &JoinedAsked) -> Result<JoinedPort, JoinError> {
+    pub fn up(port: PortName, asked: &JoinRequest) -> Result<JoinedPort, JoinError> {
         let trial = Trial {
             direction: Direction::Transmit,
             ports: 1,
@@ -279,7 +279,7 @@ impl JoinedPort {
 }
 
 /// The port's register values before anything is sent.
-fn words(plan: &Plan, asked: &JoinedAsked) -> Vec<(u16, u32)> {
+fn words(plan: &Plan, asked: &JoinRequest) -> Vec<(u16, u32)> {
     let stream = u32::from(asked.stream);
     let mut words = settings(plan, PORT);
     words.push(generator_flow(stream));

@@ -27,7 +27,7 @@ use wirelab_wire::Framing;
 use crate::bench::BenchError;
 use crate::{CLOCK_PS, registers as reg};
 use island::Island;
-pub use joined::{JoinError, Joined, JoinedAsked, JoinedPort};
+pub use joined::{JoinError, JoinRequest, Joined, JoinedPort};
 pub use options::{HdlOptions, MOST_PORTS};
 pub use read::NOT_COUNTED;
 

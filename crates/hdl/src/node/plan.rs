@@ -162,7 +162,7 @@ fn flows(trial: &Trial, options: &HdlOptions) -> Vec<FlowPlan> {
     let mut flows: Vec<FlowPlan> = Vec::new();
     for port in of_the_trial {
         let peer = options.peer(port);
-        let ways = match trial.direction {
+        let directions = match trial.direction {
             Direction::Transmit => vec![(Direction::Transmit, port, peer)],
             Direction::Receive => vec![(Direction::Receive, peer, port)],
             _ => vec![
@@ -170,7 +170,7 @@ fn flows(trial: &Trial, options: &HdlOptions) -> Vec<FlowPlan> {
                 (Direction::Receive, peer, port),
             ],
         };
-        for (direction, from, to) in ways {
+        for (direction, from, to) in directions {
             // A flow between two ports of the trial counts once.
             if flows.iter().all(|flow| flow.from != from) {
                 flows.push(FlowPlan {

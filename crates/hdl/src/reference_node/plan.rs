@@ -27,7 +27,7 @@ pub struct Plan {
     /// Destination UDP port of the frames on the node.
     pub node_port: u16,
     /// Directions whose points the capture units record: none in an echo trial, whose latency the tester measures.
-    pub ways: Vec<Direction>,
+    pub directions: Vec<Direction>,
 }
 
 /// From this many frames on, a trial with capture points runs in two parts, on two nodes in parallel, because the
@@ -59,7 +59,7 @@ impl Plan {
 
     /// The parts of the trial. The division depends only on the trial, so that two runs give the same on any host.
     pub fn parts(&self) -> Vec<Part> {
-        if self.ways.is_empty() || self.frames < FRAMES_FOR_TWO {
+        if self.directions.is_empty() || self.frames < FRAMES_FOR_TWO {
             return vec![self.whole()];
         }
         let second = self.frames / 2;
@@ -70,7 +70,7 @@ impl Plan {
 
     /// Most frames of the trial if one node can do this many.
     fn most(&self, of_a_node: u64) -> u64 {
-        match self.ways.is_empty() || of_a_node < FRAMES_FOR_TWO {
+        match self.directions.is_empty() || of_a_node < FRAMES_FOR_TWO {
             true => of_a_node,
             false => of_a_node.saturating_mul(2),
         }
@@ -80,7 +80,7 @@ impl Plan {
     fn keeps_all(&self, node: &Identity) -> Result<(), NodeError> {
         let kept = RECORDS.min(node.max_captures.into()).saturating_sub(1);
         let most = self.most(kept);
-        let why = match self.ways.is_empty() || self.frames <= most {
+        let why = match self.directions.is_empty() || self.frames <= most {
             true => return Ok(()),
             false if most == 0 => {
                 "this program keeps no records of capture units; fix: --direction echo".to_owned()
@@ -116,7 +116,7 @@ impl Plan {
     /// The request to the node for this many frames.
     pub fn start(&self, frames: u64) -> Start {
         let fast = self.resolved.trial.path == Some(Path::FastTrack);
-        let takes_points = !self.ways.is_empty();
+        let takes_points = !self.directions.is_empty();
         Start {
             path: fast.then_some(AskedPath::FastTrack),
             captures: takes_points.then_some(frames as u32),
@@ -139,7 +139,7 @@ pub fn plan(trial: &Trial, node: &Identity) -> Result<Plan, NodeError> {
             return Err(NodeError::unsupported("extent", why));
         }
     };
-    let ways = match trial.direction {
+    let directions = match trial.direction {
         Direction::Both => vec![Direction::Receive, Direction::Transmit],
         Direction::Echo => Vec::new(),
         way => vec![way],
@@ -153,7 +153,7 @@ pub fn plan(trial: &Trial, node: &Identity) -> Result<Plan, NodeError> {
         resolved,
         frames,
         node_port: port(trial)?,
-        ways,
+        directions,
     };
     plan.keeps_all(node)?;
     plan.ends_in_time()?;

@@ -96,7 +96,8 @@ impl Session {
             )));
         }
         self.settle(started.trial)?;
-        let mut report = NodeReport::ask(&mut self.client, started.trial, !plan.ways.is_empty());
+        let mut report =
+            NodeReport::ask(&mut self.client, started.trial, !plan.directions.is_empty());
         for point in &mut report.points {
             point
                 .times

@@ -3,7 +3,7 @@
 use wirelab_trial::FaultRates;
 use wirelab_trial::random::SplitMix64;
 
-use super::asked::{InjectError, MAX_STEPS, check, too_many};
+use super::limits::{InjectError, MAX_STEPS, check, too_many};
 use super::{Mutation, Schedule, Step};
 
 /// Faults of order; a frame has at most one.

@@ -47,7 +47,7 @@ pub enum PacketError {
         source: io::Error,
     },
     /// A run ended early by an error; what was done until then is kept.
-    #[error("{port}: sending broke off after {} frames: {source}{}", partial.emitted_frames, way_out(source, port))]
+    #[error("{port}: sending broke off after {} frames: {source}{}", partial.emitted_frames, fix(source, port))]
     Broken {
         /// The port.
         port: PortName,
@@ -66,7 +66,7 @@ pub enum PacketError {
     },
 }
 
-fn way_out(source: &io::Error, port: &PortName) -> String {
+fn fix(source: &io::Error, port: &PortName) -> String {
     let command = |rest: &str| format!("; fix: `{}`", port.ip_command(rest));
     match source.raw_os_error() {
         Some(libc::ENETDOWN) => command(&format!("link set dev {} up", port.interface)),

@@ -227,7 +227,7 @@ impl Arrival {
     ///
     /// # Errors
     /// The system's error about the interface.
-    pub fn came_within(&self, patience: Duration) -> io::Result<bool> {
+    pub fn arrived_within(&self, patience: Duration) -> io::Result<bool> {
         let events = self.0.wait(libc::POLLIN, patience);
         match self.0.take_error() {
             Some(error) => Err(error),

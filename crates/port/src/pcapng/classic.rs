@@ -85,7 +85,7 @@ pub(super) fn header(head: &[u8]) -> Option<(Classic, Interface)> {
 }
 
 /// What a file that is not a capture seems to be, and the fix.
-pub(super) fn what_it_is(head: &[u8]) -> String {
+pub(super) fn describe(head: &[u8]) -> String {
     let unpack = |tool: &str| format!("it is compressed; fix: `{tool} FILE | wirelab verify -`");
     match head {
         [] => "the file is empty".to_owned(),
@@ -155,7 +155,7 @@ mod tests {
             (b"\x34\xcd\xb2\xa1", "editcap"),
             (b"{ \"a\"", "7b 20 22 61"),
         ] {
-            assert!(what_it_is(head).contains(word), "{head:x?}");
+            assert!(describe(head).contains(word), "{head:x?}");
         }
     }
 }

@@ -65,7 +65,7 @@ pub enum CaptureError {
     },
     /// The writer or the generator cannot do the request.
     #[error("{name}: {why}")]
-    Asked {
+    BadRequest {
         /// The file.
         name: String,
         /// What is wrong, and what is allowed.

@@ -47,7 +47,7 @@ pub struct Generated {
 /// Write a capture at `path`.
 ///
 /// # Errors
-/// [`CaptureError`] of the writer; [`CaptureError::Asked`] if there is no size.
+/// [`CaptureError`] of the writer; [`CaptureError::BadRequest`] if there is no size.
 pub fn generate(
     path: &Path,
     spec: &GenerateSpec,
@@ -73,7 +73,7 @@ pub fn generate_into(
     spec: &GenerateSpec,
 ) -> Result<Ledger, CaptureError> {
     let Some(longest) = spec.sizes.iter().map(|s| s.length).max() else {
-        return Err(CaptureError::Asked {
+        return Err(CaptureError::BadRequest {
             name: spec.interface.clone(),
             why: "no size was given for its frames".to_owned(),
         });

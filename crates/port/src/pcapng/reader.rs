@@ -205,7 +205,7 @@ impl<R: Read> CaptureReader<R> {
         } else if !head.starts_with(&kind::SECTION_HEADER.to_le_bytes()) {
             return Ok(Err(CaptureError::NotACapture {
                 name: self.name.clone(),
-                why: classic::what_it_is(head),
+                why: classic::describe(head),
             }));
         }
         Ok(Ok(()))

@@ -103,7 +103,7 @@ impl CaptureWriter {
     /// Add a frame (destination address first, without FCS) that arrived at `time_ns` (ns since 1970).
     ///
     /// # Errors
-    /// [`CaptureError::Write`] with the number of frames that are safely in the file; [`CaptureError::Asked`] for an
+    /// [`CaptureError::Write`] with the number of frames that are safely in the file; [`CaptureError::BadRequest`] for an
     /// undeclared interface.
     pub fn write_frame(
         &mut self,
@@ -132,7 +132,7 @@ impl CaptureWriter {
     /// at the end of the file report no losses.
     ///
     /// # Errors
-    /// [`CaptureError::Asked`] for an undeclared interface.
+    /// [`CaptureError::BadRequest`] for an undeclared interface.
     pub fn set_statistics(
         &mut self,
         interface: u32,
@@ -234,7 +234,7 @@ impl<S: Sink> Inner<S> {
     ) -> Result<Inner<S>, CaptureError> {
         if interfaces.is_empty() {
             let why = "a capture needs at least one interface".to_owned();
-            return Err(CaptureError::Asked { name, why });
+            return Err(CaptureError::BadRequest { name, why });
         }
         let mut inner = Inner {
             sink,
@@ -278,7 +278,7 @@ impl<S: Sink> Inner<S> {
         let known = self.seen.len();
         match self.seen.get_mut(interface as usize) {
             Some(seen) => Ok(seen),
-            None => Err(CaptureError::Asked {
+            None => Err(CaptureError::BadRequest {
                 name: self.name.clone(),
                 why: format!("interface {interface} was not announced, there are {known} (from 0)"),
             }),

@@ -53,7 +53,7 @@ fn became(trials: &[&Observation]) -> Vec<Block<'static>> {
     let mut sums: Vec<((String, Direction), Sums)> = Vec::new();
     for o in trials {
         for flow in &o.flows {
-            let key = (sheet::words(o), flow.direction);
+            let key = (sheet::options(o), flow.direction);
             let counts = flow.counts.value();
             let these = [
                 flow.sent_frames.value().copied().map(known),
@@ -97,7 +97,7 @@ fn node_counted(trials: &[&Observation]) -> Option<Block<'static>> {
     let known = |name: &str| OF_WAY.iter().any(|prefix| name.starts_with(prefix));
     for o in trials {
         for (direction, name, value) in counters(o).filter(|(_, name, _)| known(name)) {
-            let (path, direction) = (sheet::words(o), direction.to_string());
+            let (path, direction) = (sheet::options(o), direction.to_string());
             let key = (path, direction, counter::rank(name), name.to_owned());
             let sum = counted.entry(key).or_default();
             *sum = match adds_up(name) {

@@ -232,7 +232,7 @@ fn label_by_rule(variants: &mut [Variant<'_>]) {
 }
 
 /// The options of a trial, in words.
-pub fn words(o: &Observation) -> String {
+pub fn options(o: &Observation) -> String {
     let t = &o.trial;
     let mut parts = vec![path(t.path).to_owned()];
     parts.extend(t.wait.map(|w| wait(Some(w)).to_owned()));
@@ -242,10 +242,10 @@ pub fn words(o: &Observation) -> String {
 }
 
 /// The same if a trial has options; `None` for the node's default.
-pub fn asked(o: &Observation) -> Option<String> {
+pub fn chosen_options(o: &Observation) -> Option<String> {
     let t = &o.trial;
     let any = t.path.is_some() || t.wait.is_some() || t.background.is_some() || t.rule.is_some();
-    any.then(|| words(o))
+    any.then(|| options(o))
 }
 
 fn path(path: Option<Path>) -> &'static str {

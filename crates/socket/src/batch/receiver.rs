@@ -61,7 +61,7 @@ struct Rest {
 
 impl Rest {
     /// This many messages arrived after a wait.
-    fn came(&mut self, messages: usize) {
+    fn arrived(&mut self, messages: usize) {
         self.messages += messages;
         if self.messages < LOOK {
             return;
@@ -81,7 +81,7 @@ pub struct Receiver {
     buf: Vec<u8>,
     room: usize,
     messages: Messages,
-    came: usize,
+    arrived: usize,
     rest: Rest,
 }
 
@@ -93,7 +93,7 @@ impl Receiver {
             buf: vec![0; most * (bytes.next_multiple_of(64) + GAP)],
             room: bytes,
             messages: Messages::new(most),
-            came: 0,
+            arrived: 0,
             rest: Rest::default(),
         }
     }
@@ -134,15 +134,15 @@ impl Receiver {
             if !self.rest.more {
                 std::thread::sleep(REST);
             }
-            let came = self.fetch(socket, false).unwrap_or(0);
-            self.rest.more = came == self.most();
-            self.rest.now = came >= WORTH;
-            if came > 0 {
+            let arrived = self.fetch(socket, false).unwrap_or(0);
+            self.rest.more = arrived == self.most();
+            self.rest.now = arrived >= WORTH;
+            if arrived > 0 {
                 return Ok(self.datagrams());
             }
         }
-        let came = self.fetch(socket, true)?;
-        self.rest.came(came);
+        let arrived = self.fetch(socket, true)?;
+        self.rest.arrived(arrived);
         Ok(self.datagrams())
     }
 
@@ -153,11 +153,11 @@ impl Receiver {
 
     fn fetch(&mut self, socket: &UdpSocket, wait: bool) -> io::Result<usize> {
         let stride = self.stride();
-        self.came = 0;
-        self.came =
+        self.arrived = 0;
+        self.arrived =
             self.messages
                 .receive(socket.as_fd(), &mut self.buf, self.room, stride, wait)?;
-        Ok(self.came)
+        Ok(self.arrived)
     }
 
     const fn datagrams(&self) -> Datagrams<'_> {
@@ -188,7 +188,7 @@ pub struct Datagrams<'a> {
 impl Datagrams<'_> {
     /// Whether the buffers are full, so others may be waiting.
     pub fn full(&self) -> bool {
-        self.receiver.came == self.receiver.most()
+        self.receiver.arrived == self.receiver.most()
     }
 }
 
@@ -199,7 +199,7 @@ impl<'a> Iterator for Datagrams<'a> {
         if let Some((rest, bytes)) = self.rest.take() {
             return Some(self.split(rest, bytes));
         }
-        while self.message < self.receiver.came {
+        while self.message < self.receiver.arrived {
             let at = self.message;
             self.message += 1;
             let Some(arrived) = self.receiver.messages.arrived(at) else {

@@ -23,7 +23,7 @@ struct Entry {
     number: u64,
     due_ns: u64,
     left: Times,
-    came: Times,
+    arrived: Times,
 }
 
 /// The frames of a probe. It allocates only in [`Ledger::new`].
@@ -67,7 +67,7 @@ impl Ledger {
                 application_ns,
                 ..Times::default()
             },
-            came: Times::default(),
+            arrived: Times::default(),
         };
         let old = std::mem::replace(self.entry(number), entry);
         self.close(&old);
@@ -90,10 +90,10 @@ impl Ledger {
     }
 
     /// The echo of a frame arrived; only the first counts.
-    pub(super) fn came(&mut self, number: u64, came: Times) {
+    pub(super) fn arrived(&mut self, number: u64, arrived: Times) {
         let entry = self.entry(number);
-        if entry.number == number + 1 && entry.came.application_ns == 0 {
-            entry.came = came;
+        if entry.number == number + 1 && entry.arrived.application_ns == 0 {
+            entry.arrived = arrived;
             self.answered += 1;
         }
     }
@@ -105,8 +105,8 @@ impl Ledger {
 
     /// A frame's record is complete: add its times to the series.
     fn close(&mut self, entry: &Entry) {
-        let (left, came) = (&entry.left, &entry.came);
-        if came.application_ns == 0 {
+        let (left, arrived) = (&entry.left, &entry.arrived);
+        if arrived.application_ns == 0 {
             return;
         }
         let push = |series: &mut SeriesBuilder, from: u64, to: u64| {
@@ -115,12 +115,12 @@ impl Ledger {
             }
         };
         let [kernel, application] = &mut self.due;
-        push(kernel, entry.due_ns, came.kernel_ns);
-        push(application, entry.due_ns, came.application_ns);
+        push(kernel, entry.due_ns, arrived.kernel_ns);
+        push(application, entry.due_ns, arrived.application_ns);
         let [device, kernel, application] = &mut self.sent;
-        push(device, left.device_ns, came.device_ns);
-        push(kernel, left.kernel_ns, came.kernel_ns);
-        push(application, left.application_ns, came.application_ns);
+        push(device, left.device_ns, arrived.device_ns);
+        push(kernel, left.kernel_ns, arrived.kernel_ns);
+        push(application, left.application_ns, arrived.application_ns);
     }
 
     /// Both series with their clocks: the best stamps that *every* echo has. Leaving out echoes without a better
@@ -196,8 +196,8 @@ mod tests {
                 if number < 2 || stamp_of_last {
                     ledger.left(number, Some(due + 20), None);
                 }
-                ledger.came(number, times(due + 500, due + 400, 0));
-                ledger.came(number, times(due + 900, due + 900, 0));
+                ledger.arrived(number, times(due + 500, due + 400, 0));
+                ledger.arrived(number, times(due + 900, due + 900, 0));
             }
             ledger.finish()
         };
@@ -219,7 +219,7 @@ mod tests {
         ledger.sent(0, 5_000, 5_010);
         ledger.left(0, Some(5_020), None);
         ledger.left(0, None, Some(77_000));
-        ledger.came(0, times(5_500, 5_400, 77_300));
+        ledger.arrived(0, times(5_500, 5_400, 77_300));
         let [(due, arrivals), (sent, stamps)] = ledger.finish();
         assert_eq!((arrivals, stamps), (Stamps::Kernel, Stamps::Hardware));
         assert_eq!((due.raw_ticks, sent.raw_ticks), (vec![400], vec![300]));
@@ -231,10 +231,10 @@ mod tests {
         for number in 0..6u64 {
             ledger.sent(number, 100 * number + 100, 100 * number + 100);
             if number != 3 {
-                ledger.came(number, times(100 * number + 150, 0, 0));
+                ledger.arrived(number, times(100 * number + 150, 0, 0));
             }
         }
-        ledger.came(1, times(9_999, 0, 0));
+        ledger.arrived(1, times(9_999, 0, 0));
         assert_eq!((ledger.answered(), ledger.handed_over_ns(1)), (5, None));
         let [(due, arrivals), _] = ledger.finish();
         assert_eq!(
@@ -248,11 +248,11 @@ mod tests {
         let mut ledger = ledger(4);
         for number in 0..6 {
             ledger.sent(number, 1_000, 1_000);
-            let came = Times {
+            let arrived = Times {
                 application_ns: 1_001 + number,
                 ..Times::default()
             };
-            ledger.came(number, came);
+            ledger.arrived(number, arrived);
         }
         let [(round_trip, _), _] = ledger.finish();
         assert_eq!(round_trip.raw_ticks, [1, 2, 3, 4, 5, 6]);

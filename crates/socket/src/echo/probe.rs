@@ -127,14 +127,14 @@ impl Transport for Probing<'_> {
 impl Probing<'_> {
     /// Take what has arrived: echoes, then stamps of departures.
     fn fetch(&mut self, schedule: &mut Schedule) -> io::Result<()> {
-        let mut came = false;
+        let mut arrived = false;
         loop {
             let fetched = match self.fetcher.arrival(self.socket, false) {
                 Ok(fetched) => fetched,
                 Err(error) if is_not_yet(&error) => break,
                 Err(error) => return Err(error),
             };
-            came = true;
+            arrived = true;
             let now = now_ns();
             let verdict = classify_data(fetched.bytes, Some(self.stream), true);
             let payload = fetched.bytes.len() as u64 + self.header_bytes;
@@ -160,11 +160,11 @@ impl Probing<'_> {
                     kernel_ns: kernel_ns.unwrap_or(0),
                     device_ns: fetched.stamp.device_ns.unwrap_or(0),
                 };
-                schedule.ledger.came(number, times);
+                schedule.ledger.arrived(number, times);
             }
         }
         // A spinning probe looks for departures only after an echo; a sleeping one may have been woken by one.
-        if came || self.wait == Wait::Sleep {
+        if arrived || self.wait == Wait::Sleep {
             self.fetch_departures(schedule)?;
         }
         Ok(())

@@ -148,13 +148,13 @@ impl Probing<'_> {
             let size = self.block.len();
             let whole = self.back.len() / size;
             for at in 0..whole {
-                self.came(at * size, now, schedule)?;
+                self.arrived(at * size, now, schedule)?;
             }
             self.back.drain(..whole * size);
         }
     }
 
-    fn came(&mut self, at: usize, now: u64, schedule: &mut Schedule) -> io::Result<()> {
+    fn arrived(&mut self, at: usize, now: u64, schedule: &mut Schedule) -> io::Result<()> {
         let number = schedule.ledger.answered();
         let block = &self.back[at..at + self.block.len()];
         if number >= schedule.run.sequences || !self.blocks.is_answer(block, number) {
@@ -170,7 +170,7 @@ impl Probing<'_> {
             application_ns: now,
             ..Times::default()
         };
-        schedule.ledger.came(number, times);
+        schedule.ledger.arrived(number, times);
         if self.marks.is_due(now) {
             self.marks.come_to(now, so_far(number));
         }

@@ -145,12 +145,12 @@ mod tests {
         assert!((1..=6).contains(&left), "{left}");
         to.set_nonblocking(true).unwrap();
         let mut buf = [0; 64];
-        let mut came = 0;
+        let mut arrived = 0;
         while let Ok(bytes) = to.recv(&mut buf) {
             assert_eq!((bytes, buf[3]), (22, 2), "the background's stream");
-            came += 1;
+            arrived += 1;
         }
-        assert_eq!(came, left);
+        assert_eq!(arrived, left);
     }
 
     #[test]

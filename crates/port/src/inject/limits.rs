@@ -176,7 +176,7 @@ mod tests {
             bad_fcs: 0.1,
             ..none
         };
-        assert!(refuse(fcs, 10, 28).contains("'bad-fcs': leave it out"));
+        assert!(refuse(fcs, 10, 28).contains("'bad-fcs'; fix: leave it out"));
         let per_second = FaultRates {
             corrupt: 1.0,
             per: FaultsPer::Second,
