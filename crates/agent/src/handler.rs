@@ -154,11 +154,11 @@ impl Agent {
             (None, Some(mac)) => Ok(mac),
             (Some(_), _) => Err(Refusal::peer(
                 "peer_mac",
-                "not the address of the host that asks; the operator can allow it with --allow-mac",
+                "not the address of the requesting host; fix: the operator allows it with --allow-mac",
             )),
             (None, None) => Err(Refusal::peer(
                 "peer_mac",
-                "no link-layer address is known for the host that asks: is it behind a router?",
+                "the link-layer address of the requesting host is unknown; it may be behind a router",
             )),
         }
     }
@@ -190,7 +190,7 @@ impl NodeHandler for Agent {
         let Peer::Host(peer) = peer else {
             return Err(Refusal::peer(
                 "peer_ip",
-                "this node is asked over TCP or UDP",
+                "this node accepts requests over TCP and UDP",
             ));
         };
         let link = self.location.interface.link_rate.and_then(LineRate::new);

@@ -139,7 +139,7 @@ impl Allowed {
                 "no capture points inside the stack",
                 self.probes.as_ref().err(),
             ),
-            ("no way past the stack", self.xdp.as_ref().err()),
+            ("no path past the stack", self.xdp.as_ref().err()),
         ];
         let tell = |(what, why): (&str, Option<&String>)| why.map(|why| format!("{what}: {why}"));
         missing.into_iter().filter_map(tell).collect()

@@ -13,8 +13,7 @@ pub struct Limits {
     pub time_ps: u64,
     /// Records of a capture point.
     pub captures: u32,
-    /// Most bit/s that the node sends, counted as `Overhead` counts them for the layer; `None` for the rate of its
-    /// link.
+    /// Most bit/s that the node sends: link bits on Ethernet, datagram bits on UDP; `None` for the rate of its link.
     pub bits_per_s: Option<u64>,
     /// A trial is abandoned when its peer is silent for this long, in ms.
     pub idle_ms: u32,

@@ -76,7 +76,7 @@ pub struct Options {
 pub enum OptionsError {
     /// Not KEY=VALUE.
     #[error(
-        "invalid set-up key '{0}'; fix: write KEY=VALUE, such as phy=DP83869HM; a key is of small letters, digits, '_', '-' and '.'"
+        "invalid set-up key '{0}'; fix: write KEY=VALUE, such as phy=DP83869HM; a key consists of small letters, digits, '_', '-' and '.'"
     )]
     Assignment(String),
     /// Too long for a line of the protocol.
@@ -133,7 +133,7 @@ pub enum AgentError {
     Listen {
         /// Where.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A thread cannot be started.

@@ -119,8 +119,8 @@ fn received(report: &CheckReport, put: &mut impl FnMut(&str, u64)) {
     }
 }
 
-/// Time from the first frame through the gap after the last in ns, as `Overhead` counts it; `None` for fewer than two
-/// frames.
+/// Time from the first frame through the gap after the last in ns (`spans=wire` of the protocol); `None` for fewer
+/// than two frames.
 pub fn elapsed_ns(running: &Running) -> Option<u64> {
     let live = running
         .receiving
@@ -136,12 +136,12 @@ pub fn elapsed_ns(running: &Running) -> Option<u64> {
 /// A capture point of a trial that has ended, and the number of its records.
 ///
 /// # Errors
-/// [`Refusal`] where there is no such point.
+/// [`Refusal`] if there is no such point.
 pub fn point(result: &TrialReport, at: u32) -> Result<(Point, u32), Refusal> {
     let all = &result.points;
     let Some(taken) = all.get(at as usize) else {
         return Err(match all.len() as u64 {
-            0 => Refusal::unsupported("point", "no captures were asked for, or none were taken"),
+            0 => Refusal::unsupported("point", "no captures were requested, or none were recorded"),
             points => Refusal::limit("point", points - 1),
         });
     };

@@ -32,7 +32,7 @@ pub enum TapCableError {
         port: String,
         /// `read` or `written`.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }

@@ -1,5 +1,5 @@
 //! What the receiving host dropped of a flow before its checker. These are bounds, because the system counts the
-//! buffers of a queue, whoever sent the frames in them.
+//! buffers of a queue, whose frames may be from any sender.
 
 use crate::iface::PortName;
 use crate::job::Missed;
@@ -60,7 +60,7 @@ impl JudgedDrops {
         self.agreed_at = 0;
     }
 
-    /// Whether another comparison adds nothing, now or ever.
+    /// Whether further comparisons are unnecessary.
     pub(crate) fn is_known(&self) -> bool {
         self.never || self.agreed >= AGREED
     }

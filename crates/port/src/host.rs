@@ -28,10 +28,10 @@ pub fn environment() -> Environment {
             "/proc is not mounted",
         ),
         cpu: Field::measured_or(cpu, "the kernel does not name it"),
-        cpus: Field::measured_or(cpus, "the kernel does not say"),
-        memory_bytes: Field::measured_or(memory, "the kernel does not say"),
+        cpus: Field::measured_or(cpus, "the kernel does not report it"),
+        memory_bytes: Field::measured_or(memory, "the kernel does not report it"),
         virtual_machine: if flags.is_empty() {
-            Field::absent("this architecture does not say")
+            Field::absent("this architecture does not report it")
         } else {
             Field::measured(virtual_machine)
         },

@@ -28,7 +28,7 @@ fn what_cannot_be_had_says_so() {
         ..plain.clone()
     })
     .to_string();
-    assert!(text.starts_with("buffers: no packet socket"), "{text}");
+    assert!(text.starts_with("buffers: a packet socket cannot"), "{text}");
     let rates = FaultRates {
         drop: 0.5,
         ..FaultRates::default()
@@ -40,7 +40,7 @@ fn what_cannot_be_had_says_so() {
         ..plain.clone()
     })
     .to_string();
-    assert!(text.starts_with("faults: frames that lie ready"), "{text}");
+    assert!(text.starts_with("faults: prefilled frames"), "{text}");
     let text = try_send(&job(rig.spec, 9018, 10)).to_string();
     assert!(
         text.contains("9014") && text.contains("1500") && text.contains("mtu 9000"),

@@ -87,8 +87,8 @@ impl<'a> Watching<'a> {
         }
     }
 
-    /// A frame that the application had at `now_ns`: its verdict, its payload as `Overhead` counts it, and the bytes
-    /// that the application got.
+    /// A frame that the application had at `now_ns`: its verdict, its payload bytes, and the bytes that the
+    /// application got.
     #[inline]
     pub fn frame(&mut self, verdict: Verdict, payload_bytes: u64, bytes: u64, now_ns: u64) {
         if !self.judge.take(verdict, payload_bytes, Some(now_ns)) {

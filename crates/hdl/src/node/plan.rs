@@ -150,8 +150,8 @@ fn frames(trial: &Trial, period_clocks: u64, fault: Option<Fault>) -> Result<u32
         None => Err(NodeError::unsupported(
             "extent",
             format!(
-                "{frames} frames at this load are more than 10 s of simulated time, which take a host most of an hour: \
-                 ask {most} frames or fewer"
+                "{frames} frames at this load are more than 10 s of simulated time, for which a host needs most of an hour; fix: \
+                 request {most} frames or fewer"
             ),
         )),
     }

@@ -64,7 +64,7 @@ pub enum IfaceError {
     Lock {
         /// The port.
         port: PortName,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The kernel did not answer a question about it.
@@ -74,7 +74,7 @@ pub enum IfaceError {
         port: PortName,
         /// What was requested.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The interfaces of a namespace could not be listed.
@@ -82,7 +82,7 @@ pub enum IfaceError {
     List {
         /// The namespace.
         place: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A feature could not be set.
@@ -92,7 +92,7 @@ pub enum IfaceError {
         interface: String,
         /// The feature.
         feature: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }

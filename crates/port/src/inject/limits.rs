@@ -27,7 +27,7 @@ pub enum InjectError {
     /// A schedule counts frames, whose times are unknown beforehand.
     #[error(
         "a sender on a host makes faults per frame, not per second; fix: give a probability per \
-         frame, e.g. corrupt=1e-5, or ask a generator in hardware (hdl:N)"
+         frame, e.g. corrupt=1e-5, or use a generator in hardware (hdl:N)"
     )]
     PerSecond,
     /// Faults that exclude each other in a frame have probabilities that add up to more than 1.

@@ -88,7 +88,7 @@ pub enum LabError {
         folder: std::path::PathBuf,
         /// The action.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The list has no folder.
@@ -111,7 +111,7 @@ pub enum LabError {
     Io {
         /// The action.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }

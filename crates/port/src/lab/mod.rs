@@ -94,7 +94,7 @@ impl Lab {
     pub fn exec(name: &str, side: Side, argv: &[String]) -> Result<i32, LabError> {
         use std::os::unix::process::ExitStatusExt;
         let (program, arguments) = argv.split_first().ok_or(LabError::Spec {
-            why: "the command to run is missing; write `wirelab lab exec NAME SIDE COMMAND…`"
+            why: "the command to run is missing; fix: write `wirelab lab exec NAME SIDE COMMAND…`"
                 .to_owned(),
         })?;
         let lab = Lab::open(name)?;

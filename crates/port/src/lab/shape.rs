@@ -79,7 +79,7 @@ pub(super) fn set(port: &PortName, mtu: u32, bits_per_s: Option<u64>) -> Result<
     match bits_per_s {
         None => take_away(port),
         Some(0) => Err(LabError::Spec {
-            why: format!("a link rate of 0 for {port}; give one above 0, or none"),
+            why: format!("a link rate of 0 for {port}; fix: give one above 0, or none"),
         }),
         Some(rate) => put(port, &Shape::new(rate, mtu)),
     }

@@ -73,7 +73,7 @@ impl FromStr for Side {
             "node" => Ok(Side::Node),
             "tester" => Ok(Side::Tester),
             _ => Err(LabError::Spec {
-                why: format!("'{text}' is not a side of a lab; write node or tester"),
+                why: format!("'{text}' is not a side of a lab; fix: write node or tester"),
             }),
         }
     }

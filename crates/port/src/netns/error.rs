@@ -57,7 +57,7 @@ pub enum NetNsError {
         program: String,
         /// Its namespace.
         namespace: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The system refused something else.
@@ -65,7 +65,7 @@ pub enum NetNsError {
     Io {
         /// The action, or the file.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -98,7 +98,7 @@ pub enum ToolError {
     Io {
         /// The command line.
         command: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }

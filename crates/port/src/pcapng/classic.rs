@@ -84,7 +84,7 @@ pub(super) fn header(head: &[u8]) -> Option<(Classic, Interface)> {
     Some((Classic { order, nanoseconds }, interface))
 }
 
-/// What a file that is not a capture seems to be, and the fix.
+/// The apparent type of a file that is not a capture, and the fix.
 pub(super) fn describe(head: &[u8]) -> String {
     let unpack = |tool: &str| format!("it is compressed; fix: `{tool} FILE | wirelab verify -`");
     match head {

@@ -16,7 +16,7 @@ pub enum CaptureError {
     Open {
         /// The file.
         name: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The file exists.
@@ -45,13 +45,13 @@ pub enum CaptureError {
         offset: u64,
         /// Its number, counted from 1.
         block: u64,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Writing failed. What was written before is a readable capture.
     #[error(
         "writing {name} failed: {source}; the first {frames} frames ({bytes} bytes) are safely in the file, \
-         which was cut back to its last whole block; free some space or choose another disk"
+         which was truncated to its last whole block; fix: free some space or choose another disk"
     )]
     Write {
         /// The file.
@@ -60,7 +60,7 @@ pub enum CaptureError {
         frames: u64,
         /// Length of the readable file in bytes.
         bytes: u64,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The writer or the generator cannot do the request.
@@ -117,12 +117,12 @@ impl fmt::Display for End {
             } => write!(
                 f,
                 "cut off in block {block} at byte {offset} ({bytes} bytes of the block are there): every whole \
-                 frame before it was judged; let the capture finish, or take it again"
+                 frame before it was judged; fix: let the capture finish, or record it again"
             ),
             End::Damaged { offset, block, why } => write!(
                 f,
                 "damaged at byte {offset}, block {block}: {why}; every frame before it was judged; \
-                 take the capture again"
+                 fix: record the capture again"
             ),
         }
     }

@@ -314,7 +314,7 @@ impl Checker {
         if s.queue_moved > 0 {
             notes.push(format!(
                 "{} frames of the flow arrived on another receive queue than its first: counts of duplicates and \
-                 reordering may be off; give the port one queue (ethtool -L IFACE combined 1)",
+                 reordering may be wrong; fix: give the port one queue (ethtool -L IFACE combined 1)",
                 s.queue_moved
             ));
         }

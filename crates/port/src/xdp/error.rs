@@ -49,7 +49,7 @@ pub enum XdpError {
     /// The driver took none of the frames.
     #[error(
         "no frame left {port}: its driver refused all {frames} ({source}); a veth takes XDP frames only if its other \
-         end has an XDP program or GRO on; the portable path works without: --path packet"
+         end has an XDP program or GRO; fix: --path packet"
     )]
     NothingLeft {
         /// The sending port.

@@ -91,7 +91,7 @@ impl RawSocket {
         let header = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
         let mut tag = None;
         if !header.is_null() {
-            // SAFETY: the only control message asked for is PACKET_AUXDATA, which holds a tpacket_auxdata.
+            // SAFETY: the only requested control message is PACKET_AUXDATA, which contains a tpacket_auxdata.
             let aux: libc::tpacket_auxdata =
                 unsafe { std::ptr::read_unaligned(libc::CMSG_DATA(header).cast()) };
             if aux.tp_status & libc::TP_STATUS_VLAN_VALID != 0 {

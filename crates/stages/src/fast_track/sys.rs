@@ -79,7 +79,7 @@ impl Umem {
         (self.memory.bytes / self.chunk_bytes as usize) as u32
     }
 
-    /// The chunk that a descriptor lies in; none where it does not lie in one.
+    /// The chunk that contains a descriptor, if any.
     fn chunk_of(&self, descriptor: Descriptor) -> Option<u32> {
         chunk_of(descriptor, self.chunks(), self.chunk_bytes)
     }
