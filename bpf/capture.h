@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The times that frames of the test flow pass the capture points of a Linux node, shared by the XDP program of the port
- * and the programs that trace the kernel; mirrored in crates/stages/src/abi.rs.
+/* The times at which frames of the test flow pass the capture points of a Linux node, shared by the XDP program of
+ * the port and the programs that trace the kernel; mirrored in crates/stages/src/abi.rs.
  *
- * Each point has records of its own: the first so many are kept, the rest is counted.
+ * Each point has its own records: the first ones up to the capacity are kept, the rest is counted.
  */
 #ifndef WIRELAB_CAPTURE_H
 #define WIRELAB_CAPTURE_H
 
 #include "test_frame.h"
 
-/* In the order of a frame's way, received then sent. Names and kernel functions: crates/stages/src/point.rs. */
+/* In the order of a frame's path, received then sent. Names and kernel functions: crates/stages/src/point.rs. */
 enum wl_point {
-	WL_IN_WIRE = 0, /* the time that the frame carries */
+	WL_IN_WIRE = 0, /* the time in the frame */
 	WL_IN_INTERRUPT = 1,
 	WL_IN_DRIVER = 2,
 	WL_IN_STACK = 3,
@@ -21,7 +21,7 @@ enum wl_point {
 	WL_OUT_CALL = 7,
 	WL_OUT_QUEUE = 8,
 	WL_OUT_DRIVER = 9,
-	WL_OUT_WIRE = 10, /* seen on the other end */
+	WL_OUT_WIRE = 10, /* seen by the other end */
 	WL_POINTS = 12,
 };
 
@@ -29,9 +29,9 @@ enum wl_point {
 #define WL_CAP_CPUS 256 /* a power of two */
 #define WL_ANY_STREAM 0xFFFF
 #define WL_SLOTS 8192 /* a power of two: more frames than wait in a socket's queue */
-#define WL_COST_MASK 7 /* the cost is measured of each eighth frame */
+#define WL_COST_MASK 7 /* the cost is measured for each eighth frame */
 
-/* Which frames are the test flow's. Written by user space. */
+/* The filter of the test flow. Written by user space. */
 struct wl_cap_cfg {
 	__u32 on;
 	__u32 capacity; /* records of each point */
@@ -42,18 +42,18 @@ struct wl_cap_cfg {
 	__u16 stream_out;
 	__u32 ifindex;
 	__u64 netns; /* inode number of the port's network namespace */
-	__u32 no_driver; /* no XDP program takes the driver's point */
+	__u32 no_driver; /* no XDP program records the driver's point */
 	__u32 one_clock; /* the frames carry times of the clock that is read here */
-	__u64 socket; /* cookie of the socket that receives the flow (SO_COOKIE); 0: any that it can be */
+	__u64 socket; /* cookie of the socket that receives the flow (SO_COOKIE); 0: any possible one */
 };
 
 struct wl_cap_head {
-	__u64 taken; /* records wanted so far; those beyond the capacity are not kept */
-	__u64 unreadable; /* frames that may be the flow's, whose headers could not be read here */
-	__u64 unmatched; /* frames of the flow that passed here at a time that cannot be known */
-	__u64 dropped; /* frames of the flow that the kernel gave up on the way here */
-	__u64 corrupt; /* frames to the flow's port whose test header is damaged: nobody knows whose they are */
-	__u64 unseen; /* frames of the flow that came to a later point, and of which no program told here */
+	__u64 taken; /* records requested so far; those beyond the capacity are not kept */
+	__u64 unreadable; /* possible frames of the flow whose headers could not be read here */
+	__u64 unmatched; /* frames of the flow whose time here is unknown */
+	__u64 dropped; /* frames of the flow that the kernel dropped before this point */
+	__u64 corrupt; /* frames to the flow's port with a damaged test header, which may be of any flow */
+	__u64 unseen; /* frames of the flow that reached a later point without a run of the program here */
 };
 
 struct wl_cap_record {
@@ -64,27 +64,27 @@ struct wl_cap_record {
 	__u16 cpu;
 };
 
-/* What a CPU's receive work is at; written on that CPU alone. */
+/* The state of a CPU's receive work; written only on that CPU. */
 struct wl_cap_poll {
-	__u64 begin_ns; /* the poll that goes on began; 0 where that is not known */
+	__u64 begin_ns; /* start of the present poll; 0 if unknown */
 	__u32 frames; /* of the flow, in this poll */
 	__u32 softirq; /* whether it runs in the receive softirq */
 	__u64 pad[6];
 };
 
-/* Where a frame has been, in `state` of its slot. */
+/* The progress of a frame, in `state` of its slot. */
 #define WL_SLOT_DRIVER 0x100
 #define WL_SLOT_STACK 0x200
 #define WL_SLOT_COPIED 0x400
-#define WL_SLOT_GONE 0x800 /* it arrived, was dropped, or went past the stack: nothing is on its way */
+#define WL_SLOT_GONE 0x800 /* it arrived, was dropped, or went past the stack: nothing is in flight */
 
-/* A frame of the flow on its way from the driver to the application. User space empties all before another trial. */
+/* A frame of the flow between the driver and the application. User space clears all before another trial. */
 struct wl_slot {
-	__u64 head; /* of its data in the kernel, once it is in the stack */
-	__u64 since_ns; /* it reached the stack, or its socket */
+	__u64 head; /* address of its data in the kernel, once it is in the stack */
+	__u64 since_ns; /* when it reached the stack, or its socket */
 	__u32 sequence;
-	__u32 state; /* stream, and WL_SLOT_*; 0 where no frame was */
-	__u64 pad; /* two slots a cache line */
+	__u32 state; /* stream, and WL_SLOT_*; 0 if unused */
+	__u64 pad; /* two slots for each cache line */
 };
 
 struct {
@@ -103,7 +103,7 @@ struct {
 	__type(value, struct wl_cap_head);
 } wl_cap_heads SEC(".maps");
 
-/* Record i of point p lies at i * WL_POINTS + p, so that the times of one frame lie side by side and share cache lines;
+/* Record i of point p is at i * WL_POINTS + p, so that the times of one frame are adjacent and share cache lines;
  * user space sets the size before the program is loaded. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -129,8 +129,8 @@ struct {
 	__type(value, struct wl_slot);
 } wl_cap_slots SEC(".maps");
 
-/* What taking a point costs, in nanoseconds; WL_POINTS further on, what a pair of clock readings gives there with nothing
- * between them, which is in that cost. */
+/* The cost of recording at a point, in nanoseconds; WL_POINTS further on, the difference of two clock readings with
+ * nothing between them, which is part of that cost. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -168,7 +168,7 @@ static __always_inline struct wl_slot *wl_slot_of(__u8 stream, __u32 sequence)
 	return bpf_map_lookup_elem(&wl_cap_slots, &at);
 }
 
-/* Whether the slot holds this frame, and it is on its way. */
+/* Whether the slot holds this frame, and the frame is in flight. */
 static __always_inline int wl_slot_is(const struct wl_slot *slot, __u8 stream, __u32 sequence)
 {
 	__u32 state = slot->state;
@@ -177,7 +177,7 @@ static __always_inline int wl_slot_is(const struct wl_slot *slot, __u8 stream, _
 	       state & (WL_SLOT_DRIVER | WL_SLOT_STACK) && !(state & WL_SLOT_GONE);
 }
 
-/* A frame reaches the driver or the stack, whichever comes first: the slot is its own from there on. */
+/* A frame reaches the driver or the stack, whichever comes first: it gets the slot. */
 static __always_inline struct wl_slot *wl_slot_enter(__u8 stream, __u32 sequence, __u32 place)
 {
 	struct wl_slot *slot = wl_slot_of(stream, sequence);
@@ -190,7 +190,7 @@ static __always_inline struct wl_slot *wl_slot_enter(__u8 stream, __u32 sequence
 		slot->state = state | place;
 		return slot;
 	}
-	/* One that nobody was seen to read, so many frames ago. */
+	/* A frame that was never read, this many frames ago. */
 	if (state & WL_SLOT_STACK && !(state & WL_SLOT_GONE))
 		wl_count_unmatched(WL_IN_CALL);
 	slot->head = 0;
@@ -200,7 +200,7 @@ static __always_inline struct wl_slot *wl_slot_enter(__u8 stream, __u32 sequence
 	return slot;
 }
 
-/* The frame will not be at any place behind. */
+/* The frame will reach no later place. */
 static __always_inline void wl_slot_leave(__u8 stream, __u32 sequence)
 {
 	struct wl_slot *slot = wl_slot_of(stream, sequence);
@@ -209,14 +209,14 @@ static __always_inline void wl_slot_leave(__u8 stream, __u32 sequence)
 		slot->state |= WL_SLOT_GONE;
 }
 
-/* Whether what begins with the magic of a test header is one. */
+/* Whether bytes that begin with the magic of a test header are a valid one. */
 static __always_inline int wl_is_right(const struct wl_header *h)
 {
 	return h->version_flags >> 4 == WL_VERSION && h->checksum == (__u16)~wl_sum16(h);
 }
 
-/* When a test frame left, as it says itself by the clock that is read here; 0 where it says nothing of that clock. What
- * it says of a time to come is damaged, and counted. */
+/* The transmit time in a test frame, if it is of the clock that is read here; otherwise 0. A time in the future is
+ * damaged, and counted. */
 static __always_inline __u64 wl_carried_time(const struct wl_cap_cfg *cfg, const struct wl_header *h,
 					     __u64 now)
 {
@@ -233,7 +233,7 @@ static __always_inline __u64 wl_carried_time(const struct wl_cap_cfg *cfg, const
 	return now - transit;
 }
 
-/* A record for a frame that passes a point; what does not fit is counted. */
+/* A record for a frame that passes a point; frames that do not fit are counted. */
 static __always_inline struct wl_cap_record *wl_reserve(const struct wl_cap_cfg *cfg, __u32 point)
 {
 	struct wl_cap_head *head = bpf_map_lookup_elem(&wl_cap_heads, &point);
@@ -273,7 +273,8 @@ static __always_inline void wl_cost_add(__u32 at, __u64 ns)
 		wl_hist_add(cost, ns);
 }
 
-/* At the end of a program: what it took since `began`, one reading of the clock included, and what that alone takes. */
+/* At the end of a program: its time since `began`, which includes one reading of the clock, and the time of that
+ * reading alone. */
 static __always_inline void wl_cost(__u32 point, __u32 sequence, __u64 began)
 {
 	__u64 ended, after;
@@ -293,9 +294,9 @@ static __always_inline struct wl_cap_poll *wl_this_poll(void)
 	return bpf_map_lookup_elem(&wl_cap_polls, &cpu);
 }
 
-/* When the receive work began that brought this frame, 0 where it did not wait for it. A frame that left (`wire`, 0
- * where that is not known) after the work had begun came while it went on and waited for no interrupt. Where that is not
- * known, as with the clock of another host, only the first frame of a poll surely waited. */
+/* When the receive work of this frame began; 0 if it did not wait for the work. A frame that left (`wire`, 0 if
+ * unknown) after the work had begun arrived during it and waited for no interrupt. If that time is unknown, as with
+ * the clock of another host, only the first frame of a poll certainly waited. */
 static __always_inline __u64 wl_interrupt_of(__u64 wire)
 {
 	struct wl_cap_poll *poll = wl_this_poll();
@@ -308,8 +309,8 @@ static __always_inline __u64 wl_interrupt_of(__u64 wire)
 	return waited ? poll->begin_ns : 0;
 }
 
-/* A frame arrives: the points `wire` where its time is known, `interrupt` and, if `driver`, `driver`. All places are
- * reserved before the first is filled, since the next reservation would wait for what was written. */
+/* A frame arrives: the points `wire` if its time is known, `interrupt` and, if `driver`, `driver`. All records are
+ * reserved before the first is written, because the next reservation would wait for the write. */
 static __always_inline void wl_capture_arrival(const struct wl_cap_cfg *cfg, const struct wl_header *h,
 					       __u32 sequence, __u64 now, int driver)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* The checker of the fast path: an XDP program on the receiving port that compares every byte of every test
- * frame and counts what it finds. Frames of others go their normal way, untouched.
+/* The checker of the fast path: an XDP program on the receiving port that compares every byte of every test frame and
+ * counts the results. Frames of others pass unchanged.
  *
  * The rules and their precedence are those of spec/test-frame.md, the same as classify() in crates/wire.
  */
@@ -11,7 +11,7 @@ volatile struct wl_chk_cfg cfg SEC(".data.cfg");
 struct wl_chk_state state SEC(".data.state");
 const volatile struct wl_window window SEC(".rodata.window");
 
-/* Start word by the first word of its content; asked only about frames that do not match. */
+/* Start word by the first word of its content, looked up only for frames that do not match. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, WL_START_WORDS);
@@ -30,9 +30,9 @@ static __always_inline __u32 be16_at(void *data, void *end, __u32 at)
 }
 
 struct location {
-	__u32 at; /* of the test header; NOT_FOUND where the frame is not of the flow's kind */
+	__u32 at; /* of the test header; NOT_FOUND if the frame cannot be of the flow */
 	__u32 end; /* of the data it may describe */
-	__u32 payload; /* bytes behind the Ethernet header and its tags */
+	__u32 payload; /* bytes after the Ethernet header and its tags */
 };
 
 static __noinline int locate_udp(void *data, void *end, struct location *l, __u32 at)
@@ -55,7 +55,7 @@ static __noinline int locate_udp(void *data, void *end, struct location *l, __u3
 	return 0;
 }
 
-/* Tags, IP and UDP; the plain Ethernet frame is dealt with before. */
+/* Tags, IP and UDP; the plain Ethernet frame is handled before. */
 static __noinline int locate(void *data, void *end, struct location *l)
 {
 	__u32 at = 12, type = be16_at(data, end, 12), ihl;
@@ -95,8 +95,8 @@ static __noinline int locate(void *data, void *end, struct location *l)
 	return 0;
 }
 
-/* Whether `len` bytes at `at` are the stream from `start` on. Not static, so that the verifier checks it once for
- * all callers instead of once for each way that leads to it. */
+/* Whether `len` bytes at `at` are the stream from `start` on. Not static, so that the verifier checks it once for all
+ * callers instead of once for each path that leads to it. */
 __noinline int matches(struct xdp_md *ctx, __u32 at, __u32 start, __u32 len)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;

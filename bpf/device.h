@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What a program reads of a network device; the loader finds the fields' places by BTF (CO-RE). */
+/* The fields of a network device that a program reads; the loader finds their offsets by BTF (CO-RE). */
 #ifndef WIRELAB_DEVICE_H
 #define WIRELAB_DEVICE_H
 

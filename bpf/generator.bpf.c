@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* The generator of the fast path: run over live frames, it turns each into the next test frame of a port and
- * hands it to that port's driver. Ports take turns; a paced run waits here for each frame's due time.
+/* The generator of the fast path: run over live frames, it turns each into the next test frame of a port and passes
+ * it to that port's driver. Ports take turns; a paced run waits here for each frame's due time.
  *
- * Pages of live frames are used again as the last receiver left them: a stack that takes a tag out, routes or joins
- * frames writes into them. So every byte is written each time.
+ * Pages of live frames are reused as the last receiver left them: a stack that removes a tag, routes or joins frames
+ * writes into them. So every byte is written each time.
  */
 #include "device.h"
 #include "generator.h"
@@ -11,7 +11,7 @@
 volatile struct wl_gen_cfg cfg SEC(".data.cfg");
 struct wl_gen_state state SEC(".data.state");
 const volatile struct wl_window window SEC(".rodata.window");
-/* Folded sums of the window's 16-bit words before each word: makes any UDP checksum two look-ups. */
+/* Folded sums of the window's 16-bit words before each word, so that a UDP checksum needs two look-ups. */
 const volatile __u16 window_sum[WL_WINDOW_SUMS] SEC(".rodata.sums");
 
 struct {
@@ -29,7 +29,7 @@ struct {
 	__type(value, struct wl_step);
 } steps SEC(".maps");
 
-/* Tells the compiler to forget what it knows of a value, so that a bound checked afterwards stays a check. */
+/* Makes the compiler forget what it knows of a value, so that a later bounds check is kept. */
 #define FORGET(x) asm volatile("" : "+r"(x))
 
 struct wait {
@@ -50,8 +50,8 @@ static __always_inline void move_schedule(__u64 ns)
 	state.slips += 1;
 }
 
-/* Wait for the frame's due time and return the time it leaves. A sender that was held up catches up within a limit, and
- * moves its schedule by what is beyond; the rule of crates/trial/src/pace.rs. */
+/* Wait for the frame's due time and return the time it leaves. A sender that was paused catches up within a limit,
+ * and moves its schedule by the rest; the rule of crates/trial/src/pace.rs. */
 static __always_inline __u64 wait_until_due(struct wl_gen_port_state *s, __u64 now)
 {
 	struct wait w = { .now = now };
@@ -77,8 +77,9 @@ static __always_inline __u64 wait_until_due(struct wl_gen_port_state *s, __u64 n
 	return w.now;
 }
 
-/* A paced frame's own time. At maximum load the kernel hands frames to the driver in bulks, so that those of a bulk
- * leave together: they share the time of the first, which costs as much to read as the rest of a small frame. */
+/* A paced frame's own time. At maximum load the kernel passes frames to the driver in bulks, and the frames of a bulk
+ * leave together. They share the time of the first, because reading the clock costs as much as the rest of a small
+ * frame. */
 static __always_inline __u64 departure_time(struct wl_gen_port_state *s)
 {
 	if (!cfg.interval_ns && s->emission & (WL_BULK - 1))
@@ -112,7 +113,7 @@ static __always_inline __u32 fold(__u32 sum)
 	return (sum & 0xFFFF) + (sum >> 16);
 }
 
-/* UDP checksum of prefix sum and LFSR part; the test header's own checksum makes its words sum to nothing. */
+/* UDP checksum of prefix sum and LFSR part; the test header's own checksum makes its words add nothing. */
 static __always_inline __u16 udp_checksum(__u32 sum, __u32 start, __u32 len)
 {
 	__u32 first = start / 2, last = (start + len) / 2;
@@ -138,7 +139,7 @@ struct plan {
 	__u32 arg;
 };
 
-/* What this emission sends: the plain sequence, or the next step of the injector's schedule. */
+/* The emission's content: the plain sequence, or the next step of the injector's schedule. */
 static __always_inline void plan_emission(struct wl_gen_port_state *s, volatile struct wl_gen_port_cfg *c,
 					  struct plan *plan)
 {
@@ -194,7 +195,7 @@ static __noinline int mutate(struct xdp_md *ctx, struct plan *plan, __u32 header
 	return 0;
 }
 
-/* Whole words: what is too much lies under the test header, which is written next. */
+/* Whole words: the excess is overwritten by the test header, which is written next. */
 static __always_inline int write_prefix(void *to, void *end, const volatile __u64 *from, __u32 len)
 {
 	__u32 i;
@@ -210,7 +211,7 @@ static __always_inline int write_prefix(void *to, void *end, const volatile __u6
 	return 0;
 }
 
-/* Up to this many bytes of LFSR part are written here; a call of the helper costs more. */
+/* Up to this many bytes of LFSR part are written here, because a call of the helper costs more. */
 #define WL_SHORT_LFSR 63
 
 static __always_inline int write_short(void *to, void *end, const volatile __u8 *from, __u32 len)
@@ -276,7 +277,7 @@ static __always_inline int write_frame(struct xdp_md *ctx, volatile struct wl_ge
 	if (data + at + WL_HEADER_LEN > end)
 		return -1;
 	if (c->with_udp) {
-		/* That of the faultless frame, also around stale content: the fault happens on the way. */
+		/* That of the faultless frame, also with stale content: the fault stands for one on the path. */
 		__u32 right = (plan->sequence & (WL_START_WORDS - 1)) * 4, sum_at = at - 2;
 
 		FORGET(sum_at);
@@ -356,7 +357,7 @@ static __always_inline __u32 port_of(__u64 device)
 	return WL_GEN_PORTS;
 }
 
-/* After each bulk that the sending thread handed to a driver: what the driver took is what left. */
+/* After each bulk that the sending thread passed to a driver: frames that the driver took have left. */
 SEC("raw_tp/xdp_devmap_xmit")
 int note_transmit(struct bpf_raw_tracepoint_args *args)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What the generator and user space share; mirrored in crates/port/src/xdp/abi.rs. */
+/* Shared by the generator and user space; mirrored in crates/port/src/xdp/abi.rs. */
 #ifndef WIRELAB_GENERATOR_H
 #define WIRELAB_GENERATOR_H
 
@@ -9,7 +9,7 @@
 #define WL_PREFIX_MAX 80
 /* Redirected frames that the kernel collects before it calls the driver (its DEV_MAP_BULK_SIZE). */
 #define WL_BULK 16
-/* A longer silence at maximum load is a hold by the host; that of crates/trial/src/holds.rs. */
+/* A longer silence at maximum load is a pause by the host; the same as in crates/trial/src/holds.rs. */
 #define WL_HOLD_NS 2000000
 
 enum wl_mutation {
@@ -30,9 +30,9 @@ struct wl_step {
 	__u32 pad;
 };
 
-/* What one port of the generator is to send. Written by user space before the run. */
+/* The job of one port of the generator. Written by user space before the run. */
 struct wl_gen_port_cfg {
-	__u8 prefix[WL_PREFIX_MAX]; /* everything in front of the test header */
+	__u8 prefix[WL_PREFIX_MAX]; /* everything before the test header */
 	__u32 prefix_len;
 	__u32 lfsr_len;
 	__u32 length; /* of the frame, without FCS */
@@ -50,11 +50,11 @@ struct wl_gen_port_cfg {
 struct wl_gen_cfg {
 	__u32 ports;
 	__u32 flags; /* test header flags */
-	__u64 interval_ns; /* of one port; 0 for as fast as it goes */
+	__u64 interval_ns; /* of one port; 0 for maximum load */
 	__u32 interval_ps; /* the rest, 0 to 999 */
-	__u32 strict; /* a schedule that moves leaves nothing to catch up with */
-	__u64 limit_ns; /* lateness up to this is made up for */
-	__u64 most_frames; /* a catch-up is no longer */
+	__u32 strict; /* no catching up: a late schedule moves */
+	__u64 limit_ns; /* lateness up to this is caught up */
+	__u64 most_frames; /* limit of a catch-up, in frames */
 	struct wl_gen_port_cfg port[WL_GEN_PORTS];
 };
 
@@ -67,13 +67,13 @@ struct wl_gen_port_state {
 	__u64 first_ns;
 	__u64 last_ns;
 	__u64 write_errors;
-	__u64 burst; /* frames of the catch-up that goes on */
+	__u64 burst; /* frames of the present catch-up */
 	__u64 longest_burst;
 	__u64 device; /* the kernel's address of the port, once the driver was called */
 	__u64 left; /* frames that the driver took */
 	__u64 refused; /* frames that it did not take */
-	__s64 error; /* what it said at the last refusal: 0 for a full queue, else negative */
-	struct wl_hist gap; /* of paced frames one by one, else means over a bulk */
+	__s64 error; /* its error at the last refusal: 0 for a full queue, else negative */
+	struct wl_hist gap; /* of paced frames one by one, otherwise means over a bulk */
 };
 
 struct wl_gen_state {

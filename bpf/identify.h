@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /* The packet identifier in XDP: headers read once, then compared with each rule.
  *
- * Whole packets only, by the rules of crates/wire/src/rule.rs, which is the reference: what is damaged, cut short or a
- * fragment is no packet of IP here.
+ * Only whole packets match, by the rules of crates/wire/src/rule.rs, which is the reference: a damaged or truncated
+ * packet and a fragment do not count as IP here.
  */
 #ifndef WIRELAB_IDENTIFY_H
 #define WIRELAB_IDENTIFY_H
@@ -17,19 +17,19 @@
 #define WL_PROTOCOL_UDP 17
 #define WL_UNTAGGED 0xFF
 
-/* Keeps a check where it is written: the compiler forgets what it knows of x. */
+/* Keeps a check in place: the compiler forgets what it knows of x. */
 #define WL_FORGET(x) asm volatile("" : "+r"(x))
 
 struct wl_found {
 	__u32 ether_type;
 	__u32 priority; /* WL_UNTAGGED: no tag */
-	__u32 is_ip; /* a whole packet of IP */
-	__u32 is_udp; /* a whole datagram of UDP */
+	__u32 is_ip; /* a whole IP packet */
+	__u32 is_udp; /* a whole UDP datagram */
 	__u32 protocol;
 	__u32 udp_port; /* destination */
 	__u32 ip_at; /* offsets from the start of the frame */
 	__u32 udp_at;
-	__u32 data_at; /* behind UDP, else behind Ethernet and tags */
+	__u32 data_at; /* after UDP, else after Ethernet and tags */
 	__u32 data_end;
 	__u32 source[4]; /* IPv4 mapped into IPv6 */
 	__u32 destination[4];
@@ -128,7 +128,7 @@ static __noinline int wl_find_ipv6(void *data, void *end, struct wl_found *found
 	return 0;
 }
 
-/* Reads the headers of a frame; false where it ends inside its Ethernet header or tags. */
+/* Reads the headers of a frame; false if it ends inside its Ethernet header or tags. */
 static __always_inline int wl_identify(void *data, void *end, struct wl_found *found)
 {
 	__u32 type, at = 14, tag;
@@ -157,7 +157,8 @@ static __always_inline int wl_identify(void *data, void *end, struct wl_found *f
 	return 1;
 }
 
-/* Whether one of the ports is `port`; all places are looked at without a branch, which keeps the verifier's work small. */
+/* Whether one of the ports is `port`; all entries are compared without a branch, which keeps the verifier's work
+ * small. */
 static __always_inline int wl_has_port(const __u16 *ports, __u32 port)
 {
 	__u32 hit = 0, i;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What the tracing programs read of the kernel's structures; the loader finds the fields' places by BTF (CO-RE), so
- * that only their names are written here.
+/* The fields of the kernel's structures that the tracing programs read; the loader finds their offsets by BTF
+ * (CO-RE), so only their names are written here.
  */
 #ifndef WIRELAB_KERNEL_H
 #define WIRELAB_KERNEL_H
@@ -53,7 +53,7 @@ struct task_struct {
 	struct files_struct *files;
 } CO_RE;
 
-/* Each architecture has names of its own for a system call's number and its first two arguments. */
+/* Each architecture has other names for a system call's number and its first two arguments. */
 struct pt_regs___x86 {
 	unsigned long di;
 	unsigned long si;
@@ -66,7 +66,7 @@ struct pt_regs___arm64 {
 	__s32 syscallno;
 } CO_RE;
 
-/* The descriptor that the system call is about. */
+/* The file descriptor of the system call. */
 static __always_inline __u32 first_argument(const void *regs)
 {
 	const struct pt_regs___x86 *x86 = regs;
@@ -79,7 +79,7 @@ static __always_inline __u32 first_argument(const void *regs)
 	return 0;
 }
 
-/* What the system call receives into, or the list of it. */
+/* The buffer into which the system call receives, or the list of buffers. */
 static __always_inline __u64 second_argument(const void *regs)
 {
 	const struct pt_regs___x86 *x86 = regs;
@@ -94,20 +94,20 @@ static __always_inline __u64 second_argument(const void *regs)
 
 #define wl_field(type, field) __builtin_preserve_field_info(((type *)0)->field, BPF_FIELD_BYTE_OFFSET)
 
-/* Whether this kernel lets a program look at its memory by itself (bpf_rdonly_cast, Linux 6.2); else each read is the
- * call of a function, two and more deep, which is most of what taking a point costs. Written by user space before the
- * load, which tries. */
+/* Whether this kernel lets a program read its memory directly (bpf_rdonly_cast, Linux 6.2); otherwise each read is a
+ * function call, at least two deep, which is most of the cost of a point. Written by user space before the load,
+ * which tries it. */
 const volatile __u32 casts SEC(".rodata.casts");
 
 extern void *bpf_rdonly_cast(const void *obj, __u32 btf_id) __ksym __weak;
 
 #define wl_cast(type, pointer)                                                                               \
 	((type *)bpf_rdonly_cast((const void *)(pointer), bpf_core_type_id_kernel(type)))
-/* One field, or one behind another, of a structure of the kernel. */
+/* One field of a kernel structure, or a field of a field. */
 #define WL_READ(type, pointer, field)                                                                        \
 	(casts ? wl_cast(type, pointer)->field : BPF_CORE_READ((type *)(pointer), field))
 
-/* Memory without a type, of at most 192 bytes: a structure of the kernel that is nothing but numbers. */
+/* Memory without a type, at most 192 bytes: a kernel structure that contains only numbers. */
 struct rtnl_link_stats64 {
 	__u64 words[24];
 };
@@ -125,7 +125,7 @@ struct wl_bounds {
 	__u64 data;
 };
 
-/* The neighbours `len` and `data_len` at once where they are neighbours. */
+/* The fields `len` and `data_len` at once if they are adjacent. */
 static __always_inline void wl_read_linear(struct wl_linear *to, const struct sk_buff *skb)
 {
 	if (casts) {

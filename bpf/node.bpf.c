@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* The XDP program of a node's port. For each frame, in this order: the times of a test frame of the flow are taken; a
- * frame that a rule wants goes to the AF_XDP socket of its queue; where the node reflects, a test frame to its own
- * address is turned around; everything else goes its normal way, untouched.
+/* The XDP program of a node's port. For each frame, in this order: it records the times of a test frame of the flow;
+ * a frame that matches a rule goes to the AF_XDP socket of its queue; if the node reflects, a test frame to its own
+ * address is sent back; everything else passes to the stack unchanged.
  */
 #include "capture.h"
 #include "identify.h"
@@ -16,7 +16,7 @@ struct {
 	__type(value, __u32);
 } sockets SEC(".maps");
 
-/* Where the test header of a frame may be; false where there is no room for one. */
+/* The possible offset of a frame's test header; false if the frame is too short for one. */
 static __always_inline int read_header(void *data, void *end, const struct wl_found *found,
 				       struct wl_header *h)
 {
@@ -43,8 +43,8 @@ static __always_inline int is_of_flow(const struct wl_cap_cfg *cap, const struct
 	return hit;
 }
 
-/* The points `wire`, `interrupt` and `driver`; whether it is a frame of the flow. Not static, as others here, so that the
- * verifier looks at it once and not once for each way that leads to it. */
+/* The points `wire`, `interrupt` and `driver`; returns whether it is a frame of the flow. Not static, as others here,
+ * so that the verifier checks it once and not once for each path that leads to it. */
 __noinline int take_times(const struct wl_cap_cfg *cap, const struct wl_header *h)
 {
 	__u64 now = bpf_ktime_get_ns();
@@ -85,7 +85,7 @@ static __always_inline void swap_words(void *data, __u32 a, __u32 b, __u32 words
 	}
 }
 
-/* Whether the sender may be answered: one host, not this one, and the peer where one is given. */
+/* Whether the sender may get a reply: one host, not this one, and the peer if one is given. */
 static __always_inline int may_answer(void *data, const struct wl_found *found)
 {
 	const __u32 *from = found->source;
@@ -110,8 +110,8 @@ static __always_inline int may_answer(void *data, const struct wl_found *found)
 	return high != 0 && high != 127 && high < 224;
 }
 
-/* A checksum that the sender's stack left to a network device, and no device made: it is the sum of the pseudo header
- * alone. Frames between two ends of a veth pair are such. With IPv4 it may be left out instead (RFC 768). */
+/* A checksum that the sender's stack left to a network device, and that no device completed: it is the sum of the
+ * pseudo header alone. Frames between two ends of a veth pair have it. With IPv4 it may be omitted instead (RFC 768). */
 static __always_inline int is_unfinished(const void *ip, const void *udp)
 {
 	__u32 sum = bpf_htons(WL_PROTOCOL_UDP) + *(const wl_u16 *)(udp + 4), i;
@@ -124,7 +124,7 @@ static __always_inline int is_unfinished(const void *ip, const void *udp)
 	return *(const wl_u16 *)(udp + 6) == sum;
 }
 
-/* Turn a test frame around where it lies: the sums of its checksums do not change. */
+/* Reverse a test frame in place: the sums of its checksums do not change. */
 __noinline int turn(struct xdp_md *ctx, const struct wl_found *found)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What the XDP program of a node's port shares with user space; mirrored in crates/stages/src/xdp/abi.rs. */
+/* Shared by the XDP program of a node's port and user space; mirrored in crates/stages/src/xdp/abi.rs. */
 #ifndef WIRELAB_NODE_H
 #define WIRELAB_NODE_H
 
@@ -11,7 +11,7 @@
 #define WL_NODE_CPUS 64 /* a power of two */
 #define WL_NODE_QUEUES 64
 
-/* What a rule asks for: the bits of wl_match in firmware/lib that it shares, and one for the port's own address. */
+/* The conditions of a rule: the bits of wl_match in firmware/lib that it shares, and one for the port's own address. */
 enum wl_node_match {
 	WL_ASK_ETHERTYPE = 1,
 	WL_ASK_OWN = 2,
@@ -26,33 +26,31 @@ struct wl_node_rule {
 	__u8 protocol;
 	__u8 priority;
 	__u16 pad;
-	__u16 ports[WL_NODE_PORTS]; /* places that are left over repeat the first */
+	__u16 ports[WL_NODE_PORTS]; /* unused entries repeat the first */
 };
 
 struct wl_node_cfg {
 	__u32 rule_count;
 	__u32 reflect; /* send test frames to the own address back */
 	__u8 mac[8]; /* the port's own, two bytes of padding */
-	__u8 peer_mac[8]; /* the only one that is answered; zeros: anybody */
+	__u8 peer_mac[8]; /* the only one that gets replies; zeros: any */
 	__u32 address_count;
 	__u32 peer_known;
-	__u32 peer[4]; /* the only IP address that is answered */
-	__u32 addresses[WL_NODE_ADDRESSES]
-		       [4]; /* IPv4 mapped into IPv6; places that are left over repeat the first */
-	__u16 udp_ports
-		[WL_NODE_PORTS]; /* where test frames are sent back; places left over repeat the first */
+	__u32 peer[4]; /* the only IP address that gets replies */
+	__u32 addresses[WL_NODE_ADDRESSES][4]; /* IPv4 mapped into IPv6; unused entries repeat the first */
+	__u16 udp_ports[WL_NODE_PORTS]; /* where test frames are sent back; unused entries repeat the first */
 	__u32 udp_port_count;
 	__u32 ethernet; /* send test frames of the test EtherType back */
 	struct wl_node_rule rules[WL_NODE_RULES];
 };
 
-/* Two cache lines a CPU. */
+/* Two cache lines for each CPU. */
 struct wl_node_counts {
 	__u64 frames;
-	__u64 passed; /* given to the stack */
-	__u64 no_socket; /* matched, but no socket was there: given to the stack */
+	__u64 passed; /* passed to the stack */
+	__u64 no_socket; /* matched without a socket: passed to the stack */
 	__u64 reflected;
-	__u64 not_reflected; /* test frames to be sent back whose sender must not be answered: given to the stack */
+	__u64 not_reflected; /* test frames to reflect whose sender must not get a reply: passed to the stack */
 	__u64 pad[3];
 	__u64 matched[WL_NODE_RULES]; /* by the first rule that matches */
 };

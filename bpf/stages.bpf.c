@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
-/* Takes the time at which frames of the test flow pass places in a node's kernel. Each place is there twice: for raw
- * tracepoints, and for kernels that let programs trace functions; which set is loaded user space decides.
+/* Records the time at which frames of the test flow pass places in a node's kernel. Each place exists twice: for raw
+ * tracepoints, and for kernels that let programs trace functions; user space decides which set is loaded.
  *
- * A frame is known by its test header, its port, its device and its network namespace; where the kernel shows less
- * than that, by what was remembered of it at the place before.
+ * A frame is recognised by its test header, its port, its device and its network namespace. If the kernel shows less
+ * at a place, it is recognised by what was stored at the place before.
  */
 #include "stages.h"
 #include "stages_calls.h"
 
-/* A frame whose Ethernet header the driver has taken off. */
+/* A frame whose Ethernet header the driver has removed. */
 static __always_inline int find_received(const struct wl_cap_cfg *cfg, const struct sk_buff *skb,
 					 const struct wl_bounds *bounds, struct wl_found_frame *found)
 {
@@ -21,7 +21,7 @@ static __always_inline int find_received(const struct wl_cap_cfg *cfg, const str
 	return wl_find(cfg, bounds->data - WL_ETHERNET_HEADER, room, 0, found);
 }
 
-/* The frame is in the stack: remember it for the places behind. */
+/* The frame is in the stack: store it for the later places. */
 static __always_inline int on_stack(const struct sk_buff *skb)
 {
 	__u64 now = bpf_ktime_get_ns();
@@ -61,12 +61,12 @@ static __always_inline int on_stack(const struct sk_buff *skb)
 		}
 	}
 	wl_cost(WL_IN_STACK, sequence, now);
-	if (cfg->no_driver) /* what an XDP program would have taken before */
+	if (cfg->no_driver) /* what an XDP program would have recorded before */
 		wl_capture_arrival(cfg, &found.h, sequence, now, 0);
 	return 0;
 }
 
-/* The line's first frames that are gone give their places back; an empty line begins anew. */
+/* Removes the line's first frames that are gone; an empty line starts again. */
 static __always_inline void advance(struct wl_line *line, __u32 at)
 {
 	if (at == line->first)
@@ -91,8 +91,8 @@ static __always_inline void take_socket(const struct wl_cap_cfg *cfg, struct wl_
 	advance(line, at);
 }
 
-/* A socket of the node's namespace says that it has data: the frame that this CPU handed to the stack first, and that
- * is for this socket. The consumer may have it already, so that the queue is not asked. */
+/* A socket of the node's namespace reports data: the frame that this CPU passed to the stack first, if it is for this
+ * socket. The consumer may have it already, so the queue is not checked. */
 static __always_inline int on_ready(const struct sock *sk)
 {
 	struct wl_line *line = wl_this_line();
@@ -136,8 +136,8 @@ found:
 	return 0;
 }
 
-/* For kernels that do not say when a socket has data: the flow's reader, which sleeps, is about to be woken. Of several
- * frames in the line it cannot be told which woke it. */
+/* For kernels that do not report when a socket has data: the flow's sleeping reader is about to be woken. It is
+ * unknown which of several frames in the line woke it. */
 static __always_inline int on_waking(__u32 tid)
 {
 	struct wl_line *line = wl_this_line();
@@ -152,7 +152,7 @@ static __always_inline int on_waking(__u32 tid)
 	return 0;
 }
 
-/* A frame on its way from the driver is given up before the stack sees it: the queue to another CPU is full. */
+/* A frame between driver and stack is dropped: the queue to another CPU is full. */
 static __always_inline void drop_before_stack(const struct sk_buff *skb)
 {
 	const struct wl_cap_cfg *cfg = wl_cap_config();
@@ -174,7 +174,7 @@ static __always_inline void drop_before_stack(const struct sk_buff *skb)
 	wl_count_dropped(WL_IN_STACK);
 }
 
-/* A buffer is given up; one that waits in the line will be in no socket. */
+/* A buffer is dropped; if it waits in the line, it will reach no socket. */
 static __always_inline int on_dropped(const struct sk_buff *skb)
 {
 	struct wl_line *line = wl_this_line();
@@ -201,7 +201,7 @@ found:
 	return 0;
 }
 
-/* What still waits when a poll is over went another way. */
+/* Frames that still wait at the end of a poll took another path. */
 static __always_inline void clear_line(void)
 {
 	struct wl_line *line = wl_this_line();
@@ -264,7 +264,7 @@ static __always_inline struct wl_thread *this_thread(__u32 tid)
 	return bpf_map_lookup_elem(&threads, &at);
 }
 
-/* A thread enters a system call that sends, or leaves it. */
+/* A thread enters or leaves a system call that sends. */
 static __always_inline int on_send(__u32 enters)
 {
 	const struct wl_cap_cfg *cfg = wl_cap_config();
@@ -278,7 +278,7 @@ static __always_inline int on_send(__u32 enters)
 	return 0;
 }
 
-/* A frame on its way out passes `point`; at the first, so does the system call of the thread that sends it. */
+/* A sent frame passes `point`; at the first point, so does the system call of its sending thread. */
 static __always_inline int on_sent(const struct sk_buff *skb, const struct net_device *dev, __u32 point)
 {
 	__u64 now = bpf_ktime_get_ns();
@@ -328,7 +328,7 @@ static __always_inline int on_softirq(__u64 vector, __u32 begins)
 	return 0;
 }
 
-/* A poll is over. In the softirq the next one begins; a thread that polls says nothing of when it begins. */
+/* A poll is over. In the softirq the next one begins; a thread that polls does not report its beginning. */
 static __always_inline int on_polled(__u32 work)
 {
 	struct wl_cap_poll *poll = wl_this_poll();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* What the tracing programs remember of frames, of threads and of each CPU, and how they know a frame of the flow. */
+/* The tracing programs' state of frames, threads and CPUs, and how they recognise a frame of the flow. */
 #ifndef WIRELAB_STAGES_H
 #define WIRELAB_STAGES_H
 
@@ -7,11 +7,11 @@
 #include "kernel.h"
 
 #define WL_THREADS 16384
-#define WL_LINE 128 /* a power of two: frames of the flow that one poll brings, at most */
+#define WL_LINE 128 /* a power of two: most frames of the flow in one poll */
 #define WL_SYSCALLS 512
 #define WL_ETHERNET_HEADER 14
 
-/* What a system call does, by its number; written by user space before the load. */
+/* The effect of a system call, by its number; written by user space before the load. */
 enum wl_call {
 	WL_CALL_OTHER = 0,
 	WL_CALL_SEND = 1,
@@ -23,7 +23,7 @@ enum wl_call {
 
 const volatile __u8 calls[WL_SYSCALLS] SEC(".rodata.calls");
 
-/* A thread that sends; outside of a system call its time is 0. */
+/* A sending thread; outside a system call its time is 0. */
 struct wl_thread {
 	__u32 tid;
 	__u32 pad;
@@ -37,7 +37,7 @@ struct {
 	__type(value, struct wl_thread);
 } threads SEC(".maps");
 
-/* When a thread was last given a CPU. */
+/* When a thread last got a CPU. */
 struct wl_run {
 	__u32 tid;
 	__u32 pad;
@@ -51,7 +51,7 @@ struct {
 	__type(value, struct wl_run);
 } runs SEC(".maps");
 
-/* Frames of the flow that one poll of a CPU handed to the stack and that are in no socket yet, in their order. */
+/* Frames of the flow that one poll of a CPU passed to the stack and that are in no socket yet, in their order. */
 struct wl_waiting {
 	__u64 skb;
 	__u32 sequence;
@@ -74,7 +74,7 @@ struct {
 	__type(value, struct wl_line);
 } lines SEC(".maps");
 
-/* Frames that a NAPI poll took, of polls in which one of the flow was. */
+/* Frames of each NAPI poll that took one of the flow. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -83,11 +83,11 @@ struct {
 	__type(value, struct wl_hist);
 } polls SEC(".maps");
 
-/* The port's device and its namespace, once a frame has shown where they are: one comparison instead of three reads. */
+/* The port's device and its namespace, once a frame has shown their addresses: one comparison instead of three reads. */
 struct {
 	__u64 dev;
 	__u64 net;
-	__u64 reader; /* the thread that received a frame last */
+	__u64 reader; /* the thread that last received a frame */
 } known SEC(".bss.known");
 
 static __always_inline int wl_of_port(const struct wl_cap_cfg *cfg, const struct net_device *dev)
@@ -106,7 +106,7 @@ static __always_inline int wl_of_port(const struct wl_cap_cfg *cfg, const struct
 	return 1;
 }
 
-/* Whether this socket is the one that receives the flow, as far as that is known. */
+/* Whether this socket receives the flow, as far as known. */
 static __always_inline int is_socket(const struct wl_cap_cfg *cfg, const struct sock *sk)
 {
 	return !cfg->socket || (__u64)WL_READ(struct sock, sk, __sk_common.skc_cookie.counter) == cfg->socket;
@@ -137,7 +137,7 @@ struct wl_found_frame {
 	__u16 port; /* of the node; 0 for the test EtherType */
 };
 
-/* So that what is looked at lies where it can be written in words. */
+/* Aligned, so that it can be written in words. */
 struct wl_front {
 	__u8 pad[4];
 	__u8 f[60];
@@ -154,9 +154,9 @@ static __always_inline int wl_port_of(const struct wl_cap_cfg *cfg, const __u8 *
 	return out && wl_is_port(cfg, *port);
 }
 
-/* What the kernel has of a frame's front: type, IPv4 header and the first six bytes behind it, and where there is no
- * cast all of it. Beyond a short frame's data lies the rest of its buffer, which holds no test header of a length that the
- * frame allows. */
+/* The kernel's copy of a frame's front: type, IPv4 header and the first six bytes after it; without a cast all of it.
+ * After a short frame's data comes the rest of its buffer, which has no test header of a length that the frame
+ * allows. */
 static __always_inline int wl_read_front(__u8 *f, __u64 l2)
 {
 	const void *w;
@@ -182,10 +182,11 @@ static __always_inline int wl_read_header(struct wl_header *h, __u64 from)
 	return 0;
 }
 
-/* Whether the header of IPv4 at `ip` with `length` bytes adds up (RFC 1071); its options lie at `options` in the kernel. */
+/* Whether the checksum of the IPv4 header at `ip` with `length` bytes is right (RFC 1071); its options are at
+ * `options` in the kernel. */
 static __always_inline int wl_adds_up(const __u8 *ip, __u32 length, __u64 options)
 {
-	__u16 words[32] = {}; /* of 40 bytes at most; the verifier sees the bound of 6 bits */
+	__u16 words[32] = {}; /* at most 40 bytes; the verifier sees the bound of 6 bits */
 	__u32 sum = 0, i;
 
 #pragma unroll
@@ -201,13 +202,13 @@ static __always_inline int wl_adds_up(const __u8 *ip, __u32 length, __u64 option
 	return (sum & 0xFFFF) + (sum >> 16) == 0xFFFF;
 }
 
-/* Bytes of a frame: in its first piece, and in all. */
+/* Bytes of a frame: in its first piece, and in total. */
 struct wl_room {
 	__u32 first;
 	__u32 whole;
 };
 
-/* Where the datagram of a whole packet of IP begins, and how many bytes the packet has for it; by the rules of identify.h.
+/* Offset of the datagram in a whole IP packet, and the bytes that the packet has for it; by the rules of identify.h.
  * The Ethernet header is at `f` and, in the kernel, at `l2`. */
 static __always_inline int wl_find_datagram(const __u8 *f, __u64 l2, struct wl_room room, __u32 *at,
 					    __u32 *left)
@@ -244,7 +245,7 @@ static __always_inline int wl_find_datagram(const __u8 *f, __u64 l2, struct wl_r
 	return WL_OURS;
 }
 
-/* Whether the frame at `l2` is one of the flow. What it says is what node.bpf.c says of the same frame. */
+/* Whether the frame at `l2` belongs to the flow; node.bpf.c gives the same result for it. */
 static __always_inline int wl_find(const struct wl_cap_cfg *cfg, __u64 l2, struct wl_room room, int out,
 				   struct wl_found_frame *found)
 {
@@ -306,7 +307,7 @@ static __always_inline int wl_find(const struct wl_cap_cfg *cfg, __u64 l2, struc
 	return WL_OURS;
 }
 
-/* What is no frame of the flow is counted, where it may be one. */
+/* A frame outside the flow is counted if it may belong to it. */
 static __always_inline int wl_is_ours(int is, __u32 point)
 {
 	if (is == WL_UNREADABLE)
@@ -323,7 +324,7 @@ static __always_inline struct wl_line *wl_this_line(void)
 	return bpf_map_lookup_elem(&lines, &cpu);
 }
 
-/* The verifier is to see the bound itself, not what the compiler makes of it. */
+/* The verifier must see the bound itself, not the compiler's transformation of it. */
 static __always_inline struct wl_waiting *wl_waiting_at(struct wl_line *line, __u32 at)
 {
 	asm volatile("" : "+r"(at));

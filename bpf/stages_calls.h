@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Frames whose application has them: what a system call that receives returns with, read from the memory it filled. */
+/* Frames that reached their application: the result of a receiving system call, read from the memory that it filled. */
 #ifndef WIRELAB_STAGES_CALLS_H
 #define WIRELAB_STAGES_CALLS_H
 
 #include "stages.h"
 
-/* When the thread was given a CPU after the frame was ready: it had slept. */
+/* When the thread got a CPU after the frame was ready, which means that it had slept. */
 static __always_inline void take_wake(const struct wl_cap_cfg *cfg, const struct wl_slot *slot, __u32 state,
 				      __u32 tid, __u32 sequence)
 {
@@ -22,14 +22,14 @@ static __always_inline void take_wake(const struct wl_cap_cfg *cfg, const struct
 		wl_count_unmatched(WL_IN_COPY);
 }
 
-/* What a system call that received has told. */
+/* The result of a receiving system call. */
 struct returned {
 	__u64 at; /* of the list of messages */
 	__u64 now;
 	__u32 fd;
 };
 
-/* Whether the descriptor of this thread's process is the flow's socket, as far as that is known. */
+/* Whether the descriptor of this thread's process is the flow's socket, as far as known. */
 static __always_inline int is_of_socket(const struct wl_cap_cfg *cfg, __u32 fd)
 {
 	const struct files_struct *files;
@@ -46,7 +46,7 @@ static __always_inline int is_of_socket(const struct wl_cap_cfg *cfg, __u32 fd)
 	return is_socket(cfg, WL_READ(struct socket, file, sk));
 }
 
-/* A system call returns with `len` bytes at `base`: if they are a frame that is on its way, it has arrived. */
+/* A system call returns with `len` bytes at `base`: if they are a frame in flight, it has arrived. */
 static __always_inline void take_return(const struct wl_cap_cfg *cfg, const struct returned *call, __u64 base,
 					__s64 len)
 {
@@ -75,7 +75,7 @@ static __always_inline void take_return(const struct wl_cap_cfg *cfg, const stru
 		wl_count_unseen(WL_IN_STACK);
 		wl_count_unseen(WL_IN_SOCKET);
 	}
-	if (known.reader != tid) /* it shares its cache line with what every frame asks for */
+	if (known.reader != tid) /* it shares its cache line with fields that every frame reads */
 		known.reader = tid;
 	take_wake(cfg, slot, state, tid, sequence);
 	wl_capture(cfg, WL_IN_CALL, h.stream, sequence, call->now);

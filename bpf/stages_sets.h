@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The two sets of programs: where in the kernel each place of stages.bpf.c is. Names begin with st_raw_, or with
- * st_fn_ and st_fx_, by which user space chooses, and have at most 15 characters, which is what the kernel keeps of them.
+/* The two sets of programs: the kernel place of each function in stages.bpf.c. Names begin with st_raw_, or with
+ * st_fn_ and st_fx_, by which user space chooses, and have at most 15 characters, the kernel's limit.
  */
 #ifndef WIRELAB_STAGES_SETS_H
 #define WIRELAB_STAGES_SETS_H
@@ -49,7 +49,7 @@ int st_raw_enter(__u64 *ctx)
 	return call_of(ctx[1]) == WL_CALL_SEND ? on_send(1) : 0;
 }
 
-/* The number is asked for here again: a reader may have slept in its call since before this was attached. */
+/* The number is read here again: a reader may have slept in its call since before this was attached. */
 SEC("raw_tp/sys_exit")
 int st_raw_exit(__u64 *ctx)
 {
@@ -63,7 +63,7 @@ int st_raw_exit(__u64 *ctx)
 	return on_return(call, regs, (__s64)ctx[1]);
 }
 
-/* Functions, and tracepoints by their types where they are as good. */
+/* Functions, and typed tracepoints if they are as good. */
 PLACE("tp_btf/netif_receive_skb", st_fn_stack, on_stack(ARG(const struct sk_buff *, 0)))
 PLACE("fentry/sock_def_readable", st_fn_ready, on_ready(ARG(const struct sock *, 0)))
 PLACE("tp_btf/kfree_skb", st_fn_drop, on_dropped(ARG(const struct sk_buff *, 0)))
@@ -76,7 +76,8 @@ PLACE("tp_btf/net_dev_start_xmit", st_fn_xmit,
 PLACE("tp_btf/softirq_entry", st_fn_irq, on_softirq(ctx[0], 1))
 PLACE("tp_btf/softirq_exit", st_fn_irqend, on_softirq(ctx[0], 0))
 PLACE("tp_btf/napi_poll", st_fn_poll, on_polled(ctx[1]))
-/* The system calls themselves, whose functions take the registers; those that they call may have been inlined. */
+/* The system calls themselves, whose functions take the registers; the functions that they call may have been
+ * inlined. */
 #define RECEIVES(name, does)                                                                                 \
 	PLACE("fexit/__x64_sys_" #name, st_fn_##name, on_return(does, (const void *)ctx[0], (__s64)ctx[1]))
 #define SENDS(name)                                                                                          \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* The test frame as eBPF programs see it: header layout, checksum, and the LFSR window.
+/* The test frame for eBPF programs: header layout, checksum, and the LFSR window.
  *
- * The format is that of spec/test-frame.md. User space fills the window before the program is loaded, so that
- * there is one definition of the LFSR (crates/wire) and not two.
+ * The format is that of spec/test-frame.md. User space fills the window before the program is loaded, so that there
+ * is one definition of the LFSR (crates/wire) and not two.
  */
 #ifndef WIRELAB_TEST_FRAME_H
 #define WIRELAB_TEST_FRAME_H
@@ -19,11 +19,11 @@
 #define WL_FLAG_TIME 1
 #define WL_FLAG_NODE_CLOCK 2
 #define WL_FLAG_REPEATING 4
-/* The longest frame of the fast path: what a live frame's page holds beside its headroom. */
-#define WL_MAX_LENGTH 3368 /* the longest live frame of Linux 6.1; later kernels take a few bytes more */
+/* The longest frame of the fast path: what a live frame's page holds besides its headroom. */
+#define WL_MAX_LENGTH 3368 /* the longest live frame of Linux 6.1; later kernels allow a few bytes more */
 #define WL_WINDOW_BYTES (WL_START_WORDS * 4 + 9200)
 
-/* One sum in front of each 16-bit word and one behind the last; the rest lets the verifier see the bound. */
+/* One sum before each 16-bit word and one after the last; the rest lets the verifier see the bound. */
 #define WL_WINDOW_SUMS (WL_WINDOW_BYTES / 2 + 8)
 
 #define WL_HIST_BUCKETS 2048
@@ -47,7 +47,8 @@ typedef __u64 __attribute__((may_alias)) wl_u64;
 typedef __u32 __attribute__((may_alias)) wl_u32;
 typedef __u16 __attribute__((may_alias)) wl_u16;
 
-/* Copies the header's 18 bytes in words; for memcpy the compiler would take single bytes, knowing no alignment. */
+/* Copies the header's 18 bytes in words; for memcpy the compiler would copy single bytes, because it knows no
+ * alignment. */
 static __always_inline void wl_copy_header(void *to, const void *from)
 {
 	*(wl_u64 *)to = *(const wl_u64 *)from;

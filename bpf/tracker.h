@@ -82,7 +82,7 @@ static __always_inline void wl_track(struct wl_track *t, __u32 sequence32)
 	t->next = sequence + 1;
 }
 
-/* Repeating frames carry their slot number: slots follow one another modulo K. As SlotTracker in crates/trial. */
+/* Repeating frames carry their slot number: slots follow each other modulo K, as in SlotTracker of crates/trial. */
 static __always_inline void wl_track_slot(struct wl_track *t, __u32 slot, __u32 slots)
 {
 	__u32 expected = t->next_slot < slots ? t->next_slot : 0;

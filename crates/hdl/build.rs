@@ -1,10 +1,11 @@
-//! Translates the VHDL of a port and of the reference node, has Verilator make C++ of them, and compiles that into the crate.
+//! Translates the VHDL of a port and of the reference node, lets Verilator generate C++ from them, and compiles that
+//! into the crate.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Entities, each with the C++ that drives its model.
+/// Entities, each with the C++ that runs its model.
 const MODELS: [(&str, &str); 2] = [
     ("ethernet_port", "src/shim.cpp"),
     ("reference_node", "src/reference/shim.cpp"),
@@ -40,7 +41,7 @@ fn main() {
                     println!("cargo::rustc-env=WIRELAB_HDL_{name}={path}");
                     registers = Path::new(path).parent().map(Path::to_path_buf);
                 }
-                _ => panic!("rtl/tools/model.py printed '{line}', which is no word and path"),
+                _ => panic!("rtl/tools/model.py printed '{line}', which is not a word and a path"),
             }
         }
     }
@@ -48,15 +49,15 @@ fn main() {
         .files(sources)
         .cpp(true)
         .std("c++20")
-        // Without optimisation a test would wait ten times as long for its clocks.
+        // Without optimisation a test would run ten times as long.
         .opt_level(2)
-        // Nobody steps through what Verilator writes, and its compilation is half as long.
+        // Verilator's code is not debugged, and compiles in half the time without debug information.
         .debug(false)
         .warnings(false)
         .define("VL_TIME_CONTEXT", None)
         .compile("wirelab_hdl_model");
     let registers = registers.expect("rtl/tools/model.py prints where the registers are");
-    // The C headers lie beside the constants.
+    // The C headers are in the same folder as the constants.
     println!(
         "cargo::rustc-env=WIRELAB_HDL_HEADERS={}",
         registers.display()
@@ -64,7 +65,7 @@ fn main() {
     drivers(&tree.join("firmware/drivers"), &registers, &out);
 }
 
-/// Compiles the drivers of the blocks, for tests alone, which give them the accesses to registers.
+/// Compiles the drivers of the blocks, for tests only, which provide the register accesses.
 fn drivers(folder: &Path, registers: &Path, out: &Path) {
     let mut compiler = cc::Build::new();
     for part in ["", "examples", "tests"] {
@@ -87,14 +88,14 @@ fn drivers(folder: &Path, registers: &Path, out: &Path) {
     println!("cargo::rustc-link-arg-tests={}", library.display());
 }
 
-/// Has the C++ of an entity made; gives the lines that rtl/tools/model.py prints.
+/// Generates the C++ of an entity; returns the lines that rtl/tools/model.py prints.
 fn model(tree: &Path, out: &Path, entity: &str) -> String {
     let done = Command::new("python3")
         .arg("-B")
         .arg(tree.join("rtl/tools/model.py"))
         .arg(entity)
         .arg(out.join(entity))
-        // What the tools keep for later is of this build.
+        // The tools' cache belongs to this build.
         .env("CARGO_TARGET_DIR", out)
         .output();
     match done {

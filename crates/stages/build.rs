@@ -1,4 +1,4 @@
-//! Compiles the eBPF programs that look into a Linux node.
+//! Compiles the eBPF programs that trace a Linux node.
 
 fn main() {
     wirelab_ebpf_build::compile(&["node", "stages"]);

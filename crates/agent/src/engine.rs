@@ -18,20 +18,20 @@ use crate::inside::{Inside, Wanted};
 pub struct WorkReport {
     /// What it sent.
     pub sent: Option<Box<Sent>>,
-    /// What it received.
-    pub seen: Option<Box<Reception>>,
-    /// How many of these it sent back, for an echo.
+    /// What it received, for a receiver or an echo.
+    pub received: Option<Box<Reception>>,
+    /// How many of the received frames an echo sent back.
     pub echoed: Option<u64>,
-    /// The application's times of frames received.
+    /// The application's times of received frames.
     pub passed_in: Vec<Passed>,
-    /// The application's times of frames sent.
+    /// The application's times of sent frames.
     pub passed_out: Vec<Passed>,
-    /// Counters beside those of the frames, by the names of the protocol.
+    /// Other counters, by their names in the protocol.
     pub counters: Vec<(&'static str, u64)>,
 }
 
 impl WorkReport {
-    /// It sent.
+    /// Report of a sender.
     pub fn sent(sent: Sent) -> WorkReport {
         WorkReport {
             sent: Some(Box::new(sent)),
@@ -39,37 +39,40 @@ impl WorkReport {
         }
     }
 
-    /// It received.
-    pub fn seen(seen: Reception) -> WorkReport {
+    /// Report of a receiver.
+    pub fn received(received: Reception) -> WorkReport {
         WorkReport {
-            seen: Some(Box::new(seen)),
+            received: Some(Box::new(received)),
             ..WorkReport::default()
         }
     }
 
-    /// It sent back what it received.
-    pub fn echoed(seen: Reception) -> WorkReport {
+    /// Report of an echo.
+    pub fn echoed(received: Reception) -> WorkReport {
         WorkReport {
-            echoed: Some(seen.sent_back_frames),
-            ..WorkReport::seen(seen)
+            echoed: Some(received.sent_back_frames),
+            ..WorkReport::received(received)
         }
     }
 
     /// Add the result of the other direction.
     pub fn join(&mut self, other: WorkReport) {
         self.sent = self.sent.take().or(other.sent);
-        self.seen = self.seen.take().or(other.seen);
+        self.received = self.received.take().or(other.received);
         self.echoed = self.echoed.or(other.echoed);
         self.passed_in.extend(other.passed_in);
         self.passed_out.extend(other.passed_out);
         self.counters.extend(other.counters);
     }
 
-    /// What ended it early.
+    /// Take the error that ended it early.
     pub fn take_failure(&mut self) -> Option<io::Error> {
         let sent = self.sent.as_mut().and_then(|sent| sent.failure.take());
-        let seen = self.seen.as_mut().and_then(|seen| seen.failure.take());
-        sent.or(seen)
+        let received = self
+            .received
+            .as_mut()
+            .and_then(|received| received.failure.take());
+        sent.or(received)
     }
 }
 
@@ -79,17 +82,17 @@ pub type Work = Box<dyn FnOnce(&Live, &Cancel) -> io::Result<WorkReport> + Send>
 /// The work of a trial.
 #[derive(Default)]
 pub struct Plan {
-    /// What the node sends without being sent to.
+    /// What the node sends on its own, not as an echo.
     pub send: Option<Work>,
     /// What it receives or sends back.
     pub receive: Option<Work>,
     /// Received frames after which the receiver is done; `None`: it ends when it is cancelled.
     pub expected_frames: Option<u64>,
-    /// The tracer of the kernel.
+    /// The kernel's tracer.
     pub inside: Option<Inside>,
-    /// Which capture points are wanted.
+    /// The requested capture points.
     pub wanted: Option<Wanted>,
-    /// What a reader must know of it.
+    /// Notes for the reader of the result.
     pub notes: Vec<String>,
     /// Time between two frames in ps, for a sender that sleeps between them.
     pub sleeps_ps: Option<u64>,
@@ -105,7 +108,8 @@ pub struct Leg {
 }
 
 impl Leg {
-    /// Start work with priority over other work of the host. `sleeps_ps` is how long it sleeps between frames, if it does.
+    /// Start work with priority over other work of the host. `sleeps_ps` is the sleep between two frames, if there is
+    /// one.
     pub fn start(
         name: &str,
         work: Work,
@@ -161,7 +165,7 @@ impl Drop for Leg {
 mod tests {
     use super::*;
 
-    /// Policy and nice value of the calling thread, as the kernel tells them (proc_pid_stat(5)).
+    /// Policy and nice value of the calling thread, as the kernel shows them (proc_pid_stat(5)).
     fn priority() -> (String, String) {
         let text = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
         let fields: Vec<&str> = text

@@ -1,4 +1,4 @@
-//! What the node says of itself: its identity, and the set-up keys as far as the system knows them.
+//! The node's description of itself: its identity, and the set-up keys that the system knows.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ use crate::sys::ethtool::{Ethtool, Ring};
 /// Bytes of the Ethernet header and the FCS, which an MTU does not count (IEEE 802.3).
 const AROUND: u32 = 14 + 4;
 
-/// Most records of a capture point: a client reads no more (section 7 of the protocol).
+/// Most records of a capture point. A client reads no more (section 7 of the protocol).
 pub const MOST_CAPTURES: u32 = 65_536;
 
 /// What the node is and allows.
@@ -74,7 +74,7 @@ pub fn identity(
     }
 }
 
-/// The paths through the node. Those past the stack need frames of the link layer and XDP programs.
+/// The paths through the node. Those past the stack need the link layer and XDP programs.
 fn paths(location: &Location, allowed: &Allowed) -> Vec<Path> {
     match location.ethernet && allowed.xdp.is_ok() {
         true => vec![Path::Stack, Path::Driver, Path::FastTrack],
@@ -82,7 +82,7 @@ fn paths(location: &Location, allowed: &Allowed) -> Vec<Path> {
     }
 }
 
-/// The tracer of the kernel, as far as a try has shown.
+/// What the kernel's tracer can do here, as a try has shown.
 fn inside_keys(location: &Location, allowed: &Allowed) -> Vec<(String, String)> {
     let mut keys = vec![(
         "receive_cpus".to_owned(),
@@ -109,26 +109,26 @@ fn inside_keys(location: &Location, allowed: &Allowed) -> Vec<(String, String)> 
     for (point, function) in &allowed.functions {
         put(&format!("function.{point}"), function);
     }
-    // Its program belongs to a trial and not to the tracer.
+    // Its program belongs to a trial, not to the tracer.
     if let (false, Ok(mode)) = (allowed.functions.is_empty(), &allowed.xdp) {
         put(DRIVER, &driver(mode));
     }
     keys
 }
 
-/// Why a trial that asked for these probes has the set that it has.
+/// Why a trial that requested these probes has this set.
 pub fn why_this_set(allowed: &Allowed, asked: Probes) -> &str {
     match (asked, &allowed.remark) {
-        (Probes::Raw | Probes::Fentry, _) => "it was asked for",
+        (Probes::Raw | Probes::Fentry, _) => "requested",
         (_, Some(why)) => why,
-        (_, None) => "it is the better one",
+        (_, None) => "the better one",
     }
 }
 
-/// The set-up key of what takes the point `driver` of frames received.
+/// The set-up key of the program that records the point `driver` of received frames.
 pub const DRIVER: &str = "function.in.driver";
 
-/// What takes that point, where an XDP program sits like this.
+/// The program that records that point, for an XDP program in this mode.
 pub fn driver(mode: &str) -> String {
     format!("XDP program ({mode})")
 }
@@ -150,7 +150,7 @@ pub fn short(text: &str) -> String {
     )
 }
 
-/// Set-up keys: what the user says, before what the system knows.
+/// Set-up keys: the user's first, then what the system knows.
 pub fn setup(options: &Options, location: &Location, allowed: &Allowed) -> Vec<(String, String)> {
     let mut keys: Vec<(String, String)> = Vec::new();
     let mut put = |key: &str, value: Option<String>| {
@@ -219,7 +219,7 @@ pub fn yes(flag: bool) -> String {
     if flag { "yes" } else { "no" }.to_owned()
 }
 
-/// `Linux 6.18` of `Linux 6.18.44-distribution`: what the stack is, not which build.
+/// `Linux 6.18` of `Linux 6.18.44-distribution`: the version of the stack, without the build.
 fn short_release(kernel: &str) -> String {
     let mut parts = kernel.splitn(3, '.');
     match (parts.next(), parts.next()) {
@@ -234,7 +234,7 @@ fn first_line(path: &str) -> Option<String> {
     (!line.is_empty()).then(|| line.to_owned())
 }
 
-/// The host's name as a word of the protocol; `node` where it has none.
+/// The host's name as a word of the protocol, or `node`.
 fn host_name() -> String {
     let name = first_line("/proc/sys/kernel/hostname").unwrap_or_default();
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -252,7 +252,7 @@ fn host_name() -> String {
     }
 }
 
-/// The greatest clock of a core, as the driver of its frequency says, else the one it has now.
+/// The maximum clock of a core from its frequency driver, else its present clock.
 fn core_clock_hz(core: usize) -> Option<String> {
     let greatest = format!("/sys/devices/system/cpu/cpu{core}/cpufreq/cpuinfo_max_freq");
     if let Some(khz) = first_line(&greatest).and_then(|text| text.parse::<u64>().ok()) {

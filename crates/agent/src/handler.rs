@@ -33,28 +33,28 @@ const STOPPING: Duration = Duration::from_millis(100);
 /// How long the end of the node waits for the end of its trial.
 const ENDING: Duration = Duration::from_secs(2);
 
-/// A Linux box as a node.
+/// A Linux host as a node.
 #[derive(Debug)]
 pub struct Agent {
     identity: Identity,
     setup: Vec<(String, String)>,
-    /// Those of its keys that the user gave.
+    /// Keys that the user gave.
     given: Vec<String>,
     limits: Limits,
     allowed_macs: Vec<[u8; 6]>,
-    /// What looks into the kernel here.
+    /// What this host allows to trace.
     pub(crate) allowed: Allowed,
     /// The tracer between trials.
     pub(crate) shelf: Shelf,
     /// Where XDP programs may sit.
     pub(crate) xdp: Xdp,
-    /// From where frames of earlier trials may come.
+    /// Source ports of earlier trials' frames.
     pub(crate) senders: Senders,
     location: Location,
-    /// Once the node's threads are pinned.
+    /// `Some` once the node's threads are pinned.
     watch: Option<Watch>,
     trial: Option<Trial>,
-    /// Lasts as long as the node.
+    /// Steers interrupts while the node exists.
     steering: Option<Steering>,
 }
 
@@ -65,7 +65,7 @@ struct Trial {
 }
 
 impl Agent {
-    /// A node at the location that the options name; `notices` gets what is missing.
+    /// A node at the location that the options name; `notices` gets what is missing and how to get it.
     ///
     /// # Errors
     /// [`AgentError`]
@@ -98,7 +98,7 @@ impl Agent {
         Ok(())
     }
 
-    /// End the last trial, and put back what was changed on the host.
+    /// End the last trial, and restore what was changed on the host.
     pub(crate) fn end(&mut self) {
         if let Some(trial) = self.trial.take() {
             trial.running.ask(State::Stopped);
@@ -135,7 +135,7 @@ impl Agent {
         }
     }
 
-    /// Where it is.
+    /// Where on the host it is.
     pub(crate) const fn location(&self) -> &Location {
         &self.location
     }
@@ -154,11 +154,11 @@ impl Agent {
             (None, Some(mac)) => Ok(mac),
             (Some(_), _) => Err(Refusal::peer(
                 "peer_mac",
-                "not the address of the host that asks; the operator can allow it with --allow-mac",
+                "not the address of the requesting host; fix: the operator allows it with --allow-mac",
             )),
             (None, None) => Err(Refusal::peer(
                 "peer_mac",
-                "no link-layer address is known for the host that asks: is it behind a router?",
+                "the link-layer address of the requesting host is unknown; it may be behind a router",
             )),
         }
     }
@@ -190,20 +190,20 @@ impl NodeHandler for Agent {
         let Peer::Host(peer) = peer else {
             return Err(Refusal::peer(
                 "peer_ip",
-                "this node is asked over TCP or UDP",
+                "this node accepts requests over TCP and UDP",
             ));
         };
         let link = self.location.interface.link_rate.and_then(LineRate::new);
         let request = Request::new(start, peer, link, &self.limits)?;
-        // Threads of the trial before have ended; its sockets go with it.
+        // The threads of the last trial have ended. This closes its sockets.
         self.trial = None;
         let (mut plan, started) = self.plan(&request)?;
-        // Traffic past the stack is in no counter of the interface's queue.
-        if request.ways.path == Path::Stack {
+        // The interface's queue counters do not include traffic past the stack.
+        if request.options.path == Path::Stack {
             plan.host = Some(Host::begin(&self.location.interface, &self.location.cores));
         }
         let Some(watch) = &self.watch else {
-            return Err(Refusal::failed("the node is ending"));
+            return Err(Refusal::failed("the node is shutting down"));
         };
         let flows = watch.begin();
         let (ender, preferred) = (flows.ender(), prefer_this_session());
@@ -223,9 +223,9 @@ impl NodeHandler for Agent {
             return status_of(State::Idle);
         };
         let frames = |live: &Option<Arc<Live>>| live.as_deref().and_then(reports::frames);
-        let came = trial.running.came();
+        let result = trial.running.result();
         let elapsed = reports::elapsed_ns(&trial.running);
-        let echoed = came.as_ref().and_then(|came| came.echoed);
+        let echoed = result.as_ref().and_then(|result| result.echoed);
         Status {
             tx_frames: frames(&trial.running.sending).or(echoed),
             rx_frames: frames(&trial.running.receiving),
@@ -233,13 +233,13 @@ impl NodeHandler for Agent {
             spans: elapsed.map(|_| Spans::Wire),
             clock: elapsed.map(|_| ClockKind::Wall),
             tick_ps: elapsed.map(|_| 1000),
-            why: came.as_ref().and_then(|came| came.why.clone()),
-            // A line has room for one of the two.
-            note: came
+            why: result.as_ref().and_then(|result| result.why.clone()),
+            // A line has space for one of the two.
+            note: result
                 .as_ref()
-                .filter(|came| came.why.is_none())
-                .and_then(|came| came.note.as_deref().map(facts::short)),
-            ..status_of(came.map_or(State::Running, |came| came.state))
+                .filter(|result| result.why.is_none())
+                .and_then(|result| result.note.as_deref().map(facts::short)),
+            ..status_of(result.map_or(State::Running, |result| result.state))
         }
     }
 
@@ -261,7 +261,7 @@ impl NodeHandler for Agent {
         self.last()?;
         let watch = self.watch.as_ref().map(Watch::loads);
         let loads = watch
-            .unwrap_or_else(|| Err("the node is ending".to_owned()))
+            .unwrap_or_else(|| Err("the node is shutting down".to_owned()))
             .map_err(|why| Refusal::unsupported("core", &why))?;
         let cores = loads.len() as u32;
         let load = loads
@@ -283,14 +283,16 @@ impl NodeHandler for Agent {
 
     fn point(&mut self, point: u32) -> Result<(Point, u32), Refusal> {
         let trial = self.last()?;
-        let came = trial.running.came();
-        let came = came.ok_or_else(|| Refusal::unsupported("point", "the trial still runs"))?;
-        reports::point(&came, point)
+        let result = trial.running.result();
+        let result = result.ok_or_else(|| Refusal::unsupported("point", "the trial still runs"))?;
+        reports::point(&result, point)
     }
 
     fn records(&mut self, point: u32, from: u32, most: usize) -> Vec<Record> {
-        let came = self.trial.as_ref().and_then(|trial| trial.running.came());
-        came.map_or_else(Vec::new, |came| reports::records(&came, point, from, most))
+        let result = self.trial.as_ref().and_then(|trial| trial.running.result());
+        result.map_or_else(Vec::new, |result| {
+            reports::records(&result, point, from, most)
+        })
     }
 }
 

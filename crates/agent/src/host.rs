@@ -1,4 +1,4 @@
-//! What the node's host did during a trial: traffic of the interface, and the kernel's work for it.
+//! What the node's host did during a trial: traffic of the interface, and the kernel's interrupt work.
 
 use std::time::Instant;
 use std::{fs, ops::RangeInclusive};
@@ -21,17 +21,17 @@ pub struct Host {
     interrupts_ns: u64,
 }
 
-/// Their change at its end.
+/// Their change during the trial.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Counters by the names of the protocol.
+    /// Counters, by their names in the protocol.
     pub counters: Vec<(&'static str, u64)>,
     /// Time in ns in which the node's cores worked for interrupts.
     pub interrupts_ns: u64,
 }
 
 impl Host {
-    /// Begin to watch; the loopback has no frames that could be dropped on their way.
+    /// Begin to watch. The loopback interface has no drops to count.
     pub fn begin(interface: &Interface, cores: &Cores) -> Host {
         let link = (!interface.loopback).then(|| Egress::begin(&interface.port));
         Host {
@@ -42,12 +42,12 @@ impl Host {
         }
     }
 
-    /// What was found until now.
+    /// The counters' change so far.
     pub fn end(self) -> Found {
         let interrupts_ns = interrupts_ns(&self.cores).saturating_sub(self.interrupts_ns);
         let watched = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let departed = self.egress.as_ref().map(Egress::end);
-        // After a change of the link the counters do not compare.
+        // After the link changed, the counters cannot be compared.
         let departed = departed.filter(|departed| departed.fault.is_none());
         let counters = departed.map_or_else(Vec::new, |departed| {
             vec![
@@ -64,7 +64,7 @@ impl Host {
     }
 }
 
-/// Time in ns in which the host held a sender up. One that is only slow has many short gaps.
+/// Time in ns in which the host did not run the sender. A sender that is only slow has many short gaps.
 pub fn sender_held_ns(sent: &SendReport) -> u64 {
     let Some(tick_ps) = sent.gap.tick_ps.filter(|_| sent.gap.count > 0) else {
         return sent.slipped_ns;
@@ -107,11 +107,11 @@ mod tests {
             ..SendReport::default()
         };
         assert_eq!(sender_held_ns(&sent(&[700_000; 1_000])), 0);
-        // Long gaps are known to some thousandths.
+        // Long gaps are known to a few parts in a thousand.
         let held = sender_held_ns(&sent(&[5_000, 300_000_000]));
         assert!((290_000_000..=310_000_000).contains(&held), "{held}");
         assert_eq!(sender_held_ns(&sent(&[900_000_000])), 700_000_000);
-        assert_eq!(sender_held_ns(&sent(&[])), 700_000_000, "it tells no gaps");
+        assert_eq!(sender_held_ns(&sent(&[])), 700_000_000, "without long gaps");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Tracing the kernel: what this host allows, and the tracer of one trial.
+//! Tracing the kernel: what this host allows, and the tracer of a trial.
 
 mod points;
 
@@ -16,7 +16,7 @@ use wirelab_stages::{
 use wirelab_trial::stage::PointTimes;
 use wirelab_trial::{Direction, Probes};
 
-/// UDP port of that tracer: discard, where nothing is expected.
+/// UDP port of a tracer without a flow: discard, on which no traffic is expected.
 const NO_PORT: u16 = 9;
 
 /// What this host allows, determined by a try.
@@ -33,8 +33,8 @@ pub struct Allowed {
 }
 
 impl Allowed {
-    /// Attach a tracer to the port for a moment, and an XDP program where that disturbs nobody: it takes the link of
-    /// some network cards down for a while.
+    /// Find out by a try: attach a tracer to the port for a moment, and an XDP program unless that disturbs the host.
+    /// Attaching XDP takes down the link of some network cards for a while.
     pub fn find(interface: &Interface, xdp: Xdp, shelf: &Shelf) -> Allowed {
         let port = &interface.port;
         let filter = FlowFilter {
@@ -64,8 +64,7 @@ impl Allowed {
     }
 }
 
-/// The tracers between two trials, one of each set: loading their programs takes long. They are attached to nothing
-/// there.
+/// The tracers between two trials, one of each set, because loading their programs takes long. They are not attached.
 #[derive(Clone)]
 pub struct Shelf {
     kept: Arc<Mutex<Vec<Tracer>>>,
@@ -73,7 +72,7 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// For tracers with so many records a point, unless more are asked for.
+    /// For tracers with this many records a point, unless a trial requests more.
     pub fn new(capacity: u32) -> Shelf {
         Shelf {
             kept: Arc::default(),
@@ -89,7 +88,7 @@ impl Shelf {
         choice: Choice,
     ) -> Result<Tracer, StagesError> {
         let wanted = |tracer: &Tracer| match choice {
-            // The better set lies in front.
+            // The better set is the first.
             Choice::Auto => true,
             Choice::Fentry => tracer.set() == ProbeSet::Fentry,
             Choice::Raw => tracer.set() == ProbeSet::Raw,
@@ -140,7 +139,7 @@ impl Allowed {
                 "no capture points inside the stack",
                 self.probes.as_ref().err(),
             ),
-            ("no way past the stack", self.xdp.as_ref().err()),
+            ("no path past the stack", self.xdp.as_ref().err()),
         ];
         let tell = |(what, why): (&str, Option<&String>)| why.map(|why| format!("{what}: {why}"));
         missing.into_iter().filter_map(tell).collect()
@@ -168,9 +167,9 @@ pub const fn mode_name(mode: Mode) -> &'static str {
     }
 }
 
-/// A tracer on the node's port, for one trial. It is detached with this value.
+/// A tracer on the node's port, for one trial. Dropping it detaches the programs.
 pub struct Inside {
-    // First, so that it does not write into the records of another trial.
+    // The first field, so that it is detached before another trial's records are written.
     node: Option<NodeXdp>,
     tracer: Tracer,
     shelf: Shelf,
@@ -179,20 +178,20 @@ pub struct Inside {
 
 /// The result of a tracer.
 #[derive(Debug, Default)]
-pub struct Looked {
-    /// Times of each point of frames received, in the order of their way.
+pub struct TraceResult {
+    /// Times of each point of received frames, in the order of the path.
     pub received: Vec<PointTimes>,
-    /// And of those sent.
+    /// Times of each point of sent frames.
     pub sent: Vec<PointTimes>,
-    /// Counters by the names of the protocol.
+    /// Counters, by their names in the protocol.
     pub counters: Vec<(String, u64)>,
-    /// What a reader must know.
+    /// Notes for the reader of the result.
     pub notes: Vec<String>,
 }
 
 impl Inside {
-    /// Attach a tracer; the points up to `driver` are taken by a program that joins [`Inside::store`], else `wire` and
-    /// `interrupt` in the stack.
+    /// Attach a tracer. A program that joins [`Inside::store`] records the points up to `driver`; without one the
+    /// stack records `wire` and `interrupt`.
     ///
     /// # Errors
     /// [`StagesError`]: what is missing, and the fix.
@@ -216,7 +215,7 @@ impl Inside {
         })
     }
 
-    /// The set-up keys of the programs that take the times now.
+    /// The set-up keys of the programs that now record the times.
     pub fn keys(&self) -> Vec<(String, String)> {
         let points = self.tracer.points().into_iter();
         let functions = points.map(|p| (format!("function.{}", p.point.key()), p.function));
@@ -232,8 +231,8 @@ impl Inside {
         self.tracer.store()
     }
 
-    /// Take the points up to `driver` by an XDP program of its own; where it sits. A port that takes none is looked at
-    /// without it.
+    /// Record the points up to `driver` by an XDP program; returns its mode. A port that takes none is traced without
+    /// it.
     pub fn watch_driver(&mut self, port: &PortName, xdp: Xdp) -> Option<Mode> {
         if xdp == Xdp::Off {
             return None;
@@ -253,7 +252,7 @@ impl Inside {
     }
 
     /// Detach everything, and return the result.
-    pub fn finish(self) -> Looked {
+    pub fn finish(self) -> TraceResult {
         let Inside {
             node,
             tracer,
@@ -262,7 +261,7 @@ impl Inside {
         } = self;
         tracer.pause();
         notes.extend(tracer.notes());
-        let looked = Looked {
+        let traced = TraceResult {
             received: tracer.times_of(Direction::Receive),
             sent: tracer.times_of(Direction::Transmit),
             counters: tracer.counters(),
@@ -270,7 +269,7 @@ impl Inside {
         };
         drop(node);
         shelf.put(tracer);
-        looked
+        traced
     }
 }
 

@@ -1,11 +1,11 @@
-//! A Linux box as a node under test: it speaks the node control protocol, sends, receives and reflects test frames,
-//! and tells how busy its cores were meanwhile. iperf servers run beside it.
+//! A Linux host as a node under test. It speaks the node control protocol, sends, receives and reflects test frames,
+//! and reports the load of its cores. iperf servers run beside it.
 //!
-//! [`Serving`] is the whole of it: it listens on one address and on no other, sends only to the peer that asked, and
-//! puts back what it changed on the host when it ends.
+//! [`Serving`] is the whole node. It listens on one address, sends only to the peer that requested it, and restores
+//! what it changed on the host when it ends.
 //!
-//! The other end of `node:HOST` on Linux: the command line uses it, and tests of `remote`. Start reading at `serve.rs`, then
-//! `handler.rs`, `planning.rs` and `supervisor.rs`.
+//! It is the other end of `node:HOST` on Linux. The command line and the tests of `remote` use it. Start reading at
+//! `serve.rs`, then `handler.rs`, `planning.rs` and `supervisor.rs`.
 
 mod engine;
 mod ethernet;
@@ -18,6 +18,7 @@ mod location;
 mod meter;
 mod options;
 mod past;
+mod path_options;
 mod planning;
 mod reports;
 mod request;
@@ -27,7 +28,6 @@ mod supervisor;
 mod sys;
 mod tcp;
 mod udp;
-mod ways;
 
 pub use limits::Limits;
 pub use options::{AgentError, OnRefusal, Options, OptionsError};

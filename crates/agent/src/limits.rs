@@ -13,14 +13,15 @@ pub struct Limits {
     pub time_ps: u64,
     /// Records of a capture point.
     pub captures: u32,
-    /// Most bit/s that the node sends, as the design counts them for the layer; `None` for what its link carries.
+    /// Most bit/s that the node sends: link bits on Ethernet, datagram bits on UDP; `None` for the rate of its link.
     pub bits_per_s: Option<u64>,
-    /// A trial whose peer was silent for so many ms is abandoned.
+    /// A trial is abandoned when its peer is silent for this long, in ms.
     pub idle_ms: u32,
 }
 
 impl Default for Limits {
-    /// 10¹⁰ frames, 512 records, what the link carries, 10 s, and a minute with the time that its ends take.
+    /// 10¹⁰ frames, 512 records, the rate of the link, 10 s of silence, and one minute plus the time of starting and
+    /// ending.
     fn default() -> Limits {
         Limits {
             frames: 10_000_000_000,
@@ -33,7 +34,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Refuse a load above the limit. `frames_per_s` is what the load comes to, `bits` what a frame counts for.
+    /// Refuse a load above the limit. `frames_per_s` is the load as a rate, `bits` what one frame counts.
     pub(crate) fn check_rate(
         &self,
         start: &Start,
@@ -48,7 +49,7 @@ impl Limits {
             (None, _) => Ok(()),
             (_, Some(rate)) if rate <= frames_limit * 1.000_001 => Ok(()),
             (Some(Load::Max), _) => Err(Refusal::limit("load", limit)
-                .because("this node sends no faster than the limit in bit/s; ask for a rate")),
+                .because("this node sends no faster than the limit in bit/s; request a rate")),
             (Some(Load::MilliframesPerS(_)), _) => Err(Refusal::limit(
                 "load_milliframes_per_s",
                 (frames_limit * 1000.0) as u64,

@@ -1,4 +1,4 @@
-//! Where on the host a node is: its address, the interface that has it, and the cores that do its work.
+//! Where on the host a node is: its address, the interface with that address, and the cores that do its work.
 
 use std::fs;
 use std::net::IpAddr;
@@ -23,9 +23,9 @@ pub struct Location {
     pub cores: Cores,
     /// Whether the node's cores may also do the tester's work.
     pub shared: bool,
-    /// Whether frames of the link layer can be sent and seen.
+    /// Whether the node can send and receive frames of the link layer.
     pub ethernet: bool,
-    /// The cores that do the receive work of the interface; `None` where the system chooses.
+    /// The cores that do the receive work of the interface; `None` if the system chooses.
     pub receive_cores: Option<Cores>,
 }
 
@@ -51,7 +51,7 @@ impl Location {
             Some(cores) => cores.clone(),
             None => Cores::new(all.numbers().last().copied())?,
         };
-        // A core that is offline is named before anything is changed.
+        // Refuse an offline core before anything is changed.
         Meter::new(&cores)?;
         let mut location = Location {
             ip,
@@ -65,7 +65,7 @@ impl Location {
         Ok((location, steering))
     }
 
-    /// Steer the receive work to the node's cores, and note where their load is shared with the tester.
+    /// Steer the receive work to the node's cores. Set `shared` if their load includes the tester's.
     fn separate(&mut self, steer: bool, notices: &mut Notices) -> Option<Steering> {
         let name = &self.interface.port.interface;
         let mut shared = |why: String| {
@@ -73,17 +73,22 @@ impl Location {
             notices.push(format!("CPU load will be marked as shared: {why}"));
         };
         if self.interface.loopback {
-            shared("over the loopback the tester's receive work is done here too".to_owned());
+            shared(
+                "over the loopback interface the tester's receive work is done here too".to_owned(),
+            );
             return None;
         }
-        // The node has all cores, so any core that receives is the node's. A tester on the same machine has no core left
-        // and detects that by the set-up keys `host` and `cpus`.
+        // The node has all cores, so each core that receives is the node's. A tester on the same machine has no core
+        // of its own; it detects that by the set-up keys `host` and `cpus`.
         if online().is_some_and(|online| online.without(&self.cores).is_none()) {
             self.receive_cores = Some(self.cores.clone());
             return None;
         }
         if !steer {
-            shared("the receive work of the interface is left where it comes".to_owned());
+            shared(
+                "the receive work of the interface stays on the cores that get its interrupts"
+                    .to_owned(),
+            );
             return None;
         }
         match Steering::to(name, &self.cores) {
@@ -101,13 +106,13 @@ impl Location {
 
     /// The link-layer address of a host, as the kernel's neighbour table has it.
     pub fn neighbour(&self, ip: IpAddr) -> Option<Mac> {
-        // Of the calling thread's own network namespace.
+        // In the calling thread's network namespace.
         let table = fs::read_to_string("/proc/thread-self/net/arp").ok()?;
         neighbour_in(&table, ip, &self.interface.port.interface)
     }
 }
 
-/// Interrupts of the interface on other cores; their work is missing from the node's CPU load.
+/// Whether other cores get interrupts of the interface, whose work is missing from the node's CPU load.
 fn stray_interrupts(interface: &str, cores: &Cores) -> Option<String> {
     let all = interrupts(interface).ok()?;
     let stray: Vec<String> = all
@@ -117,7 +122,7 @@ fn stray_interrupts(interface: &str, cores: &Cores) -> Option<String> {
         .collect();
     (!stray.is_empty()).then(|| {
         format!(
-            "interrupts of {interface} come to other cores, and the work done in them is not in the CPU load; move \
+            "other cores get interrupts of {interface}, whose work is not in the CPU load; fix: move \
              them: `for i in {}; do echo {cores} | sudo tee /proc/irq/$i/smp_affinity_list; done`",
             stray.join(" ")
         )
@@ -135,12 +140,15 @@ fn online() -> Option<Cores> {
 /// Whether Ethernet trials are possible; if not, a notice says why.
 fn has_ethernet(ip: IpAddr, interface: &Interface, notices: &mut Notices) -> bool {
     if interface.loopback {
-        notices.push("Ethernet trials are not offered: the loopback has no frames".to_owned());
+        notices.push(
+            "Ethernet trials are not offered: the loopback interface has no frames".to_owned(),
+        );
         return false;
     }
     if ip.is_ipv6() {
-        notices
-            .push("Ethernet trials are not offered: listen on an IPv4 address for them".to_owned());
+        notices.push(
+            "Ethernet trials are not offered over IPv6; fix: listen on an IPv4 address".to_owned(),
+        );
         return false;
     }
     let opened = socket(
@@ -179,7 +187,7 @@ fn neighbour_in(table: &str, ip: IpAddr, interface: &str) -> Option<Mac> {
             return None;
         };
         let flags = u32::from_str_radix(flags.strip_prefix("0x")?, 16).ok()?;
-        // ATF_COM of linux/if_arp.h: the address was learnt.
+        // ATF_COM of linux/if_arp.h: the entry is complete.
         let known = flags & 2 != 0 && address.parse() == Ok(ip) && device == interface;
         known.then(|| mac_of(mac)).flatten()
     };

@@ -1,8 +1,8 @@
 //! The load of the node's cores during a trial and before it.
 //!
-//! A thread reads the idle times now and then, and more often during a trial. The window of a trial is from the first
-//! reading after its first frame to the last before its last, so that it holds nothing but the trial; the baseline is
-//! as long, from before the trial, and free of the one before that.
+//! A thread reads the idle times at intervals, which are shorter during a trial. The window of a trial lasts from the
+//! first reading after its first frame to the last reading before its last frame, so it contains only the trial. The
+//! baseline is as long, lies before the trial, and contains nothing of the trial before.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -20,7 +20,7 @@ const IDLE: Duration = Duration::from_millis(200);
 const BUSY: Duration = Duration::from_millis(20);
 /// Readings that are kept: a minute before a trial.
 const KEPT: usize = 300;
-/// Readings near the end of a trial that are kept: the last frame is known only when it was the last.
+/// Readings near the end of a trial that are kept, because the last frame is known only afterwards.
 const LAST: usize = 16;
 
 /// Reads idle times until it is dropped.
@@ -58,7 +58,7 @@ struct Trial {
     last: VecDeque<Sample>,
 }
 
-/// Load of one core over a trial, and before it where that is known.
+/// Load of one core during a trial, and before it if known.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     pub trial: Busy,
@@ -118,7 +118,7 @@ impl Watch {
     }
 }
 
-/// A trial that has begun; where its work could not be started it has no flows, and no load.
+/// A trial that has begun. If its work could not be started, it has no flows and no load.
 #[derive(Debug)]
 pub struct Begun(Arc<Shared>);
 
@@ -130,7 +130,7 @@ impl Begun {
         }
     }
 
-    /// What tells that the trial has ended.
+    /// A function that ends the trial here.
     pub fn ender(&self) -> impl FnOnce() + Send + 'static {
         let shared = Arc::clone(&self.0);
         move || {
@@ -213,7 +213,7 @@ impl Trial {
         self.last.push_back(sample);
     }
 
-    /// Move what is known to lie before the last frame out of the readings at the end.
+    /// Move the readings that are known to lie before the last frame out of those at the end.
     fn settle(&mut self) {
         let Some((_, end)) = self.frames() else {
             return;
@@ -239,7 +239,7 @@ impl Trial {
         Ok(busy.into_iter().enumerate().map(load).collect())
     }
 
-    /// The stretch without load before the trial: as long as the trial, or as long as there are readings.
+    /// The interval without load before the trial: as long as the trial, or as long as there are readings.
     fn idle(&self, meter: &Meter, window_ns: u64) -> Option<Vec<Busy>> {
         let last = self.baseline.back()?;
         let from = last.at_ns.saturating_sub(window_ns);

@@ -18,15 +18,15 @@ use crate::limits::Limits;
 /// Most set-up keys that a user can give.
 const MOST_KEYS: usize = 64;
 
-/// Called with a peer and the reason for its refusal.
+/// Called with a peer and the reason of its refusal.
 type Refused = dyn Fn(IpAddr, &str) + Send + Sync;
 
-/// What to do with a refusal.
+/// What to do about a refusal.
 #[derive(Clone)]
 pub struct OnRefusal(pub Arc<Refused>);
 
 impl Default for OnRefusal {
-    /// Nothing.
+    /// Ignores refusals.
     fn default() -> OnRefusal {
         OnRefusal(Arc::new(|_, _| ()))
     }
@@ -41,29 +41,29 @@ impl fmt::Debug for OnRefusal {
 /// How to run a node.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where it listens for control, and where iperf servers listen on ports of their own; on no other address.
+    /// The only address on which it listens: for control, and on other ports for iperf.
     pub listen: SocketAddr,
-    /// The interface of the trials; the one that has the address where absent.
+    /// The interface of the trials; by default the one that has the address.
     pub interface: Option<String>,
-    /// The cores that do the node's work; the last core where absent, if there are two.
+    /// The cores that do the node's work; by default the last core, if there are two.
     pub cores: Option<Cores>,
-    /// Name of the node, a word; the host's name where absent.
+    /// Name of the node, a word; by default the host's name.
     pub name: Option<String>,
     /// Set-up keys that the system does not know, or that replace its values.
     pub set: Vec<(String, String)>,
-    /// Link-layer addresses that Ethernet trials may send to, beside the one that the asking host has.
+    /// Link-layer addresses that Ethernet trials may send to, besides that of the requesting host.
     pub allowed_macs: Vec<[u8; 6]>,
     /// Whether to steer the receive work of the interface to the node's cores.
     pub steer: bool,
     /// Where XDP programs may sit on the interface.
     pub xdp: Xdp,
-    /// Whether to serve iperf 2 and iperf3, too.
+    /// Whether to serve iperf 2 and iperf3.
     pub iperf: bool,
-    /// Who may use the node; empty: everybody.
+    /// Who may use the node; empty means all hosts.
     pub allow: Vec<Prefix>,
     /// The token that clients must prove to have.
     pub token: Option<Token>,
-    /// Who gets datagrams back from the server of iperf 2 without having shown that it receives them.
+    /// Who gets datagrams from the iperf 2 server without having proven that it receives them.
     pub allow_reverse: Vec<Prefix>,
     /// Limits of what a peer can request.
     pub limits: Limits,
@@ -76,7 +76,7 @@ pub struct Options {
 pub enum OptionsError {
     /// Not KEY=VALUE.
     #[error(
-        "invalid set-up key '{0}'; fix: write KEY=VALUE, such as phy=DP83869HM; a key is of small letters, digits, '_', '-' and '.'"
+        "invalid set-up key '{0}'; fix: write KEY=VALUE, such as phy=DP83869HM; a key consists of small letters, digits, '_', '-' and '.'"
     )]
     Assignment(String),
     /// Too long for a line of the protocol.
@@ -110,7 +110,7 @@ pub enum AgentError {
     Options(#[from] OptionsError),
     /// The address is not this host's.
     #[error(
-        "no interface here has the address {0}; fix: choose one that `ip -brief address` shows, or name an interface with --interface"
+        "no interface here has the address {0}; fix: give one that `ip -brief address` shows, or name an interface with --interface"
     )]
     NoAddress(IpAddr),
     /// The kernel does not list addresses.
@@ -125,7 +125,7 @@ pub enum AgentError {
     /// The cores cannot be used.
     #[error(transparent)]
     Cores(#[from] CoreError),
-    /// Their load cannot be read.
+    /// The load of the cores cannot be read.
     #[error(transparent)]
     Busy(#[from] BusyError),
     /// The port is in use or not permitted.
@@ -133,7 +133,7 @@ pub enum AgentError {
     Listen {
         /// Where.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A thread cannot be started.
@@ -147,7 +147,7 @@ fn fix(error: &io::Error) -> &'static str {
             "end the node that may run there already (`ss -lptu`), or give another port with --listen ADDRESS:PORT"
         }
         io::ErrorKind::PermissionDenied => "give a port above 1023, or run as root",
-        _ => "choose an address that `ip -brief address` shows",
+        _ => "give an address that `ip -brief address` shows",
     }
 }
 
@@ -194,7 +194,7 @@ impl Options {
     pub fn set(&mut self, assignment: &str) -> Result<(), OptionsError> {
         let bad = || OptionsError::Assignment(assignment.chars().take(80).collect());
         let (key, value) = assignment.split_once('=').ok_or_else(bad)?;
-        // It is sent as `set.KEY`, which must be a key too.
+        // It is sent as `set.KEY`, which must also be a valid key.
         if word(key.as_bytes()).is_none() || word(format!("set.{key}").as_bytes()).is_none() {
             return Err(bad());
         }
@@ -212,7 +212,7 @@ impl Options {
         Ok(())
     }
 
-    /// Check what does not need the system.
+    /// Check what can be checked without the system.
     ///
     /// # Errors
     /// [`OptionsError`]

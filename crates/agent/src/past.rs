@@ -31,7 +31,7 @@ pub fn refused(error: &StagesError) -> Refusal {
     Refusal::unsupported("path", &error.to_string())
 }
 
-/// An error of a library as one of a piece of work.
+/// An error of a library as an I/O error.
 fn failed(error: impl std::error::Error + Send + Sync + 'static) -> io::Error {
     io::Error::other(error)
 }

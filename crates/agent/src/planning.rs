@@ -1,4 +1,4 @@
-//! From a request to the work of a trial: sockets, tracer and XDP programs are opened here, before the reply.
+//! From a request to the work of a trial. Sockets, tracer and XDP programs are opened here, before the reply.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -27,11 +27,11 @@ use crate::request::Request;
 use crate::tcp::{self, TcpTrial};
 use crate::udp::{self, UdpTrial};
 
-/// UDP and TCP port of trials unless another is asked.
+/// Default UDP and TCP port of trials.
 const TRIAL_PORT: u16 = wirelab_wire::header::UDP_PORT;
 
-/// A tracer, where one was requested and is available; else why not.
-type Looking = (Option<Inside>, Vec<String>);
+/// A tracer if one was requested and is available, and notes that say why not.
+type Tracing = (Option<Inside>, Vec<String>);
 
 impl Agent {
     /// The work of the trial, and its notes.
@@ -48,8 +48,8 @@ impl Agent {
             Layer::UdpIpv4 | Layer::UdpIpv6 => self.plan_udp(request, &mut started)?,
             Layer::TcpIpv4 | Layer::TcpIpv6 => self.plan_tcp(request, &mut started)?,
         };
-        // What sends frames back does so as it does alone: with a loop for both the background would wait in front of
-        // an echo in the application, too.
+        // An echo runs the same with a background as without. In one loop for both, the background's frames would
+        // also wait for the echo in the application.
         let echo = start.direction == Direction::Echo;
         if let Some(beside) = echo
             .then(|| self.background(request))
@@ -58,7 +58,7 @@ impl Agent {
         {
             plan.receive = plan.receive.map(|echo| udp::with_background(echo, beside));
         }
-        let spins = request.ways.wait == Some(Wait::Spin);
+        let spins = request.options.wait == Some(Wait::Spin);
         let pace = request.offer.map(|offer| offer.pace);
         plan.sleeps_ps = pace.and_then(Pace::interval_ps).filter(|_| !spins);
         plan.wanted = Some(Wanted {
@@ -79,14 +79,14 @@ impl Agent {
         let peer = self.destination(request)?;
         (started.node_mac, started.peer_mac) = (Some(self.mac()), Some(peer));
         (started.node_ip, started.peer_ip) = (None, None);
-        if request.ways.path != Path::Stack {
+        if request.options.path != Path::Stack {
             return self.plan_past(request, peer, None);
         }
         started.buffers = start.buffers;
         let ready = start.buffers == Some(Buffers::Prefilled) && request.offer.is_some();
         started.slots = ready.then_some(PREFILLED_SLOTS);
         let beside = self.beside(request)?;
-        let looking = self.look(request, &[])?;
+        let tracing = self.look(request, &[])?;
         let trial = EthernetTrial {
             direction: start.direction,
             interface: self.location().interface.clone(),
@@ -97,11 +97,11 @@ impl Agent {
             echo_stream: start.rx_stream,
             buffers: start.buffers,
             expected_frames: request.expected_frames,
-            one_by_one: one_by_one(request, &looking, beside),
+            one_by_one: one_by_one(request, &tracing, beside),
         };
-        let opened = |socket: BorrowedFd<'_>| watch_socket(&looking, socket);
+        let opened = |socket: BorrowedFd<'_>| watch_socket(&tracing, socket);
         let plan = ethernet::plan(trial, &opened).map_err(failed)?;
-        Ok(with(plan, looking))
+        Ok(with(plan, tracing))
     }
 
     fn plan_udp(&mut self, request: &Request<'_>, started: &mut Started) -> Result<Plan, Refusal> {
@@ -112,14 +112,14 @@ impl Agent {
         let socket = udp::bind(SocketAddr::new(self.location().ip, node_port)).map_err(failed)?;
         let port = socket.local_addr().map_err(failed)?.port();
         started.node_port = Some(port);
-        if request.ways.path != Path::Stack {
+        if request.options.path != Path::Stack {
             let peer = self.destination(request)?;
             return self.plan_past(request, peer, Some((socket, port)));
         }
         let earlier_ports = self.senders.begin(request.peer, start.peer_port);
         let beside = self.beside(request)?;
-        let looking = self.look(request, &[port])?;
-        watch_socket(&looking, socket.as_fd()).map_err(failed)?;
+        let tracing = self.look(request, &[port])?;
+        watch_socket(&tracing, socket.as_fd()).map_err(failed)?;
         let trial = UdpTrial {
             direction: start.direction,
             offer: request.offer,
@@ -128,9 +128,9 @@ impl Agent {
             peer: SocketAddr::new(request.peer, peer_port),
             earlier_ports,
             expected_frames: request.expected_frames,
-            one_by_one: one_by_one(request, &looking, beside),
+            one_by_one: one_by_one(request, &tracing, beside),
         };
-        Ok(with(udp::plan(socket, trial).map_err(failed)?, looking))
+        Ok(with(udp::plan(socket, trial).map_err(failed)?, tracing))
     }
 
     fn plan_tcp(&self, request: &Request<'_>, started: &mut Started) -> Result<Plan, Refusal> {
@@ -148,7 +148,7 @@ impl Agent {
         Ok(plan)
     }
 
-    /// A trial past the stack; for UDP, the socket keeps the flow's port.
+    /// A trial past the stack; for UDP, a socket keeps the flow's port.
     fn plan_past(
         &mut self,
         request: &Request<'_>,
@@ -181,42 +181,42 @@ impl Agent {
                 ..Plan::default()
             });
         }
-        let (looking, made) = if request.ways.path == Path::Driver {
+        let (tracing, made) = if request.options.path == Path::Driver {
             let made = past::echo(&past, request.peer, holder);
             ((None, Vec::new()), made)
         } else {
             let beside = self.beside(request)?;
-            let other_port = port.and_then(|port| request.ways.other_port(port));
+            let other_port = port.and_then(|port| request.options.other_port(port));
             let ports: Vec<u16> = port.into_iter().chain(other_port).collect();
-            let looking = self.look(request, &ports)?;
+            let tracing = self.look(request, &ports)?;
             let (holder, apart) = match (other_port, holder) {
                 (Some(other), Some(socket)) => {
-                    (None, Some((other, apart(request, socket, &looking)?)))
+                    (None, Some((other, apart(request, socket, &tracing)?)))
                 }
                 (_, holder) => (holder, None),
             };
             let track = Track {
-                rules: request.ways.rules_for(start.layer, past.udp_port),
+                rules: request.options.rules_for(start.layer, past.udp_port),
                 expect: request.expect,
-                wait: request.ways.waits(),
+                wait: request.options.waits(),
                 beside,
                 holder,
                 apart,
             };
-            let store = looking.0.as_ref().map(Inside::store);
+            let store = tracing.0.as_ref().map(Inside::store);
             let made = past::receive(&past, track, store);
-            (looking, made)
+            (tracing, made)
         };
         let (work, mode, remark) = made.map_err(|error| past::refused(&error))?;
         self.sits(mode);
-        let mut plan = with(Plan::default(), looking);
+        let mut plan = with(Plan::default(), tracing);
         plan.receive = Some(work);
         plan.expected_frames = request.expected_frames;
         plan.notes.extend(remark);
         Ok(plan)
     }
 
-    /// What frames of a flow from the node are carried by.
+    /// The headers of the frames that the node sends.
     fn transport(&self, request: &Request<'_>, port: Option<u16>) -> Transport {
         use std::net::IpAddr::{V4, V6};
         let ports = [
@@ -240,7 +240,7 @@ impl Agent {
         }
     }
 
-    /// The socket that the loop of the flow serves too.
+    /// The second socket that the loop of the flow serves.
     fn beside(&self, request: &Request<'_>) -> Result<Option<Beside>, Refusal> {
         match request.start.direction {
             Direction::Echo => Ok(None),
@@ -251,13 +251,13 @@ impl Agent {
     /// The socket of the background.
     fn background(&self, request: &Request<'_>) -> Result<Option<Beside>, Refusal> {
         let bind = |port| Beside::bind(SocketAddr::new(self.location().ip, port));
-        let opened = request.ways.background_port.map(bind).transpose();
+        let opened = request.options.background_port.map(bind).transpose();
         opened.map_err(|error| Refusal::unsupported("background_port", &error.to_string()))
     }
 
-    /// Attach a tracer where capture points are asked for, to a flow to these UDP ports, or of Ethernet.
-    fn look(&mut self, request: &Request<'_>, udp_ports: &[u16]) -> Result<Looking, Refusal> {
-        let probes = request.ways.probes;
+    /// Attach a tracer if capture points are requested, to a flow to these UDP ports, or of Ethernet.
+    fn look(&mut self, request: &Request<'_>, udp_ports: &[u16]) -> Result<Tracing, Refusal> {
+        let probes = request.options.probes;
         if request.expect.captures == 0 || probes == Probes::Off {
             return Ok((None, Vec::new()));
         }
@@ -271,19 +271,19 @@ impl Agent {
             one_clock: request.start.clock_id.is_some() && request.start.clock_id == clock_id(),
         };
         let port = self.location().interface.port.clone();
-        // The fast track brings a program of its own, and what is sent passes none.
+        // The fast track has its own program, and sent frames pass none.
         let own =
-            request.ways.path == Path::Stack && request.start.direction != Direction::Transmit;
+            request.options.path == Path::Stack && request.start.direction != Direction::Transmit;
         let xdp = if own { self.xdp } else { Xdp::Off };
         let attached = match &self.allowed.probes {
-            // What was refused at the start of the node is still refused.
+            // What was refused when the node started is still refused.
             Err(why) if probes == Probes::Auto => Err(why.clone()),
             _ => Inside::attach(&self.shelf, &port, &filter, request.expect.captures, probes)
                 .map_err(|error| error.to_string()),
         };
         match attached {
             Ok(mut inside) => {
-                // Not always the set that is best here.
+                // The request may name another set than the best.
                 for (key, value) in inside.keys() {
                     self.set_key(&key, &value);
                 }
@@ -301,7 +301,7 @@ impl Agent {
         }
     }
 
-    /// Keep the mode that an XDP program got, for the set-up keys.
+    /// Keep the mode of the XDP program, for the set-up keys.
     fn sits(&mut self, mode: Option<Mode>) {
         if let Some(mode) = mode {
             self.set_key("xdp", mode_name(mode));
@@ -310,35 +310,42 @@ impl Agent {
     }
 }
 
-/// What takes those frames of a fast track's flow that go through the stack.
-fn apart(request: &Request<'_>, socket: UdpSocket, looking: &Looking) -> Result<UdpInlet, Refusal> {
-    watch_socket(looking, socket.as_fd()).map_err(failed)?;
+/// The socket of a fast track's flow for frames that pass the stack.
+fn apart(request: &Request<'_>, socket: UdpSocket, tracing: &Tracing) -> Result<UdpInlet, Refusal> {
+    watch_socket(tracing, socket.as_fd()).map_err(failed)?;
     let (from, stream) = (Some(request.peer), Some(request.expect.stream));
-    UdpInlet::new(Arc::new(socket), from, stream, request.ways.waits(), false).map_err(failed)
+    UdpInlet::new(
+        Arc::new(socket),
+        from,
+        stream,
+        request.options.waits(),
+        false,
+    )
+    .map_err(failed)
 }
 
-/// How frames are taken one by one; `None` where they are not.
+/// How frames are taken one by one; `None` if they are not.
 fn one_by_one(
     request: &Request<'_>,
-    looking: &Looking,
+    tracing: &Tracing,
     beside: Option<Beside>,
 ) -> Option<(Wait, Option<Beside>)> {
-    let ways = &request.ways;
-    let timed = looking.0.is_some() || ways.probes == Probes::Off;
+    let options = &request.options;
+    let timed = tracing.0.is_some() || options.probes == Probes::Off;
     let captured = request.expect.captures > 0 && timed;
-    let needed = captured || ways.wait.is_some() || beside.is_some();
-    needed.then(|| (ways.waits(), beside))
+    let needed = captured || options.wait.is_some() || beside.is_some();
+    needed.then(|| (options.waits(), beside))
 }
 
-/// Let the tracer know the socket that receives the flow.
-fn watch_socket(looking: &Looking, socket: BorrowedFd<'_>) -> io::Result<()> {
-    match &looking.0 {
+/// Give the tracer the socket that receives the flow.
+fn watch_socket(tracing: &Tracing, socket: BorrowedFd<'_>) -> io::Result<()> {
+    match &tracing.0 {
         Some(inside) => inside.store().set_socket(socket),
         None => Ok(()),
     }
 }
 
-fn with(plan: Plan, (inside, notes): Looking) -> Plan {
+fn with(plan: Plan, (inside, notes): Tracing) -> Plan {
     Plan {
         inside,
         notes,

@@ -18,14 +18,14 @@ pub fn frames(live: &Live) -> Option<u64> {
     (frames > 0 || live.first_ns.load(Ordering::Relaxed) == 0).then_some(frames)
 }
 
-/// All counters of a trial; while it runs, those that are known.
+/// All counters of a trial; those known so far while it runs.
 pub fn counters(running: &Running) -> Vec<(String, u64)> {
     let mut all = Vec::new();
     let mut put = |name: &str, value: u64| all.push((name.to_owned(), value));
     let of = |live: &Live| Some((frames(live)?, live.bytes.load(Ordering::Relaxed)));
-    let came = running.came();
+    let result = running.result();
     if let Some((frames, bytes)) = running.sending.as_deref().and_then(of) {
-        let sent = came.as_deref().and_then(|came| came.sent.as_deref());
+        let sent = result.as_deref().and_then(|result| result.sent.as_deref());
         put("sent_frames", sent.map_or(frames, |s| s.report.sequences));
         put("sent_bytes", bytes);
         if let Some(sent) = sent {
@@ -35,14 +35,14 @@ pub fn counters(running: &Running) -> Vec<(String, u64)> {
             put("sent_slips", sent.report.slips);
             put("sent_slipped_ns", sent.report.slipped_ns);
             put("sent_held_up_ns", sender_held_ns(&sent.report));
-            let told = [
+            let pairs = [
                 ("sent_blocked_ns", sent.report.blocked_ns),
                 (
                     "sent_longest_burst_frames",
                     sent.report.longest_burst_frames,
                 ),
             ];
-            for (name, value) in told {
+            for (name, value) in pairs {
                 if let Some(value) = value {
                     put(name, value);
                 }
@@ -51,11 +51,13 @@ pub fn counters(running: &Running) -> Vec<(String, u64)> {
         }
     }
     if let Some((frames, bytes)) = running.receiving.as_deref().and_then(of) {
-        let seen = came.as_deref().and_then(|came| came.seen.as_deref());
-        let echoed = came.as_deref().and_then(|came| came.echoed);
+        let reception = result
+            .as_deref()
+            .and_then(|result| result.received.as_deref());
+        let echoed = result.as_deref().and_then(|result| result.echoed);
         put(
             "received_frames",
-            seen.map_or(frames, |s| s.report.counts.received_frames),
+            reception.map_or(frames, |s| s.report.counts.received_frames),
         );
         // A reflector in the driver counts no bytes.
         if bytes > 0 || frames == 0 {
@@ -64,17 +66,17 @@ pub fn counters(running: &Running) -> Vec<(String, u64)> {
         if let Some(echoed) = echoed {
             put("sent_frames", echoed);
         }
-        if let Some(seen) = seen {
-            received(&seen.report, &mut put);
-            // The tester counts what came back itself.
+        if let Some(reception) = reception {
+            received(&reception.report, &mut put);
+            // The tester counts what it gets back.
             if echoed.is_none() {
-                let slices = wirelab_control::slices::counters(&seen.report.slices);
+                let slices = wirelab_control::slices::counters(&reception.report.slices);
                 slices.iter().for_each(|(name, value)| put(name, *value));
             }
         }
     }
-    if let Some(came) = came {
-        all.extend(came.counters.iter().cloned());
+    if let Some(result) = result {
+        all.extend(result.counters.iter().cloned());
     }
     all
 }
@@ -106,18 +108,19 @@ fn received(report: &CheckReport, put: &mut impl FnMut(&str, u64)) {
             put(name, ns);
         }
     }
-    let told = [
+    let pairs = [
         ("received_jitter_ns", report.jitter_ns),
         ("received_held_up_ns", report.held_up_ns),
     ];
-    for (name, value) in told {
+    for (name, value) in pairs {
         if let Some(ns) = value {
             put(name, ns);
         }
     }
 }
 
-/// First to last frame in ns, as if the last had its gap too (the design's `wire`); `None` for fewer than two.
+/// Time from the first frame through the gap after the last in ns (`spans=wire` of the protocol); `None` for fewer
+/// than two frames.
 pub fn elapsed_ns(running: &Running) -> Option<u64> {
     let live = running
         .receiving
@@ -133,12 +136,12 @@ pub fn elapsed_ns(running: &Running) -> Option<u64> {
 /// A capture point of a trial that has ended, and the number of its records.
 ///
 /// # Errors
-/// [`Refusal`] where there is no such point.
-pub fn point(came: &TrialReport, at: u32) -> Result<(Point, u32), Refusal> {
-    let all = &came.points;
+/// [`Refusal`] if there is no such point.
+pub fn point(result: &TrialReport, at: u32) -> Result<(Point, u32), Refusal> {
+    let all = &result.points;
     let Some(taken) = all.get(at as usize) else {
         return Err(match all.len() as u64 {
-            0 => Refusal::unsupported("point", "no captures were asked for, or none were taken"),
+            0 => Refusal::unsupported("point", "no captures were requested, or none were recorded"),
             points => Refusal::limit("point", points - 1),
         });
     };
@@ -159,8 +162,8 @@ pub fn point(came: &TrialReport, at: u32) -> Result<(Point, u32), Refusal> {
 }
 
 /// Records of a capture point.
-pub fn records(came: &TrialReport, at: u32, from: u32, most: usize) -> Vec<Record> {
-    let Some(taken) = came.points.get(at as usize) else {
+pub fn records(result: &TrialReport, at: u32, from: u32, most: usize) -> Vec<Record> {
+    let Some(taken) = result.points.get(at as usize) else {
         return Vec::new();
     };
     let record = |&(sequence, ticks): &(u32, u64)| Record { sequence, ticks };

@@ -1,4 +1,4 @@
-//! A request for a trial, with what all layers need already derived.
+//! A request for a trial, with the values that all layers derive from it.
 
 use std::net::IpAddr;
 
@@ -11,29 +11,29 @@ use wirelab_trial::{Direction, Probes};
 use wirelab_wire::{Framing, Layer, LineRate, Overhead, Size, SizeUnit, Sizes};
 
 use crate::limits::Limits;
-use crate::ways::Ways;
+use crate::path_options::PathOptions;
 
 /// What a peer requests.
 pub struct Request<'a> {
     pub start: &'a Start,
     pub peer: IpAddr,
-    /// All sizes of a frame, where one was asked.
+    /// All sizes of a frame, if one was requested.
     pub sizes: Option<Sizes>,
-    /// What the node sends without being sent to.
+    /// What the node sends on its own, not as an echo.
     pub offer: Option<Offer>,
     /// What it receives.
     pub expect: Expect,
     /// Received frames after which the receiver is done.
     pub expected_frames: Option<u64>,
     /// The path of the frames, and how the node waits for them and traces them.
-    pub ways: Ways,
+    pub options: PathOptions,
 }
 
 impl Request<'_> {
     /// Interpret a request that the protocol's server has checked against the identity.
     ///
     /// # Errors
-    /// [`Refusal`] names the field that this node cannot do.
+    /// [`Refusal`] names the field that this node does not support.
     pub fn new<'a>(
         start: &'a Start,
         peer: IpAddr,
@@ -41,11 +41,11 @@ impl Request<'_> {
         limits: &Limits,
     ) -> Result<Request<'a>, Refusal> {
         refuse_unknown(start)?;
-        let ways = Ways::of(start)?;
+        let options = PathOptions::of(start)?;
         let sizes = sizes(start)?;
         let sends = matches!(start.direction, Direction::Transmit | Direction::Both);
         if start.layer.is_tcp() && sizes.is_none() {
-            // A stream has no bounds of its own: its frames are told apart by their length.
+            // A stream has no message boundaries: its frames are separated by their length.
             return Err(Refusal::missing("datagram_bytes"));
         }
         let offer = match (sends, sizes) {
@@ -68,7 +68,7 @@ impl Request<'_> {
                 Extent::Frames(frames) => Some(frames),
                 Extent::TimePs(_) => None,
             },
-            ways,
+            options,
         })
     }
 }
@@ -113,13 +113,13 @@ fn refuse_unknown(start: &Start) -> Result<(), Refusal> {
     if start.descriptors.is_some() {
         return Err(Refusal::unsupported(
             "descriptors",
-            "the driver has its own",
+            "not on this host: its driver sets the descriptors",
         ));
     }
     if start.buffers.is_some() && start.layer != Layer::Ethernet {
         return Err(Refusal::unsupported(
             "buffers",
-            "the stack copies as it likes; ask for Ethernet",
+            "the stack decides how it copies; request layer=ethernet",
         ));
     }
     let captures = start.captures.is_some_and(|captures| captures > 0);
@@ -127,26 +127,26 @@ fn refuse_unknown(start: &Start) -> Result<(), Refusal> {
     if captures && (ethernet_echo || start.layer.is_tcp()) {
         return Err(Refusal::unsupported(
             "captures",
-            "taken of UDP, and of Ethernet but for its echo",
+            "only of UDP, and of Ethernet except its echo",
         ));
     }
     if captures && start.direction == Direction::Echo && start.probes == Some(Probes::Off) {
         return Err(Refusal::unsupported(
             "probes",
-            "an echo has no points without them",
+            "an echo has capture points only with probes",
         ));
     }
     if start.direction == Direction::Echo && start.layer.is_tcp() {
         return Err(Refusal::unsupported(
             "direction",
-            "echo is of UDP and Ethernet",
+            "TCP has no echo; request udp or ethernet",
         ));
     }
     Ok(())
 }
 
-/// All sizes of a frame of the trial, where one was asked. The protocol's server has checked them, but for TCP, where
-/// a datagram is one write.
+/// All sizes of a frame of the trial, if one was requested. The protocol's server has checked them, except for TCP,
+/// for which a datagram is one write.
 fn sizes(start: &Start) -> Result<Option<Sizes>, Refusal> {
     let Some(size) = start.size else {
         return Ok(None);

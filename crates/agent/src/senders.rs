@@ -1,18 +1,18 @@
-//! Source ports of earlier trials: each trial has its own socket, so a late frame shows which trial sent it.
+//! Source ports of earlier trials. Each trial has its own socket, so a late frame shows which trial sent it.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
-/// Trials that are remembered: a frame that is later than that is a rarity.
+/// Number of trials that are kept. Frames arrive later than that only rarely.
 const MOST: usize = 16;
 
-/// The ports that testers named in the last trials.
+/// The source ports that testers named in the last trials.
 #[derive(Debug, Default)]
 pub(crate) struct Senders(VecDeque<SocketAddr>);
 
 impl Senders {
-    /// A trial begins of a tester that names the port which it sends from, if it does; the ports of its earlier ones. One
-    /// that names none may send from any.
+    /// Begin a trial of a tester; `port` is its source port, if it names one. Returns the ports of its earlier
+    /// trials; none if the tester names no port, because it may send from any.
     pub(crate) fn begin(&mut self, ip: IpAddr, port: Option<u16>) -> Vec<u16> {
         let Some(port) = port else {
             return Vec::new();
@@ -39,7 +39,11 @@ mod tests {
         assert!(senders.begin(other, Some(2)).is_empty());
         assert_eq!(senders.begin(one, Some(3)), [1]);
         assert!(senders.begin(one, None).is_empty(), "it may send from any");
-        assert_eq!(senders.begin(one, Some(1)), [3], "the same port again");
+        assert_eq!(
+            senders.begin(one, Some(1)),
+            [3],
+            "a port that is used again"
+        );
         for port in 100..200 {
             senders.begin(one, Some(port));
         }

@@ -1,4 +1,4 @@
-//! A running node: control over TCP and UDP, and iperf servers, all on one address and on the node's cores.
+//! A running node: control over TCP and UDP, and iperf servers, on one address and on the node's cores.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
@@ -58,8 +58,8 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Start a node in the network namespace of the calling thread. The node's threads are pinned to its cores, the
-    /// caller's are not.
+    /// Start a node in the network namespace of the calling thread. The node's threads are pinned to its cores, but
+    /// not the caller's.
     ///
     /// # Errors
     /// [`AgentError`]; nothing is left behind then.
@@ -96,7 +96,7 @@ impl Serving {
         &self.started
     }
 
-    /// Whether it still runs; without a drop it ends only when its sockets fail.
+    /// Whether it still runs. It ends when it is dropped, or when its sockets fail.
     pub fn is_running(&self) -> bool {
         self.thread
             .as_ref()
@@ -121,7 +121,7 @@ impl Drop for Serving {
 
 type Ready = SyncSender<Result<(Arc<Shared<Agent>>, Started), AgentError>>;
 
-/// The node's own thread: every other one is started from here, and inherits its cores and its network namespace.
+/// The node's own thread. It starts all others, which inherit its cores and its network namespace.
 fn run(options: &Options, cancel: &Cancel, ready: &Ready) {
     let node = match open(options, cancel) {
         Ok(node) => node,
@@ -136,7 +136,7 @@ fn run(options: &Options, cancel: &Cancel, ready: &Ready) {
     }
     let over_udp = std::thread::scope(|scope| {
         let udp = scope.spawn(|| shared.serve_udp(&node.udp));
-        // Only the listener itself can fail, which ends the node.
+        // Only a failure of the listener ends the node.
         let _ = shared.serve_tcp(&node.tcp);
         shared.stop();
         udp.join()
@@ -147,7 +147,7 @@ fn run(options: &Options, cancel: &Cancel, ready: &Ready) {
     if let Some(thread) = node.iperf3 {
         let _ = thread.join();
     }
-    // Connections end within a moment of `stop`; the steering goes with the last of them, so it is put back here.
+    // Connections end shortly after `stop`. The last one drops the steering, so it is restored here.
     shared.with(|server| server.handler().end());
 }
 
@@ -165,7 +165,7 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
         address: options.listen,
         source,
     };
-    // What may fail because of the options comes first, before anything on the host changes.
+    // Check everything that may fail because of the options before anything on the host changes.
     let tcp = TcpListener::bind(options.listen).map_err(listen)?;
     let control = tcp.local_addr().map_err(listen)?;
     let udp = UdpSocket::bind(control).map_err(listen)?;
@@ -228,7 +228,7 @@ fn open(options: &Options, cancel: &Cancel) -> Result<Node, AgentError> {
     })
 }
 
-/// Limit in bit/s for iperf's datagrams back where the link reports no rate: that of the fastest common link.
+/// Limit in bit/s of iperf's datagrams in reverse if the link reports no rate: that of the fastest common link.
 const NO_LINK_BITS_PER_S: u64 = 10_000_000_000;
 
 /// The servers beside the control protocol.
@@ -253,7 +253,7 @@ impl Beside<'_> {
             ..v2::server::ServerConfig::default()
         };
         let tell = Arc::clone(&self.options.on_refusal.0);
-        // The figures are not needed here: the client prints the report that it gets.
+        // The figures are not needed: the client prints the report that it gets.
         let heard = Arc::new(move |event| {
             if let v2::server::ServerEvent::Refused { peer, why } = event {
                 tell(peer.ip(), why);
@@ -274,7 +274,7 @@ impl Beside<'_> {
         let (at, flag) = (server.local_addr(), cancel.clone());
         let serve = move || {
             while !flag.is_cancelled() {
-                // A test that failed ends that test alone.
+                // A failed test does not end the server.
                 let _ = server.serve_one(&flag);
             }
         };

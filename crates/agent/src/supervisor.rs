@@ -9,11 +9,11 @@ use wirelab_socket::flow::{Live, Reception, Sent};
 
 use crate::engine::{Leg, Plan, Work, WorkReport};
 use crate::host::Host;
-use crate::inside::{self, Inside, Looked, OneWay, TakenPoint, Wanted};
+use crate::inside::{self, Inside, OneWay, TakenPoint, TraceResult, Wanted};
 
 /// Interval between two checks of the progress.
 const LOOK: Duration = Duration::from_millis(5);
-/// A receiver ends after this much silence: frames in flight still count.
+/// A receiver ends after this much silence, so frames in flight still count.
 const QUIET: Duration = Duration::from_millis(20);
 /// Longest wait for frames in flight.
 const LONGEST_TAIL: Duration = Duration::from_millis(500);
@@ -23,19 +23,19 @@ const LONGEST_TAIL: Duration = Duration::from_millis(500);
 pub struct TrialReport {
     /// How it ended.
     pub state: State,
-    /// Why, where it failed.
+    /// Why, if it failed.
     pub why: Option<String>,
     /// What was sent.
     pub sent: Option<Box<Sent>>,
     /// What was received.
-    pub seen: Option<Box<Reception>>,
+    pub received: Option<Box<Reception>>,
     /// Frames that were sent back.
     pub echoed: Option<u64>,
-    /// Counters beside those of the frames.
+    /// Other counters, by their names in the protocol.
     pub counters: Vec<(String, u64)>,
     /// The capture points.
     pub points: Vec<TakenPoint>,
-    /// What a reader must know.
+    /// Notes for the reader of the result.
     pub note: Option<String>,
 }
 
@@ -43,9 +43,9 @@ pub struct TrialReport {
 #[derive(Debug)]
 pub struct Running {
     shared: Arc<Shared>,
-    /// How far sending is, where the node sends.
+    /// Progress of sending, if the node sends.
     pub sending: Option<Arc<Live>>,
-    /// How far receiving is, where the node receives.
+    /// Progress of receiving, if the node receives.
     pub receiving: Option<Arc<Live>>,
 }
 
@@ -57,9 +57,9 @@ struct Shared {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// The state that was requested.
+    /// The requested end state.
     asked: Option<State>,
-    came: Option<Arc<TrialReport>>,
+    result: Option<Arc<TrialReport>>,
 }
 
 impl Shared {
@@ -69,8 +69,8 @@ impl Shared {
 }
 
 impl Running {
-    /// Start the work; it ends after `limit` at the latest. `ended` runs after all work has ended and before the result is
-    /// available, since a reader of the result may need what `ended` does.
+    /// Start the work; it ends after `limit` at the latest. `ended` runs after all work has ended and before the
+    /// result is available, because readers of the result may need it.
     pub fn start(
         plan: Plan,
         limit: Duration,
@@ -101,11 +101,11 @@ impl Running {
         std::thread::Builder::new()
             .name("wirelab-trial".to_owned())
             .spawn(move || {
-                let told = Arc::clone(&supervisor.shared);
-                let came = supervisor.run();
+                let shared = Arc::clone(&supervisor.shared);
+                let result = supervisor.run();
                 ended();
-                told.lock().came = Some(Arc::new(came));
-                told.changed.notify_all();
+                shared.lock().result = Some(Arc::new(result));
+                shared.changed.notify_all();
             })?;
         Ok(Running {
             shared,
@@ -122,7 +122,7 @@ impl Running {
 
     /// Wait for the end, at most this long.
     pub fn wait(&self, most: Duration) {
-        let over = |inner: &mut Inner| inner.came.is_none();
+        let over = |inner: &mut Inner| inner.result.is_none();
         let _ = self
             .shared
             .changed
@@ -130,8 +130,8 @@ impl Running {
     }
 
     /// The result, after the end.
-    pub fn came(&self) -> Option<Arc<TrialReport>> {
-        self.shared.lock().came.clone()
+    pub fn result(&self) -> Option<Arc<TrialReport>> {
+        self.shared.lock().result.clone()
     }
 }
 
@@ -210,7 +210,7 @@ impl Supervisor {
     }
 
     fn collect(&mut self, state: State) -> TrialReport {
-        let mut came = TrialReport {
+        let mut result = TrialReport {
             state,
             ..TrialReport::default()
         };
@@ -222,58 +222,64 @@ impl Supervisor {
         {
             leg.cancel();
             let failure = match leg.finish() {
-                Ok(mut told) => {
-                    let failure = told.take_failure();
-                    all.join(told);
+                Ok(mut report) => {
+                    let failure = report.take_failure();
+                    all.join(report);
                     failure
                 }
                 Err(error) => Some(error),
             };
             if let Some(error) = failure {
-                came.why.get_or_insert(error.to_string());
-                // After a stop, the peer may be gone already; that is no failure.
+                result.why.get_or_insert(error.to_string());
+                // After a stop, the peer may be gone already; that is not a failure.
                 if state == State::Done {
-                    came.state = State::Failed;
+                    result.state = State::Failed;
                 }
             }
         }
         let found = self.host.take().map(Host::end).unwrap_or_default();
-        came.counters.extend(found.counters.into_iter().map(named));
-        // The kernel's interrupt work for this trial is not a hold-up by the host.
-        if let Some(held_ns) = all.seen.as_mut().and_then(|s| s.report.held_up_ns.as_mut()) {
+        result
+            .counters
+            .extend(found.counters.into_iter().map(named));
+        // The kernel's interrupt work for this trial is not a pause by the host.
+        if let Some(held_ns) = all
+            .received
+            .as_mut()
+            .and_then(|s| s.report.held_up_ns.as_mut())
+        {
             *held_ns = held_ns.saturating_sub(found.interrupts_ns);
         }
-        // Nothing stays attached when the trial has ended.
-        let looked = self.inside.take().map(Inside::finish).unwrap_or_default();
-        self.tell_points(&mut came, &all, looked);
-        came.counters.extend(all.counters.drain(..).map(named));
-        (came.sent, came.seen, came.echoed) = (all.sent, all.seen, all.echoed);
-        came
+        // Nothing stays attached after the trial.
+        let traced = self.inside.take().map(Inside::finish).unwrap_or_default();
+        self.add_points(&mut result, &all, traced);
+        result.counters.extend(all.counters.drain(..).map(named));
+        (result.sent, result.received, result.echoed) = (all.sent, all.received, all.echoed);
+        result
     }
 
-    fn tell_points(&mut self, came: &mut TrialReport, all: &WorkReport, looked: Looked) {
+    fn add_points(&mut self, result: &mut TrialReport, all: &WorkReport, traced: TraceResult) {
         if let Some(wanted) = &self.wanted {
-            let seen = all.seen.as_deref();
+            let received = all.received.as_deref();
             let received = OneWay {
-                frames: seen.map_or(0, |seen| seen.report.counts.received_frames),
-                times: &looked.received,
+                frames: received.map_or(0, |received| received.report.counts.received_frames),
+                times: &traced.received,
                 passed: &all.passed_in,
-                captures: seen.map_or(&[], |seen| &seen.captures),
+                captures: received.map_or(&[], |received| &received.captures),
             };
             let sent = OneWay {
                 frames: all.echoed.unwrap_or_else(|| {
                     let sent = all.sent.as_deref();
                     sent.map_or(0, |sent| sent.report.emitted_frames)
                 }),
-                times: &looked.sent,
+                times: &traced.sent,
                 passed: &all.passed_out,
                 captures: all.sent.as_deref().map_or(&[], |sent| &sent.captures),
             };
-            came.points = inside::collect(wanted, received, sent);
+            result.points = inside::collect(wanted, received, sent);
         }
-        came.counters.extend(looked.counters);
-        self.notes.extend(looked.notes);
-        came.note = (!self.notes.is_empty()).then(|| self.notes.join("; "));
+        result.counters.extend(traced.counters);
+        self.notes.extend(traced.notes);
+        result.note = (!self.notes.is_empty()).then(|| self.notes.join("; "));
     }
 }
 
@@ -293,10 +299,10 @@ mod tests {
         let limit = Duration::from_secs(60);
         let running = Running::start(Plan::default(), limit, ended).unwrap();
         is_ending.recv().unwrap();
-        assert!(running.came().is_none());
+        assert!(running.result().is_none());
         go_on.send(()).unwrap();
         running.wait(limit);
-        let came = running.came().expect("it has ended");
-        assert!(matches!(came.state, State::Done), "{came:?}");
+        let result = running.result().expect("it has ended");
+        assert!(matches!(result.state, State::Done), "{result:?}");
     }
 }

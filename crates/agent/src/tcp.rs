@@ -1,4 +1,4 @@
-//! TCP trials. The tester always connects: it may sit behind a router, and a node never calls anybody.
+//! TCP trials. The tester always connects: it may be behind a router, and a node opens no connections.
 
 use std::io;
 use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -26,13 +26,13 @@ pub struct TcpTrial {
     pub peer: IpAddr,
 }
 
-/// Listen for the connections of a trial and plan its work; also the port to connect to.
+/// Listen for the connections of a trial and plan its work; also returns the port.
 pub fn plan(trial: &TcpTrial) -> io::Result<(Plan, u16)> {
     let listener = bind(trial.local)?;
     listener.set_nonblocking(true)?;
     let port = listener.local_addr()?.port();
     let (peer, expect) = (trial.peer, trial.expect);
-    // In a trial of both, the first connection carries what the peer sends, the second what the node sends.
+    // With traffic in both directions, the first connection carries the peer's data, the second the node's.
     let (hand_over, handed) = sync_channel(1);
     let both = trial.direction == Direction::Both;
     let from_listener = (trial.direction == Direction::Transmit).then(|| listener.try_clone());
@@ -43,8 +43,8 @@ pub fn plan(trial: &TcpTrial) -> io::Result<(Plan, u16)> {
                 pass_on(&hand_over, accept(&listener, peer, cancel));
             }
             drop(listener);
-            let seen = tcp::receive(&stream, &expect, live, cancel)?;
-            Ok(WorkReport::seen(seen))
+            let received = tcp::receive(&stream, &expect, live, cancel)?;
+            Ok(WorkReport::received(received))
         })
     });
     let from_listener = from_listener.transpose()?;
@@ -55,7 +55,7 @@ pub fn plan(trial: &TcpTrial) -> io::Result<(Plan, u16)> {
                 None => take_over(&handed, cancel)?,
             };
             let sent = tcp::send(&stream, &offer, live, cancel)?;
-            // The end of the data is the end of the trial for the reader.
+            // The end of the data ends the trial for the reader.
             let _ = stream.shutdown(Shutdown::Write);
             Ok(WorkReport::sent(sent))
         })
@@ -75,7 +75,7 @@ fn bind(local: SocketAddr) -> io::Result<TcpListener> {
     })
 }
 
-/// The next connection from the peer; connections of others are closed.
+/// The next connection from the peer; connections from other hosts are closed.
 fn accept(listener: &TcpListener, peer: IpAddr, cancel: &Cancel) -> io::Result<TcpStream> {
     let until = Instant::now() + CONNECT;
     while !cancel.is_cancelled() && Instant::now() < until {
@@ -100,7 +100,7 @@ fn never(peer: IpAddr) -> io::Error {
 }
 
 fn pass_on(to: &SyncSender<io::Result<TcpStream>>, stream: io::Result<TcpStream>) {
-    // The sender may have ended before.
+    // The sender may have ended already.
     let _ = to.try_send(stream);
 }
 

@@ -1,4 +1,4 @@
-//! UDP trials: source, sink and echo of test frames, to and from the peer that asked alone.
+//! UDP trials: source, sink and echo of test frames, only to and from the peer that requested the trial.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -13,7 +13,7 @@ use wirelab_trial::{Cancel, Direction, Wait};
 
 use crate::engine::{Plan, Work, WorkReport};
 
-/// The peer gets the reply to its request before the first frame.
+/// The delay before the first frame: the peer gets the reply to its request first.
 pub const AFTER_REPLY: Duration = Duration::from_millis(20);
 
 /// A requested UDP trial.
@@ -22,18 +22,18 @@ pub struct UdpTrial {
     pub direction: Direction,
     pub offer: Option<Offer>,
     pub expect: Expect,
-    /// The stream of the frames to send back; others are foreign. `None` where the peer names none.
+    /// The stream of the frames to send back; frames of other streams are foreign. `None` if the peer names none.
     pub echo_stream: Option<u8>,
     pub peer: SocketAddr,
-    /// Ports of the peer from which it sent in earlier trials.
+    /// Source ports of the peer in earlier trials.
     pub earlier_ports: Vec<u16>,
     pub expected_frames: Option<u64>,
-    /// Frames are taken one by one, in this way to wait, and this socket is served beside.
+    /// How to wait for frames that are taken one by one, and a second socket that the same loop serves.
     pub one_by_one: Option<(Wait, Option<Beside>)>,
 }
 
-/// Plan the work of a trial on its socket. The socket is ready when this returns: the peer is told only then, and may
-/// send before the work has a core.
+/// Plan the work of a trial on its socket. The socket is ready when this returns, because the peer may send as soon
+/// as it has the reply.
 pub fn plan(socket: UdpSocket, trial: UdpTrial) -> io::Result<Plan> {
     if trial.offer.is_some() {
         // A connected socket sends only to this peer and receives only from it.
@@ -98,12 +98,12 @@ fn source(socket: Arc<UdpSocket>, offer: Offer, wait: Option<Wait>, captures: u3
 
 fn sink(socket: Arc<UdpSocket>, ready: udp::Ready, from: udp::Source, expect: Expect) -> Work {
     Box::new(move |live, cancel| {
-        let seen = udp::receive_from(&socket, ready, from, &expect, live, cancel)?;
-        Ok(WorkReport::seen(seen))
+        let received = udp::receive_from(&socket, ready, from, &expect, live, cancel)?;
+        Ok(WorkReport::received(received))
     })
 }
 
-/// Frames one by one, from any source.
+/// Receive frames one by one, from any source.
 pub fn sink_singly(
     mut inlet: Box<dyn Inlet + Send>,
     wait: Wait,
@@ -113,15 +113,15 @@ pub fn sink_singly(
     Box::new(move |live, cancel| {
         let mut watching = Watching::new(expect.captures, live);
         let failure = serve::run(inlet.as_mut(), wait, beside.as_mut(), &mut watching, cancel);
-        let mut told = of_served(watching.finish(failure), 0);
+        let mut report = of_served(watching.finish(failure), 0);
         if let Some(beside) = beside {
-            told.counters = background(&beside);
+            report.counters = background(&beside);
         }
-        Ok(told)
+        Ok(report)
     })
 }
 
-/// Work beside which its own thread receives the background.
+/// Work during which a second thread receives the background.
 pub fn with_background(work: Work, mut beside: Beside) -> Work {
     Box::new(move |live, cancel| {
         let over = Cancel::new();
@@ -131,17 +131,17 @@ pub fn with_background(work: Work, mut beside: Beside) -> Work {
                     serve::sleep([beside.fd()]);
                     beside.take();
                 }
-                // What arrived before the end counts.
+                // Datagrams that arrived before the end count.
                 while beside.take() > 0 {}
                 background(&beside)
             });
-            let told = work(live, cancel);
+            let report = work(live, cancel);
             over.cancel();
             let counted = sink.join();
             let counted = counted.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            let mut told = told?;
-            told.counters.extend(counted);
-            Ok(told)
+            let mut report = report?;
+            report.counters.extend(counted);
+            Ok(report)
         })
     })
 }
@@ -155,9 +155,9 @@ pub fn background(beside: &Beside) -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// What frames taken one by one tell.
+/// The report of frames that were taken one by one.
 pub fn of_served(served: serve::Served, sent_back_frames: u64) -> WorkReport {
-    let seen = Reception {
+    let received = Reception {
         report: served.report,
         sent_back_frames,
         failure: served.failure,
@@ -165,14 +165,14 @@ pub fn of_served(served: serve::Served, sent_back_frames: u64) -> WorkReport {
     };
     WorkReport {
         passed_in: served.passed,
-        ..WorkReport::seen(seen)
+        ..WorkReport::received(received)
     }
 }
 
 fn reflector(socket: Arc<UdpSocket>, peer: IpAddr, stream: Option<u8>) -> Work {
     Box::new(move |live, cancel| {
-        let seen = echo::reflect(&socket, Some(peer), stream, Wait::Sleep, live, cancel)?;
-        Ok(WorkReport::echoed(seen))
+        let received = echo::reflect(&socket, Some(peer), stream, Wait::Sleep, live, cancel)?;
+        Ok(WorkReport::echoed(received))
     })
 }
 
@@ -180,16 +180,16 @@ fn echo_singly(mut echo: UdpEcho, wait: Wait, expect: Expect) -> Work {
     Box::new(move |live, cancel| {
         let mut watching = Watching::new(expect.captures, live);
         let failure = serve::run(&mut echo, wait, None, &mut watching, cancel);
-        let told = of_served(watching.finish(failure), echo.sent_back_frames);
+        let report = of_served(watching.finish(failure), echo.sent_back_frames);
         Ok(WorkReport {
             echoed: Some(echo.sent_back_frames),
             passed_out: echo.sent,
-            ..told
+            ..report
         })
     })
 }
 
-/// The port that was asked, or a free one where it is in use.
+/// Bind the requested port, or a free one if it is in use.
 pub fn bind(local: SocketAddr) -> io::Result<UdpSocket> {
     UdpSocket::bind(local).or_else(|error| match error.kind() {
         io::ErrorKind::AddrInUse => UdpSocket::bind((local.ip(), 0)),
@@ -197,7 +197,7 @@ pub fn bind(local: SocketAddr) -> io::Result<UdpSocket> {
     })
 }
 
-/// Wait, unless the trial is over.
+/// Wait, unless the trial is cancelled.
 pub fn wait(time: Duration, cancel: &Cancel) {
     if !cancel.is_cancelled() {
         std::thread::sleep(time);
@@ -248,13 +248,13 @@ mod tests {
         assert_eq!(sent.report.emitted_frames, SENT);
         let over = Cancel::new();
         over.cancel();
-        let seen = work(&Live::default(), &over).unwrap().seen.unwrap();
-        let counts = &seen.report.counts;
+        let received = work(&Live::default(), &over).unwrap().received.unwrap();
+        let counts = &received.report.counts;
         assert_eq!(
-            counts.distinct_sequences + seen.report.missed.at_least,
+            counts.distinct_sequences + received.report.missed.at_least,
             SENT,
             "{counts:?} {:?}",
-            seen.report.missed
+            received.report.missed
         );
     }
 }

@@ -1,5 +1,6 @@
-//! Nothing stays attached: after a trial, after one that was abandoned, and after the node was killed. And a node that
-//! may not look into its kernel says so and goes on. Each node here is a process of its own, this test once more.
+//! Nothing stays attached: after a trial, after an abandoned one, and after the node was killed. A node without
+//! permission to trace its kernel says so and works without. Each node here is a process of its own, which runs this
+//! test binary.
 
 mod common;
 
@@ -17,15 +18,15 @@ use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_trial::Direction;
 use wirelab_wire::Layer;
 
-/// Says to this program that it is to be a node, and where.
+/// The variable that makes this program a node, and gives its address.
 const BE_A_NODE: &str = "WIRELAB_TEST_NODE";
 const FRAMES: u64 = 100;
 
-/// A node in a process of its own, killed at the end.
+/// A node in its own process, which is killed at the end.
 struct Apart(Child);
 
 impl Apart {
-    /// Start it by a command in front of this program.
+    /// Start it; `front` is a command that runs this program.
     fn start(front: &[&str], listen: SocketAddr) -> (Apart, SocketAddr) {
         let own = std::env::current_exe().unwrap();
         let mut child = Command::new(front[0])
@@ -43,7 +44,7 @@ impl Apart {
         (Apart(child), ready.expect("the node says where it listens"))
     }
 
-    /// Programs that it has attached.
+    /// Number of attached programs.
     fn links(&self) -> usize {
         let all = std::fs::read_dir(format!("/proc/{}/fdinfo", self.0.id())).unwrap();
         let is_link = |path: std::path::PathBuf| {
@@ -61,7 +62,7 @@ impl Drop for Apart {
     }
 }
 
-/// Not a test by itself: where another test asks for it, this process is a node until it is killed.
+/// Not a test: if another test starts it, this process is a node until it is killed.
 #[test]
 fn a_node_where_one_is_asked_for() {
     let Ok(listen) = std::env::var(BE_A_NODE) else {
@@ -131,7 +132,7 @@ fn nothing_stays_attached_however_a_trial_ends() {
 
         client.start(asked).unwrap();
         assert!(node.links() > 0 && has_xdp(&lab));
-        // Nobody asks any more.
+        // No tester is connected any more.
         until("the abandoned trial detaches", || {
             node.links() == 0 && !has_xdp(&lab)
         });

@@ -1,4 +1,4 @@
-//! Ethernet trials in every direction, with capture points, asked by a plain client in a lab.
+//! Ethernet trials in every direction, with capture points, requested by a plain client in a lab.
 
 mod common;
 
@@ -17,10 +17,10 @@ use wirelab_trial::{Cancel, Direction};
 use wirelab_wire::{Flow, FrameSpec, Layer, Size, SizeUnit, Transport};
 
 const FRAMES: u64 = 500;
-/// What follows the Ethernet header of a length of 200 bytes.
+/// Payload bytes of a frame of length 200.
 const PAYLOAD: u64 = 186;
 
-/// The tester's end of the pair checks while `work` is done.
+/// Check on the tester's port during `work`.
 fn checking<T>(
     bench: &mut Bench,
     stream: u8,
@@ -43,7 +43,7 @@ fn checking<T>(
     (done, report)
 }
 
-/// The tester sends to the node, as the reply says.
+/// Send from the tester to the node, as the reply says.
 fn offer(bench: &Bench, started: &Started, frames: u64) {
     offer_in(bench, started, 3, frames);
 }
@@ -107,7 +107,7 @@ fn late_frames_of_another_trial_are_counted_apart() {
     for direction in [Direction::Receive, Direction::Echo] {
         let asked = start(Layer::Ethernet, direction, FRAMES);
         let started = bench.client.start(asked).unwrap();
-        // Sequences of a trial in another stream, as those that a queue on the way had kept.
+        // Sequence numbers of a trial in another stream, as from a queue on the path.
         offer_in(&bench, &started, 5, 50);
         offer(&bench, &started, FRAMES);
         assert_eq!(bench.ended(started.trial).state, State::Done);
@@ -137,13 +137,13 @@ fn a_node_sends_frames_and_tells_when_the_application_and_the_driver_had_them() 
     has_points(&mut bench, trial, 7);
 }
 
-/// The application's point and the driver's are there whatever the host allows, and all points are of one stream.
+/// The points of the application and the driver exist on every host, and all points are of one stream.
 fn has_points(bench: &mut Bench, trial: u32, stream: u8) {
     let points = bench.taken(trial);
     in_order(&points, 100);
     for name in ["driver", "application"] {
         let point = points.iter().find(|p| p.point.name == name).unwrap();
-        // A stamp may be missing on a machine whose clock is set, but not all of them.
+        // Some stamps may be missing on a machine whose clock is set, but not all.
         assert!(point.records.len() > 50, "{name}: {}", point.records.len());
     }
     assert!(points.iter().all(|p| p.point.stream == stream));

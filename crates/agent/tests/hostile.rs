@@ -1,5 +1,5 @@
-//! A node among clients that break rules, vanish, or come in numbers: it goes on answering, and sends nothing that
-//! nobody asked for.
+//! A node among clients that break rules, vanish, or come in numbers: it keeps answering, and sends only what was
+//! requested.
 
 mod common;
 
@@ -24,7 +24,7 @@ fn refusal<T: std::fmt::Debug>(answer: Result<T, ClientError>) -> Refusal {
     }
 }
 
-/// Gives the tester's side another address of the same network, which new sockets then have.
+/// Give the tester's side another address of the same network, which new sockets then use.
 fn stranger(bench: &Bench) {
     let namespace = bench.lab.spec().namespace(Side::Tester);
     let ip = |words: &str| {
@@ -81,10 +81,10 @@ fn a_trial_beyond_a_limit_is_refused_with_the_limit() {
     );
     assert_eq!(refused(&|s| s.ports = Some(2)), ("ports".into(), Some(1)));
     assert_eq!(refused(&|s| s.vlan_tags = Some(1)).0, "vlan_tags");
-    // A share of a link that has no rate, as veth.
+    // A share of the rate of a link without a rate, such as veth.
     let why = refused(&|s| s.load = Some(Load::LinkPpm(500_000)));
     assert_eq!(why.0, "load_ppm");
-    // And after all that a trial within the limits runs.
+    // After all this a trial within the limits still runs.
     let mut asked = good.clone();
     asked.load = Some(Load::BitsPerS(1_000_000));
     asked.limit_ps = None;
@@ -152,7 +152,7 @@ fn the_trial_of_a_silent_client_is_abandoned_and_nothing_is_sent_any_more() {
         .unwrap();
     let until = Instant::now() + PATIENCE;
     let mut bytes = [0; 2000];
-    // The node goes silent by itself; the client says nothing meanwhile.
+    // The node stops sending on its own; the client says nothing meanwhile.
     while socket.recv(&mut bytes).is_ok() {
         assert!(Instant::now() < until, "the node never stopped sending");
     }
@@ -185,7 +185,7 @@ fn a_thousand_half_open_connections_leave_it_answering() {
         "only {} connections were made",
         idle.len()
     );
-    // The old client and a new one from the same address are both heard.
+    // The old client and a new one from the same address are both served.
     assert_eq!(bench.client.status(None).unwrap().state, State::Idle);
     let mut late = client(&bench.lab, to);
     assert_eq!(late.status(None).unwrap().state, State::Idle);
@@ -202,7 +202,7 @@ fn a_tcp_trial_to_which_nobody_connects_fails_and_says_so() {
     let status = bench.ended(trial);
     assert_eq!(status.state, State::Failed);
     assert!(status.why.unwrap().contains("did not connect"));
-    // The next trial has the port again.
+    // The next trial gets the port again.
     let started = bench
         .client
         .start(start(Layer::UdpIpv4, Direction::Receive, 10))
@@ -260,7 +260,7 @@ fn a_node_that_ends_in_the_middle_of_a_trial_stops_sending_and_takes_its_steerin
     });
     assert!(seen.report.counts.received_frames > 0);
     assert_eq!(masks(&namespace), "", "put back when it ended");
-    // Its port is free, and nothing comes any more.
+    // Its port is free, and nothing more arrives.
     socket
         .set_read_timeout(Some(Duration::from_millis(200)))
         .unwrap();
@@ -290,7 +290,7 @@ fn a_strangers_flood_of_test_frames_is_foreign_and_costs_no_count() {
         scope.spawn(|| send(&other, to, FRAMES));
         send(&mine, to, FRAMES);
     });
-    // The trial takes no end by frames of others.
+    // Frames of other hosts do not end the trial.
     assert_eq!(bench.ended(started.trial).state, State::Done);
     assert_eq!(bench.counter(started.trial, "good_frames"), FRAMES);
     assert_eq!(bench.counter(started.trial, "received_frames"), FRAMES);
@@ -313,7 +313,7 @@ fn noise_on_the_control_ports_is_not_answered_and_costs_no_client_its_answer() {
         };
         let _ = socket.send(line.as_bytes());
     }
-    // A hello from an address is answered there, at a rate: sessions of one peer push out each other.
+    // The address of a hello gets the answer, at a limited rate: a peer's sessions displace only each other.
     for number in 1..200 {
         let filled = format!("?0.{number} hello version=1 pad={:-<470}\n", "");
         let _ = socket.send(filled.as_bytes());

@@ -1,5 +1,5 @@
-//! The capture points inside the kernel, in both directions and in echo, asleep and spinning; and the node where no
-//! program may look there.
+//! The capture points inside the kernel, in both directions and in echo, asleep and spinning; and a node without
+//! permission to trace there.
 
 mod common;
 
@@ -23,7 +23,7 @@ fn asked(direction: Direction) -> Start {
     asked
 }
 
-/// A trial that receives what the tester sends, to its end.
+/// Run a trial that receives what the tester sends, to its end.
 fn received(bench: &mut Bench, asked: Start) -> u32 {
     let started = bench.client.start(asked).unwrap();
     let to = SocketAddr::new(bench.node_ip, started.node_port.unwrap());
@@ -39,7 +39,7 @@ fn one<'a>(points: &'a [PointRecords], name: &str) -> &'a PointRecords {
     found.unwrap_or_else(|| panic!("no {name} in {:?}", names(points)))
 }
 
-/// Each point that the host can take has every frame, but those that few frames pass in a way that can be seen.
+/// Each point that the host can record has every frame, except points that few frames pass observably.
 fn complete(bench: &mut Bench, points: &[PointRecords], way: &str) {
     if !bench.has_probes() {
         assert!(points.len() >= 2, "{:?}", names(points));
@@ -195,7 +195,7 @@ fn the_node_takes_the_testers_times_for_its_own_clocks_only_where_both_say_the_s
         asked.clock_id.clone_from(&clock_id);
         let trial = received(&mut bench, asked);
         let all = bench.client.counters(trial, 0).unwrap();
-        // A program takes that point only by times of the clock that it reads itself.
+        // A program records that point only by times of the clock that it reads.
         let taken = all.get("probe_taken.in.wire").copied().filter(|n| *n > 0);
         assert_eq!(taken, frames, "{clock_id:?}: {all:?}");
     }
@@ -214,10 +214,10 @@ fn a_set_of_programs_that_the_host_refuses_is_refused_by_name() {
             Ok(started) => {
                 bench.client.stop(started.trial).unwrap();
                 bench.ended(started.trial);
-                // Whatever the best set is here, the set-up says what took the times.
+                // The set-up names what recorded the times, whichever set is the best here.
                 assert_eq!(bench.key("probes").as_deref(), Some(name));
                 let why = bench.key("probes_why").unwrap();
-                assert_eq!(why, "it was asked for");
+                assert_eq!(why, "requested");
                 let driver = bench.key("function.in.driver").unwrap();
                 assert!(driver.starts_with("XDP program ("), "{driver}");
                 let socket = bench.key("function.in.socket").unwrap();

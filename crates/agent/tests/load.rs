@@ -1,4 +1,4 @@
-//! CPU load over a trial as the protocol tells it: its window, its baseline, and when it is shared.
+//! CPU load of a trial in the protocol: its window, its baseline, and when it is shared.
 
 mod common;
 
@@ -19,7 +19,7 @@ use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Direction};
 use wirelab_wire::Layer;
 
-/// Offers 100 frames a second for this long.
+/// Offer 100 frames/s for this long.
 fn trickle(bench: &mut Bench, time: Duration) -> u32 {
     let frames = time.as_millis() as u64 / 10;
     let started = bench
@@ -51,7 +51,7 @@ fn a_spinner_on_the_nodes_core_is_in_the_nodes_load() {
         &cores.numbers()[cores.numbers().len() - 1..]
     );
     assert!(!node.shared, "{:?}", node.notices);
-    // The baseline needs a stretch before the trial.
+    // The baseline needs some time before the trial.
     std::thread::sleep(Duration::from_millis(600));
     let over = AtomicBool::new(false);
     let (trial, load) = std::thread::scope(|scope| {

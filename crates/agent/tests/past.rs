@@ -1,4 +1,4 @@
-//! Ways past the stack, verified and counted as any other, a background beside the flow, and requests that cannot be.
+//! Paths past the stack, verified and counted like all others; a background beside the flow; and invalid requests.
 
 mod common;
 
@@ -31,7 +31,7 @@ fn to(bench: &Bench, started: &wirelab_control::message::Started) -> SocketAddr 
     SocketAddr::new(bench.node_ip, started.node_port.unwrap())
 }
 
-/// Let what the node's driver sends pass: a veth drops it where no XDP program is on its own side.
+/// Let pass what the node's driver sends: a veth drops it unless its own side has an XDP program.
 fn passing(bench: &Bench) -> NodeXdp {
     let port = bench.lab.port(0, Side::Tester).unwrap();
     NodeXdp::attach(&port, &NodeOptions::default(), None).unwrap()

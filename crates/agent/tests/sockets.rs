@@ -1,4 +1,4 @@
-//! UDP and TCP trials in every direction, asked by a plain client in a lab. Every count must add up.
+//! UDP and TCP trials in every direction, requested by a plain client in a lab. Every count must add up.
 
 mod common;
 
@@ -14,12 +14,13 @@ use wirelab_wire::Layer;
 
 const FRAMES: u64 = 500;
 
-/// Where the node said that it listens.
+/// The address on which the node said that it listens.
 fn node_port(bench: &Bench, started: &wirelab_control::message::Started) -> SocketAddr {
     SocketAddr::new(bench.node_ip, started.node_port.unwrap())
 }
 
-/// The count identity, by the node's counters: every sequence sent came once or is lost, and every frame is what it is.
+/// The count identity of the node's counters: each sent sequence number arrived once or is lost, and each frame has
+/// one class.
 fn adds_up(bench: &mut Bench, trial: u32, sent: u64) -> u64 {
     let distinct = bench.counter(trial, "distinct_sequences");
     let received = bench.counter(trial, "received_frames");
@@ -73,7 +74,7 @@ fn late_frames_of_the_trial_before_are_counted_apart() {
     send(&sockets[0], node_port(&bench, &started), FRAMES);
     assert_eq!(bench.ended(started.trial).state, State::Done);
     let started = bench.client.start(second).unwrap();
-    // Sequences of the trial before, as those that a queue on the way had kept.
+    // Sequence numbers of the trial before, as from a queue on the path.
     send(&sockets[0], node_port(&bench, &started), 50);
     send(&sockets[1], node_port(&bench, &started), FRAMES);
     let status = bench.ended(started.trial);
@@ -189,7 +190,7 @@ fn udp_frames_come_back_from_an_echo_and_nothing_else_does() {
     assert_eq!(seen.report.counts.foreign_frames, 0);
     assert_eq!(bench.counter(started.trial, "sent_frames"), FRAMES);
     assert_eq!(bench.counter(started.trial, "good_frames"), FRAMES);
-    // From the peer, so it is taken for a damaged frame and not for a stranger's.
+    // It is from the peer, so it counts as a damaged frame and not as a stranger's.
     assert_eq!(bench.counter(started.trial, "header_corrupt_frames"), 1);
 }
 
@@ -256,7 +257,7 @@ fn a_node_on_an_ipv6_address_offers_ipv6_alone() {
     if common::lab().is_none() {
         return;
     }
-    // A namespace of its own, whose loopback has ::1.
+    // A namespace of its own, whose loopback interface has ::1.
     let name = format!("wla6-{}", std::process::id());
     let namespace = wirelab_port::netns::NetNs::create(&name).unwrap();
     let ip = |words: &str| {

@@ -68,7 +68,7 @@ fn values_say_what_to_write() {
         ),
         (
             "ports = [1, 4, 1]",
-            "p.toml:3:16: matrix.ports: it stands in the list twice: to run it more often, use repeat",
+            "p.toml:3:16: matrix.ports: it is in the list twice: to run it more often, use repeat",
         ),
         (
             "time = 3",
@@ -80,7 +80,7 @@ fn values_say_what_to_write() {
         ),
         (
             "time = \"0s\"",
-            "p.toml:3:8: matrix.time: a trial of no time: write e.g. \"3s\"",
+            "p.toml:3:8: matrix.time: a trial needs time: write e.g. \"3s\"",
         ),
         (
             "time = \"3s\"\nframes = 50",
@@ -208,7 +208,7 @@ fn too_many_trials_and_too_long_a_file() {
         Plan::parse(&"#".repeat(300 * 1024), "p.toml")
             .unwrap_err()
             .to_string(),
-        "p.toml: too long for a plan: at most 256 KiB are read, split it into several files"
+        "p.toml: too long for a plan: at most 256 KiB are read; fix: split it into several files"
     );
 }
 
@@ -223,7 +223,7 @@ fn a_file_that_cannot_be_read_is_named() {
     );
     std::fs::write(&path, b"title = \"\xff\"").unwrap();
     let error = Plan::load(&path).unwrap_err().to_string();
-    assert!(error.ends_with("it is no UTF-8 text (byte 9)"), "{error}");
+    assert!(error.ends_with("it is not UTF-8 text (byte 9)"), "{error}");
     std::fs::write(&path, vec![b'#'; 300 * 1024]).unwrap();
     let error = Plan::load(&path).unwrap_err().to_string();
     assert!(error.contains("too long for a plan"), "{error}");

@@ -386,7 +386,7 @@ fn what_is_wrong_is_named_with_its_place_and_the_way_out() {
         ),
         (
             "[[search]]\nframe = 64\nloss = [\"1 %\", \"1%\"]",
-            "p.toml:3:16: search.loss: it stands in the list twice",
+            "p.toml:3:16: search.loss: it is in the list twice",
         ),
         (
             "[[search]]\nframe = 64\nwidth = \"0 %\"",

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// What reading a file gives.
+/// The result of reading a file.
 pub type Read<T> = Result<T, FileError>;
 
 /// Why a file cannot be used.
@@ -18,19 +18,19 @@ pub enum FileError {
         line: usize,
         /// Column in characters, counted from 1.
         column: usize,
-        /// The key, e.g. `matrix.load`, or `TOML` where the file is none.
+        /// The key, e.g. `matrix.load`, or `TOML` for a syntax error.
         field: String,
-        /// What is wrong and what to write instead.
+        /// What is wrong, and the fix.
         what: String,
     },
-    /// Longer than is read.
-    #[error("{}: too long for {kind}: at most {} KiB are read, split it into several files", file.display(), limit_bytes / 1024)]
+    /// The file is longer than the limit.
+    #[error("{}: too long for {kind}: at most {} KiB are read; fix: split it into several files", file.display(), limit_bytes / 1024)]
     TooLong {
         /// The file.
         file: PathBuf,
-        /// What it should be, e.g. `a plan`.
+        /// Its type, e.g. `a plan`.
         kind: &'static str,
-        /// Bytes that are read.
+        /// The limit in bytes.
         limit_bytes: u64,
     },
     /// The file cannot be read.
@@ -38,12 +38,12 @@ pub enum FileError {
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// Why not.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
-/// The text of a file of at most `limit_bytes`; `kind` says what it should be, e.g. `a plan`.
+/// The text of a file of at most `limit_bytes`; `kind` is its type, e.g. `a plan`.
 ///
 /// # Errors
 /// [`FileError::Unreadable`] and [`FileError::TooLong`].
@@ -67,7 +67,7 @@ pub fn read_text(path: &Path, kind: &'static str, limit_bytes: u64) -> Read<Stri
         unreadable(std::io::Error::new(
             std::io::ErrorKind::InvalidData,
             format!(
-                "it is no UTF-8 text (byte {})",
+                "it is not UTF-8 text (byte {})",
                 e.utf8_error().valid_up_to()
             ),
         ))

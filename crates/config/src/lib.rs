@@ -1,9 +1,9 @@
-//! TOML files that people write: values with their places, and errors that name file, line, column and field.
+//! TOML files that users write: values with their positions, and errors that name file, line, column and field.
 //!
-//! Plans, node files and studies are read with it, so that the same thing is written and refused alike in all.
+//! Plans, node files and studies are read with it, so they have the same syntax and the same errors.
 //!
-//! `bench` (plans), `model` (node files) and `study` (studies) use it. Start reading at [`table::read`]; [`trial`] reads
-//! the fields of a trial, which all three have.
+//! `bench` (plans), `model` (node files) and `study` (studies) use it. Start reading at [`table::read`]; [`trial`]
+//! reads the fields of a trial, which all three have.
 #![forbid(unsafe_code)]
 
 pub mod error;

@@ -1,4 +1,4 @@
-//! A table of a file: its keys, its sections and its place; and one value of it, and how it is read.
+//! A table of a file with its keys, sections and position; and one value of it, and how it is read.
 
 use std::fmt::Display;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use wirelab_trial::{Background, Layer};
 use crate::error::{FileError, Read};
 use crate::units::{HIGHEST_RATE, parse_duration_ps, parse_percent, parse_rate};
 
-/// The text, and what turns a place in it into a line and a column.
+/// The text, and the conversion of a position into line and column.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
     file: &'a str,
@@ -45,7 +45,7 @@ impl Source<'_> {
     }
 }
 
-/// A table, what it is called, and where it stands.
+/// A table with its name and position.
 #[derive(Clone, Debug)]
 pub struct Table<'a> {
     source: &'a Source<'a>,
@@ -54,10 +54,10 @@ pub struct Table<'a> {
     span: Range<usize>,
 }
 
-/// Read a text as TOML and hand its top table to `with`. `file` is the name that errors give.
+/// Parse a text as TOML and pass its top table to `with`. `file` is its name in errors.
 ///
 /// # Errors
-/// [`FileError::At`] where the text is no TOML, and whatever `with` refuses.
+/// [`FileError::At`] if the text is not TOML, and the errors of `with`.
 pub fn read<T>(text: &str, file: &str, with: impl FnOnce(&Table<'_>) -> Read<T>) -> Read<T> {
     let source = Source { file, text };
     let document = DeTable::parse(text)
@@ -90,7 +90,7 @@ impl<'a> Table<'a> {
         &self.name
     }
 
-    /// Where in the text it begins, in bytes.
+    /// Offset of its start in the text, in bytes.
     pub fn place(&self) -> usize {
         self.span.start
     }
@@ -100,7 +100,7 @@ impl<'a> Table<'a> {
         self.source.place(self.span.start).0
     }
 
-    /// Its keys, in the order of the alphabet.
+    /// Its keys, in alphabetical order.
     pub fn keys(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         self.table.keys().map(|key| key.get_ref().as_ref())
     }
@@ -115,35 +115,35 @@ impl<'a> Table<'a> {
         ))
     }
 
-    /// The value under a key that must be there.
+    /// The value of a required key.
     ///
     /// # Errors
-    /// Where it is not; `way_out` says what to write.
-    pub fn need(&self, key: &str, way_out: &str) -> Read<Entry<'a>> {
+    /// If it is missing; `fix` says what to write.
+    pub fn need(&self, key: &str, fix: &str) -> Read<Entry<'a>> {
         self.get(key)
-            .ok_or_else(|| self.error(key, format!("it is missing: {way_out}")))
+            .ok_or_else(|| self.error(key, format!("it is missing: {fix}")))
     }
 
-    /// The text under a key, if it is there.
+    /// The text of a key, if present.
     ///
     /// # Errors
-    /// Where it is no text.
+    /// If it is not a text.
     pub fn text(&self, key: &str) -> Read<Option<String>> {
         self.get(key).map(|e| e.text()).transpose()
     }
 
-    /// The table under a key, if it is there.
+    /// The table of a key, if present.
     ///
     /// # Errors
-    /// Where it is none.
+    /// If it is not a table.
     pub fn section(&self, key: &str) -> Read<Option<Table<'a>>> {
         self.get(key).map(|e| e.table()).transpose()
     }
 
-    /// The tables under a key that is written as `[[key]]`.
+    /// The tables of a key that is written as `[[key]]`.
     ///
     /// # Errors
-    /// Where it is written otherwise.
+    /// If it is written otherwise.
     pub fn sections(&self, key: &str) -> Read<Vec<Table<'a>>> {
         let Some(entry) = self.get(key) else {
             return Ok(Vec::new());
@@ -161,10 +161,10 @@ impl<'a> Table<'a> {
         all.map(|e| e.table().map_err(|_| wrong())).collect()
     }
 
-    /// The tables under a key that is written as `[key.NAME]`, with their names.
+    /// The tables of a key that is written as `[key.NAME]`, with their names.
     ///
     /// # Errors
-    /// Where it is written otherwise.
+    /// If it is written otherwise.
     pub fn named(&self, key: &str) -> Read<Vec<(String, Table<'a>)>> {
         let Some(group) = self.section(key)? else {
             return Ok(Vec::new());
@@ -178,10 +178,10 @@ impl<'a> Table<'a> {
             .collect()
     }
 
-    /// Refuse keys that are not known, with the nearest one that is.
+    /// Refuse unknown keys, and suggest the nearest known one.
     ///
     /// # Errors
-    /// At the first key that is not known.
+    /// At the first unknown key.
     pub fn known_keys(&self, known: &[&str]) -> Read<()> {
         for key in self.table.keys() {
             let name: &str = key.get_ref();
@@ -196,7 +196,7 @@ impl<'a> Table<'a> {
         Ok(())
     }
 
-    /// An error at the table's header about a key that is not there.
+    /// An error at the table's header about a missing key.
     pub fn error(&self, key: &str, what: impl Display) -> FileError {
         self.source
             .error(self.span.clone(), &qualified(&self.name, key), what)
@@ -207,7 +207,7 @@ impl<'a> Table<'a> {
         self.source.error(self.span.clone(), &self.name, what)
     }
 
-    /// An error at a key, or at the header where it is not there.
+    /// An error at a key, or at the header if the key is missing.
     pub fn at_key(&self, key: &str, what: impl Display) -> FileError {
         let span = self.table.get(key).map_or(self.span.clone(), Spanned::span);
         self.source.error(span, &qualified(&self.name, key), what)
@@ -227,10 +227,10 @@ fn qualified(table: &str, key: &str) -> String {
     }
 }
 
-/// Most values of a list that are read.
+/// Most values of a list.
 pub const MAX_LIST: usize = 10_000;
 
-/// A value and the key it stands under.
+/// A value and its key.
 #[derive(Clone, Debug)]
 pub struct Entry<'a> {
     source: &'a Source<'a>,
@@ -251,7 +251,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Line it stands on, counted from 1.
+    /// Its line, counted from 1.
     pub fn line(&self) -> usize {
         self.source.place(self.value.span().start).0
     }
@@ -290,25 +290,25 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// One value or a list of them, none of them twice; `twice` says what to do where one is.
+    /// One value or a list of different ones; `twice` is the fix for a repeated one.
     ///
     /// # Errors
-    /// Where a value cannot be read, stands in the list twice, or the list is empty or endless.
+    /// If a value cannot be read or is in the list twice, or if the list is empty or too long.
     pub fn list<T: PartialEq>(
         &self,
         twice: &str,
         read: impl Fn(&Entry<'a>) -> Read<T>,
     ) -> Read<Vec<T>> {
         let entries = self.entries();
-        // It also keeps the search for twins short.
+        // It also keeps the search for repeated values short.
         if entries.len() > MAX_LIST {
-            return Err(self.error(format!("at most {MAX_LIST} values are taken")));
+            return Err(self.error(format!("at most {MAX_LIST} values are allowed")));
         }
         let mut list = Vec::new();
         for entry in entries {
             let item = read(&entry)?;
             if list.contains(&item) {
-                return Err(entry.error(format!("it stands in the list twice: {twice}")));
+                return Err(entry.error(format!("it is in the list twice: {twice}")));
             }
             list.push(item);
         }
@@ -318,10 +318,10 @@ impl<'a> Entry<'a> {
         Ok(list)
     }
 
-    /// The table it is.
+    /// Its table.
     ///
     /// # Errors
-    /// Where it is none.
+    /// If it is not a table.
     pub fn table(&self) -> Read<Table<'a>> {
         let table = as_table(self.value)
             .ok_or_else(|| self.error("write a table, e.g. { key = \"value\" }"))?;
@@ -332,7 +332,7 @@ impl<'a> Entry<'a> {
     /// A text that is not empty.
     ///
     /// # Errors
-    /// Where it is none.
+    /// If it is not one.
     pub fn text(&self) -> Read<String> {
         match self.value.get_ref() {
             DeValue::String(text) if !text.trim().is_empty() => Ok(text.to_string()),
@@ -340,10 +340,10 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// A word of the command line, as its type reads it.
+    /// A word of the command line, parsed by its type.
     ///
     /// # Errors
-    /// Where it is none; the text is that of the type.
+    /// If it is not one; the text is the type's.
     pub fn word<T: FromStr<Err: Display>>(&self) -> Read<T> {
         let DeValue::String(text) = self.value.get_ref() else {
             return Err(self.error("write it in quotes, as on the command line"));
@@ -351,10 +351,10 @@ impl<'a> Entry<'a> {
         text.parse().map_err(|e| self.error(e))
     }
 
-    /// What else is sent to the node, as on the command line; `none` for nothing.
+    /// The second traffic of the trial, as on the command line; `none` for nothing.
     ///
     /// # Errors
-    /// Where it is neither; the text is that of the type.
+    /// If it is neither; the text is the type's.
     pub fn background(&self) -> Read<Option<Background>> {
         match self.value.get_ref() {
             DeValue::String(text) if text == "none" => Ok(None),
@@ -365,7 +365,7 @@ impl<'a> Entry<'a> {
     /// A layer: `ethernet`, `udp4`, `udp6`, `tcp4` or `tcp6`.
     ///
     /// # Errors
-    /// Where it is none.
+    /// If it is none of them.
     pub fn layer(&self) -> Read<Layer> {
         let known = self.value.get_ref().as_str().and_then(Layer::of_word);
         known.ok_or_else(|| {
@@ -378,7 +378,7 @@ impl<'a> Entry<'a> {
     /// A whole number from `min` to `max`.
     ///
     /// # Errors
-    /// Where it is none.
+    /// If it is not one.
     pub fn whole(&self, min: u64, max: u64) -> Read<u64> {
         self.value
             .get_ref()
@@ -391,7 +391,7 @@ impl<'a> Entry<'a> {
     /// A finite number.
     ///
     /// # Errors
-    /// Where it is none.
+    /// If it is not one.
     pub fn number(&self) -> Read<f64> {
         self.any_number()
             .filter(|n| n.is_finite())
@@ -409,7 +409,7 @@ impl<'a> Entry<'a> {
     /// A probability.
     ///
     /// # Errors
-    /// Where it is no number from 0 to 1.
+    /// If it is not a number from 0 to 1.
     pub fn probability(&self) -> Read<f64> {
         self.any_number()
             .filter(|n| (0.0..=1.0).contains(n))
@@ -419,7 +419,7 @@ impl<'a> Entry<'a> {
     /// A share in percent, as a ratio: `"2.5 %"` is 0.025.
     ///
     /// # Errors
-    /// Where it is none, or not from `least` to `most` percent.
+    /// If it is not a share, or not from `least` to `most` percent.
     pub fn percent(&self, least: f64, most: f64) -> Read<f64> {
         let text = self.value.get_ref().as_str();
         text.and_then(parse_percent)
@@ -434,7 +434,7 @@ impl<'a> Entry<'a> {
     /// `true` or `false`.
     ///
     /// # Errors
-    /// Where it is neither.
+    /// If it is neither.
     pub fn flag(&self) -> Read<bool> {
         self.value
             .get_ref()
@@ -445,7 +445,7 @@ impl<'a> Entry<'a> {
     /// A duration in ps.
     ///
     /// # Errors
-    /// Where it is none.
+    /// If it is not one.
     pub fn duration(&self) -> Read<u64> {
         match self.value.get_ref().as_str() {
             Some(text) => parse_duration_ps(text).map_err(|e| self.error(e)),
@@ -456,7 +456,7 @@ impl<'a> Entry<'a> {
     /// A rate in bit/s.
     ///
     /// # Errors
-    /// Where it is none.
+    /// If it is not one.
     pub fn rate(&self) -> Read<u64> {
         match self.value.get_ref() {
             DeValue::String(text) => parse_rate(text).map_err(|e| self.error(e)),

@@ -1,4 +1,4 @@
-//! A trial as files write it: the keys of a plan's matrix, with one value each.
+//! A trial in files: the keys of a plan's matrix, with one value each.
 
 use wirelab_trial::{Buffers, Extent, Framing, Layer, Load, Size, SizeUnit, Trial};
 
@@ -30,10 +30,10 @@ pub const TRIAL_KEYS: [&str; 20] = [
     "dscp",
 ];
 
-/// Those of them that a section of a plan has once for all its trials, matrix or search.
+/// The keys that a section of a plan, matrix or search, has once for all its trials.
 pub const SHARED_KEYS: [&str; 3] = ["rate", "strict_gaps", "dscp"];
 
-/// The four ways to write a size.
+/// The four units of a size.
 pub const SIZE_UNITS: [SizeUnit; 4] = [
     SizeUnit::Frame,
     SizeUnit::Length,
@@ -41,14 +41,14 @@ pub const SIZE_UNITS: [SizeUnit; 4] = [
     SizeUnit::Datagram,
 ];
 
-/// Time of a trial where neither time nor frames are named, in ps.
+/// Default time of a trial without time and frames, in ps.
 pub const DEFAULT_TIME_PS: u64 = 1_000_000_000_000;
 
-/// A trial of a table `own`, and of `defaults` for the keys that it does not have. A size or an extent of `own` takes
-/// the place of any of `defaults`.
+/// The trial of the table `own`, with `defaults` for missing keys. A size or an extent in `own` replaces any in
+/// `defaults`.
 ///
 /// # Errors
-/// At unknown keys, values that cannot be read, a missing size, and sizes that the framing does not allow.
+/// At unknown keys, invalid values, a missing size, and sizes that the framing does not allow.
 pub fn trial(own: &Table<'_>, defaults: Option<&Table<'_>>) -> Read<Trial> {
     own.known_keys(&TRIAL_KEYS)?;
     if let Some(defaults) = defaults {
@@ -88,10 +88,10 @@ pub fn trial(own: &Table<'_>, defaults: Option<&Table<'_>>) -> Read<Trial> {
     Ok(trial)
 }
 
-/// Reads the keys that a trial, a matrix and a search have alike ([`SHARED_KEYS`]), each with one value, into `trial`.
+/// Reads the keys that a trial, a matrix and a search share ([`SHARED_KEYS`]), with one value each, into `trial`.
 ///
 /// # Errors
-/// At values that cannot be read.
+/// At invalid values.
 pub fn shared<'a>(get: impl Fn(&'static str) -> Option<Entry<'a>>, trial: &mut Trial) -> Read<()> {
     if let Some(entry) = get("rate") {
         trial.link_bits_per_s = Some(entry.rate()?);
@@ -128,10 +128,10 @@ fn size(own: &Table<'_>, defaults: Option<&Table<'_>>, framing: Framing) -> Read
     })
 }
 
-/// A size in one of the units, allowed in each of the framings.
+/// A size in one of the units, valid in each of the framings.
 ///
 /// # Errors
-/// Where it is no number of bytes, or a framing does not allow it.
+/// If it is not a number of bytes, or a framing does not allow it.
 pub fn read_size(entry: &Entry<'_>, unit: SizeUnit, framings: &[Framing]) -> Read<Size> {
     let size = Size::new(unit, entry.whole(1, u64::from(u32::MAX))? as u32);
     for framing in framings {
@@ -144,7 +144,7 @@ pub fn read_size(entry: &Entry<'_>, unit: SizeUnit, framings: &[Framing]) -> Rea
 /// When a trial ends, if the table says so.
 ///
 /// # Errors
-/// Where it names both a time and a number of frames, or nothing of either.
+/// If it has both a time and a number of frames, or a value of 0.
 pub fn extent_of(table: &Table<'_>) -> Read<Option<Extent>> {
     match (table.get("time"), table.get("frames")) {
         (Some(_), Some(frames)) => {
@@ -157,7 +157,7 @@ pub fn extent_of(table: &Table<'_>) -> Read<Option<Extent>> {
             Err(frames.error(format!("the {name} also has a time: keep one of the two")))
         }
         (Some(time), None) => match time.duration()? {
-            0 => Err(time.error("a trial of no time: write e.g. \"3s\"")),
+            0 => Err(time.error("a trial needs time: write e.g. \"3s\"")),
             time_ps => Ok(Some(Extent::Time { time_ps })),
         },
         (None, Some(frames)) => Ok(Some(Extent::Frames {

@@ -1,16 +1,16 @@
-//! Durations and rates as people write them: `3s`, `200ms`, `1m` to picoseconds, `100M` to bit/s.
+//! Durations and rates as users write them: `3s`, `200ms`, `1m` to picoseconds, `100M` to bit/s.
 
 use wirelab_trial::load::parse_si;
 
-/// Longest duration that may be written: a week, in ps.
+/// Longest allowed duration: a week, in ps.
 pub const LONGEST_PS: u64 = 7 * 24 * 3_600 * 1_000_000_000_000;
-/// Highest rate that may be written, in bit/s.
+/// Highest allowed rate, in bit/s.
 pub const HIGHEST_RATE: u64 = 10_000_000_000_000;
 
-/// Why a text is no duration or rate.
+/// Why a text is not a duration or rate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
-    /// The text is no duration.
+    /// The text is not a duration.
     #[error("invalid duration '{0}': write a number with ps, ns, us, ms, s, m or h, e.g. 200ms")]
     Duration(String),
     /// Longer than [`LONGEST_PS`].
@@ -21,17 +21,17 @@ pub enum UnitError {
     Rate(String),
 }
 
-/// Picoseconds of a duration such as `3s`, `200ms`, `1.5us` or `1m` (a minute); a part below 1 ps is cut off.
+/// Picoseconds of a duration such as `3s`, `200ms`, `1.5us` or `1m` (a minute), rounded down to 1 ps.
 ///
 /// # Errors
-/// [`UnitError::Duration`] where the text is none, [`UnitError::TooLong`] beyond a week.
+/// [`UnitError::Duration`] for other texts, [`UnitError::TooLong`] beyond a week.
 pub fn parse_duration_ps(text: &str) -> Result<u64, UnitError> {
     let bad = || UnitError::Duration(text.to_owned());
     let unit_at = text.find(|c: char| c.is_alphabetic()).ok_or_else(bad)?;
     let unit: u128 = match &text[unit_at..] {
         "ps" => 1,
         "ns" => 1_000,
-        // Both code points of the micro sign are in use.
+        // Unicode has two code points for the micro sign.
         "us" | "µs" | "μs" => 1_000_000,
         "ms" => 1_000_000_000,
         "s" => 1_000_000_000_000,
@@ -47,7 +47,7 @@ pub fn parse_duration_ps(text: &str) -> Result<u64, UnitError> {
     }
     let too_long = || UnitError::TooLong(text.to_owned());
     let whole: u128 = whole.parse().map_err(|_| too_long())?;
-    // Beyond 16 decimals not even an hour has a picosecond left.
+    // At 17 decimals even an hour's digit is less than 1 ps.
     let part = &part[..part.len().min(16)];
     let fraction: u128 = part.parse().unwrap_or(0);
     let scale = 10u128.pow(part.len() as u32);
@@ -60,21 +60,21 @@ pub fn parse_duration_ps(text: &str) -> Result<u64, UnitError> {
     }
 }
 
-/// The ratio of a share in percent such as `2.5 %` or `90%`; `None` where the text is none.
+/// The ratio of a share in percent such as `2.5 %` or `90%`; `None` for other texts.
 pub fn parse_percent(text: &str) -> Option<f64> {
     let number = text.strip_suffix('%')?.trim_end();
     let digits = |c: char| c.is_ascii_digit() || c == '.';
-    // The standard parser also takes signs, exponents and "inf".
+    // The standard parser also accepts signs, exponents and "inf".
     let plain = number.starts_with(|c: char| c.is_ascii_digit()) && number.chars().all(digits);
     let percent: f64 = number.parse().ok().filter(|_| plain)?;
-    // 2.5 / 100 is nearest to 0.025; a product with 0.01 would not be.
+    // 2.5 / 100 is the nearest to 0.025; a product with 0.01 is not.
     Some(percent / 100.0)
 }
 
 /// Bit/s of a rate such as `100M` or `2.5G`.
 ///
 /// # Errors
-/// [`UnitError::Rate`] where the text is no number, or one outside 1 to 10T.
+/// [`UnitError::Rate`] if the text is not a number, or outside 1 to 10T.
 pub fn parse_rate(text: &str) -> Result<u64, UnitError> {
     parse_si(text)
         .map(f64::round)

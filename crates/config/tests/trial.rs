@@ -1,4 +1,4 @@
-//! A trial as files write it, with defaults, and what is refused.
+//! A trial in files, with defaults, and errors.
 
 use wirelab_config::trial::trial;
 use wirelab_config::{Read, read};

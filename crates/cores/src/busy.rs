@@ -1,10 +1,10 @@
-//! How busy cores were over a window: the wall time less what `/proc/stat` says they were idle.
+//! How busy cores were in a window: the wall time less the idle time in `/proc/stat`.
 //!
-//! A kernel that stops the tick of idle cores (`CONFIG_NO_HZ_COMMON`, which distributions set) takes the time at
-//! each entry into and exit from idle (`get_cpu_idle_time_us` in kernel/time/tick-sched.c), so that the idle columns
-//! are exact, and only rounded to [`tick_ns`]. The busy columns beside them are counted by the tick, which misses
-//! work that begins and ends between two: they are not used. Work in interrupts counts as busy, whatever it was for,
-//! and so does time that a hypervisor took from a busy core.
+//! A kernel that stops the tick of idle cores (`CONFIG_NO_HZ_COMMON`, which distributions set) reads the clock at
+//! each entry into and exit from idle (`get_cpu_idle_time_us` in kernel/time/tick-sched.c). So the idle columns are
+//! exact, and only rounded to [`tick_ns`]. The tick counts the busy columns beside them, and misses work between two
+//! ticks, so they are not used. Work in interrupts counts as busy, whatever its purpose, and so does time that a
+//! hypervisor took from a busy core.
 
 use std::fs::File;
 use std::io;
@@ -15,27 +15,27 @@ use nix::unistd::{SysconfVar, sysconf};
 
 use crate::list::Cores;
 
-/// Shortest window in ticks: the two ends of a shorter one are known too badly to speak of a share.
+/// Shortest window in ticks: the ends of a shorter one are too uncertain for a share.
 pub const LEAST_TICKS: u64 = 20;
 
-/// Reading takes some 50 µs; one that took longer in ns was interrupted, and is done again.
+/// Reading takes some 50 µs. One that took longer than this, in ns, was interrupted and is repeated.
 const READING_NS: u64 = 500_000;
 
-/// Bytes of `/proc/stat` that are kept: the lines of cores come first, 100 bytes each.
+/// Bytes of `/proc/stat` that are read: the lines of cores come first, 100 bytes each.
 const MOST_BYTES: usize = 192 * 1024;
 
 /// Why there is no figure.
 #[derive(Debug, thiserror::Error)]
 pub enum BusyError {
-    /// The kernel does not say.
-    #[error("how busy cores are is not known: /proc/stat: {0}")]
+    /// The kernel does not report it.
+    #[error("the load of the cores is unknown: /proc/stat: {0}")]
     Read(#[from] io::Error),
-    /// A core is not there.
+    /// A core does not exist.
     #[error(
-        "core {0} is not in /proc/stat: it is offline, or there is no such core (see `lscpu --online`)"
+        "core {0} is not in /proc/stat: it is offline or does not exist; fix: choose one that `lscpu --online` shows"
     )]
     NoCore(usize),
-    /// Too short to tell.
+    /// Too short for a share.
     #[error(
         "{window_ms} ms are too short for a share of busy time: /proc/stat counts in steps of {tick_ms} ms, and {least_ms} ms are needed"
     )]
@@ -44,7 +44,7 @@ pub enum BusyError {
         window_ms: u64,
         /// Step of the counters.
         tick_ms: u64,
-        /// What is needed.
+        /// The shortest possible window.
         least_ms: u64,
     },
 }
@@ -60,20 +60,20 @@ pub fn tick_ns() -> u64 {
 /// Idle time of each core since the start of the machine, at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// When, CLOCK_MONOTONIC in ns.
+    /// The time, CLOCK_MONOTONIC in ns.
     pub at_ns: u64,
-    /// Idle ticks of each core that is asked for, in their order.
+    /// Idle ticks of each requested core, in their order.
     idle: Vec<u64>,
 }
 
-/// How busy one core was.
+/// The load of one core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Busy {
     /// Busy time in ns, at most the window.
     pub busy_ns: u64,
     /// Length of the window in ns.
     pub window_ns: u64,
-    /// Step of the busy time in ns; the two ends of the window may be wrong by one each.
+    /// Step of the busy time in ns; each end of the window may be wrong by one step.
     pub step_ns: u64,
 }
 
@@ -84,7 +84,7 @@ impl Busy {
     }
 }
 
-/// Reads how long cores were idle. Nothing is allocated while it measures but the samples.
+/// Reads how long cores were idle. During a measurement it allocates only the samples.
 #[derive(Debug)]
 pub struct Meter {
     file: File,
@@ -114,7 +114,7 @@ impl Meter {
         &self.cores
     }
 
-    /// Read once, or a second time where the reading itself was held up; the better one counts.
+    /// Read once, and again if the reading itself was interrupted; the better one counts.
     ///
     /// # Errors
     /// [`BusyError::Read`], and [`BusyError::NoCore`] for one that went offline.
@@ -131,7 +131,7 @@ impl Meter {
         self.text.resize(MOST_BYTES, 0);
         let before = now_ns();
         let mut len = 0;
-        // The kernel may give the file in pieces; the lines of cores end where another kind of line begins.
+        // The kernel may return the file in pieces; another type of line ends the lines of cores.
         loop {
             let got = self.file.read_at(&mut self.text[len..], len as u64)?;
             len += got;
@@ -146,7 +146,7 @@ impl Meter {
         Ok((Sample { at_ns, idle }, after - before))
     }
 
-    /// How busy each core was between two samples, in the order of the cores.
+    /// The load of each core between two samples, in the order of the cores.
     ///
     /// # Errors
     /// [`BusyError::TooShort`] for a window of fewer than [`LEAST_TICKS`].
@@ -161,7 +161,7 @@ impl Meter {
             });
         }
         let busy = |(before, after): (&u64, &u64)| {
-            // The time spent waiting for disks may be taken back by the kernel: no idle time is negative.
+            // The kernel may decrease the time spent waiting for disks, but idle time is never negative.
             let idle_ns = after.saturating_sub(*before).saturating_mul(self.tick_ns);
             Busy {
                 busy_ns: window_ns.saturating_sub(idle_ns),
@@ -193,7 +193,7 @@ fn idle_of(text: &[u8], cores: &Cores) -> Result<Vec<u64>, BusyError> {
 
 /// CLOCK_MONOTONIC in ns.
 pub fn now_ns() -> u64 {
-    // The clock exists on every Linux, so that reading it cannot fail.
+    // The clock exists on every Linux, so reading it cannot fail.
     clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(0, |t| {
         t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64
     })

@@ -1,19 +1,18 @@
-//! Whether two processes run on one machine, without telling others which machine it is.
+//! Whether two processes run on one machine, without revealing which machine it is.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
-/// A number that is the same for all processes of this machine since it was started, whatever their network
-/// namespace, and different on others: a hash (FNV-1a, 64 bits) of the kernel's random boot number. `None` where
-/// `/proc` is not mounted.
+/// A number that is the same for all processes of this machine until it restarts, in any network namespace, and
+/// different on others: a hash (FNV-1a, 64 bits) of the kernel's random boot number. `None` if `/proc` is not
+/// mounted.
 pub fn host_id() -> Option<String> {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(format!("{:016x}", fnv1a(text.trim().as_bytes())))
 }
 
-/// Which clock this process reads: that of two processes with the same text is one. CLOCK_MONOTONIC is that of a
-/// machine since it was started, shifted in time namespaces of their own (time_namespaces(7)). `None` where `/proc` is
-/// not mounted.
+/// The clock of this process: two processes with the same text read the same clock. CLOCK_MONOTONIC is that of a
+/// machine since its start, shifted in time namespaces (time_namespaces(7)). `None` if `/proc` is not mounted.
 pub fn clock_id() -> Option<String> {
     let namespace = fs::metadata("/proc/self/ns/time").ok()?;
     Some(format!("{}-{}", host_id()?, namespace.ino()))

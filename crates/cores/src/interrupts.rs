@@ -1,4 +1,4 @@
-//! Which cores the interrupts of an interface come to. Steering moves the receive work of the stack, not these.
+//! The cores that get an interface's interrupts. Steering moves the receive work of the stack, not the interrupts.
 
 use std::fs;
 use std::path::Path;
@@ -6,23 +6,23 @@ use std::path::Path;
 use crate::list::Cores;
 use crate::steer::{SteerError, on_own_sysfs};
 
-/// Most interrupts of an interface that are looked at.
+/// Most interrupts of an interface that are read.
 const MOST: usize = 1024;
 
-/// An interrupt and the cores that it comes to.
+/// An interrupt and the cores that get it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interrupt {
     /// Its number, as `/proc/interrupts` shows it.
     pub number: u32,
-    /// Where it comes to.
+    /// The cores that get it.
     pub cores: Cores,
 }
 
-/// The message-signalled interrupts (MSI) of the device behind an interface, in the network namespace of the calling
-/// thread; none for an interface of software, or where the device has another kind.
+/// The message-signalled interrupts (MSI) of the device of an interface, in the network namespace of the calling
+/// thread; none for a software interface, or if the device has another type.
 ///
 /// # Errors
-/// [`SteerError`] for an interface that is not there.
+/// [`SteerError`] if the interface does not exist.
 pub fn interrupts(interface: &str) -> Result<Vec<Interrupt>, SteerError> {
     on_own_sysfs(interface, |folder| {
         // A virtio device is a child of the one that has the interrupts.
@@ -61,7 +61,7 @@ fn cores_of(number: u32) -> Option<Cores> {
             .parse()
             .ok()
     };
-    // What is in force, where the kernel tells it; else what is allowed.
+    // The effective cores if the kernel reports them, else the allowed ones.
     list("effective_affinity_list").or_else(|| list("smp_affinity_list"))
 }
 

@@ -1,12 +1,12 @@
 //! Cores of a Linux host: pin work to them, steer an interface's receive work to them, and measure how busy they are.
 //!
-//! A node's CPU load means something on one machine only where node and tester run on different cores and the
-//! receive work of each goes to its own. On veth the sender's core does the receiver's work unless it is steered:
-//! both ends must be.
+//! A node's CPU load is meaningful on one machine only if node and tester run on different cores and the receive work
+//! of each is done on its own core. On veth the sender's core does the receiver's work unless it is steered, so both
+//! ends must be.
 //!
-//! It knows no other crate; `port`, `iperf`, the node types and the command line use it. Start reading at
-//! [`busy::Meter`] for CPU load, and at [`pin`] and [`steer::Steering`] for where work goes and how the host gets its
-//! settings back.
+//! It uses no other crate; `port`, `iperf`, the node types and the command line use it. Start reading at
+//! [`busy::Meter`] for CPU load, and at [`pin`] and [`steer::Steering`] for the placement of work and how the host's
+//! settings are restored.
 #![deny(unsafe_code)]
 
 pub mod busy;
@@ -30,11 +30,11 @@ pub use prefer::{Preferred, prefer_this_thread};
 pub use session::{PreferredSession, prefer_this_session, session_records};
 pub use steer::{SteerError, Steering, mount_own_sysfs, namespaces_left};
 
-/// Puts back what killed processes changed: the priority of sessions, and settings of the interfaces of the calling
-/// thread's network namespace; not what somebody has changed since.
+/// Restores what killed processes changed: the priority of sessions, and settings of the interfaces in the calling
+/// thread's network namespace. Values that others have changed since then are kept.
 ///
 /// # Errors
-/// What the system says of the records.
+/// The system's error for the records.
 pub fn restore_left() -> std::io::Result<()> {
     session::restore_left()?;
     steer::restore_left()

@@ -1,38 +1,38 @@
-//! A set of cores, as people write it (`1,3-5`) and as the kernel's masks have it (`3a`).
+//! A set of cores, as users write it (`1,3-5`) and as the kernel's masks (`3a`).
 
 use std::fmt;
 use std::str::FromStr;
 
-/// One more than the largest core number that is taken: `CPU_SETSIZE` of glibc.
+/// One more than the largest allowed core number: `CPU_SETSIZE` of glibc.
 pub const MOST: usize = 1024;
 
 /// A set of cores, sorted, at least one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cores(Vec<usize>);
 
-/// Why a text is no set of cores, or a core cannot be used.
+/// Why a text is not a set of cores, or a core cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CoreError {
     /// Not a list.
-    #[error("'{0}' is not a list of cores; write numbers and ranges, such as 1 or 1,3-5")]
+    #[error("'{0}' is not a list of cores; fix: write numbers and ranges, such as 1 or 1,3-5")]
     Text(String),
     /// The number is too large.
-    #[error("core {core} is beyond the {limit} cores that can be named")]
+    #[error("core {core} is too high; fix: use cores below {limit}")]
     Number {
-        /// The number given.
+        /// The given number.
         core: usize,
-        /// How many can be named.
+        /// The limit.
         limit: usize,
     },
-    /// The kernel does not say where this process may run.
-    #[error("which cores this process may run on is not known: {0}")]
+    /// The kernel does not report where this process may run.
+    #[error("the cores that this process may use are unknown: {0}")]
     Unknown(String),
     /// The kernel refused.
     #[error("cannot run on cores {cores}: {why}")]
     Refused {
-        /// Which.
+        /// The cores.
         cores: Cores,
-        /// What it said.
+        /// The kernel's error.
         why: String,
     },
 }
@@ -60,7 +60,7 @@ impl Cores {
         &self.0
     }
 
-    /// Those that are not in `other`; `None` where nothing is left.
+    /// Those that are not in `other`; `None` if none is left.
     pub fn without(&self, other: &Cores) -> Option<Cores> {
         Cores::new(
             self.0
@@ -71,7 +71,7 @@ impl Cores {
         .ok()
     }
 
-    /// As the files of sysfs take it: hexadecimal words of 32 bits, the highest first, with commas between.
+    /// In the format of sysfs: hexadecimal words of 32 bits, the highest first, separated by commas.
     pub fn mask(&self) -> String {
         let words = self.0.last().map_or(1, |last| last / 32 + 1);
         let mut bits = vec![0u32; words];

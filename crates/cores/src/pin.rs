@@ -1,4 +1,4 @@
-//! Which cores a thread runs on.
+//! The cores on which a thread runs.
 
 use nix::sched::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use nix::unistd::Pid;
@@ -8,7 +8,7 @@ use crate::list::{CoreError, Cores, MOST};
 /// The cores that the calling thread may run on.
 ///
 /// # Errors
-/// [`CoreError::Unknown`] where the kernel does not say.
+/// [`CoreError::Unknown`] if the kernel does not report them.
 pub fn allowed() -> Result<Cores, CoreError> {
     let set = sched_getaffinity(Pid::from_raw(0))
         .map_err(|errno| CoreError::Unknown(errno.to_string()))?;
@@ -16,10 +16,10 @@ pub fn allowed() -> Result<Cores, CoreError> {
     Cores::new((0..limit).filter(|core| set.is_set(*core).unwrap_or(false)))
 }
 
-/// Let the calling thread, and those it will start, run on these cores alone.
+/// Let the calling thread, and those that it will start, run only on these cores.
 ///
 /// # Errors
-/// [`CoreError::Refused`] where none of them is online or allowed.
+/// [`CoreError::Refused`] if none of them is online and allowed.
 pub fn pin_thread(cores: &Cores) -> Result<(), CoreError> {
     pin_task(0, cores.numbers()).map_err(|errno| CoreError::Refused {
         cores: cores.clone(),
@@ -27,20 +27,20 @@ pub fn pin_thread(cores: &Cores) -> Result<(), CoreError> {
     })
 }
 
-/// Keep the calling thread on the core that it runs on. Frames that one thread sends from two cores may overtake each
-/// other: each core has a queue of its own to the receiver (on veth) or of the driver.
+/// Keep the calling thread on its present core. Frames that one thread sends from two cores may overtake each other,
+/// because each core has a separate queue to the receiver (on veth) or to the driver.
 ///
 /// # Errors
-/// [`CoreError::Unknown`] where the kernel does not say which core that is, [`CoreError::Refused`] where it refuses.
+/// [`CoreError::Unknown`] if the kernel does not report the core, [`CoreError::Refused`] if it refuses.
 pub fn stay_on_this_core() -> Result<(), CoreError> {
     let core = sched_getcpu().map_err(|errno| CoreError::Unknown(errno.to_string()))?;
     pin_thread(&Cores::new([core])?)
 }
 
-/// Let a thread of any process, by its number (0 for the calling one), run on these cores alone.
+/// Let a thread of any process, by its number (0 for the calling one), run only on these cores.
 ///
 /// # Errors
-/// What the kernel says: `EINVAL` where none of them is online or allowed.
+/// The kernel's error: `EINVAL` if none of them is online and allowed.
 pub fn pin_task(thread: i32, cores: &[usize]) -> nix::Result<()> {
     let mut set = CpuSet::new();
     for core in cores {

@@ -1,31 +1,31 @@
-//! Lets a thread that keeps a schedule go before others, as far as that is permitted.
+//! Raises the priority of a thread that keeps a schedule, as far as permitted.
 //!
-//! A thread that sleeps between its frames asks for a real-time priority: it is woken at once, in whatever session the
-//! other work runs. One that spins does not: the kernel's throttle would stop it for 50 ms of each second
-//! (`sched_rt_runtime_us`, or the fair server since Linux 6.12), and until then threads of the kernel that bring its
-//! frames to the node would have no core. It asks for the highest priority of the usual kind.
+//! A thread that sleeps between its frames requests a real-time priority: it is then woken at once, whatever the
+//! session of other work. One that spins does not: the kernel's throttle would stop it for 50 ms of each second
+//! (`sched_rt_runtime_us`, or the fair server since Linux 6.12), and until then kernel threads that bring its frames
+//! to the node would have no core. It requests the highest ordinary priority.
 
 use crate::sys;
 
-/// The highest priority of the usual kind, as `nice` counts: beside one thread without it 98 % of a core, where both
-/// are of one session (sched(7): a weight of 88,761 against 1,024).
+/// The highest ordinary priority, as a nice value: beside one thread without it 98 % of a core, if both are in one
+/// session (sched(7): a weight of 88,761 against 1,024).
 const FIRST: i32 = -20;
 
-/// The least time from one frame to the next, in ps, at which a sender sleeps for the most part: it spins for 60 µs.
+/// The least interval between frames, in ps, at which a sender mostly sleeps: it spins for 60 µs.
 const SLEEPS_PS: u64 = 500_000_000;
 
-/// What the system granted.
+/// The priority that the system granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preferred {
-    /// Before all that is not real-time.
+    /// Higher than all that is not real-time.
     RealTime,
-    /// Before most.
+    /// Higher than most.
     Nice,
-    /// As all others: the process has no CAP_SYS_NICE.
+    /// Not raised: the process has no CAP_SYS_NICE.
     Not,
 }
 
-/// Let the calling thread go before others. It sends a frame each `interval_ps`; `None` where it has work at any time.
+/// Raise the priority of the calling thread. It sends a frame each `interval_ps`; `None` if it always has work.
 /// Threads and processes that it starts later are not real-time.
 pub fn prefer_this_thread(interval_ps: Option<u64>) -> Preferred {
     if interval_ps.is_some_and(|ps| ps >= SLEEPS_PS) && sys::real_time().is_ok() {

@@ -1,5 +1,6 @@
-//! Records of what a process has changed, in a folder of [`crate::runtime`]. A process holds a lock on each of its own,
-//! which the kernel frees when it dies, however it dies: what is on record without a lock was left by a killed process.
+//! Records of what a process has changed, in a folder of [`crate::runtime`]. A process locks each of its records, and
+//! the kernel frees the lock when the process ends, however it ends. A record without a lock was left by a killed
+//! process.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -12,33 +13,33 @@ use nix::fcntl::{Flock, FlockArg};
 
 use crate::runtime;
 
-/// Held while records are written or looked through; no record is called so.
+/// Locked while records are written or searched; no record has this name.
 const LOCK: &str = ".lock";
 /// Most bytes of a record that are read.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// All records of one kind, as long as this lives nobody else's to change.
+/// All records of one type. While this value exists, no other process may change them.
 #[derive(Debug)]
 pub(crate) struct Records {
     folder: PathBuf,
     _lock: Flock<File>,
 }
 
-/// What this process has on record; gone when it is dropped.
+/// A record of this process; removed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Record {
     path: PathBuf,
     _held: Flock<File>,
 }
 
-/// What somebody has on record.
+/// A record of any process.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) name: String,
     path: PathBuf,
 }
 
-/// Where the records of one kind are; the folder is made where it is missing.
+/// The folder of one type of records, made if it is missing.
 pub(crate) fn folder(kind: &str) -> io::Result<PathBuf> {
     let folder = runtime::folder().map_err(io::Error::other)?.join(kind);
     runtime::private(&folder)?;
@@ -46,7 +47,7 @@ pub(crate) fn folder(kind: &str) -> io::Result<PathBuf> {
 }
 
 impl Records {
-    /// Waits for the records of one kind and takes them.
+    /// Waits for the lock of one type of records and takes it.
     pub(crate) fn open(kind: &str) -> io::Result<Records> {
         Records::open_in(folder(kind)?)
     }
@@ -59,7 +60,7 @@ impl Records {
         })
     }
 
-    /// A new record. Its name begins with `front`, and no other record ever had it: a process number is given again.
+    /// A new record. Its name begins with `front` and is unique; a process number alone may be reused.
     pub(crate) fn write(&self, front: &str, text: &str) -> io::Result<Record> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -79,12 +80,12 @@ impl Records {
         Ok(Record { path, _held: held })
     }
 
-    /// Those of living processes.
+    /// The records of living processes.
     pub(crate) fn held(&self) -> impl Iterator<Item = Found> {
         self.all().filter(|found| runtime::is_held(&found.path))
     }
 
-    /// Those of processes that were killed.
+    /// The records of killed processes.
     pub(crate) fn left(&self) -> impl Iterator<Item = Found> {
         self.all().filter(|found| !runtime::is_held(&found.path))
     }
@@ -102,7 +103,7 @@ impl Records {
 }
 
 impl Found {
-    /// What was written; empty where it cannot be read.
+    /// Its text; empty if it cannot be read.
     pub(crate) fn text(&self) -> String {
         let read = |path: &Path| {
             let mut bytes = Vec::new();

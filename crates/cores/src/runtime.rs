@@ -1,5 +1,5 @@
-//! The folder in which the processes of one user tell each other what they have made or changed: `/run/wirelab` for
-//! root, a folder of their own for others. It is private: a lock that another user can take holds everybody up.
+//! The folder in which one user's processes record what they have made or changed: `/run/wirelab` for root, a private
+//! folder for others. It must be private, because another user who holds a lock would block all.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
@@ -13,24 +13,24 @@ use nix::libc::{O_CLOEXEC, O_DIRECTORY, O_NOFOLLOW};
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::unistd::geteuid;
 
-/// Root's folder, where namespaces can have the names of `ip netns`.
+/// Root's folder, with which namespaces can have the names of `ip netns`.
 pub const SYSTEM: &str = "/run/wirelab";
 
 /// No folder is available.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "no folder for locks and records that is this user's alone ({tried}); fix: set XDG_RUNTIME_DIR to a folder of \
+    "no private folder for locks and records ({tried}); fix: set XDG_RUNTIME_DIR to a folder of \
      yours that nobody else may enter (chmod 700)"
 )]
 pub struct RuntimeError {
     tried: String,
 }
 
-/// The folder of this user, made where it is missing, of mode 0700: [`SYSTEM`] for root, else `wirelab` in
-/// `XDG_RUNTIME_DIR` or `/run/user/UID`, else `/tmp/wirelab-UID`. The first available one is taken.
+/// The folder of this user, made if missing, of mode 0700: [`SYSTEM`] for root, else `wirelab` in `XDG_RUNTIME_DIR`
+/// or `/run/user/UID`, else `/tmp/wirelab-UID`. The first available one is used.
 ///
 /// # Errors
-/// [`RuntimeError`], which says of each place what is wrong with it.
+/// [`RuntimeError`], with the error of each folder.
 pub fn folder() -> Result<PathBuf, RuntimeError> {
     let mut tried = Vec::new();
     for place in candidates() {
@@ -58,8 +58,8 @@ fn candidates() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether this process is root, and what it mounts is seen by the host. Root of a user namespace (`unshare -r`)
-/// mounts for itself alone: the kernel lets only who may change a mount namespace enter it.
+/// Whether this process is root and the host sees its mounts. Root of a user namespace (`unshare -r`) mounts only for
+/// itself: the kernel lets a process enter a mount namespace only with the right to change it.
 fn mounts_for_all() -> bool {
     static FOUND: OnceLock<bool> = OnceLock::new();
     let enter = || {
@@ -74,14 +74,14 @@ fn mounts_for_all() -> bool {
     })
 }
 
-/// This user's number outside of its user namespace: root of each such namespace is another user there.
+/// This user's number outside its user namespace: root of each such namespace is another user there.
 fn outer_user() -> u32 {
     let user = geteuid().as_raw();
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     outer_in(&map, user).unwrap_or(user)
 }
 
-/// See user_namespaces(7): first number inside, first outside, how many.
+/// See user_namespaces(7): first number inside, first outside, count.
 fn outer_in(map: &str, user: u32) -> Option<u32> {
     map.lines().find_map(|line| {
         let mut numbers = line.split_whitespace().map(|word| word.parse::<u32>().ok());
@@ -91,11 +91,11 @@ fn outer_in(map: &str, user: u32) -> Option<u32> {
     })
 }
 
-/// Makes `path` a folder of this user alone, or sees to it that it is one. A link is never followed: in a folder that
-/// all may write to, somebody else may have been here first.
+/// Makes `path` a private folder of this user, or checks that it is one. It never follows a link: in a folder that
+/// all may write, another user may have made the name first.
 ///
 /// # Errors
-/// What the system says; [`io::ErrorKind::PermissionDenied`] for a folder of somebody else.
+/// The system's error; [`io::ErrorKind::PermissionDenied`] for a folder of another user.
 pub fn private(path: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
@@ -110,17 +110,17 @@ pub fn private(path: &Path) -> io::Result<()> {
         let text = format!("it belongs to another user ({})", found.uid());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
     }
-    // Its own, but open to others: an earlier version made it so.
+    // Its own, but open to others, as an earlier version made it.
     if found.mode() & 0o077 != 0 {
         folder.set_permissions(Permissions::from_mode(0o700))?;
     }
     Ok(())
 }
 
-/// Waits for a lock and takes it; it is free when the value is dropped or the process dies, however it dies.
+/// Waits for a lock and takes it. It is freed when the value is dropped or the process ends, however it ends.
 ///
 /// # Errors
-/// What the system says. A link in the place of the file is refused.
+/// The system's error. A link instead of the file is refused.
 pub fn lock(path: &Path) -> io::Result<Flock<File>> {
     let mut file = OpenOptions::new()
         .create(true)
@@ -131,7 +131,7 @@ pub fn lock(path: &Path) -> io::Result<Flock<File>> {
     loop {
         match Flock::lock(file, FlockArg::LockExclusive) {
             Ok(held) => return Ok(held),
-            // A signal is for the command line to look at; whoever waits here is about to clean up.
+            // The command line handles signals; callers that wait here are about to clean up.
             Err((again, Errno::EINTR)) => file = again,
             Err((_, errno)) => return Err(errno.into()),
         }

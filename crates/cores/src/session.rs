@@ -1,8 +1,8 @@
-//! Lets the user's session go before others while something is measured.
+//! Raises the priority of the user's session during a measurement.
 //!
-//! Where the kernel groups processes by session (autogroup, sched(7)), the priority of a thread counts within its session
-//! alone: work in another session takes its full share of the core. The session is the user's, and outlives this process:
-//! each process that has it go before others has that on record, and the last one that ends takes it back.
+//! If the kernel groups processes by session (autogroup, sched(7)), the priority of a thread counts only within its
+//! session: work in another session takes its full share of the core. The session is the user's and outlives this
+//! process. So each process that raises its priority has a record of it, and the last one that ends restores it.
 
 use std::fs;
 use std::io;
@@ -16,28 +16,28 @@ use crate::sys;
 
 /// The calling process's session, as the scheduler sees it.
 const AUTOGROUP: &str = "/proc/self/autogroup";
-/// What a session has that nobody changed, as `nice` counts.
+/// Nice value of an unchanged session.
 const USUAL: i32 = 0;
-/// What this gives it.
+/// Nice value during a measurement.
 const OURS: i32 = -19;
 
-/// Where the records are. A record's name says of which session it is, so that a shell can find it too.
+/// The folder of the records. A record's name starts with its session, so that a shell can find it too.
 const FOLDER: &str = "sessions";
 
-/// Without CAP_SYS_ADMIN the kernel takes one change in 100 ms, of all users together.
+/// Without CAP_SYS_ADMIN the kernel allows one change in 100 ms, for all users together.
 const TRIES: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What this process has on record.
+/// This process's record.
 static CURRENT: Mutex<Option<Record>> = Mutex::new(None);
 
-/// The session goes before others as long as this lives, or another process that measures in it.
+/// The session has priority while this exists, or while another process measures in it.
 #[derive(Debug)]
 pub struct PreferredSession(());
 
-/// Let the calling process's session go before others; `None` where the kernel does not group by session, does not
-/// permit it (CAP_SYS_NICE), the user has given the session another priority, this process does so already, or it cannot
-/// be on record. What killed processes left is put back first.
+/// Raise the priority of the calling process's session; `None` if the kernel does not group by session or does not
+/// permit it (CAP_SYS_NICE), the user has given the session another priority, this process has already raised it, or
+/// it cannot be recorded. What killed processes left is restored first.
 pub fn prefer_this_session() -> Option<PreferredSession> {
     let mut current = current();
     if current.is_some() {
@@ -45,19 +45,18 @@ pub fn prefer_this_session() -> Option<PreferredSession> {
     }
     *current = prefer().ok().flatten();
     current.as_ref()?;
-    // Where this fails, the next run puts it back.
+    // If this fails, the next run restores it.
     let _ = sys::at_exit(give_back);
     Some(PreferredSession(()))
 }
 
-/// What the names of all records of the calling process's session begin with, and their folder; `None` where the kernel
-/// does not group by session.
+/// Folder and prefix of all records of the calling process's session; `None` if the kernel does not group by session.
 pub fn session_records() -> Option<PathBuf> {
     let id = Session::of(Path::new(AUTOGROUP))?.id;
     Some(records::folder(FOLDER).ok()?.join(front(&id)))
 }
 
-/// Puts back what killed processes changed.
+/// Restores what killed processes changed.
 pub(crate) fn restore_left() -> io::Result<()> {
     restore(&Records::open(FOLDER)?);
     Ok(())
@@ -70,7 +69,7 @@ fn current() -> MutexGuard<'static, Option<Record>> {
 /// A session, as the scheduler sees it.
 #[derive(Debug, PartialEq, Eq)]
 struct Session {
-    /// No other one has it until the host is started again.
+    /// Unique until the host restarts.
     id: String,
     nice: i32,
 }
@@ -92,12 +91,12 @@ impl Session {
     }
 }
 
-/// What the name of a record begins with.
+/// The prefix of a record's name.
 fn front(id: &str) -> String {
     format!("{}-{id}.", host_id().unwrap_or_default())
 }
 
-/// Whether a living process lets the session go before others.
+/// Whether a living process has raised the session's priority.
 fn is_preferred(records: &Records, front: &str) -> bool {
     records.held().any(|found| found.name.starts_with(front))
 }
@@ -120,13 +119,13 @@ fn prefer() -> io::Result<Option<Record>> {
     Ok(Some(record))
 }
 
-/// Takes back what this process did, unless another one still needs it or somebody has changed it since.
+/// Restores what this process changed, unless another one still needs it or the value has been changed since.
 extern "C" fn give_back() {
     let mut current = current();
     let Some(record) = current.take() else {
         return;
     };
-    // Taken until the end: nobody who begins now sees half of it.
+    // Held until the end, so that a process that begins now sees the complete change.
     let records = Records::open(FOLDER).ok();
     drop(record);
     let Some(session) = Session::of(Path::new(AUTOGROUP)) else {
@@ -152,11 +151,11 @@ fn set(autogroup: &Path, nice: i32) -> io::Result<()> {
     result
 }
 
-/// Puts back what is on record and belongs to no living process. The session may be another one than the caller's.
+/// Restores the recorded sessions of no living process. They may differ from the caller's session.
 fn restore(records: &Records) {
     for found in records.left() {
         let front = found.name.split_inclusive('.').next().unwrap_or_default();
-        // Who lives puts it back.
+        // A living process restores it.
         let done = is_preferred(records, front) || restore_one(front).is_ok();
         if done {
             found.remove();
@@ -164,7 +163,7 @@ fn restore(records: &Records) {
     }
 }
 
-/// Whatever is of the session can be asked, and told; where nothing is, the session is gone.
+/// Any process of the session can read and set its priority; without processes, the session has ended.
 fn restore_one(front: &str) -> io::Result<()> {
     for entry in fs::read_dir("/proc")?.flatten() {
         let autogroup = entry.path().join("autogroup");

@@ -1,11 +1,10 @@
-//! Which cores do the receive work of an interface: receive packet steering (`rps_cpus` of each receive queue, see
+//! The cores that do the receive work of an interface: receive packet steering (`rps_cpus` of each receive queue, see
 //! Documentation/networking/scaling.rst of the kernel).
 //!
-//! On veth, and on every interface without interrupts of its own, the receive work is done on the sender's core
-//! unless it is steered.
+//! On veth, and on every interface without interrupts, the sender's core does the receive work unless it is steered.
 //!
-//! The process restores what it changed. A record in the folder of [`crate::runtime`] lets the next process restore what a
-//! killed one has left.
+//! The process restores what it changed. A record in the folder of [`crate::runtime`] lets the next process restore
+//! what a killed one left.
 
 use crate::host::host_id;
 use crate::list::Cores;
@@ -19,30 +18,30 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Most receive queues of an interface that are looked at.
+/// Most receive queues of an interface that are read.
 const MOST_QUEUES: usize = 1024;
 
 /// Why receive work cannot be steered.
 #[derive(Debug, thiserror::Error)]
 pub enum SteerError {
-    /// There is no such interface here.
+    /// The interface does not exist here.
     #[error(
         "there is no interface {0} with receive queues in this network namespace (see `ip link`)"
     )]
     NoInterface(String),
-    /// sysfs shows another namespace, and it cannot be mounted anew.
+    /// sysfs shows another namespace, and cannot be mounted again.
     #[error(
-        "/sys shows another network namespace than the one of {0}; missing CAP_SYS_ADMIN, run it with `sudo wirelab …`"
+        "/sys shows another network namespace than the one of {0}; CAP_SYS_ADMIN is missing; fix: run it with `sudo wirelab …`"
     )]
     OtherNamespace(String),
     /// Not allowed.
     #[error(
-        "missing the right to steer the receive work of {interface}; run it with `sudo wirelab …`, or steer it yourself: `echo {mask} | sudo tee /sys/class/net/{interface}/queues/rx-*/rps_cpus`"
+        "missing the right to steer the receive work of {interface}; fix: run it with `sudo wirelab …`, or steer it yourself: `echo {mask} | sudo tee /sys/class/net/{interface}/queues/rx-*/rps_cpus`"
     )]
     Privilege {
         /// The interface.
         interface: String,
-        /// What to write.
+        /// The value to write.
         mask: String,
     },
     /// The kernel refused.
@@ -50,12 +49,12 @@ pub enum SteerError {
     Io {
         /// The interface.
         interface: String,
-        /// What it said.
+        /// The kernel's error.
         source: io::Error,
     },
 }
 
-/// Receive work that was steered; dropped, it goes where it went before.
+/// Steered receive work. Dropping it restores the previous cores.
 #[derive(Debug)]
 pub struct Steering {
     interface: String,
@@ -65,10 +64,10 @@ pub struct Steering {
 
 impl Steering {
     /// Let `cores` do the receive work of an interface in the network namespace of the calling thread. What a killed
-    /// process has left steered there goes first where it went before that.
+    /// process left steered there is restored first.
     ///
     /// # Errors
-    /// [`SteerError`]; then nothing is changed.
+    /// [`SteerError`]; nothing is changed then.
     pub fn to(interface: &str, cores: &Cores) -> Result<Steering, SteerError> {
         let failed = |source: io::Error| match source.kind() {
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
@@ -96,18 +95,18 @@ impl Steering {
         &self.interface
     }
 
-    /// Where its receive work goes.
+    /// The cores of its receive work.
     pub const fn cores(&self) -> &Cores {
         &self.cores
     }
 
-    /// Receive queues.
+    /// Number of receive queues.
     pub fn queues(&self) -> usize {
         self.changed.len()
     }
 }
 
-/// What steers each receive queue of an interface now, as masks of the kernel.
+/// The present steering of each receive queue of an interface, as masks of the kernel.
 ///
 /// # Errors
 /// [`SteerError`].
@@ -142,7 +141,7 @@ fn open_queues(
     }
 }
 
-/// The setting of each receive queue by its name in the interface's folder, and its file.
+/// The setting of each receive queue by its path in the interface's folder, and its open file.
 fn open_all(folder: &Path, write: bool) -> io::Result<Vec<(String, File)>> {
     let mut queues: Vec<String> = fs::read_dir(folder.join("queues"))?
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
@@ -163,20 +162,20 @@ fn open_all(folder: &Path, write: bool) -> io::Result<Vec<(String, File)>> {
 }
 
 /// Run `work` with the folder of the interface in a sysfs that shows the caller's network namespace: one mounted for
-/// a thread of its own where that is allowed, else the host's if it shows the same interface.
+/// a separate thread if that is allowed, else the host's if it shows the same interface.
 pub(crate) fn on_own_sysfs<T: Send>(
     interface: &str,
     work: impl FnOnce(&Path) -> T + Send,
 ) -> Result<T, SteerError> {
     let no_interface = || SteerError::NoInterface(interface.to_owned());
-    // The name becomes a part of a path.
+    // The name becomes part of a path.
     if interface.is_empty() || interface.contains('/') || interface.starts_with('.') {
         return Err(no_interface());
     }
     let index = nix::net::if_::if_nametoindex(interface).map_err(|_| no_interface())?;
     let folder = Path::new("/sys/class/net").join(interface);
     let run = || {
-        // Where it may not be mounted, the one that is there may do.
+        // If mounting is not permitted, the existing one may do.
         let _ = mount_own_sysfs();
         let shown = fs::read_to_string(folder.join("ifindex")).unwrap_or_default();
         if shown.trim().parse() != Ok(index) {
@@ -196,14 +195,14 @@ pub(crate) fn on_own_sysfs<T: Send>(
     })
 }
 
-/// Gives the calling thread a mount namespace of its own, with a `/sys` that shows its network namespace.
+/// Gives the calling thread its own mount namespace, with a `/sys` that shows its network namespace.
 ///
 /// # Errors
-/// What the kernel says: `EPERM` without CAP_SYS_ADMIN.
+/// The kernel's error: `EPERM` without CAP_SYS_ADMIN.
 pub fn mount_own_sysfs() -> nix::Result<()> {
-    // Threads share one root and working directory, and the kernel refuses a private mount namespace then.
+    // Threads share one root and working directory, with which the kernel refuses a private mount namespace.
     unshare(CloneFlags::CLONE_FS | CloneFlags::CLONE_NEWNS)?;
-    // Without this the mount below would spread to the rest of the host.
+    // Without this the mount below would propagate to the rest of the host.
     let private = MsFlags::MS_SLAVE | MsFlags::MS_REC;
     mount(None::<&str>, "/", None::<&str>, private, None::<&str>)?;
     mount(
@@ -215,24 +214,24 @@ pub fn mount_own_sysfs() -> nix::Result<()> {
     )
 }
 
-/// Where the records are.
+/// The folder of the records.
 const FOLDER: &str = "changed";
 
-/// Settings that have another value as long as this lives.
+/// Settings that have another value while this exists.
 #[derive(Debug)]
 pub(crate) struct Changed {
-    /// Each setting's file and what was in it. An open file keeps the sysfs that it belongs to.
+    /// Each setting's file and its old value. An open file keeps its sysfs.
     files: Vec<(File, String)>,
-    /// Goes after the settings have their values back.
+    /// Dropped after the settings are restored.
     _record: Record,
 }
 
 impl Changed {
-    /// Writes `value` to settings of an interface, in the network namespace of the calling thread. A setting has the
-    /// name that it has in the interface's folder of sysfs. What was is on record before the first is changed.
+    /// Writes `value` to settings of an interface, in the network namespace of the calling thread. A setting is named
+    /// by its path in the interface's folder of sysfs. The old values are recorded before the first change.
     ///
     /// # Errors
-    /// What the system says; then nothing is changed.
+    /// The system's error; nothing is changed then.
     pub(crate) fn set(
         interface: &str,
         settings: Vec<(String, File)>,
@@ -248,7 +247,7 @@ impl Changed {
             files.push((file, old));
         }
         let record = Records::open(FOLDER)?.write("", &text)?;
-        // What was written so far is taken back where a later setting refuses.
+        // If a later setting refuses, those written so far are restored.
         let mut changed = Changed {
             files,
             _record: record,
@@ -259,7 +258,7 @@ impl Changed {
         Ok(changed)
     }
 
-    /// How many settings.
+    /// Number of settings.
     pub(crate) fn len(&self) -> usize {
         self.files.len()
     }
@@ -268,28 +267,28 @@ impl Changed {
 impl Drop for Changed {
     fn drop(&mut self) {
         for (file, old) in &mut self.files {
-            // An interface that is gone has nothing to be restored.
+            // A deleted interface needs no restoring.
             let _ = file.write_all(old.as_bytes());
         }
     }
 }
 
-/// Identifies an interface, so that another one of its name or number is never taken for it.
+/// Identifies an interface, so that another one of its name or number is not mistaken for it.
 #[derive(Debug, PartialEq, Eq)]
 struct InterfaceId {
-    /// This start of the host.
+    /// The boot id of the host.
     boot: String,
     namespace: Namespace,
     index: u32,
     interface: String,
 }
 
-/// Which network namespace.
+/// The network namespace.
 #[derive(Debug, PartialEq, Eq)]
 struct Namespace {
-    /// Of all that there are at one time, only one has this number; a later one may have it again.
+    /// Unique among the namespaces that exist at one time; a later one may reuse it.
     inode: u64,
-    /// What no other namespace has had since the start of the host; 0 before Linux 5.14.
+    /// Unique since the start of the host; 0 before Linux 5.14.
     cookie: u64,
 }
 
@@ -333,11 +332,11 @@ impl InterfaceId {
     }
 }
 
-/// Puts back what killed processes changed on the interfaces of the calling thread's network namespace, unless
-/// somebody has changed it since.
+/// Restores what killed processes changed on the interfaces of the calling thread's network namespace, except values
+/// that were changed since.
 ///
 /// # Errors
-/// What the system says of the records.
+/// The system's error for the records.
 pub(crate) fn restore_left() -> io::Result<()> {
     let records = Records::open(FOLDER)?;
     for found in records.left() {
@@ -351,14 +350,14 @@ pub(crate) fn restore_left() -> io::Result<()> {
 /// The inodes of the network namespaces in which a killed process may have left an interface changed.
 ///
 /// # Errors
-/// What the system says of the records.
+/// The system's error for the records.
 pub fn namespaces_left() -> io::Result<Vec<u64>> {
     let records = Records::open(FOLDER)?;
     let inode = |found: Found| Some(Namespace::parse(found.text().lines().nth(1)?)?.inode);
     Ok(records.left().filter_map(inode).collect())
 }
 
-/// Restores what a record names; whether it is of no further use.
+/// Restores the settings of a record; returns whether the record is no longer needed.
 fn is_done(text: &str) -> io::Result<bool> {
     let lines: Vec<&str> = text.lines().collect();
     let Some(([boot, namespace, index, interface], settings)) = lines.split_first_chunk() else {
@@ -372,7 +371,7 @@ fn is_done(text: &str) -> io::Result<bool> {
     };
     let own = Namespace::own()?;
     if namespace != own {
-        // Another one has its number: it is gone.
+        // Another namespace has its number, so it is gone.
         return Ok(namespace.inode == own.inode);
     }
     match InterfaceId::of(interface) {
@@ -404,7 +403,7 @@ fn restore(folder: &Path, line: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// The kernel pads a mask, and puts commas into it.
+/// The kernel pads a mask and inserts commas.
 fn bits(mask: &str) -> String {
     let plain = mask.trim().replace(',', "");
     plain.trim_start_matches('0').to_owned()

@@ -1,4 +1,4 @@
-//! The system calls that no safe library has.
+//! System calls that no safe library offers.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -6,7 +6,7 @@ use std::os::unix::net::UnixDatagram;
 
 use nix::libc;
 
-/// asm-generic/socket.h, since Linux 5.14.
+/// Of asm-generic/socket.h, since Linux 5.14.
 const SO_NETNS_COOKIE: libc::c_int = 71;
 
 /// The calling thread's priority.
@@ -24,7 +24,7 @@ fn checked(result: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// Make the calling thread real-time, at the lowest such priority; what it starts is not.
+/// Make the calling thread real-time, at the lowest such priority; threads and processes that it starts are not.
 pub fn real_time() -> io::Result<()> {
     let lowest = libc::sched_param { sched_priority: 1 };
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
@@ -38,9 +38,9 @@ pub fn nice(value: i32) -> io::Result<()> {
     checked(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value) })
 }
 
-/// What tells the network namespace of the calling thread from all others since the start of the host.
+/// A number that identifies the calling thread's network namespace since the start of the host.
 pub fn namespace_cookie() -> io::Result<u64> {
-    // Any socket knows its namespace.
+    // Any socket has this option.
     let socket = UnixDatagram::unbound()?;
     let mut cookie = 0_u64;
     let mut length = size_of::<u64>() as libc::socklen_t;
@@ -57,9 +57,9 @@ pub fn namespace_cookie() -> io::Result<u64> {
     Ok(cookie)
 }
 
-/// Have `work` be done when the process exits, also where another thread than the main one ends it.
+/// Run `work` when the process exits, also if another thread than the main one ends it.
 pub fn at_exit(work: extern "C" fn()) -> io::Result<()> {
-    // SAFETY: a function lives as long as the process.
+    // SAFETY: a function is valid as long as the process.
     checked(unsafe { libc::atexit(work) })
 }
 

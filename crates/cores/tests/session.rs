@@ -1,4 +1,4 @@
-//! A session goes before others as long as a process of it measures, and no longer, however the processes end.
+//! A session has priority exactly as long as one of its processes measures, however the processes end.
 
 mod common;
 
@@ -10,25 +10,25 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use wirelab_cores::{prefer_this_session, restore_left};
 
-/// What a process of a test does.
+/// The command of a process of a test.
 const TOLD: &str = "WIRELAB_TEST_SESSION";
 
-/// `child` runs this test in a process of its own that does what it is told; `nice` is the session's priority. Records
-/// are in a folder that nobody else has.
+/// `child` runs this test in a separate process that executes the given command; `nice` is the session's priority.
+/// The records are in a private folder.
 const SCRIPT: &str = r#"
 mount -t tmpfs tmpfs /run
 nice() { sed 's/.*nice //' /proc/$$/autogroup; }
 child() { WIRELAB_TEST_SESSION=$1 "$program" --exact "$test" --nocapture; }
 "#;
 
-/// What a script says in a session of its own; `None` where there is nothing to test.
+/// The output of a script in its own session; `None` if it cannot be tested.
 fn said(test: &str, script: &str) -> Option<String> {
     if !std::path::Path::new("/proc/self/autogroup").exists() {
         assert!(prefer_this_session().is_none());
         return None;
     }
     if !nix::unistd::geteuid().is_root() {
-        skip("root", "only root makes a session go before others");
+        skip("root", "only root raises a session's priority");
         return None;
     }
     let output = Command::new("unshare")
@@ -40,12 +40,12 @@ fn said(test: &str, script: &str) -> Option<String> {
         .output()
         .expect("unshare and setsid are part of every distribution");
     let said = String::from_utf8(output.stdout).unwrap();
-    // What the test program says of itself is not the script's.
+    // The test program's own lines are not the script's.
     let own = said.lines().filter_map(|line| line.strip_prefix("- "));
     Some(own.collect::<Vec<_>>().join("; "))
 }
 
-/// Whether this is a process of a test; it does what it is told.
+/// Whether this is a process of a test; it then executes its command.
 fn is_child() -> bool {
     let Ok(told) = std::env::var(TOLD) else {
         return false;

@@ -1,8 +1,8 @@
-//! A spinner of known duty is found on the node's core, and one on the tester's core is not.
+//! A spinner of known duty shows in the load of the node's core, and one on the tester's core does not.
 //!
-//! Others may use the machine meanwhile. What their processes had of the core is taken out where the kernel counts it
-//! (cpuacct of cgroups, in ns, by another way than idle time); elsewhere a quiet moment is waited for. Interrupts that
-//! come to an idle core can only add to the figure: it is never below what processes had, and in some window not above.
+//! Other processes may use the machine meanwhile. Their CPU time is subtracted if the kernel counts it (cpuacct of
+//! cgroups, in ns, independent of idle time); otherwise the test waits for a quiet moment. Interrupts of an idle core
+//! can only raise the figure: it is never below the processes' time, and in some window not above.
 
 mod common;
 
@@ -12,33 +12,33 @@ use std::time::Duration;
 use common::{two_cores, while_spinning};
 use wirelab_cores::{Cores, Meter};
 
-/// How far a figure may be off, in points of the share.
+/// Tolerance of a figure, in points of the share.
 const POINTS: f64 = 0.03;
-/// Each window; a step of the counters is a point of it.
+/// Length of each window; a step of the counters is a point of it.
 const WINDOW: Duration = Duration::from_secs(1);
-/// How far the spinner itself may be off its duty.
+/// Tolerance of the spinner's own duty.
 const ROUGHLY: f64 = 0.15;
 /// Windows to wait for a quiet machine.
 const TRIES: usize = 90;
 
-/// Each test alone: the spinner of one would be in the figure of the other.
+/// Tests run one at a time, because each spinner would be in the other's figure.
 fn alone() -> MutexGuard<'static, ()> {
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What one core did in a window, as shares of it.
+/// The time of one core in a window, as shares of it.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct CoreShares {
     /// The figure under test.
     busy: f64,
-    /// The spinner, by its own clock.
+    /// The spinner's time, by its own clock.
     own: f64,
-    /// Other processes; 0 where the kernel does not count them.
+    /// Other processes' time; 0 if the kernel does not count it.
     others: f64,
 }
 
-fn window(meter: &mut Meter, spent: &dyn Fn() -> u64) -> Seen {
+fn window(meter: &mut Meter, spent: &dyn Fn() -> u64) -> CoreShares {
     let core = meter.cores().numbers()[0];
     let (first, own_first, all_first) = (meter.sample().unwrap(), spent(), processes_ns(core));
     std::thread::sleep(WINDOW);
@@ -49,14 +49,14 @@ fn window(meter: &mut Meter, spent: &dyn Fn() -> u64) -> Seen {
     let all = all_first
         .zip(all_last)
         .map(|(first, last)| share(last - first));
-    Seen {
+    CoreShares {
         busy: busy.ratio(),
         own,
         others: all.map_or(0.0, |all| (all - own).max(0.0)),
     }
 }
 
-/// CPU time in ns that processes have had of a core, where the kernel counts it (Documentation/admin-guide/cgroup-v1).
+/// CPU time in ns of all processes on a core, if the kernel counts it (Documentation/admin-guide/cgroup-v1).
 fn processes_ns(core: usize) -> Option<u64> {
     let folders = ["cpuacct", "cpu,cpuacct"]
         .map(|name| format!("/sys/fs/cgroup/{name}/cpuacct.usage_percpu"));
@@ -81,7 +81,7 @@ fn a_spinner_of_known_duty_is_found_within_three_points() {
                     "the core was busy for less than its processes had: {seen:.3?}"
                 );
                 all.push(seen);
-                // Others may take some of what it is due: its own clock says what it had.
+                // Others may take some of its time; its own clock shows what it got.
                 let as_asked = (seen.own - duty as f64 / 100.0).abs() < ROUGHLY;
                 as_asked && (seen.busy - seen.others - seen.own).abs() <= POINTS
             })
@@ -103,7 +103,7 @@ fn a_spinner_on_the_other_core_moves_the_figure_by_less_than_three_points() {
     let mut meter = Meter::new(&node).unwrap();
     let nothing = || 0;
     let mut all = Vec::new();
-    // With and without in turn: others may come and go.
+    // With and without in turn, because other load may come and go.
     let found = (0..TRIES).any(|_| {
         let without = window(&mut meter, &nothing);
         let with = beside(&tester, &mut meter);
@@ -118,10 +118,10 @@ fn a_spinner_on_the_other_core_moves_the_figure_by_less_than_three_points() {
     );
 }
 
-fn beside(tester: &Cores, meter: &mut Meter) -> Seen {
+fn beside(tester: &Cores, meter: &mut Meter) -> CoreShares {
     while_spinning(tester, 80, |spent| {
         let before = spent();
-        // The spinner runs elsewhere: none of its time is in the figure.
+        // The spinner runs elsewhere, so its time is not in the figure.
         let seen = window(meter, &|| 0);
         assert!(spent() > before, "the spinner did not run");
         seen

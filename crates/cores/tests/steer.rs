@@ -1,4 +1,4 @@
-//! Steering in a lab: masks are set and restored, and the receive work of veth goes where it is told.
+//! Steering in a lab: masks are set and restored, and the receive work of veth moves to the given core.
 
 mod common;
 
@@ -27,10 +27,10 @@ fn in_lab<T: Send>(lab: &EphemeralLab, side: Side, work: impl FnOnce() -> T + Se
     lab.netns(side).unwrap().run_in(work).unwrap()
 }
 
-/// Packets that a core did the receive work of (the first column of softnet_stat).
+/// Packets whose receive work a core did (the first column of softnet_stat).
 fn worked_on(core: usize) -> u64 {
     let text = std::fs::read_to_string("/proc/net/softnet_stat").unwrap();
-    // The thirteenth column says which core a line is of.
+    // The thirteenth column is the core's number.
     let hex = |word: &str| u64::from_str_radix(word, 16).unwrap();
     let line = text.lines().find_map(|line| {
         let columns: Vec<u64> = line.split_whitespace().map(hex).collect();
@@ -59,8 +59,8 @@ fn masks_are_set_in_the_namespace_and_restored_on_drop() {
     assert_eq!(in_lab(&lab, Side::Node, || masks("n0").unwrap()), before);
 }
 
-/// Has a process steer and killed before it can put anything back; the masks that it set. Any operation on labs may put
-/// them back from then on.
+/// Let a process steer and kill it before it can restore; returns the masks that it set. From then on any operation
+/// on labs may restore them.
 fn killed_while_steering(lab: &EphemeralLab, test: &str) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
@@ -76,7 +76,7 @@ fn killed_while_steering(lab: &EphemeralLab, test: &str) -> String {
     set.expect("it steers")
 }
 
-/// Tells a process of a test to steer.
+/// The variable that makes a process of a test steer.
 const TOLD: &str = "WIRELAB_TEST_STEER";
 
 /// Whether this is a process of a test that steers, until it is killed.
@@ -101,7 +101,7 @@ fn what_a_killed_process_steered_is_put_back_by_the_next_one() {
     let read = || in_lab(&lab, Side::Node, || masks("n0").unwrap());
     let before = read();
     assert_ne!(killed_while_steering(&lab, TEST), format!("{before:?}"));
-    // Its own value is not what it found, but what was there before the other.
+    // Its own value is not the one it found, but the one before the other process.
     drop(in_lab(&lab, Side::Node, || {
         Steering::to("n0", &core).unwrap()
     }));
@@ -122,7 +122,7 @@ fn what_a_killed_process_steered_in_a_lab_is_put_back_by_any_operation_on_labs()
     let read = || in_lab(&lab, Side::Node, || masks("n0").unwrap());
     let before = read();
     assert_ne!(killed_while_steering(&lab, TEST), format!("{before:?}"));
-    // It is about no lab in particular, and this process is in another namespace.
+    // It concerns no lab in particular, and this process is in another namespace.
     Lab::status().unwrap();
     assert_eq!(read(), before);
 }
@@ -157,7 +157,7 @@ fn receive_work_goes_from_the_senders_core_to_the_one_that_was_told() {
     let before = worked_on(core);
     in_lab(&lab, Side::Tester, send);
     let moved = worked_on(core) - before;
-    // A full backlog of the other core may cost a few.
+    // A full backlog of the other core may drop a few.
     assert!(
         moved >= DATAGRAMS / 2,
         "{moved} of {DATAGRAMS} went to core {core}"

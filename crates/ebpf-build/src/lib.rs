@@ -1,19 +1,19 @@
-//! For build scripts: compiles eBPF programs of `bpf/` with clang, so that a crate carries them and needs no compiler
-//! later.
+//! For build scripts: compiles eBPF programs of `bpf/` with clang, so that a crate contains them and needs no
+//! compiler at run time.
 //!
-//! The build scripts of `port` and `stages` call [`compile`], which is all of it; the program itself never has this
-//! crate inside. Start reading at `crates/port/build.rs`.
+//! The build scripts of `port` and `stages` call [`compile`], the only function. The program itself does not link
+//! this crate. Start reading at `crates/port/build.rs`.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Compile `bpf/NAME.bpf.c` of the repository that the crate being built lies in to `OUT_DIR/NAME.bpf.o`, for each name.
+/// Compile `bpf/NAME.bpf.c` of the repository of the crate being built to `OUT_DIR/NAME.bpf.o`, for each name.
 ///
 /// # Panics
-/// Where clang is missing or finds an error, with what to do about it: this is how a build script fails.
+/// If clang is missing or finds an error, with the fix, because a build script fails by a panic.
 pub fn compile(programs: &[&str]) {
-    // Not the folder in which the build script was compiled: a target folder may have been copied from elsewhere.
+    // Not the folder in which the build script was compiled, because a target folder may be a copy.
     let folder = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
     let sources = Path::new(&folder).join("../../bpf");
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
@@ -44,7 +44,8 @@ pub fn compile(programs: &[&str]) {
     }
 }
 
-/// Distributions keep asm/types.h in a folder of the host's architecture, where a bpf target does not look.
+/// Distributions keep asm/types.h in a folder of the host's architecture, which clang does not search for a bpf
+/// target.
 fn system_headers() -> Vec<String> {
     let arch = std::env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
     let folder = format!("/usr/include/{arch}-linux-gnu");

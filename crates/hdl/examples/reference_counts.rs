@@ -1,7 +1,7 @@
-//! What the reference node's CPU does in each stage of a frame's way, as the node models `nodes/reference-*.toml` have it.
-//! `cargo run --release -p wirelab-hdl --example reference_counts [--write]`
+//! Counts the CPU's work in each stage of a frame's path through the reference node, for the node models
+//! `nodes/reference-*.toml`. `cargo run --release -p wirelab-hdl --example reference_counts [--write]`
 //!
-//! With `--write` the counts of the models are renewed: the `cost` of each counted stage.
+//! `--write` updates the counts in the models: the `cost` of each counted stage.
 
 #[path = "../tests/firmware/image.rs"]
 mod image;
@@ -13,12 +13,12 @@ use std::path::Path;
 use wirelab_hdl::reference::{Attachment, Event, Straps};
 use wirelab_hdl::reference_node::{COUNTED_LENGTHS, StageCounts, stage_counts};
 
-/// The attachments, as the node files have them in their names.
+/// The attachments, as in the names of the node files.
 const NAMES: [&str; 3] = ["lite-device", "lite-ordered", "dma"];
 /// Bytes of a word.
 const WORD: f64 = 4.0;
 
-/// A number without more digits than it needs.
+/// A number without unnecessary digits.
 fn number(value: f64) -> String {
     let text = format!("{value:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -29,7 +29,7 @@ fn size(counts: [f64; COUNTED_LENGTHS.len()]) -> String {
     let words = COUNTED_LENGTHS.map(|length| f64::from(length) / WORD);
     let slope = ((counts[1] - counts[0]) / (words[1] - words[0])).max(0.0);
     let constant = counts[0] - slope * words[0];
-    // Neither is there less than nothing of an event, nor fewer of it in longer frames.
+    // An event cannot occur a negative number of times, nor less often in longer frames.
     if constant < 0.0 {
         return format!("{} * length/4", number(counts[1] / words[1]));
     }
@@ -40,7 +40,7 @@ fn size(counts: [f64; COUNTED_LENGTHS.len()]) -> String {
     }
 }
 
-/// The cost of a stage, as a node file has it. A posted write costs nothing: what waits for it does.
+/// The cost of a stage in a node file. A posted write costs nothing; accesses that wait for it do.
 fn cost(stage: &StageCounts, attachment: Attachment) -> String {
     let mut text = "cost = [\n".to_owned();
     let posted = attachment != Attachment::LiteOrdered;
@@ -57,7 +57,7 @@ fn cost(stage: &StageCounts, attachment: Attachment) -> String {
     text + "]\n"
 }
 
-/// A node file with another cost of a stage.
+/// A node file with a new cost of a stage.
 fn with_cost(file: &str, stage: &str, cost: &str) -> Result<String, String> {
     let missing = || format!("it has no [stage.{stage}] with a cost of several lines");
     let (before, rest) = file
@@ -83,7 +83,7 @@ fn show(name: &str, stages: &[StageCounts]) {
     }
 }
 
-/// Renews the counts of a node file.
+/// Updates the counts of a node file.
 fn write(name: &str, stages: &[StageCounts]) -> Result<(), Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../nodes");
     let path = folder.join(format!("reference-{name}.toml"));

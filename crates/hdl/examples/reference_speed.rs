@@ -1,5 +1,5 @@
-//! Clocks a second of the simulated reference node: idle, and while frames are echoed.
-//! `cargo run --release -p wirelab-hdl --example reference_speed`
+//! Simulated clocks of the reference node per second: idle, and with echoes of frames. `cargo run --release -p
+//! wirelab-hdl --example reference_speed`
 
 use std::time::Instant;
 
@@ -14,7 +14,7 @@ fn main() {
     let Some(program) = smoke::program() else {
         std::process::exit(1);
     };
-    // A broadcast, which the program echoes.
+    // A broadcast frame, which the program echoes.
     let mut frame = [[0xFF; 6].as_slice(), &[0; 54]].concat();
     frame.extend(fcs::fcs(&frame));
     for (name, busy) in [("idle", false), ("echoing", true)] {

@@ -1,7 +1,8 @@
-//! How long this host takes for the sweep of the Ethernet FMC: `cargo run --release -p wirelab-hdl --example sweep [FRAMES]`.
+//! Time that this host needs for the sweep of the Ethernet FMC: `cargo run --release -p wirelab-hdl --example sweep
+//! [FRAMES]`.
 //!
-//! Four ports send and receive at once, at the limit of the line, FRAMES (2,000) a port and payload. Prints the host's time and
-//! the clocks of ports that it simulated a second.
+//! Four ports send and receive at the limit of the line, FRAMES (2,000) for each port and payload. Prints the host's
+//! time and the simulated clocks of all ports per second.
 
 use std::time::Instant;
 

@@ -1,37 +1,37 @@
-//! Ports that are joined by cables and share a clock.
+//! Ports that share a clock and are joined by cables.
 
 use thiserror::Error;
 
 use crate::port::{BusError, Line, Port};
 
-/// Why ports were not joined, or a register of one not reached.
+/// Why ports could not be joined, or a register could not be accessed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BenchError {
-    /// A cable names a port that is not there.
-    #[error("a cable goes to port {port}, and there are {ports}, from 0 on")]
+    /// A cable names a port that does not exist.
+    #[error("a cable goes to port {port}; fix: name one of the {ports} ports, from 0 on")]
     NoPort {
-        /// The port it names.
+        /// The named port.
         port: usize,
-        /// How many there are.
+        /// Number of ports.
         ports: usize,
     },
     /// Two cables end at one port.
     #[error("two cables end at port {0}")]
     TwoCables(usize),
-    /// A checker does not begin.
+    /// A checker is not ready.
     #[error("the checker of port {port} is not ready {clocks} clocks after it was cleared")]
     NotReady {
         /// Its port.
         port: usize,
-        /// How long was waited.
+        /// The time limit.
         clocks: u64,
     },
     /// A register was not read or written.
     #[error("port {port}: {error}")]
     Bus {
-        /// The port it belongs to.
+        /// Its port.
         port: usize,
-        /// What its bus says.
+        /// The error of its bus.
         error: BusError,
     },
 }
@@ -39,14 +39,14 @@ pub enum BenchError {
 /// Ports under one clock, joined by cables in both directions.
 pub struct Bench {
     ports: Vec<Port>,
-    /// For each port the one it is joined to; none: what arrives comes from outside.
+    /// The peer of each port; `None` if its frames come from outside.
     peers: Vec<Option<usize>>,
     lines: Vec<Line>,
     outside: Vec<Line>,
 }
 
 impl Bench {
-    /// So many ports after their reset, and cables between two each; a cable from a port to itself is a loopback.
+    /// This many ports after their reset, with cables between two each; a cable from a port to itself is a loopback.
     ///
     /// # Errors
     /// `NoPort` and `TwoCables`.
@@ -85,7 +85,7 @@ impl Bench {
         }
     }
 
-    /// So many clocks of all ports.
+    /// This many clocks of all ports.
     pub fn run(&mut self, clocks: u64) {
         for _ in 0..clocks {
             self.clock();
@@ -98,13 +98,13 @@ impl Bench {
         self.ports.first().map_or(0, Port::clocks)
     }
 
-    /// What a port sends now; nothing for a port that is not there.
+    /// What a port sends now; silence for a port that does not exist.
     #[must_use]
     pub fn line(&self, port: usize) -> Line {
         self.ports.get(port).map_or(Line::default(), Port::line)
     }
 
-    /// What a port without a cable hears from the next clock on, until it is told otherwise.
+    /// The line into a port without a cable from the next clock on, until changed.
     ///
     /// # Errors
     /// `NoPort`.
@@ -115,7 +115,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Writes a register of a port; all go on while it takes.
+    /// Writes a register of a port; all ports run meanwhile.
     ///
     /// # Errors
     /// `Bus`, or `NoPort`.
@@ -124,7 +124,7 @@ impl Bench {
             .map(drop)
     }
 
-    /// Reads a register of a port; all go on while it takes.
+    /// Reads a register of a port; all ports run meanwhile.
     ///
     /// # Errors
     /// `Bus`, or `NoPort`.
@@ -132,19 +132,19 @@ impl Bench {
         self.access(port, |it| it.begin_read(address))
     }
 
-    /// Reads a register of two words, both of one moment.
+    /// Reads a register of two words at one moment.
     ///
     /// # Errors
     /// `Bus`, or `NoPort`.
     pub fn read_wide(&mut self, port: usize, address: u16) -> Result<u64, BenchError> {
-        // The low word keeps the high one.
+        // Reading the low word latches the high one.
         let low = self.read(port, address)?;
         let high = self.read(port, address + 4)?;
         Ok(u64::from(high) << 32 | u64::from(low))
     }
 
-    /// Begins to write a register of a port, so that clocks can be looked at one by one meanwhile; [`Bench::answer`]
-    /// tells when it has ended.
+    /// Begins to write a register of a port, so that the caller can inspect single clocks meanwhile;
+    /// [`Bench::answer`] returns the result.
     ///
     /// # Errors
     /// `Bus`, or `NoPort`.
@@ -153,8 +153,8 @@ impl Bench {
         begun.map_err(|error| BenchError::Bus { port, error })
     }
 
-    /// Begins to read a register of a port, so that clocks can be looked at one by one meanwhile; [`Bench::answer`]
-    /// tells when it has ended.
+    /// Begins to read a register of a port, so that the caller can inspect single clocks meanwhile; [`Bench::answer`]
+    /// returns the result.
     ///
     /// # Errors
     /// `Bus`, or `NoPort`.
@@ -163,7 +163,7 @@ impl Bench {
         begun.map_err(|error| BenchError::Bus { port, error })
     }
 
-    /// The result of the access that was begun at a port, once; `None` while it goes on.
+    /// The result of the pending access of a port, once; `None` while it is pending.
     ///
     /// # Errors
     /// `Bus`, or `NoPort`.

@@ -1,4 +1,4 @@
-//! How hardware in simulation is named: `hdl:N` for ports, `hdl:reference` for the node of `rtl/reference`.
+//! Names of hardware in simulation: `hdl:N` for ports, `hdl:reference` for the node of `rtl/reference`.
 
 use std::path::PathBuf;
 
@@ -11,12 +11,12 @@ use wirelab_trial::{
 use crate::reference_node::{self, MOST_CAPTURED_FRAMES, ReferenceNode, StartError};
 use crate::{HdlNode, HdlOptions};
 
-/// The target that stands for the reference node.
+/// The target that names the reference node.
 const REFERENCE: &str = "reference";
-/// The image of the reference node, as `scripts/firmware.sh` makes it.
+/// The image of the reference node, made by `scripts/firmware.sh`.
 const IMAGE: &str = "reference.elf";
 
-/// The kind of `hdl:`.
+/// The node type `hdl:`.
 pub static HDL: NodeKind = NodeKind {
     about: "ports of hardware in simulation, or the reference node",
     target: "N|reference",
@@ -34,7 +34,7 @@ pub static HDL: NodeKind = NodeKind {
     ..NodeKind::new("hdl", open)
 };
 
-/// Trials of simulated time, in which some frames are exact already: a second takes minutes.
+/// Trials of simulated time. A second takes minutes, and few frames already give exact figures.
 const PORTS: Profile = Profile {
     direction: Some(Direction::Both),
     extent: Extent::Frames { frames: 2000 },
@@ -43,7 +43,7 @@ const PORTS: Profile = Profile {
     },
     stages: StageProfile {
         why_none: Some(
-            "ports of hardware have no capture points: ask hdl:reference, whose capture units take the times, or 'wirelab \
+            "ports of hardware have no capture points; fix: use hdl:reference, whose capture units record the times, or 'wirelab \
              measure' for rates and counts",
         ),
         ..Profile::USUAL.stages
@@ -88,7 +88,7 @@ fn open(name: &NodeName, options: &OpenOptions) -> Result<Box<dyn Node>, OpenErr
     Ok(Box::new(node.map_err(OpenError::failed)?))
 }
 
-/// The reference node with its own program or that of a file.
+/// The reference node with the built program or that of a file.
 fn reference(name: &NodeName, image: Option<PathBuf>) -> Result<ReferenceNode, OpenError> {
     let straps = reference_node::straps(name)?;
     let path = match image {
@@ -131,8 +131,8 @@ mod tests {
         let path = std::env::temp_dir().join(format!("wirelab-no-program-{}", std::process::id()));
         let name: NodeName = "hdl:reference".parse().unwrap();
         for (content, words) in [
-            (&b"no firmware"[..], "no ELF file"),
-            (b"\x7fELF\x02\x01", "no program for the reference node"),
+            (&b"no firmware"[..], "not an ELF file"),
+            (b"\x7fELF\x02\x01", "not a program for the reference node"),
         ] {
             std::fs::write(&path, content).unwrap();
             let error = reference(&name, Some(path.clone())).unwrap_err();

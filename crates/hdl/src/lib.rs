@@ -1,12 +1,13 @@
-//! Ports of hardware in simulation: the VHDL of `rtl/src`, compiled into this crate, a clock at a time.
+//! Ports of hardware in simulation: the VHDL of `rtl/src`, compiled into this crate, clock by clock.
 //!
-//! A [`Port`] is generator, MAC, checker, packet identifier, capture unit and rate meter behind AXI4-Lite: one clock of
-//! 125 MHz gives and takes a byte of each line. A [`Bench`] joins ports by cables and drives them through their
-//! registers alone, as a CPU would. Its constants are in [`registers`]. An [`HdlNode`] is such a bench as a node that is
-//! asked trials. A [`reference::Reference`] is a whole node with a CPU, running a program.
+//! A [`Port`] is generator, MAC, checker, packet identifier, capture unit and rate meter behind AXI4-Lite; one clock
+//! of 125 MHz carries a byte on each line. A [`Bench`] joins ports by cables and controls them only through their
+//! registers, as a CPU would. Its constants are in [`registers`]. An [`HdlNode`] is such a bench as a node that runs
+//! trials. A [`reference::Reference`] is a whole node with a CPU that runs a program.
 //!
-//! A node type: the command line alone uses it, behind its feature `hdl`; it knows no other node type. Start reading at
-//! [`HDL`], then [`HdlNode`], then `node/plan.rs` and `node/run.rs`; `build.rs` calls `rtl/tools/model.py`, which makes the library.
+//! A node type: only the command line uses it, with the feature `hdl`; it uses no other node type. Start reading at
+//! [`HDL`], then [`HdlNode`], then `node/plan.rs` and `node/run.rs`. `build.rs` calls `rtl/tools/model.py`, which
+//! makes the library.
 
 mod bench;
 mod kind;
@@ -21,7 +22,7 @@ mod wire;
 pub use bench::{Bench, BenchError};
 pub use kind::HDL;
 pub use node::{
-    HdlNode, HdlOptions, JoinError, Joined, JoinedAsked, JoinedPort, MOST_PORTS, NOT_COUNTED,
+    HdlNode, HdlOptions, JoinError, JoinRequest, Joined, JoinedPort, MOST_PORTS, NOT_COUNTED,
 };
 pub use port::{BusError, Line, Port};
 pub use tap::{TapCable, TapCableError};
@@ -30,22 +31,23 @@ pub use wire::{LineFrame, Sniffer, Talker};
 /// Picoseconds of a clock at 125 MHz, in which a line of 1 Gbit/s carries a byte (IEEE 802.3, clause 35).
 pub const CLOCK_PS: u64 = 8_000;
 
-/// The longest trial in ps of simulated time: 10 s, which take a host minutes (`hdl:reference`) to most of an hour (`hdl:N`).
+/// The longest trial in ps of simulated time: 10 s, for which a host needs minutes (`hdl:reference`) to most of an
+/// hour (`hdl:N`).
 const LONGEST_TRIAL_PS: u64 = 10_000_000_000_000;
 
-/// Offsets of the registers and places of their fields, of `rtl/registers/ethernet_port.rdl`.
+/// Register offsets and field positions, from `rtl/registers/ethernet_port.rdl`.
 pub mod registers {
-    /// Where a field lies in its register.
+    /// The position of a field in its register.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub struct Field {
         /// Its lowest bit.
         pub shift: u32,
-        /// Its bits.
+        /// Its number of bits.
         pub width: u32,
     }
 
     impl Field {
-        /// The register's bits where this field has a value. What does not fit in the field is cut off.
+        /// The register's bits for a value of this field. Bits that do not fit are cut off.
         #[must_use]
         pub const fn of(self, value: u32) -> u32 {
             (value & self.mask()) << self.shift

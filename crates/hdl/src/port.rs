@@ -4,38 +4,38 @@ use thiserror::Error;
 
 use crate::sys::{Inputs, Model, Outputs};
 
-/// Clocks within which a register answers; it takes four to seven.
+/// Clocks within which a register answers; it needs four to seven.
 const BUS_PATIENCE: u32 = 64;
 
 /// What a line carries during one clock (GMII, IEEE 802.3, clause 35).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// The byte; of no meaning without `enable`.
+    /// The byte; without `enable` it has no meaning.
     pub data: u8,
-    /// A frame is on the line, its preamble included.
+    /// Whether a frame is on the line, its preamble included.
     pub enable: bool,
-    /// The sender says that this byte is wrong.
+    /// Whether the sender marks this byte as wrong.
     pub error: bool,
 }
 
-/// Why a register was not read or written.
+/// Why a register access failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum BusError {
-    /// The answer was an error: there is no register at that offset, or it is only read or only written.
+    /// The reply was an error: there is no register at that offset, or it is read-only or write-only.
     #[error("the register at 0x{0:03X} refused the access")]
     Refused(u16),
-    /// No answer came.
+    /// There was no reply.
     #[error("the register at 0x{0:03X} did not answer within {BUS_PATIENCE} clocks")]
     Silent(u16),
-    /// Another access has not ended.
-    #[error("an access to the register at 0x{0:03X} has not ended yet")]
+    /// Another access is pending.
+    #[error("an access to the register at 0x{0:03X} is still pending")]
     Busy(u16),
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Access {
     address: u16,
-    /// The word to write; none for a read.
+    /// The word to write; `None` for a read.
     data: Option<u32>,
     address_taken: bool,
     data_taken: bool,
@@ -74,7 +74,7 @@ impl Port {
         port
     }
 
-    /// One clock, with what the line brings; what it sends shows in [`Port::line`].
+    /// One clock with the received line; [`Port::line`] has what it sends.
     pub fn clock(&mut self, received: Line) {
         let mut inputs = Inputs {
             rxd: received.data,
@@ -104,7 +104,7 @@ impl Port {
         self.line
     }
 
-    /// Whether the packet identifier wants the frame that arrives, or the last one.
+    /// Whether the frame that arrives, or the last one, matches the packet identifier.
     #[must_use]
     pub fn wanted(&self) -> bool {
         self.wanted
@@ -116,23 +116,23 @@ impl Port {
         self.clocks
     }
 
-    /// Begins to write a register; [`Port::answer`] tells when it has ended.
+    /// Begins to write a register; [`Port::answer`] returns the result.
     ///
     /// # Errors
-    /// `Busy` while another access has not ended.
+    /// `Busy` while another access is pending.
     pub fn begin_write(&mut self, address: u16, data: u32) -> Result<(), BusError> {
         self.begin(address, Some(data))
     }
 
-    /// Begins to read a register; [`Port::answer`] has the word when it has ended.
+    /// Begins to read a register; [`Port::answer`] returns the word.
     ///
     /// # Errors
-    /// `Busy` while another access has not ended.
+    /// `Busy` while another access is pending.
     pub fn begin_read(&mut self, address: u16) -> Result<(), BusError> {
         self.begin(address, None)
     }
 
-    /// The result of the access, once: the word that was read (0 for a write) or why there is none.
+    /// The result of the access, once: the word that was read (0 for a write) or the error.
     pub fn answer(&mut self) -> Option<Result<u32, BusError>> {
         self.answer.take()
     }
@@ -152,7 +152,7 @@ impl Port {
         Ok(())
     }
 
-    /// Takes note of what the bus said at this clock.
+    /// Processes the bus's signals of this clock.
     fn progress(&mut self, mut access: Access, outputs: &Outputs) {
         let reads = access.data.is_none();
         let (answered, response) = if reads {
@@ -183,7 +183,7 @@ impl Default for Port {
     }
 }
 
-/// Puts an access on the bus (AXI4-Lite): each half stands until it is taken, the answer is always welcome.
+/// Puts an access on the bus (AXI4-Lite): each half stays until it is accepted, and the reply is always accepted.
 fn request(access: &Access, inputs: &mut Inputs) {
     if let Some(data) = access.data {
         inputs.awaddr = access.address;

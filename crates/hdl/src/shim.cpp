@@ -1,4 +1,4 @@
-// The model of a port for src/sys.rs: a clock at a time, its inputs and outputs in two plain structures.
+// The model of a port for src/sys.rs: clock by clock, with inputs and outputs in two plain structures.
 #include "Vethernet_port.h"
 #include "Vethernet_port___024root.h"
 #include "verilated.h"
@@ -24,12 +24,12 @@ struct Port {
   VerilatedContext context;
   Vethernet_port top{&context, "port"};
 
-  // The first evaluation takes the clock as it finds it and sees no edge.
+  // The first evaluation takes the clock's level and sees no edge.
   Port() { top.eval(); }
 };
 
-// Verilator's own functions, which its eval() calls between much that is for models with more than clocks and flip-flops:
-// which clocks have risen, and what follows from that.
+// Verilator's own functions, which its eval() calls among others that only models with more than clocks and
+// flip-flops need: which clocks have risen, and what follows from that.
 void Vethernet_port___024root___eval_triggers_vec__act(Vethernet_port___024root *);
 void Vethernet_port___024root___eval_nba(Vethernet_port___024root *);
 
@@ -38,8 +38,8 @@ Port *wirelab_hdl_new() { return new (std::nothrow) Port; }
 
 void wirelab_hdl_free(Port *port) { delete port; }
 
-// One clock. The bus is told as it stands at the edge, the line as it stands after it. No output hangs on an input between
-// two clocks (rtl/tools/model.py sees to that), so that the falling edge would show nothing: it is not evaluated.
+// One clock. The outputs have the bus at the edge and the line after it. No output depends on an input between two
+// clocks (rtl/tools/model.py ensures that), so the falling edge changes nothing and is not evaluated.
 void wirelab_hdl_clock(Port *port, const Inputs *in, Outputs *out) {
   Vethernet_port &top = port->top;
   out->rdata = top.s_axil_rdata;
@@ -68,7 +68,7 @@ void wirelab_hdl_clock(Port *port, const Inputs *in, Outputs *out) {
   top.s_axil_arprot = 0;
   top.s_axil_rready = in->rready;
   Vethernet_port___024root &root = *top.rootp;
-  // Verilator's own name for what it compares the clock with.
+  // Verilator's name for the previous value of the clock.
   root.__Vtrigprevexpr___TOP__clk__0 = 0;
   top.clk = 1;
   Vethernet_port___024root___eval_triggers_vec__act(&root);

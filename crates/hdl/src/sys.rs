@@ -1,9 +1,9 @@
-//! The compiled model: what crosses the border to C++, and nothing else.
+//! The compiled model: only what crosses the border to C++.
 #![allow(unsafe_code)]
 
 use std::ptr::NonNull;
 
-/// What a port is given at a clock. Laid out like `Inputs` of `shim.cpp`.
+/// A port's inputs in a clock. Laid out like `Inputs` of `shim.cpp`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Inputs {
@@ -21,7 +21,7 @@ pub(crate) struct Inputs {
     pub rready: u8,
 }
 
-/// What a port shows: the bus at the edge, the line after it. Laid out like `Outputs` of `shim.cpp`.
+/// A port's outputs: the bus at the edge, the line after it. Laid out like `Outputs` of `shim.cpp`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outputs {
@@ -54,16 +54,16 @@ unsafe extern "C" {
 /// One compiled port.
 pub(crate) struct Model(NonNull<Raw>);
 
-// SAFETY: a model has a context of its own and shares nothing with others, so any one thread at a time may have it.
+// SAFETY: a model has its own context and shares nothing with others, so one thread at a time may use it.
 unsafe impl Send for Model {}
 
 impl Model {
     /// A port before its reset.
     ///
     /// # Panics
-    /// Where there is no memory for it.
+    /// If there is no memory for it.
     pub(crate) fn new() -> Self {
-        // SAFETY: the function takes nothing and gives a port that belongs to the caller, or null.
+        // SAFETY: the function takes nothing and returns a port that the caller owns, or null.
         let raw = unsafe { wirelab_hdl_new() };
         Self(NonNull::new(raw).expect("there is memory for a port"))
     }
@@ -71,7 +71,7 @@ impl Model {
     /// One clock.
     pub(crate) fn clock(&mut self, inputs: &Inputs) -> Outputs {
         let mut outputs = Outputs::default();
-        // SAFETY: the port is alive until drop and only this borrow has it; both structures live through the call.
+        // SAFETY: the port exists until drop, and only this borrow uses it; both structures outlive the call.
         unsafe { wirelab_hdl_clock(self.0.as_ptr(), inputs, &raw mut outputs) };
         outputs
     }

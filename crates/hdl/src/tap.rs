@@ -1,7 +1,9 @@
-//! A cable between a simulated port and a Linux interface: frames of the one arrive at the other, in order and whole.
+//! A cable between a simulated port and a Linux interface: frames of one side arrive at the other, in order and
+//! complete.
 //!
-//! The two have no common time: the host's frames wait until the simulation takes them, and those of the hardware arrive as
-//! fast as the host simulates. So contents, counts and order can be judged across it, and rates cannot.
+//! The two sides have no common time: the host's frames wait until the simulation takes them, and those of the
+//! hardware arrive as fast as the host simulates. So contents, counts and order can be judged across it, but not
+//! rates.
 
 use std::io;
 use std::time::Duration;
@@ -12,25 +14,25 @@ use wirelab_port::tap::TapPort;
 use crate::bench::{Bench, BenchError};
 use crate::wire::{Sniffer, Talker};
 
-/// Clocks between two looks for frames of the host: a system call a clock would be most of the time.
+/// Clocks between two looks for frames of the host, because a system call in each clock would take most of the time.
 const LOOK_CLOCKS: u32 = 64;
-/// Room for a frame of the host, in bytes: more than the MTU of any TAP device.
+/// Buffer for a frame of the host, in bytes: more than the MTU of any TAP device.
 const LONGEST_BYTES: usize = 65_536;
 
-/// Why a cable carries no more.
+/// Why a cable stopped.
 #[derive(Debug, Error)]
 pub enum TapCableError {
-    /// The simulated side.
+    /// An error of the simulated side.
     #[error(transparent)]
     Bench(#[from] BenchError),
-    /// The host's side.
+    /// An error of the host's side.
     #[error("the TAP device {port} cannot be {what}: {source}")]
     Tap {
         /// The interface.
         port: String,
         /// `read` or `written`.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -68,10 +70,10 @@ impl TapCable {
         }
     }
 
-    /// One clock of the bench, and of what the cable carries.
+    /// One clock of the bench and the cable.
     ///
     /// # Errors
-    /// [`TapCableError`]: no such port, or what the system says of the TAP device.
+    /// [`TapCableError`]: no such port, or the system's error of the TAP device.
     pub fn clock(&mut self, bench: &mut Bench) -> Result<(), TapCableError> {
         let line = bench.line(self.port);
         if let Some(frame) = self.from_port.take(bench.clocks(), line) {
@@ -90,7 +92,7 @@ impl TapCable {
         Ok(())
     }
 
-    /// Takes a frame of the host where there is one, and none is waiting already: the others wait in the kernel.
+    /// Takes a frame of the host if there is one and none is waiting here; further ones wait in the kernel.
     fn look(&mut self) -> Result<(), TapCableError> {
         if self.to_port.waiting() > 0 || !self.is_open {
             return Ok(());
@@ -105,10 +107,10 @@ impl TapCable {
         Ok(())
     }
 
-    /// Waits for a frame of the host, while no clock passes; false where none came within `patience`.
+    /// Waits for a frame of the host without clocks; false if none arrived within `patience`.
     ///
     /// # Errors
-    /// What the system says of the TAP device.
+    /// The system's error of the TAP device.
     pub fn wait(&mut self, patience: Duration) -> Result<bool, TapCableError> {
         let read = self.tap.read_frame(&mut self.buffer, Some(patience));
         let read = read.map_err(|source| self.failed("read", source))?;
@@ -119,12 +121,12 @@ impl TapCable {
         Ok(read.is_some())
     }
 
-    /// Takes no more frames of the host; what is on the line goes on.
+    /// Takes no more frames of the host; those on the line continue.
     pub fn close(&mut self) {
         self.is_open = false;
     }
 
-    /// Whether no frame of the host is on the line or waits for it on this side of the TAP device.
+    /// Whether no frame of the host is on the line or waits on this side of the TAP device.
     #[must_use]
     pub fn is_silent(&self) -> bool {
         self.to_port.is_silent()
@@ -138,19 +140,19 @@ impl TapCable {
         }
     }
 
-    /// Frames that the host has been given.
+    /// Frames passed to the host.
     #[must_use]
     pub fn to_host_frames(&self) -> u64 {
         self.to_host_frames
     }
 
-    /// Frames that were taken from the host; the last may still be on the line.
+    /// Frames received from the host; the last may still be on the line.
     #[must_use]
     pub fn to_port_frames(&self) -> u64 {
         self.to_port_frames
     }
 
-    /// Frames of the port that the host was not given: their FCS was wrong, or a byte was marked as wrong.
+    /// Frames of the port that were not passed to the host: their FCS was wrong, or a byte was marked as wrong.
     #[must_use]
     pub fn damaged_frames(&self) -> u64 {
         self.damaged_frames

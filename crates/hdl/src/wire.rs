@@ -1,4 +1,4 @@
-//! Frames on a line: taken off it as a sniffer does, and put onto it as a MAC does.
+//! Frames on a line: received as by a sniffer, and sent as by a MAC.
 
 use std::collections::VecDeque;
 
@@ -6,32 +6,32 @@ use wirelab_wire::fcs;
 
 use crate::port::Line;
 
-/// Bytes of a preamble in front of its SFD (IEEE 802.3, 3.2.1).
+/// Bytes of a preamble before its SFD (IEEE 802.3, 3.2.1).
 const PREAMBLE_BYTES: usize = 7;
 const PREAMBLE: u8 = 0x55;
 /// The start frame delimiter.
 const SFD: u8 = 0xD5;
-/// Bytes of silence behind a frame (IEEE 802.3, 4.4.2).
+/// Bytes of silence after a frame (IEEE 802.3, 4.4.2).
 const GAP_BYTES: usize = 12;
 /// The shortest frame without its FCS in bytes (IEEE 802.3, 4.4.2).
 const SHORTEST_BYTES: usize = 60;
-/// What is kept of a frame at most, in bytes: no frame of this hardware is longer, and a line that never falls silent
-/// must not fill the memory.
+/// Most bytes of a frame that are kept: no frame of this hardware is longer, and a carrier without end must not fill
+/// the memory.
 const LONGEST_BYTES: usize = 16_384;
 
-/// A frame that was on a line.
+/// A frame from a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineFrame {
     /// The clock of the first byte of its preamble.
     pub start_clock: u64,
     /// Destination address through FCS.
     pub bytes: Vec<u8>,
-    /// Its sender marked a byte as wrong.
+    /// Whether its sender marked a byte as wrong.
     pub marked: bool,
 }
 
 impl LineFrame {
-    /// The frame without its FCS, where that is right and nothing is marked: a sniffer shows no other.
+    /// The frame without its FCS, if that is right and no byte is marked; a sniffer shows no other frames.
     #[must_use]
     pub fn intact(&self) -> Option<&[u8]> {
         let right = !self.marked && fcs::is_right(&self.bytes);
@@ -39,12 +39,12 @@ impl LineFrame {
     }
 }
 
-/// Takes frames off a line, a clock at a time.
+/// Reads frames from a line, clock by clock.
 #[derive(Clone, Debug, Default)]
 pub struct Sniffer {
-    /// Where the carrier rose; none in silence.
+    /// When the carrier rose; `None` in silence.
     start_clock: Option<u64>,
-    /// The SFD has gone by.
+    /// Whether the SFD has passed.
     inside: bool,
     bytes: Vec<u8>,
     marked: bool,
@@ -57,7 +57,7 @@ impl Sniffer {
         Self::default()
     }
 
-    /// What the line carries at this clock; a frame, if one has just ended.
+    /// Processes the line in this clock; returns a frame that has just ended.
     pub fn take(&mut self, clock: u64, line: Line) -> Option<LineFrame> {
         if line.enable {
             self.start_clock.get_or_insert(clock);
@@ -80,11 +80,11 @@ impl Sniffer {
     }
 }
 
-/// Puts frames onto a line, a clock at a time, with preamble, padding, FCS and gap.
+/// Sends frames on a line, clock by clock, with preamble, padding, FCS and gap.
 #[derive(Clone, Debug, Default)]
 pub struct Talker {
     waiting: VecDeque<Vec<u8>>,
-    /// All bytes of the frame that is on the line.
+    /// All bytes of the frame on the line.
     current: Vec<u8>,
     at: usize,
 }
@@ -96,7 +96,7 @@ impl Talker {
         Self::default()
     }
 
-    /// Adds a frame (destination address first, without FCS) behind those that wait.
+    /// Adds a frame (destination address first, without FCS) to the queue.
     pub fn push(&mut self, frame: &[u8]) {
         let mut bytes = Vec::with_capacity(frame.len() + PREAMBLE_BYTES + 1 + 4 + SHORTEST_BYTES);
         bytes.resize(PREAMBLE_BYTES, PREAMBLE);
@@ -114,13 +114,13 @@ impl Talker {
         self.waiting.len()
     }
 
-    /// Whether the line is silent and stays so: no frame waits, and none is on it.
+    /// Whether the line is and stays silent: no frame waits, and none is on it.
     #[must_use]
     pub fn is_silent(&self) -> bool {
         self.waiting.is_empty() && self.at >= self.current.len()
     }
 
-    /// What is on the line at the next clock.
+    /// The line in the next clock.
     pub fn step(&mut self) -> Line {
         if self.at >= self.current.len() + GAP_BYTES || self.current.is_empty() {
             let Some(next) = self.waiting.pop_front() else {

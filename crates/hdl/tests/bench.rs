@@ -1,4 +1,4 @@
-//! Ports of hardware driven through their registers: what one sends, the other finds good, at the line's limit.
+//! Ports of hardware driven through their registers: frames of one are good at the other, at the line's limit.
 
 use wirelab_hdl::registers as reg;
 use wirelab_hdl::{Bench, BenchError, BusError};
@@ -14,7 +14,7 @@ fn set_address(bench: &mut Bench, port: usize, register: u16, address: u64) {
         .unwrap();
 }
 
-/// Sets a port up to send `frames` of `payload` bytes on stream 3, and to check what comes.
+/// Sets up a port to send `frames` of `payload` bytes on stream 3, and to check received ones.
 fn prepare(bench: &mut Bench, port: usize, payload: u32, frames: u32) {
     set_address(bench, port, reg::GENERATOR_DESTINATION, DESTINATION);
     set_address(bench, port, reg::GENERATOR_SOURCE, SOURCE);
@@ -44,7 +44,7 @@ fn start(bench: &mut Bench, port: usize) {
     bench.write(port, reg::GENERATOR_CONTROL, go).unwrap();
 }
 
-/// Waits for the end of what a port sends, and for its last frame to arrive.
+/// Waits until a port has sent everything and its last frame has arrived.
 fn finish(bench: &mut Bench, port: usize) {
     let begin = bench.clocks();
     while reg::GENERATOR_STATUS_FINISHED.from(bench.read(port, reg::GENERATOR_STATUS).unwrap()) == 0
@@ -82,7 +82,7 @@ fn each_register_block_answers_and_what_is_not_there_refuses() {
         bench.write(0, reg::MAC_SENT, 1).unwrap_err(),
         refused(reg::MAC_SENT)
     );
-    // An access that was refused leaves the bus as it was.
+    // A refused access leaves the bus unchanged.
     assert_eq!(bench.read(0, reg::MAC_GAP).unwrap(), 12);
 }
 
@@ -106,7 +106,7 @@ fn both_ways_at_once_reach_the_limit_of_the_line_and_every_frame_is_good() {
         let mut bench = Bench::new(2, &[(0, 1)]).unwrap();
         for port in 0..2 {
             prepare(&mut bench, port, payload, frames);
-            // The line itself: frame to frame, preamble, FCS and gap included.
+            // The line itself: from frame to frame, preamble, FCS and gap included.
             let meter = reg::RATE_CONTROL_ENABLE.of(1) | reg::RATE_CONTROL_PROBE.of(1);
             bench.write(port, reg::RATE_CONTROL, meter).unwrap();
         }
@@ -135,7 +135,7 @@ fn both_ways_at_once_reach_the_limit_of_the_line_and_every_frame_is_good() {
             ] {
                 assert_eq!(count(bad), 0, "register 0x{bad:03X}");
             }
-            // RFC 1242's limit: payload, 14 header, 4 FCS, 8 preamble and 12 gap, at a byte a clock.
+            // RFC 1242's limit: payload, 14 header, 4 FCS, 8 preamble and 12 gap, one byte for each clock.
             assert_eq!(count(reg::RATE_PERIODS), frames - 1);
             assert_eq!(count(reg::RATE_SHORTEST), payload + 38);
             assert_eq!(count(reg::RATE_LONGEST), payload + 38);
@@ -184,7 +184,7 @@ fn a_frame_on_the_line_is_what_the_test_frame_says() {
     }
 }
 
-/// The frame check sequence, bit by bit as IEEE 802.3 (3.2.9) has it.
+/// The frame check sequence, bit by bit as in IEEE 802.3 (3.2.9).
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
@@ -195,13 +195,13 @@ fn crc32(bytes: &[u8]) -> u32 {
 
 #[test]
 fn a_fault_is_injected_into_every_fourth_frame_and_found_as_what_it_is() {
-    // Numbers of fault_kind in rtl/src/ethernet_pkg.vhd, and which count of the receiving side tells.
+    // Numbers of fault_kind in rtl/src/ethernet_pkg.vhd, and the receiver's counter of each.
     for (kind, counts) in [
         (
             1,
             [(reg::CHECKER_CORRUPTED, 5), (reg::CHECKER_DISTINCT, 20)],
         ),
-        // The last of the five is the last frame: a receiver alone cannot see it missing.
+        // The last of the five is the last frame: a receiver alone cannot see that it is missing.
         (2, [(reg::CHECKER_LOST, 4), (reg::CHECKER_DISTINCT, 15)]),
         (
             3,
@@ -251,8 +251,8 @@ fn the_capture_unit_counts_the_clocks_from_one_end_of_a_cable_to_the_other() {
     let status = bench.read(0, reg::CAPTURE_STATUS).unwrap();
     assert_eq!(reg::CAPTURE_STATUS_WAITING.from(status), 10);
     for _ in 0..10 {
-        // From the rise of the transmit enable to the fall of the receive enable, through a cable of no length: 8 bytes
-        // of preamble and a frame of 64.
+        // From the rise of the transmit enable to the fall of the receive enable, through a cable of no length: 8
+        // bytes of preamble and a frame of 64.
         assert_eq!(bench.read(0, reg::CAPTURE_OLDEST).unwrap(), 72);
     }
     let status = bench.read(0, reg::CAPTURE_STATUS).unwrap();

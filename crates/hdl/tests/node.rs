@@ -1,4 +1,4 @@
-//! Ports of hardware as a node: what is asked is what comes, to the clock.
+//! Ports of hardware as a node: the results match the request, to the clock.
 
 use std::sync::{Arc, Mutex};
 
@@ -44,7 +44,7 @@ fn four_ports_both_ways_are_at_the_limit_of_the_link_with_every_payload() {
             assert!(counts.is_clean(), "{counts:?}");
             assert_eq!((counts.good_frames, counts.foreign_frames), (frames, 0));
             counts.check_identity(frames).unwrap();
-            // RFC 1242's limit, in whole clocks: 14 header, 4 FCS, 8 preamble and 12 gap at a byte a clock.
+            // RFC 1242's limit, in whole clocks: 14 header, 4 FCS, 8 preamble and 12 gap, one byte for each clock.
             let clocks = flow.counters["clocks_first_to_last"].value();
             assert_eq!(clocks, Some(&((frames - 1) * u64::from(payload + 38))));
             let share = f64::from(payload) / f64::from(payload + 38);
@@ -212,7 +212,7 @@ fn every_fault_that_is_asked_is_found_under_its_name() {
     }
 }
 
-/// What a flow says of a counter of its own.
+/// The value of one of a flow's counters.
 fn counter(flow: &FlowObservation, name: &str) -> u64 {
     *flow.counters[name].value().unwrap()
 }
@@ -239,8 +239,8 @@ fn a_wrong_fcs_is_found_by_the_mac_and_its_frame_is_lost() {
 #[test]
 fn faults_come_so_many_times_a_second_of_simulated_time() {
     let mut node = node("1");
-    // 100,000 clocks of 8 ns: at 1,000 bit errors a second, one in 125,000 clocks, none; at 10,000 eight of them, the last
-    // of which finds no frame behind it.
+    // 100,000 clocks of 8 ns: at 1,000 bit errors a second, one in 125,000 clocks, there is none; at 10,000 there are
+    // eight, the last of which has no frame after it.
     let (clocks, period) = (100_000, 1000 + 38);
     let clean = Trial {
         ports: 1,
@@ -256,7 +256,7 @@ fn faults_come_so_many_times_a_second_of_simulated_time() {
         let ledger = came.flows[0].sender.value().unwrap().ledger.unwrap();
         assert_eq!(ledger.differences(counts), [], "{asked}");
     }
-    // Nothing of it is left for the next trial.
+    // Nothing of it remains for the next trial.
     let after = run(&mut node, &clean);
     assert!(after.flows[0].counts.value().unwrap().is_clean());
 }
@@ -264,7 +264,7 @@ fn faults_come_so_many_times_a_second_of_simulated_time() {
 #[test]
 fn a_run_lasts_until_its_last_duplicate_is_sent() {
     let mut node = node("1");
-    // The duplicates alone take more clocks than a run waits in vain.
+    // The duplicates alone take more clocks than the patience of a run.
     let frames = 400;
     let mut asked = Trial {
         ports: 1,
@@ -312,7 +312,7 @@ fn a_cancelled_trial_keeps_what_was_seen() {
     let counts = came.flows[0].counts.value().unwrap();
     assert!(counts.is_clean() && counts.good_frames > 10, "{counts:?}");
     counts.check_identity(counts.good_frames).unwrap();
-    // The next trial is whole again.
+    // The next trial is complete again.
     let whole = Trial {
         ports: 1,
         ..trial(100, 10)
@@ -350,7 +350,7 @@ fn a_capture_has_every_frame_with_its_simulated_time() {
         // (438 + 38) bytes at 8 ns.
         assert_eq!(flow.elapsed_ps, Some(160 * 3_808_000));
         assert_eq!(flow.time_backwards_frames, 0);
-        // Port n checks what port n ± 2 sent.
+        // Port n checks the frames of port n ± 2.
         assert_eq!(u32::from(flow.stream), (flow.interface + 2) % 4);
     }
 }

@@ -1,4 +1,4 @@
-//! The reference node with a small program: it boots, speaks, echoes frames, and its clocks are those that were strapped.
+//! The reference node with a small program: it boots, prints, echoes frames, and has the clocks of its straps.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ const NODE: [u8; 6] = [0x02, 0, 0x5E, 0x10, 0, 1];
 const TESTER: [u8; 6] = [0x02, 0, 0x5E, 0x10, 0, 2];
 const PATIENCE_CLOCKS: u64 = 200_000;
 
-/// A node that has said READY, if its program can be compiled here.
+/// A node that has printed READY, if its program can be compiled here.
 fn started(straps: Straps) -> Option<(Reference, String)> {
     let mut node = Reference::new(straps);
     node.load(&smoke::program()?).unwrap();
@@ -23,7 +23,7 @@ fn started(straps: Straps) -> Option<(Reference, String)> {
     Some((node, hello))
 }
 
-/// The next line that the node says.
+/// The next line of the node.
 fn line_of(node: &mut Reference) -> String {
     assert!(
         node.run_until(PATIENCE_CLOCKS, |it| it.uart_waiting().contains(&b'\n')),
@@ -33,7 +33,7 @@ fn line_of(node: &mut Reference) -> String {
     String::from_utf8(node.uart_read()).unwrap()
 }
 
-/// What the node answers, as name and value of each number.
+/// The node's reply, as name and value of each number.
 fn asked(node: &mut Reference, question: u8) -> Vec<(String, u32)> {
     node.uart_write(&[question]);
     line_of(node)
@@ -45,7 +45,7 @@ fn asked(node: &mut Reference, question: u8) -> Vec<(String, u32)> {
         .collect()
 }
 
-/// A frame from one to the other with a payload of its own, and its FCS.
+/// A frame from one address to the other with its own payload, and its FCS.
 fn frame(destination: [u8; 6], source: [u8; 6], payload: usize, first: u8) -> Vec<u8> {
     let mut bytes = [destination, source].concat();
     bytes.extend([0x88, 0xB5]);
@@ -55,7 +55,7 @@ fn frame(destination: [u8; 6], source: [u8; 6], payload: usize, first: u8) -> Ve
     bytes
 }
 
-/// The next frame that the node sends.
+/// The next frame of the node.
 fn echoed(node: &mut Reference) -> TimedFrame {
     assert!(
         node.run_until(PATIENCE_CLOCKS, |it| it.sent_frames() > 0),
@@ -131,7 +131,7 @@ fn the_capture_unit_counts_what_the_line_shows() {
         assert_eq!(counts, seen, "{attachment:?}");
         assert_eq!(captured[0], ("level".to_owned(), 4));
         assert_eq!(captured[1], ("missed".to_owned(), 0));
-        // Longer frames take longer to copy, and nothing else differs but the cache.
+        // Longer frames take longer to copy; otherwise only the cache differs.
         assert!(counts[1] > counts[3] && counts[2] > counts[1], "{counts:?}");
     }
 }
@@ -157,7 +157,7 @@ fn accesses_take_the_clocks_that_were_strapped() {
         let interval = u32::from(read_clocks + CPU_TURN_CLOCKS);
         assert_eq!(times["reads"], ACCESSES * interval, "{straps:?}");
         let write_clocks = u32::from(write_clocks);
-        // Of posted writes the last one is answered in its second clock.
+        // The last of the posted writes is answered in its second clock.
         let writes = match attachment {
             Attachment::LiteDevice => (ACCESSES - 1) * write_clocks + 2,
             _ => ACCESSES * write_clocks,
@@ -218,7 +218,7 @@ fn damage_is_counted(mut node: Reference) {
 
 #[test]
 fn slots_that_are_full_drop_frames_and_count_them() {
-    // So slow that frames come faster than they are copied.
+    // So slow that frames arrive faster than they are copied.
     let straps = Straps {
         read_clocks: 255,
         write_clocks: 255,
@@ -249,7 +249,7 @@ fn slots_that_are_full_drop_frames_and_count_them() {
 fn frames_without_a_buffer_are_dropped_and_counted_and_the_others_come_back() {
     for (attachment, kept, event) in [
         (Attachment::LiteDevice, 2, 0),
-        // Eight buffers, and two frames that lie in the store of the MAC meanwhile would find none.
+        // With eight buffers, two frames that wait in the store of the MAC would have none.
         (Attachment::Dma, 8, 4),
     ] {
         let Some((mut node, _)) = started(Straps::new(attachment)) else {
@@ -277,7 +277,7 @@ fn frames_without_a_buffer_are_dropped_and_counted_and_the_others_come_back() {
         let received = if event == 0 { kept } else { FRAMES };
         assert_eq!(counts[..2], [received, FRAMES - kept], "{attachment:?}");
         assert_eq!(counts[11] & 4, event);
-        // And it goes on.
+        // And it continues.
         node.send(&frame(NODE, TESTER, 700, 99));
         assert_eq!(echoed(&mut node).bytes, frame(TESTER, NODE, 700, 99));
     }
@@ -304,11 +304,11 @@ fn an_interrupt_comes_later_for_longer_frames_with_dma_alone() {
         let words = |payload: usize| (payload + 14).div_ceil(4) as u32;
         let longer = delays[2].abs_diff(delays[1]);
         if attachment == Attachment::Dma {
-            // Two clocks a word, if nobody else wants the memory.
+            // Two clocks for each word, if the memory has no other user.
             let least = 2 * (words(PAYLOADS[2]) - words(PAYLOADS[1]));
             assert!(longer >= least, "{delays:?}");
         } else {
-            // The CPU's loop is somewhere else when it comes.
+            // The CPU's loop is at another point when it arrives.
             assert!(longer <= 16, "{delays:?}");
         }
     }

@@ -1,5 +1,5 @@
-//! The firmware of the reference node on its model, in each attachment of its MAC: it comes up, answers, sends every byte
-//! back, and its capture unit shows what the Zynq document found.
+//! The firmware of the reference node on its model, in each attachment of its MAC: it starts, answers, sends every
+//! byte back, and its capture unit shows the Zynq document's findings.
 
 mod firmware;
 
@@ -13,7 +13,7 @@ const ATTACHMENTS: [Attachment; 3] = [
     Attachment::Dma,
 ];
 const LENGTHS: [u32; 3] = [64, 256, 1024];
-/// In the order in which the units' records of all of them are told.
+/// In the order of all units' records.
 const POINTS: [UnitPoint; 6] = [
     UnitPoint::InInterrupt,
     UnitPoint::InDriver,
@@ -23,7 +23,7 @@ const POINTS: [UnitPoint; 6] = [
     UnitPoint::OutMac,
 ];
 
-/// Do something with a node of each attachment, where there is an image.
+/// Runs `work` with a node of each attachment, if there is an image.
 fn each(mut work: impl FnMut(Attachment, &mut Bench)) {
     for attachment in ATTACHMENTS {
         let Some(mut bench) = Bench::start(Straps::new(attachment)) else {
@@ -73,16 +73,16 @@ fn every_byte_comes_back() {
     });
 }
 
-/// Clocks of DMA for a word of a frame that goes to the memory.
+/// DMA clocks for each word of a frame to the memory.
 const IN_CLOCKS_A_WORD: f64 = 2.0;
-/// The same out of it: the driver waits meanwhile, and each third word lets a look of its at the descriptor go first (`polls` of
-/// nodes/reference-dma.toml).
+/// The same from the memory: the driver waits meanwhile, and after each third word one of its reads of the descriptor
+/// has priority (`polls` of nodes/reference-dma.toml).
 const OUT_CLOCKS_A_WORD: f64 = 2.0 + 2.0 / 3.0;
 /// Clocks of a line that the instruction cache fetches.
 const LINE_CLOCKS: f64 = 13.0;
 
-/// What the MAC does by itself, at each of [`LENGTHS`]: with slots the same to two clocks, with DMA so many more for a word
-/// (Figures 3 and 8); all that to `late` clocks, where what the program did before can make it later by so many.
+/// The MAC's own time at each of [`LENGTHS`]: with slots it varies by two clocks, with DMA it grows by this for each
+/// word (Figures 3 and 8). It may be later by `late` clocks, depending on what the program did before.
 fn assert_by_itself(attachment: Attachment, means: [f64; 3], clocks_a_word: f64, late: f64) {
     const MOST_CLOCKS: f64 = 2.0;
     const MOST_CLOCKS_A_WORD: f64 = 0.2;
@@ -101,7 +101,8 @@ fn assert_by_itself(attachment: Attachment, means: [f64; 3], clocks_a_word: f64,
 
 #[test]
 fn an_interrupt_and_a_start_are_independent_of_the_size_with_slots_and_grow_by_the_word_with_dma() {
-    // A start waits for the line's next byte, one to eight clocks: so many frames have a mean of that to half a clock.
+    // A start waits for the line's next byte, one to eight clocks, so the mean of this many frames is exact to half a
+    // clock.
     const EACH: usize = 24;
     each(|attachment, bench| {
         bench.resolve();
@@ -132,7 +133,7 @@ fn means<const N: usize>(
     means_of_each(&counts, EACH)
 }
 
-/// The means of so many counts after so many, behind the first one.
+/// The means of consecutive groups of counts, each without its first.
 fn means_of_each<const N: usize>(counts: &[(u32, u64)], each: usize) -> [f64; N] {
     let mut of_each = counts[1..].chunks_exact(each);
     std::array::from_fn(|_| {
@@ -153,7 +154,7 @@ fn each_point_shows_what_the_zynq_document_found() {
         });
         assert_by_itself(attachment, interrupt, IN_CLOCKS_A_WORD, LINE_CLOCKS);
         assert_by_itself(attachment, start, OUT_CLOCKS_A_WORD, LINE_CLOCKS);
-        // A copy costs so much a byte (Figures 4 and 7).
+        // A copy has a cost for each byte (Figures 4 and 7).
         for linear in [driver, copy] {
             let (few, many) = (
                 (linear[1] - linear[0]) / 192.0,
@@ -190,7 +191,7 @@ fn points_taken_together_have_the_writes_of_earlier_ones_and_nothing_else() {
     let together = bench.all_points(&[64; FRAMES]).map(|counts| mean(&counts));
     let alone = POINTS.map(|point| mean(&bench.echoes(&[64; FRAMES], Some(point), false)));
     println!("together {together:.1?}, alone {alone:.1?} clocks");
-    // A write, and another line of the instruction cache now and then.
+    // A write, and sometimes another line of the instruction cache.
     const MOST_CLOCKS: f64 = 40.0;
     for (together, alone) in together.iter().zip(alone) {
         assert!((together - alone).abs() < MOST_CLOCKS, "{together} {alone}");
@@ -204,7 +205,8 @@ fn the_fast_track_takes_half_of_the_stacks_way() {
         let [[stack], [fast]] =
             [false, true].map(|fast| means(bench, [64], UnitPoint::InApplication, fast));
         println!("{attachment:?}: {fast:.0} of {stack:.0} clocks");
-        // Where the linker puts a function moves either way by some lines of the instruction cache.
+        // The linker's placement of a function changes this by some lines of the instruction cache in either
+        // direction.
         assert!(fast <= 0.51 * stack, "{fast} of {stack}");
     });
 }
@@ -233,7 +235,8 @@ fn generator_and_checker_of_port_1_are_set_up_through_their_drivers() {
     // sent, sequences, good, lost, corrupted, bad FCS, verified bytes; and clocks.
     let whole = counts(&told(b"1498 50 0\n"));
     assert_eq!(whole[..7], [50, 50, 50, 0, 0, 0, 50 * 1498]);
-    // A byte a clock: payload, 14 of header, 4 of FCS, 8 of preamble and 12 of gap. The run ends within the last frame.
+    // One byte for each clock: payload, 14 of header, 4 of FCS, 8 of preamble and 12 of gap. The run ends within the
+    // last frame.
     assert!((49 * 1536..51 * 1536).contains(&whole[7]), "{whole:?}");
     let dropped = counts(&told(b"46 20 8\n"));
     assert_eq!(dropped[..7], [18, 20, 18, 2, 0, 0, 18 * 46]);

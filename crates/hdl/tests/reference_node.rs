@@ -1,4 +1,4 @@
-//! The reference node as a node that is asked trials: stages by its capture unit, echoes of which every byte is compared.
+//! The reference node as a node that runs trials: stages by its capture unit, echoes with every byte compared.
 
 #[path = "firmware/image.rs"]
 mod image;
@@ -76,7 +76,7 @@ fn stages_are_what_the_document_found() {
     let out = |stage| mean(&short, Direction::Transmit, stage);
     assert!(out("application to line") > out("driver to line"));
     assert!(out("driver to line") > out("mac to line"));
-    // Stages and their sums are of the same frames.
+    // Stages and their sums cover the same frames.
     let stack = received("driver to application").0;
     assert!((copied.0 + stack - called.0).abs() < 1e-6);
 }
@@ -113,7 +113,7 @@ fn frames_of_two_nodes_side_by_side_are_one_trial() {
     assert!(mean(&one, Direction::Receive, "line to application") > 0.0);
     // Simulated time does not depend on the host.
     assert_eq!(one.flows[0].series, other.flows[0].series);
-    // The second node adds to what the first one saw: its frames come at other places of the byte clock and of the loop.
+    // The second node adds to the first: its frames arrive at other phases of the byte clock and of the loop.
     let mut series = one.flows[0].series.iter();
     let called = series.find(|s| s.name == "line to application").unwrap();
     let (first, second) = called.raw_ticks.split_at(16);

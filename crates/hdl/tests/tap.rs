@@ -1,4 +1,4 @@
-//! A simulated port joined to a Linux port: what one side sends, the other finds good, byte by byte.
+//! A simulated port joined to a Linux port: frames of one side are good at the other, byte by byte.
 
 use std::io::Write;
 use std::time::Duration;
@@ -17,14 +17,14 @@ use wirelab_wire::{Flow, FrameSpec, Size, SizeUnit, Transport};
 const FRAMES: u32 = 300;
 const PORT: u64 = 0x02_57_4C_00_01_00;
 const HOST: u64 = 0x02_57_4C_00_00_07;
-/// Simulated clocks after which something is wrong: 4 s, of which 300 frames take a thousandth.
+/// Simulated clocks after which the test has failed: 4 s, of which 300 frames need a thousandth.
 const PATIENCE_CLOCKS: u64 = 500_000_000;
 
 fn bytes(address: u64) -> [u8; 6] {
     address.to_be_bytes()[2..].try_into().unwrap()
 }
 
-/// A namespace that goes with the test.
+/// A namespace that is deleted at the end of the test.
 struct Namespace(String);
 
 impl Drop for Namespace {
@@ -33,7 +33,8 @@ impl Drop for Namespace {
     }
 }
 
-/// A bench of one port, and the cable to a TAP device whose queue holds so many frames; `None` where there can be none.
+/// A bench of one port, and the cable to a TAP device with a queue of this many frames; `None` if TAP is not
+/// available.
 fn joined(name: &str, queue_frames: u32) -> Option<(Namespace, PortName, Bench, TapCable)> {
     if !may_test() {
         return None;
@@ -101,7 +102,7 @@ fn frames_of_the_hardware_are_good_to_the_checker_of_the_host() {
     assert_eq!(cable.damaged_frames(), 0);
 }
 
-/// Has the checker take the host's frames, and waits until it does.
+/// Sets the checker to the host's frames, and waits until it is ready.
 fn check(bench: &mut Bench) {
     write_address(bench, reg::CHECKER_SOURCE, HOST);
     let flow = reg::CHECKER_FLOW_UDP_PORT.of(5003) | reg::CHECKER_FLOW_STREAM.of(9);
@@ -116,7 +117,7 @@ fn check(bench: &mut Bench) {
     }
 }
 
-/// Sends the host's frames to the port, as fast as it can.
+/// Sends the host's frames to the port, as fast as possible.
 fn send_from_host(port: &PortName) {
     let frame = FrameSpec {
         destination: bytes(PORT),
@@ -160,7 +161,7 @@ fn frames_of_the_host_are_good_to_the_checker_in_hardware() {
     };
     check(&mut bench);
     send_from_host(&port);
-    // The kernel itself may send frames of its own: they are foreign.
+    // The kernel may send its own frames, which are foreign.
     let mut good = 0;
     while good < FRAMES {
         for _ in 0..10_000 {
@@ -187,14 +188,14 @@ fn what_finds_the_queue_full_is_lost_and_nothing_else_is_harmed() {
         return;
     };
     check(&mut bench);
-    // The simulation stands while they are sent, twice.
+    // The simulation stands still while they are sent, twice.
     send_from_host(&port);
     let came = take_all(&mut bench, &mut cable);
     assert!((16..FRAMES / 2).contains(&came), "{came} came");
     send_from_host(&port);
     let more = take_all(&mut bench, &mut cable) - came;
     assert!((16..FRAMES / 2).contains(&more), "{more} came");
-    // The second time the same sequences come, to where those of the first time ended.
+    // The second time the same sequences arrive, up to where those of the first time ended.
     let next = bench.read(0, reg::CHECKER_NEXT_SEQUENCE).unwrap();
     let distinct = bench.read(0, reg::CHECKER_DISTINCT).unwrap();
     assert!(next >= distinct && next < FRAMES, "{next}, {distinct}");
@@ -209,12 +210,12 @@ fn what_finds_the_queue_full_is_lost_and_nothing_else_is_harmed() {
     assert_eq!(cable.damaged_frames(), 0);
 }
 
-/// Carries frames until none waits; the good ones since the checker began.
+/// Carries frames until none waits; returns the good ones since the checker began.
 fn take_all(bench: &mut Bench, cable: &mut TapCable) -> u32 {
     let mut taken = None;
     while taken != Some(cable.to_port_frames()) {
         taken = Some(cable.to_port_frames());
-        // Ten frames' time.
+        // The time of ten frames.
         for _ in 0..100_000 {
             cable.clock(bench).unwrap();
         }
@@ -222,7 +223,7 @@ fn take_all(bench: &mut Bench, cable: &mut TapCable) -> u32 {
     read_meanwhile(bench, cable, reg::CHECKER_GOOD)
 }
 
-/// Reads a register while the cable goes on carrying.
+/// Reads a register while the cable keeps carrying frames.
 fn read_meanwhile(bench: &mut Bench, cable: &mut TapCable, register: u16) -> u32 {
     bench.begin_read(0, register).unwrap();
     loop {

@@ -1,5 +1,5 @@
-//! What tshark, which shares no line with this project, says of the frames of the hardware: FCS, checksums, tags, nothing
-//! malformed. It is shown a spoilt capture too, so that its word means something.
+//! Judges the hardware's frames by tshark, which shares no code with this project: FCS, checksums, tags, no malformed
+//! frame. It also gets a damaged capture, which must fail.
 
 #[allow(dead_code, reason = "the tests of the firmware use the rest")]
 mod firmware;
@@ -18,13 +18,14 @@ use wirelab_trial::{
 };
 
 const FRAMES: u64 = 12;
-/// Lengths of the frames that lwIP sends back: the shortest and the longest, and one that is padded for a checksum's last word.
+/// Lengths of the frames that lwIP sends back: the shortest and the longest, and one that needs padding for a
+/// checksum's last word.
 const ECHOED: [u32; 4] = [64, 77, 1024, 1514];
-/// Clocks in which a frame comes back, and in which the program settles behind it.
+/// Clocks in which a frame returns, and in which the program settles after it.
 const ANSWER_CLOCKS: u64 = 200_000;
 const REST_CLOCKS: u64 = 15_000;
-/// What is asked of each frame: the status of a checksum is 1 where it is right, 0 where it is wrong, 3 where there is none, as
-/// in the datagrams of the generator (0, RFC 768).
+/// The requested fields of each frame. The status of a checksum is 1 if it is right, 0 if it is wrong, 3 if there is
+/// none, as in the generator's datagrams (0, RFC 768).
 const FIELDS: [&str; 7] = [
     "frame.len",
     "eth.fcs.status",
@@ -35,18 +36,18 @@ const FIELDS: [&str; 7] = [
     "_ws.expert.severity",
 ];
 
-/// Whether tshark is there, or a word for the test runner.
+/// Whether tshark is installed; otherwise prints a skip line for the test runner.
 fn has_tshark() -> bool {
     let there = Command::new("tshark").arg("--version").output().is_ok();
     if !there {
-        // Directly, because the test harness swallows what is printed otherwise.
+        // Written directly, because the test harness hides printed lines.
         let text = "WIRELAB-SKIP tshark: there is no tshark: run scripts/setup.sh test";
         let _ = writeln!(std::io::stderr(), "{text}");
     }
     there
 }
 
-/// The fields of each frame of a capture, as tshark has them.
+/// tshark's fields of each frame of a capture.
 fn judged(capture: &Path) -> Vec<Vec<String>> {
     let mut tshark = Command::new("tshark");
     tshark.arg("-r").arg(capture).args(["-T", "fields"]);
@@ -153,8 +154,8 @@ fn a_spoilt_byte_is_found_by_tshark() {
     assert_eq!(wrong.len(), 1, "{frames:?}");
 }
 
-/// A capture of the echoes of a program with lwIP on the reference node, with the FCS that its MAC computed; nothing where there
-/// is no program.
+/// A capture of the echoes of a program with lwIP on the reference node, with the FCS that its MAC computed; `None`
+/// without a program.
 fn echoed(path: &Path, attachment: Attachment) -> Option<()> {
     let mut bench = Bench::start(Straps::new(attachment))?;
     bench.resolve();
@@ -194,7 +195,7 @@ fn frames_of_lwip_on_the_reference_node_are_right_to_tshark() {
         let frames = judged(&path);
         assert_eq!(frames.len(), ECHOED.len());
         for (frame, length) in frames.iter().zip(ECHOED) {
-            // lwIP computes both checksums: no hardware does it for it.
+            // lwIP computes both checksums, without hardware.
             let bytes = (length + 4).to_string();
             let right = [&bytes, "1", "1", "1", "", "", ""];
             assert_eq!(frame, &right, "{attachment:?}: {FIELDS:?}");
@@ -213,13 +214,13 @@ fn a_spoilt_byte_of_lwip_is_found_by_tshark() {
         return;
     };
     let mut bytes = std::fs::read(&path).unwrap();
-    // In the datagram of the last frame: behind it are its FCS and the statistics of the interface, of less than 200 bytes.
+    // In the datagram of the last frame: its FCS and the statistics of the interface follow, less than 200 bytes.
     let at = bytes.len() - 800;
     bytes[at] ^= 0x10;
     std::fs::write(&path, bytes).unwrap();
     let frames = judged(&path);
     let (spoilt, whole) = frames.split_last().unwrap();
-    // FCS and UDP checksum are wrong, the IP header is not touched.
+    // FCS and UDP checksum are wrong, the IP header is unchanged.
     assert_eq!(spoilt[1..4], ["0", "1", "0"], "{frames:?}");
     let is_right = |frame: &Vec<String>| frame[1..4] == ["1", "1", "1"];
     assert!(whole.iter().all(is_right), "{frames:?}");

@@ -1,7 +1,6 @@
-//! How fast a capture is verified from page cache, and how fast one is written, in bytes of the file per second.
+//! How fast a capture is verified from page cache, and how fast one is written, in file bytes per second.
 //!
-//! The goal is 1 GB/s (issue 2). The file lies in the temporary folder and is read
-//! once before it is measured.
+//! The goal is 1 GB/s (issue 2). The file is in the temporary folder and is read once before the measurement.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -13,7 +12,7 @@ use wirelab_port::pcapng::{
 };
 use wirelab_wire::{FrameSpec, LineRate, Size, SizeUnit, Transport};
 
-/// Bytes of each capture, about: larger than any cache of the CPU.
+/// Approximate bytes of each capture: larger than any CPU cache.
 const FILE_BYTES: u64 = 200_000_000;
 
 fn spec(length: u32) -> GenerateSpec {
@@ -77,7 +76,7 @@ fn captures(c: &mut Criterion) {
 }
 
 mod group {
-    //! What criterion's macro makes cannot be documented.
+    //! The code of criterion's macro cannot have doc comments.
     #![allow(missing_docs)]
     criterion::criterion_group!(benches, super::captures);
 }

@@ -1,5 +1,5 @@
-//! What one sender and one checker reach on a private veth pair, and what another generator reaches on the same:
-//! the measuring subject of `make bench`.
+//! The rate of one sender and one checker on a private veth pair, and of another generator on the same pair: what
+//! `make bench` measures.
 //!
 //! ```text
 //! rate fast     --length N --seconds S [--cpu N] [--check-cpu N] [--no-time]
@@ -8,9 +8,9 @@
 //! rate capture  --length N --bytes N FILE
 //! rate verify   FILE
 //! ```
-//! Each run makes its own lab and removes it. `fast` and `portable` count frames at the checker, which compared
-//! every byte; `peer` counts them by the receiving interface's counter, with nobody taking them, an XDP program, or the portable
-//! path's receive ring. One line of JSON goes to the output.
+//! Each run makes its own lab and removes it. `fast` and `portable` count frames at the checker, which compares every
+//! byte. `peer` counts them by the receiving interface's counter, without a receiver, with an XDP program, or with
+//! the portable path's receive ring. The output is one line of JSON.
 
 use std::error::Error;
 use std::fs;
@@ -39,7 +39,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error>>;
 const PEER_WARM_UP: Duration = Duration::from_millis(500);
 
 #[derive(Default)]
-struct Asked {
+struct Options {
     plain: Vec<String>,
     command: Vec<String>,
     length: Option<u32>,
@@ -53,11 +53,11 @@ struct Asked {
     ring: Option<usize>,
 }
 
-impl Asked {
-    fn parse() -> Result<Asked> {
-        let mut asked = Asked {
+impl Options {
+    fn parse() -> Result<Options> {
+        let mut given = Options {
             seconds: 3.0,
-            ..Asked::default()
+            ..Options::default()
         };
         let mut arguments = std::env::args().skip(1);
         while let Some(argument) = arguments.next() {
@@ -67,23 +67,23 @@ impl Asked {
                     .ok_or(format!("{argument} needs a value after it"))
             };
             match argument.as_str() {
-                "--length" => asked.length = Some(value()?.parse()?),
-                "--seconds" => asked.seconds = value()?.parse()?,
-                "--bytes" => asked.bytes = value()?.parse()?,
-                "--cpu" => asked.cpu = Some(value()?.parse()?),
-                "--check-cpu" => asked.check_cpu = Some(value()?.parse()?),
-                "--no-time" => asked.no_time = true,
-                "--buffers" => asked.buffers = Some(value()?.parse()?),
-                "--ring" => asked.ring = Some(value()?.parse()?),
-                "--sink" => asked.sink = Some(value()?.into()),
-                "--" => asked.command.extend(arguments.by_ref()),
+                "--length" => given.length = Some(value()?.parse()?),
+                "--seconds" => given.seconds = value()?.parse()?,
+                "--bytes" => given.bytes = value()?.parse()?,
+                "--cpu" => given.cpu = Some(value()?.parse()?),
+                "--check-cpu" => given.check_cpu = Some(value()?.parse()?),
+                "--no-time" => given.no_time = true,
+                "--buffers" => given.buffers = Some(value()?.parse()?),
+                "--ring" => given.ring = Some(value()?.parse()?),
+                "--sink" => given.sink = Some(value()?.into()),
+                "--" => given.command.extend(arguments.by_ref()),
                 word if word.starts_with("--") => {
                     return Err(format!("unknown option {word}").into());
                 }
-                _ => asked.plain.push(argument),
+                _ => given.plain.push(argument),
             }
         }
-        Ok(asked)
+        Ok(given)
     }
 
     fn length(&self) -> Result<u32> {
@@ -91,7 +91,7 @@ impl Asked {
     }
 }
 
-/// A lab with one pair, and what is sent over it.
+/// A lab with one pair, and the frames that are sent over it.
 struct Bench {
     lab: EphemeralLab,
     from: PortName,
@@ -118,23 +118,23 @@ impl Bench {
         })
     }
 
-    fn send_job(&self, asked: &Asked) -> Result<SendJob> {
+    fn send_job(&self, given: &Options) -> Result<SendJob> {
         Ok(SendJob {
             frame: self.frame,
-            sizes: Size::new(SizeUnit::Length, asked.length()?)
+            sizes: Size::new(SizeUnit::Length, given.length()?)
                 .resolve_test(self.frame.framing())?,
             stream: 0,
-            with_time: !asked.no_time,
+            with_time: !given.no_time,
             pace: Pace::Max,
             extent: Extent::Time {
-                time_ps: (asked.seconds * 1e12) as u64,
+                time_ps: (given.seconds * 1e12) as u64,
             },
             faults: Schedule::default(),
-            buffers: asked.buffers,
+            buffers: given.buffers,
         })
     }
 
-    fn check_job(&self, asked: &Asked, time_every: u32) -> CheckJob {
+    fn check_job(&self, given: &Options, time_every: u32) -> CheckJob {
         CheckJob {
             flow: Flow {
                 source: Some(self.frame.source),
@@ -142,23 +142,23 @@ impl Bench {
                 udp_port: 0,
                 dscp: None,
             },
-            slots: (asked.buffers == Some(Buffers::Prefilled)).then_some(PREFILLED_SLOTS),
+            slots: (given.buffers == Some(Buffers::Prefilled)).then_some(PREFILLED_SLOTS),
             time_every,
         }
     }
 }
 
-fn fast(asked: &Asked) -> Result<Value> {
+fn fast(given: &Options) -> Result<Value> {
     let bench = Bench::up()?;
-    let job = bench.send_job(asked)?;
-    if let Some(cpu) = asked.check_cpu {
+    let job = bench.send_job(given)?;
+    if let Some(cpu) = given.check_cpu {
         bench.lab.set_threaded_napi(0, Side::Tester, true)?;
         bench.lab.pin_napi_threads(0, Side::Tester, cpu)?;
     }
     let options = xdp::CheckerOptions::default();
-    let checker = xdp::Checker::attach(&bench.to, bench.check_job(asked, 16), options)?;
+    let checker = xdp::Checker::attach(&bench.to, bench.check_job(given, 16), options)?;
     let options = xdp::GeneratorOptions {
-        cpu: asked.cpu,
+        cpu: given.cpu,
         ..xdp::GeneratorOptions::default()
     };
     let generator = xdp::Generator::load(&[(bench.from.clone(), job.clone())], options)?;
@@ -169,15 +169,15 @@ fn fast(asked: &Asked) -> Result<Value> {
     figures("fast", &job, &sent, &seen)
 }
 
-fn portable(asked: &Asked) -> Result<Value> {
+fn portable(given: &Options) -> Result<Value> {
     let bench = Bench::up()?;
-    let job = bench.send_job(asked)?;
+    let job = bench.send_job(given)?;
     let options = packet::CheckOptions {
-        cpu: asked.check_cpu,
+        cpu: given.check_cpu,
         ..packet::CheckOptions::default()
     };
-    let checker = packet::Checker::start(&bench.to, &bench.check_job(asked, 1), options)?;
-    let options = packet::SendOptions { cpu: asked.cpu };
+    let checker = packet::Checker::start(&bench.to, &bench.check_job(given, 1), options)?;
+    let options = packet::SendOptions { cpu: given.cpu };
     let sent = packet::send(&bench.from, &job, &options, &Cancel::new())?;
     let seen = checker
         .finish(Duration::from_millis(200))?
@@ -191,8 +191,8 @@ fn figures(path: &str, job: &SendJob, sent: &SendReport, seen: &CheckReport) -> 
     let rate = seen
         .frames_per_s()
         .ok_or("the checker saw too few frames to tell a rate")?;
-    // Frames that the checker's queue could not hold were not verified, so they are in no rate; but they are no
-    // finding about the link either.
+    // Frames that the checker's queue could not hold were not verified, so no rate counts them. They are not an error
+    // of the link either.
     let findings = counts.header_corrupt_frames
         + counts.truncated_frames
         + counts.stale_frames
@@ -216,7 +216,7 @@ fn figures(path: &str, job: &SendJob, sent: &SendReport, seen: &CheckReport) -> 
     }))
 }
 
-/// Frames that an interface has received, by its own counter.
+/// Frames that an interface has received, by its counter.
 fn received_frames(port: &PortName, namespace: &NetNs) -> Result<u64> {
     let text = namespace.run_in(|| fs::read_to_string("/proc/thread-self/net/dev"))??;
     let line = text
@@ -230,19 +230,19 @@ fn received_frames(port: &PortName, namespace: &NetNs) -> Result<u64> {
         .parse()?)
 }
 
-fn peer(asked: &Asked) -> Result<Value> {
+fn peer(given: &Options) -> Result<Value> {
     let bench = Bench::up()?;
     let (near, far) = (bench.from.netns()?, bench.to.netns()?);
-    if let Some(sink) = &asked.sink {
+    if let Some(sink) = &given.sink {
         attach_sink(&bench.to, &far, sink)?;
     }
-    let taker = match asked.ring {
+    let taker = match given.ring {
         Some(cpu) => {
             let options = packet::CheckOptions {
                 cpu: Some(cpu),
                 ..packet::CheckOptions::default()
             };
-            let job = bench.check_job(asked, 1);
+            let job = bench.check_job(given, 1);
             Some(packet::Checker::start(&bench.to, &job, options)?)
         }
         None => None,
@@ -253,7 +253,7 @@ fn peer(asked: &Asked) -> Result<Value> {
             .replace("{source}", &mac(bench.frame.source))
             .replace("{destination}", &mac(bench.frame.destination))
     };
-    let words: Vec<String> = asked.command.iter().map(fill).collect();
+    let words: Vec<String> = given.command.iter().map(fill).collect();
     let (program, rest) = words.split_first().ok_or("no command after --")?;
     let output = tempfile::NamedTempFile::new()?;
     let mut child = near.spawn(
@@ -267,10 +267,10 @@ fn peer(asked: &Asked) -> Result<Value> {
     let group = Pid::from_raw(child.id() as i32);
     std::thread::sleep(PEER_WARM_UP);
     let (begun, before) = (Instant::now(), received_frames(&bench.to, &far)?);
-    std::thread::sleep(Duration::from_secs_f64(asked.seconds));
+    std::thread::sleep(Duration::from_secs_f64(given.seconds));
     let (took, after) = (begun.elapsed(), received_frames(&bench.to, &far)?);
     let ended_early = child.try_wait()?;
-    // A peer that has ended already has no group any more, which is no news.
+    // The group of a peer that has already ended does not exist any more; that is expected.
     let _ = killpg(group, Signal::SIGINT);
     std::thread::sleep(Duration::from_millis(100));
     let _ = killpg(group, Signal::SIGKILL);
@@ -305,11 +305,11 @@ fn attach_sink(port: &PortName, namespace: &NetNs, sink: &Path) -> Result<()> {
     }
 }
 
-fn file(asked: &Asked) -> Result<&Path> {
-    Ok(Path::new(asked.plain.get(1).ok_or("no FILE")?))
+fn file(given: &Options) -> Result<&Path> {
+    Ok(Path::new(given.plain.get(1).ok_or("no FILE")?))
 }
 
-fn capture(asked: &Asked) -> Result<Value> {
+fn capture(given: &Options) -> Result<Value> {
     let frame = FrameSpec {
         destination: [2, 0x57, 0x4C, 0, 0, 2],
         source: [2, 0x57, 0x4C, 0, 0, 1],
@@ -317,25 +317,25 @@ fn capture(asked: &Asked) -> Result<Value> {
         transport: Transport::Ethernet,
         dscp: 0,
     };
-    let length = asked.length()?;
+    let length = given.length()?;
     let spec = GenerateSpec {
         interface: "bench".to_owned(),
         frame,
         sizes: vec![Size::new(SizeUnit::Length, length).resolve_test(frame.framing())?],
         stream: 0,
-        sequences: asked.bytes / u64::from(length + 32),
+        sequences: given.bytes / u64::from(length + 32),
         link: LineRate::new(10_000_000_000).ok_or("no such link rate")?,
         start_ns: 1_700_000_000_000_000_000,
         with_time: true,
         slots: None,
         faults: Schedule::default(),
     };
-    let made = generate(file(asked)?, &spec, &WriterOptions::default())?;
+    let made = generate(file(given)?, &spec, &WriterOptions::default())?;
     Ok(json!({ "path": "capture", "bytes": made.file.bytes }))
 }
 
-fn verify_file(asked: &Asked) -> Result<Value> {
-    let report = verify(file(asked)?, &VerifyOptions::default())?;
+fn verify_file(given: &Options) -> Result<Value> {
+    let report = verify(file(given)?, &VerifyOptions::default())?;
     if report.is_clean() {
         Ok(json!({ "path": "verify", "clean": true }))
     } else {
@@ -344,13 +344,13 @@ fn verify_file(asked: &Asked) -> Result<Value> {
 }
 
 fn main() -> Result<()> {
-    let asked = Asked::parse()?;
-    let result = match asked.plain.first().map(String::as_str) {
-        Some("fast") => fast(&asked)?,
-        Some("portable") => portable(&asked)?,
-        Some("peer") => peer(&asked)?,
-        Some("capture") => capture(&asked)?,
-        Some("verify") => verify_file(&asked)?,
+    let given = Options::parse()?;
+    let result = match given.plain.first().map(String::as_str) {
+        Some("fast") => fast(&given)?,
+        Some("portable") => portable(&given)?,
+        Some("peer") => peer(&given)?,
+        Some("capture") => capture(&given)?,
+        Some("verify") => verify_file(&given)?,
         _ => return Err("say fast, portable, peer, capture or verify".into()),
     };
     println!("{result}");

@@ -1,31 +1,31 @@
-//! What the receiving host dropped of a flow before its checker saw it: bounds, because what the system counts are
-//! buffers of one queue, whoever sent what was in them.
+//! What the receiving host dropped of a flow before its checker. These are bounds, because the system counts the
+//! buffers of a queue, whose frames may be from any sender.
 
 use crate::iface::PortName;
 use crate::job::Missed;
 use wirelab_trial::Counts;
 
-/// Drops on the way from a port to its checker.
+/// Drops between a port and its checker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Drops {
-    /// Of a queue into which a filter lets only what may be a test frame.
+    /// Drops of a queue whose filter passes only possible test frames.
     pub own: u64,
-    /// Of queues in which foreign frames lie as well: the interface's, and a ring that a capture shares.
+    /// Drops of queues that also hold foreign frames: the interface's, and a ring that a capture shares.
     pub shared: u64,
-    /// Whether a dropped buffer may have held many frames, because such buffers came.
+    /// Whether a dropped buffer may have held many frames, because such buffers arrived.
     pub joined: bool,
 }
 
 impl Drops {
-    /// Bounds of how many frames of the flow these are, beside the frames that were `seen`.
+    /// Bounds on how many frames of the flow were dropped, besides the frames that were `seen`.
     ///
-    /// At most: every buffer held one frame of the flow, or any number where buffers hold many. No more than the
-    /// frames that never came, which [`wirelab_trial::job::CheckReport::with_sent`] sees to.
+    /// Upper bound: every buffer held one frame of the flow, or any number if buffers hold many.
+    /// [`wirelab_trial::job::CheckReport::with_sent`] limits it to the frames that did not arrive.
     ///
-    /// At least: a shared queue tells nothing, since every frame that it dropped may have been foreign, and what it
-    /// had let through of them before and after bounds that in no way. What the own queue dropped is the flow's frame
-    /// by frame, one of each sequence, unless others look like it: test frames of another stream or run, copies.
-    /// Where any of these was seen, some may be among those that were dropped, and nothing is certain.
+    /// Lower bound: a shared queue adds nothing, since every frame that it dropped may have been foreign. The foreign
+    /// frames that it passed before and after do not limit that. Each drop of the own queue is a frame of the flow
+    /// with its own sequence number, unless other frames look like it: test frames of another stream or run, and
+    /// copies. If any of these was seen, some may be among the dropped ones, and the lower bound is 0.
     pub(crate) fn missed(&self, seen: &Counts, strangers: u64) -> Missed {
         let at_most = match self.joined {
             true => u64::MAX,
@@ -39,9 +39,9 @@ impl Drops {
     }
 }
 
-/// Whether an interface counts as dropped what a program has judged and let end there (the verdict `XDP_DROP`): virtio_net
-/// and tun do, veth does not, and others may. No list tells: both counts are looked at while frames come. Where they move
-/// one to one it does, and where fewer were dropped than judged it does not.
+/// Whether an interface counts frames as dropped that a program has judged and ended with the verdict `XDP_DROP`.
+/// virtio_net and tun do, veth does not, others may. There is no list, so both counts are compared while frames
+/// arrive. If they grow one to one, the interface does; if it dropped fewer than were judged, it does not.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct JudgedDrops {
     agreed: u32,
@@ -49,28 +49,29 @@ pub(crate) struct JudgedDrops {
     never: bool,
 }
 
-/// A driver may bring its counter up to date as late as at the end of a poll, of so many frames (NAPI_POLL_WEIGHT).
+/// A driver may update its counter only at the end of a poll, which has this many frames (NAPI_POLL_WEIGHT).
 const POLL_FRAMES: u64 = 64;
-/// So many looks at which both counts had grown to the same number are no chance.
+/// Both counts grew by the same number at this many comparisons: more than chance.
 const AGREED: u32 = 2;
 
 impl JudgedDrops {
-    /// Both counts begin anew; what is known of the interface stays.
+    /// Both counts start again; the knowledge about the interface stays.
     pub(crate) fn begin_anew(&mut self) {
         self.agreed_at = 0;
     }
 
-    /// Whether another look would tell nothing new, or nothing yet.
+    /// Whether further comparisons are unnecessary.
     pub(crate) fn is_known(&self) -> bool {
         self.never || self.agreed >= AGREED
     }
 
-    /// Whether so many judged frames are enough for a look.
+    /// Whether this many judged frames are enough for a comparison.
     pub(crate) fn is_due(&self, judged: u64) -> bool {
         !self.is_known() && judged >= self.agreed_at + 2 * POLL_FRAMES
     }
 
-    /// The interface had dropped `dropped` frames in all at a time when between `judged.0` and `judged.1` were judged.
+    /// The interface had dropped `dropped` frames in total at a time when between `judged.0` and `judged.1` were
+    /// judged.
     pub(crate) fn look(&mut self, judged: (u64, u64), dropped: u64) {
         if dropped < judged.0 / 2 {
             self.never = true;
@@ -80,18 +81,18 @@ impl JudgedDrops {
         }
     }
 
-    /// How many of `dropped` were judged, of `judged` in all, while nothing comes. Where that is not known, none: then
-    /// all of them may have been frames that never got to the program.
+    /// How many of `dropped` frames were judged, of `judged` in total, while no frames arrive. If that is unknown, 0:
+    /// all of them may be frames that never reached the program.
     pub(crate) fn among(&self, judged: u64, dropped: u64) -> u64 {
         let counts = dropped == judged || (!self.never && self.agreed >= AGREED);
         if counts { judged.min(dropped) } else { 0 }
     }
 }
 
-/// Frames that the host has dropped on their way in from the interface, since it was made; `None` where the system does
-/// not say. What it calls dropped are also frames that nobody wanted behind the checker, e.g. those of a VLAN that the
-/// host does not have. So that number is taken only where the checker lets no frame of the flow pass (`is_end`); else
-/// there are the device's ring and the queues of the processors, which are those of all interfaces.
+/// Frames from the interface that the host has dropped, since it was created; `None` if the system does not report
+/// them. The system also counts frames as dropped that no receiver after the checker takes, e.g. those of a VLAN that
+/// the host does not have. So that count is used only if the checker passes no frame of the flow (`is_end`).
+/// Otherwise only the device's ring and the processors' queues count, and those queues serve all interfaces.
 pub(crate) fn of_interface(port: &PortName, is_end: bool) -> Option<u64> {
     let read = |name: &str| std::fs::read_to_string(format!("/proc/thread-self/net/{name}"));
     let tables = || Some((read("dev").ok()?, read("softnet_stat").ok()?));
@@ -162,20 +163,20 @@ mod tests {
                 .for_each(|(seen, dropped)| judged.look(*seen, *dropped));
             judged
         };
-        // One to one, at each look within what came meanwhile; then the host dropped 30 more.
+        // One to one, each comparison within what arrived meanwhile; then the host dropped 30 more.
         let counting = known(&[((200, 210), 205), ((900, 940), 890)]);
         assert_eq!(counting.among(2_000, 2_030), 2_000);
         assert!(counting.is_known() && !counting.is_due(10_000));
-        // Nothing, or a few of the host's own.
+        // None, or a few drops of the host itself.
         for dropped in [0, 30] {
             let other = known(&[((200, 210), dropped)]);
             assert_eq!(other.among(2_000, dropped), 0, "{other:?}");
         }
-        // The host dropped more than it let through, from the first look on: nobody knows.
+        // The host dropped more than it passed from the first comparison on: unknown.
         let unknown = known(&[((200, 210), 900), ((900, 940), 5_000)]);
         assert!(!unknown.is_known());
         assert_eq!(unknown.among(2_000, 9_000), 0);
-        // One look that agrees may be chance, and a short run tells by its end.
+        // One agreement may be chance; a short run decides at its end.
         assert_eq!(known(&[((200, 210), 205)]).among(2_000, 2_030), 0);
         assert_eq!(JudgedDrops::default().among(40, 40), 40);
         assert!(!JudgedDrops::default().is_due(100));

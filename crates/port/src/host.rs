@@ -1,10 +1,10 @@
-//! The host the tester runs on, as far as the kernel says.
+//! The host that the tester runs on, as the kernel describes it.
 
 use std::fs;
 
 use wirelab_trial::{Environment, Field};
 
-/// What the kernel says of this host.
+/// The kernel's description of this host.
 pub fn environment() -> Environment {
     let first = |path: &str| {
         fs::read_to_string(path)
@@ -28,17 +28,17 @@ pub fn environment() -> Environment {
             "/proc is not mounted",
         ),
         cpu: Field::measured_or(cpu, "the kernel does not name it"),
-        cpus: Field::measured_or(cpus, "the kernel does not say"),
-        memory_bytes: Field::measured_or(memory, "the kernel does not say"),
+        cpus: Field::measured_or(cpus, "the kernel does not report it"),
+        memory_bytes: Field::measured_or(memory, "the kernel does not report it"),
         virtual_machine: if flags.is_empty() {
-            Field::absent("this architecture does not say")
+            Field::absent("this architecture does not report it")
         } else {
             Field::measured(virtual_machine)
         },
     }
 }
 
-/// The value behind `key` in lines of `key : value`.
+/// The value of `key` in lines of `key : value`.
 fn value(text: &str, key: &str) -> Option<String> {
     text.lines()
         .filter_map(|line| line.split_once(':'))

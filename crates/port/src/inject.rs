@@ -1,13 +1,13 @@
-//! Faults that a sender makes on purpose, decided beforehand, with a ledger of what was done.
+//! Faults that a sender makes on purpose, decided beforehand, with a ledger of them.
 //!
 //! [`Schedule::plan`] decides them from rates and a seed, [`Schedule::cursor`] walks them frame by frame,
-//! [`Mutation::apply`] damages a built frame, and [`Schedule::ledger`] says what a receiver must find.
+//! [`Mutation::apply`] damages a built frame, and [`Schedule::ledger`] counts what a receiver must find.
 
-mod asked;
 mod ledger;
+mod limits;
 mod plan;
 
-pub use asked::{InjectError, MAX_STEPS};
+pub use limits::{InjectError, MAX_STEPS};
 
 use wirelab_wire::{header, lfsr};
 
@@ -18,37 +18,37 @@ pub struct Schedule {
     pub steps: Vec<Step>,
 }
 
-/// One emission that differs. Emission `e` sends `steps[i].sequence` with `mutation` where `e` equals
-/// `steps[i].emission`; any other emission sends `e + offset` unchanged, where `offset` is `offset_after` of the
-/// last step before it (0 before the first).
+/// One emission that differs. Emission `e` sends `steps[i].sequence` with `mutation` if `e` equals
+/// `steps[i].emission`. Any other emission sends `e + offset` unchanged, where `offset` is `offset_after` of the last
+/// step before it (0 before the first).
 ///
-/// So a step that raises the offset leaves sequences out in front of it, one that lowers it is a second copy of
-/// the sequence just sent, and of two swapped frames the first step sends one more and the second one less than
-/// `e + offset`.
+/// A step that raises the offset leaves out the sequences before it. A step that lowers it sends a second copy of the
+/// sequence just sent. Of two swapped frames, the first step sends one more and the second one less than `e +
+/// offset`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// Number of the emission, counted from 0.
     pub emission: u64,
-    /// Sequence it sends.
+    /// The sequence number that it sends.
     pub sequence: u32,
-    /// What is done to it.
+    /// How its frame is changed.
     pub mutation: Mutation,
-    /// What the emissions after it add to their number to get their sequence.
+    /// Later emissions add this to their number to get their sequence.
     pub offset_after: i64,
 }
 
-/// What is done to one frame.
+/// A change of one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mutation {
-    /// Nothing (the step only changes the order).
+    /// None: the step only changes the order.
     None,
-    /// Bit 0 to 143 of the test header inverted (bit 0 is the top bit of its first byte).
+    /// Inverts bit 0 to 143 of the test header (bit 0 is the top bit of its first byte).
     HeaderBit(u16),
-    /// The frame cut by this many bytes of its LFSR part.
+    /// Cuts this many bytes of the LFSR part.
     Truncate(u16),
-    /// Content of the sequence this far back.
+    /// The content of the sequence this far back.
     Stale(u16),
-    /// Bit of the LFSR part inverted (bit 0 is the top bit of its first byte).
+    /// Inverts a bit of the LFSR part (bit 0 is the top bit of its first byte).
     LfsrBit(u32),
 }
 
@@ -62,7 +62,7 @@ impl Schedule {
         }
     }
 
-    /// What emission number `emission` sends, and what is done to it. A search; for a walk use
+    /// The sequence of emission number `emission`, and its change. This searches; for a walk use
     /// [`Schedule::cursor`].
     pub fn get(&self, emission: u64) -> (u32, Mutation) {
         let after = self.steps.partition_point(|s| s.emission <= emission);
@@ -74,12 +74,12 @@ impl Schedule {
     }
 }
 
-/// The sequence that an emission without a step sends, not wrapped.
+/// The sequence of an emission without a step, not wrapped.
 const fn plain(emission: u64, offset: i64) -> u64 {
     emission.wrapping_add_signed(offset)
 }
 
-/// Where a walk over the emissions of a [`Schedule`] is.
+/// The position of a walk over the emissions of a [`Schedule`].
 #[derive(Clone, Debug)]
 pub struct ScheduleCursor<'a> {
     rest: &'a [Step],
@@ -88,10 +88,10 @@ pub struct ScheduleCursor<'a> {
 }
 
 impl ScheduleCursor<'_> {
-    /// The sequence of the next emission, and what is done to it.
+    /// The sequence of the next emission, and its change.
     #[allow(
         clippy::should_implement_trait,
-        reason = "the walk never ends, so an Option would be empty talk"
+        reason = "the walk never ends, so an Option would always be Some"
     )]
     pub fn next(&mut self) -> (u32, Mutation) {
         let emission = self.emission;
@@ -113,11 +113,11 @@ impl Mutation {
         !matches!(self, Mutation::HeaderBit(_))
     }
 
-    /// Damage a built frame whose test header lies at `header_offset`, and return the length to send in bytes.
+    /// Damage a built frame with its test header at `header_offset`, and return the length to send in bytes.
     ///
-    /// A cut is counted from the end of the LFSR part, so that padding behind it goes too. Checksums of IP and
-    /// UDP stay those of the faultless frame: the fault happens on the way. Bytes that the frame does not have
-    /// are left alone.
+    /// A cut counts from the end of the LFSR part, so the padding after it goes too. The checksums of IP and UDP stay
+    /// those of the faultless frame, because the fault stands for one on the path. Offsets beyond the frame change
+    /// nothing.
     pub fn apply(self, frame: &mut [u8], header_offset: usize) -> usize {
         let data = header_offset + header::LEN;
         let length = frame.len();

@@ -1,5 +1,5 @@
-//! What every sender and every checker of this room is asked, whatever its path; what it answers is
-//! [`wirelab_trial::job`], which is shared with all other ways to send test frames.
+//! What every sender and checker of this crate is requested to do, on any path. Their reports are in
+//! [`wirelab_trial::job`], which all transports of test frames share.
 
 use wirelab_trial::{Buffers, Extent};
 use wirelab_wire::{Flow, FrameSpec, Sizes};
@@ -19,23 +19,23 @@ pub struct SendJob {
     pub stream: u8,
     /// Whether each frame carries its transmit time.
     pub with_time: bool,
-    /// How fast.
+    /// The requested rate.
     pub pace: Pace,
     /// When to stop.
     pub extent: Extent,
     /// Faults to make; empty for a clean run.
     pub faults: Schedule,
-    /// How frame data reach the kernel; `None` leaves it to the path.
+    /// How frame data reach the kernel; `None` leaves the choice to the path.
     pub buffers: Option<Buffers>,
 }
 
-/// What a checker looks for on one port.
+/// What a checker expects on one port.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckJob {
     /// The flow: source address, UDP port, stream.
     pub flow: Flow,
     /// Slots K of repeating frames, if the flow sends such frames.
     pub slots: Option<u32>,
-    /// Take the arrival time of one frame in this many (a power of two); 1 for every frame.
+    /// Record the arrival time of one frame in this many (a power of two); 1 for every frame.
     pub time_every: u32,
 }

@@ -1,19 +1,20 @@
 //! Frames in and out of Linux interfaces, and the private lab of network namespaces they run in.
 //!
 //! - [`xdp`]: the fast path, generation and checking inside the kernel (eBPF programs of `bpf/`);
-//! - [`ebpf`]: eBPF programs loaded, attached and talked to, whatever they do;
+//! - [`ebpf`]: eBPF programs: loading, attaching, and shared memory;
 //! - [`packet`]: the portable path, AF_PACKET;
 //! - [`tap`]: interfaces whose other end is this process;
 //! - [`wire`]: whole frames to and from one other end, without an interface;
-//! - [`host`]: what the host is, for the record of a run;
+//! - [`host`]: the description of the host, for the results of a run;
 //! - [`pcapng`]: captures, written and verified;
-//! - [`lab`], [`netns`], [`iface`]: namespaces, veth pairs, and what is known of an interface;
-//! - [`child`]: a process that is watched, and ends with this one;
-//! - [`job`]: what senders and checkers are asked and answer, whatever their path;
+//! - [`lab`], [`netns`], [`iface`]: namespaces, veth pairs, and the state of interfaces;
+//! - [`child`]: a watched process that ends with this one;
+//! - [`job`]: the requests to senders and checkers, on any path;
 //! - [`inject`]: faults that a sender makes on purpose, with their ledger.
 //!
-//! `stages` and the node types with real frames use it (`ports`, `board`, `hdl`, `remote`, `agent`), and it knows none of
-//! them. Start reading at [`job`], then [`packet::send`] and [`packet::Checker`], and [`lab::Lab`] for the namespaces.
+//! `stages` and the node types with real frames use it (`ports`, `board`, `hdl`, `remote`, `agent`), and it uses none
+//! of them. Start reading at [`job`], then [`packet::send`] and [`packet::Checker`], and [`lab::Lab`] for the
+//! namespaces.
 
 pub mod child;
 mod drops;

@@ -1,4 +1,4 @@
-//! Questions to the kernel over netlink (linux/netlink.h). Answers are bounded and read field by field.
+//! Queries of the kernel over netlink (linux/netlink.h). Replies are bounded and parsed field by field.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -10,7 +10,7 @@ use nix::sys::socket::{
 };
 use nix::sys::time::{TimeVal, TimeValLike};
 
-/// Kinds of answers, and flags of requests.
+/// Types of replies, and flags of requests.
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const NLM_F_REQUEST: u16 = 1;
@@ -19,15 +19,15 @@ const NLM_F_DUMP: u16 = 0x300;
 /// Length of `struct nlmsghdr`.
 const HEADER: usize = 16;
 
-/// Most datagrams of an answer: an interface has at most some thousand queues, and a datagram holds many.
+/// Most datagrams of a reply: an interface has at most a few thousand queues, and a datagram holds many.
 const MOST_DATAGRAMS: usize = 1024;
-/// Bytes of the largest datagram of an answer.
+/// Bytes of the largest datagram of a reply.
 const DATAGRAM: usize = 65_536;
 
-/// A socket that asks the calling thread's network namespace.
+/// A socket for queries in the calling thread's network namespace.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn open(protocol: SockProtocol) -> io::Result<OwnedFd> {
     let socket = socket(
         AddressFamily::Netlink,
@@ -39,18 +39,19 @@ pub fn open(protocol: SockProtocol) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// A socket that hears what the calling thread's network namespace tells these groups of rtnetlink(7), a bit each.
+/// A socket that receives the messages of these groups of rtnetlink(7), one bit each, in the calling thread's
+/// namespace.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn listen(groups: u32) -> io::Result<OwnedFd> {
     let socket = open(SockProtocol::NetlinkRoute)?;
     bind(socket.as_raw_fd(), &NetlinkAddr::new(0, groups))?;
     Ok(socket)
 }
 
-/// The messages that such a socket has heard since it was asked last, without their netlink headers. What it had no room
-/// for is missing.
+/// The messages that arrived since the last call, without their netlink headers. Messages that the socket's buffer
+/// could not hold are missing.
 pub fn heard(socket: &OwnedFd) -> Vec<Vec<u8>> {
     let (mut all, mut buffer) = (Vec::new(), vec![0; DATAGRAM]);
     for _ in 0..MOST_DATAGRAMS {
@@ -63,23 +64,23 @@ pub fn heard(socket: &OwnedFd) -> Vec<Vec<u8>> {
     all
 }
 
-/// A question.
+/// A query.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Its kind, or the number of the family that it is for.
+    /// Its type, or the number of its family.
     pub kind: u16,
-    /// Whether it is for all that there are, which takes as many datagrams as it needs.
+    /// Whether it lists all objects, so the reply may have many datagrams.
     pub all: bool,
-    /// The structure that this kind begins with.
+    /// The structure at the start of this type.
     pub head: &'a [u8],
     pub attributes: &'a [u8],
 }
 
 impl Request<'_> {
-    /// The messages of the answer, without their netlink headers.
+    /// The messages of the reply, without their netlink headers.
     ///
     /// # Errors
-    /// The error that the kernel answers with, or of the socket.
+    /// The error in the kernel's reply, or that of the socket.
     pub fn ask(&self, socket: &OwnedFd) -> io::Result<Vec<Vec<u8>>> {
         send(socket.as_raw_fd(), &self.bytes(), MsgFlags::empty())?;
         let mut all = Vec::new();
@@ -91,7 +92,7 @@ impl Request<'_> {
                 return Ok(all);
             }
         }
-        Err(io::Error::other("the answer has no end"))
+        Err(io::Error::other("the kernel's reply has no end"))
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -101,7 +102,7 @@ impl Request<'_> {
         bytes.extend(length.to_ne_bytes());
         bytes.extend(self.kind.to_ne_bytes());
         bytes.extend(flags.to_ne_bytes());
-        // Sequence and port: one request is under way at a time, and the kernel fills in the port.
+        // Sequence and port: one request is pending at a time, and the kernel fills in the port.
         bytes.extend([0; 8]);
         bytes.extend(self.head);
         bytes.extend(self.attributes);
@@ -109,7 +110,7 @@ impl Request<'_> {
     }
 }
 
-/// Takes one datagram apart and appends its messages; whether it ends the answer.
+/// Splits one datagram and appends its messages; returns whether it ends the reply.
 fn take(mut datagram: &[u8], all: &mut Vec<Vec<u8>>) -> io::Result<bool> {
     while datagram.len() >= HEADER {
         let part = || {
@@ -134,7 +135,10 @@ fn take(mut datagram: &[u8], all: &mut Vec<Vec<u8>>) -> io::Result<bool> {
 }
 
 fn cut_short() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "the answer is cut short")
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "the kernel's reply is truncated",
+    )
 }
 
 /// The value of the first attribute of this type.

@@ -17,18 +17,19 @@ use crate::tap::TapPort;
 /// Most bytes of a frame that a wire carries: a jumbo frame of 9,000 bytes payload with two tags.
 pub const MOST_BYTES: usize = 9_022;
 
-/// A way for whole frames, destination address first, without FCS.
+/// A transport of whole frames, destination address first, without FCS.
 pub trait FrameWire: Send + Sync {
-    /// Send a frame; whether the other end had room for it.
+    /// Send a frame; returns whether the other end had space for it.
     ///
     /// # Errors
-    /// What no later try mends, e.g. that the other end is gone.
+    /// An error that a retry does not solve, e.g. that the other end is closed.
     fn send(&self, frame: &[u8]) -> io::Result<bool>;
 
-    /// Wait for the next frame; its length in `buffer`, `None` if none came within `patience`. A longer frame is cut.
+    /// Wait for the next frame; returns its length in `buffer`, `None` if none arrived within `patience`. A longer
+    /// frame is cut.
     ///
     /// # Errors
-    /// What no later try mends.
+    /// An error that a retry does not solve.
     fn receive(&self, buffer: &mut [u8], patience: Duration) -> io::Result<Option<usize>>;
 }
 
@@ -42,22 +43,22 @@ impl FrameWire for TapPort {
     }
 }
 
-/// How long a sender waits for room at the other end at most.
+/// The longest wait of a sender for space at the other end.
 const ROOM: Duration = Duration::from_millis(50);
 
-/// A wire of two Unix datagram sockets, as QEMU's `-netdev dgram` has it.
+/// A wire of two Unix datagram sockets, as QEMU's `-netdev dgram` uses.
 #[derive(Debug)]
 pub struct UnixWire {
     socket: UnixDatagram,
-    /// The names of both ends; none where they are connected to each other alone.
+    /// The paths of both ends; none if they are only connected to each other.
     names: Option<(PathBuf, PathBuf)>,
 }
 
 impl UnixWire {
-    /// Bind `own`, and send to `other`, which need not be there yet.
+    /// Bind `own`, and send to `other`, which need not exist yet.
     ///
     /// # Errors
-    /// What the system says, e.g. that `own` exists or is too long for a socket's name.
+    /// The system's error, e.g. that `own` exists or is too long for a socket's path.
     pub fn bind(own: &Path, other: &Path) -> io::Result<UnixWire> {
         let socket = UnixDatagram::bind(own)?;
         socket.set_write_timeout(Some(ROOM))?;
@@ -70,7 +71,7 @@ impl UnixWire {
     /// Both ends of a wire inside this process.
     ///
     /// # Errors
-    /// What the system says, e.g. that there are too many open files.
+    /// The system's error, e.g. that there are too many open files.
     pub fn pair() -> io::Result<(UnixWire, UnixWire)> {
         let end = |socket: UnixDatagram| -> io::Result<UnixWire> {
             socket.set_write_timeout(Some(ROOM))?;
@@ -117,7 +118,7 @@ impl FrameWire for UnixWire {
                 Err(Errno::EAGAIN) => {
                     let timeout = PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX);
                     let mut ready = [PollFd::new(self.socket.as_fd(), PollFlags::POLLIN)];
-                    // An interrupted wait is as good as one that was too short.
+                    // An interrupted wait equals one that was too short.
                     let _ = poll(&mut ready, timeout);
                     waited = true;
                 }
@@ -127,7 +128,7 @@ impl FrameWire for UnixWire {
     }
 }
 
-/// Whether there only was no room in time.
+/// Whether the only error is that there was no space in time.
 fn is_full(error: &io::Error) -> bool {
     matches!(
         error.kind(),

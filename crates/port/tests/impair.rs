@@ -1,4 +1,4 @@
-//! The impairer between two veth pairs: what its ledger says is what arrives, frame by frame.
+//! The impairer between two veth pairs: exactly the frames in its ledger arrive.
 //!
 //! ```text
 //! left = tester/t0 ── node/n0 <─ impairer ─> node/n1 ── tester/t1 = right
@@ -20,7 +20,7 @@ use wirelab_port::lab::{EphemeralLab, Lab, LabSpec, Side};
 const ETHERTYPE: u16 = 0x88b5;
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Long enough for a frame that should not come to come.
+/// Long enough for an unexpected frame to arrive.
 const SILENCE: Duration = Duration::from_millis(100);
 
 fn frame(number: u64, length: usize) -> Vec<u8> {
@@ -73,7 +73,7 @@ fn until_received(handle: &ImpairHandle, frames: [u64; 2]) {
     }
 }
 
-/// Takes `count` frames and makes sure that there are no more.
+/// Takes `count` frames and checks that there are no more.
 fn collect(socket: &RawSocket, count: u64) -> Vec<Vec<u8>> {
     let frames: Vec<_> = (0..count)
         .map(|n| {
@@ -91,7 +91,7 @@ fn collect(socket: &RawSocket, count: u64) -> Vec<Vec<u8>> {
     frames
 }
 
-/// What must arrive, in order, by the ledger alone.
+/// The frames that must arrive, in order, from the ledger alone.
 fn by_ledger(report: &DirectionReport, frames: u64) -> Vec<Vec<u8>> {
     let mut out = Vec::new();
     let mut held = None;
@@ -241,7 +241,7 @@ fn mixed_impairments_keep_the_ledger_and_the_seed_decides() {
             keep_order: true,
         }),
     };
-    // A swap that waits for ever leaves nothing to chance, however slow the host is.
+    // A swap that waits for ever makes the result independent of the host's speed.
     let run = |seed| bench.run(spec(seed, mixed()).swap_timeout(60_000_000_000_000), 3000);
     let (arrived, first) = run(1);
     let report = &first.forward;
@@ -401,7 +401,7 @@ fn what_the_impairer_loses_by_itself_is_counted_as_its_own() {
     let Some(lab) = lab(2) else { return };
     let bench = Bench::new(lab);
     const FRAMES: u64 = 6000;
-    // Leaving is slower than coming in, and there is little room in between.
+    // Frames leave more slowly than they arrive, and the queue between is short.
     bench
         .lab
         .set_link_rate(1, Side::Node, Some(100_000))
@@ -453,8 +453,8 @@ fn ports_that_cannot_be_used_are_refused_and_left_free() {
     assert_eq!(bench.run(ImpairSpec::new(0), 0).0.len(), 0);
 }
 
-/// With checksum offload the kernel hands on datagrams whose checksum is not computed yet; a receiver behind
-/// the impairer would throw them away.
+/// With checksum offload the kernel passes on datagrams whose checksum is not computed yet, which a receiver after
+/// the impairer would drop.
 #[test]
 fn datagrams_of_the_kernel_with_checksum_offload_arrive() {
     let one = || {

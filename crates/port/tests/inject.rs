@@ -1,4 +1,4 @@
-//! The ledger against a simulation: every emission is built, damaged, judged and tracked as a receiver would.
+//! The ledger against a simulation: every emission is built, damaged, judged and tracked like in a receiver.
 
 use proptest::prelude::*;
 use wirelab_port::inject::{Mutation, Schedule};
@@ -43,7 +43,7 @@ fn sizes(layer: Layer, unit: SizeUnit, bytes: u32) -> Sizes {
     Size::new(unit, bytes).resolve_test(framing).unwrap()
 }
 
-/// Every emission sent through a faultless path to a receiver that knows nothing of the schedule.
+/// Every emission, sent over a faultless path to a receiver that does not know the schedule.
 fn receive(
     schedule: &Schedule,
     emissions: u64,
@@ -161,7 +161,7 @@ fn every_fault_alone_and_in_every_pair() {
 
 #[test]
 fn all_faults_at_once_in_udp_with_padding() {
-    // A datagram of 22 bytes leaves an LFSR part of four bytes; at 18 nothing is left, at 19 one byte.
+    // A datagram of 22 bytes has an LFSR part of four bytes; at 18 it has none, at 19 one byte.
     for (datagram, faults) in [(22, 7), (19, 6), (18, 4)] {
         let sizes = sizes(Layer::UdpIpv4, SizeUnit::Datagram, datagram);
         let active: Vec<(usize, f64)> = (0..NAMES.len())
@@ -262,13 +262,13 @@ proptest! {
         for emissions in 0..=all + 3 {
             check(&schedule, emissions, Layer::Ethernet, &sizes);
         }
-        // Emissions of fewer sequences: nothing below them comes later.
+        // Emissions of fewer sequences: no lower sequence follows.
         let sent: Vec<u64> = (0..all + 3).map(|e| u64::from(schedule.get(e).0)).collect();
         for fewer in 0..=n + 2 {
             let last = sent.iter().rposition(|s| *s < fewer).map_or(0, |i| i as u64 + 1);
             prop_assert_eq!(schedule.emissions(fewer), last, "{} sequences: {:?}", fewer, sent);
         }
-        // At most one fault of order each: at most two copies, side by side, and at most one place off.
+        // At most one order fault each: at most two copies, next to each other, and at most one position off.
         for sequence in 0..n {
             let at: Vec<usize> = (0..sent.len()).filter(|e| sent[*e] == sequence).collect();
             prop_assert!(at.len() <= 2 && at.last().unwrap_or(&0) - at.first().unwrap_or(&0) <= 1);

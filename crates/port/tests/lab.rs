@@ -1,4 +1,4 @@
-//! The lab in the kernel: what it is made of, that it carries frames, and that nothing of it is left behind.
+//! The lab in the kernel: its parts, that it carries frames, and that it leaves nothing behind.
 
 mod common;
 
@@ -14,7 +14,7 @@ use wirelab_port::lab::{EphemeralLab, Lab, LabError, LabOwner, LabSpec, Side};
 use wirelab_port::netns::NetNs;
 use wirelab_port::netns::may_test;
 
-/// Far longer than anything here takes; only a failure waits that long.
+/// Far longer than any step here takes; only a failure waits that long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn until(what: &str, mut condition: impl FnMut() -> bool) {
@@ -77,7 +77,7 @@ fn frames_cross_and_nothing_else_is_on_the_link() {
     let Some(lab) = lab(1) else { return };
     let node = RawSocket::open(&lab.port(0, Side::Node).unwrap(), 3);
     let tester = RawSocket::open(&lab.port(0, Side::Tester).unwrap(), 3);
-    // Router solicitations and duplicate address detection would come within this time.
+    // Router solicitations and duplicate address detection would arrive within this time.
     assert_eq!(
         tester.receive(Duration::from_millis(1500)),
         None,
@@ -172,7 +172,7 @@ fn a_namespace_of_somebody_else_is_left_alone() {
     assert!(still_there && is_gone(&spec.name));
 }
 
-/// Starts this test again as a process of its own that makes a lab and waits to be killed.
+/// Starts this test again as a separate process, which makes a lab and waits to be killed.
 fn owner_of(spec: &LabSpec) -> std::process::Child {
     let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "a_lab_goes_with_its_process_however_it_ends"])
@@ -219,7 +219,7 @@ fn without_its_watchdog_a_lab_is_found_and_removed_by_the_next_operation() {
     end(watchdog_of(&spec.name), libc::SIGKILL);
     end(owner.id(), libc::SIGKILL);
     owner.wait().unwrap();
-    // Other tests sweep as well, so only the outcome is certain: it is gone afterwards.
+    // Other tests sweep as well, so only the result is certain: the lab is gone.
     Lab::sweep().unwrap();
     assert!(is_gone(&spec.name));
 }
@@ -278,7 +278,7 @@ fn one_run_a_port_and_the_same_number_elsewhere_is_another_port() {
         "{text}"
     );
     drop(lock);
-    // A process that another test starts has a copy of the lock until its program begins: as long as it waits for a core.
+    // A process that another test starts has a copy of the lock until exec, which may wait for a core.
     until("the port is free", || PortLock::acquire(&port).is_ok());
 }
 
@@ -309,8 +309,8 @@ fn an_interface_that_is_down_says_how_to_bring_it_up() {
     );
 }
 
-/// A shaper may be late but never early, so the time of a flood has a lower bound that holds on any host. The
-/// frames are small: counted without preamble, FCS and gap they would need less than three quarters of it.
+/// A shaper may be late but never early, so the time of a flood has a lower bound on any host. The frames are small:
+/// without preamble, FCS and gap they would need less than three quarters of it.
 #[test]
 fn a_shaped_link_carries_its_rate_in_link_bits() {
     let Some(lab) = lab(1) else { return };
@@ -416,7 +416,7 @@ fn a_lab_that_somebody_took_apart_is_shown_so_and_still_taken_down() {
     );
 }
 
-/// Root without capabilities is what a container often has. The test starts itself again like that.
+/// Root without capabilities, as in many containers. The test restarts itself like that.
 #[test]
 fn without_capabilities_each_error_names_them_and_the_way_out() {
     if let Ok(lab) = std::env::var("WIRELAB_TEST_WITHOUT_CAPABILITIES") {

@@ -1,4 +1,4 @@
-//! The portable path on real veth pairs: clean runs, every fault, every kind of buffers, captures.
+//! The portable path on real veth pairs: clean runs, every fault, every type of buffers, captures.
 
 mod common;
 #[path = "packet/rig.rs"]
@@ -207,7 +207,7 @@ fn prefilled_frames_repeat_their_slots() {
             seen.series.is_empty(),
             "frames that lie ready have no time: {seen:?}"
         );
-        // A receiver that takes the slots for sequences must not find the flow clean.
+        // A receiver that interprets the slots as sequences must not find the flow clean.
         let (_, seen) = rig.run_with(&job, &rig.check());
         assert_eq!(seen.counts.is_clean(), frames < u64::from(PREFILLED_SLOTS));
         assert!(
@@ -222,7 +222,7 @@ fn prefilled_frames_repeat_their_slots() {
 fn frames_that_go_out_and_foreign_frames_are_not_of_the_flow() {
     let Some(lab) = lab(1) else { return };
     let rig = Rig::new(&lab);
-    // A checker beside the sender, on the same port: whatever it sends is not received there.
+    // A checker on the sending port does not see what it sends.
     let beside = Checker::start(&rig.node, &rig.check(), CheckOptions::default()).unwrap();
     let other = FrameSpec {
         source: [2, 0, 0, 0, 0, 9],
@@ -264,7 +264,7 @@ fn a_paced_flow_keeps_its_number_and_its_schedule() {
         ..job(rig.spec, 64, 0)
     };
     let (sent, seen) = rig.run(&job);
-    // However busy the host: never more than the schedule has, and what is missing was a slip.
+    // On any host: never more than the schedule has, and each missing frame is in a slip.
     let slipped = sent.slipped_ns * 1000 / interval + sent.slips;
     assert!(
         sent.sequences <= 1000 && sent.sequences + slipped + 1 >= 1000,
@@ -274,7 +274,7 @@ fn a_paced_flow_keeps_its_number_and_its_schedule() {
         seen.counts.is_clean() && sent.refused_frames == 0,
         "{seen:?}"
     );
-    // No catching up: whatever span of frames, its times are never shorter than the schedule less ten intervals.
+    // No catching up: no span of frames is shorter than the schedule less ten intervals.
     let span = sent.last_ns - sent.first_ns;
     assert!(
         span + 10 * interval / 1000 + 20_000 >= (sent.sequences - 1) * interval / 1000,
@@ -290,7 +290,7 @@ fn a_sender_with_wrong_content_is_found() {
     let checker = rig.start();
     let mut frame = rig::built(&rig.spec, 128, 0);
     wire.send(&frame);
-    // A generator that forgets to write the content of the next sequence.
+    // A generator that does not write the content of the next sequence.
     let header = rig::built(&rig.spec, 128, 1);
     frame[14..32].copy_from_slice(&header[14..32]);
     wire.send(&frame);

@@ -1,5 +1,5 @@
-//! The portable path beside what else the host and the link do: foreign frames, a full ring, a sender or checker that
-//! is held up.
+//! The portable path beside other activity of the host and the link: foreign frames, a full ring, a paused sender or
+//! checker.
 
 mod common;
 #[path = "packet/rig.rs"]
@@ -62,7 +62,7 @@ fn a_port_is_announced_to_its_peer() {
     );
 }
 
-/// A flow with injected losses beside foreign traffic, into a ring that nobody empties meanwhile.
+/// A flow with injected losses beside foreign traffic, into a ring that is not emptied meanwhile.
 fn crowded(rig: &Rig, sink: bool) -> (u64, u64, wirelab_port::job::CheckReport) {
     let (memory, _) = rig::Memory::new(usize::MAX);
     let options = CheckOptions {
@@ -104,7 +104,7 @@ fn crowded(rig: &Rig, sink: bool) -> (u64, u64, wirelab_port::job::CheckReport) 
     (injected, 30_000, seen)
 }
 
-/// The same with a ring that overflowed: a host with time for both the hog and the checker empties it soon enough.
+/// The same with a ring that overflowed. A host with time for both the hog and the checker empties it in time.
 fn overflowed(rig: &Rig, sink: bool) -> (u64, u64, wirelab_port::job::CheckReport) {
     (0..20)
         .map(|_| crowded(rig, sink))
@@ -125,7 +125,7 @@ fn foreign_frames_that_the_ring_drops_do_not_hide_losses() {
     );
     let bounds = c.lost_frames..=c.lost_frames + c.lost_or_missed_frames;
     assert!(bounds.contains(&injected), "{injected} of {seen:?}");
-    // Only where the host dropped before the ring it cannot tell whose frames they were.
+    // Only if the host dropped before the ring, it is unknown whose frames they were.
     assert!(
         c.foreign_frames + c.lost_or_missed_frames >= foreign,
         "{seen:?}"
@@ -222,7 +222,7 @@ fn a_slow_path_holds_the_sender_back_and_not_its_host() {
         };
         let sent = send(&rig.node, &run, &SendOptions::default(), &Cancel::new()).unwrap();
         let blocked = sent.blocked_ns.unwrap();
-        // A busy host wakes the sender late, which is a hold; the rest of its time the path was full.
+        // A busy host wakes the sender late, which is a pause; during the rest of the time the path was full.
         assert!(blocked > 60_000_000, "{sent:?}");
         assert!(blocked + sent.slipped_ns > 300_000_000, "{sent:?}");
     }

@@ -1,5 +1,5 @@
-//! The portable path where the host joins frames before the checker sees them (GRO): what is missing then is no loss for
-//! certain.
+//! The portable path on a host that joins frames before the checker (GRO): missing frames are then not certainly
+//! lost.
 
 mod common;
 #[path = "packet/rig.rs"]
@@ -23,7 +23,7 @@ fn frames_that_the_host_joined_are_not_lost_for_certain() {
     let Some(lab) = lab(1) else { return };
     let rig = Rig::new(&lab);
     lab.set_threaded_napi(0, Side::Tester, true).unwrap();
-    // The kernel joins datagrams for a socket that asked for it.
+    // The kernel joins datagrams for a socket that requests it.
     let namespace = rig.tester.netns().unwrap();
     let socket = namespace.run_in(|| UdpSocket::bind(("0.0.0.0", header::UDP_PORT)));
     let socket = socket.unwrap().unwrap();

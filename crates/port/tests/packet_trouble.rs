@@ -1,4 +1,4 @@
-//! Bad days of the portable path: what it refuses, and what it keeps when something breaks.
+//! Failures of the portable path: what it refuses, and what it keeps when an interface fails.
 
 mod common;
 #[path = "packet/rig.rs"]
@@ -28,7 +28,7 @@ fn what_cannot_be_had_says_so() {
         ..plain.clone()
     })
     .to_string();
-    assert!(text.starts_with("buffers: no packet socket"), "{text}");
+    assert!(text.starts_with("buffers: a packet socket cannot"), "{text}");
     let rates = FaultRates {
         drop: 0.5,
         ..FaultRates::default()
@@ -40,7 +40,7 @@ fn what_cannot_be_had_says_so() {
         ..plain.clone()
     })
     .to_string();
-    assert!(text.starts_with("faults: frames that lie ready"), "{text}");
+    assert!(text.starts_with("faults: prefilled frames"), "{text}");
     let text = try_send(&job(rig.spec, 9018, 10)).to_string();
     assert!(
         text.contains("9014") && text.contains("1500") && text.contains("mtu 9000"),
@@ -117,7 +117,7 @@ fn an_interface_that_goes_down_breaks_the_run_off_and_keeps_what_was_done() {
             "{seen:?}"
         );
         assert_eq!(seen.counts.distinct_sequences, seen.counts.good_frames);
-        // What the kernel said it took has arrived, but for what the link took with it: one call's frames at most.
+        // What the kernel took has arrived, except for what the link took with it: at most one call's frames.
         let under_way = partial.emitted_frames.checked_sub(seen.counts.good_frames);
         assert!(
             under_way.is_some_and(|frames| frames <= 32),
@@ -137,13 +137,13 @@ fn an_interface_that_goes_down_breaks_the_run_off_and_keeps_what_was_done() {
 fn a_queue_that_refuses_every_frame_ends_the_run_and_says_where_to_look() {
     let Some(lab) = lab(1) else { return };
     let rig = Rig::new(&lab);
-    // No frame fits into what it lets go at once.
+    // No frame fits its burst.
     rig.shape("tbf rate 1mbit burst 100b limit 100000b");
     let plain = SendJob {
         pace: Pace::Max,
         ..job(rig.spec, 512, 100_000)
     };
-    // By the ring and, since they are long, by batches of system calls, at the same time: either gives up after 5 s.
+    // Through the ring and, for long frames, in batches of system calls, at the same time: both end after 5 s.
     let jumbo = ["link", "set", "dev", &rig.node.interface, "mtu", "9000"];
     rig::ip(&rig.node, &jumbo);
     let long = SendJob {
@@ -241,7 +241,7 @@ fn a_ring_that_is_too_small_misses_frames_and_says_so() {
     )
     .unwrap();
     let seen = checker.finish(DRAIN).unwrap().with_sent(sent.sequences);
-    // A capture takes foreign frames too, so that nothing tells whose frames the ring dropped.
+    // A capture also takes foreign frames, so it is unknown whose frames the ring dropped.
     let counts = seen.counts;
     assert!(counts.lost_or_missed_frames > 0 && seen.missed.at_least == 0);
     assert_eq!(

@@ -1,5 +1,5 @@
-//! Captures from outside: what is written is read back, what somebody else wrote is understood, each fault put
-//! into a file is found as what it is, and a file that is cut or damaged costs nothing but what is behind it.
+//! Captures as a user sees them: written captures are read back, those of other programs are understood, each fault
+//! in a file is found and named, and in a truncated or damaged file only the part after the damage is lost.
 
 #[path = "pcapng/bad_days.rs"]
 mod bad_days;

@@ -60,7 +60,7 @@ fn a_tap_carries_frames_both_ways() {
         seen.counts.is_clean() && seen.counts.good_frames == 500,
         "{seen:?}"
     );
-    // From the kernel to user space, paced, because the device's queue holds 1000 frames only.
+    // From the kernel to user space, paced, because the device's queue holds only 1000 frames.
     let job = SendJob {
         pace: Pace::Interval { ps: 100_000_000 },
         ..job(spec, 1518, 500)

@@ -1,5 +1,5 @@
-//! What the host dropped before the checker of the fast path, beside drivers that call dropped what the checker itself let
-//! end, and drivers that do not.
+//! What the host dropped before the checker of the fast path, beside drivers that count frames as dropped that the
+//! checker ended, and drivers that do not.
 
 mod common;
 #[path = "packet/rig.rs"]
@@ -31,7 +31,7 @@ fn with_losses(checker: &Checker, mut frame: impl FnMut(u32)) -> CheckReport {
     checker.report().with_sent(FRAMES)
 }
 
-/// All losses are certain but for as many as the host dropped of other frames.
+/// All losses are certain, except as many as the host dropped of other frames.
 #[track_caller]
 fn assert_certain(seen: &CheckReport, in_doubt: u64) {
     let c = seen.counts;
@@ -75,7 +75,7 @@ fn losses_are_certain_where_the_driver_counts_what_the_checker_let_end() {
         "this driver counts what the checker let end"
     );
     assert_certain(&seen, 0);
-    // Frames that nobody wants behind the checker, which lets them pass, are dropped by the host.
+    // Without a receiver after a checker that passes them, the host drops these frames.
     checker.reset();
     let strange = [&[0xFF; 12][..], &[0x99, 0x99], &[0; 46]].concat();
     let seen = with_losses(&checker, |n| {
@@ -101,7 +101,7 @@ fn losses_are_certain_where_the_driver_does_not() {
     assert_certain(&seen, 0);
 }
 
-/// What the interface calls dropped of the frames that came in.
+/// Received frames that the interface counts as dropped.
 fn dropped(port: &PortName) -> u64 {
     let path = format!("/sys/class/net/{}/statistics/rx_dropped", port.interface);
     let text = port

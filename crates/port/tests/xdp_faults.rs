@@ -1,4 +1,4 @@
-//! Faults on the fast path: each alone and in every pair, over a million frames each, found as the ledger has them.
+//! Faults on the fast path: each alone and in every pair, over a million frames each, found as in the ledger.
 
 mod common;
 #[path = "xdp/fast.rs"]
@@ -16,7 +16,7 @@ use wirelab_port::xdp::{Checker, CheckerOptions, Generator, GeneratorOptions};
 use wirelab_trial::{Cancel, Extent, Ledger};
 use wirelab_wire::Flow;
 
-/// What the ledger has of a fault; a damaged header and a gap are both a loss.
+/// The ledger's count of a fault; a damaged header and a gap are both a loss.
 fn injected(ledger: &Ledger, fault: &str) -> u64 {
     match fault {
         "drop" => ledger.dropped_frames,
@@ -38,7 +38,7 @@ fn each_fault_and_every_pair_over_a_million_frames_is_what_the_ledger_says() {
     assert_eq!(all.len(), 28);
     for (i, faults) in all.into_iter().enumerate() {
         let frame = [64, 128, 1518][i % 3];
-        // A few more sequences, so that a million leave also where frames are left out.
+        // A few more sequences, so that a million frames leave although some are left out.
         let sequences = 1_020_000;
         let rates = rates(&faults, 0.01, 100 + i as u64);
         let job = with_faults(job(rig.spec, frame, sequences), &rates, sequences);
@@ -106,7 +106,7 @@ fn a_run_that_ends_by_time_in_the_middle_equals_its_ledger() {
     let Some(lab) = lab(1) else { return };
     let _alone = alone();
     let rig = Rig::new(&lab);
-    // Many faults, so that some runs end within a swap or in front of a gap.
+    // Many faults, so that some runs end within a swap or before a gap.
     for seed in 0..12 {
         let plain = SendJob {
             extent: Extent::Time {
@@ -211,7 +211,7 @@ fn what_is_broken_on_purpose_is_noticed() {
     wrong_source.flow.source = Some([2, 1, 1, 1, 1, 1]);
     let (fields, seen) = differ(wrong_source, &job, &job.faults);
     assert_eq!(fields[0], "header_corrupt_frames", "those are foreign");
-    // The stack behind the checker drops foreign frames too, and its count does not tell where.
+    // The stack after the checker drops foreign frames too, and its count does not say where.
     let (certain, either) = (seen.counts.lost_frames, seen.counts.lost_or_missed_frames);
     let lost = job.faults.ledger(frames).lost_frames;
     assert!((certain..=certain + either).contains(&lost), "{seen:?}");
@@ -236,7 +236,7 @@ fn what_is_broken_on_purpose_is_noticed() {
     let (_, seen) = differ(slots, &clean, &clean.faults);
     assert!(!seen.counts.is_clean() && seen.counts.order_breaks > 0);
 
-    // A sender that says one frame more than it sent does not go through.
+    // A sender that reports one frame more than it sent fails.
     let checker = attach(&rig, rig.check());
     let sent = fast::send(&rig, &clean);
     settle(&checker, sent.emitted_frames);

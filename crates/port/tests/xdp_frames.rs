@@ -1,4 +1,4 @@
-//! What the eBPF programs make of the vectors, and what the generator sends, byte for byte.
+//! The eBPF programs' verdicts on the vectors, and the generator's frames, byte by byte.
 
 mod common;
 #[path = "xdp/fast.rs"]
@@ -135,7 +135,7 @@ fn tagged(spec: FrameSpec, vlans: [Option<u16>; 2]) -> FrameSpec {
     FrameSpec { vlans, ..spec }
 }
 
-/// The next frame from `source`, with the tag that the kernel takes out put back.
+/// The next frame from `source`, with the tag that the kernel removed put back.
 fn captured(socket: &RawSocket, spec: &FrameSpec) -> Vec<u8> {
     loop {
         let (mut frame, tag) = socket
@@ -180,8 +180,8 @@ fn expected(job: &SendJob, sequence: u32, mutation: Mutation, frame: &[u8]) -> V
     out
 }
 
-/// Send a job of no more frames than the ring of a veth pair holds. The other end may come to them late, as kernels before
-/// 6.5 leave receive work to a thread that waits for its turn, and of more the link would drop the last.
+/// Send a job of at most as many frames as the ring of a veth pair holds. The other end may read them late, because
+/// kernels before 6.5 leave receive work to a thread that waits for its turn. The link would drop further frames.
 fn at_once(rig: &Rig, job: &SendJob) -> SendReport {
     let sent = fast::send(rig, job);
     assert!(sent.emitted_frames <= RING, "{}", sent.emitted_frames);

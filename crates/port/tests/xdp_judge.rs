@@ -43,11 +43,11 @@ fn specs() -> Vec<FrameSpec> {
     .collect()
 }
 
-/// What may be done to a frame. Places are taken modulo what there is.
+/// A change of a frame. Offsets are taken modulo its length.
 #[derive(Clone, Debug)]
 enum Change {
     Flip(usize, u8),
-    /// A bit in front of the end of the test header, where most rules look.
+    /// A bit before the end of the test header, which most rules check.
     FlipEarly(usize, u8),
     Cut(usize),
     Grow(Vec<u8>),
@@ -96,7 +96,7 @@ fn put(frame: &mut [u8], at: usize, value: u16) {
     }
 }
 
-/// Writes the header again with one field changed and a right checksum.
+/// Rewrites the header with one field changed and a correct checksum.
 fn rewrite(frame: &mut [u8], at: usize, change: impl Fn(&mut [u8])) {
     if let Some(head) = frame.get_mut(at..at + header::LEN) {
         change(head);
@@ -133,7 +133,7 @@ fn apply(frame: &mut Vec<u8>, spec: &FrameSpec, change: &Change) {
             if let Some(first) = frame.get_mut(ip) {
                 *first = 0x40 | words;
             }
-            // So that the options are really there, not only said to be.
+            // So that the options are really there.
             let more = usize::from(*words).saturating_sub(5) * 4;
             if frame.len() > ip + 20 {
                 frame.splice(ip + 20..ip + 20, vec![1; more]);
@@ -323,7 +323,7 @@ fn an_ip_header_shorter_than_20_bytes_is_foreign_even_where_a_test_frame_would_f
     let flow = Flow::default();
     let checker = checker(flow);
     let mut counts = Counts::default();
-    // The destination address ends like the UDP port, and the source port is a fitting length.
+    // The destination address ends like the UDP port, and the source port is a matching length.
     let spec = FrameSpec {
         transport: Transport::UdpIpv4 {
             addresses: [[10, 0, 0, 1].into(), [10, 0, 0x13, 0x8B].into()],
@@ -371,7 +371,7 @@ fn frames_of_another_run_are_counted_apart() {
     };
     let timed = header::Flags::TIME_VALID;
     let nodes = timed.with(header::Flags::NODE_CLOCK);
-    // Late from the run before, also across the modulus; then this run; then frames whose time says nothing.
+    // Late from the run before, also across the modulus; then this run; then frames with an uninformative time.
     let late = [(0, 49), (7, 0), (9, header::TIME_MODULUS - 1)];
     for (sequence, time) in late.into_iter().chain([(0, 50), (1, 51)]) {
         show(sequence, timed, time);

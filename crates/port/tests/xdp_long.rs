@@ -1,4 +1,4 @@
-//! Clean runs on the fast path that take minutes: no finding in a hundred million frames.
+//! Clean runs of minutes on the fast path: no finding in a hundred million frames.
 
 mod common;
 #[path = "xdp/fast.rs"]

@@ -51,7 +51,7 @@ fn frame(flags: Flags, time_ns: u64, sequence: u32) -> Vec<u8> {
     frame
 }
 
-/// The next sequence of a story: mostly in order, with every kind of jump in between.
+/// The next sequence of a generated series: mostly in order, with every type of jump.
 fn next_sequence(dice: &mut SplitMix64, next: u32) -> u32 {
     let small = (dice.next_u64() % 40) as u32;
     match dice.next_u64() % 100 {
@@ -207,7 +207,8 @@ fn frames_with_a_damaged_header_count_in_the_rate() {
     );
 }
 
-/// In the first half of a long run frames take 1 ms at least, in the second 1 s: a fair sample holds both alike.
+/// In the first half of a long run frames take at least 1 ms, in the second 1 s: a representative sample holds both
+/// equally.
 #[test]
 fn of_a_long_series_samples_from_all_of_the_run_are_kept() {
     const FRAMES: u64 = 150_000;

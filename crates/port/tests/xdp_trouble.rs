@@ -1,4 +1,4 @@
-//! Bad days of the fast path: what it refuses, what it leaves alone, and what is left of it when it is killed.
+//! Failures of the fast path: what it refuses, what it does not touch, and what it leaves when it is killed.
 
 mod common;
 #[path = "xdp/fast.rs"]
@@ -105,7 +105,7 @@ fn the_program_of_somebody_else_is_named_and_stays() {
         Some((name, id)),
         "it stays"
     );
-    // The ring of the link holds so many, however slow the receiver is.
+    // The ring of the link holds this many, however slow the receiver is.
     const FEW: u64 = 200;
     let sent = fast::send(&rig, &job(rig.spec, 64, FEW));
     settle(&somebody, sent.emitted_frames);
@@ -147,7 +147,7 @@ fn foreign_frames_are_counted_and_passed_on() {
     wire.send(&built(&rig.spec, 64, 0)).unwrap();
     until("the frame of the flow", || checker.received() == 1);
     let counts = checker.report().with_sent(1).counts;
-    // Other than ours there may be the stacks' own talk.
+    // Besides wirelab's frames there may be some of the stacks.
     assert!(
         counts.foreign_frames >= 2 && counts.is_clean(),
         "{counts:?}"
@@ -235,7 +235,7 @@ fn an_mtu_that_xdp_does_not_take_is_an_error_and_no_panic() {
 
 const CHILD: &str = "WIRELAB_TEST_XDP_CHILD";
 
-/// What lies in the file systems where eBPF objects can be pinned.
+/// The objects in the file systems in which eBPF objects can be pinned.
 fn pinned() -> Vec<String> {
     let mounts = std::fs::read_to_string("/proc/mounts").unwrap();
     let mut found = Vec::new();
@@ -314,7 +314,7 @@ fn a_receiver_that_goes_down_is_a_loss_and_no_more() {
     let job = SendJob {
         pace: Pace::Interval { ps: 20_000_000 },
         sizes: sizes(&rig.spec, 128),
-        // Until the receiver is down for a while, however long that takes.
+        // Until the receiver is down for a while.
         ..job(rig.spec, 64, 1 << 40)
     };
     let generator = load(&rig, &job).unwrap();
@@ -340,10 +340,11 @@ fn a_receiver_that_goes_down_is_a_loss_and_no_more() {
 }
 
 const HELD: &str = "WIRELAB_TEST_XDP_HELD";
-/// Which pace the process that is stopped has.
+/// The pace of the process that is stopped.
 const PACE: &str = "WIRELAB_TEST_XDP_PACE";
 
-/// What a sender in a process of its own says that was stopped for 0.4 s: slips, time slipped, longest burst, frames.
+/// The report of a sender in a separate process that was stopped for 0.4 s: slips, time slipped, longest burst,
+/// frames.
 fn held_up(test: &str, name: &str, pace: Pace) -> Option<[u64; 4]> {
     if let Ok(file) = std::env::var(HELD) {
         let lab = lab(1)?;
@@ -390,8 +391,8 @@ fn held_up(test: &str, name: &str, pace: Pace) -> Option<[u64; 4]> {
     Some(numbers.try_into().unwrap())
 }
 
-/// Of 400 ms, at maximum load and with strict gaps all of it is a hold. Else a thousand frames, which are due in 100 ms, are
-/// made up for.
+/// Of 400 ms, all count as a pause at maximum load and with strict gaps. Otherwise a thousand frames, which are due
+/// in 100 ms, are caught up.
 #[test]
 fn a_sender_that_its_host_stopped_says_so_and_makes_up_for_what_its_pace_allows() {
     let test = "a_sender_that_its_host_stopped_says_so_and_makes_up_for_what_its_pace_allows";

@@ -1,4 +1,4 @@
-//! Trials of buffers: a few frames, sent many times over; median and spread, and void if any frame was bad.
+//! Trials of buffers: a few frames, sent many times; median and spread, and void if any frame was bad.
 
 use std::sync::atomic::Ordering;
 
@@ -12,12 +12,12 @@ use wirelab_trial::{
 
 use crate::PortsNode;
 use crate::flow::{FlowPlan, Plan, interface_error};
-use crate::observe::{self, Ran};
+use crate::observe::{self, RunResult};
 use crate::run::{self, AnyChecker};
 use crate::settle;
 use crate::watch::Watch;
 
-/// Runs before those that count: caches and clocks of an idle host are cold, and the first kind would pay for it.
+/// Runs before those that count, because caches and clocks of an idle host are cold, which would slow the first type.
 const WARM_UP_RUNS: u64 = 20;
 
 /// Name of the series of times, one for each run.
@@ -31,11 +31,11 @@ pub fn run(
     cancel: &Cancel,
 ) -> Result<Observation, NodeError> {
     let Extent::Frames { frames } = plan.resolved.trial.extent else {
-        let text = "a trial of buffers counts frames: give --frames, e.g. --frames 50";
+        let text = "a trial of buffers counts frames; fix: give --frames, e.g. --frames 50";
         return Err(NodeError::BadTrial(text.to_owned()));
     };
     let [flow] = &plan.flows[..] else {
-        let text = "a trial of buffers has one sender: use one port and --direction tx or rx";
+        let text = "a trial of buffers has one sender; fix: use one port and --direction tx or rx";
         return Err(NodeError::BadTrial(text.to_owned()));
     };
     let runs = u64::from(node.options.buffer_runs.max(1));
@@ -49,37 +49,37 @@ pub fn run(
         one_run(node, plan, started, &mut checker, &mut warnings, cancel)?;
     }
     let watch = Watch::of_flows(&plan.flows).map_err(interface_error)?;
-    // A link that was lost is why a run failed.
+    // If a link was lost, that is why a run failed.
     let because = |error: NodeError| match watch.fault() {
         Some(why) => NodeError::Failed(format!("{why}: {error}")),
         None => error,
     };
     for n in 0..runs {
         progress.report(n, runs, "buffers");
-        let ran =
+        let result =
             one_run(node, plan, started, &mut checker, &mut warnings, cancel).map_err(because)?;
-        // A run that was cut short is none, and has no error either.
+        // An interrupted run counts neither as a run nor as an error.
         if cancel.is_cancelled() {
             break;
         }
-        let wrong = what_went_wrong(flow, &ran, frames);
-        match (wrong, wire_time_ns(&ran.seen[0], frames)) {
+        let wrong = what_went_wrong(flow, &result, frames);
+        match (wrong, wire_time_ns(&result.seen[0], frames)) {
             (None, Some(ns)) => times_ns.push(ns),
             (wrong, _) => {
                 let wrong = wrong.unwrap_or_else(|| "fewer than two timed frames arrived".into());
                 void = Some(format!("run {} of {runs}: {wrong}", n + 1));
             }
         }
-        last = Some(ran);
+        last = Some(result);
         if void.is_some() {
             break;
         }
     }
-    let ran = last.ok_or_else(|| {
-        NodeError::Failed("the trial was ended before its first run was whole".to_owned())
+    let result = last.ok_or_else(|| {
+        NodeError::Failed("the trial was ended before its first run was complete".to_owned())
     })?;
     let cancelled = cancel.is_cancelled();
-    let mut observation = observe::observation(node, plan, ran, cancelled, warnings);
+    let mut observation = observe::observation(node, plan, result, cancelled, warnings);
     observation.started_unix_ns = Field::measured(started);
     match watch.fault().or(void) {
         Some(why) => observation.make_void(&why),
@@ -88,11 +88,11 @@ pub fn run(
     Ok(observation)
 }
 
-/// What a run had wrong, in words; `None` for one in which every frame left and arrived once, in order, intact.
-fn what_went_wrong(flow: &FlowPlan, ran: &Ran, frames: u64) -> Option<String> {
-    let (sent, undeparted) = (&ran.sent[0], ran.undeparted[0]);
-    let left = sent.sequences_left(ran.seen[0].counts.distinct_sequences);
-    let mut seen = ran.seen[0].clone();
+/// What was wrong with a run, in words; `None` if every frame left and arrived once, in order, intact.
+fn what_went_wrong(flow: &FlowPlan, result: &RunResult, frames: u64) -> Option<String> {
+    let (sent, undeparted) = (&result.sent[0], result.undeparted[0]);
+    let left = sent.sequences_left(result.seen[0].counts.distinct_sequences);
+    let mut seen = result.seen[0].clone();
     seen.missed.at_most = seen.missed.at_most.saturating_add(undeparted);
     let counts = seen.with_sent(left).counts;
     let (from, to) = (&flow.from, &flow.to);
@@ -116,11 +116,14 @@ fn what_went_wrong(flow: &FlowPlan, ran: &Ran, frames: u64) -> Option<String> {
             "had a damaged header".to_owned(),
         ),
         (counts.truncated_frames, "were cut".to_owned()),
-        (counts.stale_frames, "had the content of another".to_owned()),
+        (
+            counts.stale_frames,
+            "had the content of another frame".to_owned(),
+        ),
         (counts.corrupted_frames, "had a wrong byte".to_owned()),
-        (counts.duplicated_frames, "came twice".to_owned()),
-        (counts.reordered_frames, "came out of order".to_owned()),
-        (counts.too_late_frames, "came too late".to_owned()),
+        (counts.duplicated_frames, "arrived twice".to_owned()),
+        (counts.reordered_frames, "arrived out of order".to_owned()),
+        (counts.too_late_frames, "arrived too late".to_owned()),
     ];
     let told: Vec<_> = refused
         .iter()
@@ -146,8 +149,8 @@ fn one_run(
     kept: &mut Option<xdp::Checker>,
     warnings: &mut Vec<Warning>,
     cancel: &Cancel,
-) -> Result<Ran, NodeError> {
-    // Attaching takes longer than the run, so a checker in the kernel stays and forgets.
+) -> Result<RunResult, NodeError> {
+    // Attaching takes longer than the run, so a checker in the kernel stays attached and resets its counts.
     let checker = match kept.take() {
         Some(checker) => {
             checker.reset();
@@ -179,7 +182,7 @@ fn one_run(
     };
     let unseen = sent.unseen(&seen);
     let undeparted = watch.reconcile(&flow.from, &mut sent, unseen);
-    Ok(Ran {
+    Ok(RunResult {
         started,
         sent: vec![sent],
         seen: vec![seen],
@@ -196,7 +199,7 @@ fn wire_time_ns(seen: &wirelab_port::job::CheckReport, frames: u64) -> Option<u6
     (n1 > n0).then(|| (t1 - t0) * frames / (n1 - n0))
 }
 
-/// Put median and spread of all runs where a single run's figures stood.
+/// Replace a single run's figures by median and spread of all runs.
 fn summarise(observation: &mut Observation, times_ns: &[u64], frames: u64, plan: &Plan) {
     let seconds: Vec<f64> = times_ns.iter().map(|ns| *ns as f64 * 1e-9).collect();
     let Some(summary) = Summary::of(&seconds, 0.95) else {

@@ -1,22 +1,22 @@
-//! What the tester itself can do on this host: a trial at maximum load on a private veth pair, nothing between.
+//! The tester's own ceiling on this host: a trial at maximum load on a private veth pair.
 
 use wirelab_port::lab::LabSpec;
 use wirelab_trial::{Cancel, Extent, FaultRates, Field, Load, Node, NodeError, Observation, Trial};
 
 use crate::{PortsNode, PortsOptions};
 
-/// Long enough to leave the start behind, short enough to come before each new kind of trial.
+/// Long enough for a steady rate, short enough to run before each new kind of trial.
 const TIME_PS: u64 = 100_000_000_000;
 
-/// Ask a private lab for the same trial at maximum load.
+/// Run the same trial at maximum load in a private lab.
 ///
 /// # Errors
-/// [`NodeError`] where the lab cannot be made or the trial cannot be run there.
+/// [`NodeError`] if the lab cannot be made or the trial cannot run there.
 pub fn ceiling_observation(trial: &Trial, options: PortsOptions) -> Result<Observation, NodeError> {
     let asked = Trial {
         load: Load::Max,
         extent: Extent::Time { time_ps: TIME_PS },
-        // With a link rate the sender would keep to it.
+        // With a link rate the sender would limit itself to it.
         link_bits_per_s: None,
         buffers: None,
         faults: FaultRates::default(),
@@ -30,7 +30,7 @@ pub fn ceiling_observation(trial: &Trial, options: PortsOptions) -> Result<Obser
     in_private_lab(&asked, options)
 }
 
-/// Run a trial between ports of a lab made for it.
+/// Run a trial between ports of a lab that is made for it.
 pub fn in_private_lab(trial: &Trial, options: PortsOptions) -> Result<Observation, NodeError> {
     let sizes = trial
         .sizes()
@@ -42,7 +42,7 @@ pub fn in_private_lab(trial: &Trial, options: PortsOptions) -> Result<Observatio
     node.run(trial, &(), &Cancel::new())
 }
 
-/// Frames/s of one flow that the tester reaches against itself with as many flows as the trial has.
+/// Frames/s of one flow that the tester reaches against itself, with as many flows as the trial.
 pub fn ceiling_frames_per_s(trial: &Trial, options: PortsOptions) -> Field<f64> {
     match ceiling_observation(trial, options) {
         Err(error) => Field::absent(format!("could not be measured: {error}")),

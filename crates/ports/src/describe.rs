@@ -1,4 +1,4 @@
-//! What a pair of ports says of itself: capabilities and set-up keys.
+//! The description of a pair of ports: capabilities and set-up keys.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use wirelab_wire::Framing;
 
 use crate::{Pair, Path};
 
-/// Describe the pairs; what cannot be asked of an interface is left out.
+/// Describe the pairs. Interface settings that cannot be read are left out.
 pub fn describe(name: &str, pairs: &[Pair], path: Path) -> Description {
     let known: Vec<Interface> = pairs
         .iter()

@@ -1,4 +1,4 @@
-//! From a trial to its flows: which port sends what to which, checked before anything is touched.
+//! From a trial to its flows: which port sends what to which, checked before any port is used.
 
 use wirelab_port::iface::{IfaceError, Interface, PortName};
 use wirelab_port::inject::Schedule;
@@ -11,7 +11,7 @@ use wirelab_wire::{Flow, FrameSpec, LineRate, Transport, header};
 
 use crate::Pair;
 
-/// More frames/s than any sender of this host reaches on one flow; bounds what is planned for timed trials.
+/// More frames/s than any sender of this host reaches on one flow; the limit for planning timed trials.
 const MOST_FRAMES_PER_S: u64 = 20_000_000;
 
 /// One sending and one receiving port of a trial.
@@ -19,30 +19,30 @@ const MOST_FRAMES_PER_S: u64 = 20_000_000;
 pub struct FlowPlan {
     /// The node's port of the pair.
     pub port: PortName,
-    /// Transmit or receive, as the node sees it.
+    /// Transmit or receive, from the node's side.
     pub direction: Direction,
     /// Where frames leave.
     pub from: PortName,
     /// Where they arrive.
     pub to: PortName,
-    /// What is sent.
+    /// The sender's job.
     pub job: SendJob,
-    /// What is looked for.
+    /// The checker's job.
     pub check: CheckJob,
 }
 
 impl FlowPlan {
-    /// Frames that its sender sends at most.
+    /// Most frames that its sender sends.
     pub fn frames_at_most(&self) -> u64 {
         let rate = self.job.pace.interval_ps().map(|ps| 1e12 / ps as f64);
         frames_at_most(self.job.extent, rate)
     }
 }
 
-/// A trial made ready to run.
+/// A trial that is ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What was asked.
+    /// The request.
     pub resolved: Resolved,
     /// The flows.
     pub flows: Vec<FlowPlan>,
@@ -59,12 +59,12 @@ impl Plan {
 pub fn interface_error(error: IfaceError) -> NodeError {
     match error {
         IfaceError::NetNs(_) | IfaceError::Privilege(_) => NodeError::Privilege(error.to_string()),
-        // An interface that is not there, not up or taken is for the user to mend.
+        // The user must fix an interface that does not exist, is down or in use.
         _ => NodeError::BadTrial(error.to_string()),
     }
 }
 
-/// What a node type that is nothing but ports takes of a trial.
+/// What a node of ports alone accepts in a trial.
 const ACCEPTS: Accepts<'_> = Accepts {
     layers: &[Layer::Ethernet, Layer::UdpIpv4, Layer::UdpIpv6],
     directions: &[Direction::Transmit, Direction::Receive, Direction::Both],
@@ -88,22 +88,22 @@ const ACCEPTS: Accepts<'_> = Accepts {
     reasons: &[
         (
             "layer",
-            "ports send frames themselves, and TCP needs a stack: ask an iperf peer",
+            "ports send frames themselves, and TCP needs a stack; fix: measure an iperf peer",
         ),
         (
             "direction",
-            "nothing behind a port sends frames back: use transmit, receive or both; or measure lab: with echo alone, \
+            "no node behind a port sends frames back; fix: use transmit, receive or both; or measure lab: with echo alone, \
              for which the lab gets a Linux node",
         ),
         (
             "buffers",
-            "a Linux port has no copy DMA that a program could use: choose prefilled, copied, copied-ahead or in-place",
+            "a program cannot use the copy DMA of a Linux port; fix: choose prefilled, copied, copied-ahead or in-place",
         ),
     ],
-    otherwise: "nothing of a node lies between two ports: leave it out, or ask a node:HOST",
+    otherwise: "there is no node between two ports; fix: leave it out, or measure a node:HOST",
 };
 
-/// Check the trial against what ports can do, and lay out its flows.
+/// Check the trial against the capabilities of ports, and plan its flows.
 pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<Plan, NodeError> {
     let accepts = Accepts {
         ports: pairs.len() as u32,
@@ -113,7 +113,7 @@ pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<Plan, NodeError> {
     if trial.buffers.is_some() && !trial.faults.is_clean() {
         return Err(NodeError::unsupported(
             "faults",
-            "trials of buffers run without faults: a run with an error is void",
+            "trials of buffers have no faults, because a run with an error is void; fix: leave the faults out",
         ));
     }
     let pairs = &pairs[..trial.ports as usize];
@@ -136,7 +136,7 @@ pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<Plan, NodeError> {
     Ok(Plan { resolved, flows })
 }
 
-/// The carrier's rate if all ports have one; the smallest of them.
+/// The smallest link rate of the ports, if all have one.
 fn carrier_rate(pairs: &[Pair]) -> Result<Option<LineRate>, NodeError> {
     let mut slowest = Some(u64::MAX);
     for port in pairs.iter().flat_map(|p| [&p.node, &p.tester]) {
@@ -146,7 +146,7 @@ fn carrier_rate(pairs: &[Pair]) -> Result<Option<LineRate>, NodeError> {
     Ok(slowest.and_then(LineRate::new))
 }
 
-/// Each flow has faults of its own, drawn from the trial's seed and the flow's number.
+/// Each flow has its own faults, drawn from the trial's seed and the flow's number.
 pub fn schedule_for(
     trial: &Trial,
     sizes: &Sizes,
@@ -162,7 +162,7 @@ pub fn schedule_for(
     Schedule::plan(&rates, sequences, sizes.lfsr_len()).map_err(NodeError::bad)
 }
 
-/// Frames that a flow has at most; without a rate, as many as a sender of this host may reach.
+/// Most frames of a flow; without a rate, as many as a sender of this host may reach.
 fn frames_at_most(extent: Extent, frames_per_s: Option<f64>) -> u64 {
     match extent {
         Extent::Frames { frames } => frames,
@@ -211,7 +211,7 @@ fn flow(
         },
         slots: (trial.buffers == Some(Buffers::Prefilled))
             .then_some(wirelab_port::packet::PREFILLED_SLOTS),
-        // A clock read costs a sixth of a frame's budget at full speed; where there is time, take every one.
+        // Reading the clock costs a sixth of a frame's time at full speed. At lower rates every arrival is recorded.
         time_every: if pace == Pace::Max && trial.buffers.is_none() {
             16
         } else {
@@ -228,7 +228,7 @@ fn flow(
     })
 }
 
-/// Addresses from RFC 2544's range 198.18.0.0/15 (RFC 2544, C.2.2) and RFC 5180's 2001:2::/48 for IPv6.
+/// Addresses of the ranges 198.18.0.0/15 (RFC 2544, C.2.2) and, for IPv6, 2001:2::/48 (RFC 5180).
 pub fn frame_spec(trial: &Trial, source: [u8; 6], destination: [u8; 6], stream: u8) -> FrameSpec {
     let (pair, side) = (stream / 2, stream % 2);
     let host = [1 + side, 2 - side];

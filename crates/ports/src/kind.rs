@@ -1,4 +1,4 @@
-//! How pairs of ports are named: `ports:[NS/]A:[NS/]B,…`, and those of a lab.
+//! The names of pairs of ports: `ports:[NS/]A:[NS/]B,…`, and those of a lab.
 
 use wirelab_port::iface::PortName;
 use wirelab_port::lab::{Lab, LabSpec, MOST_PAIRS};
@@ -6,7 +6,7 @@ use wirelab_trial::{NameError, NodeKind, NodeName, OpenError, OpenOptions};
 
 use crate::{Pair, PortsNode, pairs_of};
 
-/// The kind of `ports:`.
+/// The node type `ports:`.
 pub static PORTS: NodeKind = NodeKind {
     about: "pairs of ports of this host; the first of a pair is the node's side",
     target: "[NS/]A:[NS/]B,…",
@@ -17,10 +17,10 @@ pub static PORTS: NodeKind = NodeKind {
     })
 };
 
-/// The ports of the lab that a name's target stands for: so many pairs of a lab that is made, or those of one that is up.
+/// The ports of the lab that a name's target stands for: a number of pairs in a new lab, or a lab that exists.
 ///
 /// # Errors
-/// [`OpenError`] where there is no such lab, or none can be made.
+/// [`OpenError`] if there is no such lab, or none can be made.
 pub fn lab(name: &NodeName, options: &OpenOptions) -> Result<PortsNode, OpenError> {
     match name.target().parse::<u8>() {
         Ok(pairs) if (1..=MOST_PAIRS).contains(&pairs) => {

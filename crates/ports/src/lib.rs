@@ -1,11 +1,12 @@
 //! A pair of Linux ports as a node: the first port of a pair is the node's side, the second the tester's.
 //!
-//! Between the two lies whatever is under test: a cable, a switch, a veth pair, a board in the middle. Frames
-//! take the fast path (XDP) where both drivers have it and the trial allows it, else the portable path
-//! (AF_PACKET); the observation names the path and why.
+//! Between the two is the path under test: a cable, a switch, a veth pair, a board in the middle. Frames take the
+//! fast path (XDP) if both drivers support it and the trial allows it, else the portable path (AF_PACKET). The
+//! observation names the path and the reason.
 //!
-//! The node type `ports:…` and, beside a Linux node in `remote`, the nodes of `lab:…`; it knows no other node type. Start
-//! reading at [`PORTS`], then [`PortsNode`], then `flow.rs` (from a trial to flows), `run.rs` (runs them) and `observe.rs` (what came of them).
+//! The node type `ports:…` and, together with a Linux node of `remote`, the nodes of `lab:…`; it knows no other node
+//! type. Start reading at [`PORTS`], then [`PortsNode`], then `flow.rs` (from a trial to flows), `run.rs` (runs them)
+//! and `observe.rs` (their observation).
 #![forbid(unsafe_code)]
 
 mod buffers;
@@ -35,7 +36,7 @@ use wirelab_trial::{
     Cancel, Description, Node, NodeError, Observation, Progress, TesterCeiling, Trial, Warning,
 };
 
-/// Two ports, one on each side of what is under test.
+/// Two ports, one on each side of the path under test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// The node's side.
@@ -50,13 +51,13 @@ pub struct PortsNode {
     pairs: Vec<Pair>,
     options: PortsOptions,
     capture: Option<SharedCapture>,
-    /// Whether frames of the run before were still on their way when it was given up.
+    /// Whether frames of the previous run were still arriving when its drain ended.
     restless: AtomicBool,
-    /// Frames of the run that is under way are sent from this time on, in ns.
+    /// Frames of the present run are sent from this time on, in ns.
     sent_since_ns: AtomicU64,
-    // Held until the node goes: no other run may use the ports meanwhile.
+    // Held until the node is dropped, so that no other run uses the ports.
     _locks: Vec<PortLock>,
-    // Declared last, so that the lab goes after everything that uses its ports.
+    // Declared last, so that the lab is removed after everything that uses its ports.
     _lab: Option<EphemeralLab>,
 }
 
@@ -64,7 +65,7 @@ impl PortsNode {
     /// Pairs of ports that exist, e.g. of `ports:eth0:eth1`.
     ///
     /// # Errors
-    /// [`IfaceError`] where a port is unknown or another run has it.
+    /// [`IfaceError`] if a port does not exist or another run uses it.
     pub fn new(
         name: &str,
         pairs: Vec<Pair>,
@@ -87,7 +88,7 @@ impl PortsNode {
     /// A lab of `pairs` veth pairs that lives as long as the node, e.g. of `lab:4`.
     ///
     /// # Errors
-    /// [`LabError`] where the lab cannot be made.
+    /// [`LabError`] if the lab cannot be made.
     pub fn in_lab(spec: &LabSpec, options: PortsOptions) -> Result<PortsNode, LabError> {
         let lab = EphemeralLab::up(spec)?;
         let pairs = pairs_of(&lab)?;
@@ -97,12 +98,12 @@ impl PortsNode {
     }
 
     /// Write every frame that arrives on either side into `capture` from now on. Its interfaces are
-    /// [`PortsNode::capture_interfaces`]; whoever made it finishes it.
+    /// [`PortsNode::capture_interfaces`]; its owner finishes it.
     pub fn capture_into(&mut self, capture: SharedCapture) {
         self.capture = Some(capture);
     }
 
-    /// The interfaces that a capture of this node has: both ends of each pair, the node's first.
+    /// The interfaces in a capture of this node: both ends of each pair, the node's first.
     pub fn capture_interfaces(&self) -> Vec<InterfaceSpec> {
         let ports = self.pairs.iter().flat_map(|p| [&p.node, &p.tester]);
         ports
@@ -119,7 +120,7 @@ impl PortsNode {
 /// The pairs of a lab, the node's side first.
 ///
 /// # Errors
-/// [`LabError`] where a pair is missing.
+/// [`LabError`] if a pair is missing.
 pub fn pairs_of(lab: &Lab) -> Result<Vec<Pair>, LabError> {
     (0..lab.pairs())
         .map(|n| {
@@ -169,7 +170,7 @@ impl Node for PortsNode {
     }
 
     fn warnings(&self) -> Vec<Warning> {
-        // Which pair sends which way depends on the trials: either end of each may.
+        // The direction of each pair depends on the trial, so both ends may receive.
         let ends = self.pairs.iter().flat_map(|p| [&p.node, &p.tester]);
         bypassed_shapers(ends, self.options.path)
     }

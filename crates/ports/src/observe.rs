@@ -1,4 +1,4 @@
-//! From what senders and checkers report to an observation, every figure with its unit or its reason.
+//! From the reports of senders and checkers to an observation, every figure with its unit or its reason.
 
 use std::collections::BTreeMap;
 
@@ -14,12 +14,12 @@ use wirelab_trial::{
 use crate::PortsNode;
 use crate::flow::{FlowPlan, Plan};
 
-/// What a run gave, flow by flow.
-pub struct Ran {
+/// The result of a run, flow by flow.
+pub struct RunResult {
     pub started: u64,
     pub sent: Vec<SendReport>,
     pub seen: Vec<CheckReport>,
-    /// Frames of each flow that may have been lost, or never have left its port.
+    /// Frames of each flow that may have been lost, or never left their port.
     pub undeparted: Vec<u64>,
     /// Why sending ended early, in words, if it did.
     pub broke_off: Option<String>,
@@ -27,20 +27,20 @@ pub struct Ran {
     pub receiver_path: &'static str,
 }
 
-/// The observation of a trial that ran.
+/// The observation of a finished trial.
 pub fn observation(
     node: &PortsNode,
     plan: &Plan,
-    ran: Ran,
+    result: RunResult,
     cancelled: bool,
     mut warnings: Vec<Warning>,
 ) -> Observation {
     let mut flows = Vec::new();
     for (i, flow) in plan.flows.iter().enumerate() {
-        let (sent, mut seen) = (&ran.sent[i], ran.seen[i].clone());
-        let asked = asked(plan, flow, sent, &ran);
+        let (sent, mut seen) = (&result.sent[i], result.seen[i].clone());
+        let asked = requested(plan, flow, sent, &result);
         warnings.extend(job::flow_warnings(&asked, sent, &seen));
-        let undeparted = ran.undeparted[i];
+        let undeparted = result.undeparted[i];
         warnings.extend((undeparted > 0).then(|| departure_unknown(flow, undeparted)));
         seen.missed.at_most = seen.missed.at_most.saturating_add(undeparted);
         let mut flow = job::flow_observation(&asked, sent, seen);
@@ -48,23 +48,23 @@ pub fn observation(
             let unknown = Field::measured(undeparted);
             flow.counters.insert(DEPARTURE_UNKNOWN.to_owned(), unknown);
         }
-        if plan.resolved.frames_per_s.is_none() && ran.sender_path == "xdp" {
-            // A transmit time and a gap then stand for so many frames, see wirelab_port::xdp.
+        if plan.resolved.frames_per_s.is_none() && result.sender_path == "xdp" {
+            // A transmit time and a gap then stand for this many frames, see wirelab_port::xdp.
             let shared = Field::measured(wirelab_port::xdp::FRAMES_A_TIME);
             flow.counters.insert(SHARED_TIME.to_owned(), shared);
         }
-        if ran.receiver_path == "xdp" {
-            let why = "the checker runs where the kernel receives, in no thread that could be stopped; what the host was \
-                       too late for it dropped, and that is counted apart from losses";
+        if result.receiver_path == "xdp" {
+            let why = "the checker runs in the kernel's receive path, without a thread that could be paused; frames for which \
+                       the host was too late were dropped, and are counted separately from losses";
             flow.checker_held_up_ps = Field::absent(why);
         }
         flows.push(flow);
     }
-    warnings.extend(job::below_rate(plan.resolved.frames_per_s, &ran.sent));
+    warnings.extend(job::below_rate(plan.resolved.frames_per_s, &result.sent));
     let status = if cancelled {
         Status::cancelled()
     } else {
-        status(plan, &ran)
+        status(plan, &result)
     };
     let slow = flows.iter().any(FlowObservation::sender_was_slow);
     Observation {
@@ -72,7 +72,7 @@ pub fn observation(
         sizes: plan.resolved.sizes,
         node: node.describe(),
         status,
-        started_unix_ns: Field::measured(ran.started),
+        started_unix_ns: Field::measured(result.started),
         flows,
         cpu_load: Field::absent("ports have no CPU of their own"),
         series: Vec::new(),
@@ -85,15 +85,15 @@ pub fn observation(
 fn departure_unknown(flow: &FlowPlan, frames: u64) -> Warning {
     let from = &flow.from;
     let text = format!(
-        "{from}: the queue or the driver of the interface dropped frames, of which {frames} may be the flow's, so the loss is a range"
+        "{from}: the queue or the driver of the interface dropped {frames} frames that may be the flow's, so the loss is a range"
     );
-    let way_out = "offer less, or end what else leaves by that interface";
-    Warning::new(WarningCode::DEPARTURE_UNKNOWN, text, way_out)
+    let fix = "lower the load, or stop other senders on that interface";
+    Warning::new(WarningCode::DEPARTURE_UNKNOWN, text, fix)
 }
 
 /// Whether the run reached its extent.
-fn status(plan: &Plan, ran: &Ran) -> Status {
-    if let Some(why) = ran.broke_off.clone() {
+fn status(plan: &Plan, result: &RunResult) -> Status {
+    if let Some(why) = result.broke_off.clone() {
         return Status::Partial { why };
     }
     let Extent::Frames { frames } = plan.resolved.trial.extent else {
@@ -102,7 +102,7 @@ fn status(plan: &Plan, ran: &Ran) -> Status {
     match plan
         .flows
         .iter()
-        .zip(&ran.sent)
+        .zip(&result.sent)
         .find(|(_, s)| s.sequences < frames)
     {
         None => Status::Complete,
@@ -117,8 +117,8 @@ fn status(plan: &Plan, ran: &Ran) -> Status {
     }
 }
 
-/// What the plan says of a flow, and which paths it took.
-fn asked(plan: &Plan, flow: &FlowPlan, sent: &SendReport, ran: &Ran) -> FlowAsked {
+/// The planned values of a flow, and its paths.
+fn requested(plan: &Plan, flow: &FlowPlan, sent: &SendReport, result: &RunResult) -> FlowAsked {
     FlowAsked {
         port: flow.port.to_string(),
         direction: flow.direction,
@@ -129,8 +129,8 @@ fn asked(plan: &Plan, flow: &FlowPlan, sent: &SendReport, ran: &Ran) -> FlowAske
         frames_per_s: plan.resolved.frames_per_s,
         from: flow.from.to_string(),
         to: flow.to.to_string(),
-        sender_path: ran.sender_path.to_owned(),
-        receiver_path: ran.receiver_path.to_owned(),
+        sender_path: result.sender_path.to_owned(),
+        receiver_path: result.receiver_path.to_owned(),
         ledger: (!flow.job.faults.steps.is_empty()).then(|| {
             flow.job
                 .faults

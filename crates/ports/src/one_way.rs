@@ -1,4 +1,4 @@
-//! One direction by hand: a sender without a receiver, or a receiver without a sender, also across machines.
+//! One direction alone: a sender without a receiver, or a receiver without a sender, also across machines.
 
 use std::time::{Duration, Instant};
 
@@ -14,8 +14,8 @@ use crate::flow::{self, interface_error};
 use crate::run::{AnyChecker, xdp_error};
 use crate::watch::Watch;
 
-/// Send what `trial` says out of `port` to the MAC address `to`. [`Path::Auto`] is the portable path: whether a
-/// driver takes frames from XDP depends on what is attached at the other end, which is not ours to see.
+/// Send the trial from `port` to the MAC address `to`. [`Path::Auto`] is the portable path: whether a driver takes
+/// frames of XDP depends on the other end, which is not visible here.
 ///
 /// # Errors
 /// [`NodeError`] names what is wrong with port, trial or privilege.
@@ -47,13 +47,13 @@ pub fn send(
         return Err(NodeError::Failed(fault));
     }
     if path != Path::Xdp {
-        // Nobody says what arrived, so all of them are in question, and what may have left counts as sent.
+        // Without a receiver all frames are in question, so those that may have left count as sent.
         let _ = watch.reconcile(port, &mut report, u64::MAX);
     }
     Ok(report)
 }
 
-/// What a sender with `source` is to send.
+/// The job of a sender with the address `source`.
 ///
 /// # Errors
 /// [`NodeError::BadTrial`] names the limit that the trial breaks.
@@ -87,22 +87,22 @@ pub fn one_way_job(
 pub struct Until {
     /// After this long, if given.
     pub time: Option<Duration>,
-    /// When nothing has come for so long, once something has.
+    /// After this long without a frame, once one has arrived.
     pub idle: Duration,
 }
 
-/// What a receiver by hand found.
+/// The result of a receiver alone.
 #[derive(Debug)]
 pub struct Received {
-    /// What the checker saw.
+    /// The checker's report.
     pub report: CheckReport,
-    /// The path that it took; a note of the report says why if it was the slower one.
+    /// The path that it took; a note of the report says why, if it is the slower one.
     pub path: &'static str,
-    /// What happened to the link since it was first up, in words; `None` if nothing did.
+    /// What happened to the link since it was first up, in words; `None` for nothing.
     pub link_fault: Option<String>,
 }
 
-/// Check what arrives on `port`. With a `sink` every frame goes there too, which needs the portable path.
+/// Check the frames that arrive on `port`. A `sink` gets every frame too, which needs the portable path.
 ///
 /// # Errors
 /// [`NodeError`] names what is wrong with port or privilege.
@@ -119,7 +119,7 @@ pub fn receive(
     let checker = start(port, job, path, sink, &mut note)?;
     let begun = Instant::now();
     let (mut last, mut since) = (0, Instant::now());
-    // A receiver may begin before there is anything at the other end.
+    // A receiver may begin before the other end is up.
     let mut watch = None;
     while !cancel.is_cancelled() && until.time.is_none_or(|t| begun.elapsed() < t) {
         checker.look();
@@ -151,7 +151,7 @@ fn start(
     note: &mut Option<String>,
 ) -> Result<AnyChecker, NodeError> {
     if sink.is_some() && path == Path::Xdp {
-        let text = "a capture needs the portable path: leave --path xdp out";
+        let text = "a capture needs the portable path; fix: leave --path xdp out";
         return Err(NodeError::BadTrial(text.to_owned()));
     }
     if path != Path::Packet && sink.is_none() {

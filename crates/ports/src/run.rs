@@ -1,4 +1,4 @@
-//! Running a trial: checkers first, then senders, then what is still on its way, then the observation.
+//! Running a trial: checkers, senders, frames in flight, and the observation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,25 +13,25 @@ use wirelab_trial::{
 };
 
 use crate::flow::{FlowPlan, Plan, interface_error};
-use crate::observe::{self, Ran};
+use crate::observe::{self, RunResult};
 use crate::settle::{self, QUIET};
 use crate::shaper::bypassed_shapers;
 use crate::watch::Watch;
 use crate::{Path, PortsNode};
 
-/// From this total rate on, one generator a processor shares the work.
+/// From this total rate on, one generator for each processor shares the work.
 const ONE_GENERATOR_FRAMES_PER_S: f64 = 1_500_000.0;
-/// How often is looked how far each flow has come: some hundred times in the shortest trials of a search.
+/// Interval between two looks at each flow's progress: some hundred in the shortest trials of a search.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// A checker at work on either path.
+/// A running checker on either path.
 pub enum AnyChecker {
     Xdp(xdp::Checker),
     Packet(packet::Checker),
 }
 
 impl AnyChecker {
-    /// The path's word in observations.
+    /// The path's name in observations.
     pub fn path(&self) -> &'static str {
         match self {
             AnyChecker::Xdp(_) => "xdp",
@@ -46,14 +46,14 @@ impl AnyChecker {
         }
     }
 
-    /// Forget what was seen; the packet path's checker, which starts with each run, keeps it.
+    /// Reset the counts. The packet path's checker, which starts with each run, does not need it.
     fn reset(&self) {
         if let AnyChecker::Xdp(checker) = self {
             checker.reset();
         }
     }
 
-    /// Note how far the flow has come; the packet path's checker notes it with each frame.
+    /// Record the flow's progress. The packet path's checker records it with each frame.
     pub fn look(&self) {
         if let AnyChecker::Xdp(checker) = self {
             checker.look();
@@ -81,7 +81,7 @@ impl AnyChecker {
         }
     }
 
-    /// The report of what has arrived until now, whether or not more comes.
+    /// The report of what has arrived until now.
     fn stop(self) -> Result<CheckReport, NodeError> {
         match self {
             AnyChecker::Xdp(checker) => Ok(checker.report()),
@@ -97,7 +97,7 @@ pub fn xdp_error(error: XdpError) -> NodeError {
     }
 }
 
-/// Whether a failure of the fast path is one that the portable path does not have.
+/// Whether the portable path does not have this failure of the fast path.
 pub fn can_fall_back(error: &XdpError) -> bool {
     matches!(
         error,
@@ -108,7 +108,7 @@ pub fn can_fall_back(error: &XdpError) -> bool {
     )
 }
 
-/// Start a checker for each flow, on the path asked or on the first that works.
+/// Start a checker for each flow, on the requested path or on the first that works.
 pub fn start_checkers(
     node: &PortsNode,
     flows: &[FlowPlan],
@@ -165,7 +165,7 @@ pub fn start_checkers(
         .collect()
 }
 
-/// Where frames that arrive for this flow are captured, if they are.
+/// The sink of the frames that arrive for this flow, if they are captured.
 fn sink_for(node: &PortsNode, flow: &FlowPlan) -> Option<Box<dyn FrameSink>> {
     let pair = node.pairs.iter().position(|p| p.node == flow.port)?;
     let interface = (2 * pair + usize::from(flow.to != node.pairs[pair].node)) as u32;
@@ -177,7 +177,7 @@ fn sink_for(node: &PortsNode, flow: &FlowPlan) -> Option<Box<dyn FrameSink>> {
     }))
 }
 
-/// Beside XDP checkers, which see frames before the kernel has a copy to give away: those that capture.
+/// Checkers that capture, beside XDP checkers, which see frames before the kernel can copy them.
 pub fn start_recorders(
     node: &PortsNode,
     flows: &[FlowPlan],
@@ -193,7 +193,7 @@ pub fn start_recorders(
     flows.iter().filter_map(start).collect()
 }
 
-/// End the captures; what they could not keep is said.
+/// End the captures; a warning names what they lack.
 pub fn finish_recorders(
     recorders: Vec<packet::Checker>,
     flows: &[FlowPlan],
@@ -205,17 +205,16 @@ pub fn finish_recorders(
             warnings.push(Warning::new(
                 WarningCode::CAPTURE,
                 format!("{}: {lacks}", flow.to),
-                "offer less, or capture fewer ports; the counts of the trial are not touched",
+                "lower the load, or capture fewer ports; the counts of the trial are not affected",
             ));
         }
     }
     Ok(())
 }
 
-/// A capture takes every frame of the port, so that nothing tells whose those were that its ring dropped: the bound is all
-/// there is to say.
+/// A capture takes every frame of the port, so it is unknown whose frames its ring dropped; the note gives a bound.
 fn what_a_capture_lacks(seen: &CheckReport) -> Option<String> {
-    // Where the host joined frames there is no bound, and a note says so.
+    // If the host joined frames there is no bound, and a note says so.
     let bound = match seen.missed.at_most {
         0 | u64::MAX => None,
         frames => Some(format!(
@@ -228,28 +227,24 @@ fn what_a_capture_lacks(seen: &CheckReport) -> Option<String> {
 }
 
 fn fallback_warning(error: &XdpError) -> Warning {
-    let (code, way_out) = match error {
+    let (code, fix) = match error {
         XdpError::TooLong { .. } => (
             WarningCode::LONG_FRAMES,
-            "nothing is wrong; --path packet asks for it on purpose",
+            "nothing, if that is intended: --path packet requests it",
         ),
         XdpError::NothingLeft { .. } => (
             WarningCode::SLOW_PATH,
-            "let the sending port's other end take XDP frames, or ask for --path packet",
+            "let the sending port's other end take XDP frames, or give --path packet",
         ),
         _ => (
             WarningCode::SLOW_PATH,
-            "run 'wirelab selftest' to see what this host lacks",
+            "see 'wirelab selftest' for what this host lacks",
         ),
     };
-    Warning::new(
-        code,
-        format!("the portable path was taken: {error}"),
-        way_out,
-    )
+    Warning::new(code, format!("the portable path was taken: {error}"), fix)
 }
 
-/// The processors this process may run on.
+/// The processors that this process may use.
 pub fn processors() -> Vec<usize> {
     let set = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0));
     let set = set.unwrap_or_default();
@@ -275,16 +270,16 @@ fn sending<T>(
     })
 }
 
-/// What the senders did.
+/// The senders' reports.
 struct Sent {
     reports: Vec<SendReport>,
-    /// The path's word.
+    /// The path's name.
     path: &'static str,
-    /// Why the first of them ended early that did.
+    /// Why the first sender that ended early did.
     broke_off: Option<PacketError>,
 }
 
-/// Send on the fast path, or on the portable one where nothing leaves on the fast one and the path is ours to choose.
+/// Send on the fast path, or on the portable one if no frame leaves on the fast one and the trial leaves the choice.
 fn send(
     node: &PortsNode,
     plan: &Plan,
@@ -303,7 +298,7 @@ fn send(
             }
             Err(error @ XdpError::NothingLeft { .. }) if node.options.path == Path::Auto => {
                 warnings.push(fallback_warning(&error));
-                // What other ports have sent meanwhile is of no trial.
+                // Frames that ports sent meanwhile belong to no trial.
                 settle::drain(checkers, cancel);
                 checkers.iter().for_each(AnyChecker::reset);
             }
@@ -351,7 +346,7 @@ fn send_fast(plan: &Plan, cancel: &Cancel) -> Result<Vec<SendReport>, XdpError> 
             .step_by(groups)
             .map(|f| (f.from.clone(), f.job.clone()))
             .collect();
-        // A single generator starts wherever the scheduler finds an idle processor.
+        // The scheduler chooses an idle processor for a single generator.
         let cpu = (groups > 1)
             .then(|| cpus.get(group % cpus.len().max(1)).copied())
             .flatten();
@@ -402,7 +397,7 @@ fn send_portably(plan: &Plan, cancel: &Cancel) -> Result<Sent, NodeError> {
     let (mut reports, mut broke_off) = (Vec::new(), None);
     for result in results {
         let report = match result {
-            // What it did until then counts, and why it did no more is said.
+            // The frames until then count, and a note says why it ended.
             Err(PacketError::Broken { ref partial, .. }) => (**partial).clone(),
             Err(error) => return Err(error.into()),
             Ok(ref report) => report.clone(),
@@ -417,7 +412,7 @@ fn send_portably(plan: &Plan, cancel: &Cancel) -> Result<Sent, NodeError> {
     })
 }
 
-/// Wait until `expected` frames have arrived, or nothing has for a while.
+/// Wait until `expected` frames have arrived, or none for a while.
 pub fn drain_short(checker: &AnyChecker, expected: u64) {
     let begun = Instant::now();
     while checker.received() < expected && begun.elapsed() < QUIET {
@@ -446,7 +441,7 @@ pub fn run(
         Vec::new()
     };
     let watch = Watch::of_flows(&plan.flows).map_err(interface_error)?;
-    // A port that is lost fails many things, none of which names the cause.
+    // The loss of a port causes many errors, none of which names the cause.
     let because = |error: NodeError| match watch.fault() {
         Some(why) => NodeError::Failed(format!("{why}: {error}")),
         None => error,
@@ -485,7 +480,7 @@ pub fn run(
             undeparted[i] = watch.reconcile(&flow.from, &mut sent[i], unseen);
         }
     }
-    let ran = Ran {
+    let result = RunResult {
         started,
         sent,
         seen,
@@ -494,7 +489,7 @@ pub fn run(
         sender_path,
         receiver_path,
     };
-    let mut observation = observe::observation(node, plan, ran, cancel.is_cancelled(), warnings);
+    let mut observation = observe::observation(node, plan, result, cancel.is_cancelled(), warnings);
     if let Some(why) = fault {
         observation.make_void(&why);
     }

@@ -1,4 +1,4 @@
-//! What the tester can do on this host, measured against itself, and what the host lacks.
+//! The tester's abilities on this host, measured against itself, and what the host lacks.
 
 use serde::Serialize;
 use wirelab_port::{netns, xdp};
@@ -8,20 +8,20 @@ use wirelab_trial::{
 
 use crate::{Path, PortsOptions, ceiling_observation};
 
-/// One thing that a host may have.
+/// A feature that a host may have.
 #[derive(Clone, Debug, Serialize)]
 pub struct Feature {
     /// Its name.
     pub name: &'static str,
     /// What it is needed for.
     pub needed_for: &'static str,
-    /// Why it is missing, and the fix; `None` where it is there.
+    /// Why it is missing, and the fix; `None` if it is there.
     pub missing: Option<String>,
     /// Whether only a privilege is missing.
     pub privilege: bool,
 }
 
-/// The ceiling of one path at one size: a veth pair with nothing between.
+/// The ceiling of one path at one size, on a veth pair.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ceiling {
     /// `xdp` or `packet`.
@@ -32,9 +32,9 @@ pub struct Ceiling {
     pub frames_per_s: Field<f64>,
     /// Payload bit/s.
     pub payload_bits_per_s: Field<f64>,
-    /// Frames that certainly were lost between the tester's own ports.
+    /// Frames that were certainly lost between the tester's ports.
     pub lost_frames: Field<u64>,
-    /// Frames that were lost there, or dropped by the receiver's own queue.
+    /// Frames that were lost there, or that the receiver's queue dropped.
     pub lost_or_missed_frames: Field<u64>,
 }
 
@@ -43,16 +43,16 @@ pub struct Ceiling {
 pub struct Steadiness {
     /// `xdp` or `packet`.
     pub path: &'static str,
-    /// Rate asked in frames/s.
+    /// The requested rate in frames/s.
     pub asked_frames_per_s: f64,
     /// Gaps between the starts of its frames.
     pub gap: Field<Histogram>,
 }
 
-/// The rate that the gap distribution is taken at: high enough to matter, low enough for every path.
+/// The rate at which gaps are measured: high enough to be useful, low enough for every path.
 const STEADY_FRAMES_PER_S: f64 = 20_000.0;
 
-/// Look at each feature.
+/// Check each feature.
 pub fn features() -> Vec<Feature> {
     let feature = |name, needed_for, missing, privilege| Feature {
         name,
@@ -63,7 +63,8 @@ pub fn features() -> Vec<Feature> {
     let namespaces = netns::probe().err();
     let live_frames = xdp::probe().err();
     let no_jit = xdp::jit_enabled() == Some(false);
-    let jit = no_jit.then(|| "the eBPF JIT is off: sysctl -w net.core.bpf_jit_enable=1".to_owned());
+    let jit =
+        no_jit.then(|| "the eBPF JIT is off; fix: sysctl -w net.core.bpf_jit_enable=1".to_owned());
     let one = crate::run::processors().len() < 2;
     vec![
         feature(

@@ -1,5 +1,4 @@
-//! Before and after a run, as RFC 2544 (23) has it: a frame from which switches learn, and time for frames that are
-//! still on their way.
+//! Before and after a run, after RFC 2544 (23): a frame from which switches learn, and time for frames in flight.
 
 use std::time::{Duration, Instant};
 
@@ -12,29 +11,29 @@ use wirelab_wire::Transport;
 use crate::flow::FlowPlan;
 use crate::run::AnyChecker;
 
-/// No frame for so long after the senders ended means that all have arrived.
+/// No frame for this long after the senders ended means that all have arrived.
 pub const QUIET: Duration = Duration::from_millis(30);
-/// How long no frame may come to a capture until the rest is missing there.
+/// A frame that does not reach a capture within this time is missing there.
 const CAPTURE_QUIET: Duration = Duration::from_millis(500);
-/// Longest wait for frames that are still on their way (RFC 2544, 23: two seconds).
+/// Longest wait for frames in flight (RFC 2544, 23: two seconds).
 const LONGEST_DRAIN: Duration = Duration::from_secs(2);
-/// How long to look for frames of another run before one.
+/// How long to look for frames of another run before a run.
 const GLANCE: Duration = Duration::from_millis(10);
-/// The same where the run before ended while frames still came.
+/// The same if frames were still arriving at the end of the previous run.
 const LONG_GLANCE: Duration = Duration::from_millis(300);
 /// Longest wait for frames of another run to end.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
-/// So many times the mean gap between frames without one means that no more come.
+/// No frame for this many mean gaps means that none follow.
 const GAPS: u32 = 10;
-/// How many frames are sent in search of a receiver, and how long each is waited for: a path that loses all keeps no trial
-/// waiting for longer than a third of a second.
+/// Number of frames that search for a receiver, and the wait for each. A path that loses all delays a trial by at
+/// most 0.33 s.
 const PROBES: u32 = 10;
 const PROBE_WAIT: Duration = Duration::from_millis(30);
-/// How often to look.
+/// Interval between two looks.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// Send a frame from each receiving port to its sender, from which switches learn where it is. A host that does not
-/// allow that keeps its trial: the first frames are then flooded.
+/// Send a frame from each receiving port to its sender, so that switches learn its place. If the host does not allow
+/// that, the trial still runs: the first frames are then flooded.
 pub fn announce(flows: &[FlowPlan]) {
     for flow in flows {
         let frame = &flow.job.frame;
@@ -42,9 +41,9 @@ pub fn announce(flows: &[FlowPlan]) {
     }
 }
 
-/// Answer for the IP addresses of the receiving ports as long as the answer lives, and send frames of no run until one
-/// arrives: a router has then learned where the receiver is, and its first frames are not lost meanwhile. A path that
-/// carries none within a moment keeps its trial.
+/// Reply for the IP addresses of the receiving ports as long as the result lives, and send frames of no run until one
+/// arrives. A router has then resolved the receiver, so it does not drop the first frames of the run. If no frame
+/// arrives in time, the trial still runs.
 pub fn resolve(flows: &[FlowPlan], cancel: &Cancel) -> Vec<packet::Neighbour> {
     flows
         .iter()
@@ -70,15 +69,15 @@ fn resolve_one(flow: &FlowPlan, cancel: &Cancel) -> Option<packet::Neighbour> {
     };
     for _ in 0..PROBES {
         let sent = packet::send(&flow.from, &probe, &packet::SendOptions::default(), cancel);
-        // The trial itself says what is wrong with the path.
-        if sent.is_err() || cancel.is_cancelled() || arrival.came_within(PROBE_WAIT).ok()? {
+        // The trial itself reports what is wrong with the path.
+        if sent.is_err() || cancel.is_cancelled() || arrival.arrived_within(PROBE_WAIT).ok()? {
             break;
         }
     }
     Some(neighbour)
 }
 
-/// Wait until no frame of another run comes any more; a warning where they do not end.
+/// Wait until frames of another run end; a warning if they do not.
 pub fn wait_for_others(
     checkers: &[AnyChecker],
     restless: bool,
@@ -90,16 +89,16 @@ pub fn wait_for_others(
     (!ended).then(|| {
         Warning::new(
             WarningCode::OTHER_RUN,
-            format!("frames of an earlier run still came {LONGEST_WAIT:?} before this one; they are counted apart, and fill the path's queues"),
-            "end what sends them, or wait until the node's queues are empty",
+            format!("frames of an earlier run still arrived {LONGEST_WAIT:?} before this one; they are counted separately, and fill the path's queues"),
+            "stop their sender, or wait until the node's queues are empty",
         )
     })
 }
 
-/// Wait for frames of this run that are still on their way; a warning where they do not end.
+/// Wait for frames of this run in flight; a warning if they do not end.
 ///
-/// All that were sent may have come, then a glance for copies is enough. Else the wait is as long as the path makes
-/// frames wait: many times their gap and their latency so far, and the whole time where none has come.
+/// If as many as were sent have arrived, a short wait for copies is enough. Otherwise the wait depends on the path's
+/// delay: many times the gap and latency so far, or the longest wait if no frame has arrived.
 pub fn wait_for_own(
     checkers: &[AnyChecker],
     sent: &[SendReport],
@@ -128,14 +127,14 @@ pub fn wait_for_own(
     (!ended).then(|| {
         Warning::new(
             WarningCode::LATE_FRAMES,
-            format!("frames still came {LONGEST_DRAIN:?} after the last was sent; those that come later count as lost (RFC 2544, 23)"),
-            "offer less, so that queues on the way do not fill",
+            format!("frames still arrived {LONGEST_DRAIN:?} after the last was sent; later ones count as lost (RFC 2544, 23)"),
+            "lower the load, so that queues on the path do not fill",
         )
     })
 }
 
-/// Wait until captures have the frames that the checkers passed on to them, or none comes for a while: a busy host may hand
-/// frames on long after their checker saw them.
+/// Wait until captures have the frames that the checkers passed on, or none arrives for a while. A busy host may
+/// deliver frames long after their checker saw them.
 pub fn wait_for_captures(recorders: &[packet::Checker], checkers: &[AnyChecker], cancel: &Cancel) {
     let passed: u64 = checkers.iter().map(AnyChecker::received).sum();
     let total = || recorders.iter().map(|r| r.received_frames()).sum::<u64>();
@@ -146,21 +145,21 @@ pub fn wait_for_captures(recorders: &[packet::Checker], checkers: &[AnyChecker],
     wait(total, quiet, LONGEST_DRAIN, cancel);
 }
 
-/// Wait until no frame comes for a while.
+/// Wait until no frame arrives for a while.
 pub fn drain(checkers: &[AnyChecker], cancel: &Cancel) {
     let total = || checkers.iter().map(AnyChecker::received).sum::<u64>();
     wait(total, |_| QUIET, LONGEST_DRAIN, cancel);
 }
 
-/// How long no frame may come until the rest is lost.
+/// The time without a frame after which the rest is lost.
 fn latency_and_gap(latency_ns: u64, received: u64, sending_ns: u64) -> Duration {
     let gap = Duration::from_nanos(sending_ns / received.max(1));
     let latency = Duration::from_nanos(latency_ns);
     (gap * GAPS).max(latency * 3).clamp(QUIET, LONGEST_DRAIN)
 }
 
-/// Wait until `total` has not grown for the `quiet` time of this total, and for many of the gaps that were seen
-/// meanwhile, or until the run is cancelled; whether that was before `longest`.
+/// Wait until `total` has not grown for the `quiet` time of this total and for many of the observed gaps, or until
+/// the run is cancelled; returns whether that was before `longest`.
 fn wait(
     total: impl Fn() -> u64,
     quiet: impl Fn(u64) -> Duration,

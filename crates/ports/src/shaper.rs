@@ -1,4 +1,4 @@
-//! Shapers that frames of the fast path do not pass, as a warning before and with the figures.
+//! A warning for shapers that frames of the fast path bypass.
 
 use std::collections::BTreeSet;
 
@@ -7,9 +7,9 @@ use wirelab_trial::{Warning, WarningCode};
 
 use crate::Path;
 
-/// One warning for each of these sending ports that has a shaper: frames that XDP redirects go to the driver past it,
-/// so that the rate or delay which it stands for is not in the figures. Where `path` is left to the run, nobody knows before
-/// it whether the fast one is taken.
+/// One warning for each of these sending ports that has a shaper. Frames that XDP redirects go to the driver past it,
+/// so the figures do not include its rate or delay. If `path` is automatic, it is unknown before the run whether the
+/// fast path is taken.
 pub fn bypassed_shapers<'a>(
     ports: impl IntoIterator<Item = &'a PortName>,
     path: Path,
@@ -18,18 +18,18 @@ pub fn bypassed_shapers<'a>(
     let condition = match path {
         Path::Packet => return Vec::new(),
         Path::Xdp => "",
-        Path::Auto => "; each trial says whether it took that path",
+        Path::Auto => "; each trial reports its path",
     };
     ports
         .into_iter()
         .filter(|port| seen.insert(port.to_string()))
         .filter_map(|port| {
-            // A port that cannot be asked is no reason to refuse what can be done with it.
+            // A port that cannot be queried does not prevent the rest.
             let kind = shaper_of(port).ok().flatten()?;
             Some(Warning::new(
                 WarningCode::SHAPER_BYPASSED,
-                format!("{port} has a queueing discipline ({kind}), which frames of the fast path (XDP) do not pass{condition}"),
-                "--path packet sends through it",
+                format!("{port} has a queueing discipline ({kind}), which frames of the fast path (XDP) bypass{condition}"),
+                "give --path packet, which sends through it",
             ))
         })
         .collect()

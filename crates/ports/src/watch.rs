@@ -1,4 +1,4 @@
-//! What the kernel counts of the ports beside a run: whether their links stayed, and whether what was sent left.
+//! The kernel's counters of the ports during a run: whether their links stayed up, and whether sent frames left.
 
 use std::time::{Duration, Instant};
 
@@ -7,13 +7,13 @@ use wirelab_port::job::{Missed, SendReport};
 
 use crate::flow::FlowPlan;
 
-/// Longest wait for a link that attaching a program took down: some drivers begin anew then.
+/// Longest wait for a link that attaching a program took down: some drivers restart.
 const LINK_BACK: Duration = Duration::from_secs(5);
-/// Drivers that bring their counters up to date now and then do so within this time.
+/// Drivers that update their counters at intervals do so within this time.
 const COUNTERS_UP_TO_DATE: Duration = Duration::from_millis(2_500);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// The ports of a run as they were when it began.
+/// The state of a run's ports when it began.
 pub struct Watch(Vec<Watched>);
 
 struct Watched {
@@ -23,7 +23,7 @@ struct Watched {
 
 impl Watched {
     fn begin(port: &PortName, index: u32) -> Option<Watched> {
-        // First, so that no change falls between the two.
+        // First, so that no change between the two is missed.
         let events = LinkEvents::begin(port, index);
         let egress = Egress::begin(port)?;
         Some(Watched { egress, events })
@@ -34,7 +34,7 @@ impl Watch {
     /// Begin to watch both ends of each flow.
     ///
     /// # Errors
-    /// [`IfaceError`] where a port cannot be asked or has no carrier.
+    /// [`IfaceError`] if a port cannot be queried or has no carrier.
     pub fn of_flows(flows: &[FlowPlan]) -> Result<Watch, IfaceError> {
         let mut ports: Vec<_> = flows.iter().flat_map(|f| [&f.from, &f.to]).collect();
         ports.sort();
@@ -54,14 +54,14 @@ impl Watch {
         ports.iter().map(begin).collect::<Result<_, _>>().map(Watch)
     }
 
-    /// Begin to watch a port that has a carrier by now; `None` as long as it has none.
+    /// Begin to watch a port that has a carrier; `None` as long as it has none.
     pub fn once_up(port: &PortName) -> Option<Watch> {
         let state = LinkState::query(port).ok().flatten()?;
         let watched = state.carrier.then(|| Watched::begin(port, state.index));
         Some(Watch(vec![watched.flatten()?]))
     }
 
-    /// What happened to the links since, in words; `None` if nothing did.
+    /// What happened to the links since, in words; `None` for nothing.
     pub fn fault(&self) -> Option<String> {
         let fault = |watched: &Watched| {
             let was_down = || watched.events.as_ref().is_some_and(LinkEvents::was_down);
@@ -73,8 +73,9 @@ impl Watch {
         (!faults.is_empty()).then(|| faults.join("; "))
     }
 
-    /// Take from a sender's frames those that the interface never sent: the kernel drops them behind the sender's back,
-    /// e.g. in a queue of the port. At most `unseen` frames are in question; how many more of them may not have left.
+    /// Subtract from a sender's frames those that the interface never sent, because the kernel dropped them after the
+    /// send call, e.g. in a queue of the port. At most `unseen` frames are in question; returns how many more of them
+    /// may not have left.
     pub fn reconcile(&self, from: &PortName, sent: &mut SendReport, unseen: u64) -> u64 {
         let never = self.never_left(from, sent.emitted_frames, unseen);
         sent.never_left(never.at_least);
@@ -92,10 +93,10 @@ impl Watch {
             if departed.fault.is_some() {
                 return Missed::default();
             }
-            // Foreign frames that left hide as many of these.
+            // Foreign frames that left hide this many of them.
             let lacking = emitted.saturating_sub(departed.transmitted);
             if lacking <= departed.dropped || begun.elapsed() >= COUNTERS_UP_TO_DATE {
-                // What was not sent by now did not leave, whether or not a counter says where it is.
+                // What was not sent by now did not leave, whether or not a counter includes it.
                 let at_least = lacking.min(unseen);
                 let bounds = departed.never_left(emitted, unseen, false);
                 return Missed {

@@ -1,4 +1,4 @@
-//! Bad days of a pair of ports: each is refused or survived, with words that name the thing and the fix.
+//! Failures of a pair of ports: each is refused or survived, with a message that names the thing and the fix.
 
 mod common;
 
@@ -207,7 +207,7 @@ fn long_frames_and_big_mtus_fall_to_the_portable_path_and_say_so() {
         return;
     };
     let _alone = alone();
-    // A long frame takes the other path rightly; with short ones the MTU is in the way.
+    // A long frame takes the other path correctly; for short ones the MTU is the obstacle.
     for (frame, code) in [(9018, "long-frames"), (1518, "slow-path")] {
         let trial = Trial {
             size: Size::new(SizeUnit::Frame, frame),

@@ -1,4 +1,5 @@
-//! A capture beside trials: what it lacks is said and is no loss of the trial, and each run in it is judged by itself.
+//! A capture beside trials: what it lacks is reported and is not a loss of the trial, and each run in it is judged
+//! separately.
 
 mod common;
 
@@ -32,7 +33,7 @@ fn a_capture_that_lacks_frames_says_how_many() {
         size: Size::new(SizeUnit::Frame, 1518),
         ..trial(FRAMES)
     };
-    // Nobody writes while the frames come, so that the ring fills.
+    // No write while the frames arrive, so that the ring fills.
     let held = writer.lock().unwrap();
     let observation = std::thread::scope(|scope| {
         let run = scope.spawn(|| run(&mut node, &trial));
@@ -120,7 +121,7 @@ fn a_late_frame_is_of_the_run_that_sent_it() {
     for (sequence, time_ns) in [(0, 1_100), (1, 1_200)] {
         write(1_000, sequence, time_ns);
     }
-    // A copy of the first run's last frame, which a slow queue let go.
+    // A copy of the first run's last frame, which a slow queue released late.
     for (sequence, time_ns) in [(0, 2_100), (1, 1_200), (1, 2_200)] {
         write(2_000, sequence, time_ns);
     }

@@ -1,4 +1,4 @@
-//! What counts as sent is what left, and a fault of the link is no loss of the node.
+//! Frames count as sent if they left, and a fault of the link is not a loss of the node.
 
 mod common;
 
@@ -17,8 +17,8 @@ use wirelab_trial::{
     Buffers, Cancel, Extent, Load, Node, Observation, Progress, Size, SizeUnit, Status, Trial,
 };
 
-/// Two pairs, bridged on the node's side, whose ports take no frames of XDP: a veth without GRO and without a program
-/// at its other end.
+/// Two pairs, bridged on the node's side, whose ports take no XDP frames: a veth without GRO and without a program at
+/// its other end.
 fn bridged(path: Path) -> Option<(PortsNode, EphemeralLab)> {
     let lab = may_test().then(|| EphemeralLab::up(&LabSpec::unique("wld", 2)).unwrap())?;
     bridge(&lab.port(0, Side::Node).unwrap());
@@ -83,7 +83,7 @@ fn a_sender_alone_says_what_left() {
     assert_eq!((report.emitted_frames, report.refused_frames), (1_000, 0));
 }
 
-/// A ring of a veth holds 256 frames; what does not fit never left, whatever the number.
+/// A ring of a veth holds 256 frames. Frames that do not fit never left, whatever their number.
 #[test]
 fn frames_that_a_full_queue_refuses_are_neither_sent_nor_lost() {
     let Some(lab) = may_test().then(|| EphemeralLab::up(&LabSpec::unique("wlq", 1)).unwrap())
@@ -100,14 +100,14 @@ fn frames_that_a_full_queue_refuses_are_neither_sent_nor_lost() {
     assert_eq!(counts.lost_frames, 0, "{counts:?}");
     assert_eq!(counts.check_identity(sent(flow)), Ok(()));
     assert!(sent(flow) < 300_000, "the ring took all: {counts:?}");
-    // A busy host may leave the last of them in the ring until the trial is over.
+    // A busy host may leave the last of them in the ring until the end of the trial.
     let in_doubt = counts.lost_or_missed_frames;
     assert_eq!(counts.good_frames + in_doubt, sent(flow), "{counts:?}");
     assert!(in_doubt <= 256, "{counts:?}");
     assert!(has_warning(&observation, "driver-refused"));
 }
 
-/// The queue of the port takes every frame and drops older ones for it, of which its sender is told nothing.
+/// The queue of the port takes every frame and drops older ones for it, without an error for the sender.
 #[test]
 fn frames_that_a_queue_of_the_port_drops_are_neither_sent_nor_lost() {
     let Some(mut node) = node(1, Path::Packet) else {
@@ -128,14 +128,14 @@ fn frames_that_a_queue_of_the_port_drops_are_neither_sent_nor_lost() {
     );
 }
 
-/// Lets so many frames/s of 64 bytes out of a port whose queue holds ten, and drops the first of them for the next.
+/// Limits a port to this many frames/s of 64 bytes, with a queue of ten that drops its first frame for the next.
 fn drop_the_oldest(port: &PortName, frames_per_s: u64) {
     shape(port, frames_per_s * 84 * 8);
     let own = "parent 8001: handle 8002: pfifo_head_drop limit 10";
     tc(port, &format!("qdisc replace dev {} {own}", port.interface));
 }
 
-/// What others send by the same port hides how many of the flow's frames never left: the loss is then a range.
+/// Other senders on the same port hide how many of the flow's frames never left: the loss is then a range.
 #[test]
 fn what_a_queue_drops_beside_foreign_frames_is_no_certain_loss() {
     let Some(mut node) = node(1, Path::Packet) else {
@@ -189,7 +189,7 @@ fn a_shaper_is_said_to_be_bypassed_only_where_it_is() {
     assert!(!has_warning(&observation, "shaper-bypassed"));
 }
 
-/// A sender that the kernel stops with an error: what it did is counted, and the trial is not whole.
+/// A sender that the kernel stops with an error: its frames until then count, and the trial is partial.
 #[test]
 fn a_sender_that_broke_off_makes_a_trial_partial() {
     let Some(mut node) = node(1, Path::Packet) else {
@@ -267,7 +267,7 @@ fn at_1000(frames: u64) -> Trial {
     }
 }
 
-/// A trial of a second, with something done to a port in its middle.
+/// A trial of a second, with a fault of a port in its middle.
 fn with_fault(
     node: &mut PortsNode,
     port: &PortName,

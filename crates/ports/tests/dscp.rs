@@ -22,7 +22,7 @@ fn marked(dscp: &str) -> Trial {
     }
 }
 
-/// The sum of an IPv4 header without options: all ones where its checksum is right (RFC 1071).
+/// The sum of an IPv4 header without options: all ones if its checksum is right (RFC 1071).
 fn sum(header: &[u8]) -> u16 {
     let words = header
         .chunks(2)
@@ -46,13 +46,13 @@ fn each_frame_on_the_wire_has_the_code_point() {
         assert_clean(&run(&mut node, &marked(dscp)), dscp);
         drop(tap.finish(std::time::Duration::from_millis(100)).unwrap());
         let frames = frames.lock().unwrap();
-        // What else the host says on the port goes to other UDP ports.
+        // Other traffic of the host on the port goes to other UDP ports.
         let port = header::UDP_PORT.to_be_bytes();
         let ours = frames
             .iter()
             .filter(|f| f.len() > 38 && f[12..14] == [8, 0] && f[36..38] == port);
         let heads: Vec<&[u8]> = ours.map(|f| &f[14..34]).collect();
-        // A path is first asked with up to ten frames of no run whether it carries any.
+        // Up to ten frames of no run first test whether a path carries any.
         let seen = heads.len() as u64;
         assert!((FRAMES..=FRAMES + 10).contains(&seen), "{dscp}: {seen}");
         for head in heads {

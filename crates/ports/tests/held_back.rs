@@ -1,4 +1,4 @@
-//! A path that holds the sender back instead of dropping what it cannot carry: a search finds what it carries.
+//! A path that blocks the sender instead of dropping what it cannot carry: a search finds its rate.
 
 mod common;
 
@@ -10,14 +10,14 @@ use wirelab_port::netns::may_test;
 use wirelab_ports::{Pair, Path, PortsNode};
 use wirelab_trial::{Cancel, Load, Observation, Retrying, Trial};
 
-/// What the shaper lets through.
+/// The shaper's rate.
 const TRUE_FRAMES_PER_S: u64 = 8_256;
-/// Bytes of the link that a frame of 64 takes, which is what the shaper counts.
+/// Link bytes of a frame of 64, which the shaper counts.
 const LINK_BYTES: u64 = 84;
-/// What a trial of a second may be off: what the socket's queue takes in before it holds the sender back arrives late.
+/// Tolerance of a trial of a second: frames that fit the socket's queue before it blocks the sender arrive late.
 const OFF: f64 = 0.04;
 
-/// Two pairs of ports and a bridge between them, whose egress takes so many frames/s and queues the rest.
+/// Two pairs of ports and a bridge between them, whose egress sends this many frames/s and queues the rest.
 fn shaped_bridge() -> Option<(PortsNode, EphemeralLab)> {
     let lab = may_test().then(|| EphemeralLab::up(&LabSpec::unique("wlh", 2)).unwrap())?;
     let port = |pair, side| lab.port(pair, side).unwrap();
@@ -46,7 +46,7 @@ fn a_search_finds_the_rate_of_a_shaped_bridge_that_holds_the_sender_back() {
     let far_more = Load::FrameRate {
         frames_per_s: 500_000.0,
     };
-    // A highest load that is given, and one that the search has to see for itself.
+    // A given highest load, and one that the search has to find.
     for (load, goal) in [(far_more, lossless), (Load::Max, some_loss)] {
         let search = Search::new(vec![goal]);
         let trial = Trial { load, ..trial(0) };

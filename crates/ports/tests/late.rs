@@ -1,4 +1,4 @@
-//! Frames that a slow queue lets go after their run was given up: the next run neither counts nor suffers them.
+//! Frames that a slow queue releases after the end of their run neither count in the next run nor disturb it.
 
 mod common;
 
@@ -12,7 +12,7 @@ fn frames_of_a_slow_queue_do_not_count_in_the_next_run() {
         return;
     };
     let _alone = alone();
-    // A queue of more than five seconds in front of the node's link: a frame each 40 ms.
+    // A queue of more than five seconds before the node's link: a frame each 40 ms.
     shape(&node.pairs()[0].node, 16_800);
     let flood = Trial {
         load: Load::FrameRate {

@@ -1,4 +1,4 @@
-//! A switch and a router that know nothing of the receiver: they learn where that is before the first frame.
+//! A switch and a router without knowledge of the receiver: they learn its place before the first frame.
 
 mod common;
 
@@ -29,7 +29,7 @@ fn a_switch_has_learned_where_the_receiver_is_before_the_first_frame() {
     let mut node = PortsNode::new("switch", vec![pair], options(Path::Packet)).unwrap();
     let aside = port(2, Side::Tester);
     for _ in 0..2 {
-        // All that the ports have said so far is forgotten.
+        // Forget everything that the ports have announced so far.
         ip(
             &inside,
             &["link", "set", "dev", "br0", "type", "bridge", "fdb_flush"],
@@ -68,7 +68,8 @@ fn a_router_over_ipv6_finds_a_receiver_that_has_no_address() {
         }
     };
     namespace.run_in(set).unwrap();
-    // It answers to the receiver's address and speaks as the sender, so that the flow's addresses hold on both sides.
+    // It replies for the receiver's address and sends as the sender, so that the flow's addresses are right on both
+    // sides.
     let mac = |port| Interface::query(port).unwrap().mac.to_string();
     ip(&inside, &["link", "set", "dev", "n0", "address", &mac(&to)]);
     ip(

@@ -1,5 +1,5 @@
-//! A tester whose process is stopped in the middle of a trial on the fast path: the trial is spoilt, and nothing of it is
-//! a loss of the node.
+//! A tester that is stopped in the middle of a trial on the fast path: the trial is void, and the node has no loss
+//! from it.
 
 mod common;
 
@@ -11,10 +11,10 @@ use nix::sys::signal::{Signal, kill};
 use wirelab_ports::Path;
 use wirelab_trial::{Direction, Extent, Trial};
 
-/// Where the process that is to be stopped writes how far it is.
+/// File in which the process to be stopped records its progress.
 const STOPPED: &str = "WIRELAB_TEST_PORTS_STOPPED";
 
-/// Two seconds at maximum load in both directions: what each flow counted, and why the trial is spoilt.
+/// Two seconds at maximum load in both directions: the counts of each flow, and why the trial is void.
 fn in_the_child(file: &str) {
     let Some(mut node) = node(1, Path::Xdp) else {
         return;
@@ -29,7 +29,7 @@ fn in_the_child(file: &str) {
     let far_end = node.pairs()[0].tester.clone();
     let begun = received(&far_end);
     let seen = std::thread::scope(|scope| {
-        // A busy host may take seconds to load the programs: only frames that arrive say that it sends.
+        // A busy host may take seconds to load the programs; only arriving frames show that it sends.
         scope.spawn(|| {
             until("frames that arrive", || received(&far_end) > begun + 10_000);
             std::fs::write(file, "sending").unwrap();

@@ -1,4 +1,4 @@
-//! Trials between pairs of ports, on both paths: paced, faulty, many at once, and with each kind of buffers.
+//! Trials between pairs of ports, on both paths: paced, with faults, many at once, and with each type of buffers.
 
 mod common;
 
@@ -15,7 +15,7 @@ use wirelab_trial::{
 
 const SECOND: u64 = 1_000_000_000_000;
 
-/// 100 Mbit/s, a time, one payload, everything the link carries.
+/// 100 Mbit/s, a time, one payload, as many frames as the link carries.
 fn at_100m(payload: u32, time_ps: u64) -> Trial {
     Trial {
         size: Size::new(SizeUnit::Payload, payload),
@@ -46,7 +46,7 @@ fn a_single_run_has_intervals_of_rate_and_loss_on_both_paths() {
             faults: rates(&[("drop", 0.1)], 7),
             ..asked.clone()
         };
-        // The portable path makes no faults.
+        // The portable path does not inject faults.
         let lossy = Some(lossy).filter(|_| path == Path::Xdp);
         for trial in [Some(asked), lossy].into_iter().flatten() {
             let observation = run(&mut node, &trial);
@@ -98,7 +98,7 @@ fn paced_trials_send_the_exact_number_on_time_or_say_that_they_did_not() {
         assert_eq!(counts(flow).good_frames, sent(flow), "{what}");
         let gap = sender(flow).gap.value().unwrap();
         assert_eq!(gap.count, sent(flow) - 1, "{what}");
-        // Where the host held the sender up, its gaps are the host's, and those of what it made up for.
+        // If the host paused the sender, its gaps are the host's, and so are those of frames that caught up.
         let undisturbed = sender(flow).slips.value() == Some(&0)
             && sender(flow).longest_burst_frames.value() == Some(&1);
         if undisturbed && sender(flow).kept_rate.value() == Some(&true) {
@@ -187,7 +187,7 @@ fn faults_of_a_trial_are_found_as_injected_on_the_fast_path() {
             extent: time,
             ..trial(0)
         },
-        // Both ways, each way with faults of its own, on one generator and on one a processor.
+        // Both directions with their own faults, on one generator and on one for each processor.
         Trial {
             faults: rates(&all, 4),
             direction: Direction::Both,
@@ -375,7 +375,7 @@ fn each_kind_of_buffers_is_clean_and_gives_its_median() {
             observation.warnings
         );
     }
-    // More frames than slots: they come round, each slot after the one before.
+    // More frames than slots: they repeat, each slot after the previous one.
     let around = Trial {
         buffers: Some(Buffers::Prefilled),
         ..trial(3 * u64::from(PREFILLED_SLOTS) + 7)

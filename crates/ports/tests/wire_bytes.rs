@@ -1,6 +1,6 @@
-//! Every byte on the wire, whoever takes the frames: both paths, with and without a capture, each layer, up to two
-//! tags, and receivers that write into the frames they get. What was on the wire is compared here with what the frame
-//! format says, and by `verify` of the capture; the checker under test is not asked alone.
+//! Every byte on the wire, for every receiver: both paths, with and without a capture, each layer, up to two tags,
+//! and receivers that write into the frames they get. The frames on the wire are compared with the frame format here,
+//! and by `verify` of the capture, so the test does not rely on the checker under test.
 
 mod common;
 
@@ -23,13 +23,13 @@ const FRAMES: u64 = 200;
 const ARP: [u8; 2] = [0x08, 0x06];
 const QUIET: Duration = Duration::from_millis(100);
 
-/// Two pairs of a lab; the node's side is between them where `between` connects it.
+/// Two pairs of a lab; the node's side is between them if `between` connects it.
 struct Rig {
     lab: EphemeralLab,
     node: PortsNode,
     from: PortName,
     to: PortName,
-    /// Where frames enter what is between.
+    /// The port at which frames enter the connection.
     inside: Option<PortName>,
     ttl_less: u8,
 }
@@ -58,7 +58,7 @@ impl Rig {
         })
     }
 
-    /// With GRO, a veth takes frames of XDP from its other end, and hands them on as packets.
+    /// With GRO, a veth takes XDP frames from its other end and passes them on as packets.
     fn gro(&self, pair: u8, side: Side, threaded: bool) {
         self.lab.set_threaded_napi(pair, side, true).unwrap();
         self.lab.set_threaded_napi(pair, side, threaded).unwrap();
@@ -67,7 +67,7 @@ impl Rig {
     fn one(&mut self, trial: &Trial, path: Path, captured: bool) {
         let what = format!("{path:?}, captured {captured}, {:?}", trial.framing);
         let pairs = self.node.pairs().to_vec();
-        // The ports are free for the next node only after the last has gone.
+        // The ports are free for the next node only after the last one is dropped.
         drop(std::mem::replace(
             &mut self.node,
             PortsNode::new("none", Vec::new(), options(path)).unwrap(),
@@ -84,7 +84,8 @@ impl Rig {
             self.node.capture_into(Arc::clone(writer));
         }
         let job = self.job(trial);
-        // Without a capture the checker of the fast path takes frames from the receiving port before anybody sees them.
+        // Without a capture the checker of the fast path takes frames from the receiving port before any other
+        // reader.
         let seen_at = if captured || path == Path::Packet {
             Some(&self.to)
         } else {
@@ -119,7 +120,7 @@ impl Rig {
     }
 }
 
-/// A tap of its own on a port.
+/// A separate tap on a port.
 struct Tap {
     checker: Checker,
     frames: Frames,
@@ -135,20 +136,20 @@ impl Tap {
         Tap { checker, frames }
     }
 
-    /// The frames of the trial, which may have sent others before in search of the receiver.
+    /// The frames of the trial, which may follow others that searched for the receiver.
     fn frames(self) -> Vec<Vec<u8>> {
         let seen = self.checker.finish(QUIET).unwrap();
-        // What it may have lost beyond that, the comparison shows.
+        // The comparison shows any further losses.
         assert_eq!(seen.missed.at_least, 0, "the tap itself lost frames");
         let mut frames = std::mem::take(&mut *self.frames.lock().unwrap());
-        // The stacks at both ends look for each other.
+        // The stacks at both ends resolve each other.
         frames.retain(|frame| frame[12..14] != ARP);
         let others = frames.len().saturating_sub(FRAMES as usize);
         frames.split_off(others)
     }
 }
 
-/// All frames in order, each as the frame format has it; `routed` is by how much the time to live fell on the way.
+/// All frames in order, each in the frame format; `routed` is the number of hops by which the time to live fell.
 #[track_caller]
 fn compare(frames: &[Vec<u8>], job: &SendJob, routed: u8, what: &str) {
     let at = job.frame.header_offset();
@@ -172,7 +173,7 @@ fn compare(frames: &[Vec<u8>], job: &SendJob, routed: u8, what: &str) {
     assert_eq!(frames.len() as u64, FRAMES, "{what}");
 }
 
-/// What a router makes of an untagged IPv4 header (RFC 1812, 5.3.1).
+/// A router's change of an untagged IPv4 header (RFC 1812, 5.3.1).
 fn route(frame: &mut [u8], hops: u8) {
     frame[22] -= hops;
     frame[24..26].fill(0);
@@ -205,8 +206,8 @@ fn all(rig: &mut Rig, layers: &[Layer], tags: &[u8]) {
     }
 }
 
-/// A stack that takes tags out, and one that joins frames in a thread. Neither proves by itself that each byte is written
-/// anew: the first frames of a page's memory are right anyway. The bridge below does.
+/// A stack that removes tags, and one that joins frames in a thread. Neither alone shows that each byte is written
+/// anew, because the first frames in a page's memory are right anyway. The bridge below does.
 #[test]
 fn a_stack_at_the_other_end_gets_every_byte() {
     let _alone = alone();
@@ -243,14 +244,15 @@ fn a_router_hands_on_every_byte_that_it_must() {
     let inside = rig.inside.clone().unwrap();
     let mac = |port| Interface::query(port).unwrap().mac.to_string();
     let (from, to) = (mac(&rig.from), mac(&rig.to));
-    // The router answers to the receiver's address and speaks as the sender, so that the flow's addresses hold on both sides.
+    // The router replies for the receiver's address and sends as the sender, so that the flow's addresses are right
+    // on both sides.
     ip(&inside, &["address", "flush", "dev", "n0"]);
     ip(&inside, &["address", "flush", "dev", "n1"]);
     ip(&inside, &["link", "set", "dev", "n0", "address", &to]);
     ip(&inside, &["link", "set", "dev", "n1", "address", &from]);
     ip(&inside, &["address", "add", "198.18.0.254/24", "dev", "n0"]);
     ip(&inside, &["route", "add", "198.18.0.2/32", "dev", "n1"]);
-    // Nobody but the tester can tell it where the receiver is.
+    // Only the tester can announce where the receiver is.
     ip(&rig.to, &["address", "flush", "dev", "t1"]);
     let set = |name: &str, value: &str| {
         let file = format!("/proc/sys/net/ipv4/{name}");

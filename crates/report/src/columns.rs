@@ -591,7 +591,7 @@ pub fn table(rows: &[Row<'_>], each_flow: bool) -> Table {
     let lost = rows.iter().any(Row::only_share_of_loss);
     let ways = rows
         .iter()
-        .any(|row| sheet::asked(row.observation).is_some());
+        .any(|row| sheet::chosen_options(row.observation).is_some());
     let clocks = rows.iter().any(simulated);
     for (name, needed) in [(PORT, each_flow), (LOSS, lost), (WAY, ways), (TIME, clocks)] {
         columns.retain(|(_, head, _)| needed || head.name != name);
@@ -627,7 +627,7 @@ fn simulated(r: &Row<'_>) -> bool {
 
 /// The way through the node, and what ran beside it; whole, since what tells two ways apart may be its end.
 fn way(r: &Row<'_>) -> String {
-    let asked = sheet::asked(r.observation);
+    let asked = sheet::chosen_options(r.observation);
     asked.map_or_else(|| "node's own".to_owned(), |words| line(&words))
 }
 

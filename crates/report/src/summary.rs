@@ -186,7 +186,7 @@ pub fn summary_line(observation: &Observation) -> String {
     if let Some(buffers) = trial.buffers {
         text.push_str(&format!(", {buffers}"));
     }
-    if let Some(way) = sheet::asked(observation) {
+    if let Some(way) = sheet::chosen_options(observation) {
         text.push_str(&format!(", {way}"));
     }
     let rows = row::rows(std::slice::from_ref(observation), false);

@@ -1,7 +1,8 @@
-//! Echo by hand: a reflector, a ping-pong and an open-loop probe, for the comparison with sockperf (`docs/latency.md`).
+//! Echo on the command line: a reflector, a ping-pong and an open-loop probe, for the comparison with sockperf
+//! (`docs/latency.md`).
 //!
-//! Build it with `cargo build --release -p wirelab-socket --example echo`. In a lab with one pair, the two tools
-//! in turn, each of them sleeping and then spinning, tester on core 0 and node on core 1:
+//! Build it with `cargo build --release -p wirelab-socket --example echo`. Run the two tools in turn in a lab with
+//! one pair, each sleeping and then spinning, tester on core 0 and node on core 1:
 //!
 //! ```text
 //! wirelab lab up sp
@@ -14,8 +15,8 @@
 //! wirelab lab down sp
 //! ```
 //!
-//! The figure to compare: `half_median_ns` of the line of JSON here, `percentile 50.000` (in µs, already half a round
-//! trip) there. Half a round trip is used because sockperf prints nothing else; it is no one-way latency.
+//! Compare `half_median_ns` of the JSON line here with `percentile 50.000` there (in µs, already half a round trip).
+//! Half a round trip is used because sockperf prints only that; it is not a one-way latency.
 
 use std::error::Error;
 use std::net::{SocketAddr, UdpSocket};
@@ -80,7 +81,7 @@ fn server(options: &Options) -> Result<(), Box<dyn Error>> {
         std::thread::sleep(seconds);
         stop.cancel();
     });
-    // It serves the first that asks, as a node does in a trial, and knows the way back.
+    // It serves the first host that sends, as a node does in a trial, and knows its address.
     socket.set_read_timeout(Some(seconds))?;
     let (_, peer) = socket.peek_from(&mut [0; 1])?;
     socket.connect(peer)?;

@@ -1,5 +1,5 @@
-//! Who may use a server, and to whom it may send datagrams. Over UDP an address proves nothing: one forged datagram would
-//! make a server flood whoever has that address (RFC 8085, 3.1.5 and 6).
+//! Who may use a server, and to whom it may send datagrams. Over UDP an address proves nothing: one forged datagram
+//! could make a server flood the host of that address (RFC 8085, 3.1.5 and 6).
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,35 +7,35 @@ use std::time::{Duration, Instant};
 
 use crate::prefix::{Prefix, links};
 
-/// How long an address counts as proven after it was shown to receive what is sent to it: a test of a minute may begin late
-/// in it and ask for traffic back at its end.
+/// How long a proof that an address receives is valid: a test of a minute may begin late in this time, and request
+/// traffic in reverse at its end.
 pub const PROOF: Duration = Duration::from_secs(180);
-/// Addresses whose proof is kept; one more takes the place of the oldest.
+/// Addresses whose proof is kept; a further one replaces the oldest.
 const MOST: usize = 64;
 
-/// What a peer has shown.
+/// What a peer has proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Proof {
-    /// It receives what is sent to its address: a TCP handshake, or a number that only the receiver knows.
+    /// It receives what is sent to its address, by a TCP handshake or by returning a number that was sent there.
     Receives,
-    /// It also has the token of this server.
+    /// It also has this server's token.
     Token,
 }
 
-/// What the user of a server allows.
+/// The rules that the user gives a server.
 #[derive(Clone, Debug, Default)]
 pub struct Rules {
-    /// Who may use the server; everybody where it is empty.
+    /// Who may use the server; empty means all hosts.
     pub allow: Vec<Prefix>,
-    /// Who gets datagrams back without a proof, beside those of `allow`.
+    /// Who gets datagrams without a proof, besides those of `allow`.
     pub reverse: Vec<Prefix>,
-    /// Whether hosts on a link of this host get datagrams back without a proof.
+    /// Whether hosts on a link of this host get datagrams without a proof.
     pub trust_link: bool,
     /// Whether only clients with the server's token may use it.
     pub token: bool,
 }
 
-/// The rules of a server, and what its peers have shown lately. Shared by all that listens at one address.
+/// The rules of a server, and its peers' recent proofs. All listeners of one address share it.
 #[derive(Debug, Default)]
 pub struct Access {
     rules: Rules,
@@ -51,7 +51,7 @@ impl Access {
         }
     }
 
-    /// As `iperf -s` serves: everybody, and datagrams go back to hosts on the link and to `reverse`.
+    /// The rules of `iperf -s`: all hosts may use it, and hosts on the link and in `reverse` get datagrams back.
     pub fn on_link(reverse: Vec<Prefix>) -> Access {
         Access::new(Rules {
             reverse,
@@ -60,20 +60,20 @@ impl Access {
         })
     }
 
-    /// Whether a host may talk to this server at all.
+    /// Whether a host may use this server.
     pub fn admits(&self, peer: IpAddr) -> bool {
         let allow = &self.rules.allow;
         allow.is_empty() || any(allow, peer.to_canonical())
     }
 
-    /// Whether a host may run tests where the test protocol itself asks for no token.
+    /// Whether a host may run tests if the test protocol itself has no token.
     pub fn may_test(&self, peer: IpAddr) -> bool {
         let token = || self.shown(peer) == Some(Proof::Token);
         self.admits(peer) && (!self.rules.token || token())
     }
 
-    /// Whether datagrams that nobody asked for by TCP may be sent to a peer in any number. Never to an address of many
-    /// hosts.
+    /// Whether a peer may get any number of datagrams that it did not request over TCP. An address of many hosts
+    /// never may.
     pub fn may_send(&self, peer: IpAddr) -> bool {
         let peer = peer.to_canonical();
         let nobody = peer.is_multicast() || peer.is_unspecified() || peer == Ipv4Addr::BROADCAST;
@@ -92,7 +92,7 @@ impl Access {
             || self.shown(peer).is_some()
     }
 
-    /// A peer has shown something. What is of no use to it here is not kept: it must not push others' proofs out.
+    /// Record a peer's proof. A proof that is of no use here is not kept, so that it does not displace others.
     pub fn note(&self, peer: IpAddr, proof: Proof) {
         if !self.admits(peer) || (self.rules.token && proof < Proof::Token) {
             return;
@@ -100,7 +100,7 @@ impl Access {
         let (peer, now) = (peer.to_canonical(), Instant::now());
         let mut proofs = self.lock();
         proofs.retain(|(_, _, at)| now.duration_since(*at) < PROOF);
-        // A lesser proof neither takes a better one away nor makes it last longer.
+        // A lesser proof neither replaces a better one nor extends it.
         proofs.retain(|(of, shown, _)| *of != peer || *shown > proof);
         if proofs.len() >= MOST {
             let (lesser, _) = proofs
@@ -113,7 +113,7 @@ impl Access {
         proofs.push((peer, proof, now));
     }
 
-    /// The best that a peer has shown lately.
+    /// The best recent proof of a peer.
     fn shown(&self, peer: IpAddr) -> Option<Proof> {
         let (peer, now) = (peer.to_canonical(), Instant::now());
         let proofs = self.lock();

@@ -1,10 +1,10 @@
-//! Many datagrams with few system calls, out of one buffer and into one.
+//! Many datagrams with few system calls, from one buffer and into one.
 //!
-//! A [`Batch`] holds datagrams of one length, each with its own content. Where the system can (UDP_SEGMENT, Linux
-//! 4.18), it takes dozens of them in one piece and cuts them late: in the device, or not at all on a veth pair whose
-//! other end takes them joined. That is faster than any sender of single packets could be, so it is only for a load
-//! without pace, and [`Batch::segmented`] says whether it was done. A [`Receiver`] takes what is there at once, and
-//! takes joined datagrams apart.
+//! A [`Batch`] holds datagrams of one length, each with its own content. If the system supports it (UDP_SEGMENT,
+//! Linux 4.18), it takes dozens of them in one buffer, and segments it in the device, or not at all on a veth pair
+//! whose other end takes them joined. That is faster than any sender of single packets could be, so it is only used
+//! for a load without a pace, and [`Batch::segmented`] reports it. A [`Receiver`] takes all waiting datagrams at
+//! once, and splits joined ones.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -17,33 +17,33 @@ mod receiver;
 
 pub use receiver::{Datagram, Datagrams, Receiver, lengthen_queue};
 
-/// Most bytes of one piece. The system takes twice as much (an IPv4 packet), but then a sender is faster than any
-/// receiver of the same machine can copy, and the rest is lost.
+/// Most bytes of one buffer. The system takes twice as much (an IPv4 packet), but such a sender is faster than any
+/// receiver on the same machine can copy, and the rest is lost.
 const MOST_PIECE_BYTES: usize = 32_768;
-/// Most datagrams of one piece, for the same reason; the system takes 64, since Linux 6.9 128 (UDP_MAX_SEGMENTS).
+/// Most datagrams of one buffer, for the same reason; the system takes 64, since Linux 6.9 128 (UDP_MAX_SEGMENTS).
 const MOST_SEGMENTS: usize = 32;
-/// Most messages of one system call; with more, the gain of one call for all is used up.
+/// Most messages of one system call; more gain nothing.
 const MOST_MESSAGES: usize = 64;
 
-/// Datagrams to be sent. Nothing is allocated after [`Batch::new`].
+/// Datagrams to be sent. It allocates only in [`Batch::new`].
 pub struct Batch {
     buf: Vec<u8>,
     datagram_bytes: usize,
     messages: Messages,
-    /// Whether a call waits for room, as long as the socket's deadline says.
+    /// Whether a call waits for space, up to the socket's timeout.
     waits: bool,
-    /// Datagrams of one piece; 1 where the system does not cut.
+    /// Datagrams of one buffer; 1 if the system does not segment.
     per_piece: usize,
     segmented: bool,
-    /// The next datagram goes alone, so that the call after it can say what went wrong.
+    /// Send the next datagram alone, so that the following call returns its error.
     alone: bool,
-    /// What the system said after datagrams had been sent.
+    /// An error that the system returned after datagrams had been sent.
     pending: Option<io::Error>,
 }
 
 impl Batch {
-    /// Room for `most` datagrams of `datagram_bytes`, at least one of at least a byte. With `gso` the system may get
-    /// many in one piece.
+    /// Space for `most` datagrams of `datagram_bytes`, each at least 1. With `gso` the system may get many in one
+    /// buffer.
     pub fn new(datagram_bytes: usize, most: usize, gso: bool) -> Batch {
         let (datagram_bytes, most) = (datagram_bytes.max(1), most.max(1));
         Batch {
@@ -61,15 +61,15 @@ impl Batch {
         }
     }
 
-    /// The same, but a full queue is an error at once ([`io::ErrorKind::WouldBlock`]), so that the caller can tell
-    /// waiting from working.
+    /// The same, but a full queue is an error at once ([`io::ErrorKind::WouldBlock`]), so that the caller can
+    /// separate waiting from working.
     #[must_use]
     pub fn without_waiting(mut self) -> Batch {
         self.waits = false;
         self
     }
 
-    /// Datagrams that there is room for.
+    /// Number of datagrams that fit.
     pub fn most(&self) -> usize {
         self.buf.len() / self.datagram_bytes
     }
@@ -77,24 +77,25 @@ impl Batch {
     /// The bytes of a datagram.
     ///
     /// # Panics
-    /// Where there is no room for so many.
+    /// If it has fewer datagrams.
     pub fn slot_mut(&mut self, at: usize) -> &mut [u8] {
         &mut self.buf[at * self.datagram_bytes..][..self.datagram_bytes]
     }
 
-    /// Whether the system got several datagrams in one piece so far.
+    /// Whether the system has taken several datagrams in one buffer so far.
     pub const fn segmented(&self) -> bool {
         self.segmented
     }
 
-    /// Send datagrams on a connected socket, or to an address; how many of the first were sent. Where it is less than
-    /// all, call it again for the rest: then it says why. What the system does not cut is sent one by one.
+    /// Send datagrams on a connected socket, or to an address; returns how many were sent, from the first on. If not
+    /// all, call it again for the rest, which returns the reason. Buffers that the system does not segment are sent
+    /// one by one.
     ///
     /// # Errors
-    /// What the system says of the first datagram, of which then nothing was sent.
+    /// The system's error for the first datagram, in which case none was sent.
     ///
     /// # Panics
-    /// Where there is no room for so many.
+    /// If the batch has fewer datagrams.
     pub fn send(
         &mut self,
         socket: &UdpSocket,
@@ -125,7 +126,7 @@ impl Batch {
         Ok(sent)
     }
 
-    /// One system call; how many were sent, and whether that is all that it was given.
+    /// One system call; returns how many were sent, and whether these are all.
     fn send_some(
         &mut self,
         socket: &UdpSocket,
@@ -133,8 +134,8 @@ impl Batch {
         slots: Range<usize>,
     ) -> io::Result<(usize, bool)> {
         let (bytes, per_piece) = (self.datagram_bytes, self.per_piece);
-        // An error behind the first message is lost in the system, and one of the network strikes only the message
-        // after that which caused it: with one message in a call, the next call says it.
+        // The system drops an error after the first message, and a network error is returned only with the message
+        // after its cause. With one message a call, the next call returns it.
         let slots = match std::mem::take(&mut self.alone) {
             true => slots.start..slots.end.min(slots.start + per_piece),
             false => slots.start..slots.end.min(slots.start + per_piece * MOST_MESSAGES),
@@ -159,8 +160,8 @@ impl Batch {
     }
 }
 
-/// Whether the system says that it cannot cut: an unknown option, datagrams longer than the path's MTU, a device
-/// without checksums.
+/// Whether the system cannot segment: an unknown option, datagrams longer than the path's MTU, a device without
+/// checksums.
 fn is_refusal_to_cut(error: &io::Error) -> bool {
     let refusals = [
         libc::EINVAL,
@@ -194,7 +195,7 @@ mod tests {
         }
     }
 
-    /// Send in rounds that the receiver's queue can hold; each arrives once, with its own content.
+    /// Send in rounds that fit the receiver's queue; each datagram arrives once, with its own content.
     fn round_trips(batch: &mut Batch, a: &UdpSocket, b: &UdpSocket, receiver: &mut Receiver) {
         let most = batch.most();
         let mut expected = 0u32;
@@ -246,7 +247,7 @@ mod tests {
     #[test]
     fn a_path_that_refuses_to_cut_gets_single_datagrams() {
         let (a, b) = pair("127.0.0.1");
-        // Longer than any path's MTU, and two in a piece: no system cuts that.
+        // Longer than any path's MTU, and two in a buffer: no system segments that.
         let mtu = crate::mtu::path_mtu(&a).unwrap().unwrap() as usize;
         let bytes = if mtu < 16_000 { mtu + 100 } else { 16_400 };
         let mut batch = Batch::new(bytes, 3, true);

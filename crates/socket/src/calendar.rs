@@ -1,10 +1,10 @@
-//! Times of the wall clock as a calendar where this host is has them.
+//! Times of the wall clock in the calendar and time zone of this host.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::sys;
 
-/// A time of the wall clock where this host is.
+/// A time of the wall clock in this host's time zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalTime {
     /// Year, month, day, hour, minute and second.
@@ -14,7 +14,7 @@ pub struct LocalTime {
 }
 
 impl LocalTime {
-    /// What the calendar says of a time; `None` before 1970, and of years that the system does not know.
+    /// The calendar's values for a time; `None` before 1970, and for years that the system does not support.
     pub fn of(time: SystemTime) -> Option<LocalTime> {
         let since = time.duration_since(UNIX_EPOCH).ok()?;
         let seconds = i64::try_from(since.as_secs()).ok()?;

@@ -1,4 +1,4 @@
-//! What this host's own source reaches against its own sink: the tester's ceiling for flows over sockets.
+//! The rate of this host's own source into its own sink: the tester's ceiling for flows over sockets.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
@@ -9,10 +9,10 @@ use wirelab_trial::{Cancel, Direction, Extent, Field, Layer, Trial};
 use crate::flow::{Expect, Live, Offer};
 use crate::{tcp, udp};
 
-/// Long enough to leave the start behind, short enough to come before each new kind of trial.
+/// Long enough for a steady rate, short enough to run before each new kind of trial.
 const TIME_PS: u64 = 100_000_000_000;
 
-/// Frames/s that arrive of one flow of the trial's layer and size at maximum load, over loopback, all verified.
+/// Arriving frames/s of one flow of the trial's layer and size at maximum load over loopback, all verified.
 pub fn frames_per_s(trial: &Trial) -> Field<f64> {
     if trial.direction == Direction::Echo {
         return Field::absent("an echo has a floor, not a ceiling: see the tester's floor");
@@ -31,7 +31,7 @@ pub fn frames_per_s(trial: &Trial) -> Field<f64> {
     match measured {
         Ok(report) => Field::measured_or(report.frames_per_s(), "too few frames arrived"),
         Err(error) => Field::absent(format!(
-            "loopback could not be used ({error}); is lo up in this network namespace?"
+            "loopback could not be used ({error}); fix: bring lo up in this network namespace"
         )),
     }
 }

@@ -1,11 +1,11 @@
-//! Echo: a node sends test frames back, and the tester takes how long that took (`docs/latency.md`).
+//! Echo: a node sends test frames back, and the tester measures the time (`docs/latency.md`).
 //!
-//! [`probe`] sends on a schedule that does not depend on replies. A node that stalls so keeps on being asked, and
-//! every frame that had to wait counts with all of its waiting; a tester that waits for a reply before it asks
-//! again, as [`ping_pong`] does, asks a stalled node only once (G. Tene: coordinated omission). The round trip is
-//! therefore counted from the time a frame was *due*; from its sending is shown beside it.
+//! [`probe`] sends on a schedule that does not depend on replies. So a stalled node still gets frames, and each that
+//! had to wait counts with its full wait. A tester that waits for a reply before the next frame, as [`ping_pong`]
+//! does, has only one frame in a stall (G. Tene: coordinated omission). The round trip therefore counts from the time
+//! at which a frame was *due*; the time from its sending is shown beside it.
 //!
-//! Half a round trip is no one-way latency: nobody knows how the two ways share it.
+//! Half a round trip is not a one-way latency, because it is unknown how the two directions share it.
 
 mod ledger;
 mod open_loop;
@@ -28,19 +28,19 @@ use wirelab_trial::{Cancel, Field, Histogram, Pdv, Series};
 
 use crate::flow::{Live, Offer};
 
-/// Who took the times of a series.
+/// The clock that recorded the times of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamps {
     /// The network device, at both ends of the round trip.
     Hardware,
     /// The kernel, next to the driver (SO_TIMESTAMPING, software stamps).
     Kernel,
-    /// The application: right before it sends and right after it received.
+    /// The application: just before it sends and just after it received.
     Application,
 }
 
 impl Stamps {
-    /// In a word, for results.
+    /// The word in results.
     pub const fn name(self) -> &'static str {
         match self {
             Stamps::Hardware => "hardware",
@@ -50,10 +50,10 @@ impl Stamps {
     }
 }
 
-/// The percentiles of an echo latency that are shown: median to 99.99 %, and the largest.
+/// The percentiles of an echo latency that reports show: median to 99.99 %, and the maximum.
 pub const PERCENTILES: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 100.0];
 
-/// Names of the series of a probe, as observations have them.
+/// Names of a probe's series in observations.
 pub mod names {
     /// From the time a frame was due to the arrival of its echo.
     pub const ROUND_TRIP: &str = "round trip";
@@ -63,33 +63,33 @@ pub mod names {
     pub const FLOOR: &str = wirelab_trial::emulated::FLOOR;
 }
 
-/// What came of a probe.
+/// The result of a probe.
 #[derive(Debug)]
 pub struct EchoReport {
     /// Frames sent, and how the schedule was kept.
     pub sent: SendReport,
-    /// Counts of the replies, and their jitter (RFC 3550) over the round trip. A loss may have happened either way.
+    /// Counts of the replies, and their jitter (RFC 3550) over the round trip. A loss may be in either direction.
     pub seen: CheckReport,
-    /// From the time each frame was due to the arrival of its echo, in ns. This is the latency to show.
+    /// From the time each frame was due to the arrival of its echo, in ns. Reports show this latency.
     pub round_trip: Series,
-    /// Who took the arrivals of [`EchoReport::round_trip`].
+    /// The clock of the arrivals in [`EchoReport::round_trip`].
     pub arrivals: Stamps,
     /// From the sending of each frame to the arrival of its echo, in ns.
     pub from_sending: Series,
-    /// Who took both times of [`EchoReport::from_sending`].
+    /// The clock of both times in [`EchoReport::from_sending`].
     pub stamps: Stamps,
-    /// How late each frame was handed over, in ns: the tester's own share in [`EchoReport::round_trip`].
+    /// How late each frame was handed over, in ns: the tester's own part of [`EchoReport::round_trip`].
     pub lateness: Histogram,
-    /// The round trip of the tester to itself over loopback, from the time due, with the same size and way to wait.
+    /// The tester's round trip to itself over loopback, from the time due, with the same size and wait mode.
     pub floor: Field<Series>,
     /// How the tester waited.
     pub wait: Wait,
-    /// What ended it early. What was seen until then is kept.
+    /// The error that ended it early. The results until then are kept.
     pub failure: Option<io::Error>,
 }
 
 impl EchoReport {
-    /// All series, for an observation: round trip, round trip from sending, and the floor where there is one.
+    /// All series, for an observation: round trip, round trip from sending, and the floor if measured.
     pub fn series(&self) -> Vec<Series> {
         let floor = self.floor.value().cloned();
         let mut series = vec![self.round_trip.clone(), self.from_sending.clone()];
@@ -104,9 +104,9 @@ impl EchoReport {
     }
 }
 
-/// The tester's own floor: round trips to a reflector of its own over loopback, measured like those of a node.
+/// The tester's own floor: round trips to its own reflector over loopback, measured like those of a node.
 ///
-/// It is what a node that takes no time would show at best, with a reflector in an application of this host.
+/// It is the lowest latency that a node without delay could show, with a reflector in an application of this host.
 pub fn floor(offer: &Offer, ipv6: bool, wait: Wait, cancel: &Cancel) -> Field<Series> {
     open_loop::floor_field(measure_floor(offer, ipv6, wait, cancel))
 }
@@ -118,7 +118,7 @@ fn measure_floor(offer: &Offer, ipv6: bool, wait: Wait, cancel: &Cancel) -> io::
     };
     let (tester, mirror) = (bind()?, bind()?);
     tester.connect(mirror.local_addr()?)?;
-    // Two that spin need two cores; on one, each would wait for the other's turn to end.
+    // Two spinning threads need two cores; on one, each would wait for the other's time slice.
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let own = if cores < 2 { Wait::Sleep } else { wait };
     let source = tester.local_addr()?.ip();

@@ -1,4 +1,4 @@
-//! What senders and receivers of test frames over sockets are asked, and what they answer.
+//! The requests to senders and receivers of test frames over sockets, and their reports.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,41 +7,42 @@ use wirelab_trial::Extent;
 use wirelab_trial::job::{CheckReport, Pace, SendReport};
 use wirelab_wire::{header, lfsr};
 
-/// Most captures that a sender takes on its own account; as many samples as the Zynq document's tables have.
+/// Most captures of a sender; the tables of the Zynq document have as many samples.
 pub const CAPTURES: u32 = 512;
 
-/// Most captures that a receiver takes, whatever it is asked.
+/// Most captures of a receiver, whatever the request.
 pub const MOST_CAPTURES: u32 = 65_536;
 
-/// What to send.
+/// A request to a sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer {
     /// Stream number in the test header.
     pub stream: u8,
     /// Bytes of each datagram; on TCP of each frame of the stream.
     pub datagram_bytes: u32,
-    /// How fast.
+    /// The requested rate.
     pub pace: Pace,
     /// When to stop.
     pub extent: Extent,
     /// Whether each frame carries its transmit time.
     pub with_time: bool,
-    /// Whether that time is of the node's clock, not the tester's: set by whoever sends on a node's behalf.
+    /// Whether that time is of the node's clock, not the tester's. The sender's user sets it when it sends for a
+    /// node.
     pub node_clock: bool,
 }
 
-/// What to look for.
+/// A request to a receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Expect {
     /// The stream that belongs to the flow.
     pub stream: u8,
     /// Bytes of each datagram; on TCP of each frame of the stream.
     pub datagram_bytes: u32,
-    /// Of how many frames, the first ones, the capture points are wanted (UDP alone).
+    /// Number of frames, from the first on, whose capture points are recorded (UDP only).
     pub captures: u32,
 }
 
-/// What a flow has moved so far, for others to look at while it runs.
+/// The progress of a flow, for other threads.
 #[derive(Debug, Default)]
 pub struct Live {
     /// Frames of the flow.
@@ -55,7 +56,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Frames and bytes in all, the last of them at `now_ns`.
+    /// Set total frames and bytes, the last of them at `now_ns`.
     pub(crate) fn tell(&self, frames: u64, bytes: u64, now_ns: u64) {
         if frames == 0 {
             return;
@@ -71,7 +72,7 @@ impl Live {
 
 /// When one frame passed the two capture points of a node, in ns of CLOCK_MONOTONIC.
 ///
-/// Received: the kernel got it from the driver, then the application has it. Sent: the application hands it over,
+/// Received: the kernel gets it from the driver, then the application has it. Sent: the application hands it over,
 /// then the kernel gives it to the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capture {
@@ -83,38 +84,38 @@ pub struct Capture {
     pub application_ns: u64,
 }
 
-/// What a sender did.
+/// A sender's result.
 #[derive(Debug, Default)]
 pub struct Sent {
     /// Frames, times and gaps.
     pub report: SendReport,
-    /// Whether the system got several datagrams in one piece and cut them late (UDP at [`Pace::Max`] alone).
+    /// Whether the system took several datagrams in one buffer and segmented it (UDP at [`Pace::Max`] only).
     pub segmented: bool,
     /// Capture points of the first frames, up to [`CAPTURES`], of a UDP flow of at most 50,000 frames/s.
     pub captures: Vec<Capture>,
-    /// What ended it early. What was done until then is kept.
+    /// The error that ended it early. The results until then are kept.
     pub failure: Option<io::Error>,
 }
 
-/// What a receiver saw.
+/// A receiver's result.
 #[derive(Debug, Default)]
 pub struct Reception {
-    /// Counts and times. There is no latency in it: sender and receiver need not share a clock.
+    /// Counts and times. It has no latency, because sender and receiver need not share a clock.
     pub report: CheckReport,
-    /// Capture points of the first frames, as many as were wanted.
+    /// Capture points of the first frames, as many as requested.
     pub captures: Vec<Capture>,
     /// Frames that a reflector sent back.
     pub sent_back_frames: u64,
-    /// What ended it early. What was seen until then is kept.
+    /// The error that ended it early. The results until then are kept.
     pub failure: Option<io::Error>,
 }
 
-/// Fewest bytes of a datagram that holds a test header.
+/// Least bytes of a datagram with a test header.
 pub const LEAST_BYTES: u32 = header::LEN as u32;
-/// Most bytes of a datagram that the table of the LFSR part covers.
+/// Most bytes of a datagram; the table of the LFSR part covers no more.
 pub const MOST_BYTES: u32 = (header::LEN + lfsr::MAX_BYTES) as u32;
 
-/// Refuse a size that is no test frame's.
+/// Refuse an invalid size of a test frame.
 pub(crate) fn checked(datagram_bytes: u32) -> io::Result<usize> {
     if (LEAST_BYTES..=MOST_BYTES).contains(&datagram_bytes) {
         return Ok(datagram_bytes as usize);

@@ -17,7 +17,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// Frames of `bytes`, of a size that was checked.
+    /// Frames of `bytes`, a size that was checked.
     pub(crate) fn new(offer: &Offer, bytes: usize) -> Frames {
         let time = match (offer.with_time, offer.node_clock) {
             (false, _) => Flags::NONE,
@@ -57,7 +57,7 @@ impl Frames {
     }
 }
 
-/// How far a sender is, and how it kept its times.
+/// A sender's progress and punctuality.
 #[derive(Debug)]
 pub struct Progressing {
     pacer: Option<Pacer>,
@@ -66,11 +66,11 @@ pub struct Progressing {
     end_ns: u64,
     last_ns: u64,
     gaps: LogLinear,
-    /// Looks for holds of a sender that names all its waits.
+    /// Detects pauses of a sender that reports all its waits.
     watch: Option<HoldWatch>,
     /// Sequences used so far.
     pub sequences: u64,
-    /// What was done so far; whole only at the end.
+    /// The report so far; complete only at the end.
     pub report: SendReport,
 }
 
@@ -94,9 +94,9 @@ impl Progressing {
         }
     }
 
-    /// A run that starts now, watched for holds of the calling thread, which names each wait for room.
+    /// A run that starts now, watched for pauses of the calling thread, which reports each wait for space.
     pub fn watched(offer: &Offer) -> Progressing {
-        // Before the schedule starts: it opens a file.
+        // Before the schedule starts, because it opens a file.
         let watch = HoldWatch::start(HoldWatch::SENDER);
         Progressing {
             watch: Some(watch),
@@ -104,13 +104,13 @@ impl Progressing {
         }
     }
 
-    /// When the next frame is due, if there is one and frames have times.
+    /// When the next frame is due, if there is one and frames have due times.
     pub fn due_ns(&self) -> Option<u64> {
         let due = self.pacer.as_ref().map(Pacer::due_ns)?;
         (self.left() > 0 && due < self.end_ns).then_some(due)
     }
 
-    /// When the next frame is due, which is now for one without a time; `None` where there is none.
+    /// When the next frame is due: now if it has no due time; `None` if there is none.
     pub fn due_or_now(&self, now_ns: u64) -> Option<u64> {
         match &self.pacer {
             Some(_) => self.due_ns(),
@@ -118,7 +118,7 @@ impl Progressing {
         }
     }
 
-    /// The frame that is due starts at `now_ns`.
+    /// The due frame starts at `now_ns`.
     #[inline]
     pub fn start(&mut self, now_ns: u64) {
         if let Some(pacer) = &mut self.pacer {
@@ -126,7 +126,7 @@ impl Progressing {
         }
     }
 
-    /// The sender goes on at `now_ns`: looks for a hold now and then.
+    /// The sender continues at `now_ns`: check for a pause at intervals.
     #[inline]
     pub fn tick(&mut self, now_ns: u64) {
         if let Some(watch) = &mut self.watch {
@@ -134,7 +134,7 @@ impl Progressing {
         }
     }
 
-    /// Wait until a socket that was full may have room again; the time it is then.
+    /// Wait until a full socket may have space again; returns the time then.
     pub fn wait_for_room(&mut self, socket: &impl AsFd) -> u64 {
         let began = now_ns();
         udp::wait_for_room(socket);
@@ -148,7 +148,7 @@ impl Progressing {
         now
     }
 
-    /// Frames that the extent still allows, whatever the time.
+    /// Frames that the extent still allows, regardless of time.
     pub const fn left(&self) -> u64 {
         self.frames - self.sequences
     }
@@ -180,7 +180,7 @@ impl Progressing {
         };
         self.report.longest_burst_frames = self.pacer.as_ref().map(|pacer| pacer.longest_burst);
         self.report.blocked_ns = Some(holds.blocked_ns);
-        // Without a pace many frames share the time at which they were made, and the last have left by now.
+        // Without a pace many frames share the time at which they were built, and the last have left by now.
         let last_ns = match (&self.pacer, self.sequences) {
             (None, 1..) => now_ns,
             _ => self.last_ns,

@@ -3,15 +3,15 @@
 //! - [`udp`], [`tcp`]: flows of test frames, every byte compared;
 //! - [`echo`]: a reflector, and the latency of echoes;
 //! - [`serve`]: frames one by one, with the application's own times;
-//! - [`ceiling`]: what the tester itself can do;
-//! - [`calendar`]: times of the wall clock as people write them;
-//! - [`flow`]: what they are asked and what they answer;
+//! - [`ceiling`]: the tester's own ceiling;
+//! - [`calendar`]: times of the wall clock in the host's calendar;
+//! - [`flow`]: their requests and reports;
 //! - [`access`], [`prefix`]: who may use a server, and to whom it may send;
 //! - [`batch`]: many datagrams with few system calls;
-//! - [`mtu`]: whether datagrams fit into the packets of a path.
+//! - [`mtu`]: whether datagrams fit the packets of a path.
 //!
-//! `control`, `iperf`, `agent`, `remote` and the command line use it; it knows `trial` and `wire`. Start reading at `flow`, then
-//! `udp/send.rs` and `udp/receive.rs`.
+//! `control`, `iperf`, `agent`, `remote` and the command line use it; it uses `trial` and `wire`. Start reading at
+//! `flow`, then `udp/send.rs` and `udp/receive.rs`.
 
 pub mod access;
 pub mod batch;

@@ -1,4 +1,4 @@
-//! Whether datagrams fit into the packets of a path, or are cut into fragments on the way.
+//! Whether datagrams fit the packets of a path, or are fragmented.
 
 use std::io;
 use std::net::UdpSocket;
@@ -15,11 +15,11 @@ const IPV6_FRAGMENT_HEADER: u32 = 8;
 /// Bytes of a UDP header (RFC 768).
 const UDP_HEADER: u32 = 8;
 
-/// Bytes of the longest packet that the path of a connected socket takes, as far as the system knows it; `None`
-/// where the socket is not connected.
+/// Bytes of the longest packet of a connected socket's path, as far as the system knows; `None` if the socket is not
+/// connected.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn path_mtu(socket: &UdpSocket) -> io::Result<Option<u32>> {
     let option = match socket.local_addr()?.is_ipv6() {
         true => sys::IPV6_MTU,
@@ -32,8 +32,8 @@ pub fn path_mtu(socket: &UdpSocket) -> io::Result<Option<u32>> {
     }
 }
 
-/// Packets that one datagram becomes: 1 where it fits, more where it is fragmented. Each fragment but the last
-/// carries a multiple of 8 bytes (RFC 791, 3.2; RFC 8200, 4.5).
+/// Packets of one datagram: 1 if it fits, more if it is fragmented. Each fragment but the last carries a multiple of
+/// 8 bytes (RFC 791, 3.2; RFC 8200, 4.5).
 pub const fn fragments(datagram_bytes: u32, mtu: u32, ipv6: bool) -> u32 {
     let header = if ipv6 { IPV6_HEADER } else { IPV4_HEADER };
     let bytes = datagram_bytes.saturating_add(UDP_HEADER);
@@ -48,7 +48,7 @@ pub const fn fragments(datagram_bytes: u32, mtu: u32, ipv6: bool) -> u32 {
     };
     let each = last & !7;
     if each == 0 {
-        // No path has such an MTU: RFC 791 demands 68 bytes, RFC 8200 1280.
+        // No path has such an MTU: RFC 791 requires 68 bytes, RFC 8200 1280.
         return u32::MAX;
     }
     1 + bytes.saturating_sub(last).div_ceil(each)
@@ -71,7 +71,7 @@ mod tests {
     fn all_but_the_last_carry_multiples_of_8() {
         // 8 header + 2000 = 2008 bytes: 1480 and 528.
         assert_eq!(fragments(2000, 1500, false), 2);
-        // An MTU of 1006 leaves 986, of which 984 in each but the last.
+        // An MTU of 1006 leaves 986, so each fragment but the last carries 984.
         assert_eq!(fragments(984 + 986 - 8, 1006, false), 2);
         assert_eq!(fragments(984 + 987 - 8, 1006, false), 3);
         assert_eq!(fragments(65_507, 1500, false), 45);

@@ -1,4 +1,4 @@
-//! Prefixes of addresses: those that a user writes, and those of this host's links.
+//! Address prefixes: those that a user writes, and those of this host's links.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,17 +8,17 @@ use nix::ifaddrs::getifaddrs;
 use nix::net::if_::InterfaceFlags;
 use nix::sys::socket::SockaddrStorage;
 
-/// The addresses that have their first bits in common.
+/// All addresses with the same first bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
     address: IpAddr,
     bits: u32,
 }
 
-/// No prefix.
+/// The text is not a prefix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "invalid prefix of addresses '{0}'; fix: write e.g. 192.0.2.0/24, 2001:db8::/32, or one address"
+    "invalid address prefix '{0}'; fix: write e.g. 192.0.2.0/24, 2001:db8::/32, or one address"
 )]
 pub struct PrefixError(String);
 
@@ -54,7 +54,7 @@ const fn width(address: IpAddr) -> u32 {
     }
 }
 
-/// An address at the top of 128 bits.
+/// An address in the top of 128 bits.
 fn raised(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => u128::from(address.to_bits()) << 96,
@@ -63,14 +63,14 @@ fn raised(address: IpAddr) -> u128 {
 }
 
 impl Prefix {
-    /// Whether an address is one of these.
+    /// Whether the prefix contains an address.
     pub fn has(&self, address: IpAddr) -> bool {
         let mask = u128::MAX.checked_shl(128 - self.bits).unwrap_or(0);
         width(address) == width(self.address)
             && (raised(address) ^ raised(self.address)) & mask == 0
     }
 
-    /// Whether it is the address of all hosts, or of none, of these.
+    /// Whether it is the broadcast or network address of the prefix.
     pub(crate) fn is_of_all(&self, address: IpAddr) -> bool {
         let IpAddr::V4(address) = address else {
             return false;

@@ -1,8 +1,8 @@
-//! Frames one by one, as most applications take them: one system call a frame, the application's own time of each,
-//! asleep or spinning, and a second socket beside whose datagrams are counted and dropped.
+//! Frames one by one, as most applications receive them: one system call for each frame, the application's own time
+//! of each, asleep or spinning, and a second socket whose datagrams are counted and dropped.
 //!
-//! Whatever way frames come to a node's application, it is served by one loop ([`run`]), so that ways can be compared.
-//! [`crate::udp`] is for load instead: it takes as many datagrams with a call as there are.
+//! One loop ([`run`]) serves frames on every path to a node's application, so that the paths can be compared. For
+//! load there is [`crate::udp`], which takes all waiting datagrams with one call.
 
 mod beside;
 mod send;
@@ -24,37 +24,37 @@ use wirelab_wire::{Flags, Header, Verdict};
 use crate::flow::{Live, MOST_CAPTURES};
 use crate::udp::is_not_yet;
 
-/// How long the loop sleeps at most before it looks at the flag that ends all.
+/// The longest sleep of the loop before a check of the cancel flag.
 pub const PATIENCE: Duration = Duration::from_millis(20);
-/// Turns of a spinning loop that found nothing, after which it looks at the flag.
+/// Empty rounds of a spinning loop before a check of the flag.
 const LOOKS: u32 = 256;
 
-/// The application's time of one frame, in ns of CLOCK_MONOTONIC: after the call that gave it, or before the one that
-/// sends it.
+/// The application's time of one frame, in ns of CLOCK_MONOTONIC: after the call that returned it, or before the call
+/// that sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
     /// Sequence number in the test header.
     pub sequence: u32,
-    /// Transmit time that the frame carries, of its sender's clock, modulo 2⁴⁸; absent where it carries none.
+    /// Transmit time in the frame, of its sender's clock, modulo 2⁴⁸; absent if it has none.
     pub wire_ns: Option<u64>,
     /// When the application had it.
     pub application_ns: u64,
 }
 
-/// Where frames come from.
+/// A source of frames.
 pub trait Inlet {
-    /// Sleep until a frame or something `beside` is there, but no longer than [`PATIENCE`].
+    /// Sleep until a frame or something `beside` is there, at most [`PATIENCE`].
     fn sleep(&self, beside: BorrowedFd<'_>);
 
-    /// Take what is there and show each frame to `watching`; how many there were. With `sleep`, wait for the first as
-    /// long as [`PATIENCE`].
+    /// Take the waiting frames and show each to `watching`; returns their number. With `sleep`, wait up to
+    /// [`PATIENCE`] for the first.
     ///
     /// # Errors
-    /// What the system says; nothing there is [`io::ErrorKind::WouldBlock`] or 0.
+    /// The system's error; none waiting is [`io::ErrorKind::WouldBlock`] or 0.
     fn take(&mut self, sleep: bool, watching: &mut Watching<'_>) -> io::Result<usize>;
 }
 
-/// What is known of the frames so far.
+/// The state of the flow so far.
 pub struct Watching<'a> {
     judge: Judge,
     live: &'a Live,
@@ -63,19 +63,19 @@ pub struct Watching<'a> {
     passed: Vec<Passed>,
 }
 
-/// What was seen.
+/// The result.
 #[derive(Debug, Default)]
 pub struct Served {
     /// Counts and times.
     pub report: CheckReport,
-    /// The application's times of the first frames, as many as were wanted.
+    /// The application's times of the first frames, as many as requested.
     pub passed: Vec<Passed>,
-    /// What ended it early. What was seen until then is kept.
+    /// The error that ended it early. The results until then are kept.
     pub failure: Option<io::Error>,
 }
 
 impl<'a> Watching<'a> {
-    /// Nothing seen yet; the application's times are wanted of the first `captures` frames.
+    /// An empty state; the application's times of the first `captures` frames are recorded.
     pub fn new(captures: u32, live: &'a Live) -> Watching<'a> {
         let wanted = captures.min(MOST_CAPTURES) as usize;
         Watching {
@@ -87,8 +87,8 @@ impl<'a> Watching<'a> {
         }
     }
 
-    /// A frame that the application had at `now_ns`: what it is, its payload as the design counts it, and the bytes
-    /// that the application got.
+    /// A frame that the application had at `now_ns`: its verdict, its payload bytes, and the bytes that the
+    /// application got.
     #[inline]
     pub fn frame(&mut self, verdict: Verdict, payload_bytes: u64, bytes: u64, now_ns: u64) {
         if !self.judge.take(verdict, payload_bytes, Some(now_ns)) {
@@ -105,7 +105,7 @@ impl<'a> Watching<'a> {
         self.live.tell(self.judge.received(), self.bytes, now_ns);
     }
 
-    /// What was seen, when nothing more comes.
+    /// The result, when no more frames follow.
     pub fn finish(self, failure: Option<io::Error>) -> Served {
         Served {
             report: self.judge.finish_apart(),
@@ -115,14 +115,14 @@ impl<'a> Watching<'a> {
     }
 }
 
-/// The transmit time that a frame carries, where its sender, not this node, took it.
+/// The transmit time in a frame, if its sender and not this node recorded it.
 fn carried_ns(header: &Header) -> Option<u64> {
     let theirs =
         header.flags.contains(Flags::TIME_VALID) && !header.flags.contains(Flags::NODE_CLOCK);
     theirs.then_some(header.time_ns)
 }
 
-/// Serve an inlet, and a second socket beside, until `cancel` is set; what ended it early.
+/// Serve an inlet, and a second socket beside it, until `cancel` is set; returns the error that ended it early.
 pub fn run(
     inlet: &mut dyn Inlet,
     wait: Wait,
@@ -136,28 +136,32 @@ pub fn run(
         if let (Wait::Sleep, Some(beside)) = (wait, beside.as_deref()) {
             inlet.sleep(beside.fd());
         }
-        let mut came = match inlet.take(wait == Wait::Sleep && alone, watching) {
+        let mut arrived = match inlet.take(wait == Wait::Sleep && alone, watching) {
             Ok(frames) => frames,
             Err(error) if is_not_yet(&error) => 0,
-            // An ICMP message about what was sent on the same socket: its sender is told too.
+            // An ICMP message about a datagram sent on the same socket; the sender gets it too.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => 0,
             Err(error) => return Some(error),
         };
         if let Some(beside) = beside.as_deref_mut() {
-            came += beside.take();
+            arrived += beside.take();
         }
-        looks = if came > 0 { 0 } else { looks.wrapping_add(1) };
+        looks = if arrived > 0 {
+            0
+        } else {
+            looks.wrapping_add(1)
+        };
         if (wait == Wait::Sleep || looks % LOOKS == 0) && cancel.is_cancelled() {
             return None;
         }
     }
 }
 
-/// Sleep until something is there, but no longer than [`PATIENCE`].
+/// Sleep until something is there, at most [`PATIENCE`].
 pub fn sleep<'a>(fds: impl IntoIterator<Item = BorrowedFd<'a>>) {
     let watched = |fd| PollFd::new(fd, PollFlags::POLLIN);
     let mut all: Vec<PollFd<'_>> = fds.into_iter().map(watched).collect();
     let timeout = PollTimeout::try_from(PATIENCE).unwrap_or(PollTimeout::ZERO);
-    // Whatever it says, the calls that follow say it too.
+    // The following calls return the same error.
     let _ = poll(&mut all, timeout);
 }

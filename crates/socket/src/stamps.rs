@@ -1,7 +1,7 @@
-//! Time stamps of the kernel and of network devices, and their way from CLOCK_REALTIME to CLOCK_MONOTONIC.
+//! Time stamps of the kernel and of network devices, and their conversion from CLOCK_REALTIME to CLOCK_MONOTONIC.
 //!
-//! A stamp is used only where it lies between two times that the application took itself around it: whoever steps
-//! the wall clock meanwhile makes stamps unusable, but no figure wrong.
+//! A stamp is used only if it lies between two times that the application recorded around it. Stepping the wall clock
+//! so makes stamps unusable, but no figure wrong.
 
 use std::io::{self, IoSliceMut};
 use std::net::UdpSocket;
@@ -17,17 +17,17 @@ use wirelab_trial::host_clock::WallOffset;
 /// How long an offset between the two clocks is used before it is read again, in ns.
 const OFFSET_NS: u64 = 50_000_000;
 
-/// Room for the control messages of one stamp: three times, the number of the datagram, an address.
+/// Space for the control messages of one stamp: three times, the number of the datagram, an address.
 const CONTROL_BYTES: usize = 256;
 
-/// Converts stamps, and refuses those that cannot be true.
+/// Converts stamps, and refuses those that cannot be right.
 #[derive(Debug)]
 pub(crate) struct KernelClock {
     offset: WallOffset,
     read_ns: u64,
     /// Stamps that were not between the times around them.
     refused: u64,
-    /// Steps of the wall clock that were seen.
+    /// Steps of the wall clock.
     steps: u64,
 }
 
@@ -41,7 +41,7 @@ impl KernelClock {
         }
     }
 
-    /// The monotonic time of a stamp that was taken between two monotonic times; `None` if it was not.
+    /// The monotonic time of a stamp, if it lies between two monotonic times; otherwise `None`.
     #[inline]
     pub(crate) fn monotonic(&mut self, unix_ns: u64, earliest_ns: u64, now_ns: u64) -> Option<u64> {
         if now_ns.saturating_sub(self.read_ns) > OFFSET_NS {
@@ -57,18 +57,18 @@ impl KernelClock {
         (self.offset, self.read_ns) = (offset, now_ns);
     }
 
-    /// What a reader should know of the stamps.
+    /// A note on the stamps for the reader, if there is one.
     pub(crate) fn note(&self) -> Option<String> {
         (self.refused > 0 || self.steps > 0).then(|| {
             format!(
-                "{} time stamps of the kernel did not fit the times around them ({} steps of the wall clock were seen); the application's own times stand in for them",
+                "{} time stamps of the kernel did not fit the times around them ({} steps of the wall clock); the application's times are used instead",
                 self.refused, self.steps
             )
         })
     }
 }
 
-/// The monotonic time of a wall time, if it lies between the two as well as the offset is known.
+/// The monotonic time of a wall time, if it lies between the two within the uncertainty of the offset.
 fn between(offset: WallOffset, unix_ns: u64, earliest_ns: u64, latest_ns: u64) -> Option<u64> {
     let ns = offset.to_monotonic(unix_ns);
     let slack = offset.uncertainty_ns;
@@ -76,26 +76,26 @@ fn between(offset: WallOffset, unix_ns: u64, earliest_ns: u64, latest_ns: u64) -
     fits.then(|| ns.clamp(earliest_ns, latest_ns.max(earliest_ns)))
 }
 
-/// Let the kernel stamp each datagram that comes. Where it cannot, there are no stamps.
+/// Let the kernel stamp each received datagram. If it cannot, there are no stamps.
 pub(crate) fn stamp_arrivals(socket: &UdpSocket) {
     let _ = setsockopt(socket, sockopt::ReceiveTimestampns, &true);
 }
 
-/// Which stamps a socket is to make.
+/// The stamps of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
-    /// None any more; those that were made can still be fetched.
+    /// No more; those already made can still be fetched.
     Nothing,
-    /// Of datagrams that leave, by the kernel.
+    /// Of sent datagrams, by the kernel.
     Departures,
-    /// Of datagrams that leave and come, by the kernel and by the device where it makes them.
+    /// Of sent and received datagrams, by the kernel and by the device if it supports it.
     Both,
 }
 
-/// Set what stamps are made (SO_TIMESTAMPING; Documentation/networking/timestamping.rst).
+/// Set which stamps are made (SO_TIMESTAMPING; Documentation/networking/timestamping.rst).
 pub(crate) fn want(socket: &UdpSocket, want: Want) -> io::Result<()> {
     use TimestampingFlag as Flag;
-    // Stamps come back with the number of the send call, without the datagram.
+    // Stamps are returned with the number of the send call, without the datagram.
     let report = Flag::SOF_TIMESTAMPING_SOFTWARE
         | Flag::SOF_TIMESTAMPING_OPT_ID
         | Flag::SOF_TIMESTAMPING_OPT_TSONLY;
@@ -108,12 +108,12 @@ pub(crate) fn want(socket: &UdpSocket, want: Want) -> io::Result<()> {
                 | Flag::SOF_TIMESTAMPING_TX_HARDWARE
                 | Flag::SOF_TIMESTAMPING_RX_HARDWARE
                 | Flag::SOF_TIMESTAMPING_RAW_HARDWARE
-                // Where the device stamps, the kernel would else keep its own (Linux 4.13).
+                // Otherwise the kernel keeps its own stamp to itself if the device stamps (Linux 4.13).
                 | Flag::from_bits_retain(libc::SOF_TIMESTAMPING_OPT_TX_SWHW)
         }
     };
     if want != Want::Nothing {
-        // Numbers start at 0 when they are asked for anew; what an earlier run left behind is none of this one's.
+        // Numbers start at 0 when stamps are requested again; leftovers of an earlier run are dropped.
         setsockopt(socket, sockopt::Timestamping, &Flag::empty())?;
         let mut old = Fetcher::new(64);
         while old.departure(socket)?.is_some() {}
@@ -138,19 +138,19 @@ fn ns(time: TimeSpec) -> Option<u64> {
         .filter(|ns| *ns > 0)
 }
 
-/// Fetches datagrams one by one with their stamps. Nothing is allocated after [`Fetcher::new`].
+/// Fetches datagrams one by one with their stamps. It allocates only in [`Fetcher::new`].
 pub(crate) struct Fetcher {
     buf: Vec<u8>,
     control: Vec<u8>,
 }
 
-/// A datagram that came, with its stamps.
+/// A received datagram with its stamps.
 pub(crate) struct Fetched<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) stamp: Stamp,
 }
 
-/// A datagram that left: which send call it was, counted from when stamps were first wanted, and its stamps.
+/// A sent datagram: the number of its send call, counted from the first request for stamps, and its stamps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     pub(crate) number: u32,
@@ -158,7 +158,7 @@ pub(crate) struct Departure {
 }
 
 impl Fetcher {
-    /// Room for a datagram of `bytes`.
+    /// With a buffer for a datagram of `bytes`.
     pub(crate) fn new(bytes: usize) -> Fetcher {
         Fetcher {
             buf: vec![0; bytes],
@@ -166,10 +166,10 @@ impl Fetcher {
         }
     }
 
-    /// The next datagram that came, as the socket's own deadline says, or at once.
+    /// The next received datagram, within the socket's timeout or at once.
     ///
     /// # Errors
-    /// What the kernel says; nothing there in time is [`io::ErrorKind::WouldBlock`].
+    /// The kernel's error; none in time is [`io::ErrorKind::WouldBlock`].
     pub(crate) fn arrival(&mut self, socket: &UdpSocket, wait: bool) -> io::Result<Fetched<'_>> {
         let flags = match wait {
             true => MsgFlags::empty(),
@@ -182,16 +182,16 @@ impl Fetcher {
         })
     }
 
-    /// The next stamp of a datagram that left; `None` where none is there yet.
+    /// The next stamp of a sent datagram; `None` if none is there yet.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub(crate) fn departure(&mut self, socket: &UdpSocket) -> io::Result<Option<Departure>> {
         loop {
             let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
             match self.fetch(socket, flags) {
                 Ok((_, stamp, Some(number))) => return Ok(Some(Departure { number, stamp })),
-                // Another kind of error message, e.g. of ICMP: it is not for us.
+                // Another type of error message, e.g. of ICMP.
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
                 Err(error) => return Err(error),
@@ -245,7 +245,7 @@ mod tests {
         let offset = WallOffset::of(1_000_000_000_000, 30);
         let stamp = |ns: u64| 1_000_000_000_000 + ns;
         assert_eq!(between(offset, stamp(500), 400, 600), Some(500));
-        // As far outside as the offset is uncertain: the nearest that can be true.
+        // Outside by the uncertainty of the offset: the nearest possible time.
         assert_eq!(between(offset, stamp(380), 400, 600), Some(400));
         assert_eq!(between(offset, stamp(620), 400, 600), Some(600));
         // The wall clock was stepped, forward and back.
@@ -264,7 +264,7 @@ mod tests {
         };
         assert_eq!(clock.monotonic(1_000_000_000_500, 400, 600), Some(500));
         assert_eq!(clock.note(), None);
-        // An hour forward: what the kernel stamps now does not fit until the offset is read again.
+        // An hour forward: the kernel's stamps do not fit until the offset is read again.
         let stepped = 3_601_000_000_000;
         assert_eq!(clock.monotonic(1_000_000_000_500 + stepped, 400, 600), None);
         clock.look_again(WallOffset::of(1_000_000_000_000 + stepped, 30), 700);

@@ -1,5 +1,5 @@
-//! The system calls for many messages at once (sendmmsg(2), recvmmsg(2)) and options that the standard library
-//! lacks. nix does not set the room for control messages again before each `recvmmsg`, so this does.
+//! The system calls for many messages at once (sendmmsg(2), recvmmsg(2)) and options that the standard library lacks.
+//! nix does not reset the length of control messages before each `recvmmsg`, so this does.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -14,23 +14,23 @@ pub(crate) struct SocketOption(libc::c_int, libc::c_int);
 pub(crate) const IP_MTU: SocketOption = SocketOption(libc::IPPROTO_IP, libc::IP_MTU);
 pub(crate) const IPV6_MTU: SocketOption = SocketOption(libc::IPPROTO_IPV6, libc::IPV6_MTU);
 pub(crate) const RECEIVE_QUEUE: SocketOption = SocketOption(libc::SOL_SOCKET, libc::SO_RCVBUF);
-/// The same beyond the limit of the system, for who may.
+/// The same beyond the system's limit, which needs a privilege.
 pub(crate) const RECEIVE_QUEUE_FORCE: SocketOption =
     SocketOption(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE);
 pub(crate) const UDP_GRO: SocketOption = SocketOption(libc::SOL_UDP, libc::UDP_GRO);
 
-/// What any bytes are a value of, so that the kernel may write it.
+/// Types for which any bytes are a valid value, so that the kernel may write them.
 trait Plain: Copy {}
 impl Plain for i32 {}
 impl Plain for u64 {}
 impl Plain for [u32; 9] {}
 impl Plain for [u32; INFO_WORDS] {}
 
-/// Read an option over what it is before.
+/// Read an option; the old value stays where the kernel writes nothing.
 fn read<T: Plain>(fd: BorrowedFd<'_>, option: SocketOption, mut value: T) -> io::Result<T> {
     let mut len = size_of::<T>() as libc::socklen_t;
-    // SAFETY: value and length are valid for writes of the size that is told, any bytes are a value of that type, and both
-    // live longer than the call.
+    // SAFETY: value and length are valid for writes of the given size, any bytes are a valid value of that type, and
+    // both outlive the call.
     let done = unsafe {
         libc::getsockopt(
             fd.as_raw_fd(),
@@ -46,14 +46,14 @@ fn read<T: Plain>(fd: BorrowedFd<'_>, option: SocketOption, mut value: T) -> io:
     Ok(value)
 }
 
-/// Read an option that is a number.
+/// Read an integer option.
 pub(crate) fn option(fd: BorrowedFd<'_>, option: SocketOption) -> io::Result<i32> {
     read(fd, option, 0)
 }
 
-/// Set an option that is a number.
+/// Set an integer option.
 pub(crate) fn set_option(fd: BorrowedFd<'_>, option: SocketOption, value: i32) -> io::Result<()> {
-    // SAFETY: the value is valid for reads of the size that is told, and lives longer than the call.
+    // SAFETY: the value is valid for reads of the given size, and outlives the call.
     let done = unsafe {
         libc::setsockopt(
             fd.as_raw_fd(),
@@ -69,24 +69,24 @@ pub(crate) fn set_option(fd: BorrowedFd<'_>, option: SocketOption, value: i32) -
     Ok(())
 }
 
-/// Datagrams that found no room in the socket's queue so far, modulo 2³² (SO_MEMINFO, Linux 4.12).
+/// Datagrams that did not fit the socket's queue so far, modulo 2³² (SO_MEMINFO, Linux 4.12).
 pub(crate) fn dropped(fd: BorrowedFd<'_>) -> io::Result<u32> {
     // SK_MEMINFO_DROPS of linux/sock_diag.h is the last of nine numbers.
     let info = read(fd, SocketOption(libc::SOL_SOCKET, libc::SO_MEMINFO), [0; 9])?;
     Ok(info[8])
 }
 
-/// Words of what the system knows of a connection, to the retransmissions: struct tcp_info of linux/tcp.h, whose first two
-/// words are eight single bytes.
+/// Words of a connection's state up to the retransmissions: struct tcp_info of linux/tcp.h, whose first two words are
+/// eight single bytes.
 pub(crate) const INFO_WORDS: usize = 26;
 
-/// What the system knows of a TCP connection (TCP_INFO, tcp(7)).
+/// The system's state of a TCP connection (TCP_INFO, tcp(7)).
 pub(crate) fn tcp_info(fd: BorrowedFd<'_>) -> io::Result<[u32; INFO_WORDS]> {
     let option = SocketOption(libc::IPPROTO_TCP, libc::TCP_INFO);
     read(fd, option, [0; INFO_WORDS])
 }
 
-/// Bytes that were written into a TCP stream and have not been acknowledged (SIOCOUTQ, tcp(7)).
+/// Bytes that were written into a TCP stream and are not acknowledged (SIOCOUTQ, tcp(7)).
 pub(crate) fn unacked_bytes(fd: BorrowedFd<'_>) -> io::Result<u64> {
     let mut bytes: libc::c_int = 0;
     // SAFETY: the request writes one int, which outlives the call.
@@ -97,10 +97,10 @@ pub(crate) fn unacked_bytes(fd: BorrowedFd<'_>) -> io::Result<u64> {
     Ok(u64::try_from(bytes).unwrap_or(0))
 }
 
-/// Year, month, day, hour, minute and second where this host is, of a time in s since 1970 (localtime_r(3)); `None` where the
-/// system has no such year.
+/// Year, month, day, hour, minute and second in this host's time zone, of a time in s since 1970 (localtime_r(3));
+/// `None` if the system does not support the year.
 pub(crate) fn local_time(unix_s: i64) -> Option<[i32; 6]> {
-    // SAFETY: all zeros are a value of this structure of numbers and a pointer, which is not followed here.
+    // SAFETY: zeros are valid for this structure of numbers and a pointer, which is not followed here.
     let mut parts: libc::tm = unsafe { std::mem::zeroed() };
     // SAFETY: both pointers are valid for the call, which writes one structure.
     let done = unsafe { libc::localtime_r(&raw const unix_s, &raw mut parts) };
@@ -114,20 +114,19 @@ pub(crate) fn local_time(unix_s: i64) -> Option<[i32; 6]> {
     ])
 }
 
-/// The network namespace of a socket as a number that no other one has until the next boot (SO_NETNS_COOKIE,
-/// Linux 5.14).
+/// The network namespace of a socket as a number that is unique until the next boot (SO_NETNS_COOKIE, Linux 5.14).
 pub(crate) fn netns_cookie(fd: BorrowedFd<'_>) -> io::Result<u64> {
     let option = SocketOption(libc::SOL_SOCKET, libc::SO_NETNS_COOKIE);
     read(fd, option, 0)
 }
 
-/// Let the sleeps of this thread end within so many ns of their time (prctl(2), PR_SET_TIMERSLACK).
+/// Let the sleeps of this thread end within this many ns of their time (prctl(2), PR_SET_TIMERSLACK).
 pub(crate) fn set_timer_slack(ns: u32) {
-    // SAFETY: a number is passed and no memory. The call can only fail for a number that does not fit.
+    // SAFETY: the call gets a number and no memory. It can only fail for a number out of range.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, libc::c_ulong::from(ns)) };
 }
 
-/// Words of control messages for one message: a segment size and two kinds of time stamps, with room to spare.
+/// Words of control messages for one message: a segment size and two types of time stamps, with some to spare.
 const CONTROL_WORDS: usize = 24;
 
 /// A part of a buffer that is one message.
@@ -137,27 +136,27 @@ pub(crate) struct Piece {
     pub(crate) len: usize,
 }
 
-/// Where to send, and how long the datagrams are that the system makes of a message.
+/// The destination, and the length of the datagrams into which the system segments a message.
 #[derive(Clone, Copy)]
 pub(crate) struct To {
     pub(crate) address: Option<SocketAddr>,
     pub(crate) segment: Option<u16>,
 }
 
-/// What came with a message.
+/// The data received with a message.
 #[derive(Clone, Copy)]
 pub(crate) struct Arrived {
     pub(crate) len: usize,
     pub(crate) from: SocketAddr,
-    /// Length of each datagram but the last, where the system joined several.
+    /// Length of each datagram but the last, if the system joined several.
     pub(crate) segment: Option<usize>,
-    /// Time of the system, CLOCK_REALTIME in ns.
+    /// The system's time, CLOCK_REALTIME in ns.
     pub(crate) kernel_ns: Option<u64>,
-    /// Whether it was longer than the room for it.
+    /// Whether it was longer than its buffer.
     pub(crate) truncated: bool,
 }
 
-/// Headers for so many messages, allocated once. No pointer in them is used beyond the call that set it.
+/// Headers for this many messages, allocated once. Their pointers are not used after the call that set them.
 pub(crate) struct Messages {
     headers: Box<[libc::mmsghdr]>,
     pieces: Box<[libc::iovec]>,
@@ -165,7 +164,7 @@ pub(crate) struct Messages {
     control: Box<[[u64; CONTROL_WORDS]]>,
 }
 
-// SAFETY: the pointers in it are set anew before each call and never followed between calls.
+// SAFETY: the pointers in it are set before each call and not followed between calls.
 unsafe impl Send for Messages {}
 
 impl Messages {
@@ -184,7 +183,7 @@ impl Messages {
         }
     }
 
-    /// Send pieces of a buffer, each as one message, as many as there are headers for; how many were sent.
+    /// Send parts of a buffer, each as one message, as many as there are headers; returns how many were sent.
     pub(crate) fn send(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -202,7 +201,7 @@ impl Messages {
         let mut count = 0;
         for (piece, (iov, header)) in pieces.zip(self.pieces.iter_mut().zip(&mut self.headers)) {
             let bytes = &buf[piece.start..piece.start + piece.len];
-            // sendmmsg only reads what is sent.
+            // sendmmsg only reads the data.
             iov.iov_base = bytes.as_ptr().cast_mut().cast();
             iov.iov_len = bytes.len();
             let header = &mut header.msg_hdr;
@@ -224,8 +223,8 @@ impl Messages {
             true => libc::MSG_NOSIGNAL,
             false => libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT,
         };
-        // SAFETY: the first `count` headers point to one piece each, inside `buf`, and to name and control message
-        // of `self`, with their lengths; all are borrowed for the whole call, which only reads them.
+        // SAFETY: the first `count` headers point to one part each, inside `buf`, and to name and control message of
+        // `self`, with their lengths. All are borrowed for the whole call, which only reads them.
         let sent =
             unsafe { libc::sendmmsg(fd.as_raw_fd(), self.headers.as_mut_ptr(), count, flags as _) };
         if sent < 0 {
@@ -234,8 +233,8 @@ impl Messages {
         Ok(sent as usize)
     }
 
-    /// Receive at least one message, and what else is there, each into its own piece of a buffer: the first `room`
-    /// bytes of every `stride`. How many came.
+    /// Receive at least one message, and all others that wait, each into its own part of a buffer: the first `room`
+    /// bytes of every `stride`. Returns their number.
     pub(crate) fn receive(
         &mut self,
         fd: BorrowedFd<'_>,
@@ -273,9 +272,9 @@ impl Messages {
             true => libc::MSG_WAITFORONE,
             false => libc::MSG_DONTWAIT,
         };
-        // SAFETY: the first `count` headers point to one piece each, a name and a control buffer, none of which
-        // overlap, with their lengths; all are borrowed exclusively for the whole call.
-        let came = unsafe {
+        // SAFETY: the first `count` headers point to one part each, a name and a control buffer, none of which
+        // overlap, with their lengths. All are borrowed exclusively for the whole call.
+        let arrived = unsafe {
             libc::recvmmsg(
                 fd.as_raw_fd(),
                 self.headers.as_mut_ptr(),
@@ -284,13 +283,14 @@ impl Messages {
                 ptr::null_mut(),
             )
         };
-        if came < 0 {
+        if arrived < 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(came as usize)
+        Ok(arrived as usize)
     }
 
-    /// What came with a message of the last [`Messages::receive`]; `None` where its sender is of no known family.
+    /// The data received with a message of the last [`Messages::receive`]; `None` if its sender's address family is
+    /// unknown.
     pub(crate) fn arrived(&self, at: usize) -> Option<Arrived> {
         let (header, control) = (self.headers.get(at)?, &self.control[at]);
         let mut arrived = Arrived {
@@ -305,7 +305,7 @@ impl Messages {
     }
 }
 
-/// Bytes from one control message to the next that follows it (cmsg(3)).
+/// Bytes from one control message to the next (cmsg(3)).
 const fn aligned(bytes: usize) -> usize {
     bytes.next_multiple_of(size_of::<usize>())
 }
@@ -343,15 +343,15 @@ fn read_control(control: &[u64; CONTROL_WORDS], len: usize, arrived: &mut Arrive
         let place = unsafe { start.add(at + HEADER) };
         match (header.cmsg_level, header.cmsg_type) {
             (libc::SOL_UDP, libc::UDP_GRO) if data >= size_of::<libc::c_int>() => {
-                // SAFETY: as many bytes are there, in whatever alignment.
+                // SAFETY: this many bytes are there, in any alignment.
                 let segment = unsafe { place.cast::<libc::c_int>().read_unaligned() };
                 arrived.segment = usize::try_from(segment).ok().filter(|bytes| *bytes > 0);
             }
-            // SO_TIMESTAMPING has three times, of which the first is that of the system's own clock.
+            // SO_TIMESTAMPING has three times; the first is that of the system's clock.
             (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS | libc::SCM_TIMESTAMPING)
                 if data >= size_of::<libc::timespec>() =>
             {
-                // SAFETY: as many bytes are there, in whatever alignment.
+                // SAFETY: this many bytes are there, in any alignment.
                 let time = unsafe { place.cast::<libc::timespec>().read_unaligned() };
                 let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
                 arrived.kernel_ns = Some(ns).filter(|ns| *ns > 0);
@@ -374,7 +374,7 @@ fn write_name(name: &mut libc::sockaddr_storage, to: SocketAddr) -> libc::sockle
                 },
                 sin_zero: [0; 8],
             };
-            // SAFETY: sockaddr_storage has room and alignment for any address.
+            // SAFETY: sockaddr_storage has space and alignment for any address.
             unsafe { place.cast::<libc::sockaddr_in>().write(v4) };
             size_of::<libc::sockaddr_in>() as _
         }
@@ -399,7 +399,7 @@ fn read_name(name: &libc::sockaddr_storage, len: libc::socklen_t) -> Option<Sock
     let (len, place) = (len as usize, ptr::from_ref(name));
     match i32::from(name.ss_family) {
         libc::AF_INET if len >= size_of::<libc::sockaddr_in>() => {
-            // SAFETY: sockaddr_storage has room and alignment for any address, and the family says which it is.
+            // SAFETY: sockaddr_storage has space and alignment for any address, and the family identifies it.
             let v4 = unsafe { place.cast::<libc::sockaddr_in>().read() };
             let ip = Ipv4Addr::from(v4.sin_addr.s_addr.to_ne_bytes());
             Some(SocketAddrV4::new(ip, u16::from_be(v4.sin_port)).into())

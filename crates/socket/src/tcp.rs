@@ -1,7 +1,7 @@
-//! TCP flows: test frames one after another in a stream, every byte of it compared.
+//! TCP flows: test frames one after another in a stream, with every byte compared.
 //!
-//! All frames of a flow have the same length, so that a damaged frame does not hide where the next begins. When
-//! the sender has sent all, it ends its half of the connection, which is how the receiver knows.
+//! All frames of a flow have the same length, so that a damaged frame does not hide the start of the next. After the
+//! last frame, the sender ends its half of the connection, which tells the receiver.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -17,13 +17,13 @@ use crate::frames::{Frames, Progressing};
 use crate::sys;
 use crate::udp::{PATIENCE, is_not_yet};
 
-/// Bytes handed over at once without a pace.
+/// Bytes written at once without a pace.
 const SEND_BYTES: usize = 128 * 1024;
-/// Bytes fetched at once.
+/// Bytes read at once.
 const RECEIVE_BYTES: usize = 256 * 1024;
-/// How long a frame that was begun may take to be finished when the flow should end, in ns.
+/// How long a frame in progress may take to be completed when the flow should end, in ns.
 const LAST_FRAME_NS: u64 = 1_000_000_000;
-/// Nothing for so long after the end means that nothing is on its way, in ns.
+/// Nothing for this long after the end means that nothing is in flight, in ns.
 const QUIET_NS: u64 = 50_000_000;
 /// Longest time to follow a stream that does not end, in ns.
 const LONGEST_TAIL_NS: u64 = 2_000_000_000;
@@ -31,17 +31,17 @@ const LONGEST_TAIL_NS: u64 = 2_000_000_000;
 /// Bytes that were written into a stream and that its peer has not acknowledged.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn unacked_bytes(stream: &TcpStream) -> io::Result<u64> {
     sys::unacked_bytes(stream.as_fd())
 }
 
-/// What the system knows of a TCP connection.
+/// The system's state of a TCP connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
-    /// Segments that were sent again since the connection was made.
+    /// Segments that were retransmitted since the connection was made.
     pub retransmits: u32,
-    /// Bytes of a segment that it sends.
+    /// Bytes of a sent segment.
     pub segment_bytes: u32,
     /// The congestion window in bytes.
     pub window_bytes: u64,
@@ -57,10 +57,10 @@ impl TcpInfo {
     /// That of a stream now.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn of(stream: &TcpStream) -> io::Result<TcpInfo> {
         let words = sys::tcp_info(stream.as_fd())?;
-        // The places of linux/tcp.h: snd_mss, pmtu, rtt, rttvar, snd_cwnd in segments, total_retrans.
+        // Word offsets of linux/tcp.h: snd_mss, pmtu, rtt, rttvar, snd_cwnd in segments, total_retrans.
         let (segment_bytes, segments) = (words[4], words[20]);
         Ok(TcpInfo {
             retransmits: words[25],
@@ -73,17 +73,17 @@ impl TcpInfo {
     }
 }
 
-/// Send a flow of test frames into a stream, until its extent is reached or `cancel` is set; then end this half
-/// of the connection.
+/// Send a flow of test frames into a stream, until its extent is reached or `cancel` is set; then end this half of
+/// the connection.
 ///
 /// # Errors
-/// A size that is no test frame's, or what the socket says before anything was sent. What ends a flow that runs
-/// is in [`Sent::failure`].
+/// An invalid size of a test frame, or the socket's error before the first frame. A later error is in
+/// [`Sent::failure`].
 pub fn send(stream: &TcpStream, offer: &Offer, live: &Live, cancel: &Cancel) -> io::Result<Sent> {
     let bytes = checked(offer.datagram_bytes)?;
-    // What waits for room is told from what is held up.
+    // This separates waiting for space from a pause of the host.
     stream.set_nonblocking(true)?;
-    // With a pace each frame goes when it is due, and does not wait for the next.
+    // With a pace each frame is sent when it is due, and does not wait for the next.
     stream.set_nodelay(offer.pace != Pace::Max)?;
     let frames = Frames::new(offer, bytes);
     let most = match offer.pace {
@@ -119,7 +119,7 @@ pub fn send(stream: &TcpStream, offer: &Offer, live: &Live, cancel: &Cancel) -> 
         failure = error;
         (0..written.div_ceil(bytes)).for_each(|_| run.frame(now));
         let cut = written % bytes != 0;
-        // Its sequence is used, but it is no frame: the receiver finds it cut.
+        // Its sequence is used, but it is not a frame: the receiver gets it truncated.
         run.report.refused_frames += u64::from(cut);
         live.tell(
             run.sequences - u64::from(cut),
@@ -130,7 +130,7 @@ pub fn send(stream: &TcpStream, offer: &Offer, live: &Live, cancel: &Cancel) -> 
         run.tick(now);
     }
     let report = run.finish(now);
-    // A connection that is gone already has ended.
+    // A connection that is already closed has ended.
     let _ = stream.shutdown(Shutdown::Write);
     Ok(Sent {
         report,
@@ -140,8 +140,8 @@ pub fn send(stream: &TcpStream, offer: &Offer, live: &Live, cancel: &Cancel) -> 
     })
 }
 
-/// Write frames until they are written or it is `over`, which waits for room, and then to the end of the frame that was
-/// begun; how many bytes, and what ended it.
+/// Write frames until all are written or `over` returns true during a wait for space, and then to the end of the
+/// frame in progress; returns the bytes written, and the error that ended it.
 fn write_frames(
     stream: &mut impl Write,
     frames: &[u8],
@@ -173,10 +173,10 @@ fn write_frames(
     (written, None)
 }
 
-/// Check a stream of test frames until the peer ends it, or `cancel` is set and nothing has come for 50 ms.
+/// Check a stream of test frames until the peer ends it, or `cancel` is set and nothing has arrived for 50 ms.
 ///
 /// # Errors
-/// A size that is no test frame's, or what the socket says before anything came. What ends a flow that runs is in
+/// An invalid size of a test frame, or the socket's error before the first byte. A later error is in
 /// [`Reception::failure`].
 pub fn receive(
     mut stream: &TcpStream,
@@ -197,7 +197,7 @@ pub fn receive(
         watch.tick(began);
         let read = stream.read(cutter.room());
         let now = now_ns();
-        // When it came is not known.
+        // Its arrival time is unknown.
         watch.idle(began, now, PATIENCE);
         match read {
             Ok(0) => break,
@@ -217,12 +217,12 @@ pub fn receive(
             continue;
         }
         let ended = *ended_ns.get_or_insert(now);
-        // A receiver that was held up for longer than that may have much to read.
+        // A receiver that was paused for longer than that may have much to read.
         if empty && now.saturating_sub(ended.max(last_ns)) >= QUIET_NS {
             break;
         }
         if now - ended >= LONGEST_TAIL_NS {
-            // What was left behind may be all that is missing.
+            // The unread rest may be all that is missing.
             unread = u64::MAX;
             break;
         }
@@ -233,14 +233,14 @@ pub fn receive(
     Ok(seen)
 }
 
-/// Cuts a stream into frames and judges them.
+/// Splits a stream into frames and judges them.
 #[derive(Debug)]
 struct Cutter {
     judge: Judge,
     stream: u8,
     bytes: usize,
     buf: Vec<u8>,
-    /// Bytes of a frame that has begun, at the start of the buffer.
+    /// Bytes of an incomplete frame, at the start of the buffer.
     begun: usize,
 }
 
@@ -255,12 +255,12 @@ impl Cutter {
         }
     }
 
-    /// Where the next bytes of the stream go.
+    /// Buffer for the next bytes of the stream.
     fn room(&mut self) -> &mut [u8] {
         &mut self.buf[self.begun..]
     }
 
-    /// So many bytes came.
+    /// This many bytes arrived.
     fn take(&mut self, len: usize, now_ns: u64) {
         let there = self.begun + len;
         let whole = there / self.bytes * self.bytes;
@@ -280,7 +280,7 @@ impl Cutter {
         let mut report = self.judge.finish_apart();
         if begun > 0 {
             report.notes.push(format!(
-                "the stream ended inside a frame, of which {begun} of {} bytes came",
+                "the stream ended inside a frame, of which {begun} of {} bytes arrived",
                 self.bytes
             ));
         }
@@ -293,15 +293,15 @@ impl Cutter {
     }
 }
 
-/// The peer of a connection is known, so that a damaged magic is a damaged header.
+/// The peer of a connection is known, so a damaged magic is a damaged header.
 #[inline]
 fn judge(judge: &mut Judge, frame: &[u8], stream: u8, now_ns: u64) {
     let verdict = classify_data(frame, Some(stream), true);
     judge.take(verdict, frame.len() as u64, Some(now_ns));
 }
 
-/// For fuzzing: cut any bytes into frames, whole and in pieces. Both must count the same, and every frame once.
-/// The first two bytes say how long frames are, the third how long pieces.
+/// For fuzzing: split any bytes into frames, at once and in pieces. Both must count the same, and every frame once.
+/// The first two bytes give the length of frames, the third that of pieces.
 pub fn fuzz_stream(input: &[u8]) {
     let [high, low, piece, bytes @ ..] = input else {
         return;
@@ -373,7 +373,7 @@ mod tests {
         let info = TcpInfo::of(&stream).unwrap();
         let mss = getsockopt(&stream, sockopt::TcpMaxSeg).unwrap();
         assert_eq!(info.segment_bytes, mss, "{info:?}");
-        // Connections have the MTU of the loopback interface, as far as a packet of IPv4 is so long.
+        // Connections have the MTU of the loopback interface, up to the maximum of an IPv4 packet.
         let mtu = std::fs::read_to_string("/sys/class/net/lo/mtu").unwrap();
         let mtu: u32 = mtu.trim().parse().unwrap();
         assert_eq!(info.path_mtu_bytes, mtu.min(65_535), "{info:?}");
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn what_is_over_while_a_frame_is_half_written_ends_behind_it() {
-        // Takes seven bytes at a time, and between them says that it is not the time.
+        // Takes seven bytes at a time, and returns `WouldBlock` in between.
         struct Slow(Vec<u8>, bool);
         impl Write for Slow {
             fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

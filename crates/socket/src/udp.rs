@@ -1,11 +1,11 @@
-//! UDP flows of test frames: every datagram with its own sequence and content, every byte of it compared.
+//! UDP flows of test frames: every datagram has its own sequence and content, and every byte of it is compared.
 //!
-//! A flow with a pace sends each datagram when it is due, by a call of its own, and catches up after a hold as
-//! [`Pacer`](wirelab_trial::Pacer) says. A datagram that the system has no room for waits: it is no loss of the path.
-//! Without a pace, datagrams go in batches, which the system cuts late where it can ([`segmented`](crate::Sent::segmented)).
-//! All times are CLOCK_MONOTONIC, as in the test header. The kernel's stamps of arrivals (SO_TIMESTAMPNS) and
-//! departures (SO_TIMESTAMPING) are CLOCK_REALTIME and are converted; one that does not fit between the times
-//! around it, because somebody set the clock, is not used.
+//! A flow with a pace sends each datagram when it is due, by a separate call, and catches up after a pause as
+//! [`Pacer`](wirelab_trial::Pacer) says. A datagram for which the system has no space waits: it is not a loss of the
+//! path. Without a pace, datagrams go in batches, which the system segments if it can
+//! ([`segmented`](crate::Sent::segmented)). All times are CLOCK_MONOTONIC, as in the test header. The kernel's stamps
+//! of arrivals (SO_TIMESTAMPNS) and departures (SO_TIMESTAMPING) are CLOCK_REALTIME and are converted. One that does
+//! not fit the times around it, because the clock was set, is not used.
 
 mod beside;
 mod drops;
@@ -23,25 +23,25 @@ use std::time::Duration;
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// Longest wait of a system call before the flag that ends all is looked at.
+/// Longest wait of a system call before a check of the cancel flag.
 pub const PATIENCE: Duration = Duration::from_millis(20);
 
-/// How long to leave a full queue alone that nobody tells of.
+/// How long to wait for a full queue that gives no event.
 const NAP: Duration = Duration::from_micros(50);
 
-/// Wait until a socket that was full may have room again, at most [`PATIENCE`].
+/// Wait until a full socket may have space again, at most [`PATIENCE`].
 pub fn wait_for_room(socket: &impl AsFd) {
     let mut fds = [PollFd::new(socket.as_fd(), PollFlags::POLLOUT)];
     let patience = PollTimeout::try_from(PATIENCE).unwrap_or(PollTimeout::ZERO);
     let before = wirelab_trial::host_clock::now_ns();
-    // Stamps of departures and a queue of the device that is full end a poll at once.
+    // Stamps of departures and a full queue of the device end a poll at once.
     let _ = poll(&mut fds, patience);
     if wirelab_trial::host_clock::now_ns().saturating_sub(before) < NAP.as_nanos() as u64 {
         std::thread::sleep(NAP);
     }
 }
 
-/// Whether an error only says that it was not the time.
+/// Whether an error is only a timeout.
 pub(crate) fn is_not_yet(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -49,7 +49,7 @@ pub(crate) fn is_not_yet(error: &io::Error) -> bool {
     )
 }
 
-/// Whether the system had no room for a datagram, which then did not leave.
+/// Whether the system had no space for a datagram, which then did not leave.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     is_not_yet(error) || error.raw_os_error() == Some(libc::ENOBUFS)
 }

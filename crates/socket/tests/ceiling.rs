@@ -1,4 +1,4 @@
-//! The tester's own ceiling, for each layer that goes through sockets.
+//! The tester's own ceiling, for each layer that uses sockets.
 
 use wirelab_socket::ceiling;
 use wirelab_trial::{Direction, Extent, Framing, Layer, Load, Size, SizeUnit, Trial};

@@ -1,4 +1,4 @@
-//! What this host drops itself is never a loss of the path: over IPv4 and IPv6, joined or not.
+//! Drops of this host are never a loss of the path: over IPv4 and IPv6, joined or not.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -13,7 +13,7 @@ const BYTES: u32 = 512;
 const SENT: u64 = 20_000;
 
 fn pair(ip: &str) -> Option<(UdpSocket, UdpSocket)> {
-    // A host without IPv6 has nothing to be counted there.
+    // A host without IPv6 has no such counters.
     let to = UdpSocket::bind((ip, 0)).ok()?;
     let from = UdpSocket::bind((ip, 0)).ok()?;
     from.connect(to.local_addr().unwrap()).unwrap();
@@ -21,7 +21,7 @@ fn pair(ip: &str) -> Option<(UdpSocket, UdpSocket)> {
     Some((from, to))
 }
 
-/// As fast as it goes, in pieces that hold many datagrams, while nobody receives.
+/// Full speed in buffers of many datagrams, without a receiver.
 fn overflow(from: &UdpSocket) {
     let offer = Offer {
         stream: 7,
@@ -85,7 +85,7 @@ fn a_flow_that_came_before_anybody_received_has_no_loss() {
     {
         let Some((from, to)) = pair(ip) else { continue };
         if captures == 0 {
-            // As a receiver asks, before the sender starts.
+            // As a receiver does before the sender starts.
             drop(Receiver::joining(&to, 1));
         }
         overflow(&from);

@@ -1,4 +1,4 @@
-//! Echo over the host's own loopback: what is measured, whose times, what a stall shows, and hostile datagrams.
+//! Echo over the host's loopback: what is measured, by which clock, how a stall shows, and hostile datagrams.
 
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn pair() -> (UdpSocket, UdpSocket) {
     (tester, node)
 }
 
-/// Run `work` against a reflector; what both say.
+/// Run `work` against a reflector; returns both results.
 fn reflected<T>(node: &UdpSocket, work: impl FnOnce() -> T) -> (T, Reception) {
     let over = Cancel::new();
     std::thread::scope(|scope| {
@@ -66,7 +66,7 @@ fn every_echo_is_timed_by_the_kernel_and_the_floor_stands_beside_it() {
         assert!(report.seen.counts.is_clean(), "{:?}", report.seen);
         assert_eq!(report.seen.counts.check_identity(300), Ok(()));
         assert!(seen.report.with_sent(300).counts.is_clean());
-        // Loopback has software stamps both ways, and no device.
+        // Loopback has software stamps in both directions, and no device.
         assert_eq!(
             (report.arrivals, report.stamps),
             (Stamps::Kernel, Stamps::Kernel)
@@ -85,7 +85,7 @@ fn every_echo_is_timed_by_the_kernel_and_the_floor_stands_beside_it() {
             names,
             [names::ROUND_TRIP, names::FROM_SENDING, names::FLOOR]
         );
-        // From due to echo is never shorter than from sending to echo, frame by frame.
+        // For each frame, the time from due to echo is at least that from sending to echo.
         for (due, sent) in (report.round_trip.raw_ticks.iter()).zip(&report.from_sending.raw_ticks)
         {
             assert!(due >= sent, "{due} {sent}");
@@ -100,7 +100,7 @@ fn every_echo_is_timed_by_the_kernel_and_the_floor_stands_beside_it() {
 const STALL: Duration = Duration::from_millis(300);
 const STALL_NS: u64 = STALL.as_nanos() as u64;
 
-/// Sends back what comes, and stalls once before it sends back this sequence.
+/// Sends everything back, and stalls once before it sends back this sequence.
 fn stalling(node: &UdpSocket, at: u32, over: &Cancel) {
     node.set_read_timeout(Some(Duration::from_millis(20)))
         .unwrap();
@@ -118,7 +118,7 @@ fn stalling(node: &UdpSocket, at: u32, over: &Cancel) {
 
 fn against_a_stall<T>(work: impl FnOnce(&UdpSocket) -> T) -> T {
     let (tester, node) = pair();
-    // Room for all that comes during the stall: what is tested is time, not loss.
+    // Space for all that arrives during the stall, because the test is about time, not loss.
     udp::prepare(&node);
     let over = Cancel::new();
     std::thread::scope(|scope| {
@@ -142,10 +142,10 @@ fn a_stall_shows_in_the_percentiles_of_an_open_loop_and_hides_in_a_closed_one() 
     let closed = against_a_stall(|tester| {
         echo::ping_pong(tester, &asked, Wait::Sleep, &Cancel::new()).unwrap()
     });
-    // The frame that met the stall waited for all of it, in both.
+    // The frame that met the stall waited for all of it, in both series.
     assert!(open.round_trip.histogram.max_ticks >= STALL_NS);
     assert!(closed.sent.sequences == 1_000);
-    // Open loop: some 300 frames were due during the stall, 150 of them waited for half of it or more.
+    // Open loop: some 300 frames were due during the stall, and 150 of them waited for at least half of it.
     assert_eq!(open.seen.counts.lost_frames, 0);
     let waited = open.round_trip.percentile(90.0).unwrap();
     assert!(
@@ -153,8 +153,8 @@ fn a_stall_shows_in_the_percentiles_of_an_open_loop_and_hides_in_a_closed_one() 
         "{waited} ns, {} long",
         long(&open.round_trip)
     );
-    // Closed loop: the stalled node was asked once. It gave that echo up after 200 ms, so that not even its
-    // largest sample need show the stall; the 99th percentile knows nothing of it.
+    // Closed loop: the stalled node got one frame. Its wait ended after 200 ms, so even the largest sample need not
+    // show the stall, and the 99th percentile does not.
     let hidden = closed.round_trip.percentile(99.0).unwrap();
     assert!(
         hidden < STALL_NS / 2,
@@ -187,7 +187,7 @@ fn a_node_that_loses_and_doubles_is_counted_and_never_hidden() {
                 }
             }
         });
-        // A frame is lost at the end, so that the probe waits for it in vain.
+        // The last frame is lost, so the probe waits for it in vain.
         let report = echo::probe(&tester, &asked, Wait::Sleep, &Cancel::new()).unwrap();
         over.cancel();
         report
@@ -247,7 +247,7 @@ fn hostile_datagrams_are_counted_and_nothing_goes_back() {
         let mut damaged = good.clone();
         damaged[4] ^= 1;
         tester.send(&damaged).unwrap();
-        // A header that promises more than there is, and one that promises more than any frame has.
+        // A header with a length of more than there is, and one of more than any frame has.
         for lfsr_len in [47, u16::MAX] {
             let mut liar = good.clone();
             Header { lfsr_len, ..head }.emit(liar.first_chunk_mut().unwrap());
@@ -257,7 +257,7 @@ fn hostile_datagrams_are_counted_and_nothing_goes_back() {
         let answers: Vec<_> = std::iter::from_fn(|| tester.recv(&mut buf).ok()).collect();
         answers
     });
-    // What has an intact header is a test frame, though a bad one, and goes back as it is; the rest does not.
+    // A datagram with an intact header is a test frame, even a bad one, and is sent back unchanged; the rest is not.
     assert_eq!(answer, [64, 64]);
     let counts = seen.report.counts;
     assert_eq!(
@@ -273,7 +273,7 @@ fn a_connected_reflector_serves_its_peer_alone_spinning_or_not() {
     for wait in [Wait::Sleep, Wait::Spin] {
         let (tester, node) = pair();
         let stranger = UdpSocket::bind((LOCAL, 0)).unwrap();
-        // What is in the queue before the socket is connected came from anybody.
+        // Datagrams in the queue from before the connect may be from any sender.
         stranger
             .send_to(&[0; 64], node.local_addr().unwrap())
             .unwrap();
@@ -291,7 +291,7 @@ fn a_connected_reflector_serves_its_peer_alone_spinning_or_not() {
         assert_eq!(done.sent.sequences, 200);
         assert_eq!(seen.report.counts.foreign_frames, 1);
         assert_eq!(seen.sent_back_frames, 200);
-        // A machine that is busy for longer than an echo is waited for gives one up; none is damaged.
+        // On a machine that is busy for longer than the wait an echo is missed, but none is damaged.
         let counts = done.seen.counts;
         assert_eq!(counts.good_frames, counts.received_frames);
         assert!(done.round_trip.histogram.count > 0);

@@ -1,4 +1,4 @@
-//! Flows over the host's own loopback: what is sent arrives, is verified and is counted.
+//! Flows over the host's loopback: sent frames arrive, are verified and are counted.
 
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::Ordering;
@@ -77,7 +77,7 @@ fn a_paced_udp_flow_arrives_whole_on_time_and_with_its_capture_points() {
     assert!(report.jitter_ns.is_some() && report.series.is_empty());
     assert_eq!(live.frames.load(Ordering::Relaxed), 600);
     assert_eq!(live.bytes.load(Ordering::Relaxed), 600 * 64);
-    // The gaps keep their mean, which is the rate; the schedule may have been moved on a busy machine.
+    // The gaps keep their mean, which is the rate. A busy machine may have moved the schedule.
     let span = sent.report.last_ns - sent.report.first_ns;
     assert!(
         span >= 599 * 500_000 - 500_000,
@@ -96,15 +96,15 @@ fn a_paced_udp_flow_arrives_whole_on_time_and_with_its_capture_points() {
 
 #[test]
 fn a_udp_flow_at_full_speed_is_counted_to_the_last_datagram() {
-    // Few enough for the queue of the socket to hold them all, should the receiver be held up.
+    // Few enough to fit the socket's queue if the receiver is paused.
     for (bytes, frames) in [(18, 5_000), (64, 5_000), (1470, 2_000), (9216, 300)] {
         let (sent, seen, _) = over_udp(&offer(bytes, Pace::Max, frames), 0);
         assert!(sent.failure.is_none() && seen.failure.is_none());
         assert_eq!(sent.report.sequences, frames);
         let counts = seen.report.with_sent(frames).counts;
         assert_eq!(counts.check_identity(frames), Ok(()));
-        // A busy machine may drop some in its own queues: that of the socket is told, that of the loopback is not.
-        // What came is whole, in order, and came once.
+        // A busy machine may drop some in its queues. The socket's queue reports its drops, that of the loopback does
+        // not. What arrived is complete, in order, and arrived once.
         let came = frames - counts.lost_frames - counts.missed_frames;
         let expected = Counts {
             received_frames: came,

@@ -1,5 +1,5 @@
-//! Flows and echoes in a lab whose way is impaired, or whose sender damages what it sends: everything that was
-//! done is found, as often as the ledger says.
+//! Flows and echoes in a lab with an impaired path, or with a sender that damages its frames: every fault is found,
+//! as often as the ledger says.
 
 mod common;
 
@@ -36,8 +36,8 @@ fn offer(frames: u64, frames_per_s: f64) -> Offer {
     }
 }
 
-/// Receive at the node while `work` sends; what both say. `work` must not return before all that is to come is on
-/// its way from the node's own interface.
+/// Receive at the node while `work` sends; returns both results. `work` must not return before all frames have left
+/// the node's side of the path.
 fn received<T>(rig: &Rig, node: &UdpSocket, work: impl FnOnce() -> T) -> (T, Reception) {
     let over = Cancel::new();
     let receive = || udp::receive(node, Some(SOURCE), &EXPECT, &Live::default(), &over).unwrap();
@@ -65,8 +65,8 @@ fn send(tester: &UdpSocket) -> Sent {
     sent
 }
 
-/// Fill the queue of a socket that is no part of the lab, as any program on the host may: none of it is a drop of the
-/// node's queue.
+/// Fill the queue of a socket outside the lab, as any program on the host may: this is not a drop of the node's
+/// queue.
 fn overflow_a_queue_outside() {
     let full = UdpSocket::bind("127.0.0.1:0").unwrap();
     setsockopt(&full, sockopt::RcvBuf, &4096).unwrap();
@@ -101,7 +101,7 @@ fn what_the_way_does_to_a_flow_is_found_as_the_ledger_says() {
             bit_errors: BitErrors {
                 when: some(),
                 bits: 1,
-                // Behind the UDP header: the receiving kernel's checksum finds it and drops the datagram.
+                // After the UDP header: the receiving kernel's checksum detects it and drops the datagram.
                 first_byte: 42,
             },
             ..none()
@@ -110,7 +110,7 @@ fn what_the_way_does_to_a_flow_is_found_as_the_ledger_says() {
     for (seed, forward) in cases.into_iter().enumerate() {
         let impairing = rig.impair(seed as u64, forward.clone(), none());
         let (report, seen) = received(&rig, &node, || {
-            // Of two cores each has a queue to the impairer, and this is to have no fault but the impairer's.
+            // With two cores each has a queue to the impairer, and this test must have only the impairer's faults.
             let sending = || {
                 wirelab_cores::stay_on_this_core().unwrap();
                 send(&tester);
@@ -282,12 +282,12 @@ fn an_echo_takes_as_long_as_the_way_does_and_losses_are_those_of_both_ways() {
             series.histogram.min_ticks
         );
     }
-    // The floor knows nothing of the way.
+    // The floor does not include the path.
     let floor = report.floor.value().unwrap();
     assert!(floor.histogram.min_ticks < 6_000_000);
 }
 
-/// Hands a stream on and inverts a bit of every byte at these places.
+/// Passes a stream on and inverts a bit of every byte at these offsets.
 fn damaging(from: &TcpStream, to: &TcpStream, places: &[u64]) {
     use std::io::{Read, Write};
     let (mut from, mut to, mut at) = (from, to, 0u64);

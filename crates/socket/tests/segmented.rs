@@ -1,4 +1,4 @@
-//! Datagrams that the system gets in one piece, over a lab: each arrives once, with its own number and every byte.
+//! Datagrams that the system gets in one buffer, over a lab: each arrives once, with its own number and every byte.
 
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_socket::{Batch, Receiver, lengthen_queue};
 
 const DATAGRAMS: u32 = 10_000;
-/// Datagrams that are sent before the receiver has taken them all: far less than its queue holds.
+/// Datagrams that are sent before the receiver reads: far less than its queue holds.
 const ROUND: usize = 200;
 
 /// A lab with a socket on each side, the first connected to the second.
@@ -31,7 +31,7 @@ fn sockets(offloads: bool) -> Option<(EphemeralLab, UdpSocket, UdpSocket)> {
     Some((lab, from, to))
 }
 
-/// The bytes of datagram `number`: its number, then what follows from number and place.
+/// The bytes of datagram `number`: its number, then bytes derived from number and offset.
 fn write(number: u32, out: &mut [u8]) {
     for (at, byte) in out.iter_mut().enumerate() {
         *byte = (number as usize * 31 + at * 7) as u8;
@@ -81,9 +81,9 @@ fn datagrams_of_one_piece_that_are_never_cut() {
 
 #[test]
 fn datagrams_of_one_piece_that_the_system_cuts() {
-    // At the receiver, which does not take them joined.
+    // At the receiver, which does not take joined datagrams.
     each_arrives_once(true, false, 1470);
-    // Before the link, which takes single packets alone.
+    // Before the link, which takes only single packets.
     each_arrives_once(false, true, 1470);
     each_arrives_once(false, false, 64);
 }

@@ -1,6 +1,6 @@
-//! A host that stops its sender and its receiver: both say so, whatever carries the flow.
+//! A host that stops its sender and its receiver: both report it, on every transport.
 //!
-//! One test, since it stops its own process.
+//! One test, because it stops its own process.
 
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Child, Command};
@@ -10,7 +10,7 @@ use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Extent};
 
 const BYTES: u32 = 512;
-/// Less than the second of the stop, of which a sender makes up for 100 ms.
+/// Less than the second of the stop, of which a sender catches up 100 ms.
 const SEEN_NS: u64 = 800_000_000;
 
 fn offer(pace: Pace) -> Offer {
@@ -86,7 +86,7 @@ fn a_process_that_is_stopped_is_seen_by_its_sender_and_its_receiver() {
             );
             let held_up_ns = seen.report.held_up_ns.unwrap();
             assert!(held_up_ns >= SEEN_NS, "{over} {pace:?}: {held_up_ns}");
-            // How long the stop was on this host, both saw.
+            // Both saw the same length of the stop.
             assert!(
                 report.slipped_ns < 2 * held_up_ns,
                 "{over} {pace:?}: {held_up_ns}, {report:?}"

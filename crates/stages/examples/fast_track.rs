@@ -1,10 +1,11 @@
-//! How an application takes priority datagrams past the stack of Linux: copy this and put your own work into `handle`.
+//! How an application receives priority datagrams past the stack of Linux: copy this and put your own work into
+//! `handle`.
 //!
 //! ```text
 //! cargo run -p wirelab-stages --example fast_track -- eth0 'port=1026' [--spin] [--seconds N]
 //! ```
-//! Datagrams to UDP port 1026 of eth0 come here straight from the driver; everything else, ordinary UDP too, goes its
-//! normal way to its own sockets. Rules and their words: `docs/fast-track.md`. It needs CAP_BPF, CAP_NET_ADMIN,
+//! Datagrams to UDP port 1026 of eth0 arrive here directly from the driver; everything else, ordinary UDP too, passes
+//! the stack to its own sockets. The rules are described in `docs/fast-track.md`. It needs CAP_BPF, CAP_NET_ADMIN,
 //! CAP_NET_RAW and CAP_PERFMON, or root.
 
 use std::error::Error;
@@ -14,27 +15,27 @@ use wirelab_stages::{FastTrack, FastTrackCounters, FastTrackOptions};
 use wirelab_trial::Wait;
 use wirelab_wire::rule::{Datagram, datagram};
 
-/// What the application does with a priority datagram. It lies where the driver (or the kernel's only copy) put it, and
-/// its memory is given back when this returns: copy what you need longer.
+/// The application's work for a priority datagram. The data are where the driver (or the kernel's only copy) put
+/// them, and this memory is reused after the return: copy what you need longer.
 fn handle(datagram: Datagram<'_>, total: &mut Total) {
-    // Nobody has checked the UDP checksum on this way; the Ethernet FCS was checked by the MAC.
+    // No program has checked the UDP checksum on this path; the MAC checked the Ethernet FCS.
     total.datagrams += 1;
     total.bytes += datagram.data.len() as u64;
 }
 
-/// What this example has to show for itself.
+/// The result of this example.
 #[derive(Debug, Default)]
 pub struct Total {
-    /// Priority datagrams that came.
+    /// Priority datagrams that arrived.
     pub datagrams: u64,
-    /// The bytes that they carried.
+    /// Their bytes.
     pub bytes: u64,
 }
 
-/// Serve a port until `over` says so, which is asked after each look.
+/// Serve a port until `over`, which is called after each look, returns true.
 ///
 /// # Errors
-/// What is missing, in words: a privilege, XDP in the driver, a port that somebody else's XDP program holds.
+/// What is missing, in words: a privilege, XDP in the driver, a port without another XDP program.
 pub fn serve(
     port: &str,
     rules: &str,
@@ -55,7 +56,7 @@ pub fn serve(
             }
         })?;
     }
-    // With `track` goes the program on the port: all frames go through the stack again.
+    // Dropping `track` detaches the program from the port: all frames pass the stack again.
     Ok((total, track.counters()?))
 }
 

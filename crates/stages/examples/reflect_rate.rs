@@ -1,17 +1,17 @@
-//! The echo rate of a node with its reflector in XDP, and with an echo in an application over a UDP socket: the
-//! measuring subject of `make bench`.
+//! The echo rate of a node with its reflector in XDP, and with an echo in an application over a UDP socket: what
+//! `make bench` measures.
 //!
 //! ```text
 //! reflect_rate xdp     [--length N] [--seconds S]
 //! reflect_rate udp     [--length N] [--seconds S] [--load FRAMES_PER_S]
 //! reflect_rate compare [--length N] [--seconds S] [--rounds N]
 //! ```
-//! Each run makes its own lab and removes it. Both times the tester is the generator on core 0 with the checker on the
-//! same port, which compares every byte that comes back; what comes back a second is the rate. The UDP socket is echoed by
-//! an application that has core 1 for itself. It is measured at its best: without `--load`, the load at which most comes
-//! back is looked for first, asleep and spinning, since a socket that is offered more than it can take wastes its time on
-//! frames that it drops. `compare` runs both in turn. One line of JSON goes to the output. On a machine that does other
-//! things, run it at the highest priority (`nice -n -20`), as the bench does.
+//! Each run makes its own lab and removes it. The tester is the generator on core 0, with the checker on the same
+//! port, which compares every returned byte; the rate is that of returned frames. The application that echoes the UDP
+//! socket has core 1 to itself. It is measured at its best: without `--load`, the load with the highest rate is
+//! searched first, asleep and spinning, because an overloaded socket spends its time on frames that it drops.
+//! `compare` runs both in turn. The output is one line of JSON. On a machine with other work, run it at the highest
+//! priority (`nice -n -20`), as the bench does.
 
 use std::error::Error;
 use std::net::UdpSocket;
@@ -37,14 +37,14 @@ const TESTER_CORE: usize = 0;
 const NODE_CORE: usize = 1;
 /// UDP ports of the tester and of the node.
 const PORTS: [u16; 2] = [5004, 5003];
-/// The loads at which a UDP echo is looked at, in frames/s.
+/// The loads of the search for a UDP echo, in frames/s.
 const FIRST_LOAD: f64 = 100_000.0;
 const MOST_LOAD: f64 = 1_000_000.0;
 const STEP: f64 = 1.25;
-/// Seconds of a look.
+/// Seconds of one measurement of the search.
 const LOOK: f64 = 0.4;
 
-struct Asked {
+struct Options {
     mode: String,
     length: u32,
     seconds: f64,
@@ -52,9 +52,9 @@ struct Asked {
     load: Option<f64>,
 }
 
-fn asked() -> Result<Asked> {
+fn parse() -> Result<Options> {
     let mut words = std::env::args().skip(1);
-    let mut asked = Asked {
+    let mut given = Options {
         mode: words.next().ok_or(USAGE)?,
         length: 64,
         seconds: 2.0,
@@ -64,45 +64,45 @@ fn asked() -> Result<Asked> {
     while let Some(word) = words.next() {
         let value = words.next().ok_or(USAGE)?;
         match word.as_str() {
-            "--length" => asked.length = value.parse()?,
-            "--seconds" => asked.seconds = value.parse()?,
-            "--rounds" => asked.rounds = value.parse()?,
-            "--load" => asked.load = Some(value.parse()?),
+            "--length" => given.length = value.parse()?,
+            "--seconds" => given.seconds = value.parse()?,
+            "--rounds" => given.rounds = value.parse()?,
+            "--load" => given.load = Some(value.parse()?),
             _ => return Err(USAGE.into()),
         }
     }
-    Ok(asked)
+    Ok(given)
 }
 
 fn main() -> Result<()> {
-    let asked = asked()?;
-    let bench = Bench::up(asked.length)?;
-    match asked.mode.as_str() {
-        "xdp" => println!("{}", bench.by_xdp(asked.seconds)?.json("xdp")),
+    let given = parse()?;
+    let bench = Bench::up(given.length)?;
+    match given.mode.as_str() {
+        "xdp" => println!("{}", bench.by_xdp(given.seconds)?.json("xdp")),
         "udp" => {
-            let best = match asked.load {
+            let best = match given.load {
                 Some(load) => (load, Wait::Spin),
                 None => bench.best_load()?,
             };
-            println!("{}", bench.by_udp_around(best, asked.seconds)?.json("udp"));
+            println!("{}", bench.by_udp_around(best, given.seconds)?.json("udp"));
         }
-        "compare" => compare(&bench, &asked)?,
+        "compare" => compare(&bench, &given)?,
         _ => return Err(USAGE.into()),
     }
     bench.lab.down()?;
     Ok(())
 }
 
-fn compare(bench: &Bench, asked: &Asked) -> Result<()> {
+fn compare(bench: &Bench, given: &Options) -> Result<()> {
     let best = bench.best_load()?;
     let (mut pairs, mut findings) = (Vec::new(), 0);
-    for round in 0..asked.rounds {
+    for round in 0..given.rounds {
         let (xdp, udp) = if round % 2 == 0 {
-            let xdp = bench.by_xdp(asked.seconds)?;
-            (xdp, bench.by_udp_around(best, asked.seconds)?)
+            let xdp = bench.by_xdp(given.seconds)?;
+            (xdp, bench.by_udp_around(best, given.seconds)?)
         } else {
-            let udp = bench.by_udp_around(best, asked.seconds)?;
-            (bench.by_xdp(asked.seconds)?, udp)
+            let udp = bench.by_udp_around(best, given.seconds)?;
+            (bench.by_xdp(given.seconds)?, udp)
         };
         eprintln!("{}  {}", xdp.json("xdp"), udp.json("udp"));
         findings += xdp.findings + udp.findings;
@@ -115,7 +115,7 @@ fn compare(bench: &Bench, asked: &Asked) -> Result<()> {
     };
     println!(
         r#"{{"mode":"compare","length":{},"ratio":{:.3},"low":{:.3},"high":{:.3},"findings":{findings},"best_load_per_s":{:.0},"wait":"{}","xdp_per_s":{},"udp_per_s":{}}}"#,
-        asked.length,
+        given.length,
         ratio.ratio,
         ratio.interval.low,
         ratio.interval.high,
@@ -127,14 +127,14 @@ fn compare(bench: &Bench, asked: &Asked) -> Result<()> {
     Ok(())
 }
 
-/// What one run gave.
+/// The result of one run.
 #[derive(Clone, Copy)]
 struct Run {
     echoes_per_s: f64,
     sent_per_s: f64,
     sent_frames: u64,
     good_frames: u64,
-    /// Frames that came back other than whole and once.
+    /// Frames that did not return complete and exactly once.
     findings: u64,
     wait: Option<Wait>,
 }
@@ -189,7 +189,7 @@ impl Bench {
         self.run(None, seconds)
     }
 
-    /// The load in frames/s, and the way to wait, at which the UDP socket sends most back.
+    /// The load in frames/s and the wait mode at which the UDP socket sends the most frames back.
     fn best_load(&self) -> Result<(f64, Wait)> {
         let (mut best, mut most) = ((FIRST_LOAD, Wait::Spin), 0.0);
         for wait in [Wait::Spin, Wait::Sleep] {
@@ -209,7 +209,7 @@ impl Bench {
         Ok(best)
     }
 
-    /// The best of three runs at the load and a little beside it.
+    /// The best of three runs at the load and slightly beside it.
     fn by_udp_around(&self, (load, wait): (f64, Wait), seconds: f64) -> Result<Run> {
         let mut best = self.by_udp(load, wait, seconds)?;
         for beside in [load / 1.1, load * 1.1] {
@@ -222,7 +222,7 @@ impl Bench {
     }
 
     fn by_udp(&self, load: f64, wait: Wait, seconds: f64) -> Result<Run> {
-        // On a port without an XDP program the generator's frames would be dropped: this one passes them all on.
+        // A port without an XDP program drops the generator's frames; this program passes them all on.
         let _open = NodeXdp::attach(&self.node, &NodeOptions::default(), None)?;
         let [here, there] = [Side::Node, Side::Tester].map(|side| self.lab.address(0, side));
         let socket = self
@@ -246,7 +246,7 @@ impl Bench {
         })
     }
 
-    /// Send from the tester, and count what comes back while it sends.
+    /// Send from the tester, and count what returns meanwhile.
     fn run(&self, load: Option<f64>, seconds: f64) -> Result<Run> {
         let check = CheckJob {
             flow: Flow {
@@ -276,7 +276,7 @@ impl Bench {
             ..GeneratorOptions::default()
         };
         let generator = Generator::load(&[(self.tester.clone(), job)], options)?;
-        // A thread of its own, since it pins itself.
+        // A separate thread, because it pins itself.
         let sent = std::thread::scope(|scope| {
             let sending = scope.spawn(|| generator.run(&Cancel::new()));
             sending.join().map_err(|_| "the generator panicked")
@@ -284,7 +284,7 @@ impl Bench {
         let sent = sent.first().ok_or("nothing was sent")?;
         settle(&checker);
         let seen = checker.report();
-        // From the first frame sent to the last that came back: a socket's queue empties after the last was sent.
+        // From the first sent frame to the last returned one: a socket's queue empties after the last was sent.
         let end_ns = sent.last_ns.max(seen.last.map_or(0, |(ns, _)| ns));
         let elapsed_s = (end_ns - sent.first_ns).max(1) as f64 / 1e9;
         let counts = &seen.counts;
@@ -300,7 +300,7 @@ impl Bench {
     }
 }
 
-/// Waits until nothing has come for a while.
+/// Waits until no frame has arrived for a while.
 fn settle(checker: &Checker) {
     let (mut last, mut since) = (checker.received(), Instant::now());
     while since.elapsed() < Duration::from_millis(50) {
@@ -312,7 +312,7 @@ fn settle(checker: &Checker) {
     }
 }
 
-/// The calling thread stays on a core; on a machine that has no such core it stays where it is.
+/// Pins the calling thread to a core, if the machine has that core.
 fn pin(core: usize) {
     let mut set = CpuSet::new();
     if set.set(core).is_ok() {

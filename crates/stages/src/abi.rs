@@ -1,14 +1,15 @@
-//! The structures that the eBPF programs and user space share, as `bpf/capture.h` and `bpf/stages.bpf.c` lay them out.
+//! The structures that the eBPF programs and user space share, in the layout of `bpf/capture.h` and
+//! `bpf/stages.bpf.c`.
 //!
-//! Joining a program to a [`crate::Store`] checks each size against the map it lies in.
+//! Joining a program to a [`crate::Store`] compares each size with that of its map.
 
-/// Points that there is room for.
+/// Maximum number of points.
 pub const POINTS: usize = 12;
-/// CPUs whose receive work is followed; a CPU beyond them has no `interrupt`.
+/// CPUs whose receive work is traced; further CPUs have no `interrupt`.
 pub const CPUS: usize = 256;
 /// Ports of the flow.
 pub const PORTS: usize = 8;
-/// In place of a stream: any.
+/// Instead of a stream: any stream.
 pub const ANY_STREAM: u16 = 0xFFFF;
 
 #[repr(C)]
@@ -58,10 +59,10 @@ pub struct Poll {
     pub pad: [u64; 6],
 }
 
-/// Frames on their way from the driver to the application.
+/// Frames between the driver and the application.
 pub const SLOTS: usize = 8192;
 
-/// What is remembered of one of them; empty where all is 0.
+/// The record of one of them; empty if all fields are 0.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
 pub struct Slot(pub [u64; 4]);

@@ -1,4 +1,4 @@
-//! Whether the clock of the kernel's programs is that of this process: a time namespace shifts only the latter.
+//! Checks that the clock of the kernel's programs is that of this process: a time namespace shifts only the latter.
 
 use std::os::fd::BorrowedFd;
 
@@ -8,13 +8,13 @@ use wirelab_trial::host_clock;
 use crate::abi::Word;
 use crate::error::StagesError;
 
-/// Readings of both clocks; the one between the two closest readings of ours counts.
+/// Readings of both clocks; the one between the two closest readings of this process counts.
 const READINGS: usize = 16;
 
 /// Compare the clock that the program writes to `word` with CLOCK_MONOTONIC of this process.
 ///
 /// # Errors
-/// [`StagesError::Clock`] where they are two; [`StagesError::Kernel`] where the program does not run.
+/// [`StagesError::Clock`] if they differ; [`StagesError::Kernel`] if the program does not run.
 pub fn check(program: BorrowedFd<'_>, word: &Shared<Word>) -> Result<(), StagesError> {
     let mut closest: Option<(u64, u64, u64)> = None;
     for _ in 0..READINGS {

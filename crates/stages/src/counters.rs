@@ -1,4 +1,4 @@
-//! What a tracer counted, by the names that counters of a node have for it (`spec/node-control.md`).
+//! The counts of a tracer, by the names of a node's counters (`spec/node-control.md`).
 
 use wirelab_trial::Histogram;
 
@@ -6,8 +6,8 @@ use crate::store::Cost;
 use crate::tracer::Tracer;
 
 impl Tracer {
-    /// What each point has seen and what a record costs there, and the driver's polls. What was not seen is left out: it
-    /// is not 0.
+    /// The counts of each point, the cost of a record there, and the driver's polls. Counts of points that were not
+    /// traced are absent, not 0.
     pub fn counters(&self) -> Vec<(String, u64)> {
         let mut all = Vec::new();
         for info in self.points() {
@@ -22,7 +22,7 @@ impl Tracer {
     }
 }
 
-/// Frames of a poll, their mean in thousandths; nothing where no poll took a frame of the flow.
+/// Frames of a poll, their mean in thousandths; nothing if no poll took a frame of the flow.
 fn polls(polls: &Histogram, all: &mut Vec<(String, u64)>) {
     if polls.count == 0 {
         return;

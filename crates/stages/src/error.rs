@@ -1,4 +1,4 @@
-//! What can go wrong when one looks into a node, in words that name the thing and the fix.
+//! Errors of tracing a node, each with the fix.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,33 +7,33 @@ use wirelab_port::iface::IfaceError;
 use wirelab_port::netns::{NetNsError, Work};
 use wirelab_port::xdp::XdpError;
 
-/// Why points could not be taken.
+/// Why points cannot be recorded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StagesError {
     /// A privilege is missing.
     #[error("{}", wirelab_port::netns::Privilege::new(format!("for {what}"), Work::Stages))]
     Privilege {
-        /// What was tried.
+        /// The action.
         what: String,
     },
-    /// The host does not let programs trace its kernel in this way, though they have the privilege.
-    #[error("{what}: this host refuses it ({why}); {way_out}")]
+    /// The host does not let programs trace its kernel in this way, although they have the privilege.
+    #[error("{what}: this host refuses it ({why}); {fix}")]
     Refused {
-        /// What was tried.
+        /// The action.
         what: String,
-        /// What the kernel said.
+        /// The kernel's reason.
         why: String,
-        /// What works instead.
-        way_out: &'static str,
+        /// The alternative.
+        fix: &'static str,
     },
-    /// The kernel's types are needed to find the fields of its structures.
+    /// The kernel's types are missing, which describe the fields of its structures.
     #[error(
-        "no description of the kernel's types (BTF) at {path}: {why}; boot a kernel built with CONFIG_DEBUG_INFO_BTF, \
+        "no description of the kernel's types (BTF) at {path}: {why}; fix: boot a kernel built with CONFIG_DEBUG_INFO_BTF, \
          or name a file that was made for this kernel"
     )]
     Btf {
-        /// Where it was looked for.
+        /// Its path.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
@@ -41,17 +41,17 @@ pub enum StagesError {
     /// The clock of the kernel's programs is not that of this process.
     #[error(
         "the clock of this process is {offset_ns} ns from that of the kernel's programs: it runs in a time namespace \
-         (see /proc/self/timens_offsets), so that times of the application and of the kernel cannot be joined; start it \
+         (see /proc/self/timens_offsets), so times of the application and of the kernel cannot be compared; fix: start it \
          outside of one"
     )]
     Clock {
         /// How far this process is ahead, in nanoseconds.
         offset_ns: i64,
     },
-    /// What was asked contradicts itself.
+    /// The options contradict each other.
     #[error("{0}")]
     BadOptions(String),
-    /// The XDP program of the port.
+    /// An error of the port's XDP program.
     #[error(transparent)]
     Xdp(#[from] XdpError),
     /// The port is not usable.
@@ -63,15 +63,15 @@ pub enum StagesError {
     /// libbpf or the kernel refused.
     #[error("{what}: {source}")]
     Kernel {
-        /// What was tried.
+        /// The action.
         what: String,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 }
 
 impl StagesError {
-    /// What the kernel said while `what` was tried.
+    /// The kernel's error while it tried `what`.
     pub(crate) fn kernel(what: impl Into<String>, source: io::Error) -> StagesError {
         let what = what.into();
         match source.raw_os_error() {
@@ -80,7 +80,7 @@ impl StagesError {
         }
     }
 
-    /// What libbpf said while `what` was tried.
+    /// libbpf's error while it tried `what`.
     pub(crate) fn libbpf(what: impl Into<String>, error: &libbpf_rs::Error) -> StagesError {
         let source = match error.kind() {
             libbpf_rs::ErrorKind::PermissionDenied => io::Error::from_raw_os_error(libc::EPERM),

@@ -1,7 +1,7 @@
-//! Where the time goes inside a Linux node: capture points in the kernel (eBPF), and a fast track past its stack.
+//! Where time is spent inside a Linux node: capture points in the kernel (eBPF), and a fast track past its stack.
 //!
-//! `agent`, `remote` and the command line use it, over `port`. Start reading at [`Tracer`], then [`Store`] and
-//! `bpf/stages.bpf.c`; [`FastTrack`] is the way past the stack.
+//! `agent`, `remote` and the command line use it; it uses `port`. Start reading at [`Tracer`], then [`Store`] and
+//! `bpf/stages.bpf.c`; [`FastTrack`] is the path past the stack.
 
 mod abi;
 mod clock;

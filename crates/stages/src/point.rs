@@ -1,22 +1,22 @@
-//! The capture points of a Linux node: their names, their order, and what takes the time at each.
+//! The capture points of a Linux node: their names, their order, and what records the time at each.
 
 use wirelab_trial::Direction;
 
-/// A place on a frame's way through the node; the order is that of the way.
+/// A place on a frame's path through the node, in the order of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]
 pub enum Point {
-    /// Received: it left the tester, by the time that it carries. Of the tester's clock.
+    /// Received: it left the tester, by the time in the frame, of the tester's clock.
     InWire = 0,
-    /// Received: the interrupt's work began, in which the driver took it.
+    /// Received: the interrupt's work began in which the driver took it.
     InInterrupt = 1,
     /// Received: the driver hands it over (XDP).
     InDriver = 2,
-    /// Received: a socket buffer has been made of it (`netif_receive_skb`).
+    /// Received: the kernel has made a socket buffer of it (`netif_receive_skb`).
     InStack = 3,
     /// Received: it is in the socket's queue.
     InSocket = 4,
-    /// Received: the application has been woken, and its data are about to be copied.
+    /// Received: the application was woken, and its data are about to be copied.
     InCopy = 5,
     /// Received: the system call returns.
     InCall = 6,
@@ -24,14 +24,14 @@ pub enum Point {
     OutCall = 7,
     /// Sent: it reaches the queueing discipline (`net_dev_queue`).
     OutQueue = 8,
-    /// Sent: the driver is given it (`net_dev_start_xmit`).
+    /// Sent: the driver gets it (`net_dev_start_xmit`).
     OutDriver = 9,
-    /// Sent: it was seen on the other end.
+    /// Sent: the other end saw it.
     OutWire = 10,
 }
 
 impl Point {
-    /// All points, in the order of the way, received first.
+    /// All points, in the order of the path, received first.
     pub const ALL: [Point; 11] = [
         Point::InWire,
         Point::InInterrupt,
@@ -60,7 +60,7 @@ impl Point {
         }
     }
 
-    /// Its name with the way of its frames, `in.driver`: both ways have points of one name.
+    /// Its name with the direction of its frames, `in.driver`: both directions have points of the same name.
     pub fn key(self) -> String {
         let way = match self.direction() {
             Direction::Transmit => "out",
@@ -69,7 +69,7 @@ impl Point {
         format!("{way}.{}", self.name())
     }
 
-    /// Whether frames pass it when they are received or when they are sent.
+    /// Whether frames pass it when the node receives or when it sends.
     pub const fn direction(self) -> Direction {
         match self {
             Point::OutCall | Point::OutQueue | Point::OutDriver | Point::OutWire => {

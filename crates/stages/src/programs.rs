@@ -1,5 +1,5 @@
-//! The tracing programs of both sets: what each is called, where in the kernel it sits and which point it takes; and how
-//! a set is loaded and attached, with what the host refuses said in words.
+//! The tracing programs of both sets: their names, their places in the kernel and their points; how a set is loaded
+//! and attached, and the errors of a host that refuses it.
 
 use crate::error::StagesError;
 use crate::point::Point;
@@ -13,12 +13,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use wirelab_port::ebpf::{Plain, Shared, attach_tracing};
 
-/// Which programs look into the kernel.
+/// The set of programs that trace the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeSet {
     /// Programs at kernel functions (fentry, fexit) and typed tracepoints.
     Fentry,
-    /// Programs at raw tracepoints alone, for hosts that refuse the others.
+    /// Programs only at raw tracepoints, for hosts that refuse the others.
     Raw,
 }
 
@@ -35,9 +35,9 @@ impl fmt::Display for ProbeSet {
 pub struct Program {
     /// Its name in the object.
     pub name: &'static str,
-    /// The tracepoint to attach it to; `None` for programs that know their place by the kernel's types.
+    /// The tracepoint to attach it to; `None` for programs that declare their place by the kernel's types.
     pub tracepoint: Option<&'static str>,
-    /// What stands in on a kernel that lacks its place.
+    /// The replacement on a kernel without its tracepoint.
     pub instead: Option<&'static Program>,
 }
 
@@ -57,7 +57,7 @@ const fn typed(name: &'static str) -> Program {
     }
 }
 
-/// `sk_data_ready` came with Linux 6.3. On older kernels only the reader that sleeps is seen to be woken.
+/// `sk_data_ready` exists since Linux 6.3. On older kernels only the wake-up of a sleeping reader is visible.
 const READY: Program = Program {
     instead: Some(&WAKING),
     ..raw("st_raw_ready", "sk_data_ready")
@@ -123,7 +123,7 @@ pub fn of(set: ProbeSet) -> &'static [Program] {
     }
 }
 
-/// What in the kernel stands behind a point: the function or tracepoint that is watched.
+/// The function or tracepoint of the kernel behind a point.
 pub const fn function(set: ProbeSet, point: Point) -> &'static str {
     match (point, set) {
         (Point::InWire, _) => "the time in the test header",
@@ -144,11 +144,11 @@ pub const fn function(set: ProbeSet, point: Point) -> &'static str {
         }
         (Point::OutQueue, _) => "net_dev_queue",
         (Point::OutDriver, _) => "net_dev_start_xmit",
-        (Point::OutWire, _) => "seen on the other end",
+        (Point::OutWire, _) => "seen by the other end",
     }
 }
 
-/// What a system call does to frames, by its number, as `enum wl_call` of `bpf/stages.h` counts it.
+/// The effect of a system call on frames, by its number, as `enum wl_call` of `bpf/stages.h` defines it.
 pub fn calls() -> [u8; 512] {
     let mut calls = [0; 512];
     let known = [
@@ -172,23 +172,23 @@ pub fn calls() -> [u8; 512] {
 /// The compiled programs.
 const STAGES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stages.bpf.o"));
 
-/// Where a kernel describes its own types.
+/// The kernel's description of its own types.
 const BTF: &str = "/sys/kernel/btf/vmlinux";
 
-/// A tracepoint that a kernel lacks, and the one that stands in for it.
+/// A tracepoint that a kernel lacks, and its replacement.
 pub type Replaced = (&'static str, &'static str);
 
 /// One loaded set.
 pub struct Programs {
     object: Object,
     set: ProbeSet,
-    /// Whether they look at the kernel's memory by themselves (`bpf_rdonly_cast`), and do not have each field copied.
+    /// Whether they read the kernel's memory directly (`bpf_rdonly_cast`), without a copy of each field.
     pub casts: bool,
 }
 
 impl Programs {
-    /// Load a set that writes into `store`: programs that look at the kernel's memory by themselves where the kernel
-    /// takes such (Linux 6.2), else those for which it copies what they look at.
+    /// Load a set that writes into `store`: programs that read the kernel's memory directly if the kernel accepts
+    /// them (Linux 6.2), else those for which it copies the fields.
     ///
     /// # Errors
     /// [`StagesError::Btf`], [`StagesError::Privilege`], [`StagesError::Refused`].
@@ -201,11 +201,10 @@ impl Programs {
         Ok(Programs { object, set, casts })
     }
 
-    /// Attach all programs. Tracepoints that this kernel lacks, and those that stand in for them, are added to
-    /// `replaced`.
+    /// Attach all programs. Tracepoints that this kernel lacks, and their replacements, are added to `replaced`.
     ///
     /// # Errors
-    /// [`StagesError::Refused`] or [`StagesError::Kernel`]; those attached until then are detached again.
+    /// [`StagesError::Refused`] or [`StagesError::Kernel`]; the programs attached until then are detached again.
     pub fn attach(&self, replaced: &mut Vec<Replaced>) -> Result<Vec<OwnedFd>, StagesError> {
         let mut links = Vec::new();
         for program in of(self.set) {
@@ -256,7 +255,7 @@ impl Programs {
     /// The program that reads the kernel's clock.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn clock(&self) -> io::Result<OwnedFd> {
         self.fd("st_clock")
     }
@@ -264,7 +263,7 @@ impl Programs {
     /// The memory of a map of this object, of `entries` values.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn shared<T: Plain>(&self, name: &str, entries: usize) -> Result<Shared<T>, StagesError> {
         let mut maps = self.object.maps();
         let map = maps.find(|m| m.name().to_string_lossy() == name);
@@ -304,7 +303,7 @@ fn load_with(
     open.load()
 }
 
-/// Whether there is a description of the kernel's types that can be one.
+/// Check that a description of the kernel's types exists and has the right format.
 fn check_btf(btf: Option<&Path>) -> Result<(), StagesError> {
     let path = btf.unwrap_or(Path::new(BTF));
     let bad = |why: String| StagesError::Btf {
@@ -315,11 +314,11 @@ fn check_btf(btf: Option<&Path>) -> Result<(), StagesError> {
     File::open(path)
         .and_then(|mut file| file.read_exact(&mut start))
         .map_err(|e| bad(e.to_string()))?;
-    // BTF's own magic number (linux/btf.h) in either byte order, or an ELF file that holds it.
+    // BTF's magic number (linux/btf.h) in either byte order, or an ELF file that contains it.
     let known = start[..2] == [0x9F, 0xEB] || start[..2] == [0xEB, 0x9F] || start == *b"\x7fELF";
     known
         .then_some(())
-        .ok_or_else(|| bad("this is no BTF".to_owned()))
+        .ok_or_else(|| bad("this is not BTF".to_owned()))
 }
 
 fn failed(set: ProbeSet, btf: Option<&Path>, error: &libbpf_rs::Error) -> StagesError {
@@ -340,22 +339,22 @@ fn failed(set: ProbeSet, btf: Option<&Path>, error: &libbpf_rs::Error) -> Stages
     }
 }
 
-/// A refusal is reported as a missing privilege only where the privilege is missing.
+/// A refusal is reported as a missing privilege only if the privilege is missing.
 fn refused(what: String, why: &io::Error, set: ProbeSet) -> StagesError {
     if !may_trace() {
         return StagesError::Privilege { what };
     }
     StagesError::Refused {
         what,
-        why: format!("{why}, with all capabilities that it takes"),
-        way_out: match set {
-            ProbeSet::Fentry => "raw tracepoints give the same stages: --probes raw",
-            ProbeSet::Raw => "measure without looking inside, or on the host itself",
+        why: format!("{why}, with all required capabilities"),
+        fix: match set {
+            ProbeSet::Fentry => "fix: --probes raw, whose tracepoints give the same stages",
+            ProbeSet::Raw => "fix: measure without probes, or on the host itself",
         },
     }
 }
 
-/// Whether this process has CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN, which stands for both (capabilities(7)).
+/// Whether this process has CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN, which includes both (capabilities(7)).
 fn may_trace() -> bool {
     const SYS_ADMIN: u64 = 1 << 21;
     const BOTH: u64 = 1 << 38 | 1 << 39;

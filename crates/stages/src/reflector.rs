@@ -1,4 +1,4 @@
-//! The reflector: test frames turned around in the driver, the floor of what a node can do.
+//! The reflector sends test frames back from the driver: the fastest echo of a node.
 
 use wirelab_port::ebpf::Mode;
 use wirelab_port::iface::PortName;
@@ -7,22 +7,22 @@ use crate::error::StagesError;
 use crate::store::Store;
 use crate::xdp::{NodeCounters, NodeOptions, NodeXdp, Reflect, Xdp};
 
-/// Sends test frames back from the driver of a port, before the kernel makes anything of them. It goes with this value,
-/// and with the process.
+/// Sends test frames back from the driver of a port, before the kernel allocates anything for them. It ends with this
+/// value, and with the process.
 ///
-/// A frame goes back where it came from: addresses and ports are swapped, and nothing else changes. On a veth pair the
-/// other end needs an XDP program (a checker), or the kernel drops what is sent back; and a UDP checksum that the other
-/// end's stack left unfinished is left out of the reply over IPv4, and stays wrong over IPv6, which must have one
-/// (`ethtool -K IFACE tx off` there lets the stack finish it).
+/// Addresses and ports of a frame are swapped, and nothing else changes. On a veth pair the other end needs an XDP
+/// program (a checker), or the kernel drops the reflected frames. A UDP checksum that the other end's stack left
+/// incomplete is omitted in the reply over IPv4, and stays wrong over IPv6, which requires one (`ethtool -K IFACE tx
+/// off` there lets the stack complete it).
 pub struct Reflector(NodeXdp);
 
 impl Reflector {
-    /// Reflect on `port`; a program of somebody else is never replaced. With a store the points of its flow are taken
-    /// too.
+    /// Reflect on `port`. It never replaces another program. With a store it also records the points of the store's
+    /// flow.
     ///
     /// # Errors
-    /// [`StagesError::BadOptions`] where nothing is to be reflected; [`StagesError::Refused`] where the driver has no
-    /// XDP as it was asked for; other variants what is missing.
+    /// [`StagesError::BadOptions`] if nothing is to be reflected; [`StagesError::Refused`] if the driver does not
+    /// support the requested XDP mode; other variants for what is missing.
     pub fn attach(
         port: &PortName,
         reflect: &Reflect,
@@ -31,7 +31,7 @@ impl Reflector {
     ) -> Result<Reflector, StagesError> {
         if !reflect.ethernet && reflect.udp_ports.is_empty() {
             return Err(StagesError::BadOptions(format!(
-                "{port}: nothing to reflect: name a UDP port, or ask for frames of the test EtherType"
+                "{port}: nothing to reflect; fix: give a UDP port, or request frames of the test EtherType"
             )));
         }
         let options = NodeOptions {
@@ -42,18 +42,18 @@ impl Reflector {
         NodeXdp::attach(port, &options, store).map(Reflector)
     }
 
-    /// Frames sent back so far, and what became of others.
+    /// Frames sent back so far, and the counts of others.
     pub fn counters(&self) -> NodeCounters {
         self.0.counters()
     }
 
-    /// Where it sits.
+    /// Where it is attached.
     pub fn mode(&self) -> Mode {
-        // An attached program has one.
+        // An attached program has a mode.
         self.0.mode().unwrap_or_default()
     }
 
-    /// Why it sits behind the driver where nobody asked for that.
+    /// Why it is attached after the driver without a request for that.
     pub fn remark(&self) -> Option<&str> {
         self.0.remark()
     }

@@ -1,5 +1,5 @@
-//! The record store: what the eBPF programs of a node's port and those that trace its kernel write, and user space
-//! reads, in maps that all of them share.
+//! The record store: maps that the eBPF programs of a node's port and those that trace its kernel share. The programs
+//! write, and user space reads.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -15,7 +15,7 @@ use crate::error::StagesError;
 use crate::point::Point;
 use crate::sys;
 
-/// Most records of a point that a store may hold: 16 bytes each, of twelve points (201 MB).
+/// Most records of a point in a store: 16 bytes each, of twelve points (201 MB).
 pub const MOST_RECORDS: u32 = 1 << 20;
 
 /// The node's clock of all capture points: CLOCK_MONOTONIC in nanoseconds.
@@ -26,18 +26,18 @@ pub const NODE_NS: Clock = Clock {
     owner: Owner::Node,
 };
 
-/// Which frames are those of the test flow.
+/// The filter for frames of the test flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FlowFilter {
-    /// UDP ports of the node: destination of what it receives, source or destination of what it sends. At most 8.
+    /// UDP ports of the node: destination of received frames, source or destination of sent ones. At most 8.
     pub udp_ports: Vec<u16>,
-    /// Frames of the test EtherType too.
+    /// Whether frames of the test EtherType are included.
     pub ethernet: bool,
-    /// Stream of what it receives; any if absent.
+    /// Stream of received frames; by default any.
     pub stream_in: Option<u8>,
-    /// Stream of what it sends; any if absent.
+    /// Stream of sent frames; by default any.
     pub stream_out: Option<u8>,
-    /// The sender stamps frames by the clock of this host, CLOCK_MONOTONIC: only then is there a point `wire`.
+    /// The sender stamps frames by this host's clock, CLOCK_MONOTONIC. Only then is there a point `wire`.
     pub one_clock: bool,
 }
 
@@ -52,27 +52,27 @@ pub struct Store {
     capacity: u32,
 }
 
-/// What a point has seen.
+/// The counts of a point.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Frames that passed it, of which the first are kept.
+    /// Frames that passed it, of which the first have records.
     pub taken: u64,
-    /// Those of them that found no room.
+    /// Those of them without space for a record.
     pub missed: u64,
-    /// Frames that may be the flow's, whose headers could not be read there.
+    /// Possible frames of the flow whose headers could not be read there.
     pub unreadable: u64,
-    /// Frames of the flow whose time there cannot be known.
+    /// Frames of the flow whose time there is unknown.
     pub unmatched: u64,
-    /// Frames of the flow that the kernel dropped between the point before and this one.
+    /// Frames of the flow that the kernel dropped between the previous point and this one.
     pub dropped: u64,
-    /// Frames to the flow's port whose test header is damaged: whose they are nobody knows.
+    /// Frames to the flow's port with a damaged test header, which may belong to any flow.
     pub corrupt: u64,
-    /// Frames of the flow that came to a later point, and passed this one without a program being run.
+    /// Frames of the flow that reached a later point and passed this one without a run of the program.
     pub unseen: u64,
 }
 
 impl Counts {
-    /// Each, by the name that counters of a node have for it.
+    /// Each count with the name of a node's counter.
     pub fn named(&self) -> [(&'static str, u64); 7] {
         [
             ("taken", self.taken),
@@ -87,14 +87,14 @@ impl Counts {
 }
 
 impl Store {
-    /// A store of `capacity` records for each point; what comes later is counted.
+    /// A store of `capacity` records for each point; further frames are only counted.
     ///
     /// # Errors
     /// [`StagesError::BadOptions`] for a capacity of 0 or above [`MOST_RECORDS`]; [`StagesError::Privilege`].
     pub fn new(capacity: u32) -> Result<Store, StagesError> {
         if capacity == 0 || capacity > MOST_RECORDS {
             return Err(StagesError::BadOptions(format!(
-                "a store of {capacity} records a point: choose 1 to {MOST_RECORDS}"
+                "{capacity} records a point are not possible; fix: choose 1 to {MOST_RECORDS}"
             )));
         }
         silence_libbpf();
@@ -122,11 +122,11 @@ impl Store {
         })
     }
 
-    /// Let an object that is not loaded yet write into this store: each of its maps that has the name of one of ours
-    /// becomes ours.
+    /// Let an object that is not loaded yet write into this store: its maps with the names of the store's maps are
+    /// replaced by them.
     ///
     /// # Errors
-    /// What libbpf says.
+    /// libbpf's error.
     pub fn join(&self, object: &mut OpenObject) -> libbpf_rs::Result<()> {
         for mut map in object.maps_mut() {
             if let Some(own) = self.maps.iter().find(|own| own.name() == map.name()) {
@@ -142,20 +142,20 @@ impl Store {
         self.maps.iter().map(move |map| (name(map), map.as_fd()))
     }
 
-    /// Say which frames of which port are recorded, and begin.
+    /// Set which frames of which port are recorded, and start.
     ///
     /// # Errors
     /// [`StagesError::BadOptions`] for a filter that no frame matches or of too many ports; errors of the port.
     pub fn aim(&self, port: &PortName, filter: &FlowFilter) -> Result<(), StagesError> {
         if filter.udp_ports.len() > PORTS {
             return Err(StagesError::BadOptions(format!(
-                "{} UDP ports to look at: {PORTS} at most",
+                "{} UDP ports to trace; fix: give {PORTS} at most",
                 filter.udp_ports.len()
             )));
         }
         if filter.udp_ports.is_empty() && !filter.ethernet {
             return Err(StagesError::BadOptions(
-                "nothing to look at: name a UDP port, or ask for frames of the test EtherType"
+                "nothing to trace; fix: give a UDP port, or request frames of the test EtherType"
                     .to_owned(),
             ));
         }
@@ -178,19 +178,19 @@ impl Store {
         Ok(())
     }
 
-    /// Say whether an XDP program takes the points `wire`, `interrupt` and `driver`; without one the first place that
-    /// sees a frame is the stack, and `interrupt` is taken there.
+    /// Set whether an XDP program records the points `wire`, `interrupt` and `driver`. Without one the stack sees a
+    /// frame first, and `interrupt` is recorded there.
     pub fn set_driver(&self, present: bool) {
         let mut cfg = self.cfg.read(0);
         cfg.no_driver = u32::from(!present);
         self.cfg.write(0, &cfg);
     }
 
-    /// Say which socket receives the flow, so that no other that has its frames too is taken for it: a tap, or another
-    /// of its port. Until the next [`Store::aim`].
+    /// Set the socket that receives the flow, so that others with its frames are ignored: a tap, or another socket of
+    /// its port. It is valid until the next [`Store::aim`].
     ///
     /// # Errors
-    /// What the kernel says of the socket.
+    /// The kernel's error for the socket.
     pub fn set_socket(&self, socket: BorrowedFd<'_>) -> io::Result<()> {
         let mut cfg = self.cfg.read(0);
         cfg.socket = sys::cookie(socket)?;
@@ -202,14 +202,14 @@ impl Store {
         self.cfg.get(0).no_driver == 0
     }
 
-    /// Stop recording, or go on.
+    /// Stop or continue recording.
     pub fn set_on(&self, on: bool) {
         let mut cfg = self.cfg.read(0);
         cfg.on = u32::from(on);
         self.cfg.write(0, &cfg);
     }
 
-    /// Forget all records and counts. Frames that pass meanwhile may be counted or not.
+    /// Clear all records and counts. Frames that pass meanwhile may be counted or not.
     pub fn clear(&self) {
         for point in 0..POINTS {
             self.heads.write(point, &Head::default());
@@ -222,7 +222,7 @@ impl Store {
         }
     }
 
-    /// What a point has seen so far.
+    /// The counts of a point so far.
     pub fn counts(&self, point: Point) -> Counts {
         let head = self.heads.read(point as usize);
         Counts {
@@ -236,13 +236,13 @@ impl Store {
         }
     }
 
-    /// The records of all points in the order of the way, received first, each stream for itself.
+    /// The records of all points in the order of the path, received first, each stream separately.
     pub fn times(&self) -> Vec<PointTimes> {
         let both = [Direction::Receive, Direction::Transmit];
         both.iter().flat_map(|d| self.times_of(*d)).collect()
     }
 
-    /// The records of the points that frames of a direction pass, in the order of the way, each stream for itself.
+    /// The records of the points in a direction, in the order of the path, each stream separately.
     pub fn times_of(&self, direction: Direction) -> Vec<PointTimes> {
         let way = Point::ALL.iter().filter(|p| p.direction() == direction);
         way.flat_map(|p| self.of_point(*p)).collect()
@@ -271,7 +271,7 @@ impl Store {
         streams
     }
 
-    /// What taking each point costs, as its program measured it of each eighth frame.
+    /// The cost of recording at each point, measured by its program for each eighth frame.
     pub fn costs(&self) -> Vec<Cost> {
         let measured = |point: &Point| {
             let at = *point as usize;
@@ -286,19 +286,19 @@ impl Store {
     }
 }
 
-/// What taking a point costs, in nanoseconds.
+/// The cost of recording at a point, in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cost {
     /// The point.
     pub point: Point,
-    /// From the first reading of the clock in its program to another at its end: one reading is in it.
+    /// From the first reading of the clock in its program to another at its end, which includes one reading.
     pub all: Histogram,
-    /// The same with nothing between the readings: what of [`Cost::all`] is the clock.
+    /// The same with nothing between the readings: the clock's part of [`Cost::all`].
     pub clock: Histogram,
 }
 
 impl Cost {
-    /// Its figures, by the names that counters of a node have for them: quartiles, and the median of the clock alone.
+    /// Its figures, with the names of a node's counters: quartiles, and the median of the clock alone.
     pub fn counters(&self) -> [(String, u64); 4] {
         let of = |name: &str, from: &Histogram, percent: f64| {
             let ns = from.percentile(percent).unwrap_or_default();

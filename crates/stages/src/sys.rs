@@ -1,4 +1,4 @@
-//! The unsafe edge: which structures may lie in memory that eBPF programs write, and what only a system call says.
+//! The unsafe code: structures that eBPF programs may write, and a plain system call.
 #![allow(unsafe_code)]
 
 use std::io;

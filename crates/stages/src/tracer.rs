@@ -1,4 +1,4 @@
-//! The tracer: times of the test flow's frames at each place of a node's kernel, with the set of programs that this
+//! The tracer: times of the test flow's frames at each place of a node's kernel, by the set of programs that this
 //! host allows.
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,10 +19,10 @@ use crate::programs::{ProbeSet, Programs, Replaced, function};
 use crate::store::{Cost, Counts, FlowFilter, Store};
 use crate::xdp::{NodeOptions, NodeXdp, Xdp};
 
-/// Which set is asked for.
+/// The requested set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// Functions where the host allows it, else raw tracepoints.
+    /// Functions if the host allows it, else raw tracepoints.
     #[default]
     Auto,
     /// Functions or nothing.
@@ -40,42 +40,43 @@ impl FromStr for Choice {
             "fentry" => Ok(Choice::Fentry),
             "raw" => Ok(Choice::Raw),
             _ => Err(StagesError::BadOptions(format!(
-                "invalid set of probes '{text}'; write auto, fentry or raw"
+                "invalid set of probes '{text}'; fix: write auto, fentry or raw"
             ))),
         }
     }
 }
 
-/// What to look at, and how.
+/// Options of a tracer.
 #[derive(Clone, Debug)]
 pub struct TracerOptions {
     /// The node's port.
     pub port: PortName,
     /// The flow.
     pub filter: FlowFilter,
-    /// Records of each point; what comes later is counted.
+    /// Records of each point; further frames are only counted.
     pub capacity: u32,
-    /// Which set of programs.
+    /// The requested set of programs.
     pub choice: Choice,
-    /// Where the XDP program sits that takes the points up to `driver`. With [`Xdp::Auto`] a port that takes none is
-    /// looked at without it; with [`Xdp::Off`] one that joins [`Tracer::store`] can be attached by others.
+    /// Where to attach the XDP program that records the points up to `driver`. With [`Xdp::Auto`] a port that takes
+    /// none is traced without it; with [`Xdp::Off`] another one may join [`Tracer::store`].
     pub xdp: Xdp,
-    /// A file with the kernel's types (BTF) in place of the running kernel's own.
+    /// A file with the kernel's types (BTF), instead of those of the running kernel.
     pub btf: Option<PathBuf>,
 }
 
-/// What a point has seen, and what in the kernel stands behind it.
+/// The counts of a point, and the place in the kernel behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointInfo {
     /// The point.
     pub point: Point,
     /// The function or tracepoint.
     pub function: &'static str,
-    /// What it has seen.
+    /// Its counts.
     pub counts: Counts,
 }
 
-/// Programs that trace a node's kernel, attached until they are paused or the value or its process goes.
+/// Programs that trace a node's kernel, attached until they are paused, or until the value is dropped or its process
+/// ends.
 pub struct Tracer {
     programs: Programs,
     links: Mutex<Vec<OwnedFd>>,
@@ -90,18 +91,18 @@ pub struct Tracer {
     port: PortName,
 }
 
-/// That this host refused functions, in words: it will not change its mind while this process lives, and asking takes
-/// as long as a load.
+/// Why this host refused functions. That does not change while this process lives, and a retry takes as long as a
+/// load.
 static REFUSED: Mutex<Option<String>> = Mutex::new(None);
 
 impl Tracer {
-    /// Look into the kernel, with the set that was chosen or the best that this host allows.
+    /// Trace the kernel, with the chosen set or the best that this host allows.
     ///
-    /// Without an XDP program the point `driver` is absent, and `wire` and `interrupt` are taken in the stack.
+    /// Without an XDP program the point `driver` is absent, and `wire` and `interrupt` are recorded in the stack.
     ///
     /// # Errors
-    /// [`StagesError::Refused`] where the host refuses what was chosen; [`StagesError::Privilege`],
-    /// [`StagesError::Btf`], [`StagesError::Clock`], [`StagesError::BadOptions`], errors of the port.
+    /// [`StagesError::Refused`] if the host refuses the chosen set; [`StagesError::Privilege`], [`StagesError::Btf`],
+    /// [`StagesError::Clock`], [`StagesError::BadOptions`], errors of the port.
     pub fn attach(options: &TracerOptions) -> Result<Tracer, StagesError> {
         let store = Store::new(options.capacity)?;
         store.set_driver(false);
@@ -126,7 +127,7 @@ impl Tracer {
         })
     }
 
-    /// Look at another flow of the same port, for the next trial: what was recorded is forgotten.
+    /// Trace another flow of the same port, for the next trial; the records are cleared.
     ///
     /// # Errors
     /// As [`Store::aim`].
@@ -136,7 +137,7 @@ impl Tracer {
         self.store.aim(&self.port, filter)
     }
 
-    /// The set that is attached.
+    /// The attached set.
     pub fn set(&self) -> ProbeSet {
         self.set
     }
@@ -151,7 +152,7 @@ impl Tracer {
         &self.store
     }
 
-    /// Each point that this set can take, with what it has seen.
+    /// Each point of this set, with its counts.
     pub fn points(&self) -> Vec<PointInfo> {
         let here = |p: &&Point| match **p {
             Point::OutWire => false,
@@ -172,19 +173,19 @@ impl Tracer {
         instead.map_or(usual, |(_, instead)| instead)
     }
 
-    /// The times at all points in the order of the way, received first.
+    /// The times at all points in the order of the path, received first.
     pub fn times(&self) -> Vec<PointTimes> {
         let both = [Direction::Receive, Direction::Transmit];
         both.iter().flat_map(|d| self.times_of(*d)).collect()
     }
 
-    /// The times at the points that frames of a direction pass, in the order of the way. At the point `copy` with
-    /// [`ProbeSet::Raw`] only frames have one whose reader slept.
+    /// The times at the points of a direction, in the order of the path. With [`ProbeSet::Raw`] the point `copy` has
+    /// only frames whose reader slept.
     pub fn times_of(&self, direction: Direction) -> Vec<PointTimes> {
         self.store.times_of(direction)
     }
 
-    /// Frames that a NAPI poll of the port took, of polls that took one of the flow.
+    /// Frames in each NAPI poll of the port that took one of the flow.
     pub fn polls(&self) -> Histogram {
         let polls = self.polls.read(0).histogram();
         Histogram {
@@ -193,7 +194,7 @@ impl Tracer {
         }
     }
 
-    /// What taking each point costs, as its program measured it of each eighth frame.
+    /// The cost of recording at each point, measured by its program for each eighth frame.
     pub fn costs(&self) -> Vec<Cost> {
         self.store.costs()
     }
@@ -204,12 +205,12 @@ impl Tracer {
         self.programs.skipped_runs() - self.skipped_before.load(Ordering::Relaxed)
     }
 
-    /// What the reader of the times has to know.
+    /// Notes for the reader of the times.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.notes.clone();
         for (lacking, instead) in &self.replaced {
             notes.push(format!(
-                "this kernel has no tracepoint {lacking} (Linux 6.3 and newer have it): {instead} stands in, which \
+                "this kernel has no tracepoint {lacking} (Linux 6.3 and newer have it): {instead} replaces it, which \
                  sees only frames that wake a sleeping reader"
             ));
         }
@@ -252,8 +253,8 @@ impl Tracer {
         notes
     }
 
-    /// Detach the tracing programs, to measure without them; records stay. The XDP program stays too and takes nothing:
-    /// without one some drivers, such as veth, take another way.
+    /// Detach the tracing programs, to measure without them; records stay. The XDP program stays attached but records
+    /// nothing: without it some drivers, such as veth, use another path.
     pub fn pause(&self) {
         self.store.set_on(false);
         self.links.lock().unwrap_or_else(|e| e.into_inner()).clear();
@@ -272,7 +273,7 @@ impl Tracer {
         Ok(())
     }
 
-    /// Forget all times and counts, for the next trial.
+    /// Clear all times and counts, for the next trial.
     pub fn clear(&self) {
         self.store.clear();
         let skipped = self.programs.skipped_runs();
@@ -291,7 +292,7 @@ fn alone(
     Ok((set, attached(set, store, options)?))
 }
 
-/// Functions where the host allows it; the refusal is kept in words.
+/// Functions if the host allows it; a refusal is kept.
 fn best(
     store: &Store,
     options: &TracerOptions,
@@ -315,7 +316,7 @@ fn best(
     alone(ProbeSet::Raw, store, options)
 }
 
-/// The XDP program, where it is wanted and is available.
+/// The XDP program, if it is requested and available.
 fn driver(
     store: &Store,
     options: &TracerOptions,
@@ -341,7 +342,7 @@ fn driver(
     }
 }
 
-/// Load and attach a set: only both together show that a host allows it.
+/// Load and attach a set: a host allows it only if both succeed.
 fn attached(
     set: ProbeSet,
     store: &Store,

@@ -1,5 +1,5 @@
-//! The example program for applications does what it says: priority datagrams by the fast track, ordinary UDP to the
-//! same host by the stack.
+//! The example program for applications works: priority datagrams take the fast track, ordinary UDP to the same host
+//! the stack.
 
 mod common;
 #[path = "../examples/fast_track.rs"]
@@ -43,7 +43,7 @@ fn the_example_takes_priority_datagrams_and_leaves_the_rest_to_the_stack() {
     });
     assert_eq!((total.datagrams, total.bytes), (100, 500));
     assert_eq!(counters.node.matched[0], 100);
-    // The last ordinary datagram may come after the example has ended.
+    // The last ordinary datagram may arrive after the end of the example.
     assert!(counters.node.passed >= 99, "{counters:?}");
     overtaken.set_nonblocking(true).unwrap();
     assert!(

@@ -1,5 +1,5 @@
-//! The fast track in a lab: what rules want reaches the application past the stack, whole, in order and counted; all
-//! else goes its normal way.
+//! The fast track in a lab: frames that match rules reach the application past the stack, complete, in order and
+//! counted; all others pass the stack.
 
 mod common;
 
@@ -26,7 +26,7 @@ fn options(frames: u32) -> FastTrackOptions {
     }
 }
 
-/// The sequences of the good test frames to `port` that come until there are `count`, or none has for a second.
+/// The sequences of the good test frames to `port`, until there are `count` or none has arrived for a second.
 fn take(track: &mut FastTrack, wait: Wait, port: u16, count: usize) -> Vec<u32> {
     let flow = Flow {
         udp_port: port,
@@ -100,7 +100,7 @@ fn frames_beyond_the_ring_are_counted_and_none_is_counted_twice() {
     );
     assert_eq!(seen, (0..16).collect::<Vec<u32>>());
     assert_eq!(counters.received_frames + lost, sent, "{counters:?}");
-    // It goes on where it was.
+    // It continues in the same place.
     rig.send(&rig.ethernet(), 10, Some(1000.0));
     assert_eq!(take(&mut track, Wait::Spin, 0, 10).len(), 10);
 }

@@ -21,7 +21,7 @@ fn with_rules(rules: &str) -> NodeXdp {
     NodeXdp::load(&own(), &options, None).unwrap()
 }
 
-/// Shows the program a frame, and holds against the reference which rule took it.
+/// Runs the program over a frame, and compares the rule that it matched with the reference.
 fn compare(node: &NodeXdp, rules: &Rules, frame: &[u8]) -> bool {
     let before = node.counters();
     let (verdict, after_frame) = node.verdict(frame).unwrap();
@@ -32,7 +32,7 @@ fn compare(node: &NodeXdp, rules: &Rules, frame: &[u8]) -> bool {
         .collect();
     let expected_list: Vec<usize> = expected.into_iter().collect();
     assert_eq!(taken, expected_list, "rules {rules}, frame {frame:02x?}");
-    // No socket is there: the stack gets it all, untouched.
+    // There is no socket, so the stack gets the unchanged frame.
     assert_eq!((verdict, &after_frame[..]), (XDP_PASS, frame));
     assert_eq!(after.frames, before.frames + 1);
     assert_eq!(after.passed, before.passed + 1);
@@ -112,7 +112,7 @@ fn everything() -> Reflect {
     }
 }
 
-/// The frame that is to come back.
+/// The expected reflected frame.
 fn turned(spec: &FrameSpec, header: &Header) -> Vec<u8> {
     let transport = match spec.transport {
         Transport::Ethernet => Transport::Ethernet,
@@ -178,7 +178,7 @@ fn a_checksum_that_nobody_finished_is_left_out_of_the_reply() {
     }
     let node = reflecting(everything());
     let mut frame = built(&udp4([198, 18, 0, 1], [9, 1026]), &common::frames::HEADER);
-    // What a stack leaves to a device: the sum of addresses, protocol and length (RFC 768).
+    // The partial checksum that a stack leaves to a device: the sum of addresses, protocol and length (RFC 768).
     let words = frame[26..34].chunks(2).chain(frame[38..40].chunks(2));
     let sum: u32 = words
         .map(|w| u32::from(w[0]) << 8 | u32::from(w[1]))
@@ -349,7 +349,7 @@ fn the_points_of_a_test_frame_are_taken_and_damaged_ones_counted() {
         (1, 0)
     );
     assert!(times.iter().all(|t| t.stream == 3));
-    // A sender whose clock is another, whatever its times look like.
+    // A sender with another clock, whatever its times look like.
     let other = FlowFilter {
         one_clock: false,
         ..filter

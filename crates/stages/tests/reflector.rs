@@ -1,4 +1,4 @@
-//! The reflector in a lab: every test frame comes back once and whole, and other traffic does not notice it.
+//! The reflector in a lab: every test frame returns once and complete, and other traffic is not affected.
 
 mod common;
 
@@ -38,8 +38,8 @@ fn checker(rig: &Rig, udp_port: u16, pass: bool) -> Checker {
     Checker::attach(&rig.tester, check, options).unwrap()
 }
 
-/// Sends a burst and gives what came of it. A burst is less than the 256 frames that a veth's ring holds, so that none
-/// is lost to a slow machine.
+/// Sends a burst and returns its report. A burst is less than the 256 frames that a veth's ring holds, so that a slow
+/// machine loses none.
 fn burst(rig: &Rig, spec: &FrameSpec, checker: &Checker) -> CheckReport {
     checker.reset();
     let sent = rig.send(spec, BURST, Some(100_000.0));
@@ -58,7 +58,7 @@ fn every_test_frame_comes_back_once_and_whole() {
     let rig = Rig::new(&lab);
     let reflector = Reflector::attach(&rig.node, &reflect(&[5003]), Xdp::Native, None).unwrap();
     let mut sent = 0;
-    // The reply goes to the port that the frame came from.
+    // The reply goes to the frame's source port.
     for (spec, back) in [(rig.ethernet(), 5003), (rig.udp(5003), 4000)] {
         let checker = checker(&rig, back, false);
         for _ in 0..10 {
@@ -77,7 +77,7 @@ fn a_socket_gets_its_echo_with_right_checksums_and_other_ports_stay_the_stacks()
     let Some(lab) = lab() else { return };
     let rig = Rig::new(&lab);
     let reflector = Reflector::attach(&rig.node, &reflect(&[5003]), Xdp::Native, None).unwrap();
-    // What is sent back from XDP arrives only where there is XDP too.
+    // Frames sent by XDP arrive only if the other end has XDP too.
     let _open = checker(&rig, 9, true);
     let socket = rig.tester_socket(5003);
     let mut datagram = [0; header::LEN];

@@ -1,4 +1,5 @@
-//! Times at each point of a node's kernel, taken by the raw set: one per frame and point, in the order of the way.
+//! Times at each point of a node's kernel, recorded by the raw set: one for each frame and point, in the order of the
+//! path.
 
 mod rig;
 
@@ -25,8 +26,8 @@ const IN: [Point; 7] = [
 const OUT: [Point; 3] = [Point::OutCall, Point::OutQueue, Point::OutDriver];
 const FRAMES: u32 = 512;
 
-/// Every frame must be there once at each point, and take them in the order of the way. Points that only see a reader
-/// that sleeps may miss frames, which they count.
+/// Every frame must have one time at each point, in the order of the path. Points that only see a sleeping reader may
+/// miss frames, which they count.
 fn check_way(tracer: &Tracer, direction: Direction, stream: u8, points: &[Point]) {
     let times = tracer.times_of(direction);
     let mut ways: HashMap<u32, Vec<u64>> = HashMap::new();
@@ -52,7 +53,7 @@ fn check_way(tracer: &Tracer, direction: Direction, stream: u8, points: &[Point]
     }
 }
 
-/// One frame after the other to a reader that sleeps, and its answers.
+/// One frame after the other to a sleeping reader, and its answers.
 fn a_quiet_run(lab: &EphemeralLab, tracer: &Tracer) {
     let app = Echo::start(socket(lab, Side::Node, PORT), false);
     let tester = socket(lab, Side::Tester, 4000);
@@ -142,12 +143,12 @@ fn a_reader_that_spins_is_not_woken_and_its_frames_have_every_other_time() {
     for point in [Point::InSocket, Point::InCopy] {
         assert_eq!(accounted(&tracer, point), frames, "{point:?}");
     }
-    // Each that was seen there has its time, however few they are.
+    // Each frame that was seen there has its time, however few there are.
     let copied = sequences(&tracer, "copy", 0).len() as u64;
     assert_eq!(copied, info(&tracer, Point::InCopy).counts.taken);
 }
 
-/// The release of the running kernel, as far as it is a number.
+/// The numeric part of the running kernel's release.
 fn linux() -> (u32, u32) {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     let mut numbers = release.split(|c: char| !c.is_ascii_digit());

@@ -1,5 +1,5 @@
-//! Which frames the tracer takes: every framing of the flow, nothing that only looks like it, and what it cannot read
-//! is counted.
+//! The frames that the tracer takes: every framing of the flow, none that only looks like it, and unreadable ones are
+//! counted.
 
 mod rig;
 
@@ -15,7 +15,7 @@ use wirelab_port::lab::{LabSpec, Side};
 use wirelab_stages::{FlowFilter, Point, Tracer, TracerOptions, Xdp};
 use wirelab_wire::{FrameSpec, Header, Transport};
 
-/// Ports of the frames of `specs` that are the flow's.
+/// The flow's ports in the frames of `specs`.
 const PORTS: [u16; 2] = [1026, 5003];
 
 fn is_ours(spec: &FrameSpec) -> bool {
@@ -27,7 +27,7 @@ fn is_ours(spec: &FrameSpec) -> bool {
     }
 }
 
-/// Frames that are the flow's but for one thing.
+/// Frames that differ from the flow's in one property.
 fn lookalikes(spec: &FrameSpec, header: &Header) -> Vec<Vec<u8>> {
     let stream = Header {
         stream: 9,
@@ -50,7 +50,7 @@ fn lookalikes(spec: &FrameSpec, header: &Header) -> Vec<Vec<u8>> {
         all.push(changed(at - 6, 0x10));
     }
     if matches!(spec.transport, Transport::UdpIpv4 { .. }) {
-        // TCP in place of UDP; a fragment.
+        // TCP instead of UDP; a fragment.
         all.push(changed(at - 8 - 20 + 9, 17 ^ 6));
         all.push(changed(at - 8 - 20 + 6, 0x20));
     }
@@ -95,20 +95,20 @@ fn every_framing_of_the_flow_is_taken_and_nothing_that_looks_like_it() {
         assert_eq!(taken.into_iter().collect::<BTreeSet<_>>(), ours, "{point}");
     }
     assert!(tracer.times().iter().all(|t| t.stream == 0));
-    // Nobody listens: each was dropped, or went where no socket is.
-    until("what became of them", || {
+    // Without a listener, each was dropped or went to no socket.
+    until("a count for each of them", || {
         accounted(&tracer, Point::InSocket) == ours.len() as u64
     });
     assert_eq!(info(&tracer, Point::InSocket).counts.taken, 0);
     let [driver, stack] = [Point::InDriver, Point::InStack].map(|point| info(&tracer, point));
     assert_eq!((stack.counts.unreadable, stack.counts.unseen), (0, 0));
-    // A damaged header is counted as what it is at both, and taken for nobody's.
+    // Both count a damaged header, and attribute it to no flow.
     assert!(driver.counts.corrupt > 0);
     assert_eq!(driver.counts.corrupt, stack.counts.corrupt);
 }
 
-/// Two parsers read the headers of a frame: that of the XDP program, and that of the tracing programs. What they say of
-/// whole and damaged frames of every framing must be the same.
+/// Two parsers read the headers of a frame: that of the XDP program, and that of the tracing programs. Their results
+/// for intact and damaged frames of every framing must be the same.
 #[test]
 fn the_driver_and_the_stack_say_the_same_of_every_frame() {
     const ROUNDS: u32 = 200;
@@ -126,7 +126,7 @@ fn the_driver_and_the_stack_say_the_same_of_every_frame() {
         })
         .unwrap()
     };
-    // One beside the driver's program, and one that decides alone.
+    // One beside the driver's program, and one alone.
     let (both, alone) = (attach(Xdp::Auto), attach(Xdp::Off));
     let mut dice = Dice(0x5EED);
     let (mut sequence, mut sent) = (0, 0);
@@ -135,7 +135,7 @@ fn the_driver_and_the_stack_say_the_same_of_every_frame() {
             let header = Header { sequence, ..HEADER };
             let frame = mutated(&built(&spec, &header), &mut dice);
             sequence += 1;
-            // The test of the lab's own limit: a frame beyond it is refused where it is sent.
+            // The lab's own limit: a longer frame is refused at its sender.
             sent += u64::from(tester.send(&frame).is_ok());
         }
     }
@@ -214,8 +214,7 @@ fn frames_of_a_packet_socket_have_every_time() {
     });
 }
 
-/// Data that lie in a page of their own behind the headers: on their way out, and in where no driver's program makes
-/// one piece of them.
+/// Data in a separate page after the headers: sent, and received if no driver program linearises them.
 #[test]
 fn frames_in_several_pieces_are_counted_as_unreadable() {
     const FRAMES: u32 = 10;
@@ -268,7 +267,7 @@ fn frames_in_several_pieces_are_counted_as_unreadable() {
     );
 }
 
-/// Whether this kernel leaves spliced data of UDP where they are: Linux 6.5 and newer do.
+/// Whether this kernel keeps spliced UDP data in their page: Linux 6.5 and newer do.
 fn splices() -> bool {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     let mut numbers = release.split(['.', '-']).map(|n| n.parse::<u32>());

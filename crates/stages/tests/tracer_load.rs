@@ -1,4 +1,4 @@
-//! Under load: at each point of a node's kernel every frame of the flow once and no other, whatever else goes on.
+//! Under load: each point of a node's kernel has every frame of the flow once and no other, beside any other traffic.
 
 mod rig;
 
@@ -22,7 +22,7 @@ const FRAMES: u32 = 24_000;
 /// Frames between two pauses of a millisecond: some 10,000 a second and more.
 const BURST: u32 = 12;
 
-/// The set of a point's sequences; none of them may be there twice.
+/// The set of a point's sequences, none of which may occur twice.
 fn set(tracer: &Tracer, point: &str, stream: u8) -> BTreeSet<u32> {
     let all = sequences(tracer, point, stream);
     let set: BTreeSet<u32> = all.iter().copied().collect();
@@ -34,9 +34,9 @@ fn address(lab: &EphemeralLab, side: Side, port: u16) -> SocketAddr {
     SocketAddr::from((lab.address(0, side), port))
 }
 
-/// Traffic that is none of the flow's, until told to stop: datagrams to another port with and without a test header,
-/// and test frames of the flow's port inside the tester's own namespace. Gives the datagrams that arrived where they
-/// should, of those sent to the node.
+/// Traffic outside the flow, until stopped: datagrams to another port with and without a test header, and test frames
+/// to the flow's port inside the tester's own namespace. Returns how many datagrams arrived at their port, of those
+/// sent to the node.
 fn others(lab: &EphemeralLab, stop: &AtomicBool) -> (u64, u64) {
     let sink = socket(lab, Side::Node, OTHER);
     let (from, own) = (
@@ -128,7 +128,8 @@ fn no_frame_is_lost_or_taken_twice_between_stages() {
         );
     }
     println!("{:?}", tracer.polls());
-    // What a full ring of the veth pair drops is lost before the node; from there on every frame is accounted for.
+    // Frames that a full ring of the veth pair drops are lost before the node; from there on every frame is accounted
+    // for.
     println!("{} of {FRAMES} frames reached the node", driver.len());
     assert!(driver.len() > FRAMES as usize / 2 && driver.iter().all(|s| *s < FRAMES));
     assert_eq!(driver, stack);
@@ -154,7 +155,7 @@ fn no_frame_is_lost_or_taken_twice_between_stages() {
     assert!(tracer.times().iter().all(|t| t.stream < 2));
 }
 
-/// Batches: one system call brings or takes several frames, and each has the time of that call.
+/// Batches: one system call receives or sends several frames, and each has the time of that call.
 #[test]
 fn each_frame_of_a_batch_has_the_time_of_its_call() {
     const BATCH: u32 = 32;

@@ -1,5 +1,5 @@
-//! Probes that are off, alone in its process: a child that another test starts holds copies of the old links and of the
-//! port for a moment, and frames would be counted by both.
+//! Paused probes, alone in their process: a child that another test starts holds copies of the old links and of the
+//! port for a moment, and both would count frames.
 
 mod rig;
 

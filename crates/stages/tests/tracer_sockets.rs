@@ -1,4 +1,4 @@
-//! Whose frames they are: other sockets that get the flow's frames too, or share its port, are not taken for the
+//! Attribution of frames: other sockets that also get the flow's frames, or share its port, do not count as the
 //! application's.
 
 mod rig;
@@ -23,7 +23,7 @@ use wirelab_wire::{FrameSpec, Header};
 const LONG: Duration = Duration::from_secs(20);
 const FRAMES: u32 = 50;
 
-/// A tap that sees every frame first, and an application that has the same frames from a packet socket of its own.
+/// A tap that sees every frame first, and an application that reads the same frames from its own packet socket.
 #[test]
 fn a_packet_socket_beside_is_not_the_applications() {
     let Some(lab) = lab() else { return };
@@ -49,7 +49,7 @@ fn a_packet_socket_beside_is_not_the_applications() {
     for sequence in 0..FRAMES {
         let frame = built(&plain, &Header { sequence, ..HEADER });
         tester.send(&frame).unwrap();
-        // Both others read the frame, and then the application does.
+        // Both others read the frame before the application does.
         for beside in [&tap, &other] {
             let came = |(came, _): (Vec<u8>, _)| came == frame;
             until("the frame beside", || {
@@ -82,7 +82,7 @@ fn a_packet_socket_beside_is_not_the_applications() {
     );
 }
 
-/// A socket of UDP whose port others may have too (SO_REUSEPORT).
+/// A UDP socket with a port that others may share (SO_REUSEPORT).
 fn shared(lab: &EphemeralLab) -> UdpSocket {
     let make = || -> io::Result<UdpSocket> {
         let flags = SockFlag::SOCK_CLOEXEC;
@@ -109,7 +109,7 @@ fn of_several_sockets_of_one_port_one_is_the_applications() {
     let tracer = Tracer::attach(&options(&node(&lab))).unwrap();
     tracer.store().set_socket(sockets[0].as_fd()).unwrap();
     let to = SocketAddr::from((lab.address(0, Side::Node), PORT));
-    // Which of both has a frame goes by the sender's port.
+    // The sender's port decides which of both gets a frame.
     for sequence in 0..FRAMES {
         let tester = socket(&lab, Side::Tester, 4000 + sequence as u16);
         tester.send_to(&datagram(0, sequence, 64), to).unwrap();
@@ -136,7 +136,7 @@ fn of_several_sockets_of_one_port_one_is_the_applications() {
     assert_eq!(info(&tracer, Point::InCall).counts.taken, read[0]);
 }
 
-/// Without a socket that is known, the port tells; that of TCP is another's.
+/// Without a given socket the port decides; a TCP port of the same number is another.
 #[test]
 fn a_stream_of_the_same_port_is_not_the_flow() {
     let Some(lab) = lab() else { return };

@@ -1,5 +1,5 @@
-//! Receive work that is steered to another core, and frames that pass a place there without a program being run: none
-//! may be missing in silence.
+//! Receive work that is steered to another core, and frames that pass a place there without a run of a program: each
+//! missing one must be counted.
 
 mod rig;
 
@@ -20,7 +20,7 @@ use wirelab_cores::{Cores, Steering, allowed, pin_thread};
 use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_stages::{Point, Tracer};
 
-/// Send frames `from` to `to` to the node, `pause` apart.
+/// Send frames `from` to `to` to the node, with `pause` between them.
 fn send(lab: &EphemeralLab, tester: &UdpSocket, frames: std::ops::Range<u32>, pause: Duration) {
     for sequence in frames {
         send_at_once(lab, tester, sequence..sequence + 1);
@@ -43,7 +43,7 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(|e| e.into_inner())
 }
 
-/// Frames that a point accounts for: with a time, or with a word why there is none.
+/// Frames that a point accounts for: with a time, or counted as without one.
 fn passed(tracer: &Tracer, point: Point) -> u64 {
     let info = info(tracer, point);
     info.counts.taken + info.counts.unmatched + info.counts.unreadable + info.counts.unseen
@@ -63,7 +63,7 @@ fn frames_that_the_stack_let_pass_unseen_are_counted_when_they_arrive() {
     until("the frames before", || {
         info(&tracer, Point::InSocket).counts.taken == u64::from(SEEN)
     });
-    // Nothing traces the kernel, and the driver's program runs on.
+    // No program traces the kernel, but the driver's program still runs.
     tracer.pause();
     tracer.store().set_on(true);
     send(&lab, &tester, SEEN..SEEN + UNSEEN, Duration::ZERO);
@@ -92,12 +92,12 @@ fn frames_that_the_stack_let_pass_unseen_are_counted_when_they_arrive() {
         u64::from(SEEN + UNSEEN),
         "{copy:?}"
     );
-    // When a frame was ready is not known, so that nobody can say whether its reader slept.
+    // It is unknown when a frame was ready, so it is unknown whether its reader slept.
     assert!(copy.unmatched >= u64::from(UNSEEN), "{copy:?}");
 }
 
-/// Frames that the kernel dropped since it runs because a core's queue of receive work was full: the second column of
-/// softnet_stat, of all cores together.
+/// Frames that the kernel has dropped since boot because a core's queue of receive work was full: the second column
+/// of softnet_stat, summed over all cores.
 fn dropped_by_full_queues() -> u64 {
     let text = std::fs::read_to_string("/proc/net/softnet_stat").unwrap();
     let of = |line: &str| {
@@ -107,8 +107,8 @@ fn dropped_by_full_queues() -> u64 {
     text.lines().map(of).sum()
 }
 
-/// Every frame costs the core that it is steered to much more than the one that sends it, so that the queue between
-/// them fills.
+/// Every frame costs the core to which it is steered much more than the sending core, so the queue between them
+/// fills.
 #[test]
 fn a_frame_that_a_full_queue_of_receive_work_drops_is_counted_at_the_stack() {
     const TAPS: usize = 500;
@@ -127,13 +127,13 @@ fn a_frame_that_a_full_queue_of_receive_work_drops_is_counted_at_the_stack() {
     let steering = lab.netns(Side::Node).unwrap().run_in(to_last).unwrap();
     let tap = |_| {
         let tap = RawSocket::open(&here, 3);
-        // Full at once, so that the frames that nobody reads take no memory.
+        // Filled at once, so that unread frames take no memory.
         setsockopt(&tap, RcvBuf, &1).unwrap();
         tap
     };
     let _taps: Vec<RawSocket> = (0..TAPS).map(tap).collect();
     let app = socket(&lab, Side::Node, PORT);
-    // Nothing is lost behind the queue.
+    // No frame is lost after the queue.
     setsockopt(&app, RcvBufForce, &(256 << 20)).unwrap();
     let tester = socket(&lab, Side::Tester, 4000);
     let tracer = Tracer::attach(&options(&here)).unwrap();
@@ -166,13 +166,13 @@ fn a_frame_that_a_full_queue_of_receive_work_drops_is_counted_at_the_stack() {
     let by_kernel = dropped_by_full_queues() - before;
     println!("{received} of {sent} frames arrived, {by_kernel} dropped by the kernel");
     assert!(stack.counts.dropped > 0, "no queue was full: {stack:?}");
-    // Others on this machine may have full queues too.
+    // Others on this machine may have full queues, too.
     assert!(stack.counts.dropped <= by_kernel, "{stack:?}, {by_kernel}");
-    // Of frames that are read so late nobody can tell which passed unseen: on some hosts some do.
+    // For frames that are read so late it is unknown which passed unseen; on some hosts some do.
     assert!(passed(&tracer, Point::InStack) <= received, "{stack:?}");
 }
 
-/// Frames cross to the node's core through a queue of the kernel's, while other work wants both cores.
+/// Frames reach the node's core through a queue of the kernel, while other work wants both cores.
 #[test]
 fn steered_to_a_busy_core_each_frame_is_accounted_for_at_every_point() {
     const FRAMES: u32 = 2000;
@@ -191,7 +191,7 @@ fn steered_to_a_busy_core_each_frame_is_accounted_for_at_every_point() {
     tracer.store().set_socket(app.as_fd()).unwrap();
     let over = AtomicBool::new(false);
     let received = AtomicU64::new(0);
-    // Frames that the driver took, where all of them were read or dropped since.
+    // Frames that the driver took, if all of them have been read or dropped since.
     let settled = || {
         let [driver, stack, queued] =
             [Point::InDriver, Point::InStack, Point::InSocket].map(|p| info(&tracer, p).counts);
@@ -216,7 +216,7 @@ fn steered_to_a_busy_core_each_frame_is_accounted_for_at_every_point() {
             }
         });
         send(&lab, &tester, 0..FRAMES, Duration::from_micros(300));
-        // What is still on its way has to get past both loops and all else that this machine does.
+        // Frames in flight must pass both loops and all other work of this machine.
         let deadline = Instant::now() + Duration::from_secs(30);
         let (mut before, mut since) = (None, Instant::now());
         while since.elapsed() < Duration::from_millis(200) && Instant::now() < deadline {

@@ -1,4 +1,4 @@
-//! Bad days of the tracer: what it refuses and in which words, what it counts, and what is left of it.
+//! Failures of the tracer: what it refuses and with which message, what it counts, and what it leaves behind.
 
 mod rig;
 
@@ -15,15 +15,15 @@ use wirelab_stages::{
     Choice, FlowFilter, Point, ProbeSet, StagesError, Tracer, TracerOptions, Xdp,
 };
 
-/// Set for a test that runs itself once more: the port to look at.
+/// Set for a test that starts itself again: the port to trace.
 const CHILD: &str = "WIRELAB_STAGES_CHILD";
 
-/// The port to look at, in a child of a test.
+/// The port to trace, in a child of a test.
 fn child_port() -> Option<PortName> {
     Some(std::env::var(CHILD).ok()?.parse().unwrap())
 }
 
-/// This test once more, by a tool that takes something away first.
+/// This test again, started by a tool that first removes a privilege.
 fn again(tool: &[&str], test: &str, port: &PortName) -> Command {
     let own = std::env::current_exe().unwrap();
     let mut command = match tool {
@@ -40,7 +40,7 @@ fn again(tool: &[&str], test: &str, port: &PortName) -> Command {
     command
 }
 
-/// What a child prints that may not trace.
+/// The error of a child without the privilege to trace.
 fn complaint(command: &mut Command) -> String {
     let output = command.output().unwrap();
     String::from_utf8_lossy(&output.stdout).into_owned()
@@ -76,7 +76,7 @@ fn without_the_kernels_types_the_file_is_named() {
     };
     assert!(with("missing", None).contains("No such file"));
     assert!(with("short", Some(b"x")).contains("fill"));
-    assert!(with("text", Some(b"no types at all")).contains("this is no BTF"));
+    assert!(with("text", Some(b"no types at all")).contains("this is not BTF"));
     let mut garbage = vec![0x9F, 0xEB, 1, 0];
     garbage.extend((0..4000u32).map(|i| (i * 31) as u8));
     assert!(with("garbage", Some(&garbage)).contains("do not fit it"));
@@ -213,7 +213,7 @@ fn what_contradicts_itself_is_refused() {
             ..options(&node(&lab))
         }))
     };
-    assert!(with(FlowFilter::default(), 1).contains("nothing to look at"));
+    assert!(with(FlowFilter::default(), 1).contains("nothing to trace"));
     let many = FlowFilter {
         udp_ports: (1..10).collect(),
         ..FlowFilter::default()
@@ -255,7 +255,7 @@ fn two_tracers_see_the_same_frames() {
     }
 }
 
-/// Ids of what a process holds of one kind, e.g. `prog_id`.
+/// Ids of all objects of one kind that a process holds, e.g. `prog_id`.
 fn held(child: &Child, kind: &str) -> Vec<u32> {
     let folder = format!("/proc/{}/fdinfo", child.id());
     let Ok(entries) = fs::read_dir(folder) else {
@@ -281,7 +281,7 @@ fn start_child(lab: &EphemeralLab, test: &str) -> Child {
 fn a_killed_tracer_leaves_nothing_attached() {
     if let Some(port) = child_port() {
         let tracer = Tracer::attach(&options(&port)).unwrap();
-        // Until the parent goes, should it not kill this.
+        // Until the parent ends, unless it kills this first.
         let _ = std::io::stdin().read_line(&mut String::new());
         return drop(tracer);
     }
@@ -299,7 +299,7 @@ fn a_killed_tracer_leaves_nothing_attached() {
         let linked = LinkInfoIter::default().any(|link| links.contains(&link.id));
         !linked && programs.iter().all(|id| program_name(*id).is_none())
     });
-    // And the next one starts as if nothing had been.
+    // The next one starts normally.
     let app = Echo::start(socket(&lab, Side::Node, PORT), false);
     let tester = socket(&lab, Side::Tester, 4000);
     let tracer = Tracer::attach(&options(&node(&lab))).unwrap();

@@ -1,5 +1,5 @@
-//! Bad days of XDP on a node: what is refused and in which words, what is offered instead, and what is left of it when
-//! its process is killed.
+//! Failures of XDP on a node: what is refused and with which message, the alternatives, and what remains when its
+//! process is killed.
 
 mod common;
 
@@ -73,7 +73,7 @@ fn a_driver_without_xdp_is_refused_natively_and_offered_generic_marked_as_such()
     let rig = Rig::new(&lab);
     ip(&rig.node, &["link", "set", "dev", "lo", "up"]);
     let mut without = vec!["lo"];
-    // Not in every kernel.
+    // Some kernels lack it.
     if ip(&rig.node, &["link", "add", "d0", "type", "dummy"]) {
         ip(&rig.node, &["link", "set", "dev", "d0", "up"]);
         without.push("d0");
@@ -82,7 +82,7 @@ fn a_driver_without_xdp_is_refused_natively_and_offered_generic_marked_as_such()
         let port = on(&rig.node, name);
         let said = open(&port, Xdp::Native).err().unwrap().to_string();
         assert!(said.contains(name) && said.contains("native"), "{said}");
-        assert!(said.contains("ask for auto or generic"), "{said}");
+        assert!(said.contains("choose auto or generic"), "{said}");
         assert_eq!(program_on(&port).unwrap(), None);
         let track = open(&port, Xdp::Auto).unwrap();
         assert_eq!(track.node().mode(), Some(Mode::Generic));
@@ -157,7 +157,7 @@ fn options_out_of_range_are_refused_in_words() {
         let said = with(&|o| o.frames = frames);
         assert!(said.contains("power of two"), "{said}");
     }
-    assert!(with(&|o| o.queues = Some(0)).contains("sockets on 0 queues"));
+    assert!(with(&|o| o.queues = Some(0)).contains("needs a queue"));
     assert!(with(&|o| o.xdp = Xdp::Off).contains("XDP is off"));
     let none = FastTrack::open(
         &rig.node,
@@ -165,7 +165,7 @@ fn options_out_of_range_are_refused_in_words() {
         &FastTrackOptions::default(),
         None,
     );
-    assert!(none.err().unwrap().to_string().contains("without a rule"));
+    assert!(none.err().unwrap().to_string().contains("needs a rule"));
     assert_eq!(program_on(&rig.node).unwrap(), None);
     let nowhere = on(&rig.node, "nosuch0");
     let said = open(&nowhere, Xdp::Auto).err().unwrap().to_string();
@@ -224,7 +224,7 @@ fn a_killed_process_leaves_nothing_on_the_port() {
     let _next = open(&rig.node, Xdp::Native).unwrap();
 }
 
-/// Root without capabilities is what a container often has. The test starts itself again like that.
+/// Root without capabilities, as in many containers. The test restarts itself like that.
 #[test]
 fn without_capabilities_the_error_names_them_and_the_way_out() {
     if std::env::var(CHILD).is_ok() {

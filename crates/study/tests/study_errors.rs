@@ -165,7 +165,7 @@ fn hostile_sizes_are_bounded() {
     let parse = |text: &str| Study::parse(text, "s.toml").unwrap_err().to_string();
     assert_eq!(
         parse(&"#".repeat(300_000)),
-        "s.toml: too long for a study: at most 256 KiB are read, split it into several files"
+        "s.toml: too long for a study: at most 256 KiB are read; fix: split it into several files"
     );
     let top = "title='a'\nsource='b'\nlink='1M'\n[defaults]\ntrial={frame=64}\n";
     let row = "[[row]]\nlimit=true\npublished={payload='46 B'}\n";

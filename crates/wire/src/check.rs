@@ -1,26 +1,26 @@
-//! The judge of one frame: whose it is, and whether every byte of it is right.
+//! The judge of one frame: whether it belongs to the flow, and whether every byte is right.
 //!
-//! The rules and their precedence are those of `spec/test-frame.md`; the eBPF checker follows the same.
+//! The rules and their precedence are those of `spec/test-frame.md`; the eBPF checker has the same.
 
 use crate::frame::{TPID_CUSTOMER, TPID_SERVICE};
 use crate::header::{self, Header, HeaderError};
 use crate::lfsr;
 
-/// What a receiver knows of the flow it checks.
+/// A receiver's knowledge of its flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flow {
     /// Source MAC address of the sender, if known. With it a damaged magic is header-corrupt, not foreign.
     pub source: Option<[u8; 6]>,
-    /// Destination UDP port of test frames; 0 stands for [`header::UDP_PORT`].
+    /// Destination UDP port of test frames; 0 for [`header::UDP_PORT`].
     pub udp_port: u16,
-    /// The only stream that belongs to the flow, if it has only one.
+    /// The only stream of the flow, if it has only one.
     pub stream: Option<u8>,
-    /// The only code point of the flow's IPv4 headers, if it has only one: a frame that was marked anew on its way is
+    /// The only code point of the flow's IPv4 headers, if it has only one: a frame that was re-marked on the path is
     /// foreign.
     pub dscp: Option<u8>,
 }
 
-/// What one frame is. Variants with a header may be tracked by its sequence.
+/// The verdict on one frame. Variants with a header may be tracked by its sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Not of the test flow.
@@ -55,12 +55,12 @@ impl Verdict {
     }
 }
 
-/// Where a frame's test header may be: offset, and the end of the data it may describe.
+/// The possible position of a frame's test header: its offset, and the end of the data that it may describe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
     /// Offset in bytes of the test header from the start of the frame, at most `end`.
     pub offset: usize,
-    /// Where the data of the test frame end, in bytes from the start of the frame; never behind its end.
+    /// End of the test frame's data, in bytes from the start of the frame; never beyond its end.
     pub end: usize,
 }
 
@@ -73,10 +73,10 @@ pub fn classify(frame: &[u8], flow: &Flow) -> Verdict {
     classify_data(&frame[offset..end], flow.stream, ours)
 }
 
-/// Judge what carries a test header at its start: the payload of a frame, a datagram, or a piece of a stream.
+/// Judge bytes with a test header at their start: the payload of a frame, a datagram, or a piece of a stream.
 ///
-/// `stream` is the only stream that belongs to the flow, if it has only one. `ours` says that these bytes come from
-/// the flow's own sender: then a damaged magic is header-corrupt, not foreign.
+/// `stream` is the only stream of the flow, if it has only one. With `ours` the bytes come from the flow's own
+/// sender, so a damaged magic is header-corrupt, not foreign.
 #[inline]
 pub fn classify_data(bytes: &[u8], stream: Option<u8>, ours: bool) -> Verdict {
     let header = match Header::parse(bytes) {
@@ -106,7 +106,7 @@ pub fn classify_data(bytes: &[u8], stream: Option<u8>, ours: bool) -> Verdict {
     }
 }
 
-/// Find the test header behind tags, IP and UDP; `None` where the frame is not of the test flow's kind.
+/// Find the test header after tags, IP and UDP; `None` if the frame cannot be a test frame of the flow.
 pub fn locate(frame: &[u8], flow: &Flow) -> Option<Location> {
     let mut offset = 12;
     let mut ethertype = be16(frame, offset)?;
@@ -169,8 +169,8 @@ fn be16(bytes: &[u8], offset: usize) -> Option<u16> {
     Some(u16::from_be_bytes([pair[0], pair[1]]))
 }
 
-/// For fuzzing: judge any bytes in each way a receiver may know its flow. A frame that is called good must be
-/// what [`lfsr::payload`] says, byte for byte.
+/// For fuzzing: judge any bytes with each type of knowledge of the flow. The content of a good frame must equal
+/// [`lfsr::payload`], byte by byte.
 pub fn fuzz_classify(bytes: &[u8]) {
     let source = bytes.get(6..12).and_then(|s| s.try_into().ok());
     for flow in [

@@ -1,4 +1,4 @@
-//! The frame check sequence of Ethernet (IEEE 802.3, 3.2.9): CRC-32, as a MAC makes and checks it.
+//! The frame check sequence of Ethernet (IEEE 802.3, 3.2.9): CRC-32, as a MAC computes and checks it.
 
 /// CRC-32 with the generator of IEEE 802.3, bits least significant first: 0xEDB88320.
 const TABLE: [u32; 256] = {
@@ -21,14 +21,14 @@ const TABLE: [u32; 256] = {
     table
 };
 
-/// The shift register of a MAC behind `bytes`, not yet inverted.
+/// The shift register of a MAC after `bytes`, not yet inverted.
 pub fn register(bytes: &[u8]) -> u32 {
     bytes.iter().fold(u32::MAX, |crc, byte| {
         TABLE[usize::from((crc as u8) ^ byte)] ^ (crc >> 8)
     })
 }
 
-/// The four bytes that follow `frame` (destination address first) on the wire, in their order there.
+/// The four bytes that follow `frame` (destination address first) on the wire, in wire order.
 pub fn fcs(frame: &[u8]) -> [u8; 4] {
     (!register(frame)).to_le_bytes()
 }

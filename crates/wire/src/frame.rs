@@ -38,7 +38,7 @@ pub enum Transport {
     },
 }
 
-/// Everything in a test frame but its test header.
+/// Everything in a test frame except its test header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameSpec {
     /// Destination MAC address.
@@ -49,12 +49,12 @@ pub struct FrameSpec {
     pub vlans: [Option<u16>; 2],
     /// What carries the test header.
     pub transport: Transport,
-    /// Code point of the IPv4 header (RFC 2474), 0 to 63; nothing else has one.
+    /// Code point of the IPv4 header (RFC 2474), 0 to 63; other frames have none.
     pub dscp: u8,
 }
 
 impl FrameSpec {
-    /// The framing for size arithmetic.
+    /// The framing, for size arithmetic.
     pub fn framing(&self) -> Framing {
         let layer = match self.transport {
             Transport::Ethernet => Layer::Ethernet,
@@ -75,7 +75,7 @@ impl FrameSpec {
 
     /// Write a whole frame (without FCS) of `sizes` with `header`; returns its length in bytes.
     ///
-    /// `header.lfsr_len` is set from `sizes`. What lies behind the LFSR part is padding, written as zeros.
+    /// `header.lfsr_len` is set from `sizes`. The bytes after the LFSR part are padding, written as zeros.
     ///
     /// # Panics
     /// If `out` is shorter than the length or the size was not checked with
@@ -98,7 +98,7 @@ impl FrameSpec {
         length
     }
 
-    /// Write everything in front of the test header; `end` is where the LFSR part ends.
+    /// Write everything before the test header; `end` is the end of the LFSR part.
     fn write_headers(&self, out: &mut [u8], end: usize) {
         let mut frame = EthernetFrame::new_unchecked(&mut out[..]);
         frame.set_dst_addr(EthernetAddress(self.destination));

@@ -1,4 +1,4 @@
-//! The 18-byte test header: view and plain representation.
+//! The 18-byte test header: parsing and writing.
 //!
 //! ```text
 //!  0  magic "WL"            8  transmit time, ns modulo 2^48
@@ -12,7 +12,7 @@
 pub const LEN: usize = 18;
 /// EtherType of test frames: IEEE Std 802 Local Experimental EtherType 1.
 pub const ETHERTYPE: u16 = 0x88B5;
-/// Destination UDP port of test frames unless another is given.
+/// Default destination UDP port of test frames.
 pub const UDP_PORT: u16 = 5003;
 /// First two bytes of every test header.
 pub const MAGIC: [u8; 2] = *b"WL";
@@ -43,7 +43,7 @@ impl Flags {
     pub const TIME_VALID: Flags = Flags(1);
     /// The transmit time is the node's clock, not the tester's.
     pub const NODE_CLOCK: Flags = Flags(2);
-    /// The frame lies ready and is sent again and again; the sequence is its slot number.
+    /// The frame is prebuilt and sent repeatedly; the sequence is its slot number.
     pub const REPEATING: Flags = Flags(4);
     /// Reserved: sent as 0, ignored on receipt.
     pub const RESERVED: Flags = Flags(8);
@@ -66,16 +66,16 @@ impl Flags {
     }
 }
 
-/// Why bytes are not a usable test header.
+/// Why bytes are not a valid test header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderError {
     /// Fewer than [`LEN`] bytes.
     Short,
     /// The first two bytes are not the magic.
     Magic,
-    /// The checksum does not match: no field may be used.
+    /// The checksum does not match, so no field may be used.
     Checksum,
-    /// A version this implementation does not know (the checksum is right).
+    /// A version that this implementation does not know (the checksum is right).
     Version(u8),
 }
 
@@ -98,7 +98,7 @@ impl Header {
     /// Parse and check the first [`LEN`] bytes.
     ///
     /// # Errors
-    /// [`HeaderError`] says which check failed; nothing of a header with a wrong checksum may be used.
+    /// [`HeaderError`] names the failed check; no field of a header with a wrong checksum may be used.
     #[inline]
     pub fn parse(bytes: &[u8]) -> Result<Header, HeaderError> {
         let Some(bytes) = bytes.first_chunk::<LEN>() else {
@@ -155,7 +155,7 @@ fn checksum(bytes: &[u8; LEN]) -> u16 {
 mod tests {
     use super::*;
 
-    // Literal bytes from spec/test-frame.md; the checksum was added up by hand there.
+    // Literal bytes from spec/test-frame.md; the checksum was calculated by hand there.
     static BYTES: [u8; LEN] = [
         0x57, 0x4C, 0x11, 0x03, 0x00, 0x00, 0x10, 0x01, 0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x00,
         0x1C, 0x81, 0x8A,

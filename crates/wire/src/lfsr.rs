@@ -1,8 +1,8 @@
 //! The LFSR payload: one canonical stream of 32-bit words that every generator and checker shares.
 //!
-//! Sequence number `n` starts at word `n mod 4096`, so consecutive frames differ by one word and a frame's
-//! content says which sequence it belongs to. The polynomial is x³²+x⁷+x⁶+x²+1 in Galois form, that of the
-//! Ethernet FMC throughput design; see `spec/test-frame.md`.
+//! Sequence number `n` starts at word `n mod 4096`, so consecutive frames differ by one word, and a frame's content
+//! shows its sequence. The polynomial is x³²+x⁷+x⁶+x²+1 in Galois form, that of the Ethernet FMC throughput design;
+//! see `spec/test-frame.md`.
 
 /// First word of the canonical stream.
 pub const SEED: u32 = 0xFFFF_FFFF;
@@ -13,7 +13,7 @@ pub const MAX_BYTES: usize = 9216 - crate::header::LEN;
 
 const WINDOW_WORDS: usize = START_WORDS + MAX_BYTES.div_ceil(4);
 
-/// One Galois step: shift left, and where a one leaves at the top, fold the polynomial back in.
+/// One Galois step: shift left, and if a one leaves at the top, add the polynomial.
 pub const fn step(x: u32) -> u32 {
     if x & 0x8000_0000 != 0 {
         ((x ^ 0x62) << 1) | 1
@@ -22,7 +22,7 @@ pub const fn step(x: u32) -> u32 {
     }
 }
 
-/// What eight steps do to the byte that leaves at the top (the linear part of eight steps at once).
+/// The effect of eight steps on the byte that leaves at the top (the linear part of eight steps at once).
 const LEAP8: [u32; 256] = {
     let mut table = [0u32; 256];
     let mut byte = 0;
@@ -39,7 +39,7 @@ const LEAP8: [u32; 256] = {
     table
 };
 
-/// The word that follows `x` in the canonical stream: 32 steps further.
+/// The word after `x` in the canonical stream: 32 steps further.
 pub const fn next_word(mut x: u32) -> u32 {
     let mut i = 0;
     while i < 4 {
@@ -85,10 +85,10 @@ pub const fn start_word(sequence: u32) -> usize {
     sequence as usize % START_WORDS
 }
 
-/// The start word whose stream `bytes` are, if they are at least one word of it and match to the end.
+/// The start word of the stream that `bytes` match to the end, if they have at least one word.
 ///
-/// This is how a stale frame (intact content of another sequence) is told from a corrupted one. It walks the
-/// start words and is meant for the rare frame that did not match.
+/// This distinguishes a stale frame (intact content of another sequence) from a corrupted one. It searches all start
+/// words, and is meant for the rare frame that did not match.
 pub fn find_start(bytes: &[u8]) -> Option<u16> {
     if bytes.len() < 4 || bytes.len() > MAX_BYTES {
         return None;

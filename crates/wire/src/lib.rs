@@ -1,7 +1,7 @@
-//! What a frame is on the wire: sizes, line-rate arithmetic, addresses, and wirelab's test frame.
+//! The frame on the wire: sizes, line-rate arithmetic, addresses, and wirelab's test frame.
 //!
-//! This crate knows nobody: no I/O, no allocation, no `std`. Everything else in wirelab builds on it,
-//! and a Rust firmware can use it as it is. The formats are specified in `spec/test-frame.md`.
+//! This crate uses no other: no I/O, no allocation, no `std`. Everything else in wirelab uses it, and a Rust firmware
+//! can, too. `spec/test-frame.md` specifies the formats.
 //!
 //! All crates but `cores` and `ebpf-build` use it. Start reading at [`frame::FrameSpec`], which builds a test frame, and
 //! [`check::classify`], which judges one; [`size::Sizes`] holds the four sizes that are never mixed.

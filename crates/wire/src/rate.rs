@@ -1,11 +1,11 @@
-//! Line-rate arithmetic: what a link can carry at most, for any rate, size, gap and preamble.
+//! Line-rate arithmetic: the maximum of a link, for any rate, size, gap and preamble.
 
 use crate::size::Sizes;
 
 /// Picoseconds in a second.
 pub const PS_PER_S: u128 = 1_000_000_000_000;
 
-/// Bytes that a frame costs on the wire beside itself (IEEE 802.3: 8 B preamble with SFD, 12 B gap).
+/// Bytes that a frame costs on the wire besides itself (IEEE 802.3: 8 B preamble with SFD, 12 B gap).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Overhead {
     /// Preamble with start-of-frame delimiter in bytes.
@@ -24,7 +24,7 @@ impl Default for Overhead {
 }
 
 impl Overhead {
-    /// Bytes of the wire that a frame takes: preamble, frame with FCS, gap.
+    /// Bytes of a frame on the wire: preamble, frame with FCS, gap.
     pub const fn link_bytes(self, sizes: &Sizes) -> u64 {
         self.preamble as u64 + sizes.frame as u64 + self.gap as u64
     }
@@ -35,7 +35,7 @@ impl Overhead {
     }
 }
 
-/// A link: its rate in bit/s and what each frame costs beside itself.
+/// A link: its rate in bit/s and the overhead of each frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct LineRate {
     /// Link rate in bit/s, never 0.
@@ -74,17 +74,17 @@ impl LineRate {
         self.bits_per_s as f64 / (8 * self.overhead.link_bytes(sizes)) as f64
     }
 
-    /// Whole frames that fit in one second, as published tables print it (148,809 for 64 bytes at 100 Mbit/s).
+    /// Whole frames that fit in one second, as in published tables (148,809 for 64 bytes at 100 Mbit/s).
     pub const fn whole_frames_per_s(self, sizes: &Sizes) -> u64 {
         self.bits_per_s / (8 * self.overhead.link_bytes(sizes))
     }
 
-    /// Payload bytes per second from whole frames, as published tables print it.
+    /// Payload bytes per second from whole frames, as in published tables.
     pub const fn payload_bytes_per_s(self, sizes: &Sizes) -> u64 {
         self.whole_frames_per_s(sizes) * sizes.payload as u64
     }
 
-    /// Time a frame occupies the wire, preamble to the end of the gap, in ps, rounded to the nearest.
+    /// Time of a frame on the wire, from the preamble to the end of the gap, in ps, rounded to the nearest.
     pub const fn frame_time_ps(self, sizes: &Sizes) -> u64 {
         self.bytes_time_ps(self.overhead.link_bytes(sizes))
     }

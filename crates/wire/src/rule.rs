@@ -1,8 +1,9 @@
-//! Rules of the packet identifier: which frames go past the stack of a Linux node, and the reference for what matches.
+//! Rules of the packet identifier: which frames go past the stack of a Linux node, and the reference for matching.
 //!
-//! A rule is written `port=1026:1027,priority=6`, `ethertype=0x88b5` or `own,protocol=17`: all that it asks for must
-//! hold. Several rules are parted by `;`, and a frame that any of them wants is wanted. The same idea for firmware is
-//! `wl_rule` in `firmware/lib/include/wirelab/identify.h`; both call the same packets whole.
+//! A rule is written `port=1026:1027,priority=6`, `ethertype=0x88b5` or `own,protocol=17`, and matches if all its
+//! conditions hold. Several rules are separated by `;`, and a frame matches if it matches any of them. The
+//! counterpart for firmware is `wl_rule` in `firmware/lib/include/wirelab/identify.h`; both define a whole packet in
+//! the same way.
 
 use core::fmt;
 use core::str::FromStr;
@@ -16,7 +17,7 @@ use headers::Found;
 pub const MAX_RULES: usize = 8;
 /// Most UDP ports of one rule.
 pub const MAX_PORTS: usize = 8;
-/// Most IP addresses that a port can call its own.
+/// Most own IP addresses of a port.
 pub const MAX_ADDRESSES: usize = 8;
 
 /// A list of at most `N` values, without allocation.
@@ -27,13 +28,13 @@ pub struct Few<T, const N: usize> {
 }
 
 impl<T: Copy + Default, const N: usize> Few<T, N> {
-    /// The list of `items`; `None` where they are more than `N`.
+    /// The list of `items`; `None` if they are more than `N`.
     pub fn of(items: &[T]) -> Option<Few<T, N>> {
         let mut list = Few::default();
         items.iter().all(|item| list.push(*item)).then_some(list)
     }
 
-    /// Append an item; false where the list is full.
+    /// Append an item; false if the list is full.
     pub fn push(&mut self, item: T) -> bool {
         let Some(slot) = self.items.get_mut(usize::from(self.count)) else {
             return false;
@@ -61,22 +62,22 @@ impl<T, const N: usize> core::ops::Deref for Few<T, N> {
     }
 }
 
-/// What a frame must be to match. Nothing asked matches every frame.
+/// The conditions of a match. Without conditions every frame matches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rule {
-    /// The EtherType behind the VLAN tags.
+    /// The EtherType after the VLAN tags.
     pub ether_type: Option<u16>,
-    /// Sent to the port's own MAC address and, where it is IP, as a whole packet to one of the port's IP addresses.
+    /// Sent to the port's own MAC address and, if it is IP, as a whole packet to one of the port's IP addresses.
     pub own_address: bool,
     /// A whole packet of IP with this protocol (IPv6: the next header of the fixed header).
     pub protocol: Option<u8>,
-    /// A whole datagram of UDP to one of these ports; no ports ask for nothing.
+    /// A whole UDP datagram to one of these ports; an empty list is no condition.
     pub udp_ports: Few<u16, MAX_PORTS>,
     /// The outer VLAN tag has this priority (IEEE 802.1Q PCP, 0 to 7); untagged frames have none.
     pub priority: Option<u8>,
 }
 
-/// The addresses of the port at which frames arrive.
+/// The addresses of the port on which frames arrive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Own {
     /// The MAC address.
@@ -86,7 +87,7 @@ pub struct Own {
 }
 
 impl Own {
-    /// An IPv4 address as [`Own::addresses`] holds it.
+    /// An IPv4 address in the form of [`Own::addresses`].
     pub fn mapped(ipv4: [u8; 4]) -> [u8; 16] {
         let mut address = [0; 16];
         address[10..12].fill(0xFF);
@@ -115,7 +116,7 @@ impl Rule {
     }
 }
 
-/// The datagram of UDP that a frame (destination address first, without FCS) carries, if it is a whole one.
+/// The UDP datagram in a frame (destination address first, without FCS), if it is a whole one.
 pub fn datagram(frame: &[u8]) -> Option<Datagram<'_>> {
     Found::in_frame(frame)?.udp
 }
@@ -144,12 +145,12 @@ impl fmt::Display for Rule {
     }
 }
 
-/// The rules of one packet identifier, at least one where they were parsed.
+/// The rules of one packet identifier, at least one after parsing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules(pub Few<Rule, MAX_RULES>);
 
 impl Rules {
-    /// Whether any rule wants the frame.
+    /// Whether any rule matches the frame.
     pub fn match_any(&self, frame: &[u8], own: &Own) -> bool {
         self.0.iter().any(|rule| rule.matches(frame, own))
     }
@@ -164,7 +165,7 @@ impl fmt::Display for Rules {
     }
 }
 
-/// Why a text is no rule, and where.
+/// Why a text is not a rule, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("rule of the fast track, character {place}: {fault}")]
 pub struct RuleError {
@@ -174,32 +175,32 @@ pub struct RuleError {
     pub fault: RuleFault,
 }
 
-/// What is wrong with a part of a rule.
+/// What is wrong in a part of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RuleFault {
-    /// Not a word that rules know.
+    /// An unknown word.
     #[error(
         "not known; a rule is made of ethertype=0x88b5, own, protocol=17, port=1026:1027 and priority=6, with commas \
          between them and ';' between rules"
     )]
     Word,
-    /// Said twice in one rule.
-    #[error("said twice in one rule; a second rule goes behind a ';'")]
+    /// Repeated in one rule.
+    #[error("repeated in one rule; fix: write a second rule after a ';'")]
     Twice,
     /// Not a number of the field.
     #[error("{field} takes a number from 0 to {greatest}, such as {field}={example}")]
     Number {
-        /// The word in front of the `=`.
+        /// The word before the `=`.
         field: &'static str,
-        /// The greatest number.
+        /// The largest number.
         greatest: u16,
-        /// A number that is right.
+        /// A valid number.
         example: &'static str,
     },
-    /// More UDP ports than a rule holds.
-    #[error("a rule takes {MAX_PORTS} ports at most; write a second rule behind a ';'")]
+    /// More UDP ports than the limit of a rule.
+    #[error("a rule has {MAX_PORTS} ports at most; fix: write a second rule after a ';'")]
     Ports,
-    /// More rules than a packet identifier holds.
+    /// More rules than the limit of a packet identifier.
     #[error("there are {MAX_RULES} rules at most")]
     Rules,
 }
@@ -227,7 +228,7 @@ impl FromStr for Rules {
     }
 }
 
-/// The parts of a text with the character at which each begins; `first` is that of the text.
+/// The parts of a text with the position of their first character; `first` is that of the text.
 fn parts(text: &str, separator: char, first: usize) -> impl Iterator<Item = (usize, &str)> {
     let mut place = first;
     text.split(separator).map(move |part| {
@@ -285,7 +286,7 @@ fn number(
         Some(digits) => (digits, 16),
         None => (text, 10),
     };
-    // The standard parser would take a sign.
+    // The standard parser would accept a sign.
     let plain = digits.chars().all(|c| c.is_digit(radix));
     u16::from_str_radix(digits, radix)
         .ok()
@@ -297,8 +298,8 @@ fn number(
         })
 }
 
-/// For fuzzing: the first line is parsed as rules, what follows is a frame, and the rules are asked about it. A rule
-/// that is understood asks for something.
+/// For fuzzing: the first line is parsed as rules, the rest is a frame to match. A parsed rule has at least one
+/// condition.
 pub fn fuzz_rules(bytes: &[u8]) {
     let line = bytes.split(|b| *b == b'\n').next().unwrap_or_default();
     let frame = bytes.get(line.len() + 1..).unwrap_or_default();

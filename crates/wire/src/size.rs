@@ -1,4 +1,4 @@
-//! The four sizes of a frame, never mixed, and what headers lie between them.
+//! The four sizes of a frame, never mixed, and the headers between them.
 
 use crate::{header, lfsr};
 
@@ -37,7 +37,7 @@ pub enum Layer {
 }
 
 impl Layer {
-    /// All layers, in the order in which they are listed for a reader.
+    /// All layers, in the order of lists.
     pub const ALL: [Layer; 5] = [
         Layer::Ethernet,
         Layer::UdpIpv4,
@@ -46,7 +46,7 @@ impl Layer {
         Layer::TcpIpv6,
     ];
 
-    /// The word for it in files and on the command line.
+    /// Its word in files and on the command line.
     pub const fn word(self) -> &'static str {
         match self {
             Layer::Ethernet => "ethernet",
@@ -62,12 +62,12 @@ impl Layer {
         Layer::ALL.into_iter().find(|layer| layer.word() == word)
     }
 
-    /// Whether it is UDP, over whichever IP.
+    /// Whether it is UDP, over either IP.
     pub const fn is_udp(self) -> bool {
         matches!(self, Layer::UdpIpv4 | Layer::UdpIpv6)
     }
 
-    /// Whether it is TCP, over whichever IP.
+    /// Whether it is TCP, over either IP.
     pub const fn is_tcp(self) -> bool {
         matches!(self, Layer::TcpIpv4 | Layer::TcpIpv6)
     }
@@ -84,7 +84,7 @@ impl Layer {
     }
 }
 
-/// What lies around the data: VLAN tags and the layer's headers.
+/// The headers around the data: VLAN tags and the layer's headers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -99,7 +99,7 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// Header bytes in front of the payload: the Ethernet header and the tags.
+    /// Header bytes before the payload: the Ethernet header and the tags.
     pub const fn header_bytes(self) -> u32 {
         ETHERNET_HEADER + VLAN_TAG * self.vlan_tags as u32
     }
@@ -114,7 +114,7 @@ impl Framing {
         }
     }
 
-    /// The largest frame whose LFSR part the payload table covers, in bytes with FCS.
+    /// The largest frame whose LFSR part fits the payload table, in bytes with FCS.
     pub const fn max_test_frame(self) -> u32 {
         self.header_bytes()
             + self.layer.header_bytes()
@@ -123,7 +123,7 @@ impl Framing {
     }
 }
 
-/// Which of the four sizes a number is.
+/// The meaning of a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -135,14 +135,14 @@ pub enum SizeUnit {
     Frame,
     /// The frame without its FCS, as a capture shows it.
     Length,
-    /// What follows the Ethernet header and its tags, without FCS.
+    /// The bytes after the Ethernet header and its tags, without FCS.
     Payload,
     /// UDP payload.
     Datagram,
 }
 
 impl SizeUnit {
-    /// The word of the vocabulary for it.
+    /// Its word in the vocabulary.
     pub const fn name(self) -> &'static str {
         match self {
             SizeUnit::Frame => "frame",
@@ -153,7 +153,7 @@ impl SizeUnit {
     }
 }
 
-/// A size as it was asked: a number of bytes and what they count.
+/// A requested size: a number of bytes and their meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(
     feature = "serde",
@@ -161,7 +161,7 @@ impl SizeUnit {
 )]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Size {
-    /// What the bytes count.
+    /// The meaning of the bytes.
     pub unit: SizeUnit,
     /// The number of bytes.
     pub bytes: u32,
@@ -191,23 +191,23 @@ pub struct Sizes {
 /// Why a size cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SizeError {
-    /// Smaller than the smallest frame that holds a test header here.
+    /// Smaller than the smallest frame with a test header in this framing.
     #[error(
         "{} {bytes} is too small: with this framing a test frame has at least {min} bytes of {}",
         unit.name(), unit.name()
     )]
     TooSmall {
-        /// The size that was asked.
+        /// The requested unit.
         unit: SizeUnit,
         /// Its bytes.
         bytes: u32,
         /// The smallest value in the same unit.
         min: u32,
     },
-    /// Larger than the payload table covers.
+    /// Larger than the payload table allows.
     #[error("{} {bytes} is too large: the test frame ends at {max} bytes of {}", unit.name(), unit.name())]
     TooLarge {
-        /// The size that was asked.
+        /// The requested unit.
         unit: SizeUnit,
         /// Its bytes.
         bytes: u32,
@@ -225,10 +225,11 @@ impl Size {
         Size { unit, bytes }
     }
 
-    /// All four sizes in this framing, without any check of limits but padding: a frame is at least 64 bytes.
+    /// All four sizes in this framing, without a check of limits; only padding is applied: a frame is at least 64
+    /// bytes.
     ///
     /// # Errors
-    /// [`SizeError::NoDatagram`] where a datagram size meets a layer without datagrams.
+    /// [`SizeError::NoDatagram`] for a datagram size on a layer without datagrams.
     pub fn resolve(self, framing: Framing) -> Result<Sizes, SizeError> {
         let headers = framing.header_bytes();
         let inner = framing.layer.header_bytes();
@@ -245,7 +246,7 @@ impl Size {
         let length = payload.saturating_add(headers);
         let datagram = match (framing.layer, self.unit) {
             (Layer::Ethernet, _) => None,
-            // Padding of a short frame is no part of the datagram.
+            // Padding of a short frame does not belong to the datagram.
             (_, SizeUnit::Datagram) => Some(self.bytes),
             _ => Some(payload.saturating_sub(inner)),
         };
@@ -257,10 +258,10 @@ impl Size {
         })
     }
 
-    /// All four sizes, checked against what a test frame can be in this framing.
+    /// All four sizes, checked against the limits of a test frame in this framing.
     ///
     /// # Errors
-    /// [`SizeError`] names the limit in the unit that was asked.
+    /// [`SizeError`] gives the limit in the requested unit.
     pub fn resolve_test(self, framing: Framing) -> Result<Sizes, SizeError> {
         let min = in_unit(framing.min_test_frame(), self.unit, framing);
         let max = in_unit(framing.max_test_frame(), self.unit, framing);
@@ -292,7 +293,7 @@ fn in_unit(frame: u32, unit: SizeUnit, framing: Framing) -> u32 {
         SizeUnit::Frame => frame,
         SizeUnit::Length => length,
         SizeUnit::Payload => length - framing.header_bytes(),
-        // The test header is the least a datagram holds, whatever is padded around it.
+        // A datagram is at least the test header, with any padding.
         SizeUnit::Datagram if frame == MIN_FRAME => header::LEN as u32,
         SizeUnit::Datagram => length - framing.header_bytes() - framing.layer.header_bytes(),
     }
@@ -318,7 +319,7 @@ mod tests {
 
     #[test]
     fn the_zynq_documents_64_bytes() {
-        // Its 64 bytes are a capture length: a 68-byte frame with 22 bytes of datagram.
+        // Its 64 bytes are a capture length: a 68-byte frame with a 22-byte datagram.
         let sizes = Size::new(SizeUnit::Length, 64)
             .resolve(framing(Layer::UdpIpv4, 0))
             .unwrap();
@@ -372,7 +373,7 @@ mod tests {
             if let Some(d) = s.datagram {
                 prop_assert_eq!(s.payload, d + layer.header_bytes());
             }
-            // Asking for any other of the four sizes gives the same frame.
+            // Each of the other sizes gives the same frame.
             for (unit, bytes) in [(SizeUnit::Frame, s.frame), (SizeUnit::Length, s.length),
                 (SizeUnit::Payload, s.payload)] {
                 prop_assert_eq!(Size::new(unit, bytes).resolve(f).unwrap(), s);

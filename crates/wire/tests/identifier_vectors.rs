@@ -1,7 +1,8 @@
-//! The vectors of the packet identifier, `spec/vectors/packet-identifier.txt`: frames and what [`Rule`] says of them.
+//! The vectors of the packet identifier, `spec/vectors/packet-identifier.txt`: frames, and which [`Rule`]s they
+//! match.
 //!
-//! The identifier in hardware (`rtl/src/packet_identifier.vhd`) is held against that file by its bench. The frames are
-//! drawn here with a fixed seed; after a change of the rules' meaning, WIRELAB_WRITE_VECTORS=1 writes the file anew.
+//! The bench of the identifier in hardware (`rtl/src/packet_identifier.vhd`) compares it with that file. The frames
+//! are drawn here with a fixed seed; after a change of the rules' meaning, WIRELAB_WRITE_VECTORS=1 rewrites the file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,13 +12,13 @@ use wirelab_wire::rule::{Few, Own, Rule};
 const MAC: [u8; 6] = [2, 0x57, 0x4C, 0, 0, 2];
 const IPV4: [u8; 4] = [198, 18, 0, 2];
 const IPV6: [u8; 16] = [0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2];
-/// The table of ports that the rules of one set share.
+/// The port table shared by the rules of one set.
 const PORTS: [u16; 4] = [1026, 1027, 5003, 0x0204];
-/// Rules of one set, as the hardware has them by default.
+/// Rules of one set, the hardware's default.
 const RULES: usize = 4;
 const SETS: usize = 12;
 const FRAMES: usize = 45;
-/// More than any header of IP can ask for.
+/// Longer than any IP header can state.
 const ENDLESS: usize = 70_000;
 
 const HEAD: &str = "\
@@ -89,7 +90,7 @@ fn rule(dice: &mut Dice) -> Option<Rule> {
     Some(rule)
 }
 
-/// A datagram with its header, the length of which may be `wrong`.
+/// A datagram with its header, whose length may be `wrong`.
 fn udp(dice: &mut Dice, wrong: bool) -> Vec<u8> {
     let data = dice.of(&[0, 1, 9, 18, 40]);
     let length = match wrong {
@@ -114,7 +115,7 @@ fn sum(header: &[u8]) -> u16 {
     ((sum & 0xFFFF) + (sum >> 16)) as u16
 }
 
-/// At most one thing is wrong in it, so that nothing hides anything else.
+/// At most one error in it, so that none hides another.
 fn ipv4(dice: &mut Dice) -> Vec<u8> {
     let fault = dice.below(12);
     let data = udp(dice, fault == 0);
@@ -128,7 +129,7 @@ fn ipv4(dice: &mut Dice) -> Vec<u8> {
         *byte = dice.byte();
     }
     if words > 5 && dice.one_in(2) {
-        // Where a sum byte by byte has its last carry left over.
+        // A byte-wise sum has its last carry left over here.
         header[words * 4 - 2..].fill(0xFF);
     }
     let whole = data.len() + header.len();
@@ -154,7 +155,7 @@ fn ipv4(dice: &mut Dice) -> Vec<u8> {
     header[12..16].copy_from_slice(&[198, 18, 0, 1]);
     header[16..20].copy_from_slice(&IPV4);
     if fault == 7 {
-        // The low bytes of the other own address, which is none of IPv4.
+        // The low bytes of the other own address, which is not an IPv4 address.
         header[16..20].copy_from_slice(&IPV6[12..]);
     } else if fault == 8 {
         let (at, bit) = (16 + dice.below(4), dice.below(8));
@@ -219,7 +220,7 @@ fn frame(dice: &mut Dice) -> Vec<u8> {
     if frame.len() < 60 {
         frame.resize(60, 0);
     }
-    // Cut anywhere, even within a tag: the line can do that.
+    // Cut anywhere, even within a tag, as the line can.
     if dice.one_in(5) {
         frame.truncate(1 + dice.below(frame.len()));
     }

@@ -60,7 +60,7 @@ fn header_of(fields: &Value) -> Header {
     }
 }
 
-/// The LFSR part of a vector: as written out, or ours where only its ends and its CRC are given.
+/// The LFSR part of a vector: as in the file, or computed if only its ends and its CRC are given.
 fn part_of(vector: &Value, header: &Header) -> Vec<u8> {
     let part = &vector["lfsr"];
     let len = number(part, "bytes") as usize;

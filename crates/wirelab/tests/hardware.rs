@@ -164,7 +164,7 @@ fn a_study_of_which_a_node_can_be_asked_no_row_is_refused() {
             "{told}"
         );
         assert!(
-            told.contains("4 asked, the bench has 2: ask 1 to 2"),
+            told.contains("4 requested, and the bench has 2; fix: request 1 to 2"),
             "{told}"
         );
         assert_eq!(stdout(&output), "", "no table without a value");
@@ -176,8 +176,11 @@ fn what_cannot_be_asked_says_what_can() {
     refused(&["measure", "hdl:5"], "hdl:5,loopback");
     refused(&["measure", "hdl:four"], "write hdl:N");
     for (option, words) in [
-        (&["--layer", "udp6"][..], "ask ethernet or udp4"),
-        (&["--direction", "echo"], "ask transmit, receive or both"),
+        (&["--layer", "udp6"][..], "request ethernet or udp4"),
+        (
+            &["--direction", "echo"],
+            "request transmit, receive or both",
+        ),
         (&["--rate", "100M"], "leave --rate out"),
         (&["--ports", "3"], "the bench has 2"),
         (&["--time", "60s"], "frames or fewer"),

@@ -290,14 +290,14 @@ fn what_cannot_be_joined_says_why_and_what_to_do() {
     );
     refused(
         &["hdl", "tap0", "--frames", "9", "--layer", "tcp4"],
-        "ask ethernet or udp4",
+        "request ethernet or udp4",
     );
     let Some(namespace) = Namespace::new("no") else {
         return;
     };
     let port = namespace.port();
     let _first = Beside::hdl(&port, &[]);
-    refused(&["hdl", &port], "is there already");
+    refused(&["hdl", &port], "exists already");
     // As a user without the privilege.
     let bound = ["--bounding-set", "-net_admin", "--inh-caps", "-net_admin"];
     let program = env!("CARGO_BIN_EXE_wirelab");

@@ -355,7 +355,7 @@ fn a_shaper_that_the_fast_path_does_not_pass_is_named_before_it_starts() {
     succeeded(&common::wirelab(&["lab", "down", &name]));
     for told in [&sent[0], &stderr(&measured[0])] {
         assert!(
-            told.contains("frames of the fast path (XDP) do not pass"),
+            told.contains("frames of the fast path (XDP) bypass"),
             "{told}"
         );
         assert!(told.contains("--path packet"), "{told}");

@@ -1,4 +1,5 @@
-//! The capture points of frames that come: when the kernel got a frame from the driver, and when the application has it.
+//! The capture points of received frames: when the kernel got a frame from the driver, and when the application has
+//! it.
 
 use wirelab_control::value::Mac;
 use wirelab_socket::flow::{Capture, Expect};
@@ -8,10 +9,10 @@ use wirelab_wire::{Flow, Verdict, classify};
 
 use super::link::Link;
 
-/// The longest frame that is looked at.
+/// Longer frames are cut.
 const LONGEST: usize = 9300;
 
-/// Take the capture points of the first frames of the flow, as many as are wanted, until the flag is set.
+/// Record the capture points of the first frames of the flow, up to the requested number, until the flag is set.
 pub fn arrivals(link: &Link, peer: Mac, expect: &Expect, cancel: &Cancel) -> Vec<Capture> {
     let flow = Flow {
         source: Some(peer.0),
@@ -45,10 +46,11 @@ pub fn arrivals(link: &Link, peer: Mac, expect: &Expect, cancel: &Cancel) -> Vec
     captures
 }
 
-/// The longest that a frame may have waited for the application, in ns: an older stamp is of a clock that was set.
+/// The longest time in ns that a frame may wait for the application. An older stamp means that the wall clock was
+/// set.
 const OLDEST_NS: u64 = 1_000_000_000;
 
-/// The monotonic time of a stamp that was taken not long before `now_ns`; `None` where the wall clock was set meanwhile.
+/// The monotonic time of a stamp taken shortly before `now_ns`; `None` if the wall clock was set meanwhile.
 fn before(unix_ns: u64, now_ns: u64) -> Option<u64> {
     let offset = WallOffset::read();
     let ns = offset.to_monotonic(unix_ns);

@@ -1,4 +1,4 @@
-//! The reflector of the link layer: frames of the peer go back with their addresses swapped, and nothing else does.
+//! The reflector of the link layer: frames of the peer go back with their addresses swapped, and no others.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -14,9 +14,9 @@ use super::link::{Link, is_not_yet};
 use crate::engine::{Work, WorkReport};
 use crate::meter::stamp;
 
-/// Where the test header begins: behind addresses and EtherType.
+/// Where the test header begins: after the addresses and the EtherType.
 const HEADER: usize = 14;
-/// The longest frame that is sent back.
+/// The longest frame that is reflected.
 const LONGEST: usize = 9300;
 
 /// The work of an echo trial.
@@ -29,14 +29,14 @@ pub fn work(trial: &EthernetTrial) -> io::Result<Work> {
     };
     Ok(Box::new(move |live, cancel| {
         let mut frame = vec![0; LONGEST];
-        let mut seen = Reception::default();
+        let mut received = Reception::default();
         let mut judge = Judge::new(None, 1);
         while !cancel.is_cancelled() {
             let len = match link.receive(&mut frame) {
                 Ok(taken) => taken.len,
                 Err(error) if is_not_yet(&error) => continue,
                 Err(error) => {
-                    seen.failure = Some(error);
+                    received.failure = Some(error);
                     break;
                 }
             };
@@ -46,8 +46,8 @@ pub fn work(trial: &EthernetTrial) -> io::Result<Work> {
             }
             frame[..6].copy_from_slice(&peer);
             frame[6..12].copy_from_slice(&own);
-            // A frame that the driver has no room for is lost, as it would be in any node.
-            seen.sent_back_frames += u64::from(link.send(&frame[..len]).is_ok());
+            // A frame for which the driver has no space is lost, as in any node.
+            received.sent_back_frames += u64::from(link.send(&frame[..len]).is_ok());
             let verdict = classify(&frame[..len], &flow);
             if verdict == Verdict::Foreign {
                 judge.take_of_another_run();
@@ -59,12 +59,12 @@ pub fn work(trial: &EthernetTrial) -> io::Result<Work> {
             live.frames.fetch_add(1, Ordering::Relaxed);
             live.bytes.fetch_add(payload, Ordering::Relaxed);
         }
-        seen.report = judge.finish();
-        Ok(WorkReport::echoed(seen))
+        received.report = judge.finish();
+        Ok(WorkReport::echoed(received))
     }))
 }
 
-/// Whether it is a test frame from the peer to this node. A frame to a group is nobody's to answer.
+/// Whether it is a test frame from the peer to this node. Frames to a group address are not answered.
 fn is_for_us(frame: &[u8], own: [u8; 6], peer: [u8; 6]) -> bool {
     frame.len() > HEADER
         && frame[..6] == own

@@ -13,9 +13,9 @@ use wirelab_wire::header::ETHERTYPE;
 
 use crate::sys::link;
 
-/// How long a blocking call waits before the trial's flag is looked at, in µs.
+/// How long a blocking call waits before it checks the trial's flag, in µs.
 const PATIENCE_US: i64 = 20_000;
-/// Room for the control messages of one stamp.
+/// Space for the control messages of one stamp.
 const CONTROL_BYTES: usize = 256;
 /// Where `struct sock_extended_err` (linux/errqueue.h) has the number of the send call.
 const NUMBER: std::ops::Range<usize> = 12..16;
@@ -25,19 +25,19 @@ pub struct Link {
     socket: OwnedFd,
 }
 
-/// What one call gave.
+/// The result of one call.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Taken {
+pub struct LinkEvent {
     /// Bytes of the frame.
     pub len: usize,
-    /// When the kernel had it, CLOCK_REALTIME in ns.
+    /// When the kernel handled it, CLOCK_REALTIME in ns.
     pub unix_ns: Option<u64>,
-    /// Of a frame that left: which send call it was.
+    /// The number of the send call, for a sent frame.
     pub number: Option<u32>,
 }
 
 impl Link {
-    /// Open a socket in the network namespace of the calling thread; frames that come from now on are heard.
+    /// Open a socket in the network namespace of the calling thread. It receives frames from now on.
     pub fn open(interface: &Interface) -> io::Result<Link> {
         let socket = socket(
             AddressFamily::Packet,
@@ -80,30 +80,30 @@ impl Link {
         Ok(())
     }
 
-    /// The next frame; an error of kind `WouldBlock` after a moment without one.
-    pub fn receive(&self, frame: &mut [u8]) -> io::Result<Taken> {
+    /// Wait for the next frame; after a short time without one, an error of kind `WouldBlock`.
+    pub fn receive(&self, frame: &mut [u8]) -> io::Result<LinkEvent> {
         self.take(frame, MsgFlags::empty())
     }
 
-    /// The next frame, if one is there; else an error of kind `WouldBlock`.
-    pub fn receive_now(&self, frame: &mut [u8]) -> io::Result<Taken> {
+    /// The next frame if one has arrived, else an error of kind `WouldBlock`.
+    pub fn receive_now(&self, frame: &mut [u8]) -> io::Result<LinkEvent> {
         self.take(frame, MsgFlags::MSG_DONTWAIT)
     }
 
-    /// What tells that a frame is there.
+    /// The descriptor to poll for frames.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// The stamp of a frame that left, if there is one.
-    pub fn departure(&self) -> io::Result<Taken> {
+    /// The stamp of a sent frame, if there is one.
+    pub fn departure(&self) -> io::Result<LinkEvent> {
         self.take(
             &mut [0; 64],
             MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT,
         )
     }
 
-    fn take(&self, frame: &mut [u8], flags: MsgFlags) -> io::Result<Taken> {
+    fn take(&self, frame: &mut [u8], flags: MsgFlags) -> io::Result<LinkEvent> {
         let mut control = [0; CONTROL_BYTES];
         let mut parts = [IoSliceMut::new(frame)];
         let message = recvmsg::<()>(
@@ -112,22 +112,22 @@ impl Link {
             Some(&mut control),
             flags,
         )?;
-        let mut taken = Taken {
+        let mut event = LinkEvent {
             len: message.bytes,
-            ..Taken::default()
+            ..LinkEvent::default()
         };
         for control in message.cmsgs()? {
             match control {
-                ControlMessageOwned::ScmTimestampns(time) => taken.unix_ns = ns(time),
-                ControlMessageOwned::ScmTimestampsns(times) => taken.unix_ns = ns(times.system),
+                ControlMessageOwned::ScmTimestampns(time) => event.unix_ns = ns(time),
+                ControlMessageOwned::ScmTimestampsns(times) => event.unix_ns = ns(times.system),
                 ControlMessageOwned::Unknown(other) => {
                     let number = other.data_bytes.get(NUMBER).and_then(|b| b.try_into().ok());
-                    taken.number = number.map(u32::from_ne_bytes).or(taken.number);
+                    event.number = number.map(u32::from_ne_bytes).or(event.number);
                 }
                 _ => {}
             }
         }
-        Ok(taken)
+        Ok(event)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Ethernet trials on the interface of the node: source, sink and echo of test frames, to and from one address.
 //!
-//! Source and sink are those of the portable path (`wirelab_port::packet`). Where capture points are asked for, frames
-//! pass a socket of their own one by one, which the kernel gives its time stamps.
+//! Source and sink are those of the portable path (`wirelab_port::packet`). With capture points, frames pass one by
+//! one through their own socket, which the kernel timestamps.
 
 mod capture;
 mod echo;
@@ -30,12 +30,12 @@ use crate::meter::stamp;
 use crate::udp::{AFTER_REPLY, sink_singly, wait};
 use link::Link;
 
-/// Bytes of the receive ring: a tenth of a second of the smallest frames at a million a second.
+/// Bytes of the receive ring: 0.1 s of the smallest frames at 1 M frames/s.
 const RING_BYTES: usize = 16 << 20;
-/// How often to look how far a checker is.
+/// Interval between two looks at a checker's progress.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// An Ethernet trial as it was asked.
+/// A requested Ethernet trial.
 #[derive(Debug)]
 pub struct EthernetTrial {
     pub direction: Direction,
@@ -44,16 +44,16 @@ pub struct EthernetTrial {
     pub sizes: Option<Sizes>,
     pub offer: Option<Offer>,
     pub expect: Expect,
-    /// Of the frames to send back, those in other streams are of another run; `None` where the peer names none.
+    /// The stream of the frames to send back; frames of other streams are foreign. `None` if the peer names none.
     pub echo_stream: Option<u8>,
     pub buffers: Option<Buffers>,
     pub expected_frames: Option<u64>,
-    /// Frames are taken one by one, in this way to wait, and this socket is served beside.
+    /// How to wait for frames that are taken one by one, and a second socket that the same loop serves.
     pub one_by_one: Option<(Wait, Option<Beside>)>,
 }
 
-/// Open what a trial needs and plan its work; frames that come from now on are seen. `opened` is told the socket that
-/// receives them one by one, where they are.
+/// Open what a trial needs and plan its work; frames are received from now on. `opened` gets the socket that receives
+/// one by one, if there is one.
 pub fn plan(
     mut trial: EthernetTrial,
     opened: &dyn Fn(BorrowedFd<'_>) -> io::Result<()>,
@@ -84,12 +84,12 @@ pub fn plan(
     })
 }
 
-/// What frames that the node sends have in front of their test header.
+/// The layout of the frames that the node sends.
 fn frame(trial: &EthernetTrial) -> FrameSpec {
     spec(&trial.interface, trial.peer, Transport::Ethernet)
 }
 
-/// What frames of the interface to a peer begin with.
+/// Frames from the interface to a peer.
 pub fn spec(interface: &Interface, peer: Mac, transport: Transport) -> FrameSpec {
     FrameSpec {
         destination: peer.0,
@@ -118,7 +118,7 @@ fn source(trial: EthernetTrial, offer: Offer, sizes: Sizes) -> io::Result<Work> 
     }))
 }
 
-/// What a generator of frames is asked for an offer.
+/// The generator's job for an offer.
 pub fn job(frame: FrameSpec, offer: &Offer, sizes: Sizes, buffers: Option<Buffers>) -> SendJob {
     SendJob {
         frame,
@@ -132,7 +132,7 @@ pub fn job(frame: FrameSpec, offer: &Offer, sizes: Sizes, buffers: Option<Buffer
     }
 }
 
-/// The work of a generator, which runs once the peer has its answer. `bytes` of each frame are told.
+/// The work of a generator. It starts after the peer has its reply. `bytes` of each frame are counted.
 pub fn sending(
     bytes: u32,
     run: impl FnOnce(&Cancel) -> io::Result<SendReport> + Send + 'static,
@@ -141,7 +141,7 @@ pub fn sending(
         wait(AFTER_REPLY, cancel);
         stamp(live);
         let report = run(cancel)?;
-        tell(live, &report, u64::from(bytes));
+        report_sent(live, &report, u64::from(bytes));
         Ok(WorkReport::sent(Sent {
             report,
             ..Sent::default()
@@ -149,8 +149,8 @@ pub fn sending(
     })
 }
 
-/// What a sender told at its end.
-pub fn tell(live: &Live, report: &SendReport, payload: u64) {
+/// Report the end of a sender.
+pub fn report_sent(live: &Live, report: &SendReport, payload: u64) {
     live.first_ns.store(report.first_ns, Ordering::Relaxed);
     live.last_ns.store(report.last_ns, Ordering::Relaxed);
     live.frames.store(report.emitted_frames, Ordering::Relaxed);
@@ -192,8 +192,8 @@ fn check(trial: &EthernetTrial) -> io::Result<Work> {
                 .unwrap_or_default()
         });
         let report = checker.finish(Duration::ZERO).map_err(io::Error::other)?;
-        seen(live, &report);
-        Ok(WorkReport::seen(Reception {
+        report_received(live, &report);
+        Ok(WorkReport::received(Reception {
             report,
             captures,
             ..Reception::default()
@@ -201,7 +201,7 @@ fn check(trial: &EthernetTrial) -> io::Result<Work> {
     }))
 }
 
-/// Keep others informed of a checker until the trial is over.
+/// Report a checker's progress until the trial is over.
 fn watch(checker: &Checker, live: &Live, cancel: &Cancel) {
     while !cancel.is_cancelled() {
         std::thread::sleep(LOOK);
@@ -213,7 +213,7 @@ fn watch(checker: &Checker, live: &Live, cancel: &Cancel) {
     }
 }
 
-fn seen(live: &Live, report: &CheckReport) {
+fn report_received(live: &Live, report: &CheckReport) {
     live.frames
         .store(report.counts.received_frames, Ordering::Relaxed);
     live.bytes

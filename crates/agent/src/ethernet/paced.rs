@@ -13,7 +13,7 @@ use wirelab_trial::{Cancel, Extent, LogLinear, Pacer, Wait};
 use wirelab_wire::{Flags, FrameSpec, Header, Sizes};
 
 use super::link::{Link, is_not_yet};
-use super::tell;
+use super::report_sent;
 use crate::engine::{Work, WorkReport};
 use crate::udp::{AFTER_REPLY, wait};
 
@@ -23,11 +23,11 @@ const LATE_STAMPS: Duration = Duration::from_millis(20);
 /// How a paced sender works.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
-    /// Frames whose points are wanted.
+    /// Number of frames whose points are requested.
     pub wanted: u32,
-    /// Whether the kernel shall stamp them; else a tracer does.
+    /// Whether the kernel timestamps them; otherwise a tracer does.
     pub stamps: bool,
-    /// How to wait for the time of a frame.
+    /// How to wait until a frame is due.
     pub wait: Wait,
 }
 
@@ -35,7 +35,7 @@ pub struct Manner {
 pub fn work(link: Link, frame: FrameSpec, offer: Offer, sizes: Sizes, manner: Manner) -> Work {
     Box::new(move |live, cancel| {
         wait(AFTER_REPLY, cancel);
-        // Where the driver cannot, frames are sent without stamps, and no record is taken.
+        // If the driver cannot timestamp, frames are sent without stamps, and no record is taken.
         let stamps = manner.stamps && link.stamp_departures().is_ok();
         let sending = Sending {
             link,
@@ -47,7 +47,7 @@ pub fn work(link: Link, frame: FrameSpec, offer: Offer, sizes: Sizes, manner: Ma
             captures: Vec::with_capacity(if stamps { manner.wanted as usize } else { 0 }),
         };
         let (report, sending, failure) = sending.run(&offer, live, cancel);
-        tell(live, &report, u64::from(sizes.payload));
+        report_sent(live, &report, u64::from(sizes.payload));
         let passed = |(at, ns): (usize, &u64)| Passed {
             sequence: at as u32,
             wire_ns: None,
@@ -74,7 +74,7 @@ struct Sending {
     sizes: Sizes,
     manner: Manner,
     stamps: bool,
-    /// When the first frames were handed over; the index is the sequence.
+    /// When the first frames were handed over; the index is the sequence number.
     handed: Vec<u64>,
     captures: Vec<Capture>,
 }
@@ -134,7 +134,7 @@ impl Sending {
             std::thread::sleep(LATE_STAMPS);
         }
         self.take_stamps();
-        // At maximum load there is no schedule to be held to.
+        // At maximum load there is no schedule to keep.
         if offer.pace != Pace::Max {
             (report.slips, report.slipped_ns) = (pacer.slips, pacer.slipped_ns);
             report.longest_burst_frames = Some(pacer.longest_burst);
@@ -156,7 +156,7 @@ impl Sending {
         self.frame.build(&self.sizes, &header, bytes);
     }
 
-    /// Take the stamps that have come. Refused frames have a number and no stamp.
+    /// Take the stamps that have arrived. Refused frames have a number and no stamp.
     fn take_stamps(&mut self) {
         while self.stamps && self.captures.len() < self.handed.len() {
             let Ok(taken) = self.link.departure() else {
@@ -169,7 +169,7 @@ impl Sending {
                 continue;
             };
             let ns = WallOffset::read().to_monotonic(unix);
-            // One that does not lie between the two was made by a clock that was set.
+            // A stamp outside this interval means that the clock was set.
             if (*handed..=now_ns()).contains(&ns) {
                 self.captures.push(Capture {
                     sequence: number,
@@ -181,7 +181,7 @@ impl Sending {
     }
 }
 
-/// Whether the queue of the driver had no room.
+/// Whether the driver's queue was full.
 fn is_full(error: &io::Error) -> bool {
     is_not_yet(error) || error.raw_os_error() == Some(libc::ENOBUFS)
 }

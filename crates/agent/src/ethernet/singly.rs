@@ -10,12 +10,12 @@ use wirelab_wire::{Flow, Verdict, classify};
 
 use super::link::Link;
 
-/// The longest frame that is looked at.
+/// Longer frames are cut.
 const LONGEST: usize = 9300;
 /// Bytes of the Ethernet header.
 const ETHERNET: usize = 14;
 
-/// The frames of one peer, one a call.
+/// The frames of one peer, one for each call.
 pub struct LinkInlet {
     link: Link,
     flow: Flow,
@@ -25,7 +25,7 @@ pub struct LinkInlet {
 }
 
 impl LinkInlet {
-    /// Take test frames of a stream that a peer sends; a call waits for one, or not.
+    /// Take test frames of a peer's stream. With `blocking`, a call waits for a frame.
     pub fn new(link: Link, peer: Mac, stream: u8, blocking: bool) -> LinkInlet {
         LinkInlet {
             link,

@@ -1,4 +1,4 @@
-//! The capture points of a trial that has ended: those of the tracer, of the socket's stamps, and of the application.
+//! The capture points of a trial that has ended: from the tracer, the socket's stamps and the application.
 
 use wirelab_socket::flow::Capture;
 use wirelab_socket::serve::Passed;
@@ -8,19 +8,19 @@ use wirelab_trial::{Direction, Owner};
 
 /// Bits of the transmit time that a test frame carries (`spec/test-frame.md`).
 const CARRIED_BITS: u32 = 48;
-/// Name of the application's point, whichever way.
+/// Name of the application's point, in both directions.
 const APPLICATION: &str = "application";
 
-/// The points that were asked for.
+/// The requested points.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// Records of each.
+    /// Records of each point.
     pub records: u32,
-    /// As the node sees it.
+    /// Direction from the node's side.
     pub direction: Direction,
-    /// Stream that is received.
+    /// Stream that the node receives.
     pub stream_in: u8,
-    /// Stream that is sent.
+    /// Stream that the node sends.
     pub stream_out: u8,
 }
 
@@ -30,31 +30,31 @@ pub struct TakenPoint {
     pub name: String,
     pub stream: u8,
     pub owner: Owner,
-    /// Sequence and time in ns, in the order they were taken.
+    /// Sequence and time in ns, in the order in which they were recorded.
     pub records: Vec<(u32, u64)>,
-    /// Frames among those asked for that have no record here.
+    /// Requested frames without a record here.
     pub lost: u64,
 }
 
-/// What of one way is known.
+/// What is known of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OneWay<'a> {
-    /// Frames that passed.
+    /// Frames in this direction.
     pub frames: u64,
     /// Times of the tracer's points.
     pub times: &'a [PointTimes],
     /// Times of the application.
     pub passed: &'a [Passed],
-    /// Where there is no tracer: the socket's stamps.
+    /// The socket's stamps, if there is no tracer.
     pub captures: &'a [Capture],
 }
 
-/// All points, received first, each way in its order.
+/// All points, received first, each direction in the order of the path.
 pub fn collect(wanted: &Wanted, received: OneWay<'_>, sent: OneWay<'_>) -> Vec<TakenPoint> {
     if wanted.records == 0 {
         return Vec::new();
     }
-    let (into, out) = ways(wanted.direction, received.times, sent.times);
+    let (into, out) = directions(wanted.direction, received.times, sent.times);
     let stream_in = match (wanted.direction, into.first()) {
         // An echo takes any stream.
         (Direction::Echo, Some(first)) => first.stream,
@@ -83,7 +83,7 @@ pub fn collect(wanted: &Wanted, received: OneWay<'_>, sent: OneWay<'_>) -> Vec<T
     let mut application = of(|c| c.application_ns, received.captures);
     application.extend(received.passed.iter().map(application_ns));
     all.push(own(APPLICATION, stream_in, application));
-    let ways = all.len();
+    let received_points = all.len();
     let mut application = of(|c| c.application_ns, sent.captures);
     application.extend(sent.passed.iter().map(application_ns));
     all.push(own(APPLICATION, stream_out, application));
@@ -93,7 +93,7 @@ pub fn collect(wanted: &Wanted, received: OneWay<'_>, sent: OneWay<'_>) -> Vec<T
         all.push(own(Point::OutDriver.name(), stream_out, stamps));
     }
     for (at, point) in all.iter_mut().enumerate() {
-        let frames = if at < ways {
+        let frames = if at < received_points {
             received.frames
         } else {
             sent.frames
@@ -102,7 +102,7 @@ pub fn collect(wanted: &Wanted, received: OneWay<'_>, sent: OneWay<'_>) -> Vec<T
         let due = frames.min(most as u64);
         point.lost = due.saturating_sub(point.records.len() as u64);
     }
-    // A point that took no record is left out.
+    // A point without a record is left out.
     all.retain(|point| !point.records.is_empty());
     all
 }
@@ -127,12 +127,12 @@ fn application_ns(passed: &Passed) -> (u32, u64) {
     (passed.sequence, passed.application_ns)
 }
 
-/// The whole time that a frame carried, if both clocks are one: the latest before the application had it.
+/// The full time that a frame carried, if both clocks are the same: the latest before the application's time.
 fn carried(passed: &Passed) -> Option<(u32, u64)> {
     let period = 1u64 << CARRIED_BITS;
     let carried = passed.wire_ns?;
     let behind = passed.application_ns.wrapping_sub(carried) & (period - 1);
-    // Of another clock, it may lie ahead: half a period is as good as never.
+    // The time of another clock may lie ahead; beyond half a period it is ignored.
     let ns = match behind > period / 2 {
         true => passed.application_ns.wrapping_add(period - behind),
         false => passed.application_ns.wrapping_sub(behind),
@@ -140,8 +140,8 @@ fn carried(passed: &Passed) -> Option<(u32, u64)> {
     Some((passed.sequence, ns))
 }
 
-/// Those of the ways that frames of the trial go: an answer to what was not the trial's has no point.
-fn ways<'a>(
+/// The directions in which frames of the trial go. Answers to foreign frames have no points.
+fn directions<'a>(
     direction: Direction,
     received: &'a [PointTimes],
     sent: &'a [PointTimes],

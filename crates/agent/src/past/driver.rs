@@ -1,4 +1,4 @@
-//! The driver alone: the blaster sends, the reflector turns frames around. No application takes part.
+//! The driver alone: a program sends, and a program reflects. No application takes part.
 
 use std::net::{IpAddr, UdpSocket};
 use std::sync::atomic::Ordering;
@@ -19,7 +19,7 @@ use crate::meter::stamp;
 /// Interval between two checks of the reflector's progress.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The work of the blaster.
+/// The work of the sender in the driver.
 ///
 /// # Errors
 /// [`XdpError`]: what is missing, and the fix.
@@ -33,8 +33,8 @@ pub fn send(past: &Past, frame: FrameSpec, offer: &Offer, sizes: Sizes) -> Resul
     }))
 }
 
-/// The work of the reflector; also where its program sits, and what a reader must know of it. Frames that come from
-/// now on are turned around. `holder` keeps the flow's UDP port.
+/// The work of the reflector; also its program's mode, and notes for the reader. Frames are reflected from now on.
+/// `holder` keeps the flow's UDP port.
 ///
 /// # Errors
 /// [`StagesError`]: what is missing, and the fix.

@@ -1,5 +1,5 @@
-//! The fast track: frames that a rule wants, from the driver to the application past the stack, served by the loop
-//! that serves sockets, and verified like any others.
+//! The fast track: frames that match a rule go from the driver to the application past the stack. The loop that
+//! serves sockets serves them too, and they are verified like all others.
 
 use std::io;
 use std::net::UdpSocket;
@@ -19,26 +19,26 @@ use super::{Past, failed};
 use crate::engine::Work;
 use crate::udp::{background, of_served};
 
-/// Frames that the socket of a queue holds: 4 MiB of memory, which is locked, and ordinary limits are 8 MiB.
+/// Frames that the socket of a queue holds: 4 MiB of locked memory; the usual limit is 8 MiB.
 const FRAMES: u32 = 2048;
 /// Bytes of the Ethernet header.
 const ETHERNET: usize = 14;
 
-/// What a trial on the fast track is made of.
+/// What a trial on the fast track needs.
 pub struct Track {
     pub rules: Rules,
     pub expect: Expect,
     pub wait: Wait,
     pub beside: Option<Beside>,
-    /// Keeps the flow's UDP port: a frame that takes the stack after all is answered by no ICMP message.
+    /// Keeps the flow's UDP port, so that the kernel answers a frame on the stack with no ICMP message.
     pub holder: Option<UdpSocket>,
-    /// Where no rule names the flow's port: the port that one does name, and what takes the frames of the flow that go
-    /// through the stack, in the same loop.
+    /// If no rule names the flow's port: the port that a rule names, and the socket of the flow's frames that pass
+    /// the stack, which the same loop serves.
     pub apart: Option<(u16, UdpInlet)>,
 }
 
-/// Open the fast track and plan its work; also where its program sits, and what a reader must know of it. Frames that
-/// come from now on take it.
+/// Open the fast track and plan its work; also its program's mode, and notes for the reader. Frames take it from now
+/// on.
 ///
 /// # Errors
 /// [`StagesError`]: what is missing, and the fix.
@@ -86,11 +86,12 @@ pub fn receive(
         let failure = serve::run(&mut inlet, wait, beside.as_mut(), &mut watching, cancel);
         let counted = inlet.fast.counters().map_err(failed)?;
         drop((inlet, holder));
-        let mut told = of_served(watching.finish(failure), 0);
-        told.counters = counters(&counted);
-        told.counters
+        let mut report = of_served(watching.finish(failure), 0);
+        report.counters = counters(&counted);
+        report
+            .counters
             .extend(beside.as_ref().map(background).unwrap_or_default());
-        Ok(told)
+        Ok(report)
     });
     Ok((work, mode, remark))
 }
@@ -106,21 +107,21 @@ fn counters(counted: &FastTrackCounters) -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// Frames of the fast track, each where it lies.
+/// Frames of the fast track, read in place.
 struct FastInlet {
     fast: FastTrack,
     judge: Frames,
-    /// Frames of the flow that no rule wants.
+    /// Frames of the flow that match no rule.
     stack: Option<UdpInlet>,
 }
 
-/// What the frames of the flow are.
+/// The layout of the flow's frames.
 struct Frames {
     peer: [u8; 6],
     flow: Flow,
-    /// The same to the port that a rule names, where that is another.
+    /// The same with the port that a rule names, if that is another.
     other: Option<Flow>,
-    /// IP and UDP headers, so that payload is counted as on all other ways to receive.
+    /// IP and UDP headers, so that payload is counted as on all other paths.
     header_bytes: u64,
 }
 
@@ -145,7 +146,7 @@ impl Frames {
 }
 
 impl FastInlet {
-    /// What is there: of the fast track all, of the stack one frame, since a call brings one.
+    /// Look at all waiting frames of the fast track and one of the stack, since a call returns one.
     fn look(&mut self, watching: &mut Watching<'_>) -> io::Result<usize> {
         let FastInlet { fast, judge, stack } = self;
         let taken = fast.receive_now(|frame| judge.show(frame, watching));
@@ -153,7 +154,7 @@ impl FastInlet {
             None => Ok(taken),
             Some(Ok(through)) => Ok(taken + through),
             Some(Err(error)) if taken == 0 => Err(error),
-            // It is there the next time too.
+            // The error repeats at the next call.
             Some(Err(_)) => Ok(taken),
         }
     }

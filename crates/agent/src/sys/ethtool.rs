@@ -6,7 +6,7 @@ use std::mem;
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
 
-/// linux/sockios.h.
+/// ioctl number of linux/sockios.h.
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
 
 /// Commands of linux/ethtool.h.
@@ -82,7 +82,7 @@ impl Ethtool {
         Some(words[RX_USECS])
     }
 
-    /// `struct ethtool_value`: command and answer.
+    /// `struct ethtool_value`: command and reply.
     fn flag(&self, command: u32) -> Option<bool> {
         let words: [u32; 2] = self.ask(command)?;
         Some(words[1] != 0)
@@ -96,8 +96,8 @@ impl Ethtool {
         let mut request: libc::ifreq = unsafe { mem::zeroed() };
         request.ifr_name = self.name;
         request.ifr_ifru.ifru_data = (&raw mut words).cast();
-        // SAFETY: `request` outlives the call and points to `words`, which are as long as the structure that the
-        // command stands for; the kernel writes inside it only.
+        // SAFETY: `request` outlives the call and points to `words`, which have the length of the command's
+        // structure. The kernel writes only inside it.
         let result = unsafe { libc::ioctl(self.socket.as_raw_fd(), SIOCETHTOOL, &raw mut request) };
         (result >= 0).then_some(words)
     }

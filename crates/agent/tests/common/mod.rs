@@ -16,17 +16,17 @@ use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Direction};
 use wirelab_wire::{Layer, Size, SizeUnit};
 
-/// How long to wait for what must come.
+/// How long to wait for an expected event.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes of a datagram.
 pub const DATAGRAM: u32 = 1000;
 
 pub fn skip(feature: &str, why: &str) {
-    // Directly, because the test harness swallows what is printed otherwise.
+    // Written directly, because the test harness hides printed lines.
     let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP {feature}: {why}");
 }
 
-/// A lab for this test; `None` where namespaces cannot be made.
+/// A lab for this test; `None` if namespaces cannot be made.
 pub fn lab() -> Option<EphemeralLab> {
     match wirelab_port::netns::probe() {
         Ok(()) => Some(EphemeralLab::up(&LabSpec::unique("wla", 1)).unwrap()),
@@ -38,7 +38,7 @@ pub fn lab() -> Option<EphemeralLab> {
     }
 }
 
-/// Does something in the namespace of a side.
+/// Run `work` in the namespace of a side.
 pub fn on<T: Send>(lab: &EphemeralLab, side: Side, work: impl FnOnce() -> T + Send) -> T {
     lab.netns(side).unwrap().run_in(work).unwrap()
 }
@@ -54,7 +54,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// With everything as it comes, but without iperf.
+    /// With defaults, but without iperf.
     pub fn new() -> Option<Bench> {
         Bench::with(|_| {})
     }
@@ -77,7 +77,7 @@ impl Bench {
         })
     }
 
-    /// A socket of the tester, connected to nobody.
+    /// A socket of the tester, not connected.
     pub fn socket(&self) -> UdpSocket {
         on(&self.lab, Side::Tester, || {
             UdpSocket::bind((self.tester_ip, 0)).unwrap()
@@ -105,12 +105,12 @@ impl Bench {
             .map(|(_, value)| value)
     }
 
-    /// Whether programs look into the kernel here.
+    /// Whether programs can trace the kernel here.
     pub fn has_probes(&mut self) -> bool {
         self.key("probes").is_some_and(|set| set != "none")
     }
 
-    /// The points of one way that this host can take, between the application's and the tester's.
+    /// The points of one direction that this host can record, between the application's and the tester's.
     pub fn points_of(&mut self, way: &str) -> Vec<String> {
         let all = self.client.setup().unwrap();
         let key = format!("function.{way}.");
@@ -135,7 +135,7 @@ impl Bench {
 pub fn client(lab: &EphemeralLab, to: SocketAddr) -> Client<TcpTransport> {
     on(lab, Side::Tester, || {
         let transport = TcpTransport::connect(to).unwrap();
-        // A machine may be slow.
+        // The machine may be slow.
         let patience = Patience {
             first: Duration::from_secs(2),
             ..Patience::default()
@@ -144,7 +144,7 @@ pub fn client(lab: &EphemeralLab, to: SocketAddr) -> Client<TcpTransport> {
     })
 }
 
-/// A trial of so many frames, at 2000 frames/s where the node sends.
+/// A trial of this many frames, at 2000 frames/s if the node sends.
 pub fn start(layer: Layer, direction: Direction, frames: u64) -> Start {
     let sends = matches!(direction, Direction::Transmit | Direction::Both);
     Start {
@@ -160,12 +160,12 @@ pub fn start(layer: Layer, direction: Direction, frames: u64) -> Start {
     }
 }
 
-/// How far the kernel's clock for probes (ktime_get_mono_fast_ns, Documentation/core-api/timekeeping.rst) may be behind
-/// CLOCK_MONOTONIC in ns while an update of it is under way: a few µs were seen on a virtual machine.
+/// How far the kernel's clock for probes (ktime_get_mono_fast_ns, Documentation/core-api/timekeeping.rst) may lag
+/// behind CLOCK_MONOTONIC in ns during its update: a few µs were observed on a virtual machine.
 const FAST_CLOCK_NS: u64 = 20_000;
 
-/// Every frame is once at each point, is there no earlier than at the point before (but for the few that meet an update of the
-/// kernel's clock), and none is missing without being counted.
+/// Every frame has one time at each point, not earlier than at the point before (except the few that meet an update
+/// of the kernel's clock), and each missing one is counted.
 pub fn in_order(points: &[PointRecords], asked: u64) {
     for point in points {
         let mut seen = std::collections::BTreeSet::new();
@@ -229,12 +229,12 @@ pub fn send(socket: &UdpSocket, to: SocketAddr, frames: u64) -> Sent {
     sent.unwrap()
 }
 
-/// Receive the node's stream on the tester's side while `work` is done.
+/// Receive the node's stream on the tester's side during `work`.
 pub fn receiving<T>(socket: &UdpSocket, work: impl FnOnce() -> T) -> (T, Reception) {
     receiving_of(socket, &expect(), work)
 }
 
-/// The same of any stream.
+/// The same with any stream.
 pub fn receiving_of<T>(
     socket: &UdpSocket,
     expected: &Expect,
@@ -249,14 +249,14 @@ pub fn receiving_of<T>(
         });
         let over = over;
         let done = work();
-        // What is under way still comes.
+        // Frames in flight still arrive.
         std::thread::sleep(Duration::from_millis(100));
         drop(over);
         (done, receiver.join().unwrap())
     })
 }
 
-/// Ends what listens to it when it goes, also where an assertion fails meanwhile.
+/// Cancels when dropped, also after a failed assertion.
 struct Over(Cancel);
 
 impl Drop for Over {

@@ -1,4 +1,4 @@
-//! What the tests of cores share: two cores or the reason for skipping, and a thread that spins for a known share.
+//! Shared by the tests of cores: two cores or the reason for skipping, and a thread that spins for a known share.
 #![allow(dead_code)]
 
 use std::io::Write;
@@ -11,11 +11,11 @@ use wirelab_cores::busy::now_ns;
 use wirelab_cores::{Cores, allowed, pin_thread};
 
 pub fn skip(feature: &str, why: &str) {
-    // Directly, because the test harness swallows what is printed otherwise.
+    // Written directly, because the test harness hides printed lines.
     let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP {feature}: {why}");
 }
 
-/// The first and the last core, where there are two.
+/// The first and the last core, if there are two.
 pub fn two_cores() -> Option<(Cores, Cores)> {
     let all = allowed().unwrap();
     let (first, last) = (all.numbers()[0], *all.numbers().last().unwrap());
@@ -26,14 +26,14 @@ pub fn two_cores() -> Option<(Cores, Cores)> {
     Some((Cores::new([first]).unwrap(), Cores::new([last]).unwrap()))
 }
 
-/// What the calling thread has had of the CPU, in ns.
+/// CPU time of the calling thread, in ns.
 fn own_ns() -> u64 {
     let t = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).unwrap();
     t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64
 }
 
-/// Runs `work` while a thread on `cores` spins for `duty_percent` of each 10 ms, ahead of whatever else runs there.
-/// `work` is given the CPU time of that thread so far, by the thread's own clock.
+/// Runs `work` while a thread on `cores` spins for `duty_percent` of each 10 ms, with priority over other work there.
+/// `work` gets a function for that thread's CPU time so far, by the thread's own clock.
 pub fn while_spinning<T>(
     cores: &Cores,
     duty_percent: u64,
@@ -48,7 +48,7 @@ pub fn while_spinning<T>(
             let (start, own) = (now_ns(), own_ns());
             for period in 1.. {
                 let due = start + period * PERIOD_NS;
-                // What the thread did not get in one period it may have in the next.
+                // CPU time that the thread missed in one period it may get in the next.
                 let until = own + period * PERIOD_NS * duty_percent / 100;
                 while own_ns() < until && now_ns() < due {
                     spent.store(own_ns() - own, Ordering::Relaxed);
@@ -67,7 +67,7 @@ pub fn while_spinning<T>(
     })
 }
 
-/// Puts the calling thread before the others on its core, where that is allowed.
+/// Raises the priority of the calling thread on its core, if permitted.
 fn hurry() {
     let thread = nix::unistd::gettid().to_string();
     let _ = Command::new("chrt")

@@ -1,5 +1,5 @@
-//! The fault that a trial asks for, in the words of the generator's registers (docs/blocks/packet_generator.md), and what a
-//! checker must find of it.
+//! The requested fault of a trial as values of the generator's registers (docs/blocks/packet_generator.md), and what
+//! a checker must find.
 
 use wirelab_trial::{FaultsPer, Ledger, NodeError, Sizes, Trial};
 use wirelab_wire::header;
@@ -8,37 +8,37 @@ use crate::CLOCK_PS;
 
 /// The generator's number of the fault that sends a frame twice (rtl/src/ethernet_pkg.vhd).
 const DUPLICATE: u32 = 3;
-/// Where the sequence stands in the test header, in bytes (spec/test-frame.md).
+/// Offset of the sequence in the test header, in bytes (spec/test-frame.md).
 const SEQUENCE_AT: u32 = 4;
 /// The longest interval between two faults in clocks: the generator's register has 31 bits.
 const LONGEST_INTERVAL_CLOCKS: f64 = ((1_u32 << 31) - 1) as f64;
 
-/// A fault of the generator, as it is set.
+/// A fault, as the generator is configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Number of the kind.
+    /// Number of the fault in the generator.
     pub kind: u32,
     /// The name of its rate.
     pub name: &'static str,
-    /// When it comes.
+    /// When it occurs.
     pub when: When,
-    /// Bit of the frame that is inverted.
+    /// The inverted bit of the frame.
     pub position: u32,
-    /// Bytes that are missing.
+    /// Number of cut bytes.
     pub cut: u32,
 }
 
-/// When a fault comes.
+/// When a fault occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// In every so many frames.
+    /// In one of this many frames.
     EveryFrames(u32),
-    /// In the next frame each so many clocks.
+    /// In the next frame after each interval of this many clocks.
     EveryClocks(u32),
 }
 
 impl Fault {
-    /// What the registers `fault_every` and `fault_interval` are given.
+    /// Values of the registers `fault_every` and `fault_interval`.
     pub fn periods(&self) -> (u32, u32) {
         match self.when {
             When::EveryFrames(frames) => (frames, 0),
@@ -46,7 +46,7 @@ impl Fault {
         }
     }
 
-    /// What a receiver must find of so many faults.
+    /// What a receiver must find of this many faults.
     pub fn ledger(&self, sequences: u64, injected: u64) -> Ledger {
         let mut ledger = Ledger {
             sent_frames: sequences,
@@ -76,32 +76,32 @@ impl Fault {
     }
 }
 
-/// Frames that so many sequences are on the line, at most: a duplicate takes a place of its own.
+/// Most frames on the line for this many sequences: each duplicate is one more.
 pub fn on_the_line(sequences: u64, fault: Option<Fault>, period_clocks: u64) -> u64 {
     let every = repeated_every(fault, period_clocks);
     sequences + every.map_or(0, |every| sequences / every)
 }
 
-/// Sequences that so many places on the line hold, at least.
+/// Least sequences for this many frames on the line.
 pub fn that_fit(places: u64, fault: Option<Fault>, period_clocks: u64) -> u64 {
     match repeated_every(fault, period_clocks) {
         None => places,
-        // The last of a group does not fit where its second time does not.
+        // The last sequence of a group does not fit if its duplicate does not.
         Some(every) => places / (every + 1) * every + (places % (every + 1)).min(every - 1),
     }
 }
 
-/// Of how many sequences one is sent twice, at most.
+/// At most one of this many sequences is sent twice.
 fn repeated_every(fault: Option<Fault>, period_clocks: u64) -> Option<u64> {
     let duplicates = fault.filter(|fault| fault.kind == DUPLICATE)?;
     Some(match duplicates.when {
         When::EveryFrames(frames) => u64::from(frames),
-        // One of the frames of an interval is a second time; two or more fit into it.
+        // One of the frames in an interval is a duplicate; two or more fit.
         When::EveryClocks(clocks) => u64::from(clocks) / period_clocks - 1,
     })
 }
 
-/// The one kind of fault that is asked, as the generator can make it in frames so many clocks apart.
+/// The one requested fault as the generator can make it, in frames this many clocks apart.
 pub fn fault(trial: &Trial, sizes: &Sizes, period_clocks: u64) -> Result<Option<Fault>, NodeError> {
     let named = trial.faults.named().into_iter();
     let asked: Vec<(&'static str, f64)> = named.filter(|(_, rate)| *rate > 0.0).collect();
@@ -109,7 +109,7 @@ pub fn fault(trial: &Trial, sizes: &Sizes, period_clocks: u64) -> Result<Option<
         [] => return Ok(None),
         [one] => one,
         _ => {
-            let why = "the generator makes one kind of fault in a run: ask one at a time";
+            let why = "the generator makes one type of fault in a run; fix: request one at a time";
             return Err(NodeError::unsupported("faults", why));
         }
     };
@@ -126,14 +126,14 @@ pub fn fault(trial: &Trial, sizes: &Sizes, period_clocks: u64) -> Result<Option<
         "swap" => (4, 0),
         "bad-fcs" => (5, 0),
         "stale" => (6, 4),
-        // What is cut off a frame of the smallest size the MAC pads again.
+        // The MAC pads a frame that a cut makes too short.
         "truncate" => (7, 1 + 60_u32.saturating_sub(sizes.length - lfsr)),
         "header-corrupt" => (1, 0),
         _ => (1, 1),
     };
     if lfsr < needed {
         return Err(NodeError::bad(format!(
-            "frames of this size cannot have the fault '{name}': add {} to the size, or leave the fault out",
+            "frames of this size cannot have the fault '{name}'; fix: add {} to the size, or leave the fault out",
             needed - lfsr
         )));
     }
@@ -157,7 +157,7 @@ fn in_every_frame(name: &str, rate: f64) -> Result<When, NodeError> {
     }
     let nearest = 1.0 / every.min(f64::from(u32::MAX));
     let why = format!(
-        "the generator puts a fault into every n-th frame, so a rate is 1/n: ask {name}={nearest} for {name}={rate}"
+        "the generator puts a fault into every n-th frame, so a rate is 1/n; fix: request {name}={nearest} for {name}={rate}"
     );
     Err(NodeError::unsupported("faults", why))
 }
@@ -172,7 +172,7 @@ fn in_every_interval(name: &str, rate: f64, period_clocks: u64) -> Result<When, 
     let most = (clocks_per_s / shortest).floor();
     let least = clocks_per_s / LONGEST_INTERVAL_CLOCKS;
     let why = format!(
-        "faults come {least:.4} to {most} times a second with this load, so that each finds a frame of its own: ask \
+        "faults come {least:.4} to {most} times a second with this load, so that each has its own frame; fix: request \
          {name} within that, or in every n-th frame ({name}=0.1), for {name}={rate}/s"
     );
     Err(NodeError::unsupported("faults", why))
@@ -209,11 +209,11 @@ mod tests {
 
     #[test]
     fn duplicates_by_time_take_one_place_of_an_interval() {
-        // Of 1,200 clocks 12 places, one of which is a second time.
+        // In 1,200 clocks there are 12 frames, one of which is a duplicate.
         let fault = duplicate(When::EveryClocks(1_200));
         assert_eq!(on_the_line(110, fault, 100), 120);
         assert_eq!(that_fit(120, fault, 100), 110);
-        // The closest that is taken: each frame twice.
+        // The highest rate: each frame twice.
         assert_eq!(on_the_line(7, duplicate(When::EveryClocks(200)), 100), 14);
     }
 

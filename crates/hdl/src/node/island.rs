@@ -1,6 +1,7 @@
-//! The ports of one cable: set up, run and stopped through their registers alone.
+//! The ports of one cable: set up, run and stopped only through their registers.
 //!
-//! Ports that no cable joins share nothing, so each cable is a bench of its own, and the benches run beside one another.
+//! Ports without a cable between them share nothing, so each cable has a separate bench, and the benches run in
+//! parallel.
 
 use wirelab_trial::Layer;
 use wirelab_wire::header;
@@ -11,18 +12,18 @@ use crate::bench::{Bench, BenchError};
 use crate::registers as reg;
 use crate::wire::{LineFrame, Sniffer};
 
-/// Clocks after which a checker is ready at the latest; it takes 514 after it was cleared.
+/// Clocks after which a checker is ready at the latest; it needs 514 after it was cleared.
 const READY_CLOCKS: u64 = 10_000;
-/// Clocks behind the last frame in which its verdict falls: through MAC and checker, a search for a stale one included.
+/// Clocks after the last frame until its verdict: the delay of MAC and checker, with a search for a stale frame.
 pub const SETTLE_CLOCKS: u64 = 512;
-/// Where the network of the UDP frames begins, 198.18.0.1: for measuring (RFC 2544, C.2.2).
+/// Start of the network of the UDP frames, 198.18.0.1: for benchmarks (RFC 2544, C.2.2).
 const NETWORK: u32 = 0xC612_0001;
 /// The tag's VLAN; the same as between Linux ports.
 const VLAN_TCI: u32 = 100;
-/// The longest frame that the MAC lets in, with tag and FCS in bytes.
+/// The longest frame that the MAC accepts, with tag and FCS in bytes.
 const MAX_FRAME_BYTES: u32 = 9216 + 14 + 4 + 4;
 
-/// The Ethernet address of a port, locally administered; it is on no wire but these.
+/// The Ethernet address of a port, locally administered; it occurs only on these lines.
 pub fn address(port: usize) -> u64 {
     0x0257_4C00_0100 | port as u64
 }
@@ -41,14 +42,14 @@ struct End {
 pub struct Island {
     bench: Bench,
     ends: Vec<End>,
-    /// Frames that arrive are kept.
+    /// Whether received frames are kept.
     keep: bool,
-    /// Those that were kept, by port.
+    /// The kept frames, by port.
     pub arrived: Vec<(usize, LineFrame)>,
 }
 
 impl Island {
-    /// The ports at both ends of a cable, which may be the same.
+    /// The ports at both ends of a cable, which may be the same port.
     pub fn new(one: usize, other: usize) -> Result<Island, BenchError> {
         let ports = if one == other {
             vec![one]
@@ -69,7 +70,7 @@ impl Island {
         })
     }
 
-    /// Its place on this bench, of a port.
+    /// The index of a port on this bench.
     pub fn place(&self, port: usize) -> Option<usize> {
         self.ends.iter().position(|end| end.port == port)
     }
@@ -79,12 +80,12 @@ impl Island {
         &mut self.bench
     }
 
-    /// The probe of a port, once, with what it saw.
+    /// The probe of a port with its series, once.
     pub fn take_probe(&mut self, place: usize) -> Option<Probe> {
         self.ends[place].probe.take()
     }
 
-    /// Gives every port what the trial asks of it; nothing is sent yet. Frames that arrive later are kept if asked.
+    /// Configures every port for the trial; nothing is sent yet. Frames that arrive later are kept if requested.
     pub fn prepare(&mut self, plan: &Plan, keep: bool) -> Result<(), BenchError> {
         self.keep = keep;
         self.arrived.clear();
@@ -111,7 +112,7 @@ impl Island {
         Ok(())
     }
 
-    /// Lets all that send begin.
+    /// Starts all senders.
     pub fn start(&mut self, plan: &Plan) -> Result<(), BenchError> {
         let control = control(plan) | reg::GENERATOR_CONTROL_ENABLE.of(1);
         for place in self.senders() {
@@ -120,12 +121,12 @@ impl Island {
         Ok(())
     }
 
-    /// Lets so many clocks pass.
+    /// Runs for this many clocks.
     pub fn run(&mut self, clocks: u64) -> Result<(), BenchError> {
         for _ in 0..clocks {
             self.clock_and_probe()?;
         }
-        // Somebody else is about to use the bus.
+        // The caller uses the bus afterwards.
         while self.probes().any(|probe| !probe.rests()) {
             self.clock_and_probe()?;
         }
@@ -153,13 +154,13 @@ impl Island {
         self.bench.clock();
     }
 
-    /// Reads a register while frames go by.
+    /// Reads a register while the ports run.
     fn read(&mut self, place: usize, register: u16) -> Result<u32, BenchError> {
         self.bench.begin_read(place, register)?;
         self.answer(place)
     }
 
-    /// Writes a register while frames go by.
+    /// Writes a register while the ports run.
     fn write(&mut self, place: usize, register: u16, word: u32) -> Result<(), BenchError> {
         self.bench.begin_write(place, register, word)?;
         self.answer(place).map(drop)
@@ -178,13 +179,13 @@ impl Island {
         let clock = self.bench.clocks();
         let last = self.ends.len() - 1;
         for (place, end) in self.ends.iter_mut().enumerate() {
-            // What arrives is what the other end sends: a cable has no length.
+            // A port receives what the other end sends, because a cable has no length.
             let heard = end.sniffer.take(clock, self.bench.line(last - place));
             self.arrived.extend(heard.map(|frame| (end.port, frame)));
         }
     }
 
-    /// Whether all that send have sent what they were asked for.
+    /// Whether all senders have sent the requested frames.
     pub fn finished(&mut self) -> Result<bool, BenchError> {
         for place in self.senders() {
             let status = self.read(place, reg::GENERATOR_STATUS)?;
@@ -195,12 +196,12 @@ impl Island {
         Ok(true)
     }
 
-    /// Lets the frames that are on their way arrive, and ends all generators, cut short or not.
+    /// Lets frames in flight arrive, and stops all generators, whether or not they have finished.
     pub fn stop(&mut self, plan: &Plan) -> Result<(), BenchError> {
         for place in self.senders() {
             self.write(place, reg::GENERATOR_CONTROL, control(plan))?;
         }
-        // A fault may have one frame more on its way.
+        // With a fault one more frame may be in flight.
         self.run(2 * plan.period_clocks + SETTLE_CLOCKS)
     }
 
@@ -212,8 +213,8 @@ impl Island {
     }
 }
 
-/// Waits until the checker at a place of a bench, which is that of a port, has computed its start words and emptied its
-/// window: before, it judges nothing.
+/// Waits until the checker at an index of a bench, of this port, has computed its start words and emptied its window.
+/// Before that, it judges nothing.
 pub fn wait_until_ready(bench: &mut Bench, place: usize, port: usize) -> Result<(), BenchError> {
     let begin = bench.clocks();
     loop {
@@ -230,7 +231,7 @@ pub fn wait_until_ready(bench: &mut Bench, place: usize, port: usize) -> Result<
     }
 }
 
-/// What the generator's control register has beside `enable`.
+/// The bits of the generator's control register besides `enable`.
 pub fn control(plan: &Plan) -> u32 {
     let udp = u32::from(plan.resolved.trial.framing.layer == Layer::UdpIpv4);
     reg::GENERATOR_CONTROL_UDP_MODE.of(udp)
@@ -239,7 +240,7 @@ pub fn control(plan: &Plan) -> u32 {
         | reg::GENERATOR_CONTROL_FAULT_KIND.of(plan.fault.map_or(0, |fault| fault.kind))
 }
 
-/// The words of a register of an Ethernet address.
+/// The register words of an Ethernet address.
 pub fn address_words(register: u16, address: u64) -> [(u16, u32); 2] {
     [
         (register, address as u32),
@@ -247,7 +248,7 @@ pub fn address_words(register: u16, address: u64) -> [(u16, u32); 2] {
     ]
 }
 
-/// What generator, MAC and rate meter of a port are given before a run.
+/// The settings of a port's generator, MAC and rate meter before a run.
 pub fn settings(plan: &Plan, port: usize) -> Vec<(u16, u32)> {
     let to = plan
         .flows
@@ -279,7 +280,7 @@ pub fn settings(plan: &Plan, port: usize) -> Vec<(u16, u32)> {
         // Its only bit: clear.
         (reg::MAC_CONTROL, 1),
         (reg::CHECKER_CONTROL, reg::CHECKER_CONTROL_CLEAR.of(1)),
-        // Off for a moment: the next frame opens a period.
+        // Off for a moment, so that the next frame begins a period.
         (reg::RATE_CONTROL, reg::RATE_CONTROL_CLEAR.of(1)),
         // The generator's stream, in ticks of 10 ns.
         (
@@ -298,7 +299,7 @@ pub fn generator_flow(stream: u32) -> (u16, u32) {
     (reg::GENERATOR_FLOW, flow)
 }
 
-/// What the checker is told of a flow; the address of its source where that is known.
+/// The checker's settings for a flow; with the address of its source, if known.
 pub fn checker(stream: u32, source: Option<u64>) -> Vec<(u16, u32)> {
     let flow = reg::CHECKER_FLOW_UDP_PORT.of(u32::from(header::UDP_PORT))
         | reg::CHECKER_FLOW_STREAM.of(stream);

@@ -1,5 +1,5 @@
-//! A port in simulation that stands behind a TAP device, for as long as a user wants it: its generator sends to the host,
-//! and its checker judges what the host sends.
+//! A port in simulation behind a TAP device, as long as a user wants it: its generator sends to the host, and its
+//! checker judges the host's frames.
 //!
 //! Host time and simulated time are unrelated, so the results are counts.
 
@@ -21,16 +21,16 @@ use crate::bench::{Bench, BenchError};
 use crate::registers as reg;
 use crate::tap::{TapCable, TapCableError};
 
-/// The port's place on its bench, and its number.
+/// The port's index on its bench, and its number.
 const PORT: usize = 0;
 /// The number of the port whose address the TAP device has.
 const HOST: usize = 1;
-/// Clocks between two looks at what passed: 65 µs of simulated time, a few milliseconds of a host's, and more than the last
-/// verdict takes.
+/// Clocks between two looks at the counters: 65 µs of simulated time, a few ms of the host's, and more than the last
+/// verdict needs.
 const SLICE_CLOCKS: u64 = 8_192;
-/// Frames of the host that may wait for the simulation: a second of 1,000 bytes each or so, and 15 MB at most.
+/// Frames of the host that may wait for the simulation: about a second of 1,000 bytes each, and 15 MB at most.
 const QUEUE_FRAMES: u32 = 10_000;
-/// Where the checker counts frames of the flow, each in one of these.
+/// The checker's counters of frames of the flow; each frame is in one of them.
 const JUDGED: [u16; 5] = [
     reg::CHECKER_GOOD,
     reg::CHECKER_HEADER_CORRUPT,
@@ -38,29 +38,29 @@ const JUDGED: [u16; 5] = [
     reg::CHECKER_STALE,
     reg::CHECKER_CORRUPTED,
 ];
-/// The MTU of an Ethernet interface in bytes (RFC 894), which a TAP device has at least.
+/// The MTU of an Ethernet interface in bytes (RFC 894), the minimum of the TAP device.
 const USUAL_MTU: u32 = 1_500;
 
-/// What a joined port shall do.
+/// The request for a joined port.
 #[derive(Clone, Debug)]
-pub struct JoinedAsked {
-    /// What its generator sends, once it is started.
+pub struct JoinRequest {
+    /// The generator's trial, once it is started.
     pub trial: Trial,
-    /// Where to; the TAP device without it.
+    /// The destination address; by default the TAP device's.
     pub to: Option<[u8; 6]>,
-    /// Stream of the generator's frames, and of those that the checker takes.
+    /// Stream of the generator's frames, and of those that the checker counts.
     pub stream: u8,
-    /// The only source of frames that the checker takes; of that one also those with a damaged header are counted.
+    /// The only source of frames that the checker counts; those from it with a damaged header count too.
     pub from: Option<[u8; 6]>,
-    /// MTU of the TAP device in bytes; more where the generator's payload is more.
+    /// MTU of the TAP device in bytes; larger if the generator's payload is.
     pub mtu: Option<u32>,
 }
 
-/// Why a port was not joined.
+/// Why a port could not be joined.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// The generator cannot be asked that.
+    /// The generator does not support the trial.
     #[error(transparent)]
     Asked(#[from] NodeError),
     /// There is no TAP device.
@@ -76,35 +76,36 @@ pub enum JoinError {
 pub struct Joined {
     /// Sequences that the generator used, sent or dropped.
     pub sequences: u64,
-    /// Frames that it sent.
+    /// Sent frames.
     pub sent_frames: u64,
-    /// Faults that it made.
+    /// Injected faults.
     pub injected_faults: u64,
-    /// Frames that the host was given.
+    /// Frames passed to the host.
     pub to_host_frames: u64,
-    /// Frames of the port that the host was not given, since their FCS was wrong or a byte was marked as wrong.
+    /// Frames of the port that were not passed to the host, because their FCS was wrong or a byte was marked as
+    /// wrong.
     pub kept_back_frames: u64,
-    /// Frames that were taken from the host.
+    /// Frames received from the host.
     pub from_host_frames: u64,
-    /// What the checker found; losses are those that it can see alone, between two frames that came. What is
-    /// [`crate::NOT_COUNTED`] nobody looked for.
+    /// The checker's counts. Losses are those that it can see alone, between two received frames. The fields in
+    /// [`crate::NOT_COUNTED`] were not counted.
     pub counts: Counts,
     /// Simulated clocks.
     pub clocks: u64,
-    /// What must not be set, and is: counters that wrapped around, an underrun.
+    /// Sticky bits that should not be set but are: counters that wrapped around, an underrun.
     pub sticky: Vec<&'static str>,
 }
 
-/// The port, its cable, and the TAP device, which goes with it.
+/// The port, its cable, and the TAP device, which is removed with it.
 pub struct JoinedPort {
     bench: Bench,
     cable: TapCable,
     plan: Plan,
-    /// The generator was started and has not finished.
+    /// Whether the generator was started and has not finished.
     sends: bool,
-    /// Frames that had passed the TAP device a slice ago.
+    /// Frames that had passed the TAP device in the previous slice.
     passed: u64,
-    /// Frames of the flow that the checker had judged then.
+    /// Frames of the flow that the checker had judged by then.
     judged: u64,
     rests: bool,
 }
@@ -113,8 +114,8 @@ impl JoinedPort {
     /// Makes the TAP device and joins a port to it; nothing is sent yet.
     ///
     /// # Errors
-    /// [`JoinError`]: what the generator cannot do, no privilege, or an interface that is there already.
-    pub fn up(port: PortName, asked: &JoinedAsked) -> Result<JoinedPort, JoinError> {
+    /// [`JoinError`]: an unsupported trial, a missing privilege, or an interface that exists already.
+    pub fn up(port: PortName, asked: &JoinRequest) -> Result<JoinedPort, JoinError> {
         let trial = Trial {
             direction: Direction::Transmit,
             ports: 1,
@@ -152,7 +153,7 @@ impl JoinedPort {
         })
     }
 
-    /// Lets the generator begin.
+    /// Starts the generator.
     ///
     /// # Errors
     /// [`TapCableError`].
@@ -163,24 +164,24 @@ impl JoinedPort {
         Ok(())
     }
 
-    /// Whether the generator has been started and has not sent all yet.
+    /// Whether the generator was started and has not finished.
     #[must_use]
     pub fn sends(&self) -> bool {
         self.sends
     }
 
-    /// Frames of the flow that have come, and frames that the host was given: what the kernel sends by itself on an interface
-    /// that comes up is none of them.
+    /// Frames of the flow that have arrived, and frames passed to the host. Frames that the kernel sends on its own
+    /// on a new interface do not count.
     #[must_use]
     pub fn flow_frames(&self) -> u64 {
         self.cable.to_host_frames() + self.judged
     }
 
-    /// Goes on for a while. Where nothing is on the line no time passes in the simulation, and the host waits for a frame, so
-    /// long at most.
+    /// Runs for a while. If nothing is on the line, simulated time stops, and the host waits for a frame, at most
+    /// this long.
     ///
     /// # Errors
-    /// [`TapCableError`], for example where the interface was removed.
+    /// [`TapCableError`], e.g. if the interface was removed.
     pub fn advance(&mut self, patience: Duration) -> Result<(), TapCableError> {
         if self.rests && !self.sends && !self.cable.wait(patience)? {
             return Ok(());
@@ -190,7 +191,7 @@ impl JoinedPort {
             let status = self.read(reg::GENERATOR_STATUS)?;
             self.sends = reg::GENERATOR_STATUS_FINISHED.from(status) == 0;
         }
-        // A slice in which nothing came is more than the last frame needs on its way through MAC and checker.
+        // A slice without a frame is longer than the delay of the last frame through MAC and checker.
         self.judged = 0;
         for register in JUDGED {
             self.judged += u64::from(self.read(register)?);
@@ -201,23 +202,23 @@ impl JoinedPort {
         Ok(())
     }
 
-    /// Ends the generator, lets what it has taken leave and what is on the line arrive, and reads all counters. So each
-    /// sequence that counts as used was sent or dropped on purpose; that takes two of the load's periods at most.
+    /// Stops the generator, lets its pending frames leave and frames on the line arrive, and reads all counters. So
+    /// each used sequence was sent or dropped on purpose. That takes at most two of the load's periods.
     ///
     /// # Errors
     /// [`TapCableError`].
     pub fn finish(mut self) -> Result<Joined, TapCableError> {
-        // What the counters say must be of one moment.
+        // All counters must be from one moment.
         self.cable.close();
         self.write(reg::GENERATOR_CONTROL, control(&self.plan))?;
         while !self.cable.is_silent() {
             self.run(SETTLE_CLOCKS)?;
         }
         self.until_idle()?;
-        // The last frame's way through the MAC to the host, and the checker's verdict on the last of the host.
+        // The last frame passes the MAC to the host, and the checker judges the host's last frame.
         self.run(2 * (u64::from(self.plan.resolved.sizes.length) + SETTLE_CLOCKS))?;
         let sent = read::sent(&mut self.bench, PORT)?;
-        let seen = read::seen(&mut self.bench, PORT)?;
+        let checker = read::received(&mut self.bench, PORT)?;
         Ok(Joined {
             sequences: sent.sequences,
             sent_frames: sent.frames,
@@ -225,9 +226,9 @@ impl JoinedPort {
             to_host_frames: self.cable.to_host_frames(),
             kept_back_frames: self.cable.damaged_frames(),
             from_host_frames: self.cable.to_port_frames(),
-            counts: seen.counts,
+            counts: checker.counts,
             clocks: self.bench.clocks(),
-            sticky: [sent.sticky, seen.sticky]
+            sticky: [sent.sticky, checker.sticky]
                 .concat()
                 .iter()
                 .map(|sticky| sticky.name)
@@ -235,7 +236,7 @@ impl JoinedPort {
         })
     }
 
-    /// Lets the generator send what it has taken: that sequence counts as used, and its frame waits behind the gap. With a
+    /// Lets the generator send its pending sequence, which counts as used and whose frame waits for the gap. With a
     /// fault there may be two.
     fn until_idle(&mut self) -> Result<(), TapCableError> {
         let until = self.bench.clocks() + 2 * self.plan.period_clocks + SETTLE_CLOCKS;
@@ -266,7 +267,7 @@ impl JoinedPort {
         self.answer().map(drop)
     }
 
-    /// The answer of the bus, while the cable goes on carrying.
+    /// The bus's result, while the cable keeps carrying frames.
     fn answer(&mut self) -> Result<u32, TapCableError> {
         loop {
             self.cable.clock(&mut self.bench)?;
@@ -277,8 +278,8 @@ impl JoinedPort {
     }
 }
 
-/// What the registers of the port are given before anything is sent.
-fn words(plan: &Plan, asked: &JoinedAsked) -> Vec<(u16, u32)> {
+/// The port's register values before anything is sent.
+fn words(plan: &Plan, asked: &JoinRequest) -> Vec<(u16, u32)> {
     let stream = u32::from(asked.stream);
     let mut words = settings(plan, PORT);
     words.push(generator_flow(stream));

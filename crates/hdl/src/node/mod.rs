@@ -1,6 +1,6 @@
 //! `hdl:N`: ports of hardware in simulation, as a node.
 //!
-//! Generator, MAC and checker of `rtl/` send and judge the frames; this side writes and reads their registers over
+//! Generator, MAC and checker of `rtl/` send and judge the frames; this crate writes and reads their registers over
 //! AXI4-Lite, as a CPU would. Time is simulated: it does not depend on the host, and two runs give the same figures.
 
 mod fault;
@@ -27,11 +27,11 @@ use wirelab_wire::Framing;
 use crate::bench::BenchError;
 use crate::{CLOCK_PS, registers as reg};
 use island::Island;
-pub use joined::{JoinError, Joined, JoinedAsked, JoinedPort};
+pub use joined::{JoinError, JoinRequest, Joined, JoinedPort};
 pub use options::{HdlOptions, MOST_PORTS};
 pub use read::NOT_COUNTED;
 
-/// The ports, up and joined.
+/// The ports, started and joined.
 pub struct HdlNode {
     name: String,
     options: HdlOptions,
@@ -41,10 +41,10 @@ pub struct HdlNode {
 }
 
 impl HdlNode {
-    /// Start the ports; `name` is how the node was asked for.
+    /// Start the ports; `name` is the node's name in the request.
     ///
     /// # Errors
-    /// [`BenchError`] where a port does not answer.
+    /// [`BenchError`] if a port does not answer.
     pub fn start(name: &str, options: HdlOptions) -> Result<HdlNode, BenchError> {
         let cables = options.cables().into_iter();
         let islands: Result<Vec<Island>, BenchError> =
@@ -63,26 +63,26 @@ impl HdlNode {
         })
     }
 
-    /// Write every intact frame that arrives at a port, with its FCS, into `capture` from now on, with the simulated time
-    /// at which its preamble began, counted from the reset of the ports. Its interfaces are
-    /// [`HdlNode::capture_interfaces`]; the caller finishes it.
+    /// Write every intact frame that arrives at a port, with its FCS, into `capture` from now on. Its time is the
+    /// simulated time at which its preamble began, counted from the reset of the ports. The interfaces are
+    /// [`HdlNode::capture_interfaces`]; the caller finishes the capture.
     pub fn capture_into(&mut self, capture: SharedCapture) {
         self.capture = Some(capture);
     }
 
-    /// The interfaces that a capture of this node has: one a port.
+    /// The interfaces in a capture of this node: one for each port.
     #[must_use]
     pub fn capture_interfaces(&self) -> Vec<InterfaceSpec> {
         let of = |port| InterfaceSpec {
             link_rate_bits_per_s: Some(plan::LINK_BITS_PER_S),
-            // What the hardware computed is there to be judged.
+            // The FCS that the hardware computed is also judged.
             fcs_bytes: 4,
             ..InterfaceSpec::named(format!("port {port}"))
         };
         (0..self.options.ports).map(of).collect()
     }
 
-    /// Does something with a port: on which island it is, and at which place there.
+    /// Runs `work` with the island of a port and its index there.
     fn at<T>(
         &mut self,
         port: usize,
@@ -101,7 +101,7 @@ impl HdlNode {
         }
     }
 
-    /// Puts what has arrived into the capture, if there is one, in the order of time.
+    /// Writes the frames that have arrived into the capture, if there is one, in the order of time.
     fn keep(&mut self) -> Result<(), NodeError> {
         let Some(capture) = &self.capture else {
             return Ok(());
@@ -184,11 +184,11 @@ impl Node for HdlNode {
     ) -> Result<Observation, NodeError> {
         let plan = plan::plan(trial, &self.options)?;
         let started_unix_ns = unix_ns();
-        let ran = run::run(self, &plan, progress, cancel)?;
+        let result = run::run(self, &plan, progress, cancel)?;
         Ok(observe::observation(
             &plan,
             self.describe(),
-            ran,
+            result,
             started_unix_ns,
         ))
     }

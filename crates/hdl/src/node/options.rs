@@ -1,11 +1,11 @@
-//! What may follow `hdl:`: how many ports, and how they are joined.
+//! Options of `hdl:`: the number of ports, and their cables.
 
 use wirelab_trial::{NameError, NodeName};
 
 /// Most ports of a bench.
 pub const MOST_PORTS: usize = 8;
 
-/// How many ports there are and which cables join them.
+/// The number of ports and their cables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HdlOptions {
     /// Ports, 1 to [`MOST_PORTS`].
@@ -15,7 +15,7 @@ pub struct HdlOptions {
 }
 
 impl HdlOptions {
-    /// Options from what follows `hdl:`: `4`, `1`, `3,loopback`.
+    /// Options from the text after `hdl:`: `4`, `1`, `3,loopback`.
     ///
     /// # Errors
     /// As [`HdlOptions::of`].
@@ -26,7 +26,7 @@ impl HdlOptions {
     /// The options of a name.
     ///
     /// # Errors
-    /// [`NameError`] with what is wrong, and what there is.
+    /// [`NameError`] with what is wrong, and the valid options.
     pub fn of(name: &NodeName) -> Result<HdlOptions, NameError> {
         let wrong = |why: String| NameError::new(name, why);
         let number = name.target().parse().ok();
@@ -45,14 +45,14 @@ impl HdlOptions {
         };
         if ports % 2 == 1 && ports > 1 && !loopback {
             let why = format!(
-                "a cable has two ends, and {ports} is odd: ask an even number, or hdl:{ports},loopback to join each \
+                "a cable has two ends, and {ports} is odd; fix: give an even number, or hdl:{ports},loopback to join each \
                  port to itself"
             );
             return Err(wrong(why));
         }
         Ok(HdlOptions {
             ports,
-            // A port alone has nobody else.
+            // A single port has no other peer.
             loopback: loopback || ports == 1,
         })
     }
@@ -65,7 +65,7 @@ impl HdlOptions {
         }
     }
 
-    /// The ports that are joined, each cable once, its lower end first.
+    /// The joined ports, each cable once, its lower end first.
     pub fn cables(&self) -> Vec<(usize, usize)> {
         let ends = (0..self.ports).map(|port| (port, self.peer(port)));
         ends.filter(|(port, peer)| port <= peer).collect()

@@ -1,4 +1,4 @@
-//! From a trial to what the registers of each port are given, checked before anything happens.
+//! From a trial to the register values of each port, checked before the run.
 
 use wirelab_trial::{
     Accepts, Direction, Extent, Layer, Link, NodeError, Resolved, SizeLimits, Trial, TrialOption,
@@ -10,50 +10,50 @@ use crate::{CLOCK_PS, LONGEST_TRIAL_PS};
 
 /// The link in bit/s: a byte a clock of 125 MHz.
 pub const LINK_BITS_PER_S: u64 = 1_000_000_000;
-/// Clocks behind a frame in which the MAC takes no byte of the next: FCS, gap and preamble (docs/blocks/mac_tx.md).
+/// Clocks after a frame in which the MAC takes no byte of the next: FCS, gap and preamble (docs/blocks/mac_tx.md).
 const MAC_PAUSE_CLOCKS: u64 = 24;
-/// Clocks of the preamble, which a MAC at rest sends before it takes the first byte that the generator offers.
+/// Clocks of the preamble, which an idle MAC sends before it takes the first byte from the generator.
 const PREAMBLE_CLOCKS: u64 = 8;
-/// The longest pause that the generator makes: its register has 24 bits.
+/// The generator's longest pause: its register has 24 bits.
 const LONGEST_PAUSE_CLOCKS: u64 = (1 << 24) - 1 + PREAMBLE_CLOCKS;
 
 /// One sending and one receiving port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlowPlan {
-    /// Transmit or receive, as the ports of the trial see it.
+    /// Transmit or receive, from the side of the trial's ports.
     pub direction: Direction,
-    /// The port that sends; also its stream.
+    /// The sending port; its number is also the stream's.
     pub from: usize,
-    /// The port that checks.
+    /// The checking port.
     pub to: usize,
 }
 
-/// A trial made ready to run.
+/// A trial that is ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What was asked.
+    /// The request.
     pub resolved: Resolved,
-    /// Clocks from one frame to the next: whole ones, so a rate is set to the nearest that these give.
+    /// Clocks from one frame to the next: a whole number, so a rate is rounded to the nearest possible one.
     pub period_clocks: u64,
-    /// Idle clocks of the generator behind each frame.
+    /// Idle clocks of the generator after each frame.
     pub gap_clocks: u32,
     /// Sequences of each flow.
     pub frames: u32,
-    /// What is wrong on purpose.
+    /// The injected fault.
     pub fault: Option<Fault>,
     /// The flows.
     pub flows: Vec<FlowPlan>,
 }
 
 impl Plan {
-    /// Clocks that sending takes, at most: with what faults add to the frames.
+    /// Most clocks of sending, with the frames that faults add.
     pub fn clocks(&self) -> u64 {
         let frames = on_the_line(u64::from(self.frames), self.fault, self.period_clocks);
         self.period_clocks * frames
     }
 }
 
-/// Check the trial and lay it out.
+/// Check the trial and plan its flows.
 pub fn plan(trial: &Trial, options: &HdlOptions) -> Result<Plan, NodeError> {
     let resolved = resolve(trial, options)?;
     let (sizes, frames_per_s) = (resolved.sizes, resolved.frames_per_s);
@@ -69,7 +69,7 @@ pub fn plan(trial: &Trial, options: &HdlOptions) -> Result<Plan, NodeError> {
         return Err(NodeError::unsupported(
             "load",
             format!(
-                "{} is less than the generator can: it waits {LONGEST_PAUSE_CLOCKS} clocks at most, so ask {} pps or more",
+                "{} is too slow for the generator, which waits {LONGEST_PAUSE_CLOCKS} clocks at most; fix: request {} pps or more",
                 trial.load,
                 slowest.ceil()
             ),
@@ -92,7 +92,7 @@ pub fn plan(trial: &Trial, options: &HdlOptions) -> Result<Plan, NodeError> {
 
 fn resolve(trial: &Trial, options: &HdlOptions) -> Result<Resolved, NodeError> {
     let ports = format!(
-        "{} asked, the bench has {}: ask 1 to {}, or a node of more ports, hdl:N with N up to {MOST_PORTS}",
+        "{} requested, and the bench has {}; fix: request 1 to {}, or use a node of more ports, hdl:N with N up to {MOST_PORTS}",
         trial.ports, options.ports, options.ports
     );
     let accepts = Accepts {
@@ -112,27 +112,27 @@ fn resolve(trial: &Trial, options: &HdlOptions) -> Result<Resolved, NodeError> {
         reasons: &[
             (
                 "layer",
-                "the generator makes Ethernet and UDP over IPv4 frames: ask ethernet or udp4",
+                "the generator makes Ethernet and UDP over IPv4 frames; fix: request ethernet or udp4",
             ),
             (
                 "vlan_tags",
-                "the generator makes one tag at most: ask --vlan 1",
+                "the generator makes one tag at most; fix: --vlan 1",
             ),
             (
                 "direction",
-                "a checker sends nothing back: ask transmit, receive or both",
+                "a checker sends nothing back; fix: request transmit, receive or both",
             ),
             ("ports", &ports),
             (
                 "buffers",
-                "the generator makes each frame as it goes: leave the buffers out",
+                "the generator builds each frame when it sends it; fix: leave the buffers out",
             ),
             (
                 "link_bits_per_s",
-                "its lines carry 1 Gbit/s: leave --rate out, and ask less with --load",
+                "its lines carry 1 Gbit/s; fix: leave --rate out, and lower the rate with --load",
             ),
         ],
-        otherwise: "a port of hardware has one way: leave it out",
+        otherwise: "a port of hardware has no such option; fix: leave it out",
     };
     Resolved::new(trial, &accepts, Link::Fixed(LINK_BITS_PER_S))
 }
@@ -150,8 +150,8 @@ fn frames(trial: &Trial, period_clocks: u64, fault: Option<Fault>) -> Result<u32
         None => Err(NodeError::unsupported(
             "extent",
             format!(
-                "{frames} frames at this load are more than 10 s of simulated time, which take a host most of an hour: \
-                 ask {most} frames or fewer"
+                "{frames} frames at this load are more than 10 s of simulated time, for which a host needs most of an hour; fix: \
+                 request {most} frames or fewer"
             ),
         )),
     }
@@ -162,7 +162,7 @@ fn flows(trial: &Trial, options: &HdlOptions) -> Vec<FlowPlan> {
     let mut flows: Vec<FlowPlan> = Vec::new();
     for port in of_the_trial {
         let peer = options.peer(port);
-        let ways = match trial.direction {
+        let directions = match trial.direction {
             Direction::Transmit => vec![(Direction::Transmit, port, peer)],
             Direction::Receive => vec![(Direction::Receive, peer, port)],
             _ => vec![
@@ -170,8 +170,8 @@ fn flows(trial: &Trial, options: &HdlOptions) -> Vec<FlowPlan> {
                 (Direction::Receive, peer, port),
             ],
         };
-        for (direction, from, to) in ways {
-            // A flow between two ports of the trial is one flow.
+        for (direction, from, to) in directions {
+            // A flow between two ports of the trial counts once.
             if flows.iter().all(|flow| flow.from != from) {
                 flows.push(FlowPlan {
                     direction,
@@ -223,7 +223,7 @@ mod tests {
             );
         }
         let error = plan(&trial("1pps"), &four()).unwrap_err().to_string();
-        assert!(error.contains("ask 8 pps or more"), "{error}");
+        assert!(error.contains("request 8 pps or more"), "{error}");
         assert!(plan(&trial("1.1G"), &four()).is_err());
     }
 
@@ -257,7 +257,10 @@ mod tests {
             (asked(|t| t.framing.layer = Layer::UdpIpv6), "layer: "),
             (asked(|t| t.framing.vlan_tags = 2), "vlan_tags: "),
             (asked(|t| t.direction = Direction::Echo), "direction: "),
-            (asked(|t| t.ports = 5), "ports: 5 asked, the bench has 4"),
+            (
+                asked(|t| t.ports = 5),
+                "ports: 5 requested, and the bench has 4",
+            ),
             (asked(|t| t.ports = 0), "ports: "),
             (
                 asked(|t| t.buffers = Some(wirelab_trial::Buffers::InPlace)),
@@ -273,7 +276,7 @@ mod tests {
             ),
             (
                 asked(|t| t.faults.drop = 0.3),
-                "ask drop=0.3333333333333333",
+                "request drop=0.3333333333333333",
             ),
             (
                 asked(|t| t.faults.set("drop", "1e6/s").unwrap()),
@@ -314,7 +317,7 @@ mod tests {
         };
         let frames = |trial: &Trial| plan(trial, &four()).unwrap().frames;
         assert_eq!(frames(&trial), 1201);
-        // 1,201 places, of which each eleventh is a frame's second time: 109 groups, and two more.
+        // 1,201 frames on the line, of which each eleventh is a duplicate: 109 groups, and two more.
         trial.faults.duplicate = 0.1;
         assert_eq!(frames(&trial), 1092);
     }

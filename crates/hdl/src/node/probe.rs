@@ -1,4 +1,4 @@
-//! The rate meter, read while a trial runs: each interval between two frames, as a probe of 100 MHz counts it.
+//! The rate meter, read during a trial: each interval between two frames, counted by a probe of 100 MHz.
 
 use wirelab_trial::series::SeriesBuilder;
 use wirelab_trial::{Clock, ClockKind, Owner, Series};
@@ -14,21 +14,21 @@ pub const PROBE: Clock = Clock {
     resolution_ticks: 1,
     owner: Owner::Node,
 };
-/// The name of the series; the node model of the Ethernet FMC has it too.
+/// The name of the series, as in the node model of the Ethernet FMC.
 const SERIES: &str = "spacing: AXI4-Stream input";
-/// Clocks between two looks at the number of periods where a fault may cut frames short: less than the shortest frame takes,
-/// less the three reads.
+/// Clocks between two reads of the number of periods if a fault may shorten frames: the shortest frame less the three
+/// reads.
 const PAUSE_CLOCKS: u64 = 16;
 
-/// What is being read.
+/// The read in progress.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// Nothing, for so many clocks.
+    /// None, for this many clocks.
     Pause(u64),
     Periods,
-    /// The last period, while there were so many.
+    /// The last period, when there were this many.
     Last(u32),
-    /// The number again: the last period is this one's where it has not moved.
+    /// The number again: if it is unchanged, the last period belongs to it.
     Again {
         periods: u32,
         last: u32,
@@ -43,14 +43,15 @@ pub struct Probe {
     step: Step,
     seen: u32,
     samples: SeriesBuilder,
-    /// Periods that went by between two looks.
+    /// Periods missed between two reads.
     pub missed: u64,
 }
 
 impl Probe {
-    /// Reads that of this port of a bench, while frames go by as planned.
+    /// A probe of this port of a bench, for the planned frames.
     pub fn new(port: usize, plan: &Plan) -> Probe {
-        // Half of the shortest period, 84 clocks, leaves the other half for the three reads; looking costs the host's time.
+        // Half of the shortest period, 84 clocks, leaves the other half for the three reads; reading costs the host's
+        // time.
         let pause_clocks = match plan.fault {
             None => plan.period_clocks / 2,
             Some(_) => PAUSE_CLOCKS,
@@ -87,7 +88,7 @@ impl Probe {
         }
     }
 
-    /// What follows a word that was read.
+    /// The step after a word that was read.
     fn next(&mut self, word: u32) -> Step {
         match self.step {
             Step::Periods if word == self.seen => Step::Pause(self.pause_clocks),
@@ -106,12 +107,12 @@ impl Probe {
         }
     }
 
-    /// Whether nothing is being read, so that others may use the bus.
+    /// Whether no read is in progress, so that others may use the bus.
     pub fn rests(&self) -> bool {
         matches!(self.step, Step::Pause(_))
     }
 
-    /// What was seen; `None` where it was nothing.
+    /// The series; `None` if it is empty.
     pub fn finish(self) -> Option<Series> {
         (self.samples.count() > 0).then(|| self.samples.finish())
     }

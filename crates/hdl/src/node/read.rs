@@ -1,85 +1,85 @@
-//! What the counters of a port say after a run, read register by register.
+//! The counters of a port after a run, read register by register.
 
 use wirelab_trial::Counts;
 
 use crate::bench::{Bench, BenchError};
 use crate::registers as reg;
 
-/// Something that must not be set after a run.
+/// A bit that should not be set after a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sticky {
-    /// What is set, after its block.
+    /// Its block and name.
     pub name: &'static str,
-    /// The figures of the run are worth nothing then.
+    /// Whether it makes the figures of the run void.
     pub voids: bool,
 }
 
-/// The figures can be used with care where this is set.
+/// With this bit set, the figures can be used with care.
 const fn doubtful(name: &'static str) -> Sticky {
     Sticky { name, voids: false }
 }
 
-/// No figure can be used where this is set: a count wrapped around, or a frame is not what was asked for.
+/// With this bit set, no figure can be used: a count wrapped around, or a frame is not as requested.
 const fn void(name: &'static str) -> Sticky {
     Sticky { name, voids: true }
 }
 
-/// Bits of [`reg::MAC_OVERFLOW`] of what the MAC sends: the counts `sent` and `underruns` (rtl/registers/ethernet_port.rdl).
-/// The others are of what it receives.
+/// The bits of [`reg::MAC_OVERFLOW`] for sending: the counts `sent` and `underruns`
+/// (rtl/registers/ethernet_port.rdl). The others are for receiving.
 const MAC_SENDS: u32 = 0b11;
 
-/// What a generator, the MAC behind it and the rate meter between them say.
+/// The counts of a generator, its MAC and the rate meter between them.
 #[derive(Clone, Debug, Default)]
 pub struct Sent {
     /// Frames whose last byte the MAC took.
     pub frames: u64,
-    /// Sequences that were used, sent or dropped.
+    /// Used sequences, sent or dropped.
     pub sequences: u64,
-    /// Faults that were made.
+    /// Injected faults.
     pub injected: u64,
     /// Frames that left the MAC.
     pub mac_frames: u64,
     /// The intervals at the MAC's input.
     pub rate: Rate,
-    /// What must not be set after a run, and is.
+    /// The set bits that should not be set after a run.
     pub sticky: Vec<Sticky>,
 }
 
-/// What a rate meter says; times in ticks of its probe.
+/// The values of a rate meter; times in ticks of its probe.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rate {
     /// Intervals between two frames.
     pub periods: u64,
     /// Their sum.
     pub total: u64,
-    /// The shortest of them.
+    /// The shortest interval.
     pub shortest: u64,
-    /// The last.
+    /// The last interval.
     pub last: u64,
-    /// The longest.
+    /// The longest interval.
     pub longest: u64,
 }
 
-/// What a checker and the MAC in front of it say.
+/// The counts of a checker and its MAC.
 #[derive(Clone, Debug, Default)]
 pub struct CheckerReading {
-    /// Its counts; losses are those that it can see alone.
+    /// The checker's counts; losses are those that it can see alone.
     pub counts: Counts,
-    /// The sequence that it waits for.
+    /// The sequence that it expects next.
     pub next_sequence: u64,
     /// Frames with a wrong FCS, which are not judged.
     pub bad_fcs: u64,
-    /// Frames that are damaged in another way, which are not judged.
+    /// Frames with other damage, which are not judged.
     pub damaged: u64,
     /// Frames that the MAC received.
     pub mac_frames: u64,
-    /// When the first and the last frame of the flow ended, in ns.
+    /// Ends of the first and the last frame of the flow, in ns.
     pub times_ns: Option<(u64, u64)>,
-    /// What must not be set after a run, and is.
+    /// The set bits that should not be set after a run.
     pub sticky: Vec<Sticky>,
 }
 
-/// Reads what a port sent.
+/// Reads the counts of a sending port.
 pub fn sent(bench: &mut Bench, port: usize) -> Result<Sent, BenchError> {
     let status = bench.read(port, reg::GENERATOR_STATUS)?;
     let meter = bench.read(port, reg::RATE_STATUS)?;
@@ -120,12 +120,12 @@ pub fn sent(bench: &mut Bench, port: usize) -> Result<Sent, BenchError> {
     Ok(sent)
 }
 
-/// Fields of [`Counts`] that no register has: nobody looked, so they are not 0. A checker in hardware keeps no extents, and repeating
-/// frames and queues of a tester are a host's.
+/// Fields of [`Counts`] that no register has, so they are absent and not 0. A checker in hardware keeps no extents;
+/// repeating frames and queues of a tester exist only on hosts.
 pub const NOT_COUNTED: [&str; 3] = ["reordering_extent_frames", "order_breaks", "missed_frames"];
 
-/// Reads what a port received; what is [`NOT_COUNTED`] is left at 0.
-pub fn seen(bench: &mut Bench, port: usize) -> Result<CheckerReading, BenchError> {
+/// Reads the counts of a receiving port; the fields of [`NOT_COUNTED`] stay 0.
+pub fn received(bench: &mut Bench, port: usize) -> Result<CheckerReading, BenchError> {
     let status = bench.read(port, reg::CHECKER_STATUS)?;
     let mut word = |register| bench.read(port, register).map(u64::from);
     let (checker, mac) = (word(reg::CHECKER_OVERFLOW)?, word(reg::MAC_OVERFLOW)?);
@@ -149,7 +149,7 @@ pub fn seen(bench: &mut Bench, port: usize) -> Result<CheckerReading, BenchError
         + counts.truncated_frames
         + counts.stale_frames
         + counts.corrupted_frames;
-    let mut seen = CheckerReading {
+    let mut reading = CheckerReading {
         next_sequence: word(reg::CHECKER_NEXT_SEQUENCE)?,
         bad_fcs: word(reg::CHECKER_BAD_FCS)?,
         damaged: word(reg::CHECKER_DAMAGED)?,
@@ -167,12 +167,12 @@ pub fn seen(bench: &mut Bench, port: usize) -> Result<CheckerReading, BenchError
     counts.verified_payload_bytes = bench.read_wide(port, reg::CHECKER_VERIFIED_BYTES)?;
     if reg::CHECKER_STATUS_TIMES.from(status) == 1 {
         let first = bench.read_wide(port, reg::CHECKER_FIRST_TIME)?;
-        seen.times_ns = Some((first, bench.read_wide(port, reg::CHECKER_LAST_TIME)?));
+        reading.times_ns = Some((first, bench.read_wide(port, reg::CHECKER_LAST_TIME)?));
     }
-    Ok(CheckerReading { counts, ..seen })
+    Ok(CheckerReading { counts, ..reading })
 }
 
-/// Those of the bits that are set.
+/// The set bits.
 fn set<const N: usize>(bits: [(u32, Sticky); N]) -> Vec<Sticky> {
     let set = bits.into_iter().filter(|(bit, _)| *bit != 0);
     set.map(|(_, sticky)| sticky).collect()

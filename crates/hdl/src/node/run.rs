@@ -1,4 +1,4 @@
-//! Running a trial: all cables at once, in slices of simulated time, so that what is kept stays in order.
+//! Running a trial: all cables in parallel, in slices of simulated time, so that captured frames stay in order.
 
 use std::thread;
 
@@ -11,16 +11,16 @@ use super::read::{self, CheckerReading, Sent};
 use crate::CLOCK_PS;
 use crate::bench::BenchError;
 
-/// Clocks of a slice: about 0.1 s of a host's time, after which progress is told and a wish to end is heard.
+/// Clocks of a slice: about 0.1 s of the host's time, after which progress is reported and a cancel is noticed.
 const SLICE_CLOCKS: u64 = 65_536;
-/// How much longer than its frames take a run may last, in clocks: a swap or a duplicate at the end.
+/// Extra clocks of a run beyond its frames, for a swap or a duplicate at the end.
 const PATIENCE_CLOCKS: u64 = 1_000_000;
 
 /// The result of a flow.
 #[derive(Clone, Debug)]
 pub struct FlowResult {
     pub sent: Sent,
-    pub seen: CheckerReading,
+    pub checker: CheckerReading,
     /// The intervals at the sender's probe.
     pub spacing: Option<Series>,
     /// Intervals that were not read in time.
@@ -31,7 +31,7 @@ pub struct FlowResult {
 #[derive(Clone, Debug)]
 pub struct RunResult {
     /// Flow by flow, in the plan's order.
-    pub came: Vec<FlowResult>,
+    pub flows: Vec<FlowResult>,
     /// The user ended it.
     pub cancelled: bool,
     /// It did not reach its end.
@@ -40,7 +40,7 @@ pub struct RunResult {
     pub clocks: u64,
 }
 
-/// Why benches failed, for the caller.
+/// The error of a bench, for the caller.
 fn failed(error: BenchError) -> NodeError {
     NodeError::Failed(error.to_string())
 }
@@ -61,7 +61,7 @@ pub fn run(
     let (all, mut clocks) = (plan.clocks(), 0);
     let mut finished = false;
     while !finished && !cancel.is_cancelled() && clocks < all + PATIENCE_CLOCKS {
-        // The last slice is as long as it has to be.
+        // The last slice may be shorter.
         let slice = (all.saturating_sub(clocks) + plan.period_clocks).min(SLICE_CLOCKS);
         let ended = at_once(&mut node.islands, |island| {
             island.run(slice)?;
@@ -76,28 +76,30 @@ pub fn run(
     }
     at_once(&mut node.islands, |island| island.stop(plan))?;
     node.keep()?;
-    let came = plan.flows.iter().map(|flow| {
+    let flows = plan.flows.iter().map(|flow| {
         let (sent, probe) = node.at(flow.from, |island, place| {
             Ok((read::sent(island.bench(), place)?, island.take_probe(place)))
         })?;
-        let seen = node.at(flow.to, |island, place| read::seen(island.bench(), place))?;
+        let checker = node.at(flow.to, |island, place| {
+            read::received(island.bench(), place)
+        })?;
         Ok(FlowResult {
             sent,
-            seen,
+            checker,
             missed_periods: probe.as_ref().map_or(0, |probe| probe.missed),
             spacing: probe.and_then(super::probe::Probe::finish),
         })
     });
-    let came = came.collect::<Result<Vec<_>, BenchError>>();
+    let flows = flows.collect::<Result<Vec<_>, BenchError>>();
     Ok(RunResult {
-        came: came.map_err(failed)?,
+        flows: flows.map_err(failed)?,
         cancelled: !finished && cancel.is_cancelled(),
         stuck: !finished && !cancel.is_cancelled(),
         clocks,
     })
 }
 
-/// Does the same with every island, each on its own thread; returns the results in their order.
+/// Runs `work` for every island, each on its own thread; returns the results in their order.
 fn at_once<T: Send>(
     islands: &mut [Island],
     work: impl Fn(&mut Island) -> Result<T, BenchError> + Sync,

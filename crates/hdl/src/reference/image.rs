@@ -5,31 +5,31 @@ use thiserror::Error;
 /// Bytes of the node's memory, which begins at address 0.
 pub const RAM_BYTES: usize = 1 << 20;
 
-/// Program headers that a file may have: linkers write a handful.
+/// Most program headers of a file: linkers write a few.
 const MAX_SEGMENTS: usize = 64;
 /// `e_machine` of RISC-V (RISC-V ELF psABI, "File Header").
 const RISC_V: u16 = 243;
 
-/// A file that is no program for the node.
+/// Why a file is not a program for the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ImageError {
-    /// Not ELF, or cut off.
-    #[error("no ELF file, or one cut off: {0} is missing")]
+    /// Not ELF, or truncated.
+    #[error("not an ELF file, or a truncated one: {0} is missing")]
     Cut(&'static str),
-    /// ELF for something else.
+    /// ELF for another machine.
     #[error(
-        "this ELF file is no program for the reference node (32-bit little-endian RISC-V executable): {0}; fix: build it with -march=rv32im"
+        "this ELF file is not a program for the reference node (32-bit little-endian RISC-V executable): {0}; fix: build it with -march=rv32im"
     )]
     Foreign(&'static str),
     /// More segments than any linker writes.
-    #[error("{0} program headers; at most {MAX_SEGMENTS} are taken")]
+    #[error("{0} program headers; at most {MAX_SEGMENTS} are allowed")]
     Segments(usize),
-    /// A segment outside of the memory.
+    /// A segment outside the memory.
     #[error(
         "segment {index} ({bytes} bytes at {address:#010x}) does not fit the memory, 1 MiB from address 0"
     )]
     Outside {
-        /// Which program header, from 0.
+        /// The index of the program header, from 0.
         index: usize,
         /// Its physical address.
         address: u32,
@@ -55,11 +55,11 @@ fn word(file: &[u8], at: usize) -> Result<u32, ImageError> {
         .ok_or(ImageError::Cut("a header"))
 }
 
-/// The memory as a program's segments fill it, up to the last byte of any: words in the order of their addresses, with
-/// zeros where the file has nothing.
+/// The memory filled with a program's segments, up to the last byte of any: words in the order of their addresses,
+/// with zeros between segments.
 ///
 /// # Errors
-/// Where the file is no such program, or does not fit the memory.
+/// If the file is not such a program, or does not fit the memory.
 pub fn words(file: &[u8]) -> Result<Vec<u32>, ImageError> {
     if file.get(..4) != Some(b"\x7fELF") {
         return Err(ImageError::Cut("its mark"));
@@ -110,7 +110,7 @@ fn segment(
         .and_then(|end| file.get(offset..end))
         .ok_or(ImageError::Cut("a segment"))?;
     let begin = address as usize;
-    // Zeroed data follow those that are stored, so that they must fit as well.
+    // Zeroed data follow the stored ones, so they must fit as well.
     let end = begin.checked_add(stored.max(bytes as usize));
     if end.is_none_or(|end| end > RAM_BYTES) {
         return Err(ImageError::Outside {

@@ -1,4 +1,4 @@
-//! Line 0 of the reference node: frames that are put on it in time, and those that come off it.
+//! Line 0 of the reference node: sending frames on it at given times, and receiving frames from it.
 
 use std::collections::VecDeque;
 
@@ -6,28 +6,28 @@ use super::REFERENCE_CLOCK_PS;
 use crate::port::Line;
 use crate::wire::LineFrame;
 
-/// Clocks that a byte takes on a line of 100 Mbit/s, at 100 MHz.
+/// Clocks of 100 MHz for each byte on a line of 100 Mbit/s.
 pub const CLOCKS_PER_BYTE: u64 = 8;
 /// Preamble and start delimiter (IEEE 802.3, 3.1.1).
 const LEAD_IN: [u8; 8] = [0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55, 0xD5];
 /// Bytes between two frames (IEEE 802.3, 4.4.2).
 const GAP_BYTES: usize = 12;
 
-/// A frame that was on line 0, either way.
+/// A frame on line 0, in either direction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimedFrame {
     /// When its preamble began, in ps since the reset ended.
     pub start_ps: u64,
-    /// When its last byte had gone by, in ps: where the carrier fell.
+    /// When its last byte ended, in ps: the fall of the carrier.
     pub end_ps: u64,
     /// Destination address to FCS.
     pub bytes: Vec<u8>,
-    /// Its sender marked a byte as wrong.
+    /// Whether its sender marked a byte as wrong.
     pub marked: bool,
 }
 
 impl TimedFrame {
-    /// Of a frame whose carrier has fallen after so many clocks.
+    /// A frame whose carrier fell after this many clocks.
     pub(super) fn new(frame: LineFrame, end_clock: u64) -> Self {
         Self {
             start_ps: frame.start_clock * REFERENCE_CLOCK_PS,
@@ -38,7 +38,7 @@ impl TimedFrame {
     }
 }
 
-/// What waits to be put on the line.
+/// The queue of what will be put on the line.
 #[derive(Debug, Default)]
 pub(super) struct Feed {
     waiting: VecDeque<(u64, Vec<Line>)>,
@@ -46,7 +46,7 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    /// A frame (destination address to FCS) with preamble and gap, not before a clock.
+    /// Adds a frame (destination address to FCS) with preamble and gap, not before a clock.
     pub(super) fn frame(&mut self, from_clock: u64, frame: &[u8]) {
         let byte = |&data| Line {
             data,
@@ -58,12 +58,12 @@ impl Feed {
         self.raw(from_clock, line);
     }
 
-    /// Anything, a byte time each, not before a clock.
+    /// Adds any bytes, one byte time each, not before a clock.
     pub(super) fn raw(&mut self, from_clock: u64, line: Vec<Line>) {
         self.waiting.push_back((from_clock, line));
     }
 
-    /// What the line brings now.
+    /// The line towards the node now.
     pub(super) fn next(&mut self, clock: u64) -> Line {
         if self.now.is_empty() && self.waiting.front().is_some_and(|(from, _)| *from <= clock) {
             self.now = self
@@ -75,7 +75,7 @@ impl Feed {
         self.now.pop_front().unwrap_or_default()
     }
 
-    /// Nothing waits and nothing is on the line.
+    /// Whether the queue is empty and the line silent.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.now.is_empty()
     }
@@ -97,7 +97,7 @@ mod tests {
             .filter_map(|clock| sniffer.take(clock, feed.next(clock)))
             .map(|frame| (frame.start_clock, frame.bytes))
             .collect();
-        // Eight bytes in front of each, twelve behind it.
+        // Eight bytes before each, twelve after it.
         let expected = [(0, vec![1, 0x55, 0xD5, 4]), (24, vec![9]), (50, vec![7])];
         assert_eq!(frames, expected);
         assert!(feed.is_empty());

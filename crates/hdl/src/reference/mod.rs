@@ -1,7 +1,7 @@
-//! The reference node in simulation: the SoC of `rtl/reference` with any program, a clock of 10 ns at a time.
+//! The reference node in simulation: the SoC of `rtl/reference` with any program, in clocks of 10 ns.
 //!
-//! One compiled model is every attachment of the MAC: [`Straps`] choose it and the bus's wait states at the start.
-//! Frames go in and come out with their times, bytes cross a debug link, and the program says when it has ended.
+//! One compiled model has all attachments of the MAC: [`Straps`] choose one, and the bus's wait states, at the start.
+//! Frames enter and leave with their times, bytes cross a debug link, and the program reports its end.
 
 mod count;
 mod image;
@@ -23,7 +23,7 @@ use count::Counter;
 use line::Feed;
 use sys::{Inputs, Model, Outputs};
 
-/// Offsets of the registers and places of their fields, of `rtl/registers/reference_node.rdl`.
+/// Register offsets and field positions, from `rtl/registers/reference_node.rdl`.
 pub mod registers {
     pub use crate::registers::Field;
 
@@ -33,13 +33,13 @@ pub mod registers {
 /// Picoseconds of a clock at 100 MHz: the resolution of the capture unit.
 pub const REFERENCE_CLOCK_PS: u64 = 10_000;
 
-/// Clocks from the answer to a read until the CPU's next one, if it does nothing else: reads are so much further apart than
-/// each takes. `accesses_take_the_clocks_that_were_strapped` of the tests measures it.
+/// Clocks from the reply to a read until the CPU's next one, if it does nothing else: the distance of reads is their
+/// duration plus this. The test `accesses_take_the_clocks_that_were_strapped` measures it.
 pub const CPU_TURN_CLOCKS: u8 = 2;
 
 /// Clocks of the reset before the program starts.
 const RESET_CLOCKS: u32 = 8;
-/// Bytes and frames that are kept for the caller; older ones are dropped to bound memory.
+/// Most bytes and frames that are kept for the caller; older ones are dropped to limit memory.
 const MOST_UART_BYTES: usize = 1 << 20;
 const MOST_FRAMES: usize = 1 << 16;
 
@@ -55,7 +55,7 @@ pub enum Attachment {
     Dma,
 }
 
-/// A name that is no attachment.
+/// A name that is not an attachment.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "unknown attachment '{0}' of the reference node; fix: choose one of lite-device, lite-ordered, dma"
@@ -75,25 +75,25 @@ impl FromStr for Attachment {
     }
 }
 
-/// What is chosen when a node is built up.
+/// The choices at the node's start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Straps {
     /// How the MAC is attached.
     pub attachment: Attachment,
-    /// Whether software hands frames of interest past the stack. The hardware only shows this to it.
+    /// Whether software passes frames of interest past the stack. The hardware only shows it this bit.
     pub fast_track: bool,
-    /// Joins line 1 to itself.
+    /// Whether line 1 is joined to itself.
     pub loopback_1: bool,
-    /// Clocks that a read of the slot MAC takes, 2 at least.
+    /// Clocks of a read of the slot MAC, at least 2.
     pub read_clocks: u8,
-    /// Clocks that a write of the slot MAC takes, 2 at least.
+    /// Clocks of a write of the slot MAC, at least 2.
     pub write_clocks: u8,
 }
 
 impl Straps {
-    /// An attachment with the bus that was measured on a Zynq, at the same clock (the document's section II: "the number
-    /// of clocks between valid write responses reduces from 18 to 3 and between read transactions from 17 to 5"). The
-    /// registers of the ring MAC have no wait states.
+    /// An attachment with the bus timing that was measured on a Zynq, at the same clock (the document's section II:
+    /// "the number of clocks between valid write responses reduces from 18 to 3 and between read transactions from 17
+    /// to 5"). The registers of the ring MAC have no wait states.
     #[must_use]
     pub fn new(attachment: Attachment) -> Self {
         let (read_interval, write_clocks) = match attachment {
@@ -110,11 +110,11 @@ impl Straps {
     }
 }
 
-/// The reference node with a program in it.
+/// The reference node with a program.
 pub struct Reference {
     model: Model,
     straps: Straps,
-    /// What the inputs are between two bytes of the line.
+    /// The inputs between two bytes of the line.
     inputs: Inputs,
     outputs: Outputs,
     clocks: u64,
@@ -129,7 +129,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// A node that stands in its reset, with an empty memory.
+    /// A node in reset, with an empty memory.
     #[must_use]
     pub fn new(straps: Straps) -> Self {
         let inputs = Inputs {
@@ -158,24 +158,24 @@ impl Reference {
         }
     }
 
-    /// From now on counts what the CPU does on the way of each frame that is sent back, where the program has its capture
-    /// units take all points, or counts nothing.
+    /// Starts or stops counting the CPU's work for each frame that is sent back. The program's capture units must
+    /// record all points.
     pub fn count(&mut self, counts: bool) {
         let posted = self.straps.attachment != Attachment::LiteOrdered;
         self.counter = counts.then(|| Box::new(Counter::new(posted)));
     }
 
-    /// What was counted since the last time, a frame each.
+    /// The counts since the last call, one for each frame.
     pub fn take_counted(&mut self) -> Vec<Counted> {
         let counter = self.counter.as_mut();
         counter.map(|counter| counter.take()).unwrap_or_default()
     }
 
-    /// Resets the node, puts a program (an ELF file) into its memory and starts it; time begins at 0. What was in the
-    /// memory before and is not part of the program stays.
+    /// Resets the node, loads a program (an ELF file) into its memory and starts it; time begins at 0. Memory outside
+    /// the program keeps its content.
     ///
     /// # Errors
-    /// Where the file is no program for the node; it is then as it was.
+    /// If the file is not a program for the node, which is then unchanged.
     pub fn load(&mut self, elf: &[u8]) -> Result<(), ImageError> {
         let words = image::words(elf)?;
         *self = Self {
@@ -197,7 +197,7 @@ impl Reference {
         Ok(())
     }
 
-    /// What it was built up with.
+    /// The straps with which it was built.
     #[must_use]
     pub fn straps(&self) -> Straps {
         self.straps
@@ -205,7 +205,7 @@ impl Reference {
 
     /// One clock of 10 ns.
     pub fn clock(&mut self) {
-        // The line's byte is taken at the end of this clock, and the next one sent appears.
+        // The received byte of the line is read at the end of this clock, when the next sent one appears.
         let byte_ends = self.outputs.line_ce != 0;
         if byte_ends {
             let line = self.feed.next(self.clocks);
@@ -240,14 +240,14 @@ impl Reference {
         }
     }
 
-    /// So many clocks.
+    /// Runs for this many clocks.
     pub fn run(&mut self, clocks: u64) {
         for _ in 0..clocks {
             self.clock();
         }
     }
 
-    /// Runs until something holds, for so many clocks at most; whether it held.
+    /// Runs until `holds` returns true, at most this many clocks; returns whether it did.
     pub fn run_until(&mut self, most_clocks: u64, mut holds: impl FnMut(&Self) -> bool) -> bool {
         for _ in 0..most_clocks {
             if holds(self) {
@@ -270,7 +270,7 @@ impl Reference {
         self.clocks * REFERENCE_CLOCK_PS
     }
 
-    /// What line 0 carries from the node now.
+    /// Line 0 from the node now.
     #[must_use]
     pub fn line(&self) -> Line {
         Line {
@@ -280,33 +280,33 @@ impl Reference {
         }
     }
 
-    /// Puts a frame (destination address to FCS) on line 0 as soon as the line is free, with preamble and gap.
+    /// Sends a frame (destination address to FCS) on line 0 as soon as it is free, with preamble and gap.
     pub fn send(&mut self, frame: &[u8]) {
         self.feed.frame(self.clocks, frame);
     }
 
-    /// Puts anything on line 0 as soon as it is free, a byte time each: damage of all kinds.
+    /// Sends any bytes on line 0 as soon as it is free, one byte time each, for damage of all types.
     pub fn send_raw(&mut self, line: Vec<Line>) {
         self.feed.raw(self.clocks, line);
     }
 
-    /// Whether line 0 towards the node is free, and nothing waits for it.
+    /// Whether line 0 towards the node is free and its queue empty.
     #[must_use]
     pub fn is_line_free(&self) -> bool {
         self.feed.is_empty()
     }
 
-    /// The oldest frame that came from the node on line 0 and has not been asked for yet.
+    /// The oldest frame from the node on line 0 that was not taken yet.
     pub fn take_sent(&mut self) -> Option<TimedFrame> {
         self.sent.pop_front()
     }
 
-    /// The oldest frame that went to the node on line 0 and has not been asked for yet: what was put there, with its times.
+    /// The oldest frame to the node on line 0 that was not taken yet, with its times.
     pub fn take_received(&mut self) -> Option<TimedFrame> {
         self.received.pop_front()
     }
 
-    /// Frames that came from the node and wait to be taken.
+    /// Frames from the node that can be taken.
     #[must_use]
     pub fn sent_frames(&self) -> usize {
         self.sent.len()
@@ -317,24 +317,24 @@ impl Reference {
         self.uart_in.extend(bytes);
     }
 
-    /// What the node has said over the debug link since the last time.
+    /// The node's output on the debug link since the last call.
     pub fn uart_read(&mut self) -> Vec<u8> {
         self.uart_out.drain(..).collect()
     }
 
-    /// What waits there to be read.
+    /// The output that can be read.
     #[must_use]
     pub fn uart_waiting(&self) -> &VecDeque<u8> {
         &self.uart_out
     }
 
-    /// The status that the program ended with, if it has.
+    /// The status with which the program ended, if it has.
     #[must_use]
     pub fn exit_status(&self) -> Option<u32> {
         (self.outputs.exited != 0).then_some(self.outputs.exit_status)
     }
 
-    /// Whether the CPU has looked for instructions outside of its memory since the start.
+    /// Whether the CPU has fetched instructions outside its memory since the start.
     #[must_use]
     pub fn has_strayed(&self) -> bool {
         self.outputs.trap != 0

@@ -1,4 +1,4 @@
-// The model of the reference node for sys.rs: a clock at a time, its inputs and outputs in two plain structures.
+// The model of the reference node for sys.rs: clock by clock, with inputs and outputs in two plain structures.
 #include "Vreference_node.h"
 #include "Vreference_node___024root.h"
 #include "verilated.h"
@@ -33,12 +33,12 @@ struct Node {
   VerilatedContext context;
   Vreference_node top{&context, "node"};
 
-  // The first evaluation takes the clock as it finds it and sees no edge.
+  // The first evaluation takes the clock's level and sees no edge.
   Node() { top.eval(); }
 };
 
-// Verilator's own functions, which its eval() calls between much that is for models with more than clocks and flip-flops:
-// which clocks have risen, and what follows from that.
+// Verilator's own functions, which its eval() calls among others that only models with more than clocks and
+// flip-flops need: which clocks have risen, and what follows from that.
 void Vreference_node___024root___eval_triggers_vec__act(Vreference_node___024root *);
 void Vreference_node___024root___eval_nba(Vreference_node___024root *);
 
@@ -47,11 +47,11 @@ Node *wirelab_reference_new() { return new (std::nothrow) Node; }
 
 void wirelab_reference_free(Node *node) { delete node; }
 
-// One clock; the outputs are those after its edge. No output hangs on an input between two clocks (rtl/tools/model.py sees
-// to that), so that the falling edge would show nothing: it is not evaluated.
+// One clock; the outputs are those after its edge. No output depends on an input between two clocks
+// (rtl/tools/model.py ensures that), so the falling edge changes nothing and is not evaluated.
 void wirelab_reference_clock(Node *node, const Inputs *in, Outputs *out) {
   Vreference_node &top = node->top;
-  // Whether port 1 has this clock was said before its edge.
+  // Whether port 1 has this clock is known before its edge.
   const uint8_t port_1_runs = top.port_1_clock;
   top.rst = in->rst;
   top.load_enable = in->load_enable;
@@ -70,10 +70,10 @@ void wirelab_reference_clock(Node *node, const Inputs *in, Outputs *out) {
   top.line_1_rx_er = in->line_1_rx_er;
   top.uart_in_data = in->uart_data;
   top.uart_in_valid = in->uart_valid;
-  // Whoever reads the debug link is never slower than the node.
+  // The reader of the debug link is never slower than the node.
   top.uart_out_ready = 1;
   Vreference_node___024root &root = *top.rootp;
-  // Verilator's own names for what it compares the clocks with.
+  // Verilator's names for the previous values of the clocks.
   root.__Vtrigprevexpr___TOP__clk__0 = 0;
   root.__Vtrigprevexpr___TOP__port_1_clk__0 = 0;
   top.clk = 1;
@@ -96,7 +96,7 @@ void wirelab_reference_clock(Node *node, const Inputs *in, Outputs *out) {
   out->trap = top.trap;
 }
 
-// What the CPU does in the clock that the outputs are of.
+// The CPU's activity in the clock of the outputs.
 void wirelab_reference_trace(const Node *node, Trace *out) {
   const Vreference_node &top = node->top;
   out->pc = top.trace_pc;

@@ -1,9 +1,9 @@
-//! The compiled model of the reference node: what crosses the border to C++, and nothing else.
+//! The compiled model of the reference node: only what crosses the border to C++.
 #![allow(unsafe_code)]
 
 use std::ptr::NonNull;
 
-/// What the node is given at a clock. Laid out like `Inputs` of `shim.cpp`.
+/// The node's inputs in a clock. Laid out like `Inputs` of `shim.cpp`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Inputs {
@@ -26,7 +26,7 @@ pub(super) struct Inputs {
     pub uart_valid: u8,
 }
 
-/// What the node shows after a clock. Laid out like `Outputs` of `shim.cpp`.
+/// The node's outputs after a clock. Laid out like `Outputs` of `shim.cpp`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Outputs {
@@ -45,7 +45,7 @@ pub(super) struct Outputs {
     pub trap: u8,
 }
 
-/// What the CPU does in a clock: the last stage of its pipeline, and its buses. Laid out like `Trace` of `shim.cpp`.
+/// The CPU's activity in a clock: the last stage of its pipeline, and its buses. Laid out like `Trace` of `shim.cpp`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Trace {
@@ -79,16 +79,16 @@ unsafe extern "C" {
 /// One compiled node.
 pub(super) struct Model(NonNull<Raw>);
 
-// SAFETY: a model has a context of its own and shares nothing with others, so any one thread at a time may have it.
+// SAFETY: a model has its own context and shares nothing with others, so one thread at a time may use it.
 unsafe impl Send for Model {}
 
 impl Model {
     /// A node before its reset.
     ///
     /// # Panics
-    /// Where there is no memory for it.
+    /// If there is no memory for it.
     pub(super) fn new() -> Self {
-        // SAFETY: the function takes nothing and gives a node that belongs to the caller, or null.
+        // SAFETY: the function takes nothing and returns a node that the caller owns, or null.
         let raw = unsafe { wirelab_reference_new() };
         Self(NonNull::new(raw).expect("there is memory for a node"))
     }
@@ -96,15 +96,15 @@ impl Model {
     /// One clock.
     pub(super) fn clock(&mut self, inputs: &Inputs) -> Outputs {
         let mut outputs = Outputs::default();
-        // SAFETY: the node is alive until drop and only this borrow has it; both structures live through the call.
+        // SAFETY: the node exists until drop, and only this borrow uses it; both structures outlive the call.
         unsafe { wirelab_reference_clock(self.0.as_ptr(), inputs, &raw mut outputs) };
         outputs
     }
 
-    /// What the CPU does in the clock that the last outputs are of.
+    /// The CPU's activity in the clock of the last outputs.
     pub(super) fn trace(&self) -> Trace {
         let mut trace = Trace::default();
-        // SAFETY: the node is alive until drop and nobody changes it meanwhile; the structure lives through the call.
+        // SAFETY: the node exists until drop and does not change meanwhile; the structure outlives the call.
         unsafe { wirelab_reference_trace(self.0.as_ptr(), &raw mut trace) };
         trace
     }

@@ -1,4 +1,4 @@
-//! What the CPU does in each stage of a frame's way, counted at a few sizes: what the node models of `nodes/` are made of.
+//! The CPU's work in each stage of a frame's path, counted at two sizes, for the node models of `nodes/`.
 
 use wirelab_trial::{
     Cancel, Direction, Extent, Framing, Layer, Load, NodeError, Size, SizeUnit, Trial,
@@ -9,9 +9,9 @@ use super::plan;
 use super::session::Session;
 use crate::reference::{Counted, Event, Straps};
 
-/// Lengths that are counted, in bytes: neither of them is one of the document's.
+/// Lengths that are counted, in bytes, neither of which occurs in the document.
 pub const COUNTED_LENGTHS: [u32; 2] = [128, 1280];
-/// Frames of each length; one goes ahead.
+/// Frames of each length; the first is a warm-up.
 const FRAMES: u64 = 8;
 /// The stages of the node models, each up to a receive point or from a transmit point.
 const STAGES: [&str; Counted::STAGES] = [
@@ -28,7 +28,7 @@ const STAGES: [&str; Counted::STAGES] = [
 pub struct StageCounts {
     /// Its name in the node models.
     pub name: &'static str,
-    /// Each event that there is, at each of [`COUNTED_LENGTHS`].
+    /// Each event that occurs, at each of [`COUNTED_LENGTHS`].
     pub events: Vec<(Event, [f64; COUNTED_LENGTHS.len()])>,
 }
 
@@ -42,11 +42,11 @@ fn trial(length: u32) -> Trial {
     Trial::new(framing, Direction::Both, size, Load::Max, extent)
 }
 
-/// What the CPU of a node with these straps and a program (an ELF file) does on the way of frames, one by one, for each of
-/// some lengths (bytes without FCS).
+/// The CPU's work for frames sent one by one, at each of some lengths (bytes without FCS), on a node with these
+/// straps and a program (an ELF file).
 ///
 /// # Errors
-/// Where the program does not come up, a frame does not come back, or passes without its points.
+/// If the program does not start, or if a frame does not return or passes without its points.
 pub fn counted(
     straps: Straps,
     elf: &[u8],
@@ -57,14 +57,14 @@ pub fn counted(
     for length in lengths {
         let plan = plan::plan(&trial(*length), session.identity())?;
         session.node().count(true);
-        let ran = session.run(&plan, plan.whole(), &|| (), &Cancel::new());
+        let result = session.run(&plan, plan.whole(), &|| (), &Cancel::new());
         let counted = session.node().take_counted();
         session.node().count(false);
-        ran?;
-        // The first one went ahead.
+        result?;
+        // The first one was the warm-up.
         if counted.len() as u64 != FRAMES + 1 {
             return Err(StartError::Silent(NodeError::Failed(format!(
-                "hdl:reference: {} of {} frames passed all points where they were counted",
+                "hdl:reference: only {} of {} frames passed all counted points",
                 counted.len(),
                 FRAMES + 1
             ))));
@@ -74,7 +74,7 @@ pub fn counted(
     Ok(all)
 }
 
-/// What the CPU does in each stage of the node models.
+/// The CPU's work in each stage of the node models.
 ///
 /// # Errors
 /// As [`counted`].
@@ -92,7 +92,7 @@ pub fn stage_counts(straps: Straps, elf: &[u8]) -> Result<Vec<StageCounts>, Star
         let there = events.filter(|(_, counts)| counts.iter().any(|count| *count > 0.0));
         let (polls, events) = there.partition(|(event, _)| *event == Event::Poll);
         all.push(StageCounts { name, events });
-        // What the CPU takes from the MAC behind its start is of none of the CPU's stages.
+        // The memory clocks that the CPU's polls take from a running MAC belong to none of the CPU's stages.
         if !Vec::is_empty(&polls) {
             all.push(StageCounts {
                 name: "polls",

@@ -1,4 +1,4 @@
-//! The tester at line 0: it sends a frame, waits for its echo, and looks at every byte of it.
+//! The tester at line 0: it sends a frame, waits for its echo, and compares every byte.
 
 use std::net::Ipv4Addr;
 
@@ -11,22 +11,23 @@ use super::plan::Plan;
 use super::{REST_CLOCKS, TESTER_IP};
 use crate::reference::{CLOCKS_PER_BYTE, REFERENCE_CLOCK_PS, Reference, TimedFrame};
 
-/// The tester's addresses; they are on no line but this one.
+/// The tester's address, which occurs only on this line.
 const TESTER_MAC: [u8; 6] = [0x02, 0x57, 0x4C, 55, 0, 1];
 /// The tester's UDP port.
 const TESTER_PORT: u16 = 40_001;
 /// Stream of the tester's frames.
 pub const STREAM: u8 = 0;
-/// Clocks after which a frame is taken for lost: 10 ms, a hundred times what an echo takes.
+/// Clocks after which a frame is lost: 10 ms, a hundred times an echo's delay.
 const ANSWER_CLOCKS: u64 = 1_000_000;
-/// Sequence of the frame that goes ahead of those that count.
+/// Sequence of the warm-up frame, which is not counted.
 pub const WARM_UP: u32 = 0;
-/// Clocks of a rest between two looks whether the user wants an end: about 30 ms of a host's time.
+/// Clocks between two checks for a cancel during a rest: about 30 ms of the host's time.
 const SLICE_CLOCKS: u64 = 65_536;
-/// How far the next frame is put off, in clocks: each of so many distances once, then each of as many longer ones. It is a prime.
+/// Number of different delays before the next frame, in clocks; each occurs once, then each of as many longer ones.
+/// It is a prime.
 const DISTANCES: u64 = 521;
-/// From one frame's distance to the next one's, so that neighbours differ: about 0.38 of [`DISTANCES`] and not near a multiple of
-/// the line's byte.
+/// Step between the delays of consecutive frames, so that neighbours differ: about 0.38 of [`DISTANCES`] and not near
+/// a multiple of the line's byte.
 const DISTANCE_STEP: u64 = 197;
 /// The line's clock as the tester reads it.
 const SIMULATED: Clock = Clock {
@@ -36,7 +37,7 @@ const SIMULATED: Clock = Clock {
     owner: Owner::Tester,
 };
 
-/// Where the node is on the line.
+/// The node's addresses on the line.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeAddress {
     /// Its Ethernet address.
@@ -50,22 +51,22 @@ pub struct Echoes {
     spec: FrameSpec,
     sizes: Sizes,
     interval_clocks: u64,
-    /// Frames of the trial that are sent in other parts, ahead of these.
+    /// Frames of the trial in earlier parts.
     ahead: u64,
-    /// Clocks that a frame takes on the line.
+    /// Clocks of a frame on the line.
     line_clocks: u64,
     flow: Flow,
     judge: Judge,
     latency: SeriesBuilder,
     gaps: HistogramBuilder,
-    /// Sequences that were used.
+    /// Used sequences.
     pub sent: u64,
     first_ps: Option<u64>,
     last_ps: u64,
 }
 
 impl Echoes {
-    /// Nothing has been sent yet; so many frames of the trial are of other parts, ahead of this one.
+    /// Nothing has been sent yet; `ahead` frames of the trial are in earlier parts.
     pub fn new(plan: &Plan, to: NodeAddress, ahead: u64) -> Echoes {
         Echoes {
             spec: FrameSpec {
@@ -100,7 +101,7 @@ impl Echoes {
     /// Sends a frame that is not counted.
     ///
     /// # Errors
-    /// Where it does not come back as it was sent.
+    /// If it does not return unchanged.
     pub fn warm_up(&mut self, node: &mut Reference, cancel: &Cancel) -> Result<(), NodeError> {
         let begun = node.clocks();
         let content = self.send(node, WARM_UP);
@@ -111,13 +112,14 @@ impl Echoes {
         self.rest(node, begun, back.as_ref(), cancel);
         back.map(|_| ()).ok_or_else(|| {
             NodeError::Failed(
-                "hdl:reference: the first frame does not come back as it was sent within 10 ms of simulated time"
+                "hdl:reference: the first frame did not return unchanged within 10 ms of simulated time"
                     .to_owned(),
             )
         })
     }
 
-    /// Sends the next frame, waits until it is back or lost, and then until the next one is due or the user wants an end.
+    /// Sends the next frame, waits until it has returned or is lost, and then until the next one is due or the run is
+    /// cancelled.
     pub fn next(&mut self, node: &mut Reference, cancel: &Cancel) {
         let sequence = WARM_UP + 1 + self.sent as u32;
         let begun = node.clocks();
@@ -135,7 +137,7 @@ impl Echoes {
         self.rest(node, begun, back.as_ref(), cancel);
     }
 
-    /// Puts a frame on the line; gives what must come back of it.
+    /// Puts a frame on the line; returns the expected echo.
     fn send(&self, node: &mut Reference, sequence: u32) -> Vec<u8> {
         let header = Header {
             flags: Flags::TIME_VALID,
@@ -153,7 +155,7 @@ impl Echoes {
         content
     }
 
-    /// The first frame that comes back and `is_it`, if one comes in time.
+    /// The first returned frame for which `is_it` is true, if it arrives in time.
     fn wait(
         &mut self,
         node: &mut Reference,
@@ -170,8 +172,8 @@ impl Echoes {
         None
     }
 
-    /// Leaves the node in peace until the next frame. Each of a trial, whatever its part, comes at another place of the byte clock
-    /// and of the program's loop.
+    /// Leaves the node idle until the next frame. Each frame of a trial, in any part, arrives at another phase of the
+    /// byte clock and of the program's loop.
     fn rest(&self, node: &mut Reference, begun: u64, back: Option<&TimedFrame>, cancel: &Cancel) {
         let answered = back.map_or(node.clocks(), |back| back.start_ps / REFERENCE_CLOCK_PS);
         let next = (answered + REST_CLOCKS).saturating_sub(self.line_clocks);
@@ -182,7 +184,7 @@ impl Echoes {
         }
     }
 
-    /// What a frame that came back whole is, if it must be what was sent, to the last byte.
+    /// The verdict on a complete frame, if it must equal the sent one in every byte.
     fn verdict(&self, back: &TimedFrame, content: &[u8]) -> Option<Verdict> {
         if back.marked || !fcs::is_right(&back.bytes) {
             return None;
@@ -197,7 +199,7 @@ impl Echoes {
         })
     }
 
-    /// Counts a frame; whether it is of the flow.
+    /// Counts a frame; returns whether it belongs to the flow.
     fn take(&mut self, verdict: Verdict, back: &TimedFrame) -> bool {
         let payload = u64::from(self.sizes.payload);
         let taken = self
@@ -213,7 +215,7 @@ impl Echoes {
         taken
     }
 
-    /// How long after it was sent a frame came, from the last bit in to the first bit out (RFC 1242, 3.8: store and forward).
+    /// The delay of a frame from the last bit in to the first bit out (RFC 1242, 3.8: store and forward).
     fn time(&mut self, node: &mut Reference, back: &TimedFrame) {
         if let Some(sent) = node.take_received() {
             let ps = back.start_ps.saturating_sub(sent.end_ps);
@@ -221,7 +223,7 @@ impl Echoes {
         }
     }
 
-    /// What was sent, and what came back.
+    /// The reports of sender and checker.
     pub fn finish(self) -> (SendReport, CheckReport) {
         let sent = SendReport {
             emitted_frames: self.sent,
@@ -239,7 +241,7 @@ impl Echoes {
     }
 }
 
-/// How far a frame of a trial is put off, in clocks; no two alike.
+/// The delay before a frame of a trial, in clocks; all differ.
 const fn distance(frame: u64) -> u64 {
     frame / DISTANCES * DISTANCES + frame % DISTANCES * DISTANCE_STEP % DISTANCES
 }
@@ -248,10 +250,10 @@ fn is_good(verdict: Option<Verdict>, sequence: u32) -> bool {
     matches!(verdict, Some(Verdict::Good(header)) if header.sequence == sequence)
 }
 
-/// Asks for the node's Ethernet address, as a host does first: the node then knows the tester's.
+/// Resolves the node's Ethernet address, as a host does first; the node then knows the tester's.
 ///
 /// # Errors
-/// Where no answer comes.
+/// If there is no reply.
 pub fn resolve(node: &mut Reference, ip: Ipv4Addr) -> Result<NodeAddress, NodeError> {
     // ARP (RFC 826): a request for IPv4 over Ethernet.
     let mut request = [[0xFF; 6], TESTER_MAC].concat();
@@ -278,7 +280,7 @@ pub fn resolve(node: &mut Reference, ip: Ipv4Addr) -> Result<NodeAddress, NodeEr
         }
     }
     Err(NodeError::Failed(format!(
-        "hdl:reference: the program does not answer ARP for {ip}: is it a node of the control protocol with a stack?"
+        "hdl:reference: the program does not answer ARP for {ip}: fix: load a node of the control protocol with a stack"
     )))
 }
 
@@ -296,7 +298,7 @@ mod tests {
     fn no_two_frames_of_a_trial_are_put_off_alike() {
         let all: BTreeSet<u64> = (0..MOST_CAPTURED_FRAMES).map(distance).collect();
         assert_eq!(all.len() as u64, MOST_CAPTURED_FRAMES);
-        // Every place of the byte clock, and none more often than another by much.
+        // Every phase of the byte clock, and none much more often than another.
         for frames in [512, MOST_CAPTURED_FRAMES] {
             let even = frames / CLOCKS_PER_BYTE;
             for place in 0..CLOCKS_PER_BYTE {

@@ -1,4 +1,4 @@
-//! The node's debug link: a transport of the control protocol that lets the node run while it waits.
+//! The node's debug link: a transport of the control protocol that runs the node while it waits.
 
 use std::io;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::reference::Reference;
 
 /// Clocks between two looks at the link: 2 µs of simulated time.
 const LOOK_CLOCKS: u64 = 200;
-/// Most bytes of what the program prints for people that are kept.
+/// Most bytes of the program's other output that are kept.
 const MOST_CONSOLE: usize = 64 * 1024;
 
 /// A node with its debug link.
@@ -31,19 +31,19 @@ impl Link {
         }
     }
 
-    /// What the program printed that is no part of the protocol, and the line that has not ended.
+    /// The program's output outside the protocol, and the incomplete line.
     pub fn console(&self) -> String {
         let all = [&self.console[..], &self.line[..]].concat();
         String::from_utf8_lossy(&all).into_owned()
     }
 
-    /// Runs for a while; a whole line of the protocol, if one came.
+    /// Runs for a while; returns a complete line of the protocol, if one arrived.
     pub fn look(&mut self) -> Option<Vec<u8>> {
         self.node.run(LOOK_CLOCKS);
         let mut answer = None;
         for byte in self.node.uart_read() {
             if byte != b'\n' {
-                // What is longer than a line of the protocol is none: its beginning says what it is.
+                // A longer line is not of the protocol; its beginning shows what it is.
                 if self.line.len() < MAX_LINE {
                     self.line.push(byte);
                 }

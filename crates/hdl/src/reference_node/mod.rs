@@ -1,8 +1,8 @@
 //! `hdl:reference`: the SoC of `rtl/reference` in simulation with a program on it, as a node.
 //!
-//! The tester is at the other end of its line: it sends a frame, takes what comes back, and compares every byte. The
-//! program is asked over the debug link and does not know where it runs. Delays inside the node are counted by its capture
-//! units, in clocks of 10 ns, at the points of the document that this node follows. Time is simulated.
+//! The tester is at the other end of its line: it sends a frame, receives its echo, and compares every byte. The
+//! control protocol runs over the debug link, and the program does not know where it runs. Capture units count delays
+//! inside the node, in clocks of 10 ns, at the points of the document that this node follows. Time is simulated.
 
 mod counted;
 mod echo;
@@ -36,46 +36,46 @@ pub use plan::MOST_CAPTURED_FRAMES;
 
 /// The tester's IPv4 address.
 const TESTER_IP: Ipv4Addr = Ipv4Addr::new(10, 55, 0, 1);
-/// Clocks from the beginning of an echo to the end of the next frame, at least: 120 µs. The program has judged the frame before
-/// and its loop has settled by then, so that a delay is that of an idle node, as where a host sends a frame now and then.
-/// Delays at 256 bytes begin to change below 100 µs, those at 1024 not at all: the line itself takes long enough.
+/// Least clocks from the beginning of an echo to the end of the next frame: 120 µs. By then the program has judged
+/// the previous frame and its loop has settled, so a delay is that of an idle node. Delays at 256 bytes begin to
+/// change below 100 µs; those at 1024 do not, because the line itself takes long enough.
 const REST_CLOCKS: u64 = 12_000;
 
-/// Why the node did not come up.
+/// Why the node did not start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// What follows its name.
+    /// An invalid option of its name.
     #[error("{0}")]
     Options(String),
     /// The program cannot be loaded.
     #[error("the program of hdl:reference: {0}")]
     Image(#[from] ImageError),
-    /// It did not say that it is up.
+    /// It did not print that it is ready.
     #[error(
-        "the program of hdl:reference does not come up within 0.5 s of simulated time; it said: {0}"
+        "the program of hdl:reference is not ready within 0.5 s of simulated time; its output: {0}"
     )]
     NeverUp(String),
-    /// It is no node.
-    #[error("the program of hdl:reference is up, but {0}")]
+    /// It is not a node.
+    #[error("the program of hdl:reference is ready, but {0}")]
     NoNode(#[from] ClientError),
     /// It does not answer on its line.
     #[error(transparent)]
     Silent(#[from] NodeError),
 }
 
-/// The node with its program, up and in a session.
+/// The node with its program, ready and in a session.
 pub struct ReferenceNode {
     name: String,
     straps: Straps,
     program: Vec<u8>,
     setup: BTreeMap<String, String>,
     first: Session,
-    /// One more of the same, for trials in two parts, once there was one.
+    /// A second node of the same type for trials in two parts, once needed.
     second: Option<Session>,
 }
 
 impl ReferenceNode {
-    /// Start a program (an ELF file) on the node with these straps; `name` is how the node was asked for.
+    /// Start a program (an ELF file) on the node with these straps; `name` is the node's name in the request.
     ///
     /// # Errors
     /// [`StartError`].
@@ -97,7 +97,7 @@ impl ReferenceNode {
         })
     }
 
-    /// The parts of a trial, side by side where there are two.
+    /// The parts of a trial, in parallel if there are two.
     fn parts(
         &mut self,
         plan: &Plan,

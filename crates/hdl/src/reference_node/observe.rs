@@ -1,4 +1,4 @@
-//! From what the tester and the node saw to an observation, every figure with its unit or its reason.
+//! From the reports of tester and node to an observation, every figure with its unit or its reason.
 
 use wirelab_trial::job::{self, FlowAsked};
 use wirelab_trial::stage::{self, PointTimes};
@@ -12,12 +12,12 @@ use super::plan::Plan;
 use super::session::RunResult;
 use crate::reference::registers as reg;
 
-/// The counter of the protocol that says what a point costs, in clocks.
+/// The protocol's counter of the cost of a point, in clocks.
 const POINT_COST: &str = "capture_point_ticks";
 
-/// The counter of the program that has the sticky bits of the MAC which came up in the trial.
+/// The program's counter with the sticky bits that the MAC set in the trial.
 const STICKY: &str = "mac_sticky";
-/// The bits of that word, by their names in the registers; they are the same in either MAC.
+/// The bits of that word, by their names in the registers; both MACs have the same.
 const STICKY_BITS: [(reg::Field, &str); 9] = [
     (reg::SLOT_MAC_COUNTS_STICKY_OVERFLOW, "overflow"),
     (reg::SLOT_MAC_COUNTS_STICKY_NO_SFD, "no_sfd"),
@@ -30,10 +30,10 @@ const STICKY_BITS: [(reg::Field, &str); 9] = [
     (reg::SLOT_MAC_COUNTS_STICKY_OVERRUN, "overrun"),
 ];
 
-/// The counter of the program that has how many good frames the MAC dropped in the trial. It says so of each trial, while a bit
-/// comes up in the first alone.
+/// The program's counter of good frames that the MAC dropped in the trial. It counts in each trial, while a bit is
+/// only set in the first.
 const DROPPED: &str = "mac_dropped_frames";
-/// The bits of dropped frames, each with what there was no room in.
+/// The bits of dropped frames, each with the resource that was full.
 const DROPS: [(&str, &str); 2] = [
     ("overrun", "the slots of its store were full (overrun)"),
     ("no_buffer", "no descriptor was free (no_buffer)"),
@@ -42,7 +42,7 @@ const DROPS: [(&str, &str); 2] = [
 /// Why a figure of one node is not that of both.
 const SIDE_BY_SIDE: &str = "two simulated nodes sent a part of the frames each";
 
-/// The observation of a trial, whose parts are taken together.
+/// The observation of a trial, whose parts are merged.
 pub fn observation(
     plan: &Plan,
     node: &Description,
@@ -52,7 +52,7 @@ pub fn observation(
     let in_parts = runs.len() > 1;
     let parts: Vec<Observation> = runs
         .into_iter()
-        .map(|ran| part(plan, node, ran, started_unix_ns))
+        .map(|result| part(plan, node, result, started_unix_ns))
         .collect();
     let whole = wirelab_trial::pooled(&parts).into_iter().next();
     let mut whole = whole.expect("a trial has a part, and the parts of one trial become one");
@@ -63,16 +63,16 @@ pub fn observation(
     whole
 }
 
-fn part(plan: &Plan, node: &Description, ran: RunResult, started_unix_ns: u64) -> Observation {
+fn part(plan: &Plan, node: &Description, result: RunResult, started_unix_ns: u64) -> Observation {
     let RunResult {
         echoes,
-        mut told,
+        mut report,
         cancelled,
-    } = ran;
-    let (sent, came) = echoes.finish();
-    let lost = sent.sequences.saturating_sub(came.counts.good_frames);
-    let [received, sent_back] = stages(std::mem::take(&mut told.points), &mut told.notes);
-    let mut warnings: Vec<Warning> = told.notes.into_iter().map(Warning::of_node).collect();
+    } = result;
+    let (sent, checked) = echoes.finish();
+    let lost = sent.sequences.saturating_sub(checked.counts.good_frames);
+    let [received, sent_back] = stages(std::mem::take(&mut report.points), &mut report.notes);
+    let mut warnings: Vec<Warning> = report.notes.into_iter().map(Warning::of_node).collect();
     let mut flows = Vec::new();
     for (direction, stages) in match plan.resolved.trial.direction {
         Direction::Both => vec![
@@ -84,8 +84,8 @@ fn part(plan: &Plan, node: &Description, ran: RunResult, started_unix_ns: u64) -
         Direction::Echo => vec![(Direction::Echo, Vec::new())],
     } {
         let asked = asked(plan, direction, &node.name);
-        warnings.extend(job::flow_warnings(&asked, &sent, &came));
-        let mut flow = job::flow_observation(&asked, &sent, came.clone());
+        warnings.extend(job::flow_warnings(&asked, &sent, &checked));
+        let mut flow = job::flow_observation(&asked, &sent, checked.clone());
         if let Field::Observed { value, .. } = &mut flow.elapsed {
             value.clock = ClockKind::Simulated;
         }
@@ -93,14 +93,14 @@ fn part(plan: &Plan, node: &Description, ran: RunResult, started_unix_ns: u64) -
         flows.push(flow);
     }
     warnings.dedup();
-    let sticky = sticky_bits(told.counters.get(STICKY).copied().unwrap_or(0));
-    let dropped = told.counters.get(DROPPED).copied().unwrap_or(0);
+    let sticky = sticky_bits(report.counters.get(STICKY).copied().unwrap_or(0));
+    let dropped = report.counters.get(DROPPED).copied().unwrap_or(0);
     warnings.extend(dropped_warning(&node.name, dropped, &sticky));
     warnings.extend(sticky_warning(&node.name, dropped, &sticky));
     let points = |name: &String| name == POINT_COST || name.ends_with("_ticks");
-    let counters = told.counters.into_iter().filter(|(name, _)| points(name));
-    // Words of bits cannot be added where parts are taken together, trials in which a bit came up can.
-    let came_up = sticky.iter().map(|bit| (format!("{STICKY}_{bit}"), 1));
+    let counters = report.counters.into_iter().filter(|(name, _)| points(name));
+    // Words of bits cannot be added when parts are merged, but the trials with a set bit can.
+    let set_bits = sticky.iter().map(|bit| (format!("{STICKY}_{bit}"), 1));
     let drops = (dropped > 0).then(|| (DROPPED.to_owned(), dropped));
     Observation {
         trial: plan.resolved.trial.clone(),
@@ -111,16 +111,16 @@ fn part(plan: &Plan, node: &Description, ran: RunResult, started_unix_ns: u64) -
             (false, 0) => Status::Complete,
             (false, lost) => Status::Void {
                 why: format!(
-                    "{lost} frames did not come back as they were sent: their times are no echo's"
+                    "{lost} frames did not return unchanged: their times are not those of an echo"
                 ),
             },
         },
         started_unix_ns: Field::measured(started_unix_ns),
         flows,
-        cpu_load: told.load,
+        cpu_load: report.load,
         series: Vec::new(),
         counters: counters
-            .chain(came_up)
+            .chain(set_bits)
             .chain(drops)
             .map(|(name, value)| (format!("node_{name}"), Field::measured(value)))
             .collect(),
@@ -132,7 +132,7 @@ fn part(plan: &Plan, node: &Description, ran: RunResult, started_unix_ns: u64) -
     }
 }
 
-/// The names of the bits that are set in a sticky word. What a bit without a name would mean, this program does not know.
+/// The names of the set bits in a sticky word. Unknown bits are ignored.
 fn sticky_bits(word: u64) -> Vec<&'static str> {
     let low = word as u32;
     let names = STICKY_BITS.iter().filter(|(bit, _)| bit.from(low) != 0);
@@ -143,13 +143,14 @@ fn sticky_bits(word: u64) -> Vec<&'static str> {
     names
 }
 
-/// What to say of good frames that the MAC dropped. They are a finding on the node: what came back has its figures all the same.
+/// The warning about good frames that the MAC dropped. They are a finding about the node: the returned frames still
+/// have their figures.
 fn dropped_warning(node: &str, dropped: u64, bits: &[&str]) -> Option<Warning> {
     (dropped > 0).then(|| {
         let causes = DROPS.iter().filter(|(bit, _)| bits.contains(bit));
         let mut causes: Vec<&str> = causes.map(|(_, cause)| *cause).collect();
         if causes.is_empty() {
-            causes.push("it had no room for them");
+            causes.push("it had no space for them");
         }
         Warning::new(
             WarningCode::NODE_DROPPED,
@@ -157,29 +158,29 @@ fn dropped_warning(node: &str, dropped: u64, bits: &[&str]) -> Option<Warning> {
                 "{node}: its MAC dropped {dropped} good frames: {}",
                 causes.join(", ")
             ),
-            "the node lost them, not the tester: its program did not take them in time; offer fewer at once, or choose another \
+            "the node lost them, not the tester: its program did not take them in time; lower the load, or choose another \
              attachment of the MAC",
         )
     })
 }
 
-/// What to say of bits that came up, but of those of frames that were dropped and are told.
+/// The warning about set bits, except those of dropped frames, which have their own warning.
 fn sticky_warning(node: &str, dropped: u64, bits: &[&str]) -> Option<Warning> {
-    let told = |bit: &str| dropped > 0 && DROPS.iter().any(|(drop, _)| *drop == bit);
-    let bits: Vec<&str> = bits.iter().copied().filter(|bit| !told(bit)).collect();
+    let is_drop = |bit: &str| dropped > 0 && DROPS.iter().any(|(drop, _)| *drop == bit);
+    let bits: Vec<&str> = bits.iter().copied().filter(|bit| !is_drop(bit)).collect();
     (!bits.is_empty()).then(|| {
         Warning::new(
             WarningCode::STICKY,
             format!(
-                "{node}: sticky bits of its MAC came up: {}",
+                "{node}: sticky bits of its MAC are set: {}",
                 bits.join(", ")
             ),
-            "docs/blocks/slot_mac.md says what each of them means",
+            "see their meanings in docs/blocks/slot_mac.md",
         )
     })
 }
 
-/// The receive stages, and the transmit stages: both are of one stream, and the first ends at the application.
+/// The receive stages, and the transmit stages: both belong to one stream, and the first end at the application.
 fn stages(mut points: Vec<PointTimes>, notes: &mut Vec<String>) -> [Vec<Series>; 2] {
     let inner = points.iter().position(|point| point.name == "application");
     let sent = points.split_off(inner.map_or(points.len(), |at| at + 1));
@@ -210,7 +211,7 @@ fn asked(plan: &Plan, direction: Direction, node: &str) -> FlowAsked {
         from: from.to_owned(),
         to: to.to_owned(),
         sender_path: "simulated line".to_owned(),
-        receiver_path: "simulated line, by what came back".to_owned(),
+        receiver_path: "simulated line, by the echoes".to_owned(),
         ledger: None,
     }
 }
@@ -229,10 +230,10 @@ mod tests {
     use crate::reference::{Attachment, Straps};
     use crate::reference_node::ReferenceNode;
 
-    /// Byte times of line 0 in which a trial has long begun: 4 ms.
+    /// Byte times after which a trial has certainly begun: 4 ms.
     const BEGUN_BYTES: usize = 50_000;
 
-    /// Byte times in which the program has done with what came before: 0.8 ms.
+    /// Byte times after which the program has handled all earlier frames: 0.8 ms.
     const DONE_BYTES: usize = 10_000;
 
     fn told<'a>(came: &'a Observation, code: &str) -> Vec<&'a str> {
@@ -244,12 +245,12 @@ mod tests {
         told(came, "sticky")
     }
 
-    /// Echoes, behind these bytes of a carrier.
+    /// Echoes after these bytes of a carrier.
     fn run(node: &mut ReferenceNode, carrier: &[u8]) -> Observation {
         run_behind(node, &[carrier])
     }
 
-    /// Echoes, behind carriers as close as frames may be.
+    /// Echoes after carriers as close as frames may be.
     fn run_behind(node: &mut ReferenceNode, carriers: &[&[u8]]) -> Observation {
         let mut line = vec![Line::default(); BEGUN_BYTES];
         for carrier in carriers {
@@ -288,18 +289,18 @@ mod tests {
             let came = run(&mut node, &[0x55; 8]);
             assert_eq!(
                 sticky_of(&came),
-                ["hdl:reference: sticky bits of its MAC came up: no_sfd"]
+                ["hdl:reference: sticky bits of its MAC are set: no_sfd"]
             );
             let told = &came.counters["node_mac_sticky_no_sfd"];
             assert_eq!(told.value(), Some(&1));
-            // Behind a preamble with a wrong bit, two bytes.
+            // After a preamble with a wrong bit, two bytes.
             let came = run(
                 &mut node,
                 &[0x55, 0x54, 0x55, 0x55, 0x55, 0x55, 0x55, 0xD5, 1, 2],
             );
             assert_eq!(
                 sticky_of(&came),
-                ["hdl:reference: sticky bits of its MAC came up: too_short, bad_preamble"]
+                ["hdl:reference: sticky bits of its MAC are set: too_short, bad_preamble"]
             );
             let came = run(&mut node, &[]);
             assert!(sticky_of(&came).is_empty());
@@ -308,7 +309,7 @@ mod tests {
         }
     }
 
-    /// A good frame to all, of a type that no program takes, with all that is on the line of it.
+    /// A good broadcast frame of a type that no program handles, with preamble and gap.
     fn frame_to_all() -> Vec<u8> {
         let mut frame = vec![0xFF; 6];
         frame.extend([0x02, 0x57, 0x4C, 55, 0, 9, 0x88, 0xB5]);
@@ -325,12 +326,12 @@ mod tests {
         let straps = Straps::new(Attachment::LiteOrdered);
         let mut node = ReferenceNode::start("hdl:reference", straps, &elf).unwrap();
         let frame = frame_to_all();
-        // The bit comes up in the first trial alone, and is not forgotten in the others; the last one has nothing to tell.
+        // The bit is set in the first trial only, but counts in the others too; the last one has no drops.
         for (close, cause) in [
             (8, "the slots of its store were full (overrun)"),
-            (8, "it had no room for them"),
+            (8, "it had no space for them"),
             (1, ""),
-            (8, "it had no room for them"),
+            (8, "it had no space for them"),
             (0, ""),
         ] {
             let came = run_behind(&mut node, &vec![frame.as_slice(); close]);
@@ -363,7 +364,7 @@ mod tests {
         );
         assert_eq!(
             others.unwrap(),
-            "node: sticky bits of its MAC came up: no_sfd"
+            "node: sticky bits of its MAC are set: no_sfd"
         );
         let [drops, others] = said(1, &["no_buffer"]);
         assert!(
@@ -372,10 +373,10 @@ mod tests {
                 .ends_with("no descriptor was free (no_buffer)")
         );
         assert_eq!(others, None);
-        // The program reads the count first: a frame that is dropped between the two reads is in the bit.
+        // The program reads the count first, so a frame that is dropped between the two reads is only in the bit.
         let [drops, others] = said(0, &["overrun"]);
         assert_eq!(drops, None);
-        assert!(others.unwrap().ends_with("came up: overrun"));
+        assert!(others.unwrap().ends_with("are set: overrun"));
         for (bit, _) in DROPS {
             assert!(STICKY_BITS.iter().any(|(_, name)| *name == bit), "{bit}");
         }

@@ -1,4 +1,4 @@
-//! What stands behind the name of the node: how its MAC is attached, and how slow its bus is.
+//! Options of the node's name: the attachment of its MAC, and the wait states of its bus.
 
 use wirelab_trial::{NameError, NodeName, crossover};
 
@@ -7,7 +7,7 @@ use crate::reference::{Attachment, CPU_TURN_CLOCKS, Straps};
 /// The known options, for error messages.
 const KNOWN: &str = "there is mac=lite-device, lite-ordered or dma, and with slots read-clocks=N and write-clocks=N, from \
                      one access of the bus to the next";
-/// Clocks from one access to the next at least: those of an access that waits for nothing.
+/// Least clocks from one access to the next: an access without wait states.
 const LEAST_READ_CLOCKS: u8 = 2 + CPU_TURN_CLOCKS;
 const LEAST_WRITE_CLOCKS: u8 = 2;
 const MOST_CLOCKS: u8 = 250;
@@ -15,7 +15,7 @@ const MOST_CLOCKS: u8 = 250;
 /// The straps of a name: `hdl:reference,mac=lite-ordered,read-clocks=9,write-clocks=9`.
 ///
 /// # Errors
-/// [`NameError`] with what is wrong, and what there is.
+/// [`NameError`] with what is wrong, and the valid options.
 pub fn straps(name: &NodeName) -> Result<Straps, NameError> {
     let whole = |why: &dyn std::fmt::Display| NameError::new(name, why.to_string());
     name.only_options(&["mac", "read-clocks", "write-clocks"], KNOWN)?;
@@ -35,7 +35,7 @@ pub fn straps(name: &NodeName) -> Result<Straps, NameError> {
     let read = clocks("read-clocks", LEAST_READ_CLOCKS)?.map(|clocks| clocks - CPU_TURN_CLOCKS);
     let write = clocks("write-clocks", LEAST_WRITE_CLOCKS)?;
     if attachment == Attachment::Dma && (read.is_some() || write.is_some()) {
-        let why = "the bus to the ring's registers does not wait, and what a frame costs there are no single accesses: \
+        let why = "the bus to the ring's registers does not wait, and frames there use no single accesses; fix: \
                    leave read-clocks and write-clocks out";
         return Err(whole(&why));
     }
@@ -69,7 +69,9 @@ fn clocks(text: &str, least: u8) -> Result<u8, String> {
     let clocks = text.parse().ok();
     clocks
         .filter(|clocks| (least..=MOST_CLOCKS).contains(clocks))
-        .ok_or_else(|| format!("'{text}' clocks: write {least} to {MOST_CLOCKS}"))
+        .ok_or_else(|| {
+            format!("invalid number of clocks '{text}'; fix: write {least} to {MOST_CLOCKS}")
+        })
 }
 
 #[cfg(test)]

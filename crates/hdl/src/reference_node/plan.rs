@@ -1,4 +1,4 @@
-//! From a trial to what the node is asked, checked before anything happens.
+//! From a trial to the node's request, checked before the run.
 
 use wirelab_control::message::{Identity, Start};
 use wirelab_control::value::{Extent as Until, Path as AskedPath, UnitPoint};
@@ -15,36 +15,36 @@ use crate::reference::REFERENCE_CLOCK_PS;
 /// The link in bit/s: a byte of line 0 every eight clocks of 100 MHz.
 pub const LINK_BITS_PER_S: u64 = 100_000_000;
 
-/// A trial made ready to run.
+/// A trial that is ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What was asked; at maximum load the next frame goes as soon as the one before is back.
+    /// The request; at maximum load the next frame is sent as soon as the previous one has returned.
     pub resolved: Resolved,
-    /// Clocks from one frame to the next, at least; no more than [`LONGEST_TRIAL_PS`] has.
+    /// Least clocks from one frame to the next; at most those of [`LONGEST_TRIAL_PS`].
     pub interval_clocks: u64,
-    /// Frames.
+    /// Number of frames.
     pub frames: u64,
-    /// UDP port of the node that the frames go to.
+    /// Destination UDP port of the frames on the node.
     pub node_port: u16,
-    /// Ways whose points the capture units take: none of an echo, whose latency is the tester's.
-    pub ways: Vec<Direction>,
+    /// Directions whose points the capture units record: none in an echo trial, whose latency the tester measures.
+    pub directions: Vec<Direction>,
 }
 
-/// Frames from which on a trial with capture points is run in two parts, on two nodes side by side: a second node has to be
-/// brought up first.
+/// From this many frames on, a trial with capture points runs in two parts, on two nodes in parallel, because the
+/// second node must be started first.
 const FRAMES_FOR_TWO: u64 = 32;
-/// Frames of a trial that a node keeps the records of: as many as a capture unit has places (`PLACES` of
-/// rtl/src/capture_unit.vhd) and the program has for what it takes out of them (`WL_UNIT_RECORDS` of firmware/app/wl_app.h).
+/// Frames of a trial whose records a node keeps: the capacity of a capture unit (`PLACES` of
+/// rtl/src/capture_unit.vhd) and of the program's copy (`WL_UNIT_RECORDS` of firmware/app/wl_app.h).
 const RECORDS: u64 = 512;
-/// Frames of a trial whose points can be taken, at most: the records of two nodes, less the frame that goes ahead on each.
+/// Most frames of a trial with capture points: the records of two nodes, less the warm-up frame of each.
 pub const MOST_CAPTURED_FRAMES: u64 = 2 * (RECORDS - 1);
 
 /// Frames of a trial that one node echoes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// How many.
+    /// Their number.
     pub frames: u64,
-    /// How many of the trial are in the parts before it.
+    /// Number of frames of the trial in earlier parts.
     pub ahead: u64,
 }
 
@@ -57,9 +57,9 @@ impl Plan {
         }
     }
 
-    /// The parts of the trial. How it is divided hangs on nothing but the trial, so that two runs give the same on any host.
+    /// The parts of the trial. The division depends only on the trial, so that two runs give the same on any host.
     pub fn parts(&self) -> Vec<Part> {
-        if self.ways.is_empty() || self.frames < FRAMES_FOR_TWO {
+        if self.directions.is_empty() || self.frames < FRAMES_FOR_TWO {
             return vec![self.whole()];
         }
         let second = self.frames / 2;
@@ -68,25 +68,25 @@ impl Plan {
         vec![part(first, 0), part(second, first)]
     }
 
-    /// Frames of the trial, at most, where one node can do so many.
+    /// Most frames of the trial if one node can do this many.
     fn most(&self, of_a_node: u64) -> u64 {
-        match self.ways.is_empty() || of_a_node < FRAMES_FOR_TWO {
+        match self.directions.is_empty() || of_a_node < FRAMES_FOR_TWO {
             true => of_a_node,
             false => of_a_node.saturating_mul(2),
         }
     }
 
-    /// Refuses more frames than there are records for.
+    /// Refuses more frames than there are records.
     fn keeps_all(&self, node: &Identity) -> Result<(), NodeError> {
         let kept = RECORDS.min(node.max_captures.into()).saturating_sub(1);
         let most = self.most(kept);
-        let why = match self.ways.is_empty() || self.frames <= most {
+        let why = match self.directions.is_empty() || self.frames <= most {
             true => return Ok(()),
             false if most == 0 => {
-                "this program keeps no records of capture units: ask --direction echo".to_owned()
+                "this program keeps no records of capture units; fix: --direction echo".to_owned()
             }
             false => format!(
-                "the capture units keep the records of 1 to {most} frames of a trial, and {} were asked: ask {most} frames \
+                "the capture units keep the records of 1 to {most} frames of a trial, and {} were requested; fix: request {most} frames \
                  or fewer, several times for more",
                 self.frames
             ),
@@ -94,7 +94,7 @@ impl Plan {
         Err(NodeError::unsupported("extent", why))
     }
 
-    /// Refuses what takes too long: each frame and the one that goes ahead have at least the time to the next one.
+    /// Refuses what takes too long: each frame and the warm-up frame take at least the interval.
     fn ends_in_time(&self) -> Result<(), NodeError> {
         let period_clocks = self.interval_clocks.max(REST_CLOCKS);
         let longest_clocks = LONGEST_TRIAL_PS / REFERENCE_CLOCK_PS;
@@ -102,21 +102,21 @@ impl Plan {
         if self.frames <= most {
             return Ok(());
         }
-        let way_out = match most {
-            0 => "ask a higher load, 1pps or more".to_owned(),
-            most => format!("ask {most} frames or fewer, or a higher load"),
+        let fix = match most {
+            0 => "fix: raise the load to 1pps or more".to_owned(),
+            most => format!("fix: request {most} frames or fewer, or a higher load"),
         };
         let why = format!(
-            "{} frames at the load {} are more than 10 s of simulated time, which take a host minutes: {way_out}",
+            "{} frames at the load {} are more than 10 s of simulated time, for which a host needs minutes; {fix}",
             self.frames, self.resolved.trial.load
         );
         Err(NodeError::unsupported("extent", why))
     }
 
-    /// What the node is asked for so many frames.
+    /// The request to the node for this many frames.
     pub fn start(&self, frames: u64) -> Start {
         let fast = self.resolved.trial.path == Some(Path::FastTrack);
-        let takes_points = !self.ways.is_empty();
+        let takes_points = !self.directions.is_empty();
         Start {
             path: fast.then_some(AskedPath::FastTrack),
             captures: takes_points.then_some(frames as u32),
@@ -128,32 +128,32 @@ impl Plan {
     }
 }
 
-/// Check the trial against what the node is, and lay it out.
+/// Check the trial against the node's identity, and plan it.
 pub fn plan(trial: &Trial, node: &Identity) -> Result<Plan, NodeError> {
     let resolved = Resolved::new(trial, &ACCEPTS, Link::Fixed(LINK_BITS_PER_S))?;
     takes(resolved.sizes.length, node)?;
     let frames = match trial.extent {
         Extent::Frames { frames } => frames,
         Extent::Time { .. } => {
-            let why = "each frame waits for the one before, so how many a time holds is not known: ask --frames";
+            let why = "each frame waits for the one before, so the number of frames in a given time is unknown; fix: give --frames";
             return Err(NodeError::unsupported("extent", why));
         }
     };
-    let ways = match trial.direction {
+    let directions = match trial.direction {
         Direction::Both => vec![Direction::Receive, Direction::Transmit],
         Direction::Echo => Vec::new(),
         way => vec![way],
     };
     let clocks_per_s = 1e12 / REFERENCE_CLOCK_PS as f64;
     let plan = Plan {
-        // A rate near 0 gives the most that there is, which is refused below.
+        // A rate near 0 saturates, which is refused below.
         interval_clocks: resolved
             .frames_per_s
             .map_or(0, |rate| (clocks_per_s / rate).round() as u64),
         resolved,
         frames,
         node_port: port(trial)?,
-        ways,
+        directions,
     };
     plan.keeps_all(node)?;
     plan.ends_in_time()?;
@@ -183,31 +183,34 @@ const ACCEPTS: Accepts<'_> = Accepts {
     reasons: &[
         (
             "layer",
-            "what is asked of the reference node is its UDP echo: ask --layer udp4",
+            "the reference node runs UDP echo trials; fix: --layer udp4",
         ),
-        ("vlan_tags", "its stack takes no tags: leave them out"),
-        ("ports", "it has one line for this: ask --ports 1"),
+        (
+            "vlan_tags",
+            "its stack accepts no tags; fix: leave them out",
+        ),
+        ("ports", "it has one line for trials; fix: --ports 1"),
         (
             "buffers",
-            "its program has one kind: leave them out, and choose the attachment of the MAC instead",
+            "its program has one type; fix: leave them out, and choose the attachment of the MAC instead",
         ),
         (
             "faults",
-            "a frame that is not sent back ends what is measured: leave faults out",
+            "a frame that is not sent back ends the measurement; fix: leave faults out",
         ),
         (
             "link_bits_per_s",
-            "its line carries 100 Mbit/s: leave --rate out",
+            "its line carries 100 Mbit/s; fix: leave --rate out",
         ),
         (
             "path",
-            "it has its stack and the fast track: ask stack or fast-track",
+            "it has its stack and the fast track; fix: request stack or fast-track",
         ),
     ],
-    otherwise: "the reference node has no such choice: leave it out",
+    otherwise: "the reference node has no such option; fix: leave it out",
 };
 
-/// Refuses lengths that the node does not take, in bytes without FCS.
+/// Refuses lengths that the node does not accept, in bytes without FCS.
 fn takes(length: u32, node: &Identity) -> Result<(), NodeError> {
     let [least, most] = [node.min_frame_bytes, node.max_frame_bytes]
         .map(|frame| frame.saturating_sub(wirelab_wire::size::FCS));
@@ -215,12 +218,12 @@ fn takes(length: u32, node: &Identity) -> Result<(), NodeError> {
         return Ok(());
     }
     let why = format!(
-        "the node takes lengths from {least} to {most}, and {length} was asked: ask one of these"
+        "the node accepts lengths from {least} to {most}, and {length} was requested; fix: request one in this range"
     );
     Err(NodeError::unsupported("size", why))
 }
 
-/// The UDP port of the node: that of the rule, where there is one, on both ways, so that they differ in nothing else.
+/// The UDP port of the node: the rule's if there is a rule, on both paths, so that they differ in nothing else.
 fn port(trial: &Trial) -> Result<u16, NodeError> {
     let Some(rule) = &trial.rule else {
         return Ok(header::UDP_PORT);
@@ -230,7 +233,7 @@ fn port(trial: &Trial) -> Result<u16, NodeError> {
         .and_then(|port| port.parse().ok());
     port.filter(|port| *port > 0).ok_or_else(|| {
         let why = format!(
-            "'{rule}' is not what its identifier is set to here: write port=N, e.g. port=1026"
+            "its identifier here does not support '{rule}'; fix: write port=N, e.g. port=1026"
         );
         NodeError::unsupported("rule", why)
     })
@@ -242,7 +245,7 @@ pub mod tests {
 
     use super::*;
 
-    /// What the program of `firmware/boards/reference` says of itself.
+    /// The identity of the program in `firmware/boards/reference`.
     pub fn identity() -> Identity {
         Identity {
             name: "reference".to_owned(),
@@ -291,7 +294,7 @@ pub mod tests {
         }
         for length in [1515, 1518, 2000] {
             let told = refused(&trial(Direction::Echo, length, "max", 4), &identity());
-            let words = format!("size: the node takes lengths from 60 to 1514, and {length} was");
+            let words = format!("size: the node accepts lengths from 60 to 1514, and {length} was");
             assert!(told.contains(&words), "{told}");
         }
         let told = refused(&trial(Direction::Both, 20, "max", 4), &identity());
@@ -304,7 +307,7 @@ pub mod tests {
         let of = |frames| trial(Direction::Both, 64, "max", frames);
         let most = plan(&of(MOST_CAPTURED_FRAMES), &identity()).unwrap();
         for part in most.parts() {
-            // With the one ahead each part is what a node keeps.
+            // With the warm-up frame each part is what a node keeps.
             assert_eq!(
                 u64::from(most.start(part.frames + 1).captures.unwrap()),
                 512
@@ -315,8 +318,8 @@ pub mod tests {
             told.contains("records of 1 to 1022 frames of a trial"),
             "{told}"
         );
-        assert!(told.contains("ask 1022 frames or fewer"), "{told}");
-        // A program that keeps fewer says so, and all that it keeps is asked of one node where two are not worth it.
+        assert!(told.contains("request 1022 frames or fewer"), "{told}");
+        // A program that keeps fewer says so. If two nodes are not worth it, one gets all that it keeps.
         for (max_captures, most) in [(257, 512), (33, 64), (32, 31), (11, 10)] {
             let node = Identity {
                 max_captures,
@@ -324,7 +327,7 @@ pub mod tests {
             };
             assert!(plan(&of(most), &node).is_ok(), "{max_captures}");
             let told = refused(&of(most + 1), &node);
-            assert!(told.contains(&format!("ask {most} frames")), "{told}");
+            assert!(told.contains(&format!("request {most} frames")), "{told}");
         }
         let told = refused(
             &of(1),
@@ -333,7 +336,7 @@ pub mod tests {
                 ..identity()
             },
         );
-        assert!(told.contains("ask --direction echo"), "{told}");
+        assert!(told.contains("fix: --direction echo"), "{told}");
     }
 
     #[test]
@@ -348,15 +351,15 @@ pub mod tests {
             assert!(plan(&of(most), &identity()).is_ok(), "{load}");
             let told = refused(&of(most + 1), &identity());
             assert!(told.contains("10 s of simulated time"), "{told}");
-            assert!(told.contains(&format!("ask {most} frames")), "{told}");
+            assert!(told.contains(&format!("request {most} frames")), "{told}");
         }
-        // Two nodes side by side have twice as many in the same time.
+        // Two nodes in parallel have twice as many in the same time.
         let of = |frames| trial(Direction::Both, 64, "10pps", frames);
         assert!(plan(&of(198), &identity()).is_ok());
-        assert!(refused(&of(199), &identity()).contains("ask 198 frames"));
+        assert!(refused(&of(199), &identity()).contains("request 198 frames"));
         for load in ["0.01pps", "1e-15pps", "1e-300pps"] {
             let told = refused(&trial(Direction::Echo, 64, load, 1), &identity());
-            assert!(told.contains("ask a higher load, 1pps"), "{load}: {told}");
+            assert!(told.contains("raise the load to 1pps"), "{load}: {told}");
         }
     }
 }

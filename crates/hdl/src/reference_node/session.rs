@@ -1,4 +1,4 @@
-//! A simulated node with its program, up and in a session of the control protocol: one part of a trial after the other.
+//! A simulated node with its program, ready and in a session of the control protocol, which runs the parts of trials.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -15,13 +15,14 @@ use super::link::Link;
 use super::plan::{Part, Plan};
 use crate::reference::{Reference, Straps};
 
-/// Clocks within which the program must say that it is up: 0.5 s of simulated time.
+/// Clocks within which the program must report that it is ready: 0.5 s of simulated time.
 const BOOT_CLOCKS: u64 = 50_000_000;
-/// Clocks between two questions whether a trial has ended.
+/// Clocks between two requests whether a trial has ended.
 const LOOK_CLOCKS: u64 = 100_000;
-/// How often is asked.
+/// Most such requests.
 const MOST_LOOKS: u32 = 100;
-/// The nonce of the first request: nobody else is on this link, and one of another length would shift all times.
+/// The nonce of the first request: this link has no other client, and a nonce of another length would shift all
+/// times.
 const NONCE: u32 = 1;
 
 /// A node and its session.
@@ -32,16 +33,16 @@ pub struct Session {
 
 /// The result of one part of a trial.
 pub struct RunResult {
-    /// What the tester saw.
+    /// The tester's results.
     pub echoes: Echoes,
-    /// What the node told.
-    pub told: NodeReport,
-    /// The user ended it.
+    /// The node's report.
+    pub report: NodeReport,
+    /// Whether the user ended it.
     pub cancelled: bool,
 }
 
 impl Session {
-    /// Starts a program (an ELF file) on a node, and asks it who it is.
+    /// Starts a program (an ELF file) on a node, and reads its identity.
     pub fn start(straps: Straps, elf: &[u8]) -> Result<Session, StartError> {
         let mut node = Reference::new(straps);
         node.load(elf)?;
@@ -67,13 +68,13 @@ impl Session {
         node_report::setup(&mut self.client)
     }
 
-    /// So many echoes, each told by `report`, and what the capture units took of them. One goes ahead, since the first
-    /// frame after the tester's requests waits for the instruction cache.
+    /// Runs this many echoes, each reported by `progress`, and reads the capture units. A warm-up frame is sent first,
+    /// because the first frame after the tester's requests waits for the instruction cache.
     pub fn run(
         &mut self,
         plan: &Plan,
         part: Part,
-        report: &dyn Fn(),
+        progress: &dyn Fn(),
         cancel: &Cancel,
     ) -> Result<RunResult, NodeError> {
         let started = self.client.start(plan.start(part.frames + 1));
@@ -85,30 +86,31 @@ impl Session {
         let mut cancelled = false;
         while echoes.sent < part.frames && !cancelled {
             echoes.next(node, cancel);
-            report();
+            progress();
             cancelled = cancel.is_cancelled();
         }
         if node.has_strayed() || node.exit_status().is_some() {
             return Err(NodeError::Failed(format!(
-                "the program of hdl:reference has ended; it said: {}",
+                "the program of hdl:reference has ended; its output: {}",
                 self.client.transport().console()
             )));
         }
         self.settle(started.trial)?;
-        let mut told = NodeReport::ask(&mut self.client, started.trial, !plan.ways.is_empty());
-        for point in &mut told.points {
+        let mut report =
+            NodeReport::ask(&mut self.client, started.trial, !plan.directions.is_empty());
+        for point in &mut report.points {
             point
                 .times
                 .retain(|(sequence, _)| *sequence != echo::WARM_UP);
         }
         Ok(RunResult {
             echoes,
-            told,
+            report,
             cancelled,
         })
     }
 
-    /// Has the program end a trial where it has not.
+    /// Lets the program end a trial that has not ended.
     fn settle(&mut self, trial: u32) -> Result<(), NodeError> {
         let broken = |error: ClientError| {
             NodeError::Failed(format!("the program of hdl:reference: {error}"))
@@ -130,7 +132,7 @@ impl Session {
     }
 }
 
-/// Waits for the line that says that the program is up, and gives the address that it names there.
+/// Waits for the program's READY line, and returns the address in it.
 fn wait_until_up(link: &mut Link) -> Result<Ipv4Addr, StartError> {
     while link.node.clocks() < BOOT_CLOCKS && link.node.exit_status().is_none() {
         link.look();

@@ -1,20 +1,20 @@
-//! The drivers and examples of `firmware/drivers`, and the accesses to registers that they ask this program for.
+//! The drivers and examples of `firmware/drivers`, and the register accesses that this program provides for them.
 #![allow(unsafe_code)]
 
 use std::cell::RefCell;
 
 use wirelab_hdl::Bench;
 
-/// Where the registers of a port begin for the drivers; anywhere but 0, so that an address is no offset.
+/// Start of a port's registers for the drivers; not 0, so that an address is not an offset.
 pub const PORT: usize = 0x8010_0000;
 
 thread_local! {
-    // Tests run in threads, and each has ports of its own.
+    // Tests run in threads, each with its own ports.
     static BENCH: RefCell<Option<Bench>> = const { RefCell::new(None) };
 }
 
-/// A function of C that is given the address of a port.
-// SAFETY: each hands the address to the two functions below and touches nothing else.
+/// A C function that takes the address of a port.
+// SAFETY: each passes the address to the two functions below and accesses nothing else.
 pub type Function<T> = unsafe extern "C" fn(usize) -> T;
 
 macro_rules! functions {
@@ -30,20 +30,20 @@ macro_rules! functions {
     };
 }
 
-/// The examples: whether all was as it must be.
+/// The examples: they return whether everything was as expected.
 pub mod examples {
     functions!(bool: example_generator, example_checker, example_capture_unit, example_packet_identifier,
         example_rate_meter, example_port_mac);
 }
 
-/// The tests: 0, or the line of what did not hold.
+/// The tests: 0, or the line of the failed condition.
 pub mod tests {
     functions!(i32: test_port, test_generator_writes_all_it_is_told, test_generator_refuses,
         test_generator_goes_on_until_it_is_stopped, test_checker_forgets, test_checker_follows_slots, test_capture_unit_edges,
         test_identifier_writes_all_it_is_told, test_counts_are_read_from_their_places);
 }
 
-/// Runs a function of C by its name with a bench whose first port it drives; gives the bench back.
+/// Runs a C function by its name with a bench whose first port it drives; returns the bench.
 ///
 /// # Panics
 /// If there is no such function.
@@ -59,7 +59,7 @@ pub fn run<T>(all: &[(&str, Function<T>)], name: &str, bench: Option<Bench>) -> 
 ///
 /// # Panics
 /// If the port refuses: then a driver is wrong.
-// SAFETY: nobody else has a function of this name.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 extern "C" fn wl_register_read(address: usize) -> u32 {
     BENCH.with_borrow_mut(|bench| match bench {
@@ -72,7 +72,7 @@ extern "C" fn wl_register_read(address: usize) -> u32 {
 ///
 /// # Panics
 /// If the port refuses: then a driver is wrong.
-// SAFETY: nobody else has a function of this name.
+// SAFETY: no other function has this name.
 #[unsafe(no_mangle)]
 extern "C" fn wl_register_write(address: usize, word: u32) {
     BENCH.with_borrow_mut(|bench| {

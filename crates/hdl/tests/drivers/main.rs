@@ -1,4 +1,4 @@
-//! The drivers in C of `firmware/drivers` on a port in simulation: their examples, and what these do not show.
+//! The C drivers of `firmware/drivers` on a port in simulation: their examples, and what these do not cover.
 
 mod ffi;
 
@@ -10,7 +10,7 @@ fn loopback() -> Option<Bench> {
     Some(Bench::new(1, &[(0, 0)]).unwrap())
 }
 
-/// Runs a test of C on a port, and gives the port.
+/// Runs a C test on a port, and returns the port.
 fn pass(name: &str) -> Bench {
     let (line, bench) = run(tests::ALL, name, loopback());
     assert_eq!(
@@ -25,7 +25,7 @@ fn every_example_does_what_it_says() {
     for (name, _) in examples::ALL {
         let (good, bench) = run(examples::ALL, name, loopback());
         assert!(good, "{name}");
-        // What it says happened: frames were on the line.
+        // Its result is true: frames were on the line.
         assert!(bench.unwrap().read(0, reg::MAC_SENT).unwrap() > 0, "{name}");
     }
 }

@@ -1,4 +1,5 @@
-//! The firmware of the reference node on its model: a tester that asks over the debug link, and sends and takes frames.
+//! The firmware of the reference node on its model: a tester that sends requests over the debug link, and sends and
+//! receives frames.
 
 mod image;
 
@@ -19,14 +20,14 @@ pub const NODE_IP: Ipv4Addr = Ipv4Addr::new(10, 55, 0, 2);
 pub const TESTER_MAC: [u8; 6] = [0x02, 0, 0x0A, 0x37, 0, 1];
 pub const TESTER_IP: Ipv4Addr = Ipv4Addr::new(10, 55, 0, 1);
 const PORT: u16 = 5003;
-/// The program clears half of the memory and sets lwIP up before it says READY.
+/// The program clears half of the memory and initialises lwIP before it prints READY.
 const START_CLOCKS: u64 = 20_000_000;
-/// No frame takes a millisecond to be answered.
+/// The reply to a frame takes less than 1 ms.
 const ANSWER_CLOCKS: u64 = 200_000;
-/// From the end of an answer to the next frame: the node still judges the bytes of the one before.
+/// Clocks from the end of a reply to the next frame: the node still judges the bytes of the previous one.
 const GAP_CLOCKS: u32 = 15_000;
 
-/// The debug link of a node with an image that has said READY; nothing where there is none.
+/// The debug link of a node with an image that has printed READY; `None` without an image.
 pub fn start(straps: Straps, name: &str) -> Option<Link> {
     let mut node = Reference::new(straps);
     node.load(&image::or_skip(name)?)
@@ -37,7 +38,7 @@ pub fn start(straps: Straps, name: &str) -> Option<Link> {
     Some(link)
 }
 
-/// Run until the node has said another line by itself behind so many bytes, and give it.
+/// Runs until the node has printed another line after this many bytes, and returns it.
 pub fn next_line(link: &mut Link, known_bytes: usize) -> String {
     let begin = link.node.clocks();
     while !link.console()[known_bytes..].contains('\n') {
@@ -57,7 +58,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Start the node and open a session; nothing where there is no image.
+    /// Starts the node and opens a session; `None` without an image.
     pub fn start(straps: Straps) -> Option<Bench> {
         let link = start(straps, "reference.elf")?;
         let control = Client::open(link, Patience::default()).expect("the node opens a session");
@@ -68,7 +69,7 @@ impl Bench {
         &mut self.control.transport().node
     }
 
-    /// The next frame that the node sends, without its FCS; `None` where none comes.
+    /// The next frame of the node, without its FCS; `None` if there is none.
     pub fn answer(&mut self) -> Option<TimedFrame> {
         let node = self.node();
         node.run_until(ANSWER_CLOCKS, |it| it.sent_frames() > 0);
@@ -79,14 +80,14 @@ impl Bench {
         Some(frame)
     }
 
-    /// Send a frame without FCS, and let it go over the line.
+    /// Sends a frame without FCS over the line.
     pub fn send(&mut self, frame: &[u8]) {
         let mut whole = frame.to_vec();
         whole.extend(fcs::fcs(frame));
         self.node().send(&whole);
     }
 
-    /// Ask for the node's link-layer address, as a host does first: the node then knows the tester's.
+    /// Resolves the node's link-layer address, as a host does first; the node then knows the tester's.
     pub fn resolve(&mut self) {
         let mut arp = [[0xFF; 6], TESTER_MAC].concat();
         arp.extend([0x08, 0x06, 0, 1, 8, 0, 6, 4, 0, 1]);
@@ -95,7 +96,7 @@ impl Bench {
         arp.extend([0; 6]);
         arp.extend(NODE_IP.octets());
         arp.resize(60, 0);
-        // It has announced itself when it came up.
+        // It announced itself when it started.
         while self.node().take_sent().is_some() {}
         self.send(&arp);
         let reply = self.answer().expect("the node answers ARP").bytes;
@@ -131,8 +132,8 @@ impl Bench {
         panic!("the trial does not end");
     }
 
-    /// An echo trial of frames of these lengths, one at a time, every byte verified; the records of a point by the unit:
-    /// clocks by sequence.
+    /// An echo trial of frames of these lengths, one at a time, with every byte verified; returns the unit's records
+    /// of a point: clocks by sequence.
     pub fn echoes(
         &mut self,
         lengths: &[u32],
@@ -143,7 +144,7 @@ impl Bench {
         unit.map(|_| self.counts(trial)).unwrap_or_default()
     }
 
-    /// The same trial with the records of all points by the units, from the line to each, and from each to the line.
+    /// The same trial with the units' records of all points, from the line to each, and from each to the line.
     pub fn all_points(&mut self, lengths: &[u32]) -> [Vec<(u32, u64)>; 6] {
         let trial = self.echo_trial(lengths, Some(UnitPoint::All), false);
         let points = wirelab_control::node_report::points(&mut self.control, trial);
@@ -165,7 +166,7 @@ impl Bench {
         });
         for (sequence, &length) in (0..).zip(lengths) {
             let sent = test_frame(length, sequence, 9);
-            // The node has done with the frame before, and is at another place of its main loop each time.
+            // The node has handled the previous frame, and is at another point of its main loop each time.
             self.node().run(u64::from(GAP_CLOCKS + sequence * 37 % 101));
             self.send(&sent);
             let back = self.answer().expect("the frame comes back");
@@ -177,7 +178,7 @@ impl Bench {
         started.trial
     }
 
-    /// What the unit counted of each frame of a trial.
+    /// The unit's counts for each frame of a trial.
     pub fn counts(&mut self, trial: u32) -> Vec<(u32, u64)> {
         let points =
             wirelab_control::node_report::points(&mut self.control, trial).expect("the node tells");
@@ -201,7 +202,7 @@ pub fn apart(first: &PointRecords, second: &PointRecords) -> Vec<(u32, u64)> {
         .collect()
 }
 
-/// Whether a frame is the echo of another: addresses turned around, and each byte of the datagram.
+/// Whether a frame is the echo of another: swapped addresses, and each byte of the datagram.
 fn check_echo(sent: &[u8], back: &[u8], sequence: u32) {
     assert_eq!((&back[..6], &back[6..12]), (&TESTER_MAC[..], &NODE_MAC[..]));
     let flow = Flow {
@@ -218,7 +219,7 @@ fn check_echo(sent: &[u8], back: &[u8], sequence: u32) {
     assert_eq!(back[42..], sent[42..]);
 }
 
-/// A test frame of so many bytes without FCS to the node's port.
+/// A test frame of this many bytes without FCS to the node's port.
 pub fn test_frame(length: u32, sequence: u32, stream: u8) -> Vec<u8> {
     let spec = FrameSpec {
         destination: NODE_MAC,

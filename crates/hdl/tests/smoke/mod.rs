@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// The program as an ELF file; nothing where there is no compiler for RISC-V, which is told as a skip.
+/// The program as an ELF file; `None` with a skip line if there is no compiler for RISC-V.
 pub fn program() -> Option<Vec<u8>> {
     const COMPILER: &str = "riscv64-unknown-elf-gcc";
     if Command::new(COMPILER).arg("--version").output().is_err() {

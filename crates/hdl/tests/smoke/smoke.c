@@ -1,6 +1,6 @@
-// A program for tests of the reference node: says what it sees, echoes frames through slots and rings, times accesses.
+// A program for tests of the reference node: prints its state, echoes frames through slots and rings, times accesses.
 //
-// A byte on the debug link asks for something; each answer is a line.
+// A byte on the debug link is a command; each reply is a line.
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,7 +51,7 @@ static void say_number(const char *name, uint32_t value)
 	say_byte(' ');
 }
 
-// The data of a slot is in the order of the line, so that the two addresses at its start are three words.
+// The data of a slot are in the order of the line, so the two addresses at its start are three words.
 static void echo(uint32_t slot, uint32_t length)
 {
 	const uint32_t from = OFFSET(slot_mac.rx_slot) + 0x800 * slot,
@@ -82,7 +82,7 @@ static void echo_slots(void)
 	}
 }
 
-// The rings and their buffers, where the cache does not reach; buffers are shorter than most frames.
+// The rings and their buffers, which are not cached; buffers are shorter than most frames.
 enum {
 	RX_PLACES = 8,
 	TX_PLACES = 6,
@@ -95,11 +95,11 @@ struct descriptor {
 static volatile struct descriptor *const rx_ring = (void *)0xc0080000;
 static volatile struct descriptor *const tx_ring = (void *)0xc0080100;
 static volatile uint32_t *const buffers = (void *)0xc0081000;
-// Three headers in turn, at an odd place each.
+// Three headers in turn, at an odd offset each.
 static volatile uint8_t *const headers = (void *)0xc0080201;
 static uint32_t next_rx, next_tx;
 
-// Of the frame whose first buffer is next: how many buffers, 0 if it is not all there.
+// Buffers of the frame whose first buffer is next; 0 if it is not complete.
 static uint32_t whole_frame(void)
 {
 	for (uint32_t count = 1; count <= RX_PLACES; count++) {
@@ -119,7 +119,7 @@ static void give(uint32_t place, uint32_t address, uint32_t bytes, uint32_t last
 	tx_ring[place].state = bytes | wrap | (last ? TXD(STATE__LAST_bm) : 0);
 }
 
-// The payload goes out of the buffers that it came into, behind a header of its own.
+// The payload is sent from the buffers in which it arrived, after a header of its own.
 static void echo_ring(void)
 {
 	uint32_t count;
@@ -134,7 +134,7 @@ static void echo_ring(void)
 		}
 		to[12] = from[12];
 		to[13] = from[13];
-		// From the end on: the first one lets the engine begin.
+		// From the last on, because the first one starts the engine.
 		uint32_t before = 0;
 		for (uint32_t piece = count; piece-- > 0;) {
 			const uint32_t skip = piece == 0 ? HEADER_BYTES : 0;
@@ -191,7 +191,7 @@ void trap(uint32_t cause, uint32_t place)
 	echo_all();
 }
 
-// Clocks that eight accesses in a row take, less those of none: read of the slot MAC, then write.
+// Clocks of eight consecutive accesses, less those of none: read of the slot MAC, then write.
 static void time_accesses(void)
 {
 	uint32_t begin, reads, writes, none;
@@ -202,7 +202,7 @@ static void time_accesses(void)
 	for (int round = 0; round < 2; round++) {
 		begin = get(clock);
 		none = get(clock) - begin;
-		// A posted write may still be on its way.
+		// A posted write may still be pending.
 		word = get(status);
 		begin = get(clock);
 		__asm__ volatile("lw %0, 0(%1)\n lw %0, 0(%1)\n lw %0, 0(%1)\n lw %0, 0(%1)\n"
@@ -255,7 +255,7 @@ static void prepare_ring(void)
 	set(OFFSET(ring_mac.control), RING(CONTROL__RX_ENABLE_bm) | RING(CONTROL__TX_ENABLE_bm));
 }
 
-// Port 1 sends so many frames, which its loopback brings back, and says how many its checker found good.
+// Port 1 sends this many frames, which its loopback returns, and prints how many its checker found good.
 static void test_port(uint32_t frames)
 {
 	const uint32_t port = OFFSET(port_1);
@@ -270,7 +270,7 @@ static void test_port(uint32_t frames)
 	set(OFFSET(port_1.generator.control), 1);
 	while (!(get(OFFSET(port_1.generator.status)) & 2)) {
 	}
-	// The last frame is still on its way.
+	// The last frame is still in flight.
 	for (int i = 0; i < 200; i++)
 		(void)get(port);
 	say_number("sent", get(OFFSET(port_1.generator.sent_frames)));
@@ -295,8 +295,8 @@ static void prepare(void)
 	set(OFFSET(slot_mac.own) + 4, 0x0200);
 	set(OFFSET(slot_mac.control), SLOT(CONTROL__ENABLE_bm) | SLOT(CONTROL__IRQ_ENABLE_bm));
 	prepare_ring();
-	// From the end of a frame that comes to the beginning of the one that goes. Enabled when the edges are chosen: a line
-	// that is silent looks like the end of a frame to a unit that has just been told to look at it.
+	// From the end of a received frame to the beginning of the sent one. It is enabled after the edges are chosen,
+	// because to a unit that has just been switched a silent line looks like the end of a frame.
 	set(OFFSET(capture.control), 2 << 8 | 3 << 12);
 	set(OFFSET(capture.control), 1 << 1 | 2 << 8 | 3 << 12);
 	set(OFFSET(capture.control), 1 << 0 | 2 << 8 | 3 << 12);
@@ -328,7 +328,7 @@ int main(void)
 			tell_counts();
 			break;
 		case 'f':
-			// Nothing is there.
+			// There is nothing at that address.
 			say_number("nothing", get(0x90000004));
 			say_number("fault", get(OFFSET(system.fault)));
 			break;
@@ -352,11 +352,11 @@ int main(void)
 			set_interrupts(true);
 			break;
 		case 'w': {
-			// A descriptor outside of the memory.
+			// A descriptor outside the memory.
 			set(OFFSET(ring_mac.tx_ring), 0x00400000);
 			const uint32_t control = get(OFFSET(ring_mac.control));
 			set(OFFSET(ring_mac.control), control | RING(CONTROL__TX_START_bm));
-			// The engine looks some clocks later.
+			// The engine reads it some clocks later.
 			for (int i = 0; i < 4; i++)
 				(void)get(OFFSET(ring_mac.control));
 			say_number("events", get(OFFSET(ring_mac.status)));

@@ -1,4 +1,4 @@
-//! A child process that is watched, and that ends with this one, however this one ends.
+//! A watched child process, which ends with this one, however this one ends.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -19,17 +19,17 @@ mod sys;
 
 pub(crate) use sys::end_with_this_thread;
 
-/// How long a process that is asked to end may take.
+/// How long a process may take to end after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How often it is looked at meanwhile.
+/// Interval between two looks during that time.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// How a process ends with this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It is killed: it has nothing to save.
+    /// It is killed: it has nothing to restore.
     Killed,
-    /// It is asked to (SIGTERM), so that it puts back what it changed; and killed where it does not.
+    /// It gets SIGTERM, so that it restores what it changed. If it does not end, it is killed.
     Asked,
 }
 
@@ -42,10 +42,10 @@ impl Ending {
     }
 }
 
-/// Where a process runs, and what it has of this one.
+/// Where a process runs, and what it inherits.
 #[derive(Debug)]
 pub struct Home {
-    /// Its network namespace; this one's where there is none.
+    /// Its network namespace; by default this process's.
     pub namespace: Option<NetNs>,
     /// Whether its `/sys` shows the interfaces of that namespace, see [`NetNs::run_with_sysfs`].
     pub sysfs: bool,
@@ -56,7 +56,7 @@ pub struct Home {
 }
 
 impl Home {
-    /// This process's own network namespace, nothing inherited.
+    /// This process's network namespace, nothing inherited.
     pub const fn here(ending: Ending) -> Home {
         Home {
             namespace: None,
@@ -67,7 +67,7 @@ impl Home {
     }
 }
 
-/// A process; ended when this value is dropped.
+/// A process, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct Process {
     life: Life,
@@ -75,7 +75,7 @@ pub struct Process {
     keeper: Option<JoinHandle<()>>,
 }
 
-/// Whether a process still runs, for whoever depends on it.
+/// Whether a process still runs, for code that depends on it.
 #[derive(Clone, Debug)]
 pub struct Life(Arc<Mutex<State>>);
 
@@ -94,7 +94,7 @@ impl Life {
         }
     }
 
-    /// Its number while it runs.
+    /// Its process id while it runs.
     pub fn pid(&self) -> Option<i32> {
         match &*self.state() {
             State::Runs(pid) => Some(pid.as_raw()),
@@ -106,7 +106,7 @@ impl Life {
         self.0.lock().unwrap_or_else(|e| e.into_inner())
     }
 
-    /// Signal it, unless it has ended: its number is not given to another while the state says that it runs.
+    /// Signal it unless it has ended. While the state says that it runs, no other process gets its id.
     fn signal(&self, signal: Signal) {
         if let State::Runs(pid) = &*self.state() {
             let _ = kill(*pid, signal);
@@ -118,7 +118,7 @@ impl Process {
     /// Start `command` in its home.
     ///
     /// # Errors
-    /// What starting it gives: [`io::ErrorKind::NotFound`] where there is no such program.
+    /// Errors of starting it: [`io::ErrorKind::NotFound`] if there is no such program.
     pub fn start(mut command: Command, home: Home) -> io::Result<Process> {
         use std::os::fd::AsRawFd;
         let Home {
@@ -132,10 +132,11 @@ impl Process {
             ending.signal(),
             keep.as_ref().map(AsRawFd::as_raw_fd),
         );
-        // Ctrl-C goes to the whole foreground group; the process ends when this one has done with it.
+        // Ctrl-C signals the whole foreground group. In its own group, the process ends when this one no longer needs
+        // it.
         command.process_group(0);
         let (tell, told) = sync_channel(1);
-        // The kernel ends the child with the *thread* that started it, so that thread stays as long as the child.
+        // The kernel ends the child with the *thread* that started it, so that thread lasts as long as the child.
         let keeper = std::thread::Builder::new()
             .name("wirelab-child".to_owned())
             .spawn(move || {
@@ -184,7 +185,7 @@ impl Drop for Process {
     }
 }
 
-/// Do something at home, on a thread whose end is the child's.
+/// Run `work` in the child's namespace, on a thread that lasts as long as the child.
 fn within(
     namespace: Option<NetNs>,
     sysfs: bool,
@@ -198,10 +199,10 @@ fn within(
     Ok(())
 }
 
-/// Wait for the end, and write down how it was.
+/// Wait for the end, and record it.
 fn watch(mut child: Child, life: &Life) {
     let pid = Pid::from_raw(child.id() as i32);
-    // Wait without taking the process away, so that its number stays its own until the state is changed.
+    // Wait without reaping the process, so that its id is not reused before the state is changed.
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while let Err(nix::Error::EINTR) = waitid(Id::Pid(pid), flags) {}
     let mut state = life.state();

@@ -1,4 +1,4 @@
-//! What a child process does between fork and exec so that it never outlives its parent.
+//! Calls of a child process between fork and exec, so that it never outlives its parent.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -8,21 +8,21 @@ use std::process::Command;
 
 use nix::sys::signal::Signal;
 
-/// Most bytes of each file that the process writes: its logs.
+/// Size limit of each file that the process writes, for its logs.
 pub(super) const MOST_FILE_BYTES: u64 = 16 << 20;
 
-/// Have a command that is about to be started be killed when the calling thread ends, however it ends.
+/// Let the kernel kill the command's process when the calling thread ends, however it ends.
 pub(crate) fn end_with_this_thread(command: &mut Command) {
     tie(command, Signal::SIGKILL, None);
 }
 
-/// Have `command` get `signal` of the kernel when the thread that starts it ends, however it ends; bound its files to
-/// [`MOST_FILE_BYTES`] each; and let it have the descriptor `keep`.
+/// Let the kernel send `signal` to the command's process when the thread that starts it ends, however it ends. Limit
+/// its files to [`MOST_FILE_BYTES`] each, and let it inherit the descriptor `keep`.
 pub(super) fn tie(command: &mut Command, signal: Signal, keep: Option<RawFd>) {
     let parent = std::process::id();
     let child = move || prepare(parent, signal, keep);
-    // SAFETY: the closure runs after fork in a process of one thread; it allocates nothing and calls only functions
-    // that signal-safety(7) lists, or that are plain system calls.
+    // SAFETY: the closure runs after fork in a process of one thread. It allocates nothing and calls only functions
+    // that signal-safety(7) lists, or plain system calls.
     unsafe {
         command.pre_exec(child);
     }
@@ -36,7 +36,7 @@ fn prepare(parent: u32, signal: Signal, keep: Option<RawFd>) -> io::Result<()> {
     // SAFETY: plain system calls on values of this process.
     unsafe {
         check(libc::prctl(libc::PR_SET_PDEATHSIG, signal as libc::c_int))?;
-        // The parent may have died before the line above.
+        // The parent may have died before the call above.
         if libc::getppid() as u32 != parent {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
@@ -45,7 +45,7 @@ fn prepare(parent: u32, signal: Signal, keep: Option<RawFd>) -> io::Result<()> {
             rlim_max: MOST_FILE_BYTES,
         };
         check(libc::setrlimit(libc::RLIMIT_FSIZE, &limit))?;
-        // A log that is full is no reason to end.
+        // A full log must not end the process.
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
         if let Some(fd) = keep {
             check(libc::fcntl(fd, libc::F_SETFD, 0))?;

@@ -1,4 +1,4 @@
-//! Attaching an XDP program to a port, where nobody else's is.
+//! Attaching an XDP program to a port that has none.
 
 use std::os::fd::BorrowedFd;
 
@@ -6,13 +6,13 @@ use super::sys::{self, Link};
 use crate::iface::{Interface, PortName};
 use crate::xdp::XdpError;
 
-/// Where a program sits in the port.
+/// Where a program is attached in the port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// In the driver, before the kernel makes anything of the frame.
+    /// In the driver, before the kernel allocates a socket buffer for the frame.
     #[default]
     Native,
-    /// Behind the driver, for those without native XDP; slower, and the frame was copied before.
+    /// After the driver, for drivers without native XDP. It is slower, because the frame was already copied.
     Generic,
 }
 
@@ -20,11 +20,11 @@ pub enum Mode {
 const FLAGS_GENERIC: u32 = 1 << 1;
 const FLAGS_NATIVE: u32 = 1 << 2;
 
-/// Attach an XDP program to `port` by a link, which goes with its value and with the process. A program of
-/// somebody else is never replaced.
+/// Attach an XDP program to `port` by a link, which ends with its value and with the process. It never replaces
+/// another program.
 ///
 /// # Errors
-/// [`XdpError::Occupied`] names the program that is there; other variants what is missing.
+/// [`XdpError::Occupied`] names the program that is attached; other variants name what is missing.
 pub fn attach(port: &PortName, program: BorrowedFd<'_>, mode: Mode) -> Result<Link, XdpError> {
     let interface = Interface::query(port)?;
     interface.require_up()?;
@@ -48,9 +48,9 @@ pub fn attach(port: &PortName, program: BorrowedFd<'_>, mode: Mode) -> Result<Li
     match (there, link) {
         (Some(id), _) => Err(occupied(id)),
         (None, Some(Ok(link))) => Ok(link),
-        // Somebody was faster between the look and the attach.
+        // Another program was attached after the check above.
         (None, Some(Err(e))) if e.raw_os_error() == Some(libc::EBUSY) => Err(occupied(0)),
-        // So veth says that a frame of its MTU does not fit into a page.
+        // veth reports so that a frame of its MTU does not fit a page.
         (None, Some(Err(e))) if e.raw_os_error() == Some(libc::ERANGE) => {
             Err(XdpError::Unsupported {
                 what: "attaching an XDP program",
@@ -68,7 +68,7 @@ pub fn attach(port: &PortName, program: BorrowedFd<'_>, mode: Mode) -> Result<Li
 /// The name and id of the XDP program on a port, if there is one.
 ///
 /// # Errors
-/// [`XdpError::NetNs`] or [`XdpError::Iface`] where the port cannot be looked at.
+/// [`XdpError::NetNs`] or [`XdpError::Iface`] if the port cannot be inspected.
 pub fn program_on(port: &PortName) -> Result<Option<(String, u32)>, XdpError> {
     let interface = Interface::query(port)?;
     let id = port

@@ -9,20 +9,20 @@ const HIST_BUCKETS: usize = 2048;
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Hist {
-    /// Values.
+    /// Number of values.
     pub count: u64,
     /// Their sum.
     pub sum: u64,
-    /// The smallest.
+    /// The smallest value.
     pub min: u64,
-    /// The largest.
+    /// The largest value.
     pub max: u64,
     /// Values in each bucket.
     pub buckets: [u64; HIST_BUCKETS],
 }
 
 impl Hist {
-    /// As a histogram; ticks, where they are time, are nanoseconds.
+    /// As a histogram. Ticks of time values are nanoseconds.
     pub fn histogram(&self) -> Histogram {
         Histogram::from_log_linear(
             Some(1000),

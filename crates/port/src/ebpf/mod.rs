@@ -1,4 +1,4 @@
-//! eBPF programs on this host: loaded, attached to a port, and the memory that they share with user space.
+//! eBPF programs on this host: loading, attaching to a port, and memory shared with user space.
 
 mod attach;
 mod hist;

@@ -1,4 +1,4 @@
-//! Loading compiled eBPF programs: data maps by name, the maps' sizes checked.
+//! Loading compiled eBPF programs: data maps by name, with checked sizes.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -7,7 +7,7 @@ use libbpf_rs::{MapCore, Object, ObjectBuilder, OpenObject};
 use super::sys::{self, Plain, Shared};
 use crate::xdp::XdpError;
 
-/// What is being done, for errors.
+/// The action, for errors.
 pub const LOADING: &str = "loading the eBPF programs";
 
 /// A loaded object with one XDP program.
@@ -53,7 +53,7 @@ impl Loaded {
     /// [`XdpError`] names the privilege or the kernel feature that is missing.
     ///
     /// # Panics
-    /// Where the object has no such program.
+    /// If the object has no such program.
     pub fn attach_tracing(&self, program: &str, tracepoint: &str) -> Result<OwnedFd, XdpError> {
         let program = self
             .object
@@ -61,13 +61,13 @@ impl Loaded {
             .find(|p| p.name() == program)
             .expect("the object was built from this source with this program");
         sys::attach_tracing(program.as_fd(), Some(tracepoint))
-            .map_err(|e| XdpError::kernel("watching what a driver takes", e))
+            .map_err(|e| XdpError::kernel("tracing the frames that a driver takes", e))
     }
 
     /// A map by name.
     ///
     /// # Panics
-    /// Where the object has none of this name.
+    /// If the object has no map of this name.
     pub fn map(&self, name: &str) -> libbpf_rs::Map<'_> {
         self.object
             .maps()
@@ -75,10 +75,10 @@ impl Loaded {
             .expect("the object was built from this source with this map")
     }
 
-    /// The memory of a map's `entries` values, after checking that both sides agree on their size.
+    /// The memory of a map's `entries` values. Checks that both sides agree on their size.
     ///
     /// # Errors
-    /// [`XdpError::BadJob`] where they do not; else what the kernel says.
+    /// [`XdpError::BadJob`] if they disagree; otherwise the kernel's error.
     pub fn shared<T: Plain>(&self, name: &str, entries: usize) -> Result<Shared<T>, XdpError> {
         let map = self.map(name);
         if map.value_size() as usize != size_of::<T>() {
@@ -92,7 +92,7 @@ impl Loaded {
     }
 }
 
-/// libbpf prints to stderr unless told otherwise; errors reach the user through [`XdpError`] instead.
+/// libbpf prints to stderr by default; errors reach the user through [`XdpError`] instead.
 pub fn silence_libbpf() {
     libbpf_rs::set_print(None);
 }

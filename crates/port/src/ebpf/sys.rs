@@ -1,4 +1,4 @@
-//! The unsafe edge of eBPF programs: memory shared with them, single runs, and links to interfaces.
+//! The unsafe calls of eBPF programs: shared memory, single runs, and links to interfaces.
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
@@ -10,10 +10,10 @@ use std::ptr::NonNull;
 
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
-/// Plain data without padding that any bytes are a value of.
+/// Plain data without padding, for which any bytes are a valid value.
 ///
 /// # Safety
-/// Implement for `repr(C)` structures of integers and arrays of them alone.
+/// Implement it only for `repr(C)` structures of integers and arrays of integers.
 pub unsafe trait Plain: Copy {}
 
 // SAFETY: repr(C), integers and an array of them, no padding.
@@ -65,7 +65,7 @@ impl<T: Plain> Shared<T> {
         })
     }
 
-    /// A copy of entry `index`; counters in it may be a few frames apart from each other while a run goes on.
+    /// A copy of entry `index`. During a run, its counters may differ from each other by a few frames.
     pub fn read(&self, index: usize) -> Box<T> {
         assert!(index < self.entries);
         let mut value = zeroed::<T>();
@@ -101,7 +101,7 @@ impl<T: Plain> Shared<T> {
         }
     }
 
-    /// Write the 64-bit word at byte `offset` so that the running program sees it.
+    /// Write the 64-bit word at byte `offset`, for the running program to read.
     pub fn set_word(&self, offset: usize, value: u64) {
         assert!(offset % 8 == 0 && offset + 8 <= self.len.get());
         // SAFETY: aligned and in bounds.
@@ -122,7 +122,7 @@ impl<T: Plain> Drop for Shared<T> {
     }
 }
 
-/// Run the XDP program once over `frame` without sending it anywhere; gives its verdict.
+/// Run the XDP program once over `frame` without sending it; returns its verdict.
 pub fn run_once(program: BorrowedFd<'_>, frame: &[u8]) -> io::Result<u32> {
     let mut opts = libbpf_sys::bpf_test_run_opts {
         sz: size_of::<libbpf_sys::bpf_test_run_opts>() as libbpf_sys::size_t,
@@ -140,9 +140,9 @@ pub fn run_once(program: BorrowedFd<'_>, frame: &[u8]) -> io::Result<u32> {
     }
 }
 
-/// Run the XDP program once over `frame`; gives its verdict and the frame as the program left it.
+/// Run the XDP program once over `frame`; returns its verdict and the frame as the program left it.
 pub fn run_into(program: BorrowedFd<'_>, frame: &[u8]) -> io::Result<(u32, Vec<u8>)> {
-    // Room for what a program may put in front: the kernel's headroom is 256 bytes.
+    // Space for headers that a program adds: the kernel's headroom is 256 bytes.
     let mut out = vec![0; frame.len() + 256];
     let mut opts = libbpf_sys::bpf_test_run_opts {
         sz: size_of::<libbpf_sys::bpf_test_run_opts>() as libbpf_sys::size_t,
@@ -162,19 +162,19 @@ pub fn run_into(program: BorrowedFd<'_>, frame: &[u8]) -> io::Result<(u32, Vec<u
     Ok((opts.retval, out))
 }
 
-/// An XDP program's place on an interface. It goes with this value, and with the process however that ends.
+/// An XDP program attached to an interface. It is detached with this value, and with the process, however that ends.
 #[derive(Debug)]
 pub struct Link(OwnedFd);
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // Closing alone is not enough: a process that is being started holds a copy until it runs its program.
-        // SAFETY: plain call on a descriptor that is open; if it fails, closing does the rest.
+        // Closing alone is not enough: a process between fork and exec holds a copy. SAFETY: plain call on an open
+        // descriptor; if it fails, closing does the rest.
         unsafe { libbpf_sys::bpf_link_detach(self.0.as_raw_fd()) };
     }
 }
 
-/// Attach an XDP program to an interface by a link that goes when the process goes.
+/// Attach an XDP program to an interface by a link that ends with the process.
 pub fn attach(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io::Result<Link> {
     let opts = libbpf_sys::bpf_link_create_opts {
         sz: size_of::<libbpf_sys::bpf_link_create_opts>() as libbpf_sys::size_t,
@@ -193,7 +193,7 @@ pub fn attach(program: BorrowedFd<'_>, ifindex: u32, flags: u32) -> io::Result<L
     if fd < 0 {
         return Err(io::Error::from_raw_os_error(-fd));
     }
-    // SAFETY: a new descriptor that nobody else owns.
+    // SAFETY: a new descriptor that only this value owns.
     Ok(Link(unsafe { OwnedFd::from_raw_fd(fd) }))
 }
 
@@ -210,12 +210,12 @@ pub fn attached_program(ifindex: u32) -> Option<u32> {
 
 /// Name of a loaded program.
 pub fn program_name(id: u32) -> Option<String> {
-    // SAFETY: plain call; gives a new descriptor or a negative errno.
+    // SAFETY: plain call; returns a new descriptor or a negative errno.
     let fd = unsafe { libbpf_sys::bpf_prog_get_fd_by_id(id) };
     if fd < 0 {
         return None;
     }
-    // SAFETY: a new descriptor that nobody else owns.
+    // SAFETY: a new descriptor that only this value owns.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
     let mut info = libbpf_sys::bpf_prog_info::default();
     let mut len = size_of::<libbpf_sys::bpf_prog_info>() as u32;
@@ -234,11 +234,11 @@ pub fn program_name(id: u32) -> Option<String> {
     String::from_utf8(name).ok()
 }
 
-/// Attach a tracing program: to a raw tracepoint by its name, or where the program itself says. It goes with the
-/// descriptor.
+/// Attach a tracing program: to a raw tracepoint by its name, or to the target that the program itself declares. It
+/// is detached with the descriptor.
 ///
 /// # Errors
-/// What the kernel says.
+/// The kernel's error.
 pub fn attach_tracing(program: BorrowedFd<'_>, tracepoint: Option<&str>) -> io::Result<OwnedFd> {
     let name = tracepoint
         .map(CString::new)
@@ -250,6 +250,6 @@ pub fn attach_tracing(program: BorrowedFd<'_>, tracepoint: Option<&str>) -> io::
     if fd < 0 {
         return Err(io::Error::from_raw_os_error(-fd));
     }
-    // SAFETY: a new descriptor that nobody else owns.
+    // SAFETY: a new descriptor that only this value owns.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }

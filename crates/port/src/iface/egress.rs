@@ -1,5 +1,5 @@
-//! What became of the frames that this host sends by an interface, before they left it: its queue (the queueing
-//! discipline, tc(8)) and its driver may drop them, of which a sender over UDP is told nothing.
+//! What happened to the frames that this host sends over an interface, before they left it. Its queue (the queueing
+//! discipline, tc(8)) and its driver may drop frames, and a UDP sender gets no error for that.
 
 use std::io;
 
@@ -11,16 +11,16 @@ use crate::netlink::{self, Request, find, number32};
 
 const RTM_GETQDISC: u16 = 38;
 const TCA_STATS: u16 = 3;
-/// Length of `struct tcmsg` (linux/rtnetlink.h), and where the interface's number and the parent lie.
+/// Length of `struct tcmsg` (linux/rtnetlink.h), and the offsets of the interface's number and the parent.
 const MESSAGE: usize = 20;
 const MESSAGE_INDEX: usize = 4;
 const MESSAGE_PARENT: usize = 12;
-/// The parent of an interface's first queueing discipline, whose counts are those of all below it.
+/// The parent of an interface's first queueing discipline, whose counts include all disciplines below it.
 const ROOT: u32 = u32::MAX;
-/// Where the drops lie in `struct tc_stats` (linux/pkt_sched.h).
+/// Offset of the drops in `struct tc_stats` (linux/pkt_sched.h).
 const STATS_DROPS: usize = 12;
 
-/// An interface when a flow began to leave by it.
+/// An interface at the start of a flow.
 #[derive(Clone, Debug)]
 pub struct Egress {
     port: PortName,
@@ -33,16 +33,16 @@ pub struct Egress {
 pub struct Departed {
     /// What happened to the link.
     pub fault: Option<LinkFault>,
-    /// Frames that the driver sent, of whatever flow; a piece of many datagrams may count as one.
+    /// Frames that the driver sent, of all flows; a segmented buffer of many datagrams may count as one.
     pub transmitted: u64,
-    /// Frames that queue and driver dropped, of whatever flow.
+    /// Frames that queue and driver dropped, of all flows.
     pub dropped: u64,
-    /// Frames that came in by the interface, of whatever flow.
+    /// Frames that the interface received, of all flows.
     pub received: u64,
 }
 
 impl Egress {
-    /// The interface as it is now; `None` where it cannot be asked.
+    /// The interface as it is now; `None` if it cannot be queried.
     pub fn begin(port: &PortName) -> Option<Egress> {
         let link = LinkState::query(port).ok()??;
         Some(Egress {
@@ -52,12 +52,12 @@ impl Egress {
         })
     }
 
-    /// Where it is.
+    /// Its port.
     pub const fn port(&self) -> &PortName {
         &self.port
     }
 
-    /// What happened since.
+    /// What happened since `begin`.
     pub fn end(&self) -> Departed {
         let now = LinkState::query(&self.port).ok().flatten();
         let fault = self.link.fault_until(now.as_ref());
@@ -67,7 +67,7 @@ impl Egress {
                 ..Departed::default()
             };
         };
-        // A discipline that was replaced meanwhile counts anew.
+        // A discipline that was replaced meanwhile counts from 0.
         let drops = queue_drops(&self.port, now.index).unwrap_or(0);
         let queue = drops.saturating_sub(self.queue_drops);
         let driver = now.dropped_frames.saturating_sub(self.link.dropped_frames);
@@ -85,7 +85,7 @@ impl Egress {
 }
 
 impl Departed {
-    /// The same, less so many frames of other flows that left for certain, since they arrived.
+    /// The same without this many frames of other flows, which certainly left, because they arrived.
     #[must_use]
     pub const fn beside(self, arrived: u64) -> Departed {
         Departed {
@@ -94,9 +94,10 @@ impl Departed {
         }
     }
 
-    /// Bounds of the datagrams, among `unseen` that nobody saw of `emitted`, which never left. Others may have been sent by
-    /// the interface, so that less than what was dropped may be the flow's. Of `segmented` ones a drop may be of many, and
-    /// what left is known where the driver had each for itself: then it counted no fewer than were emitted.
+    /// Bounds on how many of `emitted` datagrams never left, of which `unseen` were not received. The interface may
+    /// also have sent frames of others, so less than the drops may be the flow's. A drop of a segmented buffer may be
+    /// many datagrams. If the driver counted at least as many frames as were emitted, it got each datagram
+    /// separately, and what left is known.
     pub fn never_left(&self, emitted: u64, unseen: u64, segmented: bool) -> Missed {
         let each = if segmented { UDP_MAX_SEGMENTS } else { 1 };
         let at_most = self.dropped.saturating_mul(each).min(unseen);
@@ -112,12 +113,12 @@ impl Departed {
     }
 }
 
-/// Frames that the queueing discipline of an interface dropped since it is there; 0 where it has none.
+/// Frames that the queueing discipline of an interface has dropped since it was added; 0 if it has none.
 fn queue_drops(port: &PortName, index: u32) -> Option<u32> {
     port.netns().ok()?.run_in(|| ask(index)).ok()?.ok()
 }
 
-/// Ask the calling thread's namespace for all queueing disciplines: the kernel cannot be asked for one interface's.
+/// List all queueing disciplines of the calling thread's namespace: the kernel has no query for one interface.
 fn ask(index: u32) -> io::Result<u32> {
     let request = Request {
         kind: RTM_GETQDISC,

@@ -1,9 +1,9 @@
-//! What can go wrong with an interface, each with the fix.
+//! Errors of an interface, each with the fix.
 
 use super::PortName;
 use crate::netns::{NetNsError, Privilege, known_names};
 
-/// An error about an interface.
+/// An error of an interface.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IfaceError {
@@ -16,20 +16,20 @@ pub enum IfaceError {
     /// No interface of that name.
     #[error("there is no interface '{port}'; {}", known_names(.known))]
     Unknown {
-        /// The port that was asked for.
+        /// The requested port.
         port: PortName,
         /// The interfaces that exist in that namespace.
         known: Vec<String>,
     },
     /// It is down.
-    #[error("{port} is down; bring it up with `{}`", .port.ip_command(&format!("link set dev {} up", .port.interface)))]
+    #[error("{port} is down; fix: bring it up with `{}`", .port.ip_command(&format!("link set dev {} up", .port.interface)))]
     Down {
         /// The port.
         port: PortName,
     },
     /// It has no carrier.
     #[error(
-        "{port} has no carrier: nothing answers at the other end; check the cable, and that the other end is up (see `{}`)",
+        "{port} has no carrier: the other end does not answer; fix: check the cable, and that the other end is up (see `{}`)",
         .port.ip_command(&format!("link show dev {}", .port.interface))
     )]
     NoCarrier {
@@ -38,13 +38,13 @@ pub enum IfaceError {
     },
     /// Its MTU does not allow a length.
     #[error(
-        "length {length} does not fit {port}, whose MTU is {mtu}; it needs an MTU of {needed}: `{}`",
+        "length {length} does not fit {port}, whose MTU is {mtu}; fix: set an MTU of {needed} with `{}`",
         .port.ip_command(&format!("link set dev {} mtu {needed}", .port.interface))
     )]
     MtuTooSmall {
         /// The port.
         port: PortName,
-        /// The length asked for in bytes, without FCS.
+        /// The requested length in bytes, without FCS.
         length: u32,
         /// The MTU in bytes.
         mtu: u32,
@@ -52,11 +52,11 @@ pub enum IfaceError {
         needed: u32,
     },
     /// Another run uses the port.
-    #[error("{port} is in use by another run of wirelab ({holder}); wait for it, or stop it")]
+    #[error("{port} is in use by another run of wirelab ({holder}); fix: wait for it, or stop it")]
     InUse {
         /// The port.
         port: PortName,
-        /// Who holds it, as far as it can be told.
+        /// The other run, as far as known.
         holder: String,
     },
     /// The port's lock could not be taken for another reason.
@@ -64,17 +64,17 @@ pub enum IfaceError {
     Lock {
         /// The port.
         port: PortName,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The kernel did not answer a question about it.
-    #[error("the {what} of {port} could not be asked: {source}")]
+    #[error("the {what} of {port} could not be read: {source}")]
     Ask {
         /// The port.
         port: PortName,
-        /// What was asked for.
+        /// What was requested.
         what: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The interfaces of a namespace could not be listed.
@@ -82,7 +82,7 @@ pub enum IfaceError {
     List {
         /// The namespace.
         place: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A feature could not be set.
@@ -92,7 +92,7 @@ pub enum IfaceError {
         interface: String,
         /// The feature.
         feature: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }

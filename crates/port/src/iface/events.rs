@@ -1,5 +1,5 @@
-//! What the kernel tells of a link by itself (rtnetlink(7), RTNLGRP_LINK): an interface whose carrier does not follow
-//! its state, such as a TAP device, keeps no other trace of having been down.
+//! The kernel's notifications about a link (rtnetlink(7), RTNLGRP_LINK). An interface whose carrier does not follow
+//! its state, such as a TAP device, keeps no other trace of a time when it was down.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ pub struct LinkEvents {
 }
 
 impl LinkEvents {
-    /// Begin to listen for interface `index`, which is that of `port`; `None` where the host does not allow it.
+    /// Begin to listen for interface `index` of `port`; `None` if the host does not allow it.
     pub fn begin(port: &PortName, index: u32) -> Option<LinkEvents> {
         let listen = || netlink::listen(LINKS);
         Some(LinkEvents {
@@ -40,7 +40,7 @@ impl LinkEvents {
     }
 }
 
-/// Whether a message says that this interface is down. Bridges tell of their ports in messages of a family of their own.
+/// Whether a message says that this interface is down. Bridges report their ports in messages of another family.
 fn is_down(info: &[u8], index: u32) -> bool {
     let word = |at: usize| number32(info.get(at..)?);
     let of_link = info.first() == Some(&(libc::AF_UNSPEC as u8));

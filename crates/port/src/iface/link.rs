@@ -1,5 +1,4 @@
-//! What the kernel counts of a port's link (rtnetlink(7), linux/if_link.h): a fault leaves its trace there, however
-//! short it was.
+//! The kernel's counters of a port's link (rtnetlink(7), linux/if_link.h). They record each fault, however short.
 
 use std::fmt;
 use std::io;
@@ -13,11 +12,11 @@ const RTM_GETLINK: u16 = 18;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_STATS64: u16 = 23;
 const IFLA_CARRIER_CHANGES: u16 = 35;
-/// Length of `struct ifinfomsg`, and where its number and flags lie.
+/// Length of `struct ifinfomsg`, and the offsets of its number and flags.
 const INFO: usize = 16;
 pub(super) const INFO_INDEX: usize = 4;
 pub(super) const INFO_FLAGS: usize = 8;
-/// Where `rx_packets`, `tx_packets` and `tx_dropped` lie in `struct rtnl_link_stats64`.
+/// Offsets of `rx_packets`, `tx_packets` and `tx_dropped` in `struct rtnl_link_stats64`.
 const STATS_RX_PACKETS: usize = 0;
 const STATS_TX_PACKETS: usize = 8;
 const STATS_TX_DROPPED: usize = 56;
@@ -27,13 +26,13 @@ const IFF_LOWER_UP: u32 = 1 << 16;
 /// A port's link at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkState {
-    /// The interface's number; another one is another interface, whatever its name.
+    /// The interface's number. Another number is another interface, even of the same name.
     pub index: u32,
     /// Whether it was set up.
     pub up: bool,
     /// Whether it has a carrier.
     pub carrier: bool,
-    /// How often the carrier came or went since the interface exists.
+    /// How often the carrier changed since the interface exists.
     pub carrier_changes: u32,
     /// Frames that the driver has received.
     pub received_frames: u64,
@@ -43,7 +42,7 @@ pub struct LinkState {
     pub dropped_frames: u64,
 }
 
-/// What happened to a link between two looks at it.
+/// What happened to a link between two queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkFault {
     /// The interface is gone.
@@ -54,7 +53,7 @@ pub enum LinkFault {
     Down,
     /// It has no carrier.
     NoCarrier,
-    /// The carrier came or went so often.
+    /// The carrier changed this often.
     CarrierChanged(u32),
 }
 
@@ -72,7 +71,7 @@ impl fmt::Display for LinkFault {
 }
 
 impl LinkState {
-    /// Ask the kernel about a port; `None` where it is gone.
+    /// Query the kernel about a port; `None` if it does not exist.
     ///
     /// # Errors
     /// Errors of the namespace, or [`IfaceError::Ask`].
@@ -107,7 +106,7 @@ impl LinkState {
     }
 }
 
-/// Ask for an interface of the calling thread's namespace.
+/// Query an interface of the calling thread's namespace.
 fn ask(name: &str) -> io::Result<LinkState> {
     let request = Request {
         kind: RTM_GETLINK,
@@ -116,7 +115,12 @@ fn ask(name: &str) -> io::Result<LinkState> {
         attributes: &attribute(IFLA_IFNAME, &[name.as_bytes(), b"\0"].concat()),
     };
     let answer = request.ask(&netlink::open(SockProtocol::NetlinkRoute)?)?;
-    let unreadable = || io::Error::new(io::ErrorKind::InvalidData, "it lacks what a link has");
+    let unreadable = || {
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            "the kernel's reply lacks attributes of a link",
+        )
+    };
     answer
         .first()
         .and_then(|info| read(info))

@@ -1,9 +1,9 @@
-//! The lock on a port: two runs on one port at once would spoil each other's figures, so the second is refused.
+//! The lock on a port. Two runs on one port would distort each other's figures, so the second is refused.
 //!
-//! Runs of one user are told apart by a byte of a file in the user's own folder, which the kernel frees when the process
-//! dies, however it dies. For runs of other users, and to say who it is, the holder listens at an abstract Unix address
-//! made from the interface's number: such addresses belong to the network namespace, as the interface does. Any user can
-//! listen there, so that root believes only who could use the port at all.
+//! Runs of one user lock a byte of a file in the user's own folder, which the kernel frees when the process ends,
+//! however it ends. For runs of other users, and to show who holds the lock, the holder listens at an abstract Unix
+//! address made from the interface's number. Such addresses belong to the network namespace, as the interface does.
+//! Any user can listen there, so root believes only listeners that could use the port.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -21,11 +21,11 @@ use super::{IfaceError, Interface, PortName};
 use crate::netns::{self, NetNs};
 use crate::runtime;
 
-/// Room for those who ask who holds the lock: each of them stays in the queue until the lock goes.
+/// Queue for processes that ask who holds the lock: each stays in it until the lock is released.
 const BACKLOG: i32 = 1024;
 
-/// A program that this process starts has copies of its locks until it begins: one that was just given back is free only
-/// then.
+/// A program that this process starts has copies of its locks until exec, so a lock that was just released is free
+/// only then.
 const FORKED: Duration = Duration::from_millis(200);
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
 
@@ -34,16 +34,16 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 pub struct PortLock {
     port: PortName,
     _lock: File,
-    /// Absent where somebody listens in its place who is not believed.
+    /// Absent if another process listens at the address and is not believed.
     _socket: Option<OwnedFd>,
 }
 
 impl PortLock {
-    /// Takes the port, or says who has it. The same process cannot take it twice.
+    /// Takes the port, or names its holder. The same process cannot take it twice.
     ///
     /// # Errors
-    /// [`IfaceError::InUse`] naming the port and, where it can be told, the process that holds it; the errors
-    /// of [`Interface::query`].
+    /// [`IfaceError::InUse`] with the port and, if known, the process that holds it; the errors of
+    /// [`Interface::query`].
     pub fn acquire(port: &PortName) -> Result<PortLock, IfaceError> {
         let begun = Instant::now();
         loop {
@@ -100,7 +100,7 @@ impl PortLock {
         })
     }
 
-    /// The port that is taken.
+    /// The locked port.
     pub fn port(&self) -> &PortName {
         &self.port
     }
@@ -128,7 +128,7 @@ fn lock_byte(namespace: &NetNs, index: u32) -> io::Result<File> {
         .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
         .open(path)?;
     let (_, inode) = namespace.id().map_err(io::Error::other)?;
-    // A namespace has far less than 2^20 interfaces over its life, and inodes of namespaces are 32 bits long.
+    // A namespace creates far fewer than 2^20 interfaces, and inodes of namespaces have 32 bits.
     let byte = (inode << 20 | u64::from(index)) & (i64::MAX as u64);
     let whole = libc::flock {
         l_type: libc::F_WRLCK as libc::c_short,
@@ -141,7 +141,7 @@ fn lock_byte(namespace: &NetNs, index: u32) -> io::Result<File> {
     Ok(file)
 }
 
-/// Who listens at an address: the kernel tells the process of the other end of a connection.
+/// The process that listens at an address: the kernel reports the other end of a connection.
 struct Holder(Option<UnixCredentials>);
 
 impl Holder {
@@ -154,8 +154,8 @@ impl Holder {
         Holder(ask())
     }
 
-    /// Whether it can be a run of wirelab at this port. Only root doubts it, and only of other users: a run of theirs
-    /// can use packet sockets, in the user namespace that root is in.
+    /// Whether it can be a run of wirelab at this port. Only root doubts other users: they must be able to use packet
+    /// sockets, so they must be in root's user namespace.
     fn is_believed(&self) -> bool {
         let own = nix::unistd::geteuid();
         let Some(found) = &self.0 else { return true };
@@ -171,7 +171,7 @@ impl Holder {
 impl std::fmt::Display for Holder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.0.map(|found| found.pid()) {
-            // 0 is what a process of another pid namespace looks like from here.
+            // The kernel shows a process of another pid namespace as 0.
             None | Some(0) => f.write_str("process unknown"),
             Some(pid) => match std::fs::read_to_string(format!("/proc/{pid}/comm")) {
                 Ok(name) => write!(f, "process {pid}, {}", name.trim()),
@@ -194,7 +194,7 @@ mod tests {
             text.contains("lo") && text.contains(&std::process::id().to_string()),
             "{text}"
         );
-        // As when another thread is starting a program while the lock is given back.
+        // As when another thread starts a program during the release of the lock.
         let late = std::thread::spawn(move || {
             std::thread::sleep(FORKED / 4);
             drop(lock);
@@ -203,7 +203,7 @@ mod tests {
         late.join().unwrap();
     }
 
-    /// A stranger without any right listens where a run would, in a namespace that no other test uses.
+    /// A process without privileges listens at the run's address, in a namespace that no other test uses.
     #[test]
     fn a_user_without_rights_does_not_hold_root_up() {
         const LISTEN: &str = r#"use Socket; socket(S, AF_UNIX, SOCK_STREAM, 0) or die $!;

@@ -1,7 +1,7 @@
-//! What is known of an interface: its address, MTU, state, driver, link rate and queues, and the lock on it.
+//! An interface: its address, MTU, state, driver, link rate and queues, and the lock on it.
 //!
-//! Everything is asked through a socket that was opened inside the interface's namespace, because sysfs shows
-//! the namespace it was mounted in and not the one that was meant.
+//! All queries use a socket opened inside the interface's namespace, because sysfs shows the namespace in which it
+//! was mounted.
 
 mod egress;
 mod error;
@@ -30,8 +30,8 @@ const HEADER: u32 = 14;
 /// Length of a VLAN tag in bytes, which the MTU does not count either (IEEE 802.1Q).
 const VLAN_TAG: u32 = 4;
 
-/// Drivers of interfaces that are made of software. What `ethtool` shows as their speed is a constant in the
-/// driver's source (veth and bridge 10 Gbit/s, tun 10 Mbit/s), not the rate of a link.
+/// Drivers of software interfaces. The speed that `ethtool` shows for them is a constant in the driver's source (veth
+/// and bridge 10 Gbit/s, tun 10 Mbit/s), not the rate of a link.
 const WITHOUT_LINK: [&str; 9] = [
     "veth", "tun", "dummy", "bridge", "ifb", "macvlan", "ipvlan", "vxlan", "lo",
 ];
@@ -47,35 +47,35 @@ impl fmt::Display for Mac {
     }
 }
 
-/// What is known of an interface at one moment.
+/// The state of an interface at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Where it is.
+    /// Its port.
     pub port: PortName,
     /// Its number inside its namespace.
     pub index: u32,
     /// Its Ethernet address.
     pub mac: Mac,
-    /// Its MTU in bytes: what follows the Ethernet header, without FCS.
+    /// Its MTU in bytes: the bytes after the Ethernet header, without FCS.
     pub mtu: u32,
     /// Whether it was set up (`ip link set … up`).
     pub up: bool,
-    /// Whether it has a carrier: the other end is there and up too.
+    /// Whether it has a carrier: the other end exists and is up.
     pub carrier: bool,
-    /// Whether it is the loopback.
+    /// Whether it is the loopback interface.
     pub loopback: bool,
-    /// The driver's name; `None` where it has none to tell.
+    /// The driver's name; `None` if the kernel reports none.
     pub driver: Option<String>,
-    /// The link rate in bit/s; `None` where there is no carrier, no link or the driver does not know.
+    /// The link rate in bit/s; `None` without a carrier or link, or if the driver does not report it.
     pub link_rate: Option<u64>,
-    /// Number of transmit queues in use, where the driver says so.
+    /// Number of transmit queues in use, if the driver reports it.
     pub tx_queues: Option<u32>,
-    /// Number of receive queues in use, where the driver says so.
+    /// Number of receive queues in use, if the driver reports it.
     pub rx_queues: Option<u32>,
 }
 
 impl Interface {
-    /// Asks the kernel about a port.
+    /// Queries the kernel about a port.
     ///
     /// # Errors
     /// [`IfaceError::Unknown`], which lists the interfaces that exist there; errors of the namespace.
@@ -136,8 +136,8 @@ impl Interface {
         })
     }
 
-    /// Whether frames sent now would leave: set up, with carrier, and its queues started by the kernel's link
-    /// watch, which runs some time after the carrier came.
+    /// Whether frames sent now would leave: the interface is up, has a carrier, and the kernel's link watch has
+    /// started its queues, which happens some time after the carrier appears.
     pub(crate) fn is_running(port: &PortName) -> Result<bool, IfaceError> {
         let socket = sys::ControlSocket::open(&port.netns()?)?;
         let flags = socket
@@ -147,7 +147,7 @@ impl Interface {
                 what: "flags",
                 source,
             })?;
-        // The link watch sets the flag and starts the queues under one lock, which asking for the carrier takes.
+        // The link watch sets the flag and starts the queues under one lock, which the carrier query also takes.
         let carrier = socket.carrier(&port.interface).unwrap_or(true);
         Ok(flags & libc::IFF_RUNNING != 0 && carrier)
     }
@@ -179,7 +179,7 @@ impl Interface {
         })
     }
 
-    /// The greatest length in bytes (without FCS) that fits, with or without a VLAN tag in the frame.
+    /// The maximum length in bytes (without FCS), with or without a VLAN tag in the frame.
     pub fn greatest_length(&self, tagged: bool) -> u32 {
         let tag = if tagged { VLAN_TAG } else { 0 };
         self.mtu.saturating_add(HEADER + tag)
@@ -205,7 +205,7 @@ impl Interface {
 /// The names of all interfaces in a namespace.
 ///
 /// # Errors
-/// Errors of the namespace, or what the kernel says.
+/// Errors of the namespace, or the kernel's error.
 pub fn names_in(namespace: &NetNs) -> Result<Vec<String>, IfaceError> {
     let found = namespace.run_in(|| {
         nix::net::if_::if_nameindex().map(|all| {
@@ -220,7 +220,7 @@ pub fn names_in(namespace: &NetNs) -> Result<Vec<String>, IfaceError> {
     })
 }
 
-/// Turns a feature of the driver on or off by one of ethtool's old one-value commands (`ETHTOOL_S…`).
+/// Switches a feature of the driver by one of ethtool's one-value commands (`ETHTOOL_S…`).
 pub(crate) fn set_feature(
     namespace: &NetNs,
     interface: &str,
@@ -229,7 +229,7 @@ pub(crate) fn set_feature(
 ) -> Result<(), IfaceError> {
     let socket = sys::ControlSocket::open(namespace)?;
     match socket.set_feature(interface, feature, on) {
-        // A driver that does not have the feature has it off.
+        // A driver without the feature has it off.
         Err(e) if !on && e.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(()),
         Err(e) if e.raw_os_error() == Some(libc::EPERM) => {
             Err(IfaceError::Privilege(Privilege::new(

@@ -1,4 +1,4 @@
-//! `[NS/]IFACE`: how a port is named on the command line and in plans.
+//! `[NS/]IFACE`: the name of a port on the command line and in plans.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,22 +8,22 @@ use crate::netns::{NetNs, NetNsError, check_name};
 /// Longest name of an interface in bytes (`IFNAMSIZ` in linux/if.h is 16 with the final zero).
 const LONGEST: usize = 15;
 
-/// The name of a port: an interface, and the network namespace it is in.
+/// The name of a port: an interface and its network namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PortName {
-    /// The namespace's name as `ip netns` shows it; `None` for the one that wirelab was started in.
+    /// The namespace's name as `ip netns` shows it; `None` for the one in which wirelab was started.
     pub namespace: Option<String>,
     /// The interface's name.
     pub interface: String,
 }
 
-/// Why a text is not a port's name.
+/// Why a text is not a port name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{text}' is not a port: {why}; write INTERFACE or NAMESPACE/INTERFACE, such as eth0 or lab-node/n0"
+    "'{text}' is not a port: {why}; fix: write INTERFACE or NAMESPACE/INTERFACE, such as eth0 or lab-node/n0"
 )]
 pub struct PortNameError {
-    /// The text that was given.
+    /// The given text.
     pub text: String,
     /// What is wrong with it.
     pub why: String,
@@ -33,7 +33,7 @@ impl PortName {
     /// A port in a named namespace.
     ///
     /// # Errors
-    /// [`PortNameError`] if one of the names cannot be one.
+    /// [`PortNameError`] if one of the names is invalid.
     pub fn new(namespace: Option<&str>, interface: &str) -> Result<PortName, PortNameError> {
         let port = PortName {
             namespace: namespace.map(str::to_owned),
@@ -50,10 +50,10 @@ impl PortName {
         Ok(port)
     }
 
-    /// Opens the namespace that the port is in.
+    /// Opens the port's namespace.
     ///
     /// # Errors
-    /// What [`NetNs::open`] says.
+    /// The errors of [`NetNs::open`].
     pub fn netns(&self) -> Result<NetNs, NetNsError> {
         match &self.namespace {
             Some(name) => NetNs::open(name),
@@ -61,7 +61,7 @@ impl PortName {
         }
     }
 
-    /// The command line `ip …` for this port's namespace, for messages that say what to do.
+    /// The command line `ip …` for this port's namespace, for the fix in messages.
     pub(crate) fn ip_command(&self, rest: &str) -> String {
         self.command("ip", rest)
     }
@@ -99,8 +99,8 @@ impl fmt::Display for PortName {
     }
 }
 
-/// The kernel's own rule (`dev_valid_name` in net/core/dev.c), and no control characters, which would be
-/// printed in messages.
+/// The kernel's rule (`dev_valid_name` in net/core/dev.c), and no control characters, because messages print the
+/// name.
 fn check_interface(name: &str) -> Result<(), &'static str> {
     if name.is_empty() {
         return Err("the interface is missing");

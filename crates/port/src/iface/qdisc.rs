@@ -1,9 +1,9 @@
-//! What holds back or delays the frames that a port sends, and that frames of XDP do not pass.
+//! Queueing disciplines that hold back or delay the frames that a port sends. XDP frames bypass them.
 
 use super::{IfaceError, PortName};
 use crate::netns::Tool;
 
-/// Queues that send as fast as the port does. Those without an end of their own (`clsact`, `ingress`) hold nothing.
+/// Disciplines that send as fast as the port. `clsact` and `ingress` have no queue.
 const PLAIN: [&str; 8] = [
     "noqueue",
     "mq",
@@ -15,8 +15,8 @@ const PLAIN: [&str; 8] = [
     "ingress",
 ];
 
-/// The kind of the first queueing discipline on a port that is not one of the kernel's own choice: a shaper, an
-/// emulated delay. `None` where there is none, and where `tc` is not installed.
+/// The kind of a port's first queueing discipline, if the user configured it: a shaper, an emulated delay. `None` if
+/// there is none, or if `tc` is not installed.
 ///
 /// # Errors
 /// Errors of the namespace.

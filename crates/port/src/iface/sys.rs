@@ -1,4 +1,4 @@
-//! The ioctls that ask about an interface (netdevice(7), linux/ethtool.h), on a socket of its namespace.
+//! The ioctls that query an interface (netdevice(7), linux/ethtool.h), on a socket of its namespace.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -22,7 +22,7 @@ const SPEED_UNKNOWN: u32 = u32::MAX;
 /// Most words that three link-mode masks can have: the count is a signed byte.
 const MOST_MASK_WORDS: usize = 3 * 127;
 
-/// What ethtool's old one-value commands turn on and off.
+/// Features that ethtool's one-value commands switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Feature {
     TxChecksum,
@@ -51,7 +51,7 @@ pub(crate) struct Channels {
     pub rx: u32,
 }
 
-/// A socket to ask with; it belongs to the namespace it was opened in.
+/// A socket for queries; it belongs to the namespace in which it was opened.
 pub(crate) struct ControlSocket(OwnedFd);
 
 /// `struct ethtool_value`.
@@ -80,7 +80,7 @@ struct ChannelsInfo {
     combined: u32,
 }
 
-/// `struct ethtool_link_settings` with room for its masks.
+/// `struct ethtool_link_settings` with space for its masks.
 #[repr(C)]
 struct LinkSettings {
     command: u32,
@@ -158,7 +158,7 @@ impl ControlSocket {
         (!driver.is_empty()).then_some(driver)
     }
 
-    /// bit/s as the driver says; the caller decides whether that driver can be believed.
+    /// bit/s as the driver reports; the caller decides whether the driver's value is valid.
     pub(crate) fn link_rate(&self, name: &str) -> Option<u64> {
         let mut settings = LinkSettings {
             command: ETHTOOL_GLINKSETTINGS,
@@ -169,7 +169,7 @@ impl ControlSocket {
             reserved: [0; 7],
             masks: [0; MOST_MASK_WORDS],
         };
-        // The first call is refused with the number of mask words, negated; the second gives the answer.
+        // The first call returns the number of mask words, negated; the second returns the settings.
         self.ethtool(name, &mut settings).ok()?;
         settings.mask_words = settings.mask_words.checked_neg()?;
         settings.command = ETHTOOL_GLINKSETTINGS;
@@ -206,20 +206,20 @@ impl ControlSocket {
 
     fn ask(&self, name: &str, command: libc::Ioctl) -> io::Result<libc::ifreq> {
         let mut request = request_for(name)?;
-        // SAFETY: `request` is an initialised ifreq that outlives the call, and `command` is one of those that
-        // read and write nothing but an ifreq.
+        // SAFETY: `request` is an initialised ifreq that outlives the call, and `command` reads and writes only an
+        // ifreq.
         match unsafe { libc::ioctl(self.0.as_raw_fd(), command, &raw mut request) } {
             -1 => Err(io::Error::last_os_error()),
             _ => Ok(request),
         }
     }
 
-    /// `T` must be the structure that its command word stands for, which the callers above see to.
+    /// `T` must be the structure of its command word; the callers above ensure that.
     fn ethtool<T>(&self, name: &str, argument: &mut T) -> io::Result<()> {
         let mut request = request_for(name)?;
         request.ifr_ifru.ifru_data = std::ptr::from_mut(argument).cast();
-        // SAFETY: `request` outlives the call and points to `argument`, which is borrowed for it and is the
-        // structure that its first word, the ethtool command, stands for; the kernel writes inside it only.
+        // SAFETY: `request` outlives the call and points to `argument`, which is borrowed for it and is the structure
+        // of its first word, the ethtool command. The kernel writes only inside it.
         match unsafe { libc::ioctl(self.0.as_raw_fd(), SIOCETHTOOL, &raw mut request) } {
             -1 => Err(io::Error::last_os_error()),
             _ => Ok(()),
@@ -227,7 +227,7 @@ impl ControlSocket {
     }
 }
 
-/// linux/sockios.h.
+/// ioctl number of linux/sockios.h.
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
 
 fn request_for(name: &str) -> io::Result<libc::ifreq> {

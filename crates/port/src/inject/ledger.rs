@@ -1,10 +1,10 @@
-//! What the faults of a schedule must look like to a receiver, counted from its steps alone.
+//! What a receiver must find of a schedule's faults, counted from its steps alone.
 
 use wirelab_trial::Ledger;
 
 use super::{Mutation, Schedule, Step, plain};
 
-/// How a step arranges its frame.
+/// How a step changes the order.
 #[derive(Clone, Copy, PartialEq)]
 enum Arrangement {
     InOrder,
@@ -13,7 +13,7 @@ enum Arrangement {
     SwapSecond,
 }
 
-/// A step together with the offset before it.
+/// The order of a step, from the offset before it.
 fn place(step: &Step, offset: i64) -> Arrangement {
     let plain = plain(step.emission, step.offset_after) as u32;
     if step.offset_after < offset {
@@ -28,7 +28,7 @@ fn place(step: &Step, offset: i64) -> Arrangement {
 }
 
 impl Schedule {
-    /// Emissions after which no sequence below `sequences` is sent any more: so many use them all.
+    /// Number of emissions after which no sequence below `sequences` is left to send.
     pub fn emissions(&self, sequences: u64) -> u64 {
         let mut offset = 0;
         for step in &self.steps {
@@ -44,7 +44,7 @@ impl Schedule {
             }
             let kept = plain(step.emission, step.offset_after);
             if kept >= sequences {
-                // This step leaves out the last sequences that are asked for.
+                // This step leaves out the last requested sequences.
                 return step.emission;
             }
             if place == Arrangement::SwapFirst && kept + 1 == sequences {
@@ -55,10 +55,10 @@ impl Schedule {
         sequences.wrapping_add_signed(-offset)
     }
 
-    /// Sequences that the first `emissions` emissions use, from 0 on, whether or not they left.
+    /// Number of sequences, from 0 on, that the first `emissions` emissions use, whether or not they were sent.
     ///
-    /// What is left out in front of the next emission counts as used, and so does the frame that a run which
-    /// ended in the middle of a swap still owed.
+    /// Sequences left out before the next emission count as used, and so does the missing frame of a run that ended
+    /// in the middle of a swap.
     pub fn sequences_used(&self, emissions: u64) -> u64 {
         let reached = self.steps.partition_point(|s| s.emission < emissions);
         let offset = match reached.checked_sub(1) {
@@ -76,9 +76,9 @@ impl Schedule {
         }
     }
 
-    /// What a receiver must find when the first `emissions` emissions arrived and the way did nothing to them.
+    /// What a receiver must find if the first `emissions` emissions arrived and the path changed nothing.
     ///
-    /// A run may end early, even in the middle of a swap: the frame that it still owed then counts as left out.
+    /// A run may end early, even in the middle of a swap; the missing frame then counts as left out.
     pub fn ledger(&self, emissions: u64) -> Ledger {
         let mut ledger = Ledger {
             sent_frames: self.sequences_used(emissions),
@@ -107,7 +107,7 @@ impl Schedule {
                 Mutation::LfsrBit(_) => ledger.corrupted_frames += 1,
             }
             match place {
-                // Both copies are damaged alike, so the first one tells whether the sequence is lost.
+                // Both copies have the same damage, so the first decides whether the sequence is lost.
                 Arrangement::Copy => ledger.duplicated_frames += u64::from(intact),
                 _ => ledger.lost_frames += u64::from(!intact),
             }

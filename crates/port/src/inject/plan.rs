@@ -1,12 +1,12 @@
-//! Which frame gets which fault: decided from rates and a seed, without a loop over the frames in between.
+//! Chooses the frames for each fault from rates and a seed, without a loop over the frames in between.
 
 use wirelab_trial::FaultRates;
 use wirelab_trial::random::SplitMix64;
 
-use super::asked::{InjectError, MAX_STEPS, check, too_many};
+use super::limits::{InjectError, MAX_STEPS, check, too_many};
 use super::{Mutation, Schedule, Step};
 
-/// Faults of order; a frame has at most one of them.
+/// Faults of order; a frame has at most one.
 #[derive(Clone, Copy, PartialEq)]
 enum Arrangement {
     Drop,
@@ -14,7 +14,7 @@ enum Arrangement {
     Swap,
 }
 
-/// Faults of content; a frame has at most one of them.
+/// Faults of content; a frame has at most one.
 #[derive(Clone, Copy, PartialEq)]
 enum Damage {
     HeaderCorrupt,
@@ -26,14 +26,14 @@ enum Damage {
 impl Schedule {
     /// Decide the faults of sequences 0 to `sequences` − 1 of frames with an LFSR part of `lfsr_len` bytes.
     ///
-    /// Every sequence has at most one fault of order (drop, duplicate, swap with its successor) and at most one
-    /// of content (header-corrupt, truncate, stale, corrupt), each with the probability of its rate. The
-    /// successor in a swap has no fault of order of its own, and the last sequence is not swapped. A second
-    /// copy follows its frame directly and is damaged alike. The same rates, number and seed give the same
-    /// faults. Sequences from `sequences` on have none.
+    /// Every sequence has at most one fault of order (drop, duplicate, swap with its successor) and at most one of
+    /// content (header-corrupt, truncate, stale, corrupt), each with the probability of its rate. The successor in a
+    /// swap has no order fault itself, and the last sequence is not swapped. A second copy follows its frame directly
+    /// and has the same damage. The same rates, number and seed give the same faults. Sequences from `sequences` on
+    /// have none.
     ///
     /// # Errors
-    /// [`InjectError`] names the rate that cannot be met and what to do.
+    /// [`InjectError`] names the rate that cannot be met, and the fix.
     pub fn plan(
         rates: &FaultRates,
         sequences: u64,
@@ -77,9 +77,9 @@ impl Schedule {
 struct Planner {
     steps: Vec<Step>,
     offset: i64,
-    /// Sequences were left out and no emission has said so yet.
+    /// Sequences were left out, and no emission has recorded that yet.
     skipping: bool,
-    /// The next sequence to be dealt with.
+    /// The next sequence to process.
     cursor: u64,
     sequences: u64,
     lfsr_len: u32,
@@ -89,7 +89,7 @@ struct Planner {
 }
 
 impl Planner {
-    /// `None` where there would be too many steps.
+    /// `None` if there would be too many steps.
     fn run(mut self) -> Option<Schedule> {
         loop {
             let at = self.order.at.min(self.content.at);
@@ -109,7 +109,7 @@ impl Planner {
         Some(Schedule { steps: self.steps })
     }
 
-    /// Sequences up to `to` have no fault; the first of them may have to say that others were left out.
+    /// Sequences up to `to` have no fault. The first of them may have to record that others were left out.
     fn pass(&mut self, to: u64) {
         if self.cursor < to && self.skipping {
             self.emit(self.cursor, Mutation::None);
@@ -156,7 +156,7 @@ impl Planner {
         }
     }
 
-    /// Emit `sequence` where the present offset puts it.
+    /// Emit `sequence` at the position of the present offset.
     fn emit(&mut self, sequence: u64, mutation: Mutation) {
         self.emit_at(
             sequence.wrapping_add_signed(-self.offset),
@@ -189,7 +189,7 @@ impl Planner {
     }
 }
 
-/// Sequences hit by one of a group of faults, ascending.
+/// Sequences hit by one group of faults, ascending.
 struct Hits<T, const N: usize> {
     rng: SplitMix64,
     faults: [(T, f64); N],
@@ -211,7 +211,7 @@ impl<T: Copy, const N: usize> Hits<T, N> {
         hits
     }
 
-    /// Sequences that are spared before the next hit: geometric, by inversion of its distribution function.
+    /// Sequences without a fault before the next hit: geometric, by inversion of the distribution function.
     fn gap(&mut self) -> u64 {
         if self.total <= 0.0 {
             return u64::MAX;
@@ -219,12 +219,12 @@ impl<T: Copy, const N: usize> Hits<T, N> {
         if self.total >= 1.0 {
             return 0;
         }
-        // A uniform figure above 0, so that the logarithm is finite; the conversion saturates.
+        // Uniform above 0, so the logarithm is finite; the conversion saturates.
         let uniform = 1.0 - self.rng.uniform();
         (uniform.ln() / (-self.total).ln_1p()) as u64
     }
 
-    /// The fault of `sequence`, if it is hit; then on to the next hit.
+    /// The fault of `sequence`, if it is hit; then advance to the next hit.
     fn take(&mut self, sequence: u64) -> Option<T> {
         if self.at != sequence {
             return None;

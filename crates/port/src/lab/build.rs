@@ -14,13 +14,13 @@ use super::{LabError, LabSpec, Side, napi, spec};
 use crate::iface::{self, Interface, sys::Feature};
 use crate::netns::{NetNs, NetNsError, Tool};
 
-/// How long the links may take to come up. It is the kernel's own work queue that is waited for.
+/// How long the links may take to come up, which the kernel's work queue does.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long processes inside a lab get to end by themselves.
+/// How long processes inside a lab get to end on their own.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// What is turned off so that frames look as they would on a wire. Segmentation first: it depends on the rest.
+/// Features that are switched off, so that frames look as on a wire. Segmentation first: it depends on the others.
 const OFFLOADS: [Feature; 4] = [
     Feature::Tso,
     Feature::Gso,
@@ -28,8 +28,8 @@ const OFFLOADS: [Feature; 4] = [
     Feature::ScatterGather,
 ];
 
-/// Makes a lab that goes with this process, and its record, which comes back locked. `watch` is called when the record
-/// is there and nothing else is made yet.
+/// Makes a lab that ends with this process, and its record, which is returned locked. `watch` is called when the
+/// record exists and nothing else is made.
 pub(super) fn up(
     spec: &LabSpec,
     watch: impl FnOnce(&Record) -> Result<(), LabError>,
@@ -51,14 +51,14 @@ fn up_by(
     match watch(&record).and_then(|()| steps.iter().try_for_each(|step| step(spec))) {
         Ok(()) => Ok((record, held)),
         Err(error) => {
-            // The first error is the one that helps; what cannot be removed now is still in the list.
+            // The first error is the useful one. What cannot be removed now is still in the list.
             let _ = remove(spec);
             Err(error)
         }
     }
 }
 
-/// Has a lab of this process belong to nobody: it stays.
+/// Releases a lab of this process, so that it stays.
 pub(super) fn give_up(record: &Record) -> Result<(), LabError> {
     let _lock = record::lock()?;
     record::create(&Record::new(&record.spec, None)).map(drop)
@@ -80,12 +80,12 @@ pub(super) fn down(name: &str) -> Result<(), LabError> {
                 pid,
             })
         }
-        // An orphan that could not be swept says why.
+        // An orphan that could not be swept: the error says why.
         _ => remove(&record.spec),
     }
 }
 
-/// Removes a lab that this process owns, unless somebody has done so.
+/// Removes a lab that this process owns, unless it is already removed.
 pub(super) fn down_own(record: &Record) -> Result<(), LabError> {
     let _lock = record::lock()?;
     match record::read(&record.spec.name)? {
@@ -94,8 +94,8 @@ pub(super) fn down_own(record: &Record) -> Result<(), LabError> {
     }
 }
 
-/// Removes the labs whose owner has died, but for those that cannot be removed: they are in the way of their own names
-/// alone. Puts back what killed processes changed in the others. The caller holds the list.
+/// Removes the labs whose owner has died. One that cannot be removed blocks only its own name. Restores what killed
+/// processes changed in the other labs. The caller holds the list's lock.
 pub(super) fn sweep() -> Result<Vec<String>, LabError> {
     let (orphans, others): (Vec<Record>, Vec<Record>) =
         record::all()?.into_iter().partition(record::is_orphan);
@@ -105,7 +105,7 @@ pub(super) fn sweep() -> Result<Vec<String>, LabError> {
     Ok(gone)
 }
 
-/// Here and inside of labs: no other process may ever come to a namespace of theirs.
+/// Here and inside labs, because no later process may enter their namespaces.
 fn restore_left(labs: &[Record]) {
     let _ = wirelab_cores::restore_left();
     let left = wirelab_cores::namespaces_left().unwrap_or_default();
@@ -133,16 +133,16 @@ pub(super) fn unknown(name: &str) -> LabError {
 fn refuse_existing(spec: &LabSpec) -> Result<(), LabError> {
     if let Some(found) = record::read(&spec.name)? {
         let name = &spec.name;
-        let way_out = match found.owner {
-            None => format!("use it, or remove it with `sudo wirelab lab down {name}`"),
+        let fix = match found.owner {
+            None => format!("fix: use it, or remove it with `sudo wirelab lab down {name}`"),
             Some(pid) if record::is_orphan(&found) => format!(
-                "process {pid} left it, and it could not be removed (`wirelab lab down {name}` says why); choose another name"
+                "process {pid} left it, and it could not be removed (`wirelab lab down {name}` says why); fix: choose another name"
             ),
-            Some(pid) => format!("it belongs to process {pid}; choose another name"),
+            Some(pid) => format!("it belongs to process {pid}; fix: choose another name"),
         };
         return Err(LabError::Exists {
             name: name.clone(),
-            way_out,
+            fix,
         });
     }
     let taken = NetNs::list()?;
@@ -171,7 +171,7 @@ const STEPS: [Step; 6] = [
 fn make_namespace(spec: &LabSpec, side: Side) -> Result<(), LabError> {
     NetNs::create(&spec.namespace(side))?
         .run_in(silence)?
-        .map_err(|e| LabError::io("to turn IPv6 off", e))
+        .map_err(|e| LabError::io("to switch IPv6 off", e))
 }
 
 fn make_pairs(spec: &LabSpec) -> Result<(), LabError> {
@@ -277,7 +277,7 @@ fn wait_until_up(spec: &LabSpec) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Removes what is there of a lab, then its record. The caller holds the list.
+/// Removes the parts of a lab that exist, then its record. The caller holds the list's lock.
 fn remove(spec: &LabSpec) -> Result<(), LabError> {
     let there = NetNs::list()?;
     let namespaces: Vec<String> = Side::BOTH
@@ -289,7 +289,8 @@ fn remove(spec: &LabSpec) -> Result<(), LabError> {
         end_processes(namespace)?;
     }
     for namespace in &namespaces {
-        // The namespace lives on while somebody has it open; its interfaces must not. One end takes the other along.
+        // The namespace exists while a process has it open, but its interfaces must go. Deleting one end deletes the
+        // other.
         if *namespace == spec.namespace(Side::Node) {
             let links = (0..spec.pairs)
                 .map(|pair| format!("link del dev {}\n", LabSpec::interface(pair, Side::Node)))
@@ -311,7 +312,7 @@ fn end_processes(namespace: &str) -> Result<(), LabError> {
     let mut signal = Signal::SIGTERM;
     loop {
         let inside = match processes_in(namespace) {
-            // Nobody sees from here what runs inside. Its holder can be ended all the same.
+            // The processes inside are not visible from here, but the holder can be ended.
             Err(LabError::NetNs(NetNsError::OfOtherUsers { .. })) => return Ok(()),
             inside => inside?,
         };
@@ -322,7 +323,7 @@ fn end_processes(namespace: &str) -> Result<(), LabError> {
             signal = Signal::SIGKILL;
         }
         for pid in inside {
-            // It may have ended by itself in between.
+            // It may have ended meanwhile.
             let _ = kill(Pid::from_raw(pid), signal);
         }
         std::thread::sleep(Duration::from_millis(10));
@@ -371,8 +372,8 @@ mod tests {
         }
     }
 
-    /// Without a watchdog here: it is the next operation that has to find what is left. Each process of this test is
-    /// killed at its first step beyond those that it is told to make.
+    /// Without a watchdog, so the next operation has to find what is left. Each process of this test is killed at the
+    /// first step after its allowed number.
     #[test]
     fn what_is_left_after_any_step_is_removed_by_the_next_operation() {
         const TEST: &str =
@@ -396,12 +397,12 @@ mod tests {
             let status = Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", TEST])
                 .env("WIRELAB_TEST_STEPS", format!("{} {after}", spec.name))
-                // What it prints would be read as that of this test.
+                // Its output would be taken for that of this test.
                 .stdout(std::process::Stdio::null())
                 .status()
                 .unwrap();
             assert!(!status.success(), "it was killed");
-            // A lab of the same name can be made at once, and stays as a whole.
+            // A lab of the same name can be made at once, and is complete.
             Lab::up(&spec).unwrap();
             let found = Lab::status().unwrap();
             let found = found.iter().find(|lab| lab.name == spec.name).unwrap();

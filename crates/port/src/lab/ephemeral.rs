@@ -1,8 +1,8 @@
-//! A lab that goes with its process: on drop, on panic, and through a watchdog also when the process is killed.
+//! A lab that ends with its process: on drop, on panic, and by a watchdog also when the process is killed.
 //!
-//! The watchdog is a shell that waits for the end of a pipe whose other end only the owner holds. When the
-//! owner dies the kernel closes the pipe, and the shell removes what the owner could not. Should even the
-//! watchdog be killed, the next operation on any lab finds the record without a lock and removes the lab.
+//! The watchdog is a shell that waits for the end of a pipe whose other end only the owner holds. When the owner
+//! dies, the kernel closes the pipe, and the shell removes what the owner could not. If the watchdog is killed too,
+//! the next operation on any lab finds the unlocked record and removes the lab.
 
 use std::fs::File;
 use std::ops::Deref;
@@ -15,10 +15,10 @@ use super::record::{self, Record};
 use super::{Lab, LabError, LabSpec, Side, build};
 use crate::netns::{NetNs, Tool};
 
-/// Arguments: the list's lock, the record, its token, `ip`, where the node's namespace is found, the tester's, the
-/// number of pairs, what the records of the owner's session begin with. Under the lock it looks whether the record is still
-/// that of its own lab: the name may have been given to another lab since. Last, when the owner's locks are free for
-/// certain, its session gets its priority back, unless another process measures in it.
+/// Arguments: the list's lock, the record, its token, `ip`, the paths of the node's and the tester's namespace, the
+/// number of pairs, and the prefix of the records of the owner's session. Under the lock it checks that the record is
+/// still that of its own lab, because another lab may have got the name. Last, when the owner's locks are certainly
+/// free, it restores the priority of the owner's session, unless another process measures in it.
 const WATCHDOG: &str = r#"
 trap '' HUP INT TERM
 read -r _
@@ -59,12 +59,12 @@ pub struct EphemeralLab {
     lab: Lab,
     record: Record,
     watchdog: Option<Watchdog>,
-    /// Says to others that the owner lives.
+    /// Shows others that the owner lives.
     _held: Option<Flock<File>>,
 }
 
 impl EphemeralLab {
-    /// Makes a lab for as long as this process lives, and waits until its links are up.
+    /// Makes a lab that lives as long as this process, and waits until its links are up.
     ///
     /// # Errors
     /// As [`Lab::up`], and if no watchdog can be started.
@@ -82,19 +82,19 @@ impl EphemeralLab {
         })
     }
 
-    /// Has the lab stay until [`Lab::down`]. Until then it goes with the process, so that one which is interrupted
-    /// leaves no half of a lab.
+    /// Keeps the lab until [`Lab::down`]. Before this call it ends with the process, so an interrupted process leaves
+    /// no part of a lab.
     ///
     /// # Errors
-    /// [`LabError::Registry`]; then the lab goes.
+    /// [`LabError::Registry`]; the lab is then removed.
     pub fn keep(mut self) -> Result<Lab, LabError> {
         build::give_up(&self.record)?;
-        // It finds another record, and ends.
+        // The watchdog finds another record, and ends.
         drop(self.watchdog.take());
         Ok(self.lab.clone())
     }
 
-    /// Removes the lab now and says what went wrong, which dropping cannot.
+    /// Removes the lab now and returns the error, which dropping cannot.
     ///
     /// # Errors
     /// Errors of the tools. The watchdog tries again.
@@ -156,7 +156,7 @@ impl Watchdog {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // Ctrl-C goes to the whole foreground group, and would take the watchdog along.
+            // Ctrl-C signals the whole foreground group, which would include the watchdog.
             .process_group(0)
             .spawn()
             .map_err(|e| LabError::io("to start the watchdog of a lab (/bin/sh)", e))?;
@@ -166,7 +166,7 @@ impl Watchdog {
 }
 
 impl Drop for Watchdog {
-    /// Lets it go: it sees that its lab is gone, or removes what is left, and ends.
+    /// Closes the pipe: the watchdog sees that its lab is gone, or removes what is left, and ends.
     fn drop(&mut self) {
         drop(self.pipe.take());
         let _ = self.child.wait();

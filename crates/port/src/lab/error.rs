@@ -1,4 +1,4 @@
-//! What can go wrong with a lab, each with the fix.
+//! Errors of a lab, each with the fix.
 
 use std::fmt::Display;
 
@@ -7,27 +7,27 @@ use wirelab_trial::OpenError;
 use crate::iface::IfaceError;
 use crate::netns::{NetNsError, Privilege, ToolError, known_names};
 
-/// An error about a lab.
+/// An error of a lab.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LabError {
-    /// What was asked for cannot be.
+    /// The request is invalid.
     #[error("{why}")]
     Spec {
-        /// What is wrong and what is allowed.
+        /// What is wrong, and what is allowed.
         why: String,
     },
-    /// There is a lab of that name.
-    #[error("lab {name} exists already; {way_out}")]
+    /// A lab of that name exists.
+    #[error("lab {name} exists already; {fix}")]
     Exists {
         /// Its name.
         name: String,
         /// What to do about it.
-        way_out: String,
+        fix: String,
     },
     /// A namespace that is not wirelab's has the name.
     #[error(
-        "network namespace {namespace} exists already and is not part of a lab; choose another name for the lab, or delete it with `sudo ip netns del {namespace}`"
+        "network namespace {namespace} exists already and is not part of a lab; fix: choose another name for the lab, or delete it with `sudo ip netns del {namespace}`"
     )]
     NamespaceTaken {
         /// The namespace.
@@ -36,14 +36,14 @@ pub enum LabError {
     /// No lab of that name.
     #[error("there is no lab '{name}'; {}", known_names(.known))]
     Unknown {
-        /// The name that was given.
+        /// The given name.
         name: String,
         /// Those that exist.
         known: Vec<String>,
     },
     /// The lab belongs to a running process.
     #[error(
-        "lab {name} belongs to process {pid}, which is running; it goes when that process ends"
+        "lab {name} belongs to process {pid}, which is running; fix: end that process, and the lab ends with it"
     )]
     InUse {
         /// Its name.
@@ -53,19 +53,19 @@ pub enum LabError {
     },
     /// The links did not come up.
     #[error(
-        "{port} did not come up within {seconds} s; see `ip -n {namespace} link` and the kernel's log"
+        "{port} did not come up within {seconds} s; fix: see `ip -n {namespace} link` and the kernel's log"
     )]
     NotUp {
         /// The interface.
         port: String,
         /// Its namespace.
         namespace: String,
-        /// How long was waited, in seconds.
+        /// The time limit, in seconds.
         seconds: u64,
     },
-    /// Neither shaper is there.
+    /// The kernel has neither shaper.
     #[error(
-        "this kernel has neither TBF nor HTB (modules sch_tbf, sch_htb), so {port} cannot be shaped; let the sender's pacing keep the rate instead"
+        "this kernel has neither TBF nor HTB (modules sch_tbf, sch_htb), so {port} cannot be shaped; fix: let the sender's pacing keep the rate"
     )]
     NoShaper {
         /// The interface.
@@ -74,7 +74,7 @@ pub enum LabError {
     /// Receive threads cannot be set up or found.
     #[error("{what} of {port}: {why}")]
     Napi {
-        /// What was wanted.
+        /// The action.
         what: &'static str,
         /// The interface.
         port: String,
@@ -86,12 +86,12 @@ pub enum LabError {
     Registry {
         /// Where it is.
         folder: std::path::PathBuf,
-        /// What was being done.
+        /// The action.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// There is no place for the list.
+    /// The list has no folder.
     #[error(transparent)]
     Runtime(#[from] wirelab_cores::runtime::RuntimeError),
     /// A capability is missing.
@@ -109,9 +109,9 @@ pub enum LabError {
     /// The system refused something else.
     #[error("{what}: {source}")]
     Io {
-        /// What was being done.
+        /// The action.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -134,7 +134,7 @@ impl LabError {
     }
 }
 
-/// What it means for the node of a lab.
+/// A lab's error as that of opening its node.
 impl From<LabError> for OpenError {
     fn from(error: LabError) -> OpenError {
         match error.is_privilege() {

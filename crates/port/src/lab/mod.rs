@@ -1,4 +1,4 @@
-//! The lab: pairs of veth interfaces between two private network namespaces, made and removed by wirelab.
+//! The lab: pairs of veth interfaces between two private network namespaces, which wirelab makes and removes.
 //!
 //! ```text
 //! NAME-node                     NAME-tester
@@ -6,9 +6,8 @@
 //!   n1  198.18.1.1  ── veth ──  t1  198.18.1.2
 //! ```
 //!
-//! A [`Lab`] stays until it is taken down. An [`EphemeralLab`] belongs to a process and goes with it, however
-//! that process ends. Nothing but the lab's own frames is on its links: IPv6, which would solicit routers and
-//! neighbours by itself, is off.
+//! A [`Lab`] stays until [`Lab::down`]. An [`EphemeralLab`] belongs to a process and ends with it, however that
+//! process ends. Its links carry only the lab's own frames: IPv6, which would solicit routers and neighbours, is off.
 
 mod build;
 mod ephemeral;
@@ -31,7 +30,7 @@ pub use shape::Shape;
 pub use spec::{LabSpec, MOST_PAIRS, Side};
 pub use status::{LabInterface, LabOwner, LabStatus};
 
-/// A lab on this host. The value is a handle: dropping it leaves the lab where it is.
+/// A lab on this host. The value is a handle: dropping it does not remove the lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lab {
     spec: LabSpec,
@@ -41,8 +40,8 @@ impl Lab {
     /// Makes a lab that stays until [`Lab::down`], and waits until its links are up.
     ///
     /// # Errors
-    /// [`LabError::Exists`] if there is one of that name; [`LabError::Spec`]; a missing tool or capability,
-    /// named with the fix. What was made until then is removed again.
+    /// [`LabError::Exists`] if there is one of that name; [`LabError::Spec`]; a missing tool or capability, with the
+    /// fix. What was made until then is removed again.
     pub fn up(spec: &LabSpec) -> Result<Lab, LabError> {
         EphemeralLab::up(spec)?.keep()
     }
@@ -59,8 +58,8 @@ impl Lab {
         Ok(Lab { spec: record.spec })
     }
 
-    /// Removes the lab called `name`: processes that still run inside are ended, then interfaces and
-    /// namespaces go. Part of a lab being gone already is no error.
+    /// Removes the lab called `name`: ends the processes inside, then deletes interfaces and namespaces. Missing
+    /// parts are not an error.
     ///
     /// # Errors
     /// [`LabError::Unknown`], which lists the labs that exist; [`LabError::InUse`] if it belongs to a process
@@ -69,8 +68,8 @@ impl Lab {
         build::down(name)
     }
 
-    /// Removes the labs whose process has died without doing so, and returns their names. One that cannot be removed
-    /// stays. Every other operation does this first.
+    /// Removes the labs that a dead process left, and returns their names. One that cannot be removed stays. Every
+    /// other operation does this first.
     ///
     /// # Errors
     /// [`LabError::Registry`] if the list cannot be read.
@@ -87,15 +86,15 @@ impl Lab {
         status::status()
     }
 
-    /// Runs a command on one side of the lab `name` and returns its exit code; 128 and the signal's number if
-    /// a signal ended it, as shells do. Input and output are this process's own.
+    /// Runs a command on one side of the lab `name` and returns its exit code; 128 plus the signal's number if a
+    /// signal ended it, as shells do. Input and output are those of this process.
     ///
     /// # Errors
     /// [`LabError::Unknown`]; [`LabError::Spec`] for an empty command; a command that cannot be started.
     pub fn exec(name: &str, side: Side, argv: &[String]) -> Result<i32, LabError> {
         use std::os::unix::process::ExitStatusExt;
         let (program, arguments) = argv.split_first().ok_or(LabError::Spec {
-            why: "the command to run is missing; write `wirelab lab exec NAME SIDE COMMAND…`"
+            why: "the command to run is missing; fix: write `wirelab lab exec NAME SIDE COMMAND…`"
                 .to_owned(),
         })?;
         let lab = Lab::open(name)?;
@@ -115,7 +114,7 @@ impl Lab {
         &self.spec.name
     }
 
-    /// How it was made.
+    /// The description from which it was made.
     pub fn spec(&self) -> &LabSpec {
         &self.spec
     }
@@ -128,7 +127,7 @@ impl Lab {
     /// Opens the namespace of one side.
     ///
     /// # Errors
-    /// What [`NetNs::open`] says.
+    /// The errors of [`NetNs::open`].
     pub fn netns(&self, side: Side) -> Result<NetNs, LabError> {
         Ok(NetNs::open(&self.spec.namespace(side))?)
     }
@@ -149,16 +148,16 @@ impl Lab {
             .collect()
     }
 
-    /// What is known of one side's interface of a pair.
+    /// The state of one side's interface of a pair.
     ///
     /// # Errors
-    /// [`LabError::Spec`] if the lab has no such pair; what [`Interface::query`] says.
+    /// [`LabError::Spec`] if the lab has no such pair; the errors of [`Interface::query`].
     pub fn interface(&self, pair: u8, side: Side) -> Result<Interface, LabError> {
         Ok(Interface::query(&self.port(pair, side)?)?)
     }
 
-    /// The IPv4 address of one side of a pair: 198.18.PAIR.1 for the node and .2 for the tester, of the
-    /// block that RFC 2544 (appendix C.2.2) sets aside for this.
+    /// The IPv4 address of one side of a pair: 198.18.PAIR.1 for the node and .2 for the tester, of the block that
+    /// RFC 2544 (appendix C.2.2) reserves for benchmarks.
     pub fn address(&self, pair: u8, side: Side) -> Ipv4Addr {
         self.spec.address(pair, side)
     }
@@ -169,9 +168,9 @@ impl Lab {
         self.spec.mac(pair, side)
     }
 
-    /// Shapes what one side of a pair sends to `bits_per_s` link bits (preamble, FCS and gap included), or
-    /// takes the shaper away. Frames that XDP redirects do not pass the shaper: on the fast path the sender's
-    /// own pacing keeps the rate.
+    /// Shapes the frames that one side of a pair sends to `bits_per_s` link bits (preamble, FCS and gap included), or
+    /// removes the shaper. Frames that XDP redirects bypass the shaper: on the fast path the sender's own pacing
+    /// keeps the rate.
     ///
     /// # Errors
     /// [`LabError::Spec`] for a rate of 0 or an unknown pair; [`LabError::NoShaper`] if the kernel has neither
@@ -199,8 +198,8 @@ impl Lab {
         Ok(())
     }
 
-    /// Lets kernel threads of their own do the receive work of one interface (threaded NAPI), or the softirq
-    /// of the sender's CPU again. Turns generic receive offload on, without which veth has no NAPI.
+    /// Lets dedicated kernel threads do the receive work of one interface (threaded NAPI), or the softirq of the
+    /// sender's CPU again. Switches generic receive offload on, without which veth has no NAPI.
     ///
     /// # Errors
     /// [`LabError::Spec`] for an unknown pair; [`LabError::Napi`] if the kernel refuses.

@@ -1,8 +1,8 @@
-//! Receive work in kernel threads of its own (threaded NAPI), and the CPU they run on.
+//! Receive work in dedicated kernel threads (threaded NAPI), and their CPU.
 //!
-//! The threads are called `napi/INTERFACE-ID`. Interfaces of other labs have the same names, so the kernel is
-//! asked which threads are meant: the netlink family `netdev` tells the thread of each NAPI (Linux 6.8 or
-//! newer). An older kernel is believed only if no other interface of that name has such threads.
+//! The threads are called `napi/INTERFACE-ID`. Interfaces of other labs have the same names, so the netlink family
+//! `netdev` is queried for the thread of each NAPI (Linux 6.8 or newer). On an older kernel the names are used only
+//! if no other interface of that name has such threads.
 
 mod netdev;
 
@@ -22,12 +22,12 @@ pub(super) fn set_threaded(port: &PortName, on: bool) -> Result<(), LabError> {
     let value = if on { "1" } else { "0" };
     let written = namespace.run_with_sysfs(|| fs::write(&path, value))?;
     match written {
-        // Without NAPI nothing is threaded, which is what was asked for.
+        // Without NAPI no work is threaded, as requested.
         Err(e) if !on && e.raw_os_error() == Some(libc::EOPNOTSUPP) => Ok(()),
         result => result.map_err(|e| LabError::Napi {
             what: "threaded NAPI",
             port: port.to_string(),
-            why: format!("the kernel refused it ({e}); it needs Linux 5.15 or newer"),
+            why: format!("the kernel refused it ({e}); fix: use Linux 5.15 or newer"),
         }),
     }
 }
@@ -41,7 +41,8 @@ pub(super) fn pin(port: &PortName, cpu: usize) -> Result<Vec<i32>, LabError> {
     let threads = threads_of(port)?;
     if threads.is_empty() {
         return Err(failed(
-            "it has none; turn threaded NAPI on first (option `threaded` of the lab)".to_owned(),
+            "it has none; fix: switch threaded NAPI on first (option `threaded` of the lab)"
+                .to_owned(),
         ));
     }
     for pid in &threads {
@@ -70,7 +71,7 @@ fn threads_of(port: &PortName) -> Result<Vec<i32>, LabError> {
             what: "finding the NAPI threads",
             port: port.to_string(),
             why: format!(
-                "{} threads have this interface's name, and this kernel (before 6.8) does not say whose they are; take the other labs down",
+                "{} threads have this interface's name, and this kernel (before 6.8) does not say whose they are; fix: take the other labs down",
                 by_name.len()
             ),
         });

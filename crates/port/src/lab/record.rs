@@ -1,9 +1,8 @@
-//! The list of labs: one file a lab in the user's runtime folder (`/run/wirelab/labs` for root), written before anything
-//! is made, so that whatever a crash leaves behind is found.
+//! The list of labs: one file for each lab in the user's runtime folder (`/run/wirelab/labs` for root), written
+//! before anything is made, so that the leftovers of a crash can be found.
 //!
-//! A lab that belongs to a process has its file locked by that process. The kernel frees the lock when the
-//! process dies, however it dies, so a lab whose file can be locked has no owner any more; a process number
-//! alone could have been given to another process since.
+//! The owner of a lab locks its file. The kernel frees the lock when the process dies, however it dies, so a lab with
+//! an unlocked file has no owner. A process number alone does not show that, because another process may have got it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -16,25 +15,25 @@ use wirelab_cores::runtime;
 
 use super::{LabError, LabSpec};
 
-/// Where the files are. Gone after a restart of the host, as the labs are.
+/// The folder of the files. A restart of the host removes both files and labs.
 fn folder() -> Result<PathBuf, LabError> {
     let folder = runtime::folder()?.join("labs");
     runtime::private(&folder).map_err(registry("make the folder"))?;
     Ok(folder)
 }
 
-/// Held while labs are made, removed or looked for.
+/// The lock that is held while labs are made, removed or listed.
 pub(super) fn lock_path() -> Result<PathBuf, LabError> {
     Ok(runtime::folder()?.join("lock"))
 }
 
-/// What is known of a lab that was made.
+/// The record of a lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub spec: LabSpec,
-    /// The process that it goes with; `None` for a lab that stays.
+    /// The process with which it ends; `None` for a lab that stays.
     pub owner: Option<u32>,
-    /// Tells this lab from a later one of the same name.
+    /// Distinguishes this lab from a later one of the same name.
     pub token: String,
 }
 
@@ -103,7 +102,7 @@ fn registry(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> LabError 
     }
 }
 
-/// Waits for the list and takes it. Held until the value is dropped.
+/// Waits for the list's lock and takes it, until the value is dropped.
 pub(super) fn lock() -> Result<Flock<File>, LabError> {
     runtime::lock(&lock_path()?).map_err(registry("take the lock"))
 }
@@ -112,8 +111,8 @@ pub(super) fn path(name: &str) -> Result<PathBuf, LabError> {
     Ok(folder()?.join(name))
 }
 
-/// Writes the record of a new lab. The file comes back locked if the lab has an owner, and appears in the list
-/// only then. The caller holds the list.
+/// Writes the record of a new lab. The returned file is locked if the lab has an owner, and appears in the list only
+/// then. The caller holds the list's lock.
 pub(super) fn create(record: &Record) -> Result<Option<Flock<File>>, LabError> {
     let name = &record.spec.name;
     let unfinished = path(&format!(".{name}"))?;
@@ -136,7 +135,7 @@ pub(super) fn create(record: &Record) -> Result<Option<Flock<File>>, LabError> {
     Ok(locked)
 }
 
-/// The record of a lab; `None` if there is none. One that cannot be read counts as none.
+/// The record of a lab; `None` if there is none, or if it cannot be read.
 pub(super) fn read(name: &str) -> Result<Option<Record>, LabError> {
     match fs::read_to_string(path(name)?) {
         Ok(text) => Ok(Record::from_text(&text).filter(|record| record.spec.name == name)),
@@ -159,16 +158,16 @@ pub(super) fn all() -> Result<Vec<Record>, LabError> {
         .collect()
 }
 
-/// Whether the process that the lab belongs to still runs. A lab without an owner has none to lose.
+/// Whether the lab's owner has died. A lab without an owner is not an orphan.
 pub(super) fn is_orphan(record: &Record) -> bool {
     if record.owner.is_none() {
         return false;
     }
-    // One that is not there was removed in between.
+    // A missing record was removed meanwhile.
     path(&record.spec.name).is_ok_and(|path| path.exists() && !runtime::is_held(&path))
 }
 
-/// Takes a lab from the list.
+/// Removes a lab from the list.
 pub(super) fn remove(name: &str) -> Result<(), LabError> {
     match fs::remove_file(path(name)?) {
         Err(e) if e.kind() != std::io::ErrorKind::NotFound => {

@@ -1,13 +1,13 @@
-//! A link rate for an interface that has none of its own: a token bucket (TBF, else HTB) set by `tc`.
+//! A link rate for an interface without one: a token bucket (TBF, else HTB), set by `tc`.
 //!
-//! The shaper counts the length of a frame (without FCS). To make its rate one of link bits it is told to add
-//! 24 bytes a frame (FCS 4, preamble 8, gap 12) and to count no frame as less than 84 (64 + 20), as on a wire.
+//! The shaper counts the length of a frame (without FCS). To shape link bits, it adds 24 bytes a frame (FCS 4,
+//! preamble 8, gap 12) and counts no frame as less than 84 (64 + 20), as on a wire.
 
 use super::LabError;
 use crate::iface::PortName;
 use crate::netns::{NetNsError, Tool, ToolError};
 
-/// Bytes of the wire that the length does not count: FCS 4, preamble with SFD 8, inter-packet gap 12.
+/// Bytes on the wire that the length does not count: FCS 4, preamble with SFD 8, inter-packet gap 12.
 const OVERHEAD: u64 = 24;
 
 /// The smallest frame with preamble and gap: 64 + 20.
@@ -16,17 +16,16 @@ const SMALLEST: u64 = 84;
 /// Ethernet header and VLAN tag, which the MTU does not count.
 const HEADER: u64 = 18;
 
-/// Time that the bucket holds, in parts of a second: a timer or softirq of the host may be this late without the
-/// rate falling. One millisecond is far above what a host without load shows and, at 8 frames of 1514 bytes at
-/// 100 Mbit/s, still a small burst.
+/// Depth of the bucket in fractions of a second: a timer or softirq of the host may be this late without lowering the
+/// rate. One millisecond is far above the delays of an idle host and, at 8 frames of 1514 bytes at 100 Mbit/s, still
+/// a small burst.
 const BURSTS_PER_S: u64 = 1000;
 
-/// Time that the queue holds, in parts of a second.
+/// Length of the queue in fractions of a second.
 const QUEUES_PER_S: u64 = 20;
 
-/// The queue holds at least this many bytes: more than the socket buffer of one sender (212,992 bytes by
-/// default, in which frames count with the kernel's own overhead), so that a sender is held back before the
-/// queue drops what it sent.
+/// The queue holds at least this many bytes: more than the socket buffer of one sender (212,992 bytes by default,
+/// which includes the kernel's overhead for each frame). So the sender blocks before the queue drops its frames.
 const SMALLEST_QUEUE: u64 = 256 * 1024;
 
 /// The parameters of a shaper.
@@ -75,12 +74,12 @@ impl Shape {
     }
 }
 
-/// Sets or takes away the shaper of a port.
+/// Sets or removes the shaper of a port.
 pub(super) fn set(port: &PortName, mtu: u32, bits_per_s: Option<u64>) -> Result<(), LabError> {
     match bits_per_s {
         None => take_away(port),
         Some(0) => Err(LabError::Spec {
-            why: format!("a link rate of 0 for {port}; give one above 0, or none"),
+            why: format!("a link rate of 0 for {port}; fix: give one above 0, or none"),
         }),
         Some(rate) => put(port, &Shape::new(rate, mtu)),
     }
@@ -114,7 +113,7 @@ fn take_away(port: &PortName) -> Result<(), LabError> {
         port,
         &words(&format!("qdisc del dev {} root", port.interface)),
     ) {
-        // Without a shaper the interface has the kernel's own queue, which cannot be deleted.
+        // Without a shaper the interface has the kernel's default queue, which cannot be deleted.
         Err(NetNsError::Tool(ToolError::Failed { said, .. }))
             if said.contains("handle of zero") || said.contains("No such file") =>
         {

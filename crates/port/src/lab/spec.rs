@@ -1,4 +1,4 @@
-//! What a lab shall be: its name, pairs and options, and the names and addresses that follow from them.
+//! The description of a lab: its name, pairs and options, and the names and addresses that follow from them.
 
 use std::fmt;
 use std::net::Ipv4Addr;
@@ -8,32 +8,32 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use super::LabError;
 use crate::iface::{Mac, PortName};
 
-/// Most pairs of a lab: the two namespaces and their interfaces are listed on one screen.
+/// Most pairs of a lab, so that the list of its interfaces fits one screen.
 pub const MOST_PAIRS: u8 = 64;
 
-/// Longest lab name: with "-tester" it must stay well inside a file name and a line of the terminal.
+/// Longest lab name: with "-tester" it must fit a file name and a line of the terminal.
 const LONGEST_NAME: usize = 48;
 
 /// MTUs that veth takes (`ETH_MIN_MTU` and `ETH_MAX_MTU` of the kernel).
 const MTU_RANGE: std::ops::RangeInclusive<u32> = 68..=65_535;
 
-/// Queues that an interface may have here; the kernel's own limit is far above any number of CPUs.
+/// Most queues of an interface here; the kernel's limit is far above any number of CPUs.
 const MOST_QUEUES: u32 = 64;
 
 /// A side of a lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// The node's, the first of a pair.
+    /// The node's side, the first of a pair.
     Node,
-    /// The tester's.
+    /// The tester's side.
     Tester,
 }
 
 impl Side {
-    /// Both of them, the node's first.
+    /// Both sides, the node's first.
     pub const BOTH: [Side; 2] = [Side::Node, Side::Tester];
 
-    /// The other one.
+    /// The other side.
     pub fn other(self) -> Side {
         match self {
             Side::Node => Side::Tester,
@@ -73,27 +73,28 @@ impl FromStr for Side {
             "node" => Ok(Side::Node),
             "tester" => Ok(Side::Tester),
             _ => Err(LabError::Spec {
-                why: format!("'{text}' is not a side of a lab; write node or tester"),
+                why: format!("'{text}' is not a side of a lab; fix: write node or tester"),
             }),
         }
     }
 }
 
-/// What a lab shall be.
+/// The description of a lab.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabSpec {
     /// Its name: lower-case letters, digits and '-'.
     pub name: String,
-    /// Number of veth pairs, at most [`MOST_PAIRS`]. Without any the two namespaces are for interfaces that others bring.
+    /// Number of veth pairs, at most [`MOST_PAIRS`]. Without pairs, the two namespaces hold interfaces that others
+    /// add.
     pub pairs: u8,
     /// MTU of all interfaces in bytes.
     pub mtu: u32,
     /// Transmit and receive queues of each interface.
     pub queues: u32,
-    /// Whether checksum and segmentation offloads stay on. Off, what one side sends is what would be on a
-    /// wire; on, frames of TCP may be far longer than the MTU and carry no checksum.
+    /// Whether checksum and segmentation offloads stay on. Off, frames look as on a wire. On, TCP frames may be far
+    /// longer than the MTU and carry no checksum.
     pub offloads: bool,
-    /// Whether kernel threads of their own do the receive work, see [`super::Lab::set_threaded_napi`].
+    /// Whether dedicated kernel threads do the receive work, see [`super::Lab::set_threaded_napi`].
     pub threaded: bool,
 }
 
@@ -110,7 +111,7 @@ impl LabSpec {
         }
     }
 
-    /// The same with a name that no other running process makes: `PREFIX-PID-NUMBER`.
+    /// The same with a name that is unique among running processes: `PREFIX-PID-NUMBER`.
     pub fn unique(prefix: &str, pairs: u8) -> LabSpec {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -152,7 +153,7 @@ impl LabSpec {
         }
         if !MTU_RANGE.contains(&self.mtu) {
             return bad(format!(
-                "an MTU of {} is outside of what veth takes, {} to {}",
+                "an MTU of {} is outside the range of veth, {} to {}",
                 self.mtu,
                 MTU_RANGE.start(),
                 MTU_RANGE.end()
@@ -180,7 +181,7 @@ impl LabSpec {
     }
 }
 
-/// A lab's name becomes part of file names and shell words.
+/// A lab's name is used in file names and shell commands.
 pub(super) fn check_name(name: &str) -> Result<(), LabError> {
     let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     if name.is_empty()
@@ -197,7 +198,7 @@ pub(super) fn check_name(name: &str) -> Result<(), LabError> {
     Ok(())
 }
 
-/// FNV-1a (32 bits, folded to 8), so that two labs bridged together are told apart.
+/// FNV-1a (32 bits, folded to 8), so that two bridged labs have different addresses.
 fn hash(name: &str) -> u8 {
     let full = name.bytes().fold(0x811c_9dc5_u32, |h, b| {
         (h ^ u32::from(b)).wrapping_mul(0x0100_0193)

@@ -1,4 +1,4 @@
-//! What labs there are on this host, and how they are.
+//! The labs on this host, and their state.
 
 use std::net::IpAddr;
 
@@ -7,16 +7,16 @@ use super::{LabError, Side, build};
 use crate::iface::Interface;
 use crate::netns::NetNs;
 
-/// Who a lab belongs to.
+/// The owner of a lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabOwner {
-    /// Nobody: it stays until it is taken down.
+    /// None: it stays until it is taken down.
     Nobody,
-    /// A process, with which it goes.
+    /// A process, with which it ends.
     Process {
         /// Its number.
         pid: u32,
-        /// Whether it still runs. A lab whose process does not is removed by the next operation that may.
+        /// Whether it still runs. If not, the next operation with the right to do so removes the lab.
         alive: bool,
     },
 }
@@ -28,14 +28,14 @@ pub struct LabInterface {
     pub pair: u8,
     /// The side.
     pub side: Side,
-    /// What the kernel knows of it; absent, with the reason in words, if it is gone.
+    /// Its state from the kernel; absent, with the reason in words, if it is gone.
     pub interface: Result<Interface, String>,
     /// Its IP addresses.
     pub addresses: Vec<IpAddr>,
 }
 
 impl LabInterface {
-    /// Whether it is there, up, and has a carrier.
+    /// Whether it exists, is up, and has a carrier.
     pub fn is_up(&self) -> bool {
         self.interface.as_ref().is_ok_and(|i| i.up && i.carrier)
     }
@@ -48,14 +48,14 @@ pub struct LabStatus {
     pub name: String,
     /// Number of pairs it was made with.
     pub pairs: u8,
-    /// Who it belongs to.
+    /// Its owner.
     pub owner: LabOwner,
     /// Its interfaces, pair by pair, the node's side first.
     pub interfaces: Vec<LabInterface>,
 }
 
 pub(super) fn status() -> Result<Vec<LabStatus>, LabError> {
-    // Whoever may not remove labs may still look at them.
+    // Users without the right to remove labs may still list them.
     if let Ok(_lock) = record::lock() {
         let _ = build::sweep();
     }

@@ -1,17 +1,17 @@
-//! What can go wrong with network namespaces, each with the fix.
+//! Errors of network namespaces, each with the fix.
 
 use std::fmt::Display;
 
 use super::privilege::Privilege;
 
-/// An error about a network namespace.
+/// An error of a network namespace.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetNsError {
     /// The name cannot be a namespace's name.
     #[error("'{name}' cannot be the name of a network namespace: {why}")]
     BadName {
-        /// The name that was given.
+        /// The given name.
         name: String,
         /// What is wrong with it.
         why: &'static str,
@@ -19,22 +19,22 @@ pub enum NetNsError {
     /// No namespace of that name.
     #[error("there is no network namespace '{name}'; {}", known_names(.known))]
     Unknown {
-        /// The name that was given.
+        /// The given name.
         name: String,
         /// Those that exist.
         known: Vec<String>,
     },
     /// The name is taken.
     #[error(
-        "network namespace '{name}' exists already; choose another name, or delete it with `ip netns del {name}`"
+        "network namespace '{name}' exists already; fix: choose another name, or delete it with `ip netns del {name}`"
     )]
     Exists {
-        /// The name that was given.
+        /// The given name.
         name: String,
     },
-    /// Its holder is this user's, in another user namespace: no capability of this one reaches there.
+    /// Its holder belongs to this user but to another user namespace, which capabilities of this one do not reach.
     #[error(
-        "network namespace {name} belongs to another user namespace (`unshare -r`), and can be used in that one alone; fix: in a shell outside of `unshare`, write `nsenter --preserve-credentials --user --target {holder} wirelab …`"
+        "network namespace {name} belongs to another user namespace (`unshare -r`), and can only be used there; fix: in a shell outside of `unshare`, write `nsenter --preserve-credentials --user --target {holder} wirelab …`"
     )]
     OfOtherUsers {
         /// The name that was given.
@@ -49,32 +49,34 @@ pub enum NetNsError {
     #[error(transparent)]
     Tool(#[from] ToolError),
     /// A program could not be started inside a namespace.
-    #[error("{program} cannot be started in {namespace}: {source}; is it installed and in PATH?")]
+    #[error(
+        "{program} cannot be started in {namespace}: {source}; fix: install it, or add its folder to PATH"
+    )]
     Command {
         /// The program.
         program: String,
-        /// Where it should have run.
+        /// Its namespace.
         namespace: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The system refused something else.
     #[error("{what}: {source}")]
     Io {
-        /// What was being done, or to which file.
+        /// The action, or the file.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
 
-/// What can go wrong with a tool.
+/// An error of a tool.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolError {
     /// It is not installed.
     #[error(
-        "{tool} is not installed; it comes with the package iproute2 (`sudo apt-get install iproute2`)"
+        "{tool} is not installed; fix: install the package iproute2 (`sudo apt-get install iproute2`)"
     )]
     Missing {
         /// The program.
@@ -96,7 +98,7 @@ pub enum ToolError {
     Io {
         /// The command line.
         command: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -118,7 +120,7 @@ impl NetNsError {
     }
 }
 
-/// Says which names there are, in words that end an error message.
+/// Lists the existing names, for the end of an error message.
 pub(crate) fn known_names(known: &[String]) -> String {
     match known {
         [] => "there are none here".to_owned(),

@@ -1,5 +1,5 @@
-//! Names of namespaces for who has no right to `/run/netns`, or may not mount there (root of a user namespace): a process
-//! in each namespace holds it, and a link in the user's own folder leads to it.
+//! Names of namespaces for users without access to `/run/netns`, or without the right to mount there (root of a user
+//! namespace). A process in each namespace holds it, and a link in the user's own folder points to the process.
 
 use std::fs;
 use std::io::{self, Read};
@@ -13,11 +13,11 @@ use nix::sys::wait::waitpid;
 use nix::unistd::{Pid, pipe2};
 use wirelab_cores::runtime;
 
-/// What the holder is called, so that a process that has its number later is not taken for it.
+/// The name of the holder process, so that a later process with its number is not mistaken for it.
 const MARK: &str = "wirelab-netns";
 
-/// Argument: the link. It waits for a pipe whose both ends it holds. Whoever starts it may die before the link is
-/// there and known: then nobody would ever remove it.
+/// Argument: the link. It waits for a pipe of which it holds both ends. Its starter may die before the link exists;
+/// then no other process could remove it.
 const HOLDER: &str = r#"
 trap '' HUP INT PIPE
 ln -s "/proc/$$/ns/net" "$1" || exit 1
@@ -26,7 +26,7 @@ exec 2>/dev/null
 read -r _
 "#;
 
-/// The folder of the links; `None` where names are those of `ip netns`.
+/// The folder of the links; `None` if names are those of `ip netns`.
 pub(super) fn folder() -> io::Result<Option<PathBuf>> {
     let own = runtime::folder().map_err(io::Error::other)?;
     if own == Path::new(runtime::SYSTEM) {
@@ -48,7 +48,7 @@ pub(super) fn holder_of(name: &str) -> Option<i32> {
     holder(&find(name)?).map(Pid::as_raw)
 }
 
-/// The names of those whose holder lives.
+/// The names whose holder lives.
 pub(super) fn names() -> Vec<String> {
     let Ok(Some(entries)) = folder().map(|f| f.map(fs::read_dir)) else {
         return Vec::new();
@@ -63,13 +63,13 @@ pub(super) fn names() -> Vec<String> {
 /// Starts a holder in the network namespace of the calling thread.
 pub(super) fn hold(link: &Path) -> io::Result<()> {
     if holder(link).is_none() {
-        // Of one that was killed.
+        // Left by a killed holder.
         let _ = fs::remove_file(link);
     }
     let mut child = start(link)?;
     let mut said = String::new();
     if let Some(mut stderr) = child.stderr.take() {
-        // It closes its end when it has said what there is to say.
+        // The holder closes its end after its message.
         stderr.read_to_string(&mut said)?;
     }
     if said == "made\n" {
@@ -100,7 +100,7 @@ fn start(link: &Path) -> io::Result<Child> {
 pub(super) fn release(link: &Path) -> io::Result<()> {
     if let Some(pid) = holder(link) {
         kill(pid, Signal::SIGKILL)?;
-        // Where another process started it, that one or init takes care of it.
+        // If another process started it, that one or init reaps it.
         let _ = waitpid(pid, None);
     }
     fs::remove_file(link)
@@ -113,7 +113,7 @@ pub(super) fn forget(name: &str) {
     }
 }
 
-/// The living process that a link leads to.
+/// The living process that a link points to.
 fn holder(link: &Path) -> Option<Pid> {
     let target = fs::read_link(link).ok()?;
     let pid = target.iter().nth(2)?.to_str()?.parse().ok()?;

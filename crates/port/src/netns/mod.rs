@@ -1,9 +1,9 @@
-//! Named network namespaces: for root the same that `ip netns` shows, `/run/netns/NAME`; for who has no right to these
+//! Named network namespaces. For root they are those of `ip netns`, `/run/netns/NAME`; users without that right have
 //! names of their own, see [`held`].
 //!
-//! The calling thread never changes its namespace: whatever must happen inside one runs on a thread of its own
-//! ([`NetNs::run_in`]), or in a process of its own ([`NetNs::spawn`]). A socket belongs for ever to the
-//! namespace of the thread that opened it, so a socket made by `run_in` can be used from anywhere.
+//! The calling thread never changes its namespace. Work inside a namespace runs on a separate thread
+//! ([`NetNs::run_in`]) or in a separate process ([`NetNs::spawn`]). A socket belongs to the namespace of the thread
+//! that opened it, so a socket made by `run_in` can be used from any thread.
 
 mod error;
 mod held;
@@ -33,7 +33,7 @@ const CAP_NET_ADMIN: u32 = 12;
 /// The namespace of the calling thread.
 const OWN: &str = "/proc/thread-self/ns/net";
 
-/// An open network namespace. It lives at least as long as this value, even if its name is deleted.
+/// An open network namespace. It exists at least as long as this value, even if its name is deleted.
 #[derive(Debug)]
 pub struct NetNs {
     name: Option<String>,
@@ -41,10 +41,10 @@ pub struct NetNs {
 }
 
 impl NetNs {
-    /// The namespace that the calling thread is in.
+    /// The namespace of the calling thread.
     ///
     /// # Errors
-    /// [`NetNsError::Io`] where `/proc` is not mounted.
+    /// [`NetNsError::Io`] if `/proc` is not mounted.
     pub fn current() -> Result<NetNs, NetNsError> {
         let file = File::open(OWN).map_err(|source| NetNsError::io(OWN, source))?;
         Ok(NetNs { name: None, file })
@@ -53,8 +53,8 @@ impl NetNs {
     /// The namespace called `name`.
     ///
     /// # Errors
-    /// [`NetNsError::Unknown`], which lists those that exist; [`NetNsError::BadName`]; [`NetNsError::Privilege`];
-    /// [`NetNsError::OfOtherUsers`] for one that another user namespace has made.
+    /// [`NetNsError::Unknown`], which lists the existing names; [`NetNsError::BadName`]; [`NetNsError::Privilege`];
+    /// [`NetNsError::OfOtherUsers`] for a namespace of another user namespace.
     pub fn open(name: &str) -> Result<NetNs, NetNsError> {
         let path = path_of(name)?;
         let file = File::open(&path).map_err(|source| match source.kind() {
@@ -80,10 +80,10 @@ impl NetNs {
         })
     }
 
-    /// Makes a namespace called `name` and opens it: as `ip netns add` does where `/run/netns` can be written to.
+    /// Makes a namespace called `name` and opens it: as `ip netns add` does, if `/run/netns` is writable.
     ///
     /// # Errors
-    /// [`NetNsError::Exists`], [`NetNsError::BadName`], [`NetNsError::Privilege`], or what `ip` said.
+    /// [`NetNsError::Exists`], [`NetNsError::BadName`], [`NetNsError::Privilege`], or an error of `ip`.
     pub fn create(name: &str) -> Result<NetNs, NetNsError> {
         if is_there(name)? {
             return Err(NetNsError::Exists {
@@ -109,10 +109,10 @@ impl NetNs {
         NetNs::open(name)
     }
 
-    /// Deletes the name `name`. The namespace itself goes when its last user has gone.
+    /// Deletes the name `name`. The kernel removes the namespace after its last user.
     ///
     /// # Errors
-    /// [`NetNsError::Unknown`], [`NetNsError::BadName`], [`NetNsError::Privilege`], or what `ip` said.
+    /// [`NetNsError::Unknown`], [`NetNsError::BadName`], [`NetNsError::Privilege`], or an error of `ip`.
     pub fn delete(name: &str) -> Result<(), NetNsError> {
         if !is_there(name)? {
             return Err(NetNsError::Unknown {
@@ -130,14 +130,14 @@ impl NetNs {
         }
     }
 
-    /// Has nothing be left of a namespace that went by itself. Its name was made by [`NetNs::create`].
+    /// Removes the leftovers of a namespace that ended on its own. [`NetNs::create`] made its name.
     pub(crate) fn forget(name: &str) {
         if check_name(name).is_ok() {
             held::forget(name);
         }
     }
 
-    /// The names of all namespaces that have one, sorted.
+    /// The names of all named namespaces, sorted.
     ///
     /// # Errors
     /// [`NetNsError::Io`] if `/run/netns` exists and cannot be read.
@@ -156,7 +156,7 @@ impl NetNs {
         Ok(names)
     }
 
-    /// Where the namespace called `name` is found.
+    /// The path of the namespace called `name`.
     ///
     /// # Errors
     /// [`NetNsError::BadName`].
@@ -164,7 +164,7 @@ impl NetNs {
         path_of(name)
     }
 
-    /// Where a namespace that is called `name` will be found when it is made.
+    /// The path that a new namespace called `name` will have.
     pub(crate) fn place_of_new(name: &str) -> Result<PathBuf, NetNsError> {
         check_name(name)?;
         let own = held::folder()
@@ -172,15 +172,15 @@ impl NetNs {
         Ok(own.unwrap_or_else(|| DIRECTORY.into()).join(name))
     }
 
-    /// Whether the name is one of `ip netns` too.
+    /// Whether `ip netns` knows the name too.
     pub(crate) fn is_ip_netns(name: &str) -> bool {
         held::find(name).is_none()
     }
 
-    /// The processes inside, as far as they can be seen, but for those that only hold the namespace.
+    /// The visible processes inside, without those that only hold the namespace.
     ///
     /// # Errors
-    /// [`NetNsError::Io`] where `/proc` cannot be read.
+    /// [`NetNsError::Io`] if `/proc` cannot be read.
     pub(crate) fn processes(&self) -> Result<Vec<i32>, NetNsError> {
         let id = self.id()?;
         let entries = fs::read_dir("/proc").map_err(|e| NetNsError::io("/proc", e))?;
@@ -194,12 +194,12 @@ impl NetNs {
             .collect())
     }
 
-    /// The name it was opened by; `None` for [`NetNs::current`].
+    /// The name by which it was opened; `None` for [`NetNs::current`].
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// How messages call it.
+    /// Its name in messages.
     pub fn label(&self) -> String {
         match &self.name {
             Some(name) => format!("network namespace {name}"),
@@ -207,10 +207,10 @@ impl NetNs {
         }
     }
 
-    /// Device and inode number, which tell two namespaces apart.
+    /// Device and inode number, which identify a namespace.
     ///
     /// # Errors
-    /// [`NetNsError::Io`] if the kernel does not say.
+    /// [`NetNsError::Io`] if the kernel does not report them.
     pub fn id(&self) -> Result<(u64, u64), NetNsError> {
         let meta = self
             .file
@@ -219,11 +219,11 @@ impl NetNs {
         Ok((meta.dev(), meta.ino()))
     }
 
-    /// Runs `work` inside the namespace on a thread of its own and waits for it. A panic in `work` goes on in
-    /// the caller. Needs no privilege if the caller is in that namespace already.
+    /// Runs `work` inside the namespace on a separate thread and waits for it. A panic in `work` continues in the
+    /// caller. It needs no privilege if the caller is already in that namespace.
     ///
     /// # Errors
-    /// [`NetNsError::Privilege`] naming CAP_SYS_ADMIN if the kernel does not let the thread in.
+    /// [`NetNsError::Privilege`] naming CAP_SYS_ADMIN if the kernel refuses entry.
     pub fn run_in<T: Send>(&self, work: impl FnOnce() -> T + Send) -> Result<T, NetNsError> {
         on_thread(|| {
             self.enter()?;
@@ -231,8 +231,8 @@ impl NetNs {
         })
     }
 
-    /// Like [`NetNs::run_in`], and `/sys/class/net` shows the namespace's own interfaces meanwhile: the thread
-    /// has a mount namespace of its own with a sysfs of its own, which goes with it.
+    /// Like [`NetNs::run_in`], and `/sys/class/net` shows the namespace's interfaces to `work`: the thread has its
+    /// own mount namespace with its own sysfs, which ends with it.
     ///
     /// # Errors
     /// [`NetNsError::Privilege`] naming CAP_SYS_ADMIN; [`NetNsError::Io`] if sysfs cannot be mounted.
@@ -253,7 +253,7 @@ impl NetNs {
         })
     }
 
-    /// Runs a tool of iproute2 inside the namespace, with `input` on its standard input, and returns what it printed.
+    /// Runs a tool of iproute2 inside the namespace, with `input` on its standard input, and returns its output.
     pub(crate) fn run_tool(
         &self,
         tool: Tool,
@@ -261,16 +261,16 @@ impl NetNs {
         input: &str,
     ) -> Result<String, NetNsError> {
         self.run_in(|| {
-            // Only to the system's own programs: what is found by PATH may be anybody's.
+            // Capabilities are passed only to the system's own programs, because a program found by PATH may be any.
             if !nix::unistd::geteuid().is_root() && tool.program().starts_with('/') {
-                // Where this thread has none to pass on, the tool says what it may not do.
+                // If this thread has no capability to pass on, the tool reports what is not permitted.
                 let _ = sys::pass_on(CAP_NET_ADMIN);
             }
             Ok(tool.run_with_input(arguments, input)?)
         })?
     }
 
-    /// Starts a process inside the namespace, with a `/sys` that shows the namespace's own interfaces.
+    /// Starts a process inside the namespace, with a `/sys` that shows the namespace's interfaces.
     ///
     /// # Errors
     /// [`NetNsError::Command`] naming the program if it cannot be started; [`NetNsError::Privilege`].
@@ -284,7 +284,7 @@ impl NetNs {
             })
     }
 
-    /// Moves the calling thread. Private, so that no thread but one of our own is ever moved.
+    /// Moves the calling thread. Private, so that only threads of this module are moved.
     fn enter(&self) -> Result<(), NetNsError> {
         if NetNs::current()?.id()? == self.id()? {
             return Ok(());
@@ -314,10 +314,10 @@ fn on_thread<T: Send>(
 /// Whether namespaces can be made and entered here: makes one, enters it and deletes it.
 ///
 /// # Errors
-/// What the first failing step says.
+/// The error of the first failing step.
 pub fn probe() -> Result<(), NetNsError> {
     let name = format!("wirelab-probe-{}", std::process::id());
-    // Two threads of a process may probe at once; the second must not take the first one's name for a failure.
+    // Two threads of a process may probe at once, so they need different names.
     static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(|e| e.into_inner());
     let namespace = NetNs::create(&name)?;
@@ -326,20 +326,21 @@ pub fn probe() -> Result<(), NetNsError> {
     entered
 }
 
-/// For tests: whether namespaces can be made here; where privileges lack, says so in the way the test runner understands.
+/// For tests: whether namespaces can be made here. If privileges are missing, prints the line that the test runner
+/// expects for a skip.
 ///
 /// # Panics
-/// Where [`probe`] fails for another reason.
+/// If [`probe`] fails for another reason.
 pub fn may_test() -> bool {
     use std::io::Write;
     let Err(error) = probe() else { return true };
     assert!(error.is_privilege(), "{error}");
-    // Directly, because the test harness swallows what is printed otherwise.
+    // Written directly, because the test harness hides printed lines.
     let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP root: {error}");
     false
 }
 
-/// Checks a namespace's name: it becomes a file name, and a word on the command line of `ip`.
+/// Checks a namespace's name, which is used as a file name and on the command line of `ip`.
 pub(crate) fn check_name(name: &str) -> Result<(), NetNsError> {
     let bad = |why| {
         Err(NetNsError::BadName {
@@ -362,7 +363,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), NetNsError> {
     Ok(())
 }
 
-/// Where its holder lives, it is there, whether this process may look at it or not.
+/// If its holder lives, it exists, even if this process may not inspect it.
 fn is_there(name: &str) -> Result<bool, NetNsError> {
     Ok(path_of(name)?.exists() || held::find(name).is_some())
 }

@@ -1,22 +1,22 @@
-//! Which capabilities each kind of work needs, and the error for a missing one, which names it and the command that
-//! grants it.
+//! The capabilities that each type of work needs, and the error for a missing one, which names it and the command
+//! that grants it.
 
 use std::fmt;
 
-/// What needs capabilities.
+/// Work that needs capabilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
     /// Frames on the portable path, by a packet socket.
     Packet,
     /// Frames on the fast path, by XDP.
     Xdp,
-    /// Whatever happens in a network namespace other than this process's own.
+    /// Work in a network namespace other than this process's own.
     Namespace,
     /// Labs: namespaces, veth pairs, shapers.
     Lab,
     /// TAP devices, and features of interfaces.
     Interface,
-    /// Times inside of a node.
+    /// Times inside a node.
     Stages,
 }
 
@@ -45,15 +45,15 @@ const NUMBERS: [(&str, u32); 5] = [
 /// The kernel refused because a capability is missing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Privilege {
-    /// What it was needed for: "to …".
+    /// The work that needs it: "to …".
     what: String,
     needed: &'static [&'static str],
-    /// Capabilities of this thread, one bit for each.
+    /// Capabilities of this thread, one bit each.
     held: u64,
 }
 
 impl Privilege {
-    /// The calling thread may not do `what` ("to …"), which is work of this kind.
+    /// The calling thread may not do `what` ("to …"), which is this type of work.
     pub fn new(what: impl Into<String>, work: Work) -> Privilege {
         Privilege {
             what: what.into(),
@@ -67,7 +67,7 @@ impl Privilege {
         number.is_some_and(|(_, number)| self.held & (1 << number) != 0)
     }
 
-    /// CAP_SYS_ADMIN allows what these two were split off for (capabilities(7)).
+    /// CAP_SYS_ADMIN includes these two, which were split off from it (capabilities(7)).
     fn is_missing(&self, name: &str) -> bool {
         let covered = matches!(name, "CAP_BPF" | "CAP_PERFMON") && self.is_held("CAP_SYS_ADMIN");
         !covered && !self.is_held(name)
@@ -90,22 +90,22 @@ impl fmt::Display for Privilege {
             };
             return write!(
                 f,
-                "the kernel refuses what is needed {what}, though {names} {verb} held: this user namespace or container \
-                 does not reach so far, or a security module forbids it; run it with `sudo wirelab …` on the host",
+                "the kernel refuses {what}, though {names} {verb} held: this user namespace or container \
+                 does not reach that far, or a security module forbids it; fix: run it with `sudo wirelab …` on the host",
             );
         }
-        // setcap replaces what a file has, so that what is held already is named too.
+        // setcap replaces the capabilities of a file, so those held already are listed too.
         let granted = names().filter(|name| self.needed.contains(name) || self.is_held(name));
         write!(
             f,
-            "missing {}, needed {what}; run it with `sudo wirelab …`, or grant it once with `{}`",
+            "missing {}, needed {what}; fix: run it with `sudo wirelab …`, or grant it once with `{}`",
             missing.join(" and "),
             command(granted)
         )
     }
 }
 
-/// The command that grants an installed wirelab what this kind of work needs, without root.
+/// The command that lets an installed wirelab do this type of work without root.
 pub fn grant(work: Work) -> String {
     let needed = work.capabilities();
     command(names().filter(|name| needed.contains(name)))
@@ -125,7 +125,7 @@ fn held() -> u64 {
     effective("thread-self").unwrap_or(0)
 }
 
-/// Whether the calling thread lacks a capability that this kind of work needs.
+/// Whether the calling thread lacks a capability that this type of work needs.
 pub(crate) fn lacks(work: Work) -> bool {
     let asked = Privilege::new("", work);
     work.capabilities()
@@ -133,7 +133,7 @@ pub(crate) fn lacks(work: Work) -> bool {
         .any(|name| asked.is_missing(name))
 }
 
-/// Whether a process has what frames of its own need.
+/// Whether a process has the capability to send and receive frames.
 pub(crate) fn may_send(pid: i32) -> bool {
     Privilege {
         what: String::new(),
@@ -179,7 +179,7 @@ mod tests {
         assert!(text.starts_with("missing CAP_NET_ADMIN, needed"), "{text}");
         let text = refused(Work::Lab, 1 << 13 | 1 << 21);
         assert!(text.starts_with("missing CAP_NET_ADMIN, needed"), "{text}");
-        // The command would otherwise take away what was granted before.
+        // Otherwise the command would remove what was granted before.
         assert!(
             text.contains("setcap cap_net_admin,cap_net_raw,cap_sys_admin+ep"),
             "{text}"

@@ -1,4 +1,4 @@
-//! Hands a capability of this thread on to the programs that it starts.
+//! Passes a capability of this thread to the programs that it starts.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -20,11 +20,11 @@ struct Half {
     inheritable: u32,
 }
 
-/// Capabilities of a file end with the program in it. One that is inheritable and ambient goes on to the programs that
-/// the calling thread starts; other threads are not changed.
+/// Capabilities of a file do not pass to the programs that it starts. One that is inheritable and ambient passes to
+/// the programs that the calling thread starts; other threads do not change.
 ///
 /// # Errors
-/// What the kernel says: EPERM where the capability is not held.
+/// The kernel's error: EPERM if the capability is not held.
 pub(super) fn pass_on(capability: u32) -> io::Result<()> {
     let check = |result: i64| match result {
         0 => Ok(()),
@@ -35,10 +35,10 @@ pub(super) fn pass_on(capability: u32) -> io::Result<()> {
         pid: 0,
     };
     let mut halves = [Half::default(); 2];
-    // SAFETY: the header and two halves are what this version reads and writes, and outlive the call.
+    // SAFETY: this version reads and writes the header and two halves, which outlive the call.
     check(unsafe { libc::syscall(libc::SYS_capget, &raw const header, halves.as_mut_ptr()) })?;
     halves[capability as usize / 32].inheritable |= 1 << (capability % 32);
-    // SAFETY: as above; only this thread's own set changes.
+    // SAFETY: as above; only this thread's set changes.
     check(unsafe { libc::syscall(libc::SYS_capset, &raw const header, halves.as_ptr()) })?;
     // SAFETY: no pointers.
     let raised = unsafe {

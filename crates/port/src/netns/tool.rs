@@ -1,4 +1,4 @@
-//! Runs iproute2's `ip` and `tc`, which do the work of making namespaces, veth pairs and shapers.
+//! Runs iproute2's `ip` and `tc`, which make namespaces, veth pairs and shapers.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -24,7 +24,7 @@ impl Tool {
         }
     }
 
-    /// The program as a word that can be started. PATH of a plain user often lacks the sbin directories.
+    /// The name or path to start it by. PATH of a plain user often lacks the sbin directories.
     pub(crate) fn program(self) -> String {
         ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]
             .iter()
@@ -33,12 +33,12 @@ impl Tool {
             .unwrap_or_else(|| self.name().to_owned())
     }
 
-    /// Runs it and returns what it printed.
+    /// Runs it and returns its output.
     pub(crate) fn run(self, arguments: &[&str]) -> Result<String, ToolError> {
         self.run_with_input(arguments, "")
     }
 
-    /// Runs it with `input` on its standard input (`-batch -`) and returns what it printed.
+    /// Runs it with `input` on its standard input (`-batch -`) and returns its output.
     pub(crate) fn run_with_input(
         self,
         arguments: &[&str],
@@ -73,22 +73,22 @@ impl Tool {
 
     fn output(self, arguments: &[&str], input: &str) -> std::io::Result<Output> {
         let mut command = Command::new(self.program());
-        // Of a process that is killed nothing goes on making things which nobody knows of.
+        // If this process is killed, the tool must not go on making objects that no record lists.
         end_with_this_thread(&mut command);
         let mut child = command
             .args(arguments)
-            // It may have capabilities that the environment's owner has not.
+            // It may have capabilities that the owner of the environment lacks.
             .env_clear()
             .env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin")
             .env("LC_ALL", "C")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Ctrl-C goes to the whole foreground group; a lab must not be left half made or half removed.
+            // Ctrl-C signals the whole foreground group; a lab must not be left half made or half removed.
             .process_group(0)
             .spawn()?;
         if let Some(mut stdin) = child.stdin.take() {
-            // A tool that stops reading has failed, and its exit status says so better than a broken pipe.
+            // A tool that stops reading has failed, and its exit status is a better error than a broken pipe.
             let _ = stdin.write_all(input.as_bytes());
         }
         child.wait_with_output()

@@ -1,18 +1,18 @@
-//! The frame that makes a port known before a run.
+//! The frame that announces a port before a run.
 
 use wirelab_wire::frame::{TPID_CUSTOMER, TPID_SERVICE};
 
 use super::error::PacketError;
 use crate::iface::{Interface, PortName};
 
-/// IEEE Std 802 Local Experimental EtherType 2: nobody answers it, and no checker takes it for one of its flow.
+/// IEEE Std 802 Local Experimental EtherType 2. No host answers it, and no checker takes it for a frame of its flow.
 const ETHERTYPE: u16 = 0x88B6;
 
 /// The smallest Ethernet frame in bytes, without FCS.
 const SMALLEST: usize = 60;
 
-/// Sends one frame out of `port`, from its own address to `peer`, with these tags: a switch on the way learns where the
-/// port is, and need not flood the first frames that are measured (RFC 2544, 23).
+/// Sends one frame from `port`, from its own address to `peer`, with these tags. A switch on the path learns the port
+/// from it, so it need not flood the first measured frames (RFC 2544, 23).
 ///
 /// # Errors
 /// [`PacketError::Iface`], [`PacketError::Privilege`] or [`PacketError::Setup`], which name what is missing.
@@ -38,7 +38,7 @@ pub fn announce(
     Ok(())
 }
 
-/// What a frame begins with: addresses, tags, EtherType.
+/// The start of a frame: addresses, tags, EtherType.
 pub(super) fn head(to: [u8; 6], from: [u8; 6], vlans: [Option<u16>; 2], ethertype: u16) -> Vec<u8> {
     let mut frame = [to, from].concat();
     let tags = vlans.iter().flatten().count();

@@ -1,10 +1,10 @@
-//! Building test frames in memory that already holds one: only what differs from frame to frame is written.
+//! Building test frames in memory that already holds one: only the parts that differ are written.
 
 use std::sync::LazyLock;
 
 use wirelab_wire::{Flags, FrameSpec, Header, Sizes, Transport, header, lfsr};
 
-/// Sum of the 16-bit words of the LFSR window in front of each word: a UDP checksum needs no look at the data.
+/// Sum of the 16-bit words of the LFSR window before each word, so a UDP checksum need not read the data.
 static SUMS: LazyLock<Box<[u32]>> = LazyLock::new(|| {
     let words = lfsr::WINDOW.chunks_exact(2);
     let mut sum = 0u32;
@@ -22,7 +22,7 @@ pub(super) struct FrameBuilder {
     offset: usize,
     lfsr_len: usize,
     header: Header,
-    /// Ones' complement sum of what the UDP checksum covers beside test header and LFSR part.
+    /// Ones' complement sum of what the UDP checksum covers besides test header and LFSR part.
     udp_sum: Option<u16>,
 }
 
@@ -73,14 +73,14 @@ impl FrameBuilder {
         out[..self.length()].copy_from_slice(&self.template);
     }
 
-    /// Writes the LFSR part of `sequence` into memory that was laid out.
+    /// Writes the LFSR part of `sequence` into memory that already holds a frame.
     #[inline]
     pub(super) fn write_content(&self, out: &mut [u8], sequence: u32) {
         let data = self.offset + header::LEN;
         out[data..data + self.lfsr_len].copy_from_slice(lfsr::payload(sequence, self.lfsr_len));
     }
 
-    /// Writes the test header, and the UDP checksum where there is one, behind whose content is there already.
+    /// Writes the test header, and the UDP checksum if there is one. The content must already be written.
     #[inline]
     pub(super) fn write_header(&self, out: &mut [u8], sequence: u32, time_ns: u64) {
         let header = Header {
@@ -94,7 +94,7 @@ impl FrameBuilder {
         }
         if let Some(sum) = self.udp_sum {
             let checksum = !fold(u32::from(sum) + u32::from(self.own_sum(out, sequence)));
-            // Zero would say that there is no checksum (RFC 768).
+            // Zero means that there is no checksum (RFC 768).
             let checksum = if checksum == 0 { u16::MAX } else { checksum };
             out[self.offset - 2..self.offset].copy_from_slice(&checksum.to_be_bytes());
         }

@@ -1,4 +1,4 @@
-//! Frames that a checker sees, handed on while they are checked, e.g. into a capture.
+//! Frames that a checker hands on while it checks them, e.g. to a capture.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,41 +7,42 @@ use wirelab_trial::format;
 
 use crate::pcapng::CaptureWriter;
 
-/// Whatever frames are to be handed to while they are checked.
+/// A receiver of frames while they are checked.
 pub trait FrameSink: Send {
-    /// Takes a frame (destination address first, without FCS, tags in place) that came `unix_ns` after 1970.
+    /// Takes a frame (destination address first, without FCS, tags in place) that arrived `unix_ns` after 1970.
     ///
     /// # Errors
-    /// What keeps it from taking more. It is not asked again; the check goes on, and the report says so.
+    /// Why it takes no more frames. It is not called again; the check continues, and the report has the error.
     fn frame(&mut self, unix_ns: u64, frame: &[u8]) -> io::Result<()>;
 
-    /// No frame follows: the port received so many, of which the checker missed so many.
+    /// No frame follows. The port received this many frames, and the checker missed this many of them.
     ///
     /// # Errors
-    /// What is wrong at the end; the report says so.
+    /// The error at the end, which the report has.
     fn end(&mut self, received_frames: u64, missed_frames: u64) -> io::Result<()> {
         let _ = (received_frames, missed_frames);
         Ok(())
     }
 }
 
-/// Writes the frames of a port into a capture, as one of its interfaces; several ports may share the capture.
+/// Writes the frames of a port into a capture, as one of its interfaces. Several ports may share the capture.
 ///
-/// Whoever made the writer finishes it when all checkers have ended.
+/// The owner of the writer finishes it after all checkers have ended.
 #[derive(Clone)]
 pub struct CaptureSink {
     /// The capture.
     pub writer: Arc<Mutex<CaptureWriter>>,
     /// The number of the interface in it.
     pub interface: u32,
-    /// Where the capture holds several runs: frames of this one are sent from this time of the sender's clock on, in ns.
+    /// If the capture holds several runs: frames of this one were sent from this time of the sender's clock on, in
+    /// ns.
     pub sent_since_ns: Option<u64>,
 }
 
 impl CaptureSink {
     /// The writer, ready for this run.
     fn writer(&self) -> MutexGuard<'_, CaptureWriter> {
-        // A writer that another checker died over still knows what is safely in its file.
+        // A writer still knows what is safely in its file after another checker panicked with it.
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(since_ns) = self.sent_since_ns {
             writer.begin_run(since_ns);
@@ -68,7 +69,7 @@ impl FrameSink for CaptureSink {
 pub(super) struct Capture {
     sink: Option<Box<dyn FrameSink>>,
     frames: u64,
-    /// How it failed.
+    /// Why it failed.
     ended: Option<String>,
 }
 
@@ -94,7 +95,7 @@ impl Capture {
         }
     }
 
-    /// What is to be said of it at the end.
+    /// The note on it at the end.
     pub(super) fn finish(mut self, missed_frames: u64) -> Option<String> {
         let received = self.frames + missed_frames;
         let result = self

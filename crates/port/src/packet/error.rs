@@ -1,4 +1,4 @@
-//! What can go wrong on the portable path, each with the fix.
+//! Errors of the portable path, each with the fix.
 
 use std::io;
 
@@ -21,43 +21,43 @@ pub enum PacketError {
     /// A capability is missing.
     #[error(transparent)]
     Privilege(#[from] Privilege),
-    /// The portable path cannot do what was asked.
+    /// The portable path does not support the request.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// The kernel would not set the socket up.
+    /// The kernel refused to set up the socket.
     #[error("{port}: the kernel refused {what}: {source}")]
     Setup {
         /// The port.
         port: PortName,
-        /// What was asked of it.
+        /// The setting.
         what: &'static str,
-        /// What it said.
+        /// Its error.
         source: io::Error,
     },
     /// Even the smallest ring is not available.
     #[error(
-        "{port}: no memory for a ring of {bytes} bytes: {source}; stop other captures, or raise the memory limit of this process or container"
+        "{port}: no memory for a ring of {bytes} bytes: {source}; fix: stop other captures, or raise the memory limit of this process or container"
     )]
     NoMemory {
         /// The port.
         port: PortName,
-        /// The smallest size that was tried.
+        /// The smallest size tried.
         bytes: usize,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
-    /// A run that had begun broke off; what was done until then is kept.
-    #[error("{port}: sending broke off after {} frames: {source}{}", partial.emitted_frames, way_out(source, port))]
+    /// A run ended early by an error; what was done until then is kept.
+    #[error("{port}: sending broke off after {} frames: {source}{}", partial.emitted_frames, fix(source, port))]
     Broken {
         /// The port.
         port: PortName,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
-        /// What was done.
+        /// The report until then.
         partial: Box<SendReport>,
     },
     /// The thread of a sender or checker died.
-    #[error("{port}: the {what} died; its results are lost, run it again")]
+    #[error("{port}: the {what} died, and its results are lost; fix: run it again")]
     Died {
         /// The port.
         port: PortName,
@@ -66,12 +66,12 @@ pub enum PacketError {
     },
 }
 
-fn way_out(source: &io::Error, port: &PortName) -> String {
-    let command = |rest: &str| format!("; `{}`", port.ip_command(rest));
+fn fix(source: &io::Error, port: &PortName) -> String {
+    let command = |rest: &str| format!("; fix: `{}`", port.ip_command(rest));
     match source.raw_os_error() {
         Some(libc::ENETDOWN) => command(&format!("link set dev {} up", port.interface)),
         Some(libc::ENOBUFS | libc::EAGAIN) => format!(
-            ": its queue took no frame for 5 s; fix: look what holds it, `{}`, and whether the other end is up",
+            ": its queue took no frame for 5 s; fix: check what holds it, `{}`, and whether the other end is up",
             port.command("tc", &format!("-s qdisc show dev {}", port.interface))
         ),
         Some(libc::ENXIO | libc::ENODEV) => "; the interface was removed".to_owned(),
@@ -80,7 +80,7 @@ fn way_out(source: &io::Error, port: &PortName) -> String {
 }
 
 impl PacketError {
-    /// An error of setting up, told apart by what the kernel said.
+    /// A set-up error, by the kernel's reason.
     pub(super) fn setup(port: &PortName, what: &'static str, source: io::Error) -> PacketError {
         match source.raw_os_error() {
             Some(libc::EPERM | libc::EACCES) => {

@@ -1,13 +1,13 @@
-//! Which frames get into a checker's ring: a filter of the kernel's (classic BPF) for what may be a test frame.
+//! The kernel's filter (classic BPF) of a checker's ring, which passes only possible test frames.
 //!
-//! What the ring drops then are frames of this kind and nothing else, so that foreign traffic cannot be taken for the
-//! flow where frames are dropped. The filter lets through all that [`wirelab_wire::locate`] finds a test header in.
+//! So the frames that the ring drops are also of this type, and foreign traffic is not counted as loss of the flow.
+//! The filter passes every frame in which [`wirelab_wire::locate`] finds a test header.
 
 use libc::sock_filter;
 use wirelab_wire::frame::{TPID_CUSTOMER, TPID_SERVICE};
 use wirelab_wire::header;
 
-/// Load a half-word at a place, or at one relative to the index register; or a byte there.
+/// Load a half-word or byte at an offset, or at one relative to the index register.
 const HALF: u16 = (libc::BPF_LD | libc::BPF_H | libc::BPF_ABS) as u16;
 const BYTE: u16 = (libc::BPF_LD | libc::BPF_B | libc::BPF_ABS) as u16;
 const HALF_BEHIND: u16 = (libc::BPF_LD | libc::BPF_H | libc::BPF_IND) as u16;
@@ -24,8 +24,8 @@ const KEEP: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
 const UDP: u32 = 17;
 
-/// Lets through frames of the test EtherType and UDP datagrams to `udp_port` (0 for [`header::UDP_PORT`]), behind up to
-/// two tags; a frame that is too short for what is looked at is left out.
+/// Passes frames of the test EtherType and UDP datagrams to `udp_port` (0 for [`header::UDP_PORT`]), after up to two
+/// tags. A frame that is too short for these fields does not pass.
 pub(super) fn test_frames(udp_port: u16) -> [sock_filter; 28] {
     let udp_port = match udp_port {
         0 => header::UDP_PORT,
@@ -33,7 +33,7 @@ pub(super) fn test_frames(udp_port: u16) -> [sock_filter; 28] {
     };
     let (customer, service) = (u32::from(TPID_CUSTOMER), u32::from(TPID_SERVICE));
     [
-        // The EtherType goes into the accumulator, where the payload starts into the index register.
+        // The accumulator gets the EtherType, the index register the start of the payload.
         plain(INDEX, 14),
         plain(HALF, 12),
         test(customer, 1, 0),
@@ -47,7 +47,7 @@ pub(super) fn test_frames(udp_port: u16) -> [sock_filter; 28] {
         test(u32::from(header::ETHERTYPE), 15, 0),
         test(0x0800, 1, 0),
         test(0x86DD, 9, 14),
-        // IPv4: the protocol, and the UDP destination port behind a header of any length.
+        // IPv4: the protocol, and the UDP destination port after a header of any length.
         plain(BYTE_BEHIND, 9),
         test(UDP, 0, 12),
         plain(BYTE_BEHIND, 0),
@@ -67,7 +67,7 @@ pub(super) fn test_frames(udp_port: u16) -> [sock_filter; 28] {
     ]
 }
 
-/// Lets through neighbour solicitations (RFC 4861, 4.3), of a socket that hears IPv6 alone.
+/// Passes neighbour solicitations (RFC 4861, 4.3), on a socket that receives only IPv6.
 pub(super) fn solicitations() -> [sock_filter; 6] {
     [
         plain(BYTE, 20),
@@ -88,7 +88,7 @@ const fn plain(code: u16, k: u32) -> sock_filter {
     }
 }
 
-/// Skip so many instructions where the accumulator is `k`, and so many where it is not.
+/// Skip this many instructions if the accumulator is `k`, else that many.
 const fn test(k: u32, yes: u8, no: u8) -> sock_filter {
     sock_filter {
         code: IS,

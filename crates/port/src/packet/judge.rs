@@ -1,4 +1,4 @@
-//! What a checker of this path makes of each frame: whose it is and whether it is right; the rest is
+//! How a checker of this path judges each frame: its owner and its correctness. The rest is
 //! [`wirelab_trial::job::Judge`].
 
 use wirelab_trial::job;
@@ -15,7 +15,7 @@ pub(super) struct Judge {
     flow: Flow,
     judge: job::Judge,
     joined: u64,
-    /// Whether the sender's test frames in other streams are of another run.
+    /// Whether the sender's test frames in other streams belong to another run.
     one_flow_at_a_time: bool,
 }
 
@@ -29,7 +29,7 @@ impl Judge {
         }
     }
 
-    /// The same where test frames of the flow's sender in other streams are of another run, or not.
+    /// Set whether test frames of the flow's sender in other streams belong to another run.
     pub(super) fn with_one_flow_at_a_time(self, one_flow_at_a_time: bool) -> Judge {
         Judge {
             one_flow_at_a_time,
@@ -47,17 +47,18 @@ impl Judge {
         self.judge.other_run()
     }
 
-    /// Frames so far that are not of the flow.
+    /// Frames so far that do not belong to the flow.
     pub(super) fn strangers(&self) -> u64 {
         self.judge.foreign()
     }
 
-    /// Arrival of the first timed frame in ns, if one has come.
+    /// Arrival of the first timed frame in ns, if one has arrived.
     pub(super) fn first_ns(&self) -> Option<u64> {
         self.judge.first_ns()
     }
 
-    /// Judges a frame that came at `arrival_ns` (CLOCK_MONOTONIC), if that is known; whether it is of the flow.
+    /// Judges a frame that arrived at `arrival_ns` (CLOCK_MONOTONIC), if known; returns whether it belongs to the
+    /// flow.
     #[inline]
     pub(super) fn frame(&mut self, frame: &[u8], arrival_ns: Option<u64>) -> bool {
         let verdict = classify(frame, &self.flow);
@@ -75,7 +76,7 @@ impl Judge {
         self.judge.take(verdict, bytes, arrival_ns)
     }
 
-    /// Whether a frame that is not of the flow is a test frame of its sender.
+    /// Whether a frame outside the flow is a test frame of the flow's sender.
     #[cold]
     fn is_in_another_stream(&self, frame: &[u8]) -> bool {
         let any = Flow {
@@ -86,18 +87,18 @@ impl Judge {
         is_test_frame && self.flow.source.is_none_or(|source| frame[6..12] == source)
     }
 
-    /// Good frames so far that held more behind their own data: datagrams that the host had joined.
+    /// Good frames so far with more after their own data: datagrams that the host joined.
     pub(super) fn joined(&self) -> u64 {
         self.joined
     }
 
-    /// The report, as far as frames tell.
+    /// The report, as far as the frames show.
     pub(super) fn finish(self) -> CheckReport {
         self.judge.finish()
     }
 }
 
-/// What follows the Ethernet header and its tags, in bytes.
+/// The bytes after the Ethernet header and its tags.
 fn payload_bytes(frame: &[u8]) -> u64 {
     let tag = |at: usize| {
         frame.get(at..at + 2).is_some_and(|bytes| {
@@ -113,7 +114,7 @@ fn payload_bytes(frame: &[u8]) -> u64 {
     frame.len().saturating_sub(14 + 4 * tags) as u64
 }
 
-/// Whether there is room for another test header behind a datagram's own data.
+/// Whether another test header fits after a datagram's own data.
 fn holds_more(frame: &[u8], payload_bytes: u64, lfsr_len: u16) -> bool {
     let at = frame.len() - payload_bytes as usize;
     let ip_bytes = match (&frame[at - 2..at], frame.get(at)) {
@@ -266,7 +267,7 @@ mod tests {
         spec.build(&sizes, &header, &mut bytes);
         let mut judge = Judge::new(&job(None, 1), None);
         for (more, joined) in [(0, 0), (header::LEN, 1)] {
-            // What GRO does to the lengths: those of IP and UDP cover both datagrams.
+            // GRO changes the lengths: those of IP and UDP cover both datagrams.
             let mut buffer = bytes.clone();
             buffer.extend_from_within(bytes.len() - more..);
             for at in [18 + 2, 18 + 20 + 4] {

@@ -1,15 +1,15 @@
 //! The portable path: frames in and out of any Linux interface by AF_PACKET, without native XDP.
 //!
-//! - [`send`] builds every frame with its own sequence, time and content, and sends it on its schedule: in
-//!   batches of a system call, or through the transmit ring where a kind of buffers is asked for;
-//! - [`Checker`] judges every frame that comes in on a port, from a receive ring;
-//! - [`Replayer`] sends frames that somebody else made;
-//! - [`FrameSink`] takes the frames meanwhile, [`CaptureSink`] into a capture.
+//! - [`send`] builds every frame with its own sequence, time and content, and sends it on its schedule: in batches of
+//!   a system call, or through the transmit ring if a type of buffers is requested;
+//! - [`Checker`] judges every received frame of a port, from a receive ring;
+//! - [`Replayer`] sends frames that were made elsewhere;
+//! - [`FrameSink`] gets the frames during the check, [`CaptureSink`] for a capture.
 //!
-//! Sent times are read from CLOCK_MONOTONIC right before a frame's header is written: in a batch that is up to
-//! 31 frames before it leaves, on a paced flow right before the system call. Arrivals are stamped by the kernel
-//! with CLOCK_REALTIME when it puts a frame into the ring (resolution 1 ns) and converted by the offset of the
-//! two clocks, which is read for each block, to some tens of ns.
+//! Transmit times are read from CLOCK_MONOTONIC just before a frame's header is written: in a batch up to 31 frames
+//! before it leaves, on a paced flow just before the system call. The kernel stamps arrivals with CLOCK_REALTIME when
+//! it puts a frame into the ring (resolution 1 ns). They are converted by the offset of the two clocks, which is read
+//! for each block, to some tens of ns.
 
 mod announce;
 mod build;
@@ -37,7 +37,7 @@ pub use send::{PREFILLED_SLOTS, SendOptions, send};
 use crate::iface::PortName;
 use sys::socket::PacketSocket;
 
-/// A socket in a port's namespace, of no interface yet.
+/// A socket in a port's namespace, not yet bound to an interface.
 fn socket_of(port: &PortName) -> Result<PacketSocket, PacketError> {
     port.netns()?
         .run_in(PacketSocket::open)?

@@ -1,5 +1,6 @@
-//! Answers to who asks for a receiver's IP address: a router delivers nothing before it knows the Ethernet address of a
-//! neighbour (ARP, RFC 826; neighbour discovery, RFC 4861), and a port of a trial need not have an IP address at all.
+//! Replies to hosts that resolve a receiver's IP address. A router delivers nothing before it knows the Ethernet
+//! address of a neighbour (ARP, RFC 826; neighbour discovery, RFC 4861), and a port of a trial need not have an IP
+//! address.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -15,7 +16,7 @@ use super::socket_of;
 use super::sys::socket::PacketSocket;
 use crate::iface::{Interface, PortName};
 
-/// How often to look whether to end.
+/// Interval between two checks whether to end.
 const PATIENCE: Duration = Duration::from_millis(20);
 
 const ARP: u16 = 0x0806;
@@ -27,16 +28,16 @@ const ARP_REPLY: [u8; 2] = [0, 2];
 const ICMPV6: u8 = 58;
 const SOLICITATION: u8 = 135;
 const ADVERTISEMENT: u8 = 136;
-/// Solicited, and to be taken in the place of what was known (RFC 4861, 4.4).
+/// Solicited, and override (RFC 4861, 4.4).
 const FLAGS: [u8; 4] = [0x60, 0, 0, 0];
 /// The option that holds the target's Ethernet address, and its length in units of eight bytes.
 const TARGET_ADDRESS: [u8; 2] = [2, 1];
-/// Hops that nobody may have taken away (RFC 4861, 7.1.1).
+/// Hop limit of a packet that no router forwarded (RFC 4861, 7.1.1).
 const ALL_HOPS: u8 = 255;
 /// The smallest Ethernet frame in bytes, without FCS.
 const SMALLEST: usize = 60;
 
-/// Answers for an IP address on a port, as long as it lives.
+/// Replies for an IP address on a port, as long as this value exists.
 #[derive(Debug)]
 pub struct Neighbour {
     over: Arc<AtomicBool>,
@@ -44,7 +45,7 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
-    /// Begin to say that `address` is at `port`, in frames with these tags.
+    /// Begin to announce that `address` is at `port`, in frames with these tags.
     ///
     /// # Errors
     /// [`PacketError::Iface`], [`PacketError::Privilege`] or [`PacketError::Setup`], which name what is missing.
@@ -65,7 +66,7 @@ impl Neighbour {
                 .hear(&mut filter::solicitations())
                 .map_err(failed("a filter"))?;
         }
-        // Who asks over IPv6 asks a group, which no port has joined that has no address.
+        // IPv6 hosts send to a multicast group, which a port without an address has not joined.
         socket
             .promiscuous(interface.index)
             .map_err(failed("promiscuous mode"))?;
@@ -109,7 +110,7 @@ fn answer_all(
             continue;
         }
         let Ok(length) = socket.receive(&mut buffer) else {
-            // An interface that is down says so until it is up.
+            // A read from an interface that is down fails until it is up.
             let _ = socket.take_error();
             std::thread::sleep(PATIENCE);
             continue;
@@ -120,13 +121,13 @@ fn answer_all(
         };
         if let Some(mut frame) = answer {
             let length = frame.len();
-            // Who asked asks again.
+            // The host asks again.
             let _ = socket.send_frames(&mut frame, length, &[length]);
         }
     }
 }
 
-/// The answer to a request for `address`; `None` for any other frame.
+/// The reply to a request for `address`; `None` for any other frame.
 fn arp_answer(
     frame: &[u8],
     mac: [u8; 6],
@@ -149,7 +150,7 @@ fn arp_answer(
     Some(answer)
 }
 
-/// The answer to a solicitation for `address`; `None` for any other frame, and to who has no address of its own yet.
+/// The reply to a solicitation for `address`; `None` for any other frame, and if the sender has no address yet.
 fn advertisement(
     frame: &[u8],
     mac: [u8; 6],
@@ -187,7 +188,7 @@ fn advertisement(
     Some(answer)
 }
 
-/// Of an even number of bytes (RFC 1071).
+/// Checksum of an even number of bytes (RFC 1071).
 fn checksum(bytes: &[u8]) -> u16 {
     let words = bytes
         .chunks(2)
@@ -222,11 +223,11 @@ impl Arrival {
         Ok(Arrival(socket))
     }
 
-    /// Whether a frame comes within `patience`.
+    /// Whether a frame arrives within `patience`.
     ///
     /// # Errors
-    /// What the system says of the interface.
-    pub fn came_within(&self, patience: Duration) -> io::Result<bool> {
+    /// The system's error about the interface.
+    pub fn arrived_within(&self, patience: Duration) -> io::Result<bool> {
         let events = self.0.wait(libc::POLLIN, patience);
         match self.0.take_error() {
             Some(error) => Err(error),
@@ -292,7 +293,7 @@ mod tests {
         assert_eq!(checksum(&pseudo.concat()), 0);
         assert_eq!(answer[80..], MAC);
         assert_eq!(advertisement(&asked, MAC, asker, [None; 2]), None);
-        // Who has no address yet only wants to know whether another has it.
+        // A host without an address only checks whether another has it.
         asked[22..38].fill(0);
         assert_eq!(advertisement(&asked, MAC, ours, [None; 2]), None);
     }

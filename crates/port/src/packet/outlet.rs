@@ -1,4 +1,4 @@
-//! Ways for frames to get into the kernel: batches of a system call, and the transmit ring with each kind of
+//! How frames get into the kernel: in batches of a system call, and through the transmit ring with each type of
 //! buffers.
 
 use std::io;
@@ -11,66 +11,66 @@ use super::sys::socket::{MOST_FRAMES, PacketSocket};
 use super::sys::tx::{Owner, TxRing};
 use crate::clock::now_ns;
 
-/// Slots of the ring where the application builds frames in it: more than a batch, and few enough for caches.
+/// Slots of the ring in which the application builds frames: more than a batch, and few enough for caches.
 const IN_PLACE_SLOTS: usize = 256;
 
-/// Frames made ready in the ring before the kernel is told.
+/// Frames that are prepared in the ring before the kernel is called.
 const RING_BATCH: usize = 32;
 
-/// How long a slot that the kernel has is watched before sleeping begins, in ns.
+/// How long a slot of the kernel is polled before the sender sleeps, in ns.
 const WATCH_NS: u64 = 200_000;
 
-/// How long to leave a full queue alone.
+/// How long to wait for a full queue.
 const NAP: Duration = Duration::from_micros(50);
 
-/// How long to wait at most for room that the system tells of; it tells late, when half of all is free.
+/// The longest wait for free space. The system reports it late, when half of the memory is free.
 const ROOM: Duration = Duration::from_millis(1);
 
-/// How much longer than asked a nap may take before that counts as a hold, in ns.
+/// A sleep that exceeds its time by this much counts as a pause of the host, in ns.
 const LATE_NS: u64 = 1_000_000;
 
-/// How long a path may take no frame before the run is given up, in ns: no shaped link needs as long for one.
+/// How long a path may take no frame before the run ends, in ns: no shaped link needs that long for one.
 const STUCK_NS: u64 = 5_000_000_000;
 
-/// How long after the last frame to wait for it to leave, in ns.
+/// How long to wait for the last frame to leave, in ns.
 const LAST_FRAME_NS: u64 = 1_000_000_000;
 
 /// Why an outlet stopped.
 #[derive(Debug)]
 pub(super) enum Stop {
-    /// The run was cancelled while it waited.
+    /// The run was cancelled during a wait.
     Cancelled,
-    /// The kernel would not go on.
+    /// The kernel returned an error.
     Kernel(io::Error),
 }
 
-/// For how long an outlet waited for room on the path, none of its waits longer than it was meant to be.
+/// How long an outlet waited for space on the path. Each wait counts at most its intended time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Waits {
     /// Asleep, in ns.
     pub slept_ns: u64,
-    /// Woken later than it was meant to be, in ns.
+    /// Woken later than intended, in ns.
     pub late_ns: u64,
-    /// Looking again and again, in ns.
+    /// Polling, in ns.
     pub spun_ns: u64,
-    /// Whether the path had nothing left of what it got before it was given more.
+    /// Whether the path had sent everything before it got more.
     pub ran_dry: bool,
 }
 
 impl Waits {
-    /// Leaves a full queue alone for a moment.
+    /// Waits a moment for a full queue.
     fn nap(&mut self) -> u64 {
         self.sleep(NAP, || std::thread::sleep(NAP))
     }
 
-    /// Waits until the socket has room.
+    /// Waits until the socket has space.
     fn room(&mut self, socket: &PacketSocket) -> u64 {
         self.sleep(ROOM, || {
             socket.wait(libc::POLLOUT, ROOM);
         })
     }
 
-    /// For how long of it the path is to blame, in ns: a hold of this host is not the path's.
+    /// How much of a sleep counts as waiting for the path, in ns, without a pause of this host.
     fn sleep(&mut self, most: Duration, sleep: impl FnOnce()) -> u64 {
         let began = now_ns();
         sleep();
@@ -81,40 +81,40 @@ impl Waits {
         slept_ns
     }
 
-    /// Time in which the path took no more, in ns: also what the sender was late by, where the path was busy meanwhile.
+    /// Time in which the path took no more, in ns. It includes the sender's delay if the path was busy meanwhile.
     pub fn blocked_ns(&self) -> u64 {
         let late_ns = if self.ran_dry { 0 } else { self.late_ns };
         self.slept_ns + self.spun_ns + late_ns
     }
 
-    /// The path is about to be given more frames.
+    /// Called before the path gets more frames.
     fn give(&mut self, socket: &PacketSocket) {
         self.ran_dry |= socket.unsent_bytes() == 0;
     }
 }
 
-/// What a sender puts frames into.
+/// A destination for a sender's frames.
 pub(super) trait Outlet {
-    /// Frames to commit before a flush, at most.
+    /// Most frames to commit before a flush.
     fn batch(&self) -> usize;
 
-    /// Memory that holds a laid-out frame, for the next one; `None` if a flush has to come first.
+    /// Memory with a prepared frame, for the next one; `None` if a flush must come first.
     fn frame(&mut self, cancel: &Cancel) -> Result<Option<&mut [u8]>, Stop>;
 
     /// The frame in that memory is ready and has `length` bytes.
     fn commit(&mut self, length: usize, cancel: &Cancel) -> Result<(), Stop>;
 
-    /// Sends what was committed; how many frames the kernel refused for good.
+    /// Sends what was committed; returns how many frames the kernel refused for good.
     fn flush(&mut self, cancel: &Cancel) -> Result<u64, Stop>;
 
-    /// Waits until everything has left; how many frames never did.
+    /// Waits until everything has left; returns how many frames never left.
     fn finish(&mut self) -> u64;
 
-    /// For how long it waited for room since this was asked last.
+    /// How long it waited for space since the last call.
     fn take_waits(&mut self) -> Waits;
 }
 
-/// Bytes of frames in a batch, about: half of a level 1 cache, so that the kernel's copy finds them there.
+/// Approximate bytes of frames in a batch: half of a level 1 cache, from which the kernel copies them.
 const BATCH_BYTES: usize = 24 * 1024;
 
 /// Fewest frames in a batch, however long they are.
@@ -128,7 +128,7 @@ pub(super) struct Batches {
     batch: usize,
     lengths: [usize; MOST_FRAMES],
     filled: usize,
-    /// Whether a frame that finds the queue full is tried again; a paced one is not, its time has passed.
+    /// Whether a frame that finds the queue full is retried. A paced one is not, because its time has passed.
     retry: bool,
     waits: Waits,
 }
@@ -195,7 +195,7 @@ impl Outlet for Batches {
                 Some(libc::ENOBUFS | libc::EAGAIN | libc::EINTR) if cancel.is_cancelled() => {
                     return Ok(refused + (filled - sent) as u64);
                 }
-                // All that the socket may have on its way is on it.
+                // All memory of the socket is in use by frames on their path.
                 Some(libc::EAGAIN) if stuck_ns < STUCK_NS => {
                     stuck_ns += self.waits.room(&self.socket);
                 }
@@ -213,7 +213,7 @@ impl Outlet for Batches {
     }
 
     fn finish(&mut self) -> u64 {
-        // Only an error leaves frames behind; what the system call took has left or is in the queue.
+        // Only an error leaves frames behind; the frames of the system call have left or are in the queue.
         self.filled as u64
     }
 
@@ -225,7 +225,7 @@ impl Outlet for Batches {
 /// How frames get into the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Filling {
-    /// They lie there.
+    /// They are already in it.
     Prefilled {
         /// How many.
         slots: usize,
@@ -236,16 +236,16 @@ pub(super) enum Filling {
     Whole,
     /// Copied from the application's memory; the next copy waits until the frame has left.
     Copied,
-    /// Copied while the frame before is on its way.
+    /// Copied while the previous frame is being sent.
     CopiedAhead,
 }
 
-/// The transmit ring: the kernel takes frames from memory that it shares with us.
+/// The transmit ring: the kernel takes frames from shared memory.
 pub(super) struct Ring {
     socket: PacketSocket,
     ring: TxRing,
     filling: Filling,
-    /// The application's own frame, where it is copied.
+    /// The application's own frame, if it is copied.
     own: Box<[u8]>,
     next: usize,
     filled: usize,
@@ -290,7 +290,7 @@ impl Ring {
         matches!(self.filling, Filling::Copied | Filling::CopiedAhead)
     }
 
-    /// Tells the kernel; a full queue is no error, because the slots stay ready.
+    /// Calls the kernel. A full queue is not an error, because the slots stay ready.
     fn kick(&mut self) -> Result<(), Stop> {
         self.waits.give(&self.socket);
         match self.socket.kick() {
@@ -302,7 +302,7 @@ impl Ring {
         }
     }
 
-    /// Waits until a slot is ours.
+    /// Waits until the application owns a slot.
     fn wait_for(&mut self, slot: usize, cancel: &Cancel) -> Result<(), Stop> {
         let (mut began, mut last, mut stuck_ns) = (None, None::<u64>, 0);
         loop {
@@ -388,7 +388,7 @@ impl Outlet for Ring {
                 Owner::Kernel => (waiting, true),
                 Owner::Application => (waiting, away),
             });
-            // What the kernel has taken is on its way, also where it takes longer than we wait.
+            // What the kernel has taken will be sent, even if that takes longer than this wait.
             if !away || now_ns() > deadline || self.kick().is_err() {
                 return waiting;
             }

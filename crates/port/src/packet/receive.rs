@@ -19,51 +19,50 @@ use crate::iface::{Interface, PortName};
 use crate::job::{CheckJob, CheckReport};
 use wirelab_trial::{HoldWatch, format};
 
-/// Bytes of a receive ring unless another size is asked for: a third of a second of the smallest frames at a
-/// million a second, which a checker may be held up.
+/// Default bytes of a receive ring: 0.33 s of the smallest frames at 1 M frames/s, for which a checker may be paused.
 pub const RING_BYTES: usize = 64 * 1024 * 1024;
 
-/// After so many ms a block is handed over that is not full.
+/// A block that is not full is handed over after this many ms.
 const BLOCK_PATIENCE_MS: u32 = 4;
 
-/// What the MTU does not count: an Ethernet header and two tags, in bytes.
+/// Bytes that the MTU does not count: an Ethernet header and two tags.
 const HEADERS: u32 = 14 + 2 * 4;
 
-/// How often to look whether the checker should end.
+/// Interval between two checks whether to end.
 const PATIENCE: Duration = Duration::from_millis(5);
 
-/// What waiting so long may take until the checker counts as held up, in ns.
+/// A wait of `PATIENCE` that takes longer than this counts as a pause of the checker, in ns.
 const MOST_WAIT_NS: u64 = PATIENCE.as_nanos() as u64 + 1_000_000;
 
-/// A shorter hold of the checker changes no count and no time: its ring holds a third of a second, and the kernel stamps
+/// A shorter pause of the checker changes no count and no time, because its ring holds 0.33 s and the kernel stamps
 /// arrivals.
 const LEAST_HOLD: Duration = Duration::from_millis(50);
 
-/// The shortest time without a frame that tells that nothing is to come: what lies in a block has been seen.
+/// The shortest time without a frame that shows the end: by then a partly filled block has been handed over.
 const LEAST_DRAIN: Duration = Duration::from_millis(3 * BLOCK_PATIENCE_MS as u64);
 
-/// How much longer than the drain time to follow a flow that does not end.
+/// How long after the drain time to follow a flow that does not end.
 const LONGEST_TAIL: Duration = Duration::from_secs(10);
 
-/// How to run a checker, beside what the job says.
+/// Options of a checker, besides the job.
 #[derive(Default)]
 pub struct CheckOptions {
-    /// The CPU to run on; `None` leaves it to the kernel.
+    /// The CPU to run on; `None` leaves the choice to the kernel.
     pub cpu: Option<usize>,
-    /// Bytes of the receive ring; `None` for [`RING_BYTES`]. It is made smaller where there is no memory.
+    /// Bytes of the receive ring; `None` for [`RING_BYTES`]. It is smaller if memory is short.
     pub ring_bytes: Option<usize>,
-    /// Where all frames of the port go as well.
+    /// A sink that gets all frames of the port.
     pub sink: Option<Box<dyn FrameSink>>,
-    /// Frames that the sender stamped before this time of its clock, in ns, are of another run.
+    /// Frames that the sender stamped before this time of its clock, in ns, belong to another run.
     pub sent_since_ns: Option<u64>,
-    /// The flow's sender sends nothing beside it: its test frames in other streams are of another run.
+    /// The flow's sender sends only this flow, so its test frames in other streams belong to another run.
     pub one_flow_at_a_time: bool,
 }
 
-/// A checker at work on a port.
+/// A checker that runs on a port.
 ///
-/// It sees every frame that comes in on the port, whatever its address, and none that goes out. Dropped without
-/// [`Checker::finish`] it ends soon, and what it saw is lost.
+/// It sees every frame that the port receives, for any address, and none that it sends. Dropped without
+/// [`Checker::finish`], it ends soon, and its results are lost.
 #[derive(Debug)]
 pub struct Checker {
     port: PortName,
@@ -71,7 +70,7 @@ pub struct Checker {
     thread: Option<JoinHandle<CheckReport>>,
 }
 
-/// What the checker's thread and its owner tell each other.
+/// State that the checker's thread shares with its owner.
 #[derive(Debug, Default)]
 struct Shared {
     /// Frames of the flow so far.
@@ -80,20 +79,20 @@ struct Shared {
     other_run: AtomicU64,
     /// Arrival of the first timed frame in ns; 0 for none yet.
     first_ns: AtomicU64,
-    /// When the checker was asked to end, in ns; 0 for not yet.
+    /// When the checker was requested to end, in ns; 0 for not yet.
     asked_ns: AtomicU64,
     drain_ns: AtomicU64,
-    /// How much longer than the drain time to follow a flow that does not end.
+    /// How long after the drain time to follow a flow that does not end.
     tail_ns: AtomicU64,
 }
 
 impl Checker {
-    /// Opens the port and starts to check; frames sent after this returns are seen.
+    /// Opens the port and starts to check. Frames sent after this returns are seen.
     ///
-    /// Works from any thread: the socket is opened in the port's namespace.
+    /// It can be called from any thread: the socket is opened in the port's namespace.
     ///
     /// # Errors
-    /// [`PacketError::Iface`] for an interface that is unknown or down, [`PacketError::Privilege`],
+    /// [`PacketError::Iface`] for an interface that does not exist or is down, [`PacketError::Privilege`],
     /// [`PacketError::NoMemory`], [`PacketError::Setup`].
     pub fn start(
         port: &PortName,
@@ -158,15 +157,15 @@ impl Checker {
         self.shared.other_run.load(Ordering::Relaxed)
     }
 
-    /// Arrival of the first timed frame in ns, if one has come.
+    /// Arrival of the first timed frame in ns, if one has arrived.
     pub fn first_ns(&self) -> Option<u64> {
         let ns = self.shared.first_ns.load(Ordering::Relaxed);
         (ns > 0).then_some(ns)
     }
 
-    /// Ends the check when no frame of the flow has come for `drain`; call it when the sender has ended.
+    /// Ends the check when no frame of the flow has arrived for `drain`. Call it after the sender has ended.
     ///
-    /// A flow that never ends is left after ten seconds, and the report says so.
+    /// A flow that does not end is left after ten seconds, with a note in the report.
     ///
     /// # Errors
     /// [`PacketError::Died`] if the checker died.
@@ -175,7 +174,7 @@ impl Checker {
         self.join()
     }
 
-    /// Ends the check with what has arrived until now, whether or not more comes.
+    /// Ends the check with what has arrived until now.
     ///
     /// # Errors
     /// [`PacketError::Died`] if the checker died.
@@ -215,7 +214,7 @@ fn died(port: &PortName) -> PacketError {
     }
 }
 
-/// A socket that hears the whole port, its ring, and a note if that is smaller than asked.
+/// A socket that receives all frames of the port, its ring, and a note if the ring is smaller than requested.
 fn open(
     port: &PortName,
     interface: &Interface,
@@ -230,7 +229,7 @@ fn open(
             ring.bytes()
         )
     });
-    // An old kernel does not know it; frames that go out are left aside below too.
+    // An old kernel does not have this option, so outgoing frames are also ignored below.
     let _ = socket.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, &1i32);
     if let Some(udp_port) = filter {
         socket
@@ -246,7 +245,7 @@ fn open(
     Ok((socket, ring, note))
 }
 
-/// The largest ring that there is memory for, up to `asked` bytes. Each try needs a fresh socket.
+/// The largest ring that fits memory, up to `asked` bytes. Each try needs a new socket.
 fn open_ring(port: &PortName, asked: usize) -> Result<(PacketSocket, RxRing), PacketError> {
     let failed = |what| move |e| PacketError::setup(port, what, e);
     let mut bytes = asked;
@@ -276,16 +275,16 @@ struct Checking {
     judge: Judge,
     capture: Capture,
     tally: Tally,
-    /// Bytes of the longest frame that the interface takes as one.
+    /// Bytes of the longest frame of the interface.
     longest: u32,
-    /// Frames that were longer: several that the host had joined.
+    /// Longer frames: several that the host had joined.
     joined: u64,
-    /// What the host had dropped on the interface before.
+    /// Frames that the host had dropped on the interface before.
     dropped_before: Option<u64>,
     port: PortName,
-    /// Frames that the ring did not keep whole.
+    /// Frames that the ring cut.
     cut: u64,
-    /// Steps of the wall clock that were seen, in ns.
+    /// Steps of the wall clock, in ns.
     steps: Vec<i64>,
     offset: WallOffset,
     notes: Vec<String>,
@@ -340,18 +339,18 @@ impl Checking {
                 return true;
             }
             self.notes.push(format!(
-                "frames of the flow still came {LONGEST_TAIL:?} after the sender had ended; is there another sender?"
+                "frames of the flow still arrived {LONGEST_TAIL:?} after the sender had ended; fix: stop other senders of this flow"
             ));
             return true;
         }
         now.saturating_sub(asked.max(last_ns)) >= drain
     }
 
-    /// Judges the frames of a block that was handed over; whether one was of the flow.
+    /// Judges the frames of a block that was handed over; returns whether one belonged to the flow.
     fn block(&mut self, turn: usize) -> Option<bool> {
         let mut block = self.ring.block(turn)?;
         let offset = WallOffset::read();
-        // Times of this block lie before or after the step, nobody knows which.
+        // It is unknown whether times of this block lie before or after the step.
         let known = match self.offset.step_to(offset) {
             None => true,
             Some(step) => {
@@ -399,18 +398,18 @@ impl Checking {
         let dropped = drops.own + drops.shared;
         if let Some(error) = &self.tally.error {
             report.notes.push(format!(
-                "whether the receive ring missed frames is not known: {error}"
+                "it is unknown whether the receive ring missed frames: {error}"
             ));
         }
         if dropped > 0 {
             report.notes.push(format!(
-                "the checker was too slow for {} of the port; give it a CPU of its own, or a lower load",
+                "the checker was too slow for {} of the port; fix: give it its own CPU, or lower the load",
                 format::count(dropped, "frame")
             ));
         }
         if self.joined > 0 {
             report.notes.push(format!(
-                "the host joined frames before the checker saw them ({} buffers), so that those that look lost may have arrived; turn that off: ethtool -K {} gro off",
+                "the host joined frames before the checker saw them ({} buffers), so lost frames may have arrived; fix: ethtool -K {} gro off",
                 self.joined, self.port.interface
             ));
         }
@@ -427,7 +426,7 @@ impl Checking {
 }
 
 impl Checking {
-    /// What was dropped between the port and the judge.
+    /// Frames that were dropped between the port and the judge.
     fn drops(&self) -> Drops {
         let ring = self.tally.dropped + self.cut;
         let interface = drops::of_interface(&self.port, false)
@@ -445,7 +444,7 @@ impl Checking {
     }
 }
 
-/// The frame as it was on the link: with the tag that the kernel took out, unless the ring cut it.
+/// The frame as it was on the link: with the tag that the kernel removed, unless the ring cut it.
 #[inline]
 fn whole<'a>(frame: &'a mut RingFrame<'_>) -> Option<&'a [u8]> {
     if frame.bytes.len() < HEADROOM + frame.length as usize {
@@ -454,7 +453,7 @@ fn whole<'a>(frame: &'a mut RingFrame<'_>) -> Option<&'a [u8]> {
     let Some((tpid, tci)) = frame.tag else {
         return Some(&frame.bytes[HEADROOM..]);
     };
-    // Both addresses move into the headroom, and the tag takes their place.
+    // Both addresses move into the headroom, and the tag is put behind them.
     if frame.bytes.len() >= HEADROOM + 12 {
         frame.bytes.copy_within(HEADROOM..HEADROOM + 12, 0);
         frame.bytes[12..14].copy_from_slice(&tpid.to_be_bytes());

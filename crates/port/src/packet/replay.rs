@@ -1,4 +1,4 @@
-//! Sends frames that somebody else made.
+//! Sends frames that were made elsewhere.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -14,14 +14,14 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Pause between two tries on a full queue: a few frames of a gigabit link.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// Sends frames at a port as they are.
+/// Sends frames unchanged on a port.
 pub struct Replayer {
     port: PortName,
     socket: PacketSocket,
 }
 
 impl Replayer {
-    /// Opens a socket that sends at `port`.
+    /// Opens a socket that sends on `port`.
     ///
     /// # Errors
     /// [`PacketError::Iface`], [`PacketError::Privilege`] or [`PacketError::Setup`], which name what is missing.
@@ -38,10 +38,10 @@ impl Replayer {
         })
     }
 
-    /// Sends one frame (destination address first, without FCS), and waits up to 2 s while the port's queue is full.
+    /// Sends one frame (destination address first, without FCS). Waits up to 2 s while the port's queue is full.
     ///
     /// # Errors
-    /// [`PacketError::Setup`] with the system's reason, e.g. that the frame is longer than the port takes.
+    /// [`PacketError::Setup`] with the system's reason, e.g. that the frame is too long for the port.
     pub fn send(&self, frame: &[u8]) -> Result<(), PacketError> {
         let mut memory = frame.to_vec();
         let begin = Instant::now();

@@ -17,42 +17,42 @@ use crate::iface::{Interface, PortName};
 use crate::inject::{Mutation, ScheduleCursor};
 use crate::job::{Pace, SendJob, SendReport};
 
-/// Slots K of repeating frames that lie ready with [`Buffers::Prefilled`].
+/// Slots K of repeating frames that [`Buffers::Prefilled`] prepares.
 pub const PREFILLED_SLOTS: u32 = 64;
 
-/// The longest frame in bytes that the kernel copies into one piece of memory when it takes it from the ring: with
-/// what the kernel puts around it still two pages.
+/// The longest frame in bytes that the kernel copies from the ring into one piece of memory: with the kernel's own
+/// data around it, it fits two pages.
 const LONGEST_WHOLE: u32 = 4000;
 
-/// Frames of a batch that share a transmit time at full speed, as many as in the fast path: reading the clock for
-/// each costs a twentieth of the rate.
+/// Frames of a batch at full speed share a transmit time, as many as in the fast path: reading the clock for each
+/// costs 5 % of the rate.
 const SHARED_TIME: usize = 16;
 
-/// Drivers that copy what a ring shares before they hand it on (`skb_orphan_frags` in veth's `dev_forward_skb`
-/// and in `tun_net_xmit`); others fetch it from the ring's pages, or do not say.
+/// Drivers that copy shared ring memory before they pass it on (`skb_orphan_frags` in veth's `dev_forward_skb` and in
+/// `tun_net_xmit`). Others read it from the ring's pages, or do not document it.
 const COPYING_DRIVERS: [&str; 2] = ["veth", "tun"];
 
-/// At full speed the sender's host may take so much of each 5 ms without that being worth a count.
+/// At full speed, a pause by the sender's host of up to this much in each 5 ms is not counted.
 const LEAST_HOLD: Duration = Duration::from_micros(100);
 
-/// How to run a sender, beside what the job says.
+/// Options of a sender, besides the job.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SendOptions {
-    /// The CPU to run on; `None` leaves it to the kernel.
+    /// The CPU to run on; `None` leaves the choice to the kernel.
     pub cpu: Option<usize>,
 }
 
-/// Sends what `job` says on `port`, until its extent is reached or `cancel` is set.
+/// Sends the job on `port`, until its extent is reached or `cancel` is set.
 ///
-/// Works from any thread: the socket is opened in the port's namespace, and the sender runs on a thread of its
-/// own. Without [`SendJob::buffers`] frames at full speed go through a ring that the kernel copies from, which is
-/// the fastest way on the drivers measured (`docs/portable-path.md`), long and paced ones in batches of one system
-/// call; the kinds of buffers use the ring.
+/// It can be called from any thread: the socket is opened in the port's namespace, and the sender runs on a separate
+/// thread. Without [`SendJob::buffers`], frames at full speed go through a ring that the kernel copies from, the
+/// fastest method on the measured drivers (`docs/portable-path.md`). Long and paced frames go in batches of one
+/// system call. The types of buffers use the ring.
 ///
 /// # Errors
-/// [`PacketError::Iface`] for an interface that is unknown, down, without carrier or has too small an MTU,
+/// [`PacketError::Iface`] for an interface that does not exist, is down, has no carrier or too small an MTU,
 /// [`PacketError::Privilege`], [`PacketError::Unsupported`] for unsupported buffers or faults,
-/// [`PacketError::Broken`] with what was done where the interface fails on the way.
+/// [`PacketError::Broken`] with the report so far if the interface fails during the run.
 pub fn send(
     port: &PortName,
     job: &SendJob,
@@ -62,7 +62,8 @@ pub fn send(
     let filling = filling(job)?;
     let interface = Interface::query(port)?;
     interface.require_carrier()?;
-    // The kernel allows the tag beyond the MTU only behind 802.1Q's own TPID, which the outer of two is not.
+    // The kernel allows the tag beyond the MTU only with the TPID of 802.1Q, which the outer of two tags does not
+    // have.
     interface.require_length(job.sizes.length, job.frame.framing().vlan_tags == 1)?;
     let ready = matches!(filling, Some(Filling::Prefilled { .. }));
     let flags = match (ready, job.with_time) {
@@ -78,7 +79,7 @@ pub fn send(
         .is_some_and(|d| COPYING_DRIVERS.contains(&d));
     let run = || {
         thread::prepare(port, options.cpu, job.pace.interval_ps())?;
-        // The run starts when the outlet is ready, not before.
+        // The run starts when the outlet is ready.
         let sending = || Sending::new(job, &builder, ready, cancel);
         let (report, stop) = match filling {
             None => {
@@ -105,7 +106,7 @@ pub fn send(
     thread::run(port, "sender", run)
 }
 
-/// Which way into the ring the job asks for, or is fastest; `None` for batches.
+/// How the job's frames get into the ring, requested or fastest; `None` for batches.
 fn filling(job: &SendJob) -> Result<Option<Filling>, Unsupported> {
     let unsupported = |field, why: &str| {
         Err(Unsupported {
@@ -114,7 +115,7 @@ fn filling(job: &SendJob) -> Result<Option<Filling>, Unsupported> {
         })
     };
     match job.buffers {
-        // A paced frame has a system call of its own, and a long one would need many pages in a row.
+        // Each paced frame is a system call, and a long one would need many contiguous pages.
         None if job.pace == Pace::Max && job.sizes.length <= LONGEST_WHOLE => {
             Ok(Some(Filling::Whole))
         }
@@ -124,11 +125,11 @@ fn filling(job: &SendJob) -> Result<Option<Filling>, Unsupported> {
         Some(Buffers::CopiedAhead) => Ok(Some(Filling::CopiedAhead)),
         Some(Buffers::DmaCopied) => unsupported(
             "buffers",
-            "no packet socket lets the application copy by DMA; choose prefilled, copied, copied-ahead or in-place",
+            "a packet socket cannot copy by DMA; fix: choose prefilled, copied, copied-ahead or in-place",
         ),
         Some(Buffers::Prefilled) if !job.faults.steps.is_empty() => unsupported(
             "faults",
-            "frames that lie ready are sent as they are; choose in-place or copied buffers to inject faults",
+            "prefilled frames are sent unchanged; fix: choose in-place or copied buffers to inject faults",
         ),
         Some(Buffers::Prefilled) => Ok(Some(Filling::Prefilled {
             slots: PREFILLED_SLOTS as usize,
@@ -144,7 +145,7 @@ fn open(
     let failed = |what| move |e| PacketError::setup(port, what, e);
     let socket = super::socket_of(port)?;
     socket.hear_nothing().map_err(failed("a filter"))?;
-    // Bound to their EtherType, frames need not be parsed for it one by one.
+    // With this EtherType in the binding, the kernel need not parse it in each frame.
     socket
         .bind(interface.index, builder.ethertype())
         .map_err(failed("the interface"))?;
@@ -158,9 +159,9 @@ struct Sending<'a> {
     cancel: &'a Cancel,
     cursor: ScheduleCursor<'a>,
     pacer: Option<Pacer>,
-    /// Whether frames lie ready, and nothing is to be written.
+    /// Whether frames are already built, so nothing is written.
     ready: bool,
-    /// Whether the times of departures are worth a histogram of gaps.
+    /// Whether departure times are precise enough for a histogram of gaps.
     timed: bool,
     start_ns: u64,
     end_ns: u64,
@@ -168,9 +169,9 @@ struct Sending<'a> {
     emitted: u64,
     time_ns: u64,
     gaps: LogLinear,
-    /// Looks for holds at full speed; a paced sender finds them by its schedule.
+    /// Detects pauses at full speed. A paced sender detects them by its schedule.
     watch: HoldWatch,
-    /// For how long the path took no more.
+    /// How long the path took no more.
     blocked_ns: u64,
     report: SendReport,
 }
@@ -182,7 +183,7 @@ impl<'a> Sending<'a> {
         ready: bool,
         cancel: &'a Cancel,
     ) -> Sending<'a> {
-        // Before the schedule starts: it opens a file.
+        // Before the schedule starts, because it opens a file.
         let watch = HoldWatch::start(LEAST_HOLD);
         let start_ns = now_ns();
         let (emissions, end_ns) = match job.extent {
@@ -210,7 +211,7 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// Sends everything; what was done, and the error that ended it early.
+    /// Sends everything; returns the report, and the error that ended it early.
     fn run(
         mut self,
         outlet: &mut impl Outlet,
@@ -242,7 +243,7 @@ impl<'a> Sending<'a> {
         (self.report, failure)
     }
 
-    /// Takes note of a turn's waits for room, and looks for a hold.
+    /// Records the waits of one round, and checks for a pause.
     fn watch(&mut self, waits: Waits) {
         if let Some(pacer) = &mut self.pacer {
             let waited_ns = waits.blocked_ns();
@@ -313,7 +314,7 @@ impl<'a> Sending<'a> {
         Ok(())
     }
 
-    /// Writes what is known last, and what is to be wrong; the frame's length.
+    /// Writes the fields that are known last, and the faults; returns the frame's length.
     #[inline]
     fn finish_frame(&self, frame: &mut [u8], sequence: u32, mutation: Mutation) -> usize {
         let time_ns = if self.job.with_time { self.time_ns } else { 0 };

@@ -1,5 +1,5 @@
-//! What the kernel counts of a checker's sockets: frames of the port, frames that got into the ring, and frames that it
-//! had no room for.
+//! The kernel's counts of a checker's sockets: frames of the port, frames in the ring, and frames that did not fit
+//! the ring.
 
 use std::io;
 
@@ -8,17 +8,17 @@ use super::sys::socket::PacketSocket;
 use crate::clock::now_ns;
 use crate::iface::{Interface, PortName};
 
-/// How often to fetch what the kernel counted, in ns: long before its 32 bits are full.
+/// Interval between two reads of the kernel's counts, in ns: long before their 32 bits overflow.
 const TALLY_NS: u64 = 1_000_000_000;
 
-/// A socket beside the ring that hears every frame, keeps none, and counts them.
+/// A socket beside the ring that receives every frame, keeps none, and counts them.
 pub(super) fn open_counter(
     port: &PortName,
     interface: &Interface,
 ) -> Result<PacketSocket, PacketError> {
     let failed = |what| move |e| PacketError::setup(port, what, e);
     let socket = super::socket_of(port)?;
-    // The least the kernel allows; once that is full each further frame costs a count.
+    // The kernel's minimum. When it is full, each further frame only costs a count.
     socket
         .set(libc::SOL_SOCKET, libc::SO_RCVBUF, &0i32)
         .map_err(failed("a small buffer"))?;
@@ -29,17 +29,17 @@ pub(super) fn open_counter(
     Ok(socket)
 }
 
-/// What the kernel counted of the sockets so far. Its own counts have 32 bits and start anew when they are asked.
+/// The kernel's counts of the sockets so far. The kernel's own counts have 32 bits and restart at each read.
 pub(super) struct Tally {
-    /// Hears every frame; `None` where the ring does.
+    /// Receives every frame; `None` if the ring does.
     counter: Option<PacketSocket>,
     began_ns: u64,
     next_ns: u64,
     all: u64,
     passed: u64,
-    /// Frames that the ring had no room for.
+    /// Frames that did not fit the ring.
     pub(super) dropped: u64,
-    /// Why a count is not known.
+    /// Why a count is unknown.
     pub(super) error: Option<io::Error>,
 }
 
@@ -59,7 +59,7 @@ impl Tally {
 
     pub(super) fn take(&mut self, ring: &PacketSocket, now: u64) {
         self.next_ns = now + TALLY_NS;
-        // The counter first: a frame that comes meanwhile must not look foreign.
+        // The counter first, so that a frame that arrives in between does not count as foreign.
         let all = self.counter.as_ref().map(PacketSocket::take_statistics);
         match (all.transpose(), ring.take_statistics()) {
             (Ok(all), Ok((passed, dropped))) => {
@@ -79,7 +79,7 @@ impl Tally {
         self.began_ns
     }
 
-    /// Whether the ring holds only what may be test frames.
+    /// Whether the ring holds only possible test frames.
     pub(super) fn is_filtered(&self) -> bool {
         self.counter.is_some()
     }

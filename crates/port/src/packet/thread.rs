@@ -1,16 +1,16 @@
-//! The threads that senders and checkers run on: pinned where that is asked, and woken in time.
+//! The threads of senders and checkers: pinned if requested, and woken in time.
 
 use super::error::PacketError;
 use crate::iface::PortName;
 
-/// Pins the calling thread to a CPU, if one is given, lets it go before others, and has it woken without the usual slack of
-/// 50 µs. `interval_ps` is that of a paced sender.
+/// Pins the calling thread to a CPU, if one is given, raises its priority, and removes the usual timer slack of 50
+/// µs. `interval_ps` is that of a paced sender.
 pub(super) fn prepare(
     port: &PortName,
     cpu: Option<usize>,
     interval_ps: Option<u64>,
 ) -> Result<(), PacketError> {
-    // Without it the sender only wakes later and spins less; frames are late, and their times say so.
+    // Without it the sender only wakes later and spins less; its frames are late, and their times show it.
     let _ = nix::sys::prctl::set_timerslack(1);
     wirelab_cores::prefer_this_thread(interval_ps);
     let Some(cpu) = cpu else { return Ok(()) };
@@ -21,7 +21,7 @@ pub(super) fn prepare(
     })
 }
 
-/// Runs `work` on a thread of its own and waits for it.
+/// Runs `work` on a separate thread and waits for it.
 pub(super) fn run<T: Send>(
     port: &PortName,
     what: &'static str,

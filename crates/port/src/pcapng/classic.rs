@@ -1,4 +1,4 @@
-//! The older pcap format: one header, then records; and names for files that are something else.
+//! The older pcap format (one header, then records), and names for files of other formats.
 //!
 //! Header and records are read by the `pcap-parser` crate.
 
@@ -40,7 +40,8 @@ impl Classic {
             Order::Little => parse_pcap_frame(bytes),
             Order::Big => parse_pcap_frame_be(bytes),
         };
-        let (_, record) = parsed.map_err(|_| "a record shorter than it says".to_owned())?;
+        let (_, record) =
+            parsed.map_err(|_| "a record that is shorter than its length field".to_owned())?;
         let per_second = if self.nanoseconds {
             1_000_000_000
         } else {
@@ -70,8 +71,8 @@ pub(super) fn header(head: &[u8]) -> Option<(Classic, Interface)> {
     };
     let mut whole = [0; HEADER_LEN];
     whole[..head.len().min(HEADER_LEN)].copy_from_slice(&head[..head.len().min(HEADER_LEN)]);
-    // The link type shares its word with the length of the FCS in 16-bit units and a bit that says whether it
-    // is there (draft-ietf-opsawg-pcap, 4).
+    // The link type shares its word with the FCS length in 16-bit units and a bit that says whether it is valid
+    // (draft-ietf-opsawg-pcap, 4).
     let link = order.word(&whole, 20);
     let mut interface = Interface::new(0, 0, link & 0xFFFF, order.word(&whole, 16));
     if link & 0x0400_0000 != 0 {
@@ -83,11 +84,9 @@ pub(super) fn header(head: &[u8]) -> Option<(Classic, Interface)> {
     Some((Classic { order, nanoseconds }, interface))
 }
 
-/// What a file that is no capture seems to be, and what to do.
-pub(super) fn what_it_is(head: &[u8]) -> String {
-    let unpack = |tool: &str| {
-        format!("it is compressed and is not unpacked here: `{tool} FILE | wirelab verify -`")
-    };
+/// The apparent type of a file that is not a capture, and the fix.
+pub(super) fn describe(head: &[u8]) -> String {
+    let unpack = |tool: &str| format!("it is compressed; fix: `{tool} FILE | wirelab verify -`");
     match head {
         [] => "the file is empty".to_owned(),
         [0x1F, 0x8B, ..] => unpack("gzip -dc"),
@@ -95,11 +94,11 @@ pub(super) fn what_it_is(head: &[u8]) -> String {
         [0xFD, b'7', b'z', b'X', b'Z', ..] => unpack("xz -dc"),
         [0x04, 0x22, 0x4D, 0x18, ..] => unpack("lz4 -dc"),
         [0x34, 0xCD, 0xB2, 0xA1, ..] | [0xA1, 0xB2, 0xCD, 0x34, ..] => {
-            "it is of a patched libpcap (magic a1b2cd34): convert it with `editcap FILE NEW.pcapng`"
+            "it is of a patched libpcap (magic a1b2cd34); fix: convert it with `editcap FILE NEW.pcapng`"
                 .to_owned()
         }
         [b's', b'n', b'o', b'o', b'p', ..] => {
-            "it is of snoop: convert it with `editcap FILE NEW.pcapng`".to_owned()
+            "it is of snoop; fix: convert it with `editcap FILE NEW.pcapng`".to_owned()
         }
         [0x0A, ..] if head.len() < 4 => "the file ends after its first bytes".to_owned(),
         _ => {
@@ -156,7 +155,7 @@ mod tests {
             (b"\x34\xcd\xb2\xa1", "editcap"),
             (b"{ \"a\"", "7b 20 22 61"),
         ] {
-            assert!(what_it_is(head).contains(word), "{head:x?}");
+            assert!(describe(head).contains(word), "{head:x?}");
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The bodies of pcapng blocks in the terms of this module, read by the `pcap-parser` crate but for packets.
+//! Converts the bodies of pcapng blocks to this module's types. The `pcap-parser` crate reads all but packets.
 //!
-//! Which bytes are a block, and whether they are all there, is decided in `reader.rs`. Numbers in options are
-//! read here, because that crate takes them for little-endian always.
+//! `reader.rs` decides which bytes are a block and whether they are complete. Numbers in options are read here,
+//! because that crate always reads them as little-endian.
 
 use pcap_parser::pcapng::{
     Block, InterfaceDescriptionBlock, InterfaceStatisticsBlock, PcapNGOption, SimplePacketBlock,
@@ -41,14 +41,14 @@ impl Order {
         }
     }
 
-    /// The 32-bit word at `at` of a slice that is known to be long enough.
+    /// The 32-bit word at `at` of a slice that is long enough.
     #[inline]
     pub(super) fn word(self, bytes: &[u8], at: usize) -> u32 {
         self.u32(bytes[at..at + 4].try_into().expect("four bytes"))
     }
 }
 
-/// A frame's place in its block.
+/// The position of a frame in its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Packet {
     /// Number of the interface within its section.
@@ -57,17 +57,17 @@ pub(super) struct Packet {
     pub ticks: Option<u64>,
     /// Offset of the frame within the block.
     pub at: usize,
-    /// Bytes of it that were kept.
+    /// Bytes of it in the capture.
     pub captured: u32,
-    /// Bytes that it had.
+    /// Its original bytes.
     pub original: u32,
-    /// Bytes of FCS, where the packet itself says so.
+    /// Bytes of FCS, if the packet itself states it.
     pub fcs: Option<u8>,
-    /// Frames that the capture lost between the one before and this.
+    /// Frames that the capture lost between the previous one and this.
     pub dropped: u64,
 }
 
-/// What a block says that matters here.
+/// The parts of a block that are used here.
 #[derive(Debug)]
 pub(super) enum Content {
     Interface(Interface),
@@ -79,7 +79,7 @@ pub(super) enum Content {
     },
 }
 
-/// Read the body of a whole block; `Err` says what is wrong with it.
+/// Read the body of a whole block; `Err` says what is wrong.
 pub(super) fn content(bytes: &[u8], order: Order) -> Result<Option<Content>, String> {
     let parsed = match order {
         Order::Little => parse_block_le(bytes),
@@ -120,7 +120,7 @@ fn interface(block: &InterfaceDescriptionBlock, order: Order) -> Interface {
     interface
 }
 
-/// The time in a comment of ours.
+/// The time in a comment of wirelab.
 fn since(comment: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(comment).ok()?;
     let number = text
@@ -129,7 +129,7 @@ fn since(comment: &[u8]) -> Option<u64> {
     number.parse().ok()
 }
 
-/// The draft counts if_fcslen in bits and gives 4 as its example; both ways of writing it are about.
+/// The draft counts if_fcslen in bits but has 4 as its example; both occur.
 fn fcs_bytes(value: u8) -> u8 {
     match value {
         0..=8 => value,
@@ -153,8 +153,8 @@ fn check_room(bytes: &[u8], captured: u32) -> Result<(), String> {
     Ok(())
 }
 
-/// An enhanced packet. Almost every block of a capture is one; `pcap-parser` takes 27 ns for it (measured), a
-/// third of what the whole judgement of a 60-byte frame takes here.
+/// An enhanced packet, which almost every block is. `pcap-parser` takes 27 ns for it (measured), a third of the time
+/// for judging a 60-byte frame.
 #[inline]
 pub(super) fn enhanced(bytes: &[u8], order: Order) -> Result<Packet, String> {
     let captured = bytes.get(20..24).map_or(0, |_| order.word(bytes, 20));
@@ -195,7 +195,7 @@ fn packet_options(packet: &mut Packet, mut rest: &[u8], order: Order) {
     }
 }
 
-/// The kept length of a simple packet is what its block holds; the snap length may cut it once more.
+/// The captured length of a simple packet is what its block holds; the snap length may limit it further.
 fn simple(block: &SimplePacketBlock) -> Packet {
     let room = block.block_len1 - 16;
     Packet {
@@ -209,7 +209,7 @@ fn simple(block: &SimplePacketBlock) -> Packet {
     }
 }
 
-/// The packet block that the enhanced one has replaced (draft-tuexen-opsawg-pcapng, appendix A).
+/// The packet block that the enhanced packet block replaced (draft-tuexen-opsawg-pcapng, appendix A).
 pub(super) fn obsolete(bytes: &[u8], order: Order) -> Result<Packet, String> {
     let captured = bytes.get(20..24).map_or(0, |_| order.word(bytes, 20));
     check_room(bytes, captured)?;
@@ -222,7 +222,7 @@ pub(super) fn obsolete(bytes: &[u8], order: Order) -> Result<Packet, String> {
         captured,
         original: order.word(bytes, 24).max(captured),
         fcs: None,
-        // 0xFFFF says that nobody knows.
+        // 0xFFFF means unknown.
         dropped: if drops == u16::MAX { 0 } else { drops.into() },
     })
 }

@@ -1,6 +1,6 @@
-//! pcapng blocks as they are written: little-endian, each padded to 32 bits, its length at both ends.
+//! pcapng blocks for writing: little-endian, each padded to 32 bits, with its length at both ends.
 //!
-//! After draft-ietf-opsawg-pcapng. The reader's own counterpart is `decode.rs`.
+//! After draft-ietf-opsawg-pcapng. The counterpart for reading is `decode.rs`.
 
 /// Block types (draft-ietf-opsawg-pcapng, 11.1).
 pub(super) mod kind {
@@ -29,26 +29,26 @@ pub(super) mod option {
     pub const ISB_OSDROP: u16 = 7;
 }
 
-/// Value by which a reader finds the byte order of a section.
+/// Magic number that shows the byte order of a section.
 pub(super) const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
 
-/// The comment of an interface in whose section frames that were sent before a time, in ns of the sender's clock, are of an
-/// earlier run: so it begins, and so it ends behind the number.
+/// Start and end of an interface's comment, with a time between them. In its section, frames sent before that time,
+/// in ns of the sender's clock, belong to an earlier run.
 pub(super) const SENT_SINCE: [&str; 2] = ["frames sent before ", " ns are of an earlier run"];
 
 /// Bytes of an Enhanced Packet Block around the frame and its padding.
 pub(super) const PACKET_OVERHEAD: usize = 32;
 
-/// An interface as the writer describes it.
+/// The writer's description of an interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InterfaceSpec {
     /// Its name.
     pub name: String,
-    /// Link rate in bit/s, where there is one.
+    /// Link rate in bit/s, if there is one.
     pub link_rate_bits_per_s: Option<u64>,
-    /// Most bytes kept of a frame; 0 for all of them.
+    /// Most bytes kept of a frame; 0 for no limit.
     pub snap_len: u32,
-    /// Bytes of FCS at the end of each frame that is written.
+    /// Bytes of FCS at the end of each written frame.
     pub fcs_bytes: u8,
 }
 
@@ -85,7 +85,7 @@ fn pad(out: &mut Vec<u8>, len: usize) {
     out.extend_from_slice(&[0; 3][..len.next_multiple_of(4) - len]);
 }
 
-/// Section Header Block; the section's length is left open, as a writer that streams must.
+/// Section Header Block. The section's length stays open, as a streaming writer requires.
 pub(super) fn section_header(out: &mut Vec<u8>, application: &str) {
     block(out, kind::SECTION_HEADER, |out| {
         out.extend_from_slice(&BYTE_ORDER_MAGIC.to_le_bytes());
@@ -97,7 +97,7 @@ pub(super) fn section_header(out: &mut Vec<u8>, application: &str) {
     });
 }
 
-/// Interface Description Block: Ethernet, times in ns; frames that were sent before `sent_since_ns` are of an earlier run.
+/// Interface Description Block: Ethernet, times in ns. Frames sent before `sent_since_ns` belong to an earlier run.
 pub(super) fn interface_description(
     out: &mut Vec<u8>,
     spec: &InterfaceSpec,
@@ -125,8 +125,8 @@ pub(super) fn interface_description(
     });
 }
 
-/// Enhanced Packet Block of `frame`, of which the link carried `original_len` bytes (both without FCS, unless the interface says
-/// that there is one).
+/// Enhanced Packet Block of `frame`, which had `original_len` bytes on the link (both without FCS, unless the
+/// interface declares one).
 pub(super) fn enhanced_packet(
     out: &mut Vec<u8>,
     interface: u32,
@@ -152,7 +152,7 @@ pub(super) fn enhanced_packet(
     out.extend_from_slice(&(len as u32).to_le_bytes());
 }
 
-/// Interface Statistics Block: what the interface received and what the capture lost of it.
+/// Interface Statistics Block: the frames that the interface received, and those that the capture lost.
 pub(super) fn interface_statistics(
     out: &mut Vec<u8>,
     interface: u32,

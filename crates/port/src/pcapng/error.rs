@@ -1,7 +1,7 @@
-//! What can go wrong with a capture, and how a capture ends.
+//! Errors of a capture, and how a capture ends.
 //!
-//! An error says which file, where in it, and what to do. A capture that is cut off or damaged is no error:
-//! what lies before the cut is judged, and [`End`] says where and why reading stopped.
+//! An error names the file, the position in it, and the fix. A truncated or damaged capture is not an error: what
+//! lies before the damage is judged, and [`End`] says where and why reading stopped.
 
 use std::fmt;
 use std::io;
@@ -16,11 +16,11 @@ pub enum CaptureError {
     Open {
         /// The file.
         name: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The file is there already.
-    #[error("{name} exists and is not overwritten: choose another name, or ask for --overwrite")]
+    /// The file exists.
+    #[error("{name} exists and is not overwritten; fix: choose another name, or give --overwrite")]
     Exists {
         /// The file.
         name: String,
@@ -30,7 +30,7 @@ pub enum CaptureError {
     NotACapture {
         /// The file.
         name: String,
-        /// What was found and what to do.
+        /// What it seems to be, and the fix.
         why: String,
     },
     /// Reading failed in the middle.
@@ -45,13 +45,13 @@ pub enum CaptureError {
         offset: u64,
         /// Its number, counted from 1.
         block: u64,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Writing failed. What was written before is a readable capture.
     #[error(
         "writing {name} failed: {source}; the first {frames} frames ({bytes} bytes) are safely in the file, \
-         which was cut back to its last whole block; free some space or choose another disk"
+         which was truncated to its last whole block; fix: free some space or choose another disk"
     )]
     Write {
         /// The file.
@@ -60,35 +60,35 @@ pub enum CaptureError {
         frames: u64,
         /// Length of the readable file in bytes.
         bytes: u64,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// What was asked of the writer or the generator cannot be done.
+    /// The writer or the generator cannot do the request.
     #[error("{name}: {why}")]
-    Asked {
+    BadRequest {
         /// The file.
         name: String,
-        /// What is wrong with it and what would be right.
+        /// What is wrong, and what is allowed.
         why: String,
     },
 }
 
-/// How reading a capture ended.
+/// How a capture ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum End {
     /// With the last whole block.
     Whole,
-    /// In the middle of a block: the file is cut off.
+    /// In the middle of a block: the file is truncated.
     Cut {
-        /// Offset in bytes of the block that is cut.
+        /// Offset in bytes of the truncated block.
         offset: u64,
         /// Its number, counted from 1.
         block: u64,
-        /// Bytes of it that are there.
+        /// Bytes of it in the file.
         bytes: u64,
     },
-    /// At a block that makes no sense; nothing behind it can be trusted.
+    /// At an invalid block; nothing after it can be trusted.
     Damaged {
         /// Offset in bytes of the block.
         offset: u64,
@@ -117,12 +117,12 @@ impl fmt::Display for End {
             } => write!(
                 f,
                 "cut off in block {block} at byte {offset} ({bytes} bytes of the block are there): every whole \
-                 frame before it was judged; let the capture finish, or take it again"
+                 frame before it was judged; fix: let the capture finish, or record it again"
             ),
             End::Damaged { offset, block, why } => write!(
                 f,
                 "damaged at byte {offset}, block {block}: {why}; every frame before it was judged; \
-                 take the capture again"
+                 fix: record the capture again"
             ),
         }
     }

@@ -1,4 +1,4 @@
-//! Writing test frames into a capture instead of sending them: with a link's times, and with faults if asked.
+//! Writing test frames into a capture instead of sending them: with a link's times, and with faults if requested.
 
 use std::path::Path;
 
@@ -17,19 +17,19 @@ pub struct GenerateSpec {
     pub interface: String,
     /// Addresses, tags and transport.
     pub frame: FrameSpec,
-    /// Sizes of the frames, taken in turn.
+    /// Sizes of the frames, used in turn.
     pub sizes: Vec<Sizes>,
     /// Stream number.
     pub stream: u8,
     /// Sequences to use, from 0 on.
     pub sequences: u64,
-    /// The link: frames follow one another at its rate.
+    /// The link, whose rate determines the times of the frames.
     pub link: LineRate,
     /// Time of the first frame in ns since 1970.
     pub start_ns: u64,
     /// Whether each frame carries its time.
     pub with_time: bool,
-    /// Slots of repeating frames: the sequence is then taken modulo this and the flag is set.
+    /// Slots of repeating frames: the sequence is taken modulo this, and the flag is set.
     pub slots: Option<u32>,
     /// Faults to make; empty for a clean capture.
     pub faults: Schedule,
@@ -47,7 +47,7 @@ pub struct Generated {
 /// Write a capture at `path`.
 ///
 /// # Errors
-/// [`CaptureError`] of the writer; [`CaptureError::Asked`] where there is no size.
+/// [`CaptureError`] of the writer; [`CaptureError::BadRequest`] if there is no size.
 pub fn generate(
     path: &Path,
     spec: &GenerateSpec,
@@ -73,7 +73,7 @@ pub fn generate_into(
     spec: &GenerateSpec,
 ) -> Result<Ledger, CaptureError> {
     let Some(longest) = spec.sizes.iter().map(|s| s.length).max() else {
-        return Err(CaptureError::Asked {
+        return Err(CaptureError::BadRequest {
             name: spec.interface.clone(),
             why: "no size was given for its frames".to_owned(),
         });

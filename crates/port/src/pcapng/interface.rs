@@ -1,11 +1,11 @@
-//! What a capture says of an interface: its name, its link type, its snap length and its clock.
+//! The capture's description of an interface: its name, its link type, its snap length and its clock.
 
 use serde::Serialize;
 
 /// Link type of Ethernet (LINKTYPE_ETHERNET, <https://www.tcpdump.org/linktypes.html>).
 pub const LINKTYPE_ETHERNET: u32 = 1;
 
-/// An interface of a capture, numbered through all sections of the file.
+/// An interface of a capture, numbered across all sections of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Interface {
     /// Section of the file, counted from 0.
@@ -16,7 +16,7 @@ pub struct Interface {
     pub name: Option<String>,
     /// Link type; only [`LINKTYPE_ETHERNET`] is judged.
     pub link_type: u32,
-    /// Most bytes kept of a frame; 0 where there is no limit.
+    /// Most bytes kept of a frame; 0 for no limit.
     pub snap_len: u32,
     /// Bytes of FCS at the end of each frame.
     pub fcs_bytes: u8,
@@ -26,11 +26,11 @@ pub struct Interface {
     pub resolution: Resolution,
     /// Seconds to add to each of its times.
     pub offset_s: i64,
-    /// Frames that whoever took the capture says he lost (if_drop and os_drop of the statistics block, and
-    /// the drop counts of frames): losses of the capture, not of the node.
+    /// Frames that the capturing program reports as lost (if_drop and os_drop of the statistics block, and the drop
+    /// counts of frames). The capture lost them, not the node.
     pub dropped_by_capture: u64,
-    /// Test frames that were sent before this time of the sender's clock, in ns, are of an earlier run than those of this
-    /// section; absent where the file does not say.
+    /// Test frames sent before this time of the sender's clock, in ns, belong to an earlier run than this section;
+    /// absent if the file does not say.
     pub sent_since_ns: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ impl Interface {
         }
     }
 
-    /// How the interface is called in a report: its name, or its number.
+    /// The interface's name in a report: its name, or its number.
     pub fn label(&self) -> String {
         match &self.name {
             Some(name) => name.clone(),
@@ -73,7 +73,7 @@ impl Interface {
 pub struct Resolution(pub u8);
 
 impl Resolution {
-    /// A millionth of a second, which holds where nothing is said.
+    /// A millionth of a second, the default.
     pub const MICROSECOND: Resolution = Resolution(6);
     /// A thousand-millionth of a second.
     pub const NANOSECOND: Resolution = Resolution(9);
@@ -84,7 +84,7 @@ impl Resolution {
         let ticks = i128::from(ticks);
         let exponent = u32::from(self.0 & 0x7F);
         if self.0 & 0x80 != 0 {
-            // A shift of 127 is as good as any longer one: 2^64 ticks are less than 2^104 ps.
+            // A shift of 127 equals any longer one: 2^64 ticks are less than 2^104 ps.
             return (ticks * 1_000_000_000_000) >> exponent.min(127);
         }
         match exponent {

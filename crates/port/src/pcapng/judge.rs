@@ -1,23 +1,23 @@
-//! The judge of one captured frame: `wirelab_wire::classify`, and what a snap length leaves to say.
+//! The judge of one captured frame: `wirelab_wire::classify`, and the verdict on frames that a snap length cut.
 //!
-//! A frame of which the capture kept only a part cannot be judged to its end. What is there is still checked:
-//! a damaged header, a wrong byte or a stale start before the cut is found and named as what it is.
+//! A frame that is only partly in the capture cannot be judged to its end. The part is still checked: a damaged
+//! header, a wrong byte or a stale start in it is found and named.
 
 use wirelab_wire::check::locate;
 use wirelab_wire::{Flow, Header, Verdict, classify, header, lfsr};
 
-/// What one captured frame is.
+/// The verdict on one captured frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Judged {
-    /// As `classify` says.
+    /// The verdict of `classify`.
     Verdict(Verdict),
-    /// Right as far as it was kept.
+    /// Right as far as the capture has it.
     CutBySnaplen(Header),
-    /// Of the test flow's kind, but kept so short that its header is not whole.
+    /// A possible test frame, cut so short that its header is not complete.
     CutInHeader,
 }
 
-/// Judge what was kept of a frame that had `original_len` bytes on the link (both without FCS).
+/// Judge the captured part of a frame that had `original_len` bytes on the link (both without FCS).
 #[inline]
 pub(super) fn judge(frame: &[u8], original_len: u32, flow: &Flow) -> Judged {
     if frame.len() >= original_len as usize {
@@ -41,7 +41,7 @@ fn judge_cut(frame: &[u8], original_len: usize, flow: &Flow) -> Judged {
     let Verdict::Truncated(header) = verdict else {
         return Judged::Verdict(verdict);
     };
-    // `classify` calls it truncated because the capture did cut it, or because it was too short on the link.
+    // `classify` calls it truncated, because the capture cut it or because it was too short on the link.
     let data = location.offset + header::LEN;
     let needed = data + usize::from(header.lfsr_len);
     if original_len.min(end_on_link(frame, location.offset, original_len)) < needed {
@@ -59,7 +59,7 @@ fn judge_cut(frame: &[u8], original_len: usize, flow: &Flow) -> Judged {
     Judged::Verdict(Verdict::Corrupted(header))
 }
 
-/// Where the data ended on the link: a UDP length says so, EtherType 0x88B5 data go to the end of the frame.
+/// Where the data ended on the link: the UDP length says so; data of EtherType 0x88B5 extend to the end of the frame.
 fn end_on_link(frame: &[u8], offset: usize, original_len: usize) -> usize {
     // Ethernet header and two tags take 22 bytes; UDP data start at 42 at the earliest.
     if offset <= 22 {
@@ -69,8 +69,8 @@ fn end_on_link(frame: &[u8], offset: usize, original_len: usize) -> usize {
     offset - 8 + usize::from(length)
 }
 
-/// Offset from the start of the frame of its first wrong byte, the byte that should be there, and the byte that
-/// is: for content that is not what the header says.
+/// For content that contradicts the header: the offset of the first wrong byte from the start of the frame, the
+/// expected byte, and the actual byte.
 pub(super) fn first_wrong_byte(
     frame: &[u8],
     flow: &Flow,

@@ -1,8 +1,8 @@
 //! Captures: written, read and judged (pcapng; pcap is read too).
 //!
 //! - [`CaptureWriter`] writes frames of several interfaces with ns times; a full disk leaves a readable file;
-//! - [`CaptureReader`] walks the frames of a capture that somebody took, in bounded memory;
-//! - [`verify`] judges it: is every frame there, and every byte right?
+//! - [`CaptureReader`] walks the frames of any capture, in bounded memory;
+//! - [`verify`] judges it: whether every frame is there, and every byte right;
 //! - [`generate`] writes test frames into a capture instead of sending them.
 //!
 //! Formats: draft-ietf-opsawg-pcapng and draft-ietf-opsawg-pcap. `docs/captures.md` is the page for users.

@@ -1,7 +1,7 @@
 //! Reading a capture: pcapng and pcap, either byte order, from a file or a pipe, in bounded memory.
 //!
-//! Blocks are walked here (what is one, is all of it there); `decode.rs` reads what is in them. Reading stops
-//! at the first block that is cut off or makes no sense, and says where: what came before stays valid.
+//! This file finds the blocks and checks that they are complete; `decode.rs` reads their content. Reading stops at
+//! the first truncated or invalid block and reports its position; everything before it stays valid.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,40 +14,40 @@ use super::error::{CaptureError, End};
 use super::interface::Interface;
 use super::window::Window;
 
-/// Longest block that is read into memory; others are passed over.
+/// Longest block that is read into memory; longer ones are skipped.
 pub(super) const MAX_BLOCK: u32 = 16 * 1024 * 1024;
 /// Most interfaces of one file.
 const MAX_INTERFACES: usize = 65_536;
 
-/// A frame as the capture has it.
+/// A frame of the capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapturedFrame<'a> {
     /// Its number in the file, counted from 1 as Wireshark does.
     pub number: u64,
     /// Index of its interface in [`CaptureReader::interfaces`].
     pub interface: u32,
-    /// Section of the file that it is in, counted from 0.
+    /// Its section of the file, counted from 0.
     pub section: u32,
     /// As in [`Interface::sent_since_ns`].
     pub sent_since_ns: Option<u64>,
-    /// Time in ps since 1970; absent where the capture has none (simple packets).
+    /// Time in ps since 1970; absent if the capture has none (simple packets).
     pub time_ps: Option<i128>,
-    /// What was kept of it: destination address first, FCS taken off.
+    /// Its captured bytes: destination address first, without FCS.
     pub bytes: &'a [u8],
-    /// Bytes that it had on the link, without FCS.
+    /// Its bytes on the link, without FCS.
     pub original_len: u32,
     /// Link type of its interface; see [`LINKTYPE_ETHERNET`](super::LINKTYPE_ETHERNET).
     pub link_type: u32,
 }
 
-/// Which kind of file it is.
+/// The type of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Ng(Order),
     Classic(Classic),
 }
 
-/// Where the next frame lies in the window.
+/// Position of the next frame in the window.
 struct Found {
     packet: Packet,
     interface: u32,
@@ -68,7 +68,7 @@ pub struct CaptureReader<R> {
     /// Index of the first interface of this section.
     base: usize,
     sections: u32,
-    /// Bytes of the window to pass before the next block.
+    /// Bytes of the window to skip before the next block.
     pending: usize,
     blocks: u64,
     frames: u64,
@@ -111,7 +111,7 @@ impl<R: Read> CaptureReader<R> {
         Ok(reader)
     }
 
-    /// The name it was opened with.
+    /// The name with which it was opened.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -124,7 +124,7 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// The interfaces met so far, through all sections.
+    /// The interfaces found so far, across all sections.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
     }
@@ -144,15 +144,15 @@ impl<R: Read> CaptureReader<R> {
         self.window.offset() + self.pending as u64
     }
 
-    /// How reading ended, once [`CaptureReader::next_frame`] has given `None`.
+    /// How reading ended, after [`CaptureReader::next_frame`] returned `None`.
     pub fn end(&self) -> Option<&End> {
         self.end.as_ref()
     }
 
-    /// The next frame; `None` at the end, whose nature [`CaptureReader::end`] tells.
+    /// The next frame; `None` at the end, which [`CaptureReader::end`] describes.
     ///
     /// # Errors
-    /// [`CaptureError::Read`] where the system cannot read the file.
+    /// [`CaptureError::Read`] if the system cannot read the file.
     #[inline]
     pub fn next_frame(&mut self) -> Result<Option<CapturedFrame<'_>>, CaptureError> {
         let found = match self.find() {
@@ -189,7 +189,7 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// Find out what the file is by its first bytes.
+    /// Recognise the file by its first bytes.
     fn start(&mut self) -> io::Result<Result<(), CaptureError>> {
         let whole = self.window.need(classic::HEADER_LEN)?;
         let head = self.window.available();
@@ -205,7 +205,7 @@ impl<R: Read> CaptureReader<R> {
         } else if !head.starts_with(&kind::SECTION_HEADER.to_le_bytes()) {
             return Ok(Err(CaptureError::NotACapture {
                 name: self.name.clone(),
-                why: classic::what_it_is(head),
+                why: classic::describe(head),
             }));
         }
         Ok(Ok(()))
@@ -277,7 +277,7 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// Take in one block; a frame is left in the window, any other block is passed.
+    /// Read one block. A frame stays in the window, any other block is skipped.
     fn block(&mut self, kind: u32, len: u32, order: Order) -> io::Result<Option<Found>> {
         if !is_needed(kind) {
             self.pass(len, order)?;
@@ -335,7 +335,7 @@ impl<R: Read> CaptureReader<R> {
                 self.interfaces.push(interface);
             }
             Some(Content::Dropped { interface, frames }) => {
-                // The block sums up the whole section; what single frames said is part of it.
+                // The block summarises the whole section, so it includes the drop counts of single frames.
                 let interface = &mut self.interfaces[self.base..].get_mut(interface as usize);
                 if let Some(interface) = interface {
                     interface.dropped_by_capture = interface.dropped_by_capture.max(frames);
@@ -377,7 +377,7 @@ impl<R: Read> CaptureReader<R> {
         })
     }
 
-    /// Pass over a block whose content does not matter.
+    /// Skip a block whose content is not used.
     fn pass(&mut self, len: u32, order: Order) -> io::Result<()> {
         let offset = self.window.offset();
         let whole = self.window.skip(u64::from(len) - 4)? && self.window.need(4)?;
@@ -462,7 +462,7 @@ fn wrong_length(kind: u32, len: u32) -> Option<String> {
     }
     if is_needed(kind) && len > MAX_BLOCK {
         return Some(format!(
-            "a block of {len} bytes; the longest that makes sense is {MAX_BLOCK}"
+            "a block of {len} bytes; the longest valid one is {MAX_BLOCK}"
         ));
     }
     None

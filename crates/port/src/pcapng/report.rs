@@ -1,4 +1,4 @@
-//! What the judge of a capture found: per flow, over the file, and the first findings in detail.
+//! The judge's result for a capture: per flow, for the file, and the first findings in detail.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,32 +9,32 @@ use wirelab_trial::{Counts, Histogram};
 use super::error::End;
 use super::interface::Interface;
 
-/// Findings and gaps that are kept in detail.
+/// Most findings and gaps that are kept in detail.
 pub const FINDINGS: usize = 16;
-/// Different lengths that are kept of each flow.
+/// Most different lengths that are kept of each flow.
 pub const LENGTHS: usize = 16;
 
 /// The lengths (frames without FCS) of a flow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Lengths {
-    /// Smallest, in bytes.
+    /// Smallest length in bytes.
     pub min_bytes: u32,
-    /// Largest, in bytes.
+    /// Largest length in bytes.
     pub max_bytes: u32,
-    /// Different lengths in bytes, ascending, the first [`LENGTHS`] that came.
+    /// Different lengths in bytes, ascending, the first [`LENGTHS`] that occurred.
     pub distinct_bytes: Vec<u32>,
     /// Whether there were more.
     pub more: bool,
 }
 
-/// Whether the slots of repeating frames followed one another.
+/// Whether the slots of repeating frames were in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SlotReport {
     /// Slots K: as given, or highest slot + 1.
     pub slots: u32,
-    /// Frames whose slot did not follow the one before.
+    /// Frames whose slot did not follow the previous one.
     pub order_breaks: u64,
-    /// Slots passed over: at least so many frames are missing, unless frames were swapped.
+    /// Skipped slots: at least this many frames are missing, unless frames were swapped.
     pub skipped: u64,
 }
 
@@ -47,26 +47,26 @@ pub struct FlowReport {
     pub source: [u8; 6],
     /// Stream number.
     pub stream: u8,
-    /// What arrived and how. `received_frames` does not hold [`FlowReport::cut_by_snaplen_frames`].
-    /// `lost_frames` counts against `sent` where that was given, else within the sequences seen.
+    /// The frames that arrived. `received_frames` does not include [`FlowReport::cut_by_snaplen_frames`].
+    /// `lost_frames` is relative to `sent_frames` if given, else to the range of sequences seen.
     pub counts: Counts,
-    /// Frames right as far as the capture kept them; their sequence is tracked.
+    /// Frames that are right as far as the capture has them; their sequence is tracked.
     pub cut_by_snaplen_frames: u64,
-    /// Sequences sent, where that was given.
+    /// Number of sequences sent, if given.
     pub sent_frames: Option<u64>,
     /// First and highest sequence seen, not wrapped; absent for repeating frames.
     pub sequences: Option<(u64, u64)>,
-    /// Sequences at or above the number that is said to have been sent.
+    /// Sequences at or above the given number of sent ones.
     pub beyond_sent_sequences: u64,
-    /// Present where the frames repeat; then `distinct_sequences` is the number of intact headers.
+    /// Present if the frames repeat; then `distinct_sequences` is the number of intact headers.
     pub slots: Option<SlotReport>,
-    /// Time of the earliest frame in ps since 1970; absent where the capture has no times.
+    /// Time of the earliest frame in ps since 1970; absent if the capture has no times.
     pub first_time_ps: Option<i128>,
     /// Time of the latest frame in ps since 1970.
     pub last_time_ps: Option<i128>,
-    /// Elapsed on the wire in ps, measured: (t_last − t_first)·N/(N−1); absent below two frames with a time.
+    /// Elapsed on the wire in ps, measured: (t_last − t_first)·N/(N−1); absent for fewer than two frames with a time.
     pub elapsed_ps: Option<u64>,
-    /// Frames whose time is before that of the frame in front of them.
+    /// Frames whose time is before that of the previous frame.
     pub time_backwards_frames: u64,
     /// Lengths of the frames on the link.
     pub lengths: Lengths,
@@ -79,7 +79,7 @@ pub struct FlowReport {
 }
 
 impl FlowReport {
-    /// Frames of the flow with an intact header, in whatever state.
+    /// Frames of the flow with an intact header, in any state.
     pub fn tracked_frames(&self) -> u64 {
         self.counts.received_frames + self.cut_by_snaplen_frames - self.counts.header_corrupt_frames
     }
@@ -106,10 +106,10 @@ impl FlowReport {
             .map(|ps| amount * 1e12 / ps as f64)
     }
 
-    /// The count identity of the contract, with the frames that the snap length cut taken in.
+    /// Check the count identity, with the frames that the snap length cut included.
     ///
     /// # Errors
-    /// Which sum does not hold.
+    /// The sum that does not hold.
     pub fn check_identity(&self) -> Result<(), String> {
         let cut = self.cut_by_snaplen_frames;
         let counts = Counts {
@@ -126,7 +126,7 @@ impl FlowReport {
         counts.check_identity(expected)
     }
 
-    /// Whether every frame is there and right. Frames cut by the snap length are not known to be right.
+    /// Whether every frame is there and right. Frames that the snap length cut do not count as right.
     pub fn is_clean(&self) -> bool {
         self.counts.is_clean()
             && self.cut_by_snaplen_frames == 0
@@ -135,7 +135,7 @@ impl FlowReport {
     }
 }
 
-/// What is wrong with one frame, or with its place among the others.
+/// What is wrong with one frame, or with its position among the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Fault {
@@ -150,23 +150,23 @@ pub enum Fault {
     },
     /// A wrong byte in the LFSR part.
     Corrupted,
-    /// A sequence that had arrived before.
+    /// A sequence that had already arrived.
     Duplicated,
     /// Arrived after a later sequence.
     Reordered {
         /// RFC 4737 extent in frames.
         extent: u64,
     },
-    /// Too late to tell.
+    /// Too late to classify.
     TooLate,
-    /// Sequences missing in front of it (they may come later).
+    /// Missing sequences before it, which may arrive later.
     Gap {
         /// How many.
         missing: u64,
     },
-    /// A repeating frame whose slot does not follow the one before.
+    /// A repeating frame whose slot does not follow the previous one.
     SlotOrder {
-        /// Slots passed over by what is known at that point; 0 where the slot repeats or does not exist.
+        /// Skipped slots, as known at that point; 0 if the slot repeats or does not exist.
         skipped: u32,
     },
 }
@@ -184,7 +184,7 @@ impl fmt::Display for Fault {
             Fault::Reordered { extent } => write!(f, "reordered, extent {extent} frames"),
             Fault::TooLate => f.write_str("too late"),
             Fault::Gap { missing } => write!(f, "{missing} sequences missing before it"),
-            Fault::SlotOrder { skipped: 0 } => f.write_str("slot does not follow the one before"),
+            Fault::SlotOrder { skipped: 0 } => f.write_str("slot does not follow the previous one"),
             Fault::SlotOrder { skipped } => write!(f, "{skipped} slots skipped before it"),
         }
     }
@@ -195,13 +195,13 @@ impl fmt::Display for Fault {
 pub struct WrongByte {
     /// Offset in bytes from the start of the frame.
     pub offset: u32,
-    /// What should be there.
+    /// The expected byte.
     pub expected: u8,
-    /// What is there.
+    /// The actual byte.
     pub got: u8,
 }
 
-/// One finding, with what is needed to look at the frame in Wireshark.
+/// One finding, with the numbers that locate the frame in Wireshark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// Number of the frame in the file, counted from 1.
@@ -210,9 +210,9 @@ pub struct Finding {
     pub time_ps: Option<i128>,
     /// Index of its interface.
     pub interface: u32,
-    /// Its stream; absent where the header cannot be trusted.
+    /// Its stream; absent if the header is not intact.
     pub stream: Option<u8>,
-    /// Its sequence; absent where the header cannot be trusted.
+    /// Its sequence; absent if the header is not intact.
     pub sequence: Option<u32>,
     /// What is wrong.
     pub fault: Fault,
@@ -239,7 +239,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What the judge found in a capture. Every figure is measured.
+/// The judge's result for a capture. Every figure is measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VerifyReport {
     /// The file.
@@ -254,28 +254,28 @@ pub struct VerifyReport {
     pub flows: Vec<FlowReport>,
     /// Blocks read.
     pub blocks: u64,
-    /// Frames read, of whatever kind.
+    /// Frames read, of all types.
     pub frames: u64,
     /// Bytes of the file that were read.
     pub bytes: u64,
     /// Frames that belong to no test flow.
     pub foreign_frames: u64,
-    /// Header-corrupt frames which cannot be said to belong to one flow: their source sent several streams, or
-    /// nothing intact at all.
+    /// Header-corrupt frames that cannot be attributed to one flow: their source sent several streams, or nothing
+    /// intact.
     pub unattributed_header_corrupt_frames: u64,
-    /// Frames of a test flow's kind that the capture kept so short that their header is not whole.
+    /// Possible test frames that the capture cut so short that their header is not complete.
     pub cut_in_header_frames: u64,
-    /// Frames on interfaces that are not Ethernet, which are not judged.
+    /// Frames on interfaces that are not Ethernet; they are not judged.
     pub other_link_type_frames: u64,
-    /// Frames of flows beyond the most that are followed (256), which are judged but not tracked.
+    /// Frames of flows beyond the limit (256); they are judged but not tracked.
     pub untracked_frames: u64,
-    /// Test frames that came late: they were sent in an earlier run than the one that their section is of.
+    /// Late test frames: they were sent in an earlier run than that of their section.
     pub other_run_frames: u64,
     /// The first wrong frames.
     pub findings: Vec<Finding>,
-    /// The first gaps; not every gap is a loss.
+    /// The first gaps. Not every gap is a loss.
     pub gaps: Vec<Finding>,
-    /// Payload bytes of frames whose every byte was compared.
+    /// Payload bytes of frames in which every byte was compared.
     pub verified_payload_bytes: u64,
     /// Time that verifying took, in ns (`call`, the tester's clock).
     pub call_ns: u64,
@@ -293,7 +293,7 @@ impl VerifyReport {
             + self.untracked_frames
     }
 
-    /// Whether the capture is whole, holds test frames, and every one of them is there and right.
+    /// Whether the capture is whole and has test frames, all of which are there and right.
     pub fn is_clean(&self) -> bool {
         self.end.is_whole()
             && !self.flows.is_empty()
@@ -309,19 +309,19 @@ impl VerifyReport {
         self.bytes as f64 * 1e9 / self.call_ns.max(1) as f64
     }
 
-    /// Sections in which a flow was found.
+    /// Number of sections with a flow.
     pub fn runs(&self) -> usize {
         let sections = self.flows.iter().map(|flow| self.section_of(flow));
         sections.collect::<BTreeSet<_>>().len()
     }
 
-    /// The section of the file that a flow is in, counted from 0.
+    /// The section of a flow, counted from 0.
     pub fn section_of(&self, flow: &FlowReport) -> u32 {
         let interface = self.interfaces.get(flow.interface as usize);
         interface.map_or(0, |interface| interface.section)
     }
 
-    /// Frames that whoever took the capture says he lost: a loss in a flow may be his.
+    /// Frames that the capturing program reports as lost; a loss in a flow may be one of them.
     pub fn dropped_by_capture(&self) -> u64 {
         self.interfaces.iter().map(|i| i.dropped_by_capture).sum()
     }

@@ -1,7 +1,7 @@
-//! Whether slots of repeating frames follow one another, where nobody said how many slots there are.
+//! Checks the order of slots of repeating frames when the number of slots is not given.
 //!
-//! The number K is the highest slot + 1, which is known at the end only. So what depends on K is added up in a
-//! way that can be settled then; a test holds it against `SlotTracker`, which is told K beforehand.
+//! The number K is the highest slot + 1, which is known only at the end. What depends on K is summed in a form that
+//! can be resolved then. A test compares it with `SlotTracker`, which gets K beforehand.
 
 use wirelab_trial::{SlotEvent, SlotTracker};
 
@@ -12,7 +12,7 @@ pub(super) enum Slots {
     Learned(Learned),
 }
 
-/// What the slots of a flow came to.
+/// The result for the slots of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Settled {
     pub slots: u32,
@@ -25,13 +25,13 @@ pub(super) struct Learned {
     last: Option<u32>,
     highest: u32,
     repeats: u64,
-    /// Jumps ahead, and the slots that they passed over.
+    /// Jumps ahead, and the slots that they skipped.
     ahead: u64,
     ahead_skipped: u64,
-    /// Ways back, and the sum of `slot - last - 1` over them: with K added for each, the slots passed over.
+    /// Jumps back, and the sum of `slot - last - 1` over them; adding K for each gives the skipped slots.
     back: u64,
     back_sum: i64,
-    /// Ways back from the highest slot so far to 0: in order, if no higher slot comes.
+    /// Jumps back from the highest slot so far to 0: in order, unless a higher slot follows.
     wraps: u64,
 }
 
@@ -63,7 +63,7 @@ impl Slots {
 }
 
 impl Learned {
-    /// What an arrival seems to be by the slots known so far.
+    /// The event of an arrival, by the slots known so far.
     fn observe(&mut self, slot: u32) -> SlotEvent {
         let Some(last) = self.last.replace(slot) else {
             self.highest = slot;

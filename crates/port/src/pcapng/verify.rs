@@ -1,7 +1,7 @@
-//! The judge: is every frame of a capture there, and right?
+//! The judge: checks that every frame of a capture is there and right.
 //!
-//! One pass. A frame whose magic is damaged can be told from a foreign one only by its source address; such
-//! frames are set aside by source, and settled at the end, when the sources of the test flows are known.
+//! One pass. Only its source address distinguishes a frame with a damaged magic from a foreign one. Such frames are
+//! counted by source, and resolved at the end, when the sources of the test flows are known.
 
 use super::error::CaptureError;
 use super::interface::LINKTYPE_ETHERNET;
@@ -21,29 +21,29 @@ use wirelab_trial::tracker::WINDOW;
 use wirelab_trial::{Counts, Event, Histogram, SlotEvent, Tracker};
 use wirelab_wire::{Flags, Flow, Header, Verdict};
 
-/// Most flows of a section that are followed; each costs half a megabyte.
+/// Most flows of a section that are tracked; each costs 0.5 MB.
 const MAX_FLOWS: usize = 256;
-/// Most source addresses whose damaged frames are set aside.
+/// Most source addresses for which damaged frames are counted.
 const MAX_SENDERS: usize = 4096;
 
-/// What to judge by.
+/// Options of the judge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VerifyOptions {
-    /// Destination UDP port of test frames; 0 stands for the standard one (5003).
+    /// Destination UDP port of test frames; 0 for the standard one (5003).
     pub udp_port: u16,
     /// The only stream to judge; others are foreign.
     pub stream: Option<u8>,
-    /// Frames that were sent on each flow, from sequence 0 on: then losses at both ends are found too.
+    /// Number of frames sent on each flow, from sequence 0 on. With it, losses at both ends are found.
     pub sent: Option<u64>,
-    /// Slots K of repeating frames; absent, it is taken from the highest slot.
+    /// Slots K of repeating frames; by default the highest slot + 1.
     pub slots: Option<u32>,
 }
 
 /// Judge the capture at `path`; `-` is the standard input.
 ///
 /// # Errors
-/// [`CaptureError`] where the file cannot be read or is no capture. A file that is cut off or damaged is no
-/// error: the report's `end` says so, and what lies before is judged.
+/// [`CaptureError`] if the file cannot be read or is not a capture. A truncated or damaged file is not an error: the
+/// report's `end` describes it, and the frames before are judged.
 pub fn verify(path: &Path, options: &VerifyOptions) -> Result<VerifyReport, CaptureError> {
     if path == Path::new("-") {
         return judge_all(
@@ -54,7 +54,7 @@ pub fn verify(path: &Path, options: &VerifyOptions) -> Result<VerifyReport, Capt
     judge_all(CaptureReader::open(path)?, options)
 }
 
-/// Judge a capture called `name` that is read from `source`.
+/// Judge a capture called `name`, read from `source`.
 ///
 /// # Errors
 /// As [`verify`].
@@ -66,7 +66,7 @@ pub fn verify_from(
     judge_all(CaptureReader::new(name, source)?, options)
 }
 
-/// Read and judge hostile bytes: the entry for fuzzing. Panics never.
+/// Read and judge hostile bytes: the entry for fuzzing. It never panics.
 pub fn fuzz_capture(bytes: &[u8]) {
     for sent in [None, Some(3)] {
         let options = VerifyOptions {
@@ -98,26 +98,26 @@ fn judge_all<R: Read>(
     Ok(report)
 }
 
-/// What is known of one source address on one interface.
+/// The damaged frames of one source address on one interface.
 #[derive(Default)]
 struct Sender {
-    /// Damaged beyond doubt: the magic is right, the checksum is not.
+    /// Certainly damaged test frames: the magic is right, the checksum is wrong.
     header_corrupt: u64,
-    /// Damaged if this source sends test frames, foreign if it does not.
+    /// Damaged if this source sends test frames, otherwise foreign.
     doubtful: u64,
-    /// The first of the doubtful ones.
+    /// The first of the uncertain ones.
     findings: Vec<Finding>,
 }
 
 struct Judge {
     options: VerifyOptions,
     flow: Flow,
-    /// Flows of the sections before, which have ended.
+    /// Flows of the sections before.
     ended: Vec<FlowReport>,
     section: u32,
     flows: Vec<FlowState>,
     index: HashMap<Key, usize>,
-    /// The flow of the frame before, which the next one mostly belongs to.
+    /// The flow of the previous frame, to which the next one usually belongs.
     recent: Option<usize>,
     senders: HashMap<(u32, [u8; 6]), Sender>,
     foreign: u64,
@@ -125,7 +125,7 @@ struct Judge {
     other_link_type: u64,
     untracked: u64,
     other_run: u64,
-    /// Header-corrupt frames of more sources than are kept apart.
+    /// Header-corrupt frames of sources beyond the limit.
     unattributed: u64,
     findings: Vec<Finding>,
     gaps: Vec<Finding>,
@@ -203,7 +203,7 @@ impl Judge {
         }
     }
 
-    /// A frame that is foreign unless its source turns out to send test frames.
+    /// Count a frame that is foreign unless its source also sends test frames.
     fn foreign_or_damaged(&mut self, frame: &CapturedFrame) {
         let Some(source) = source(frame) else {
             self.foreign += 1;
@@ -230,7 +230,7 @@ impl Judge {
         }
     }
 
-    /// The entry of a frame's source; `None` where there are too many.
+    /// The entry of a frame's source; `None` beyond the limit.
     fn sender(&mut self, frame: &CapturedFrame) -> Option<&mut Sender> {
         let key = (frame.interface, source(frame)?);
         if self.senders.len() >= MAX_SENDERS && !self.senders.contains_key(&key) {
@@ -306,7 +306,7 @@ impl Judge {
         }
     }
 
-    /// A section has ended: what of its frames is whose is known now.
+    /// At the end of a section, attribute its damaged frames.
     fn settle(&mut self) {
         let mut per_sender: HashMap<(u32, [u8; 6]), u32> = HashMap::new();
         for flow in &self.flows {
@@ -384,7 +384,7 @@ fn finding(frame: &CapturedFrame, header: Option<&Header>, fault: Fault) -> Find
     }
 }
 
-/// What tells one flow from another.
+/// The identity of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Key {
     pub interface: u32,
@@ -403,22 +403,22 @@ pub(super) enum State {
     CutBySnaplen,
 }
 
-/// How the order of a flow is followed.
+/// How the order of a flow is tracked.
 enum Order {
     Sequences(Sequences),
     Slots(Slots),
 }
 
-/// Sequences from wherever the capture began.
+/// Sequences from the start of the capture.
 struct Sequences {
     tracker: Tracker,
-    /// Sequence that the tracker sees as 0.
+    /// Sequence that is 0 for the tracker.
     base: u32,
-    /// Lowest sequence that the tracker has seen.
+    /// Lowest sequence of the tracker.
     lowest: Option<u64>,
 }
 
-/// A flow that is being followed.
+/// A tracked flow.
 pub(super) struct FlowState {
     pub key: Key,
     counts: Counts,
@@ -451,7 +451,7 @@ impl FlowState {
         }
     }
 
-    /// Count one frame; what its place among the others is, if it is not the next one.
+    /// Count one frame; returns its order event, if it is not the next one.
     #[inline]
     pub(super) fn observe(
         &mut self,
@@ -506,7 +506,7 @@ impl FlowState {
         }
     }
 
-    /// The flow's report, with the header-corrupt frames that are its own.
+    /// The flow's report, with its own header-corrupt frames.
     pub(super) fn report(self, header_corrupt: u64, options: &VerifyOptions) -> FlowReport {
         let mut counts = self.counts;
         counts.header_corrupt_frames = header_corrupt;
@@ -556,8 +556,8 @@ impl FlowState {
 }
 
 impl Sequences {
-    /// A capture may begin in the middle of a flow. Then the tracker's 0 is put half a window before the first
-    /// frame, so that a frame which the first one overtook still counts as reordered.
+    /// A capture may begin in the middle of a flow. The tracker's 0 is then half a window before the first frame, so
+    /// that a frame which the first one overtook still counts as reordered.
     fn new(first: u32, from_zero: bool) -> Sequences {
         let base = if from_zero || u64::from(first) < WINDOW {
             0
@@ -585,7 +585,7 @@ impl Sequences {
         let next = self.tracker.next();
         let begins = self.lowest.is_none();
         if event != Event::TooLate {
-            // At most half the number space away from `next`, as the tracker reads it.
+            // At most half the number space away from `next`, as the tracker interprets it.
             let ahead = sequence.wrapping_sub(next as u32) as i32;
             let unwrapped = next.saturating_add_signed(ahead.into());
             self.lowest = Some(
@@ -595,7 +595,7 @@ impl Sequences {
         }
         match event {
             Event::InOrder => None,
-            // What came before the capture began is no gap in it.
+            // Sequences before the start of the capture are not a gap.
             Event::Gap { .. } if begins => None,
             Event::Gap { missing } => Some(Fault::Gap { missing }),
             Event::Duplicate => Some(Fault::Duplicated),
@@ -604,7 +604,7 @@ impl Sequences {
         }
     }
 
-    /// Fill in what the tracker knows; the lowest and the highest sequence seen.
+    /// Fill in the tracker's counts; returns the lowest and the highest sequence seen.
     fn fill(&self, counts: &mut Counts, sent: Option<u64>) -> Option<(u64, u64)> {
         let tracker = &self.tracker;
         counts.distinct_sequences = tracker.distinct();
@@ -638,7 +638,7 @@ impl Times {
             before: 0,
             frames: 0,
             backwards: 0,
-            // Three digits, as the contract's histograms; it grows with the largest gap.
+            // Three digits, as in all histograms here; it grows with the largest gap.
             gap: Hdr::new(3).expect("three digits are allowed"), // `new` makes one that resizes itself
         }
     }
@@ -663,7 +663,7 @@ impl Times {
     }
 
     fn note_gap(&mut self, ps: i128) {
-        // Below 2^64 ps (213 days) plain arithmetic does; a longer gap is kept as the longest there can be.
+        // Below 2^64 ps (213 days) plain arithmetic suffices; a longer gap saturates.
         let ns = u64::try_from(ps).map_or(u64::MAX / 1000, |ps| ps / 1000);
         self.gap
             .record(ns)

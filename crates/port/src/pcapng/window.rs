@@ -1,11 +1,11 @@
-//! A buffer that slides over a source of bytes: large reads, and slices that need no copy.
+//! A buffer that slides over a source of bytes: large reads, and slices without a copy.
 //!
-//! Plain reads were chosen over a memory map: a map of a file that shrinks kills the reader (SIGBUS), reads
-//! work on pipes too, and `docs/captures.md` shows that they reach the speed that is needed.
+//! It uses plain reads and not a memory map: a map of a file that shrinks kills the reader (SIGBUS), reads also work
+//! on pipes, and `docs/captures.md` shows that they are fast enough.
 
 use std::io::{self, ErrorKind, Read};
 
-/// Bytes asked of the source at once: large enough for few calls, small enough to stay in a level 2 cache.
+/// Bytes of one read: large enough for few calls, small enough for a level 2 cache.
 const CAPACITY: usize = 256 * 1024;
 
 /// A sliding buffer over `source`.
@@ -30,18 +30,18 @@ impl<R: Read> Window<R> {
         }
     }
 
-    /// Offset in bytes from the start of the source of the first byte that was not passed yet.
+    /// Offset in bytes of the current position from the start of the source.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// What is buffered from the current position on.
+    /// The buffered bytes from the current position on.
     #[inline]
     pub(super) fn available(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Have at least `n` bytes available; `false` where the source ends before.
+    /// Make at least `n` bytes available; `false` if the source ends before.
     #[inline]
     pub(super) fn need(&mut self, n: usize) -> io::Result<bool> {
         if self.end - self.start >= n {
@@ -57,7 +57,7 @@ impl<R: Read> Window<R> {
         self.start = 0;
         while self.end < n && !self.at_end {
             if self.end == self.buffer.len() {
-                // Grow with what really arrives, so that a length alone cannot claim memory.
+                // Grow with what arrives, so that a length field alone cannot allocate memory.
                 self.buffer.resize(self.buffer.len() * 2, 0);
             }
             match self.source.read(&mut self.buffer[self.end..]) {
@@ -70,7 +70,7 @@ impl<R: Read> Window<R> {
         Ok(self.end >= n)
     }
 
-    /// Go on by `n` bytes that are available.
+    /// Advance by `n` available bytes.
     #[inline]
     pub(super) fn advance(&mut self, n: usize) {
         debug_assert!(n <= self.end - self.start);
@@ -78,7 +78,7 @@ impl<R: Read> Window<R> {
         self.offset += n as u64;
     }
 
-    /// Pass `n` bytes that need not be available; `false` where the source ends before.
+    /// Skip `n` bytes, available or not; `false` if the source ends before.
     pub(super) fn skip(&mut self, mut n: u64) -> io::Result<bool> {
         loop {
             let step = (self.end - self.start).min(usize::try_from(n).unwrap_or(usize::MAX));
@@ -98,7 +98,7 @@ impl<R: Read> Window<R> {
 mod tests {
     use super::*;
 
-    /// Gives a few bytes at a time, as a pipe does.
+    /// Returns a few bytes at a time, as a pipe does.
     struct Drip<'a>(&'a [u8]);
 
     impl Read for Drip<'_> {

@@ -1,7 +1,7 @@
-//! Writing a capture: pcapng with ns times, buffered, and readable whatever happens on the way.
+//! Writing a capture: pcapng with ns times, buffered, and readable after any failure.
 //!
-//! Blocks are gathered and written many at once. When a write fails (a full disk), the file is cut back to its
-//! last whole block, so that everything that the error says is safe can be read.
+//! Blocks are collected and written together. When a write fails (a full disk), the file is truncated to its last
+//! whole block, so that everything that the error calls safe can be read.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -12,13 +12,13 @@ use super::encode::{self, InterfaceSpec, kind};
 use super::error::CaptureError;
 use wirelab_trial::NodeError;
 
-/// Bytes gathered before they are written.
+/// Bytes collected before a write.
 const GATHER: usize = 1024 * 1024;
 
 /// How a capture is written.
 #[derive(Clone, Debug)]
 pub struct WriterOptions {
-    /// Replace a file that is there.
+    /// Replace an existing file.
     pub overwrite: bool,
     /// Name and version of the program, for the section header.
     pub application: String,
@@ -33,7 +33,7 @@ impl Default for WriterOptions {
     }
 }
 
-/// What is in a file that was written.
+/// The content of a written file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CaptureSummary {
     /// Frames.
@@ -42,9 +42,9 @@ pub struct CaptureSummary {
     pub bytes: u64,
 }
 
-/// Where bytes go, and how it is cut back.
+/// The destination of the bytes, and how to truncate it.
 pub(super) trait Sink: Write {
-    /// Keep the first `len` bytes only.
+    /// Keep only the first `len` bytes.
     fn cut_back(&mut self, len: u64) -> io::Result<()>;
 }
 
@@ -54,16 +54,16 @@ impl Sink for File {
     }
 }
 
-/// What the writer knows of one interface.
+/// The writer's state of one interface.
 #[derive(Clone, Copy, Default)]
 struct InterfaceCounts {
     frames: u64,
     last_ns: u64,
-    /// Received and dropped, where the one who captures knows better than the writer.
+    /// Received and dropped frames, if the capturing program reports them.
     statistics: Option<(u64, u64)>,
 }
 
-/// Writes a capture. Dropped without [`CaptureWriter::finish`], it still writes what it has gathered.
+/// Writes a capture. Dropped without [`CaptureWriter::finish`], it still writes what it has collected.
 pub struct CaptureWriter {
     inner: Inner<File>,
 }
@@ -72,15 +72,15 @@ impl CaptureWriter {
     /// Make a capture at `path` with these interfaces, numbered from 0.
     ///
     /// # Errors
-    /// [`CaptureError::Exists`] where the file is there and `options.overwrite` is not set,
-    /// [`CaptureError::Open`] and [`CaptureError::Write`] with what the system said.
+    /// [`CaptureError::Exists`] if the file exists and `options.overwrite` is not set; [`CaptureError::Open`] and
+    /// [`CaptureError::Write`] with the system's error.
     pub fn create(
         path: &Path,
         interfaces: &[InterfaceSpec],
         options: &WriterOptions,
     ) -> Result<CaptureWriter, CaptureError> {
         let name = path.display().to_string();
-        // A pipe or a device is written to, never replaced.
+        // A pipe or a device is written to, but not replaced.
         let special = path.metadata().is_ok_and(|found| !found.is_file());
         let mut how = OpenOptions::new();
         how.write(true);
@@ -100,11 +100,11 @@ impl CaptureWriter {
         Ok(CaptureWriter { inner })
     }
 
-    /// Add a frame (destination address first, without FCS) that came at `time_ns` (ns since 1970).
+    /// Add a frame (destination address first, without FCS) that arrived at `time_ns` (ns since 1970).
     ///
     /// # Errors
-    /// [`CaptureError::Write`] says how many frames are safely in the file; [`CaptureError::Asked`] names an
-    /// interface that was not announced.
+    /// [`CaptureError::Write`] with the number of frames that are safely in the file; [`CaptureError::BadRequest`] for an
+    /// undeclared interface.
     pub fn write_frame(
         &mut self,
         interface: u32,
@@ -114,7 +114,7 @@ impl CaptureWriter {
         self.write_cut_frame(interface, time_ns, frame, frame.len() as u32)
     }
 
-    /// Add what was kept of a frame that had `original_len` bytes (without FCS) on the link.
+    /// Add the captured part of a frame that had `original_len` bytes (without FCS) on the link.
     ///
     /// # Errors
     /// As [`CaptureWriter::write_frame`].
@@ -128,11 +128,11 @@ impl CaptureWriter {
         self.inner.add(interface, time_ns, frame, original_len)
     }
 
-    /// Say what the interface received and how many of these frames the capture lost; without this the
-    /// statistics at the end of the file say that nothing was lost.
+    /// Set how many frames the interface received and how many of them the capture lost. Without this the statistics
+    /// at the end of the file report no losses.
     ///
     /// # Errors
-    /// [`CaptureError::Asked`] names an interface that was not announced.
+    /// [`CaptureError::BadRequest`] for an undeclared interface.
     pub fn set_statistics(
         &mut self,
         interface: u32,
@@ -143,13 +143,13 @@ impl CaptureWriter {
         Ok(())
     }
 
-    /// What is written from now on is of the run whose frames are sent from `sent_since_ns` on, a time of the sender's clock:
-    /// it goes into a section of its own, which a judge takes for itself. The same or an earlier run changes nothing.
+    /// From now on, frames belong to the run whose frames are sent from `sent_since_ns` on, a time of the sender's
+    /// clock. They go into a new section, which is judged separately. The same or an earlier run changes nothing.
     pub fn begin_run(&mut self, sent_since_ns: u64) {
         self.inner.begin_run(sent_since_ns);
     }
 
-    /// Hand everything gathered to the system.
+    /// Write everything collected.
     ///
     /// # Errors
     /// [`CaptureError::Write`].
@@ -169,7 +169,7 @@ impl CaptureWriter {
 /// A capture that several checkers write into.
 pub type SharedCapture = Arc<Mutex<CaptureWriter>>;
 
-/// End a capture where nobody else holds it any more; `None` where somebody does, who ends it then.
+/// End a capture that has no other owner; `None` if it has one, which ends it later.
 ///
 /// # Errors
 /// As [`CaptureWriter::finish`].
@@ -179,10 +179,10 @@ pub fn end_shared(capture: SharedCapture) -> Result<Option<CaptureSummary>, Capt
     writer.map(CaptureWriter::finish).transpose()
 }
 
-/// Start the capture of a node's interfaces, as [`wirelab_trial::Node::start_capture`] asks.
+/// Start the capture of a node's interfaces, for [`wirelab_trial::Node::start_capture`].
 ///
 /// # Errors
-/// [`NodeError::BadTrial`] where the file cannot be made.
+/// [`NodeError::BadTrial`] if the file cannot be made.
 pub fn start_of_node(
     file: &Path,
     interfaces: &[InterfaceSpec],
@@ -191,10 +191,10 @@ pub fn start_of_node(
     Ok(Arc::new(Mutex::new(writer.map_err(NodeError::bad)?)))
 }
 
-/// End the capture of a node, if it has one; the number of its frames where nobody else holds it any more.
+/// End the capture of a node, if it has one; returns the number of its frames if it has no other owner.
 ///
 /// # Errors
-/// [`NodeError::Failed`] where the file cannot be written.
+/// [`NodeError::Failed`] if the file cannot be written.
 pub fn end_of_node(capture: Option<SharedCapture>) -> Result<Option<u64>, NodeError> {
     let ended = capture.map(end_shared).transpose();
     let ended = ended.map_err(|error| NodeError::Failed(error.to_string()))?;
@@ -203,12 +203,12 @@ pub fn end_of_node(capture: Option<SharedCapture>) -> Result<Option<u64>, NodeEr
 
 impl Drop for CaptureWriter {
     fn drop(&mut self) {
-        // Whoever wants to know about an error calls `finish`.
+        // To get the error, call `finish`.
         let _ = self.inner.write_out();
     }
 }
 
-/// The writer over any sink, so that its bad days can be tested.
+/// The writer over any sink, so that its failures can be tested.
 struct Inner<S> {
     sink: S,
     name: String,
@@ -218,10 +218,10 @@ struct Inner<S> {
     frames: u64,
     interfaces: Vec<InterfaceSpec>,
     application: String,
-    /// The run that the section is of, by when its frames are sent from.
+    /// The section's run, as the time from which its frames are sent.
     run: Option<u64>,
     seen: Vec<InterfaceCounts>,
-    /// The error that ended the writing; whatever follows would tear the file.
+    /// The error that ended the writing; further blocks would damage the file.
     failed: Option<(ErrorKind, Option<i32>)>,
 }
 
@@ -234,7 +234,7 @@ impl<S: Sink> Inner<S> {
     ) -> Result<Inner<S>, CaptureError> {
         if interfaces.is_empty() {
             let why = "a capture needs at least one interface".to_owned();
-            return Err(CaptureError::Asked { name, why });
+            return Err(CaptureError::BadRequest { name, why });
         }
         let mut inner = Inner {
             sink,
@@ -249,7 +249,7 @@ impl<S: Sink> Inner<S> {
             failed: None,
         };
         inner.begin_section();
-        // A disk that is full from the start is named before a long trial, not after it.
+        // A disk that is full from the start is reported before a long trial, not after it.
         inner.write_out()?;
         Ok(inner)
     }
@@ -265,7 +265,7 @@ impl<S: Sink> Inner<S> {
         if self.run.is_some_and(|run| sent_since_ns <= run) {
             return;
         }
-        // Nothing lies before the first run that it could be taken for.
+        // The first run needs no section of its own.
         let is_first = self.run.is_none() && self.frames == 0;
         self.run = Some(sent_since_ns);
         if !is_first {
@@ -278,7 +278,7 @@ impl<S: Sink> Inner<S> {
         let known = self.seen.len();
         match self.seen.get_mut(interface as usize) {
             Some(seen) => Ok(seen),
-            None => Err(CaptureError::Asked {
+            None => Err(CaptureError::BadRequest {
                 name: self.name.clone(),
                 why: format!("interface {interface} was not announced, there are {known} (from 0)"),
             }),
@@ -344,14 +344,14 @@ impl<S: Sink> Inner<S> {
         Ok(())
     }
 
-    /// Writing stopped `written` bytes into what was gathered: keep the whole blocks among them.
+    /// Writing stopped after `written` collected bytes: keep the whole blocks among them.
     fn fail(&mut self, written: usize, source: io::Error) -> CaptureError {
         let (bytes, frames) = whole_blocks(&self.gathered, written);
         self.safe.bytes += bytes as u64;
         self.safe.frames += frames;
         self.gathered.clear();
         self.failed = Some((source.kind(), source.raw_os_error()));
-        // Where the cut fails too (a pipe), the reader finds the end of the last whole block by itself.
+        // If truncating fails too (a pipe), the reader finds the last whole block.
         let _ = self.sink.cut_back(self.safe.bytes);
         self.error(source)
     }
@@ -366,7 +366,7 @@ impl<S: Sink> Inner<S> {
     }
 }
 
-/// Bytes and frames of the blocks of `gathered` that lie wholly within the first `written` bytes.
+/// Bytes and frames of the blocks in `gathered` that lie completely within the first `written` bytes.
 fn whole_blocks(gathered: &[u8], written: usize) -> (usize, u64) {
     let word = |at: usize| {
         let bytes = gathered[at..at + 4].try_into().expect("four bytes");
@@ -389,7 +389,7 @@ mod tests {
     use super::*;
     use crate::pcapng::{CaptureReader, End};
 
-    /// A disk with room for `room` bytes that takes at most `step` at once.
+    /// A disk with space for `room` bytes that takes at most `step` at once.
     struct Disk {
         bytes: Vec<u8>,
         room: usize,

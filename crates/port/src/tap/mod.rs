@@ -1,8 +1,8 @@
 //! TAP devices: an interface whose other end is a file descriptor of this process.
 //!
-//! What the kernel sends out of the interface is read here, and what is written here comes in on it. So an
-//! emulated board or a simulated MAC gets a wire to the kernel, and senders and checkers of
-//! [`crate::packet`] work on the interface as on any other.
+//! Frames that the kernel sends on the interface are read here, and frames written here are received on it. So an
+//! emulated board or a simulated MAC gets a link to the kernel, and senders and checkers of [`crate::packet`] work on
+//! the interface as on any other.
 
 mod sys;
 
@@ -18,37 +18,37 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use crate::iface::{Interface, Mac, PortName};
 use crate::netns::{NetNsError, Privilege, Work};
 
-/// MTUs that a TAP device can have, in bytes: the least of IPv4 (RFC 791) to 65,535 less an Ethernet header (`tun_net_init` of
-/// Linux, drivers/net/tun.c).
+/// Possible MTUs of a TAP device, in bytes: from the minimum of IPv4 (RFC 791) to 65,535 less an Ethernet header
+/// (`tun_net_init` of Linux, drivers/net/tun.c).
 pub const MTU_BYTES: RangeInclusive<u32> = 68..=65_521;
 
-/// The first bytes of the Ethernet address that the tester's end of an emulated board's TAP has: 02:57:4C as in labs (locally
-/// administered, "WL"), and one that no lab has.
+/// Start of the Ethernet address of the tester's end of an emulated board's TAP: 02:57:4C as in labs (locally
+/// administered, "WL"), and a byte that no lab has.
 pub const BOARD_MAC: [u8; 4] = [0x02, 0x57, 0x4C, 55];
 
-/// Whether an interface is a TAP that leads to an emulated board.
+/// Whether an interface is a TAP to an emulated board.
 pub fn leads_to_board(interface: &Interface) -> bool {
     interface.driver.as_deref() == Some("tun") && interface.mac.0.starts_with(&BOARD_MAC)
 }
 
-/// What a TAP device shall be.
+/// The description of a TAP device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TapSpec {
-    /// Its name, and the namespace that it is made in.
+    /// Its name and its namespace.
     pub port: PortName,
-    /// Its Ethernet address on the kernel's side; `None` for one of the kernel's choice.
+    /// Its Ethernet address on the kernel's side; `None` for the kernel's choice.
     pub mac: Option<Mac>,
     /// Its MTU in bytes, one of [`MTU_BYTES`].
     pub mtu: u32,
     /// Its IPv4 address on the kernel's side, in a network of 24 bits.
     pub address: Option<Ipv4Addr>,
-    /// Frames that may wait for whoever reads the other end; `None` for the kernel's own number. More are dropped, and
-    /// counted as the interface's transmit drops.
+    /// Frames that may wait for the reader of the other end; `None` for the kernel's default. Further frames are
+    /// dropped, and counted as the interface's transmit drops.
     pub queue_frames: Option<u32>,
 }
 
 impl TapSpec {
-    /// A device with an MTU of 1500, an Ethernet address and a queue of the kernel's choice, and no IP address.
+    /// A device with an MTU of 1500, the kernel's choice of Ethernet address and queue, and no IP address.
     pub fn new(port: PortName) -> TapSpec {
         TapSpec {
             port,
@@ -60,14 +60,14 @@ impl TapSpec {
     }
 }
 
-/// A TAP device that goes with this value.
+/// A TAP device that is removed when this value is dropped.
 #[derive(Debug)]
 pub struct TapPort {
     port: PortName,
     device: sys::Device,
 }
 
-/// What can go wrong with a TAP device.
+/// An error of a TAP device.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TapError {
@@ -79,11 +79,11 @@ pub enum TapError {
     Privilege(#[from] Privilege),
     /// This host has no TAP devices.
     #[error(
-        "/dev/net/tun cannot be opened: {0}; load the driver with `sudo modprobe tun`, or hand the device to the container (`--device /dev/net/tun`)"
+        "/dev/net/tun cannot be opened: {0}; fix: load the driver with `sudo modprobe tun`, or pass the device to the container (`--device /dev/net/tun`)"
     )]
     NoDriver(io::Error),
-    /// There is an interface of that name already.
-    #[error("{port} is there already and in use; choose another name, or remove it with `{}`", .port.ip_command(&format!("link del {}", .port.interface)))]
+    /// An interface of that name exists.
+    #[error("{port} exists already and is in use; fix: choose another name, or remove it with `{}`", .port.ip_command(&format!("link del {}", .port.interface)))]
     Exists {
         /// The port.
         port: PortName,
@@ -93,9 +93,9 @@ pub enum TapError {
     Setup {
         /// The port.
         port: PortName,
-        /// What was asked.
+        /// The step.
         what: &'static str,
-        /// What it said.
+        /// Its error.
         source: io::Error,
     },
 }
@@ -104,8 +104,8 @@ impl TapPort {
     /// Makes the device in its port's namespace and brings it up.
     ///
     /// # Errors
-    /// [`TapError::NoDriver`], [`TapError::Exists`], [`TapError::Privilege`] (CAP_NET_ADMIN), and
-    /// [`TapError::Setup`] with what the kernel said, e.g. of an MTU it does not allow.
+    /// [`TapError::NoDriver`], [`TapError::Exists`], [`TapError::Privilege`] (CAP_NET_ADMIN), and [`TapError::Setup`]
+    /// with the kernel's error, e.g. for an MTU that it does not allow.
     pub fn create(spec: &TapSpec) -> Result<TapPort, TapError> {
         let port = &spec.port;
         let made = port.netns()?.run_in(|| sys::Device::create(spec))?;
@@ -132,12 +132,12 @@ impl TapPort {
         &self.port
     }
 
-    /// The next frame that the kernel sent (destination address first, without FCS), and its length in
-    /// `buffer`; `None` if none came within `patience`, forever without one. A frame longer than the buffer is
-    /// cut to it.
+    /// The next frame that the kernel sent (destination address first, without FCS), as its length in `buffer`;
+    /// `None` if none arrived within `patience`. Without `patience` it waits for ever. A frame longer than the buffer
+    /// is cut.
     ///
     /// # Errors
-    /// What the kernel says, e.g. that the interface was removed.
+    /// The kernel's error, e.g. that the interface was removed.
     pub fn read_frame(
         &self,
         buffer: &mut [u8],
@@ -157,11 +157,10 @@ impl TapPort {
         }
     }
 
-    /// Has a frame (destination address first, without FCS) come in on the interface.
+    /// Let the interface receive a frame (destination address first, without FCS).
     ///
     /// # Errors
-    /// What the kernel says, e.g. `EINVAL` for less than an Ethernet header and `EIO` for an interface that is
-    /// down.
+    /// The kernel's error, e.g. `EINVAL` for less than an Ethernet header and `EIO` for an interface that is down.
     pub fn write_frame(&self, frame: &[u8]) -> io::Result<()> {
         loop {
             match nix::unistd::write(self.device.as_fd(), frame) {

@@ -12,13 +12,13 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 
 use super::TapSpec;
 
-/// What [`Device::create`] calls its first step.
+/// Name of the first step of [`Device::create`].
 pub(super) const OPENING: &str = "the driver";
 
 /// The mask of a network of 24 bits.
 const MASK: Ipv4Addr = Ipv4Addr::new(255, 255, 255, 0);
 
-/// The open device; the interface goes when it is closed.
+/// The open device; closing it removes the interface.
 #[derive(Debug)]
 pub(super) struct Device(File);
 
@@ -33,7 +33,7 @@ impl Device {
             .open("/dev/net/tun")
             .map_err(step(OPENING))?;
         let mut request = named(&spec.port.interface);
-        // Frames come bare, and a device that is there already is left alone.
+        // Frames without a packet header; an existing device is not opened.
         request.ifr_ifru.ifru_flags =
             (libc::IFF_TAP | libc::IFF_NO_PI | libc::IFF_TUN_EXCL) as libc::c_short;
         ask(&file, libc::TUNSETIFF, &mut request).map_err(step("the device"))?;
@@ -72,11 +72,11 @@ impl Device {
             ask(&control, libc::SIOCSIFNETMASK, &mut request).map_err(step("the network"))?;
         }
         let mut request = named(&spec.port.interface);
-        ask(&control, libc::SIOCGIFFLAGS, &mut request).map_err(step("to tell its flags"))?;
+        ask(&control, libc::SIOCGIFFLAGS, &mut request).map_err(step("reading its flags"))?;
         // SAFETY: SIOCGIFFLAGS has written this field.
         let flags = unsafe { request.ifr_ifru.ifru_flags };
         request.ifr_ifru.ifru_flags = flags | libc::IFF_UP as libc::c_short;
-        ask(&control, libc::SIOCSIFFLAGS, &mut request).map_err(step("to bring it up"))?;
+        ask(&control, libc::SIOCSIFFLAGS, &mut request).map_err(step("bringing it up"))?;
         Ok(Device(file))
     }
 }
@@ -87,7 +87,7 @@ impl AsFd for Device {
     }
 }
 
-/// A request about an interface; `PortName` has seen to it that the name fits.
+/// A request about an interface; `PortName` guarantees that the name fits.
 fn named(interface: &str) -> libc::ifreq {
     // SAFETY: all zeros is a valid request.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
@@ -110,7 +110,7 @@ fn internet(address: Ipv4Addr) -> libc::sockaddr {
 }
 
 fn ask(file: &impl AsRawFd, command: libc::Ioctl, request: &mut libc::ifreq) -> io::Result<()> {
-    // SAFETY: the command takes an `ifreq`, which outlives the call and is ended by a zero byte.
+    // SAFETY: the command takes an `ifreq`, which outlives the call and ends with a zero byte.
     let result = unsafe { libc::ioctl(file.as_raw_fd(), command, &raw mut *request) };
     if result < 0 {
         return Err(io::Error::last_os_error());

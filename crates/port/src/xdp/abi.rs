@@ -1,13 +1,13 @@
 //! The structures that eBPF programs and user space share, as `bpf/generator.h` and `bpf/checker.h` lay them out.
 //!
-//! Loading a program checks each size against the map it lies in, so a change of one side alone is refused.
+//! Loading a program compares each size with that of its map, so a change on one side alone is refused.
 
 use crate::ebpf::Hist;
 use crate::inject::{Mutation, Step};
 
 pub const GEN_PORTS: usize = 16;
 pub const PREFIX_MAX: usize = 80;
-/// The longest live frame of Linux 6.1; later kernels take a few bytes more (3408 of 6.18).
+/// The longest live frame of Linux 6.1; later kernels allow a few bytes more (3408 in 6.18).
 pub const MAX_LENGTH: u32 = 3368;
 pub const WINDOW_BYTES: usize = 4096 * 4 + 9200;
 pub const WINDOW_SUMS: usize = WINDOW_BYTES / 2 + 8;

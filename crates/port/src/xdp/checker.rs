@@ -1,4 +1,4 @@
-//! The checker's user side: attaching it to a port, reading what it counted.
+//! The checker's user side: attaching it to a port, and reading its counts.
 
 use std::mem::offset_of;
 use std::os::fd::AsFd;
@@ -18,23 +18,23 @@ use crate::ebpf::{self, Loaded, Mode, Shared};
 use crate::iface::PortName;
 use crate::job::{CheckJob, CheckReport};
 
-/// How a checker runs, beside what it looks for.
+/// Options of a checker, besides the job.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CheckerOptions {
-    /// Where it sits.
+    /// Where it is attached.
     pub mode: Mode,
-    /// Hand frames on to the stack after the check, so that a capture sees them.
+    /// Pass frames to the stack after the check, so that a capture sees them.
     pub pass: bool,
     /// Record the latency of timed frames.
     pub latency: bool,
-    /// Frames that may come at most, where that is known: of a longer series of latencies than [`abi::SAMPLES`] samples from
-    /// all of the run are kept then, and else those of its beginning.
+    /// Most frames that may arrive, if known. Of a series of latencies longer than [`abi::SAMPLES`], samples from the
+    /// whole run are then kept, otherwise those of its beginning.
     pub expected_frames: Option<u64>,
-    /// Frames that the tester's clock (CLOCK_MONOTONIC, in ns) stamped before this are of another run.
+    /// Frames that the tester stamped before this time (CLOCK_MONOTONIC, in ns) belong to another run.
     pub sent_since_ns: Option<u64>,
 }
 
-/// A checker on a port. It goes with this value, and with the process.
+/// A checker on a port. It is detached with this value, and with the process.
 pub struct Checker {
     _link: Option<ebpf::Link>,
     loaded: Loaded,
@@ -42,19 +42,19 @@ pub struct Checker {
     job: CheckJob,
     sample_shift: u32,
     watch: Option<Watch>,
-    /// How far the flow had come whenever somebody looked.
+    /// The flow's totals at each look.
     marks: Mutex<Marks>,
 }
 
-/// The port that a checker sits on, and how it was when the check began.
+/// The port of a checker, and its state when the check began.
 struct Watch {
     port: PortName,
-    /// What the host had dropped by then; the most there is where it does not say.
+    /// What the host had dropped by then; the maximum if the host does not report it.
     dropped: AtomicU64,
     began_ns: AtomicU64,
     /// Whether no frame of the flow goes further.
     is_end: bool,
-    /// Whether the host calls dropped what the program has judged and let end here.
+    /// Whether the host counts frames as dropped that the program has judged and ended here.
     judged: Mutex<JudgedDrops>,
 }
 
@@ -82,9 +82,9 @@ impl Watch {
         now_ns().saturating_sub(self.began_ns.load(Ordering::Relaxed))
     }
 
-    /// What the host has dropped since on the way to the checker. The program has no thread that could be held up: it
-    /// runs where the kernel receives, and a host that has no time for that drops from the device's ring or the
-    /// processor's queue. Foreign frames lie in the same queues.
+    /// What the host has dropped since then before the checker. The program has no thread that could be paused: it
+    /// runs in the kernel's receive path, and an overloaded host drops from the device's ring or the processor's
+    /// queue. These also hold foreign frames.
     fn drops(&self, seen: &Counts) -> Drops {
         let since = self.dropped();
         let judged = match self.is_end {
@@ -109,7 +109,7 @@ impl Watch {
         self.judged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Look at what is dropped beside what is judged, where that may tell something.
+    /// Compare the drops with the judged frames, if that may add knowledge.
     fn look(&self, judged: impl Fn() -> u64) {
         let before = judged();
         if self.is_end && self.judged().is_due(before) {
@@ -120,10 +120,10 @@ impl Watch {
 }
 
 impl Checker {
-    /// Attach a checker to `port`. A program of somebody else is never replaced.
+    /// Attach a checker to `port`. It never replaces another program.
     ///
     /// # Errors
-    /// [`XdpError::Occupied`] names the program that is there; other variants what is missing.
+    /// [`XdpError::Occupied`] names the program that is attached; other variants name what is missing.
     pub fn attach(
         port: &PortName,
         job: CheckJob,
@@ -138,7 +138,7 @@ impl Checker {
         })
     }
 
-    /// Load a checker without a port; [`Checker::judge`] shows it single frames.
+    /// Load a checker without a port; [`Checker::judge`] gives it single frames.
     ///
     /// # Errors
     /// [`XdpError`] names the privilege or the kernel feature that is missing.
@@ -189,24 +189,24 @@ impl Checker {
         })
     }
 
-    /// Show the program one frame outside of any port, as a test does.
+    /// Give the program one frame without a port, as a test does.
     ///
     /// # Errors
-    /// [`XdpError`] where the kernel refuses the run.
+    /// [`XdpError`] if the kernel refuses the run.
     pub fn judge(&self, frame: &[u8]) -> Result<(), XdpError> {
         ebpf::run_once(self.loaded.program().as_fd(), frame)
             .map(|_| ())
             .map_err(|e| XdpError::kernel("running the checker over a frame", e))
     }
 
-    /// Forget what was seen, for another run of the same job; call it while nothing arrives.
+    /// Reset all counts, for another run of the same job. Call it while nothing arrives.
     pub fn reset(&self) {
         self.watch.iter().for_each(Watch::begin_anew);
         *self.marks() = Marks::new();
         self.state.write(0, &ebpf::zeroed::<ChkState>());
     }
 
-    /// Frames of the flow seen so far; cheap enough to ask again and again.
+    /// Frames of the flow seen so far; cheap enough to poll.
     pub fn received(&self) -> u64 {
         let per_cpu = size_of::<abi::ChkCounts>();
         let kinds = [0, 1, 2, 3, 4];
@@ -215,8 +215,8 @@ impl Checker {
             .sum()
     }
 
-    /// Note how far the flow has come. The program tells no times of its own: who wants the intervals of a run looks now
-    /// and then while it lasts. That also tells drops of the host from what the program let end. What arrives meanwhile may
+    /// Record the flow's progress. The program records no intervals, so the caller looks at times during the run. The
+    /// looks also separate drops of the host from frames that the program ended. A frame that arrives meanwhile may
     /// be in one of the totals and not yet in another.
     pub fn look(&self) {
         let Some(first_ns) = self.first_ns() else {
@@ -237,7 +237,7 @@ impl Checker {
         }
     }
 
-    /// Frames that lie ready have a slot and no sequence: which of them are missing is not known.
+    /// Prefilled frames have a slot and no sequence, so it is unknown which of them are missing.
     fn totals(&self, amount: u64, distinct: u64, passed: u64) -> Totals {
         let known = self.job.slots.is_none();
         Totals {
@@ -256,13 +256,13 @@ impl Checker {
         self.state.word(offset_of!(ChkState, other_run))
     }
 
-    /// Arrival of the first timed frame in ns, if one has come.
+    /// Arrival of the first timed frame in ns, if one has arrived.
     pub fn first_ns(&self) -> Option<u64> {
         let ns = self.state.word(offset_of!(ChkState, first_ns));
         (ns > 0).then_some(ns)
     }
 
-    /// What was seen so far. Sequences are complete, losses wait for [`CheckReport::with_sent`].
+    /// The report so far. Sequences are complete; losses need [`CheckReport::with_sent`].
     pub fn report(&self) -> CheckReport {
         let s = self.state.read(0);
         let sum = |f: fn(&abi::ChkCounts) -> u64| s.counts.iter().map(f).sum::<u64>();
@@ -313,8 +313,8 @@ impl Checker {
         let mut notes = Vec::new();
         if s.queue_moved > 0 {
             notes.push(format!(
-                "{} frames of the flow came on another receive queue than its first: counts of duplicates and \
-                 reordering may be off; give the port one queue (ethtool -L IFACE combined 1)",
+                "{} frames of the flow arrived on another receive queue than its first: counts of duplicates and \
+                 reordering may be wrong; fix: give the port one queue (ethtool -L IFACE combined 1)",
                 s.queue_moved
             ));
         }
@@ -330,10 +330,10 @@ impl Checker {
     }
 }
 
-/// How far the number of a latency is shifted for its place, so that samples from all of a run find one.
+/// The shift from a latency's number to its slot, so that samples from the whole run have one.
 fn sample_shift(job: &CheckJob, expected_frames: Option<u64>) -> u32 {
     let latencies = expected_frames.unwrap_or(0) / u64::from(job.time_every);
-    // Duplicates come on top of what is expected.
+    // Duplicates come in addition to the expected frames.
     let most = match latencies > abi::SAMPLES as u64 {
         true => latencies.saturating_add(latencies / 8),
         false => latencies,
@@ -349,7 +349,7 @@ fn latency_series(s: &ChkState, shift: u32) -> Option<Series> {
         let kept = (there as usize).min(abi::SAMPLES);
         let raw_ticks: Vec<u64> = s.samples[..kept].iter().map(|ns| u64::from(*ns)).collect();
         let histogram = s.latency.histogram();
-        // The first samples of a longer series are no fair sample of it; the histogram holds them all.
+        // The first samples of a longer series do not represent it; the histogram holds all.
         let mut intervals = match there as usize > abi::SAMPLES {
             true => PercentileIntervals::default(),
             false => PercentileIntervals::of(&raw_ticks),

@@ -1,4 +1,4 @@
-//! What can go wrong on the fast path, in words that name the thing and the fix.
+//! Errors of the fast path, each with the fix.
 
 use std::io;
 
@@ -9,22 +9,22 @@ use crate::netns::{NetNsError, Privilege, Work, lacks};
 #[derive(Debug, thiserror::Error)]
 pub enum XdpError {
     /// A privilege is missing.
-    #[error("{}; or take the slower path with --path packet", Privilege::new(format!("for {what}"), Work::Xdp))]
+    #[error("{}; or use the slower path with --path packet", Privilege::new(format!("for {what}"), Work::Xdp))]
     Privilege {
-        /// What was tried.
+        /// The action.
         what: &'static str,
     },
-    /// The kernel cannot do it.
-    #[error("{what}: {why}; the slower path works without: --path packet")]
+    /// The kernel does not support it.
+    #[error("{what}: {why}; fix: use the slower path, --path packet")]
     Unsupported {
-        /// What was tried.
+        /// The action.
         what: &'static str,
         /// Why it does not work here.
         why: String,
     },
     /// Another XDP program is on the port.
     #[error(
-        "{port} has an XDP program already ({program}, id {id}); wirelab does not replace it: end its owner, \
+        "{port} has an XDP program already ({program}, id {id}), and wirelab does not replace it; fix: end its owner, \
          detach it with `{}`, or choose another port",
         .port.ip_command(&format!("link set dev {} xdp off", .port.interface))
     )]
@@ -36,27 +36,27 @@ pub enum XdpError {
         /// Its id.
         id: u32,
     },
-    /// A frame is longer than a live frame's page holds.
+    /// A frame does not fit the page of a live frame.
     #[error(
-        "frames of length {length} are longer than the fast path's {max} bytes: --path packet takes them"
+        "frames of length {length} are longer than the fast path's {max} bytes; fix: --path packet"
     )]
     TooLong {
-        /// The length asked.
+        /// The requested length.
         length: u32,
-        /// The longest.
+        /// The maximum.
         max: u32,
     },
     /// The driver took none of the frames.
     #[error(
         "no frame left {port}: its driver refused all {frames} ({source}); a veth takes XDP frames only if its other \
-         end has an XDP program or GRO on; the portable path works without: --path packet"
+         end has an XDP program or GRO; fix: --path packet"
     )]
     NothingLeft {
         /// The sending port.
         port: PortName,
         /// Frames that were handed to the driver.
         frames: u64,
-        /// What the driver said.
+        /// The driver's error.
         source: io::Error,
     },
     /// The job contradicts itself.
@@ -71,19 +71,19 @@ pub enum XdpError {
     /// libbpf or the kernel refused.
     #[error("{what}: {source}")]
     Kernel {
-        /// What was tried.
+        /// The action.
         what: String,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 }
 
 impl XdpError {
-    /// What the kernel said while `what` was tried, by its number.
+    /// The kernel's error while it tried `what`, by its number.
     pub fn kernel(what: &'static str, source: io::Error) -> XdpError {
         match source.raw_os_error() {
             Some(libc::EPERM | libc::EACCES) => XdpError::Privilege { what },
-            // 524 is ENOTSUPP, which the kernel returns and the C library does not name.
+            // 524 is ENOTSUPP, which the kernel returns and the C library does not define.
             Some(libc::ENOSYS | libc::EOPNOTSUPP | 524) => XdpError::Unsupported {
                 what,
                 why: source.to_string(),
@@ -95,11 +95,11 @@ impl XdpError {
         }
     }
 
-    /// What libbpf said while `what` was tried, by its kind.
+    /// libbpf's error while it tried `what`, by its kind.
     pub fn libbpf(what: &'static str, error: libbpf_rs::Error) -> XdpError {
         let errno = match error.kind() {
             libbpf_rs::ErrorKind::PermissionDenied => Some(libc::EPERM),
-            // So the kernel's check says of some programs that they are not for who has too few rights.
+            // The kernel's verifier reports some missing privileges in this way.
             libbpf_rs::ErrorKind::InvalidInput if lacks(Work::Xdp) => Some(libc::EPERM),
             libbpf_rs::ErrorKind::Unsupported => Some(libc::EOPNOTSUPP),
             _ => None,

@@ -1,4 +1,4 @@
-//! The generator's user side: what each port sends, how long, and how it went.
+//! The generator's user side: what each port sends, for how long, and the reports.
 
 use std::io;
 use std::mem::offset_of;
@@ -19,23 +19,23 @@ use crate::ebpf::{Loaded, Shared, zeroed};
 use crate::iface::{Interface, PortName};
 use crate::job::{Pace, SendJob, SendReport};
 
-/// Frames handed to the driver at a time at maximum load; more than 64 gains nothing.
+/// Frames for each call of the driver at maximum load; more than 64 gains nothing.
 const BATCH: u32 = 64;
-/// From this time between calls on, each frame is a call of its own, so that the kernel is not held up waiting.
+/// From this time between frames on, each frame is a separate call, so that the kernel does not spin between frames.
 const CALL_INTERVAL_NS: u64 = 100_000;
-/// How long before a frame's due time its call is made; the program waits for the rest.
+/// How long before a frame's due time its call is made; the program spins until the due time.
 const CALL_LEAD_NS: u64 = 60_000;
 
-/// A driver that took none of so many first frames, or none in such a time, takes none at all.
+/// A driver that took none of this many first frames, or none in this time, takes none at all.
 const PROBE_FRAMES: u64 = 64;
 const PROBE_TIME: Duration = Duration::from_millis(200);
 
-/// How a generator runs, beside what it sends.
+/// Options of a generator, besides its jobs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GeneratorOptions {
     /// The processor to run on.
     pub cpu: Option<usize>,
-    /// Frames handed to the driver at a time; 0 chooses.
+    /// Frames for each call of the driver; 0 for automatic.
     pub batch: u32,
 }
 
@@ -47,15 +47,15 @@ pub struct Generator {
     jobs: Vec<(PortName, SendJob)>,
     template: Vec<u8>,
     options: GeneratorOptions,
-    // Counts what the drivers take, as long as it lives.
+    // Counts the frames that the drivers take, while it exists.
     _transmits: OwnedFd,
 }
 
 impl Generator {
-    /// Load a generator that sends `jobs`, each from its port. All jobs share pace, size and flags.
+    /// Load a generator that sends `jobs`, each on its port. All jobs share pace, size and flags.
     ///
     /// # Errors
-    /// [`XdpError`] where a job cannot be done on this path or a privilege is missing.
+    /// [`XdpError`] if this path does not support a job or a privilege is missing.
     pub fn load(
         jobs: &[(PortName, SendJob)],
         options: GeneratorOptions,
@@ -75,12 +75,12 @@ impl Generator {
         for (index, (port, _)) in jobs.iter().enumerate() {
             let ifindex = Interface::query(port)?.index;
             first_cfg.port[index].ifindex = ifindex;
-            // The kernel's own number of a namespace has 32 bits.
+            // The kernel's number of a namespace has 32 bits.
             first_cfg.port[index].netns = port.netns()?.id()?.1 as u32;
             let key = (index as u32).to_ne_bytes();
             port.netns()?
                 .run_in(|| ports.update(&key, &ifindex.to_ne_bytes(), libbpf_rs::MapFlags::ANY))?
-                .map_err(|e| XdpError::libbpf("handing frames to a port's driver", e))?;
+                .map_err(|e| XdpError::libbpf("passing frames to a port's driver", e))?;
         }
         let steps_memory: Shared<RawStep> = loaded.shared("steps", steps.max(1))?;
         for (i, step) in jobs
@@ -105,10 +105,10 @@ impl Generator {
         })
     }
 
-    /// Send until the jobs' extent is reached or `cancel` is set. Blocks; one report for each job.
+    /// Send until the jobs' extent is reached or `cancel` is set. It blocks; returns one report for each job.
     ///
     /// # Errors
-    /// [`XdpError`] where the kernel refuses the run.
+    /// [`XdpError`] if the kernel refuses the run.
     pub fn run(&self, cancel: &Cancel) -> Result<Vec<SendReport>, XdpError> {
         sys::install_wake_handler()
             .map_err(|e| XdpError::kernel("installing a signal handler", e))?;
@@ -123,7 +123,7 @@ impl Generator {
         let begun = Instant::now();
         let result = std::thread::scope(|scope| {
             scope.spawn(|| self.watch(deadline, cancel, thread, &done));
-            // Only now: the watching thread would take its turns on the same processor.
+            // Only now, because otherwise the watching thread would run on the same processor.
             let pinned = self
                 .options
                 .cpu
@@ -138,11 +138,11 @@ impl Generator {
         Ok(self.reports(begun.elapsed()))
     }
 
-    /// Stop the run at its deadline or on cancel: the program sees the word, the signal ends the system call.
+    /// Stop the run at its deadline or on cancel: the program reads the word, the signal ends the system call.
     fn watch(&self, deadline: Option<Duration>, cancel: &Cancel, thread: i32, done: &AtomicBool) {
         let mut begun = None;
         while !done.load(Ordering::Acquire) {
-            // The first call takes a while to begin; the time asked counts from the first frame.
+            // The first call starts after a delay, and the time limit counts from the first frame.
             if begun.is_none() && self.port_word(0, offset_of!(GenPortState, emission)) > 0 {
                 begun = Some(Instant::now());
             }
@@ -156,7 +156,7 @@ impl Generator {
         }
     }
 
-    /// Whether a driver takes nothing at all: neither of the first frames nor of all that came for a while.
+    /// Whether a driver takes nothing: none of the first frames, and none for a while.
     fn in_vain(&self, since: Duration) -> bool {
         (0..self.jobs.len()).any(|i| {
             let refused = self.port_word(i, offset_of!(GenPortState, refused));
@@ -207,10 +207,10 @@ impl Generator {
         Ok(())
     }
 
-    /// One call a frame, made shortly before the frame is due; the program waits for the exact time.
+    /// One call for each frame, made shortly before it is due; the program waits for the exact time.
     fn send_singly(&self, cfg: &GenCfg, cancel: &Cancel) -> Result<(), XdpError> {
         while self.left(cfg) > 0 && !cancel.is_cancelled() && self.state.word(0) == 0 {
-            // Single words: a copy of the whole state for each frame would cost more than the frame.
+            // Single words, because a copy of the whole state for each frame would cost more than the frame.
             let start_ns = self.state.word(offset_of!(GenState, start_ns));
             if start_ns > 0 {
                 let turn = self.state.word(offset_of!(GenState, turn)) as usize % self.jobs.len();
@@ -225,8 +225,8 @@ impl Generator {
         Ok(())
     }
 
-    /// Runs of the program until every port is through: ports take turns, and with faults one may have more to
-    /// send than another.
+    /// Runs of the program until every port has finished. Ports take turns, and with faults one may have more to send
+    /// than another.
     fn left(&self, cfg: &GenCfg) -> u64 {
         let per_port = |i: usize| {
             let emitted = self.port_word(i, offset_of!(GenPortState, emission));
@@ -236,7 +236,7 @@ impl Generator {
         most.saturating_mul(u64::from(cfg.ports))
     }
 
-    /// A word of a port's state, by its offset there, as the program last wrote it.
+    /// A word of a port's state at this offset, as the program last wrote it.
     fn port_word(&self, port: usize, offset: usize) -> u64 {
         let at = offset_of!(GenState, port) + port * size_of::<GenPortState>();
         self.state.word(at + offset)
@@ -247,7 +247,7 @@ impl Generator {
             if e.raw_os_error() == Some(libc::EINVAL) {
                 XdpError::Unsupported {
                     what: "running a program over live frames",
-                    why: "the kernel refused it (it needs Linux 5.18 or newer)".to_owned(),
+                    why: "the kernel refused it, and it needs Linux 5.18 or newer".to_owned(),
                 }
             } else {
                 XdpError::kernel("running a program over live frames", e)
@@ -270,7 +270,7 @@ impl Generator {
                 blocked_ns: Some(blocked_ns(port)),
                 longest_burst_frames: (job.pace != Pace::Max).then_some(port.longest_burst),
                 refused_frames: port.emission.saturating_sub(port.left),
-                // The program writes into the page that the driver takes; veth hands the page on as it is.
+                // The program writes into the page that the driver takes; veth passes the page on unchanged.
                 kernel_copied: Some(false),
                 call_ns: call.as_nanos() as u64,
             }
@@ -279,14 +279,14 @@ impl Generator {
     }
 }
 
-/// The share of the sending time that went into frames which the driver did not take.
+/// The share of the sending time that went into frames that the driver did not take.
 fn blocked_ns(port: &GenPortState) -> u64 {
     let span = u128::from(port.last_ns.saturating_sub(port.first_ns));
     let refused = u128::from(port.emission.saturating_sub(port.left));
     (span * refused / u128::from(port.emission.max(1))) as u64
 }
 
-/// The smallest batch that keeps the rate: handing over one frame costs about a microsecond more than its share.
+/// The smallest batch that keeps the rate: a call with one frame costs about 1 µs more than its share.
 fn batch_for(per_frame_ns: u64) -> u32 {
     match per_frame_ns {
         10_000.. => 1,
@@ -408,8 +408,8 @@ fn port_configuration(job: &SendJob, interval_ps: u64, first_step: u32) -> GenPo
     }
 }
 
-/// What pseudo header and UDP header add to the checksum: the built frame's sum less its LFSR part's. The test
-/// header adds nothing, since its own checksum makes it sum to all ones.
+/// What pseudo header and UDP header add to the checksum: the built frame's sum less its LFSR part's. The test header
+/// adds nothing, because its own checksum makes its sum all ones.
 fn udp_sum(job: &SendJob, frame: &[u8]) -> u32 {
     let at = job.frame.header_offset();
     let checksum = u32::from(!u16::from_be_bytes([frame[at - 2], frame[at - 1]]));
@@ -424,7 +424,7 @@ fn udp_sum(job: &SendJob, frame: &[u8]) -> u32 {
     fold(fold(checksum + (0xFFFF & !content)))
 }
 
-/// Sleep until a CLOCK_MONOTONIC time in ns, in steps so that a cancel is seen.
+/// Sleep until a CLOCK_MONOTONIC time in ns, in steps, so that a cancel is noticed.
 fn sleep_until(due_ns: u64, cancel: &Cancel) {
     loop {
         let now = now_ns();

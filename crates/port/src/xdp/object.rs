@@ -1,4 +1,4 @@
-//! The programs of the fast path: loaded with the LFSR window in them.
+//! The programs of the fast path, loaded with the LFSR window.
 
 use libbpf_rs::{MapCore, OpenObject};
 use wirelab_wire::lfsr;
@@ -45,7 +45,7 @@ fn window_sums() -> Vec<u8> {
     sums
 }
 
-/// The start word of each first word of content, as the checker's map wants it.
+/// The start word of each first word of content, in the layout of the checker's map.
 pub fn fill_starts(map: &libbpf_rs::Map<'_>) -> Result<(), XdpError> {
     for word in 0..lfsr::START_WORDS {
         let key = &lfsr::WINDOW[word * 4..word * 4 + 4];

@@ -1,4 +1,4 @@
-//! The unsafe edge of the fast path: live-frame runs, and a signal that ends a run.
+//! The unsafe calls of the fast path: live-frame runs, and a signal that ends a run.
 #![allow(unsafe_code)]
 
 use std::io;
@@ -54,7 +54,7 @@ pub fn run_live_frames(
     }
 }
 
-/// The signal that wakes a sending thread out of its system call. Its handler does nothing.
+/// The signal that interrupts a sending thread's system call. Its handler does nothing.
 const WAKE: Signal = Signal::SIGURG;
 
 extern "C" fn ignore(_: libc::c_int) {}
@@ -76,8 +76,8 @@ pub fn thread_id() -> i32 {
     nix::unistd::gettid().as_raw()
 }
 
-/// Interrupt the system call that a thread of this process is in; nothing happens if it has ended.
+/// Interrupt the system call of a thread of this process; nothing happens if the thread has ended.
 pub fn wake(thread: i32) {
-    // SAFETY: plain system call; a thread that is gone gives ESRCH.
+    // SAFETY: plain system call; a thread that has ended gives ESRCH.
     unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, WAKE as i32) };
 }

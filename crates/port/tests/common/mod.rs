@@ -5,7 +5,7 @@ pub mod sys;
 
 use wirelab_port::lab::{EphemeralLab, LabSpec};
 
-/// A lab for this test; `None` where namespaces cannot be made.
+/// A lab for this test; `None` if namespaces cannot be made.
 pub fn lab(pairs: u8) -> Option<EphemeralLab> {
     lab_of(LabSpec::unique("wlt", pairs))
 }

@@ -21,14 +21,14 @@ impl RawSocket {
     pub fn open(port: &PortName, ethertype: u16) -> RawSocket {
         let index = Interface::query(port).unwrap().index;
         let namespace = port.netns().unwrap();
-        // SAFETY: no pointers; a failure is -1, which is looked for.
+        // SAFETY: no pointers; a failure is -1, which is checked.
         let fd = namespace
             .run_in(|| unsafe {
                 libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0)
             })
             .unwrap();
         assert!(fd >= 0, "{}", io::Error::last_os_error());
-        // SAFETY: the socket was just opened and nobody else has it.
+        // SAFETY: the socket was just opened and has no other owner.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         set(&fd, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, 64 << 20);
         set(&fd, libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1);
@@ -50,14 +50,14 @@ impl RawSocket {
     }
 
     pub fn send(&self, frame: &[u8]) -> io::Result<()> {
-        // SAFETY: the kernel reads `frame` within its length only.
+        // SAFETY: the kernel reads only within `frame`.
         match unsafe { libc::send(self.0.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) } {
             -1 => Err(io::Error::last_os_error()),
             _ => Ok(()),
         }
     }
 
-    /// The next frame with its VLAN tag control information; `None` if none comes within `wait`.
+    /// The next frame with its VLAN tag control information; `None` if none arrives within `wait`.
     pub fn receive(&self, wait: Duration) -> Option<(Vec<u8>, Option<u16>)> {
         set(&self.0, libc::SOL_PACKET, libc::PACKET_AUXDATA, 1);
         let mut poll = libc::pollfd {
@@ -87,11 +87,11 @@ impl RawSocket {
             return None;
         }
         frame.truncate(size as usize);
-        // SAFETY: the kernel has filled the control buffer, and the walk stays inside of it.
+        // SAFETY: the kernel has filled the control buffer, and the walk stays inside it.
         let header = unsafe { libc::CMSG_FIRSTHDR(&raw const message) };
         let mut tag = None;
         if !header.is_null() {
-            // SAFETY: the only control message asked for is PACKET_AUXDATA, which holds a tpacket_auxdata.
+            // SAFETY: the only requested control message is PACKET_AUXDATA, which contains a tpacket_auxdata.
             let aux: libc::tpacket_auxdata =
                 unsafe { std::ptr::read_unaligned(libc::CMSG_DATA(header).cast()) };
             if aux.tp_status & libc::TP_STATUS_VLAN_VALID != 0 {
@@ -116,8 +116,8 @@ fn set(fd: &OwnedFd, level: i32, option: i32, value: i32) {
     assert_eq!(result, 0, "{}", io::Error::last_os_error());
 }
 
-/// Takes a processor from every ordinary thread on it until it is dropped, for at most 800 ms: real-time priority, and
-/// no sleep.
+/// Takes a processor from all ordinary threads until it is dropped, for at most 800 ms: real-time priority, and no
+/// sleep.
 pub struct Hog {
     over: std::sync::Arc<std::sync::atomic::AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
@@ -154,10 +154,10 @@ impl Drop for Hog {
     }
 }
 
-/// Puts the calling thread on a processor, before all ordinary threads.
+/// Moves the calling thread to a processor, with priority over all ordinary threads.
 fn take(cpu: usize) {
-    // SAFETY: an all-zero set is an empty one, and the macro writes inside it; both values outlive the calls, which
-    // read them within the lengths given. 0 is the calling thread.
+    // SAFETY: an all-zero set is empty, and the macro writes inside it. Both values outlive the calls, which read
+    // them within the given lengths. 0 is the calling thread.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(cpu, &mut set);

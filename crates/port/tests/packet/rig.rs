@@ -1,4 +1,4 @@
-//! What the tests of the portable path share: a lab's first pair with jobs for it, and hand-made frames.
+//! Shared by the tests of the portable path: a lab's first pair with jobs for it, and hand-made frames.
 #![allow(dead_code)]
 
 use std::io::{self, Write};
@@ -16,10 +16,10 @@ use wirelab_wire::{Flags, Flow, FrameSpec, Header, Size, SizeUnit, Sizes, Transp
 
 use crate::common::sys::RawSocket;
 
-/// How long to wait for stragglers; a busy host may hold a frame up.
+/// How long to wait for late frames on a busy host.
 pub const DRAIN: Duration = Duration::from_millis(200);
 
-/// Far longer than anything here takes; only a failure waits that long.
+/// Far longer than any step here takes; only a failure waits that long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct Rig {
@@ -37,7 +37,7 @@ impl Rig {
         }
     }
 
-    /// Put this queueing discipline before the sending port.
+    /// Set this queueing discipline on the sending port.
     pub fn shape(&self, qdisc: &str) {
         let whole = format!("qdisc replace dev {} root {qdisc}", self.node.interface);
         call("tc", &self.node, &whole.split(' ').collect::<Vec<_>>());
@@ -87,7 +87,7 @@ pub fn sizes(spec: &FrameSpec, frame: u32) -> Sizes {
         .unwrap()
 }
 
-/// As many frames as fast as possible, each with its time.
+/// This many frames as fast as possible, each with its time.
 pub fn job(spec: FrameSpec, frame: u32, frames: u64) -> SendJob {
     SendJob {
         frame: spec,
@@ -193,7 +193,7 @@ impl FrameSink for Memory {
     }
 }
 
-/// A namespace that goes at the end of a test, also of one that fails.
+/// A namespace that is deleted at the end of a test, also of a failed one.
 pub struct Namespace(pub String);
 
 impl Drop for Namespace {
@@ -202,7 +202,7 @@ impl Drop for Namespace {
     }
 }
 
-/// Whether this host has TAP devices; says so in the way the test runner understands if it does not.
+/// Whether this host has TAP devices; otherwise prints the line that the test runner expects for a skip.
 pub fn tap_here() -> bool {
     if std::path::Path::new("/dev/net/tun").exists() {
         return true;

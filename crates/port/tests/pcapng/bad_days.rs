@@ -1,4 +1,4 @@
-//! Files that are cut off, damaged, empty or something else, disks that are full, and hostile bytes.
+//! Truncated, damaged, empty and foreign files, full disks, and hostile bytes.
 
 use std::fs;
 use std::io::{self, Read};
@@ -12,7 +12,7 @@ use wirelab_port::pcapng::{
 
 use crate::bytes::{Ng, Order, classic, frame, judge};
 
-/// A small capture of every kind, and where its blocks or records end.
+/// A small capture of every type, and the ends of its blocks or records.
 fn captures() -> Vec<(Vec<u8>, Vec<usize>)> {
     let mut all = Vec::new();
     for order in [Order::Little, Order::Big] {
@@ -220,7 +220,7 @@ fn the_corpus_of_the_fuzzer_holds() {
     assert!(files >= 8, "the corpus in {} is gone", folder.display());
 }
 
-/// The files of the corpus were written by another program than this crate: its judgement is held against theirs.
+/// Another program wrote the files of the corpus: this crate's judgement is compared with that program's.
 #[test]
 fn captures_of_another_program_are_judged_right() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/pcapng");

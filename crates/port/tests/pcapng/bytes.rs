@@ -1,4 +1,4 @@
-//! Captures as other tools write them, put together byte by byte, in either byte order; and test frames.
+//! Captures as other tools write them, assembled byte by byte, in either byte order; and test frames.
 
 use wirelab_port::inject::Schedule;
 use wirelab_port::pcapng::{GenerateSpec, VerifyOptions, VerifyReport, verify_from};
@@ -145,7 +145,7 @@ impl Ng {
     }
 }
 
-/// A pcap file with these frames: (seconds, fraction, kept bytes, original length).
+/// A pcap file with these frames: (seconds, fraction, captured bytes, original length).
 pub fn classic(
     order: Order,
     magic: u32,

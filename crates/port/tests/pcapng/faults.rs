@@ -1,4 +1,4 @@
-//! Each fault that can be put into a file is found and counted as exactly that, alone and in every pair.
+//! Each fault that a file can have is found and counted as exactly that, alone and in every pair.
 
 use wirelab_port::inject::Schedule;
 use wirelab_port::pcapng::{

@@ -1,4 +1,4 @@
-//! Flows told apart, captures that begin in the middle, damaged magics, repeating frames.
+//! Separate flows, captures that begin in the middle, damaged magics, repeating frames.
 
 use wirelab_port::pcapng::{Fault, VerifyOptions, VerifyReport};
 use wirelab_wire::Flags;
@@ -111,7 +111,7 @@ fn a_damaged_magic_is_known_by_its_source_even_before_the_first_good_frame() {
         (report.findings[0].frame, report.findings[0].fault),
         (1, Fault::HeaderCorrupt)
     );
-    // Of a source that never sent anything right, it is foreign.
+    // If its source never sent an intact frame, it is foreign.
     let alone = verified([damaged]);
     assert_eq!((alone.foreign_frames, alone.test_frames()), (1, 0));
     assert!(
@@ -148,14 +148,14 @@ fn repeating_frames_follow_their_slots() {
     assert!(!broken.is_clean());
     assert_eq!(broken.flows[0].slots.unwrap().order_breaks, 1);
     assert_eq!(broken.findings[0].fault, Fault::SlotOrder { skipped: 1 });
-    // Told that there are eight, each way back from 6 to 0 is a break.
+    // With eight slots given, each jump back from 6 to 0 is a break.
     let options = VerifyOptions {
         slots: Some(8),
         ..VerifyOptions::default()
     };
     let told = judge(&file((0..70).map(|i| slot(i % 7))), &options);
     assert_eq!(told.flows[0].slots.unwrap().order_breaks, 9);
-    // The number sent finds a whole round that is missing, which no order can show.
+    // The number of sent frames reveals a whole missing round, which the order cannot show.
     let options = VerifyOptions {
         sent: Some(77),
         ..VerifyOptions::default()

@@ -1,4 +1,4 @@
-//! What the writer writes, the reader reads; what the generator generates, the judge finds right.
+//! What the writer writes, the reader reads; generated captures are right for the judge.
 
 use std::fs;
 

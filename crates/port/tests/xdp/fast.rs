@@ -1,4 +1,4 @@
-//! What the tests of the fast path share: a run from one port to another, and the counts of single frames.
+//! Shared by the tests of the fast path: a run from one port to another, and the counts of single frames.
 #![allow(dead_code)]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use wirelab_trial::{Cancel, Counts, FaultRates};
 
 use crate::rig::Rig;
 
-/// The faults by name, as `FaultRates::rate_mut` takes them.
+/// The names of the faults, for `FaultRates::rate_mut`.
 pub const FAULTS: [&str; 7] = [
     "drop",
     "duplicate",
@@ -22,10 +22,10 @@ pub const FAULTS: [&str; 7] = [
     "corrupt",
 ];
 
-/// How long nothing may have come before all that still comes is thought to be there.
+/// After this long without a frame, all frames are taken to have arrived.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// Runs at full speed one after the other: two at once would only fill each other's queues.
+/// Runs at full speed one after the other: two at once would fill each other's queues.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -77,7 +77,7 @@ pub fn run(rig: &Rig, job: &SendJob, check: CheckJob) -> (SendReport, CheckRepor
     (sent, seen)
 }
 
-/// Waits until `expected` frames have come, or nothing has for a while.
+/// Waits until `expected` frames have arrived, or none for a while.
 pub fn settle(checker: &Checker, expected: u64) {
     let (mut last, mut since) = (checker.received(), Instant::now());
     while last < expected && since.elapsed() < QUIET {
@@ -89,7 +89,7 @@ pub fn settle(checker: &Checker, expected: u64) {
     }
 }
 
-/// What one frame is, as the difference of a checker's counts: exactly one of six words.
+/// The verdict on one frame, as the difference of a checker's counts: exactly one of six words.
 pub fn verdict(checker: &Checker, before: &mut Counts, frame: &[u8]) -> &'static str {
     checker.judge(frame).unwrap();
     let after = checker.report().counts;

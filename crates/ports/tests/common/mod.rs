@@ -1,4 +1,4 @@
-//! What the tests of pairs of ports share: a node in a lab of its own, trials, and what must hold of any flow.
+//! Shared by the tests of pairs of ports: a node in its own lab, trials, and checks that hold for any flow.
 #![allow(dead_code)]
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,10 +15,10 @@ use wirelab_trial::{
 };
 use wirelab_wire::Flow;
 
-/// Far longer than anything here takes; only a failure waits that long.
+/// Far longer than any step here takes; only a failure waits that long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Runs one after the other: two at once would only take each other's time.
+/// Runs one after the other: two at once would compete for CPU time.
 pub fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -32,7 +32,7 @@ pub fn options(path: Path) -> PortsOptions {
     }
 }
 
-/// A node in a lab of its own; `None` where namespaces cannot be made.
+/// A node in its own lab; `None` if namespaces cannot be made.
 pub fn node(pairs: u8, path: Path) -> Option<PortsNode> {
     node_of(&LabSpec::unique("wln", pairs), path)
 }
@@ -41,7 +41,7 @@ pub fn node_of(spec: &LabSpec, path: Path) -> Option<PortsNode> {
     wirelab_port::netns::may_test().then(|| PortsNode::in_lab(spec, options(path)).unwrap())
 }
 
-/// So many frames of 64 bytes as fast as possible from the node's side of the first pair.
+/// This many frames of 64 bytes as fast as possible from the node's side of the first pair.
 pub fn trial(frames: u64) -> Trial {
     Trial::new(
         Framing::default(),
@@ -83,7 +83,7 @@ pub fn has_warning(observation: &Observation, code: &str) -> bool {
     observation.warnings.iter().any(|w| w.code == code)
 }
 
-/// Nothing wrong in any flow, and the sums add up.
+/// Every flow is clean, and the sums add up.
 pub fn assert_clean(observation: &Observation, what: &str) {
     assert!(observation.passed(), "{what}: {observation:#?}");
     for flow in &observation.flows {
@@ -97,7 +97,7 @@ pub fn assert_clean(observation: &Observation, what: &str) {
     assert!(!has_warning(observation, "identity") && !has_warning(observation, "ledger"));
 }
 
-/// What was injected is what was counted, and the sums add up.
+/// The counts equal the injected faults, and the sums add up.
 pub fn assert_as_injected(observation: &Observation, what: &str) {
     for flow in &observation.flows {
         let ledger = sender(flow).ledger.expect("faults were asked for");
@@ -111,7 +111,7 @@ pub fn assert_as_injected(observation: &Observation, what: &str) {
     assert!(!has_warning(observation, "ledger"), "{what}");
 }
 
-/// A sender that did not keep the rate says so; one that did was never faster than asked.
+/// A sender that did not keep the rate says so; one that did was never faster than requested.
 pub fn assert_honest(observation: &Observation, what: &str) {
     for flow in &observation.flows {
         let sender = sender(flow);
@@ -122,7 +122,7 @@ pub fn assert_honest(observation: &Observation, what: &str) {
         );
         let asked = *sender.asked_frames_per_s.value().unwrap();
         let achieved = *sender.achieved_frames_per_s.value().unwrap();
-        // A frame may be late by up to ten intervals (at least 20 µs) and those behind it on time again.
+        // A frame may be late by up to ten intervals (at least 20 µs) and the following ones on time again.
         let held = (10.0 / asked).max(20e-6) * asked;
         let most = asked * sent(flow) as f64 / (sent(flow) as f64 - 1.0 - held).max(1.0);
         assert!(achieved <= most, "{what}: {achieved} of {asked} frames/s");
@@ -171,7 +171,7 @@ pub fn bridge(inside: &PortName) {
     ip(inside, &["link", "set", "dev", "br0", "up"]);
 }
 
-/// Lets no more than so many bits/s of link out of a port, frames of 64 bytes as 84; the rest waits in its queue.
+/// Limits a port to this many link bits/s, frames of 64 bytes counted as 84; the rest waits in its queue.
 pub fn shape(port: &PortName, bits_per_s: u64) {
     tc(
         port,
@@ -205,7 +205,7 @@ impl FrameSink for Memory {
     }
 }
 
-/// A tap of its own on a port, which keeps the frames of a flow until it is finished.
+/// A separate tap on a port, which keeps the frames of a flow until it is finished.
 pub fn tap(port: &PortName, flow: Flow) -> (Checker, Frames) {
     let frames = Frames::default();
     let check = CheckJob {

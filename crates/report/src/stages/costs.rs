@@ -1,4 +1,4 @@
-//! How the times were taken, and what that cost.
+//! How the times were recorded, and what recording costs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,17 +9,17 @@ use super::sheet::{self, counters, dash, place};
 use super::{frames, point_costs};
 use crate::document::Block;
 
-/// Set-up keys that say how times were taken, and what a reader calls them.
+/// Set-up keys on how times were recorded, and their words for readers.
 const TAKEN: [(&str, &str); 5] = [
     ("probes", "probe set"),
     ("probes_why", "why this set"),
     ("xdp", "XDP"),
     ("cpus", "the node's cores"),
-    ("receive_cpus", "its receive work is on"),
+    ("receive_cpus", "cores of its receive work"),
 ];
 /// The kernel function of a capture point.
 const FUNCTION: &str = "function.";
-/// What a capture point tells of itself, and the head of its column.
+/// Counters of a capture point, and the heads of their columns.
 const OF_POINT: [(&str, &str); 8] = [
     ("probe_cost_ns.", "median ns"),
     ("probe_taken.", "taken"),
@@ -30,10 +30,10 @@ const OF_POINT: [(&str, &str); 8] = [
     ("probe_corrupt.", "header corrupt"),
     ("probe_unseen.", "unseen"),
 ];
-/// Which of these are frames that passed when all records were taken.
+/// The index of frames that passed when all records were used.
 const NO_ROOM: usize = 2;
 
-/// Sections on how times were taken; empty where a file tells nothing of it.
+/// Sections on how times were recorded; empty if a file has nothing on it.
 pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
     let mut out = taken(file);
     let costs = file.measuring.iter().flat_map(|m| m.costs.clone());
@@ -46,8 +46,8 @@ pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
         out.push(Block::heading("What measuring costs"));
         out.push(overhead(&overheads));
         out.push(Block::Words(
-            "The same with the probes on and with the probes off, in alternating runs; medians. An interval that \
-             holds 0 says that no difference was seen."
+            "The same delay with the probes on and off, in alternating runs; medians. An interval that \
+             contains 0 means that no difference was seen."
                 .to_owned(),
         ));
     }
@@ -82,43 +82,44 @@ fn taken(file: &ResultsFile) -> Vec<Block<'static>> {
     ]
 }
 
-/// A direction and a capture point, in the order of the way.
-type Place = (bool, usize, String);
+/// A direction and a capture point, in the order of the path.
+type PointKey = (bool, usize, String);
 
-/// What one capture point tells of itself.
+/// The counters of one capture point.
 #[derive(Default)]
-struct Told {
+struct PointCounts {
     counts: [Option<u64>; OF_POINT.len()],
     function: Option<String>,
 }
 
-/// What each capture point tells of itself; what it costs, only where that stands nowhere else.
+/// The counters of each capture point; its cost only if no other table has it.
 fn points(file: &ResultsFile, with_cost: bool) -> Vec<Block<'static>> {
-    let found = told(file);
+    let found = point_counts(file);
     if found.is_empty() {
         return Vec::new();
     }
-    let any = |at: &usize| found.values().any(|told| told.counts[*at] > Some(0));
+    let any = |at: &usize| found.values().any(|entry| entry.counts[*at] > Some(0));
     let first = usize::from(!with_cost);
     let shown = (first..OF_POINT.len()).filter(|at| *at <= NO_ROOM || any(at));
     let shown: Vec<usize> = shown.collect();
     let mut heads = vec![("capture point", false)];
     heads.extend(shown.iter().map(|at| (OF_POINT[*at].1, true)));
     heads.push(("taken in", false));
-    let rows = found.iter().map(|((sent, _, point), told)| {
-        let way = if *sent { "sent" } else { "received" };
-        let mut row = vec![format!("{way}, {point}")];
-        // A node leaves out what it has none of.
-        let none = |at: &usize| (*at == NO_ROOM && told.counts[NO_ROOM - 1].is_some()).then_some(0);
-        let figures = shown.iter().map(|at| told.counts[*at].or(none(at)));
+    let rows = found.iter().map(|((sent, _, point), entry)| {
+        let direction = if *sent { "sent" } else { "received" };
+        let mut row = vec![format!("{direction}, {point}")];
+        // A node leaves out counters that are 0.
+        let none =
+            |at: &usize| (*at == NO_ROOM && entry.counts[NO_ROOM - 1].is_some()).then_some(0);
+        let figures = shown.iter().map(|at| entry.counts[*at].or(none(at)));
         row.extend(figures.map(|n| n.map_or_else(dash, integer)));
-        row.push(told.function.clone().unwrap_or_else(dash));
+        row.push(entry.function.clone().unwrap_or_else(dash));
         row
     });
     let (heading, about) = match with_cost {
         true => (
             "What each capture point costs",
-            "The time of one record, as the node measured it itself. ",
+            "The time of one record, measured by the node itself. ",
         ),
         false => ("What each capture point saw", ""),
     };
@@ -131,9 +132,9 @@ fn points(file: &ResultsFile, with_cost: bool) -> Vec<Block<'static>> {
     ]
 }
 
-/// The counts of all trials added, the costs at their largest.
-fn told(file: &ResultsFile) -> BTreeMap<Place, Told> {
-    let mut found: BTreeMap<Place, Told> = BTreeMap::new();
+/// The counts of all trials added, the costs at their maximum.
+fn point_counts(file: &ResultsFile) -> BTreeMap<PointKey, PointCounts> {
+    let mut found: BTreeMap<PointKey, PointCounts> = BTreeMap::new();
     for o in &file.observations {
         for (direction, name, value) in counters(o) {
             let known = OF_POINT
@@ -143,23 +144,23 @@ fn told(file: &ResultsFile) -> BTreeMap<Place, Told> {
             let is_sent = direction == Direction::Transmit;
             let (sent, point) = place(&name[OF_POINT[at].0.len()..], is_sent);
             let key = (sent, sheet::rank(point, sent), point.to_owned());
-            let told = found.entry(key).or_default();
-            let so_far = told.counts[at].unwrap_or(0);
-            told.counts[at] = Some(match at {
+            let entry = found.entry(key).or_default();
+            let so_far = entry.counts[at].unwrap_or(0);
+            entry.counts[at] = Some(match at {
                 0 => so_far.max(value),
                 _ => so_far.saturating_add(value),
             });
             let function = || function(o, sent, point);
-            told.function = told.function.take().or_else(function);
+            entry.function = entry.function.take().or_else(function);
         }
     }
     found
 }
 
 fn function(o: &Observation, sent: bool, point: &str) -> Option<String> {
-    let way = if sent { "out" } else { "in" };
+    let direction = if sent { "out" } else { "in" };
     let key = [
-        format!("{FUNCTION}{way}.{point}"),
+        format!("{FUNCTION}{direction}.{point}"),
         format!("{FUNCTION}{point}"),
     ];
     key.iter().find_map(|key| o.node.setup.get(key)).cloned()

@@ -1,4 +1,4 @@
-//! Where slots and DMA are level: each delay at each length with each pair of wait states, and who is ahead.
+//! Where slots and DMA are level: each delay at each length with each pair of wait states, and which is faster.
 
 use wirelab_trial::crossover::{Ahead, Change, Crossover, Slots, crossovers};
 use wirelab_trial::format::{decimal, integer};
@@ -7,29 +7,29 @@ use wirelab_trial::{Direction, ResultsFile};
 use crate::document::Block;
 use crate::document::table::Table;
 
-/// What a page of nothing else is called.
+/// The title of a page with only this.
 pub const TITLE: &str = "Where slots and DMA are level";
 /// ps of the unit of the table, µs.
 const UNIT_PS: f64 = 1e6;
 
-/// The tables, one for each way; none where a file has no slots with several wait states, or no DMA.
+/// The tables, one for each direction; none if a file has no slots with several wait states, or no DMA.
 pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
     let all = crossovers(file);
     let mut out = Vec::new();
-    for (direction, way) in [
+    for (direction, word) in [
         (Direction::Receive, "received"),
         (Direction::Transmit, "sent"),
     ] {
         let mine = |c: &&Crossover| c.direction == direction;
         let mut left: Vec<&Crossover> = all.iter().filter(mine).collect();
-        // What was measured with other wait states has other columns.
+        // Measurements with other wait states have other columns.
         while let Some(first) = left.first().copied() {
             let like =
                 |c: &&Crossover| c.attachment == first.attachment && pairs(c).eq(pairs(first));
             let (table, others) = left.into_iter().partition::<Vec<_>, _>(like);
             left = others;
             out.push(Block::heading(format!(
-                "Slots ({}) beside DMA, {way}",
+                "Slots ({}) beside DMA, {word}",
                 first.attachment
             )));
             out.push(Block::Words(
@@ -82,7 +82,7 @@ fn cells(row: &Crossover) -> Vec<String> {
     cells
 }
 
-/// Who is ahead, throughout or up to which pair.
+/// Which is faster, throughout or up to which pair.
 fn ahead(row: &Crossover) -> String {
     let name = |who: Ahead| match who {
         Ahead::Slots => "slots",

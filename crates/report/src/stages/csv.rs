@@ -1,4 +1,5 @@
-//! All figures of all stages for a program: one line a stage, size and way, in ticks and, where ticks are time, in ns.
+//! All figures of all stages for programs: one line for each stage, size and path, in ticks and, if ticks are time,
+//! in ns.
 
 use std::fmt::Display;
 
@@ -52,7 +53,7 @@ const COLUMNS: [Column; 33] = [
     ("max_ns", |r| ns(r, r.max_ticks as f64)),
 ];
 
-/// One line a stage, size and way.
+/// One line for each stage, size and path.
 pub fn records(delays: &[Delay]) -> Records {
     let row = |delay: &Delay| COLUMNS.iter().map(|(_, get)| get(&delay.figures)).collect();
     Records {

@@ -1,4 +1,4 @@
-//! What each way did with the frames: sent, lost, twice there, out of order, and what the node counted of them.
+//! Frame counts of each path: sent, lost, duplicated, out of order, and the node's counters.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::sheet::{self, counters, dash};
 use crate::document::Block;
 use crate::loss::{self, Loss};
 
-/// Counters that belong here.
+/// Counters for this section.
 const OF_WAY: [&str; 6] = [
     "fast_track_",
     "napi_",
@@ -19,20 +19,20 @@ const OF_WAY: [&str; 6] = [
     unseen::UNSEEN,
 ];
 
-/// Whether the counts of several trials are added; of medians and the like the largest is shown.
+/// Whether the counts of several trials are added; for medians and the like the maximum is shown.
 fn adds_up(name: &str) -> bool {
     let single = ["_mean", "_median", "_p99", "_max"];
     !single.iter().any(|part| name.contains(part))
 }
 
-/// Sent, lost, twice there and out of order; `None` where it is not known of every trial.
+/// Sent, lost, duplicated and out of order; `None` if a trial lacks the count.
 type Sums = [Option<Loss<u64>>; 4];
 
-/// What became of the frames of each way, all lengths together, and what the node counted of them.
+/// The frame counts of each path, for all lengths together, and the node's counters.
 pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
     let staged = |o: &&Observation| {
         let mut series = o.flows.iter().flat_map(|f| &f.series);
-        // Nobody sends the frames of a prediction.
+        // A prediction has no sent frames.
         series.any(|s| stage::is_stage(s) && s.kind != Kind::Predicted)
     };
     let trials: Vec<&Observation> = file.observations.iter().filter(staged).collect();
@@ -42,7 +42,7 @@ pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
     let flows = || trials.iter().flat_map(|o| &o.flows);
     let kinds = flows().flat_map(|f| [f.counts.kind(), f.sent_frames.kind()]);
     let of = Kind::weakest(kinds.flatten()).map_or_else(String::new, |kind| format!(" ({kind})"));
-    let mut out = vec![Block::heading(format!("What became of the frames{of}"))];
+    let mut out = vec![Block::heading(format!("Frame counts{of}"))];
     out.extend(became(&trials));
     out.extend(node_counted(&trials));
     out
@@ -53,7 +53,7 @@ fn became(trials: &[&Observation]) -> Vec<Block<'static>> {
     let mut sums: Vec<((String, Direction), Sums)> = Vec::new();
     for o in trials {
         for flow in &o.flows {
-            let key = (sheet::words(o), flow.direction);
+            let key = (sheet::options(o), flow.direction);
             let counts = flow.counts.value();
             let these = [
                 flow.sent_frames.value().copied().map(known),
@@ -77,28 +77,28 @@ fn became(trials: &[&Observation]) -> Vec<Block<'static>> {
         ("lost", true),
         ("duplicated", true),
         ("out of order", true),
-        ("way", false),
+        ("path", false),
     ];
     let in_doubt = sums.iter().flat_map(|(_, sum)| sum).flatten();
     let in_doubt = in_doubt.filter_map(|of| of.at_most()).next();
     let note = in_doubt.map(|_| Block::Words(format!("Of frames lost: {}.", loss::NOTE)));
-    let rows = sums.into_iter().map(|((way, direction), sum)| {
+    let rows = sums.into_iter().map(|((path, direction), sum)| {
         let figures = sum.map(|n| n.map_or_else(dash, |n| n.show(integer)));
         let ends = [direction.to_string()].into_iter().chain(figures);
-        ends.chain([way]).collect()
+        ends.chain([path]).collect()
     });
     let grid = Block::sentences(heads, rows.collect());
     [grid].into_iter().chain(note).collect()
 }
 
 fn node_counted(trials: &[&Observation]) -> Option<Block<'static>> {
-    // Way and direction, then the place of the counter among its like.
+    // Path and direction, then the rank of the counter.
     let mut counted: BTreeMap<(String, String, usize, String), u64> = BTreeMap::new();
     let known = |name: &str| OF_WAY.iter().any(|prefix| name.starts_with(prefix));
     for o in trials {
         for (direction, name, value) in counters(o).filter(|(_, name, _)| known(name)) {
-            let (way, direction) = (sheet::words(o), direction.to_string());
-            let key = (way, direction, counter::rank(name), name.to_owned());
+            let (path, direction) = (sheet::options(o), direction.to_string());
+            let key = (path, direction, counter::rank(name), name.to_owned());
             let sum = counted.entry(key).or_default();
             *sum = match adds_up(name) {
                 true => sum.saturating_add(value),
@@ -107,16 +107,16 @@ fn node_counted(trials: &[&Observation]) -> Option<Block<'static>> {
         }
     }
     let mut lines: Vec<((&str, &str), Vec<String>)> = Vec::new();
-    for ((way, direction, _, name), value) in &counted {
+    for ((path, direction, _, name), value) in &counted {
         let words = counter::words(name).map_or_else(|| name.replace('_', " "), str::to_owned);
         let text = format!("{words} {}", counter::shown(name, *value));
         match lines.last_mut() {
-            Some((key, texts)) if *key == (way, direction) => texts.push(text),
-            _ => lines.push(((way, direction), vec![text])),
+            Some((key, texts)) if *key == (path, direction) => texts.push(text),
+            _ => lines.push(((path, direction), vec![text])),
         }
     }
     let lines = lines
         .iter()
-        .map(|((way, direction), texts)| format!("{direction}, {way}: {}", texts.join("; ")));
+        .map(|((path, direction), texts)| format!("{direction}, {path}: {}", texts.join("; ")));
     (!counted.is_empty()).then(|| Block::List(lines.collect()))
 }

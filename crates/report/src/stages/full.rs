@@ -1,26 +1,26 @@
-//! All figures of one way: each stage, and stages taken together, at each size.
+//! All figures of one path: each stage, and sums of stages, at each size.
 
 use wirelab_trial::ClockKind;
 use wirelab_trial::format::integer;
 use wirelab_trial::stage::{Delay, StageFigures};
 
-use super::sheet::{Section, Way};
+use super::sheet::{Section, Variant};
 use crate::document::table::{Cell, Head, Shown, Table};
 use crate::stats::Samples;
 
-/// Characters of the picture of a row.
+/// Characters of a row's small histogram.
 const SHAPE: usize = 12;
-/// Mark of stages that are taken together.
+/// Mark of sums of stages.
 pub const SUM: &str = "Σ ";
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The table of a way; stages first, then stages taken together.
-pub fn table(section: &Section<'_>, way: &Way<'_>) -> Table {
+/// The table of a path; stages first, then sums of stages.
+pub fn table(section: &Section<'_>, variant: &Variant<'_>) -> Table {
     let counted = section.clock == ClockKind::Instructions;
-    // What comes most often says something where it comes often.
+    // The most frequent value is useful only if it is frequent.
     let often = |f: &StageFigures| f.outliers.is_some_and(|others| others < f.count / 2);
-    let usual = way.figures().any(often);
-    // The heading says what is counted, and a column each of the word leaves no room.
+    let usual = variant.figures().any(often);
+    // The heading says what is counted, because a word in each column would be too wide.
     let unit = if counted { "" } else { section.unit.name };
     let figures = |name, rank| Head::figures(name, unit, Shown::Always, rank);
     let mut heads = vec![
@@ -45,7 +45,7 @@ pub fn table(section: &Section<'_>, way: &Way<'_>) -> Table {
     for single in [true, false] {
         for span in section.spans.iter().filter(|s| s.single == single) {
             for length in &section.lengths {
-                if let Some(delay) = way.delay(span, *length) {
+                if let Some(delay) = variant.delay(span, *length) {
                     let sum = if single { "" } else { SUM };
                     let name = format!("{sum}{}", span.name());
                     rows.push(row(section, delay, name, usual));
@@ -54,9 +54,9 @@ pub fn table(section: &Section<'_>, way: &Way<'_>) -> Table {
         }
     }
     Table {
-        // The paragraph above says it for all tables of the section.
+        // The paragraph above is for all tables of the section.
         common: Vec::new(),
-        ..Table::new(way.label.join(", "), heads, rows)
+        ..Table::new(variant.label.join(", "), heads, rows)
     }
 }
 
@@ -86,7 +86,7 @@ fn row(section: &Section<'_>, delay: &Delay, name: String, usual: bool) -> Vec<C
     cells
 }
 
-/// A histogram of one row, from its smallest to its 99 %, in a few characters; empty where nothing varies.
+/// A small histogram of one row, from its minimum to its 99 %, in a few characters; empty if all values are equal.
 fn shape(delay: &Delay) -> String {
     let Some(samples) = Samples::of_series(&delay.series) else {
         return String::new();

@@ -1,22 +1,22 @@
-//! The table of delays from the wire in the published layout: a point and a size in each row, and for each way a group
-//! of columns with mean and 3σ, and the number of frames where rows differ in it. CPU time stands below.
+//! The table of delays from the wire in the published layout: a row for each point and size, and for each path a
+//! group of columns with mean and 3σ, and the number of frames if rows differ in it. CPU time is at the bottom.
 
-use super::sheet::{Section, Span, Way};
+use super::sheet::{Section, Span, Variant};
 use crate::document::escape::{clip, line};
 use crate::document::table::{Cell, Group, Head, Look, Shown, Table};
 use crate::format::integer;
 
-/// Names of the columns of a group, of which the last is there where rows differ in it.
+/// Names of the columns of a group; the last is only there if rows differ in it.
 const COLUMNS: [&str; 3] = ["mean", "3σ", FRAMES];
 /// The column that has no unit.
 const FRAMES: &str = "frames";
 
-/// Longest words above a group.
+/// Most characters above a group.
 const WIDEST: usize = 30;
 
 /// The table of a section.
 pub fn table(section: &Section<'_>) -> Table {
-    let fast = section.ways.iter().any(Way::is_fast);
+    let fast = section.variants.iter().any(Variant::is_fast);
     let compared = |s: &Span<'_>| fast && (s.from, s.to) == ("driver", "application");
     let outer = section.spans.iter().filter(|s| s.outer || compared(s));
     let work = section.spans.iter().filter(|s| s.cpu_time && !s.outer);
@@ -44,11 +44,11 @@ pub fn table(section: &Section<'_>) -> Table {
         heads.push(Head::figures(*name, unit, Shown::Always, 0));
     }
     let groups = section
-        .ways
+        .variants
         .iter()
         .zip(&columns)
-        .map(|(way, columns)| Group {
-            above: head(way),
+        .map(|(variant, columns)| Group {
+            above: head(variant),
             columns: columns.len(),
         });
     let apart = rows(&outer);
@@ -60,30 +60,33 @@ pub fn table(section: &Section<'_>) -> Table {
     }
 }
 
-/// The columns of each way: its frames have one unless every row of the table is over as many as the heading says.
+/// The columns of each path: it has one for its frames unless every row of the table has as many as the heading says.
 fn columns(section: &Section<'_>, spans: &[&Span<'_>]) -> Vec<&'static [&'static str]> {
-    let counts = |way: &Way<'_>| -> Vec<u64> {
+    let counts = |variant: &Variant<'_>| -> Vec<u64> {
         let delays = spans.iter().flat_map(|span| {
-            let at = |length: &u32| way.delay(span, *length);
+            let at = |length: &u32| variant.delay(span, *length);
             section.lengths.iter().filter_map(at)
         });
         delays.map(|delay| delay.figures.count).collect()
     };
     let usual = section.frames();
-    let ways = section.ways.iter().map(|way| match counts(way) {
-        alike if alike.iter().all(|n| *n == usual) => &COLUMNS[..2],
-        _ => &COLUMNS[..],
-    });
-    ways.collect()
+    let variants = section
+        .variants
+        .iter()
+        .map(|variant| match counts(variant) {
+            alike if alike.iter().all(|n| *n == usual) => &COLUMNS[..2],
+            _ => &COLUMNS[..],
+        });
+    variants.collect()
 }
 
-/// Words of a hostile file are no wider than others.
-fn head(way: &Way<'_>) -> Vec<String> {
-    let parts = way.label.iter();
+/// Limits the width of a hostile file's words.
+fn head(variant: &Variant<'_>) -> Vec<String> {
+    let parts = variant.label.iter();
     parts.map(|part| clip(&line(part), WIDEST)).collect()
 }
 
-/// Rows of a point, one for each length that a way passed it with.
+/// Rows of a point, one for each length with which frames of a path passed it.
 fn point(
     section: &Section<'_>,
     span: &Span<'_>,
@@ -97,8 +100,8 @@ fn point(
             Cell::Text(format!("{} B", integer((*length).into()))),
         ];
         let mut passed = false;
-        for (way, columns) in section.ways.iter().zip(columns) {
-            let texts = match way.delay(span, *length) {
+        for (variant, columns) in section.variants.iter().zip(columns) {
+            let texts = match variant.delay(span, *length) {
                 Some(delay) => {
                     passed = true;
                     let f = &delay.figures;

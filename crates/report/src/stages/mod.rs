@@ -1,6 +1,5 @@
-//! Stages for a reader: delays from the wire in the layout of the delay tables that firmware engineers publish, with
-//! several ways side by side; all figures of each stage; histograms; what grew since a run before; and what measuring
-//! cost.
+//! Stages for a reader: delays from the wire in the layout of published delay tables, with several paths side by
+//! side; all figures of each stage; histograms; what grew since an earlier run; and the cost of measuring.
 
 mod costs;
 mod crossover;
@@ -21,16 +20,16 @@ use crate::about;
 use crate::document::{self, Block, Chart, Document, Medium, NoExplanation};
 use crate::options::{Format, Options};
 
-/// What is said of a file in which the same was asked again.
-const REPEATED: &str = "these results hold several runs of the same trials: tables and histograms show each by itself \
-                        (run 2 is the second), and what capture points cost and what became of the frames is that of \
+/// The note on a file in which trials were repeated.
+const REPEATED: &str = "these results contain several runs of the same trials: tables and histograms show each separately \
+                        (run 2 is the second); the costs of capture points and the frame counts are those of \
                         all runs together";
 
-/// The stages of a results file, and what changed since the run they are compared with, in one of the formats; the
+/// The stages of a results file, and the changes since the run they are compared with, in one of the formats; the
 /// text ends with a line end.
 ///
 /// # Errors
-/// [`NoExplanation`] for JUnit and datasheets, which have no place for it.
+/// [`NoExplanation`] for JUnit and datasheets, which cannot hold it.
 pub fn render_stages(
     file: &ResultsFile,
     changes: Option<&[Change]>,
@@ -46,7 +45,7 @@ pub fn render_stages(
             &delays,
         )))),
         Format::Json => Ok(file.to_json()),
-        // A terminal has no room for the tables of each node; pages have them, too.
+        // A terminal is too narrow for the tables of each node; pages have them, too.
         Format::Terminal if !crossovers(file).is_empty() => {
             let title = options.title.clone();
             let title = title.unwrap_or_else(|| crossover::TITLE.to_owned());
@@ -61,7 +60,7 @@ pub fn render_stages(
                 blocks,
                 notices: match format {
                     Format::Html => about::notices(file),
-                    // A run says them itself, and a table of delays is often pasted alone.
+                    // A run prints them itself, and a table of delays is often pasted alone.
                     _ => Vec::new(),
                 },
                 ..about::of_file(file)
@@ -131,14 +130,14 @@ pub(crate) fn blocks(
             "{}, all figures",
             section.heading()
         )));
-        let ways = section.ways.iter();
-        out.extend(ways.map(|way| Block::Table(full::table(section, way))));
+        let variants = section.variants.iter();
+        out.extend(variants.map(|variant| Block::Table(full::table(section, variant))));
     }
     out.extend(costs::blocks(file));
     out
 }
 
-/// What a reader must know of a section's table.
+/// The notes on a section's table.
 fn about(section: &sheet::Section<'_>) -> String {
     let frames = integer(section.frames());
     let mut text = format!(
@@ -148,7 +147,7 @@ fn about(section: &sheet::Section<'_>) -> String {
     text.push_str(match section.is_even() {
         true => ".",
         false => {
-            ", but where 'frames' says otherwise: a row is over the frames that were seen at both of its points."
+            ", unless 'frames' says otherwise: a row counts the frames that were seen at both of its points."
         }
     });
     if let Some(common) = section.common() {
@@ -164,19 +163,19 @@ fn about(section: &sheet::Section<'_>) -> String {
         text.push_str(&format!(" CPU time is {what}: {}.", span.name()));
         if section.wakes() {
             text.push_str(
-                " Where the application sleeps, that it is woken and gets its core is in it: socket to copy.",
+                " If the application sleeps, this includes the time until it is woken and gets its core: socket to copy.",
             );
         }
     }
     text
 }
 
-/// Points that are not shown because few frames were seen there.
+/// Points that are left out because few frames were seen there.
 fn passed_over(section: &sheet::Section<'_>) -> Vec<String> {
     let mut out = Vec::new();
-    for way in &section.ways {
+    for variant in &section.variants {
         let mut points: Vec<(&str, Vec<String>)> = Vec::new();
-        for f in way.figures() {
+        for f in variant.figures() {
             let Some(past) = &f.passed_over else { continue };
             let (seen, of) = (integer(past.count), integer(f.count));
             let text = format!(
@@ -188,13 +187,13 @@ fn passed_over(section: &sheet::Section<'_>) -> Vec<String> {
                 None => points.push((&past.point, vec![text])),
             }
         }
-        let of_way = match way.label.is_empty() {
+        let of_variant = match variant.label.is_empty() {
             true => String::new(),
-            false => format!(" ({})", way.title()),
+            false => format!(" ({})", variant.title()),
         };
         out.extend(points.into_iter().map(|(point, texts)| {
             format!(
-                "the point {point} is left out{of_way}: only {} were seen there, most often because their reader did \
+                "the point {point} is left out{of_variant}: only {} were seen there, mostly because their reader did \
                  not sleep",
                 texts.join(", ")
             )
@@ -208,7 +207,7 @@ fn sentence(change: &Change) -> String {
     let (from, to, length) = (&old.from, &old.to, old.length_bytes);
     let was = figure(old, old.mean_ticks);
     match change.now_mean_ticks {
-        None => format!("{from} to {to} at length {length}: not there any more (was {was})"),
+        None => format!("{from} to {to} at length {length}: no longer present (was {was})"),
         Some(now) => {
             let how = if change.is_worse() { "grew" } else { "shrank" };
             let now = figure(old, now);

@@ -1,48 +1,48 @@
-//! Which histograms are drawn: every delay from the wire with all sizes in it, the ways of frames against each other,
-//! and each stage by itself.
+//! The histograms that are drawn: every delay from the wire with all its sizes, the paths against each other, and
+//! each stage.
 
 use wirelab_trial::format::integer;
 use wirelab_trial::stage::Delay;
 use wirelab_trial::{ClockKind, Direction};
 
-use super::sheet::{Section, Span, Way};
+use super::sheet::{Section, Span, Variant};
 use crate::chart::bins::Bins;
 use crate::chart::delays::{Chapter, Curve, Panel};
 use crate::stats::Samples;
 
-/// Pictures of one chapter; the tables have the rest.
+/// Most pictures of one chapter; the tables have the rest.
 const MOST: usize = 48;
-/// Series that one picture tells apart; more are drawn in several.
+/// Most series that one picture can distinguish; more are drawn in several.
 const SERIES: usize = 6;
 
-/// The chapters of a section: the ways against each other, each way from point to point, and its stages.
+/// The chapters of a section: the paths against each other, each path from point to point, and its stages.
 pub fn of(section: &Section<'_>) -> Vec<Chapter> {
     let mut out = Vec::new();
-    let many = section.ways.len() > 1;
+    let many = section.variants.len() > 1;
     if many {
         out.extend(against(section));
     }
-    let (direction, clock) = (section.way(), section.kinds_and_clock());
-    let named = |way: &Way<'_>| match many {
-        true => format!("{direction} · {}", way.title()),
+    let (direction, clock) = (section.direction_name(), section.kinds_and_clock());
+    let named = |variant: &Variant<'_>| match many {
+        true => format!("{direction} · {}", variant.title()),
         false => direction.to_owned(),
     };
-    for way in &section.ways {
+    for variant in &section.variants {
         let outer = section.spans.iter().filter(|s| s.outer);
-        let panels = outer.flat_map(|s| sizes(section, way, s)).collect();
+        let panels = outer.flat_map(|s| sizes(section, variant, s)).collect();
         out.extend(chapter(
-            format!("{}: {} in {clock}", named(way), from_the_wire(section)),
+            format!("{}: {} in {clock}", named(variant), from_the_wire(section)),
             ABOUT,
-            !way.is_unloaded(),
+            !variant.is_unloaded(),
             panels,
         ));
     }
-    for way in &section.ways {
+    for variant in &section.variants {
         let single = section.spans.iter().filter(|s| s.single && !s.outer);
-        let panels = single.flat_map(|s| sizes(section, way, s)).collect();
+        let panels = single.flat_map(|s| sizes(section, variant, s)).collect();
         out.extend(chapter(
-            format!("{}: stage by stage in {clock}", named(way)),
-            "The steps that the delays above are made of.",
+            format!("{}: stage by stage in {clock}", named(variant)),
+            "The stages that the delays above consist of.",
             true,
             panels,
         ));
@@ -50,7 +50,7 @@ pub fn of(section: &Section<'_>) -> Vec<Chapter> {
     out
 }
 
-const ABOUT: &str = "How many frames took how long; each length is a histogram of its own. The marks above it show mean \
+const ABOUT: &str = "Number of frames by delay; each length is a separate histogram. The marks above it show mean \
                      and 3σ.";
 
 fn from_the_wire(section: &Section<'_>) -> String {
@@ -77,18 +77,18 @@ fn chapter(title: String, about: &str, folded: bool, mut panels: Vec<Panel>) -> 
     })
 }
 
-/// One delay of one way, with every length in it.
-fn sizes(section: &Section<'_>, way: &Way<'_>, span: &Span<'_>) -> Vec<Panel> {
+/// One delay of one path, with every length.
+fn sizes(section: &Section<'_>, variant: &Variant<'_>, span: &Span<'_>) -> Vec<Panel> {
     let lengths = section.lengths.iter();
     let all = lengths.filter_map(|length| {
         let label = format!("{} B", integer((*length).into()));
-        Some((label, way.delay(span, *length)?))
+        Some((label, variant.delay(span, *length)?))
     });
     panels(section, span.name(), all.collect())
 }
 
-/// The same delay of several ways, at each length: both ways of a pair that differs in nothing else, or, where no way
-/// has another of its kind, all of them.
+/// The same delay of several paths, at each length: both of a pair that differs only in the path, or, if there is no
+/// such pair, all.
 fn against(section: &Section<'_>) -> Option<Chapter> {
     let compared = |s: &&Span<'_>| {
         let ends = (s.from, s.to);
@@ -96,13 +96,14 @@ fn against(section: &Section<'_>) -> Option<Chapter> {
             || (s.outer && s.to == "application")
             || s.from == "application" && s.outer
     };
-    let fast = section.ways.iter().any(Way::is_fast) && section.ways.iter().any(Way::is_stack);
-    let mut groups: Vec<Vec<&Way<'_>>> = Vec::new();
-    for way in &section.ways {
-        let like = |group: &&mut Vec<&Way<'_>>| !fast || group[0].is_asked_like(way);
+    let fast = section.variants.iter().any(Variant::is_fast)
+        && section.variants.iter().any(Variant::is_stack);
+    let mut groups: Vec<Vec<&Variant<'_>>> = Vec::new();
+    for variant in &section.variants {
+        let like = |group: &&mut Vec<&Variant<'_>>| !fast || group[0].differs_only_in_path(variant);
         match groups.iter_mut().find(like) {
-            Some(group) => group.push(way),
-            None => groups.push(vec![way]),
+            Some(group) => group.push(variant),
+            None => groups.push(vec![variant]),
         }
     }
     let mut all_panels = Vec::new();
@@ -111,7 +112,7 @@ fn against(section: &Section<'_>) -> Option<Chapter> {
             for group in &groups {
                 let all: Vec<_> = group
                     .iter()
-                    .filter_map(|way| Some((way.title(), way.delay(span, *length)?)))
+                    .filter_map(|variant| Some((variant.title(), variant.delay(span, *length)?)))
                     .collect();
                 if all.len() > 1 {
                     let title = format!("{}, length {} B", span.name(), integer((*length).into()));
@@ -121,18 +122,18 @@ fn against(section: &Section<'_>) -> Option<Chapter> {
         }
     }
     let title = match fast {
-        true => format!("{}: fast track against stack", section.way()),
-        false => format!("{}: the ways against each other", section.way()),
+        true => format!("{}: fast track against stack", section.direction_name()),
+        false => format!("{}: the paths against each other", section.direction_name()),
     };
     chapter(
         title,
-        "The same frames on each way, on one scale.",
+        "The same frames on each path, on one scale.",
         false,
         all_panels,
     )
 }
 
-/// One picture, or several where one would not tell all series apart.
+/// One picture, or several if one cannot distinguish all series.
 fn panels(section: &Section<'_>, title: String, all: Vec<(String, &Delay)>) -> Vec<Panel> {
     let all: Vec<(String, &Delay, Samples)> = all
         .into_iter()

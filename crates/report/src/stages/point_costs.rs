@@ -1,4 +1,4 @@
-//! What taking each capture point costs, where the node is warm and at the load of the trials.
+//! The cost of each capture point, with a warm node and at the load of the trials.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use wirelab_trial::{CostLoad, Load, PointCost};
 use super::sheet::{self, dash, place};
 use crate::document::Block;
 
-/// A direction and a capture point, in the order of the way: whether it is sent, its rank, its name.
-type Place = (bool, usize, String);
-/// What it costs warm and in the trials.
+/// A direction and a capture point, in the order of the path: whether it is of sent frames, its rank, its name.
+type PointKey = (bool, usize, String);
+/// Its cost warm and in the trials.
 type Both<'a> = [Option<&'a PointCost>; 2];
 
-/// The table of both loads, and what its figures hold.
+/// The table of both loads, and the meaning of its figures.
 pub fn blocks(all: &[PointCost]) -> Vec<Block<'static>> {
     if all.is_empty() {
         return Vec::new();
     }
-    let mut found: BTreeMap<Place, Both<'_>> = BTreeMap::new();
+    let mut found: BTreeMap<PointKey, Both<'_>> = BTreeMap::new();
     for cost in all {
         let (sent, point) = place(&cost.point, false);
         let key = (sent, sheet::rank(point, sent), point.to_owned());
@@ -32,8 +32,8 @@ pub fn blocks(all: &[PointCost]) -> Vec<Block<'static>> {
         ("clock", true),
     ];
     let rows = found.iter().map(|((sent, _, point), both)| {
-        let way = if *sent { "sent" } else { "received" };
-        let mut row = vec![format!("{way}, {point}")];
+        let direction = if *sent { "sent" } else { "received" };
+        let mut row = vec![format!("{direction}, {point}")];
         row.extend(both.map(|cost| cost.map_or_else(dash, figures)));
         let clock = both.iter().flatten().next();
         row.push(clock.map_or_else(dash, |c| integer(c.clock_ns)));
@@ -52,8 +52,8 @@ fn figures(cost: &PointCost) -> String {
 }
 
 fn about(all: &[PointCost]) -> String {
-    let mut text = "Medians of the time that the point's program takes of a frame, as it measured it itself of each \
-                    eighth. Each holds one reading of the clock, which takes what stands under clock: two readings \
+    let mut text = "Medians of the time that the point's program takes for a frame, measured by the program for each \
+                    eighth. Each includes one reading of the clock, whose time is under clock: two readings \
                     with nothing between them."
         .to_owned();
     for (at, what) in [(CostLoad::Warm, "Warm"), (CostLoad::Trial, "In trials")] {
@@ -74,10 +74,10 @@ fn about(all: &[PointCost]) -> String {
     text
 }
 
-/// The load of a cost in words: what passed, else what was asked.
+/// The load of a cost in words: the measured one, else the requested one.
 fn load(cost: &PointCost) -> String {
     let (sent, _) = place(&cost.point, false);
-    let way = if sent { "sent" } else { "received" };
+    let direction = if sent { "sent" } else { "received" };
     let rate = |rate: f64| format!("{} frames/s", integer(rate.round() as u64));
     let load = match (cost.frames_per_s, cost.load) {
         (Some(passed), _) => rate(passed),
@@ -85,7 +85,7 @@ fn load(cost: &PointCost) -> String {
         (None, other) => other.to_string(),
     };
     format!(
-        "{way}, {load} of length {}",
+        "{direction}, {load} of length {}",
         integer(cost.length_bytes.into())
     )
 }

@@ -1,4 +1,4 @@
-//! Delays put in order for a reader: sections that may share a table, their ways in columns, their points in rows.
+//! Delays in an order for a reader: sections that share a table, their paths in columns, their points in rows.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use wirelab_trial::{ClockKind, Direction, Kind, Layer, Load, Observation};
 use crate::chart::unit::Unit;
 use crate::row;
 
-/// Points in the order of a frame's way; others stand behind them.
+/// Points in the order of a frame's path; others follow.
 const RECEIVED: [&str; 9] = [
     "wire",
     "line",
@@ -32,17 +32,17 @@ const SENT: [&str; 7] = [
     "wire",
 ];
 
-/// Delays that may stand in one table: of one direction, layer and kind of clock.
+/// Delays that may share a table: of one direction, layer and kind of clock.
 pub struct Section<'a> {
-    /// As the node sees it.
+    /// The direction from the node's side.
     pub direction: Direction,
-    /// What was offered.
+    /// The layer of the frames.
     pub layer: Layer,
     /// The kind of the clock.
     pub clock: ClockKind,
-    /// The ways of frames that were measured, each a group of columns.
-    pub ways: Vec<Way<'a>>,
-    /// Stages and sums of stages in the order of a frame's way.
+    /// The measured paths with their options, each a group of columns.
+    pub variants: Vec<Variant<'a>>,
+    /// Stages and sums of stages in the order of a frame's path.
     pub spans: Vec<Span<'a>>,
     /// Lengths of the frames in bytes, without FCS.
     pub lengths: Vec<u32>,
@@ -50,10 +50,10 @@ pub struct Section<'a> {
     pub unit: Unit,
 }
 
-/// One way through one node, and what was asked of it.
-pub struct Way<'a> {
+/// One path through one node, with the options of its trials.
+pub struct Variant<'a> {
     key: Key<'a>,
-    /// What tells it from the other ways of its section, in words; empty for the only way.
+    /// How it differs from the others of its section, in words; empty for the only one.
     pub label: Vec<String>,
     delays: Vec<&'a Delay>,
 }
@@ -67,7 +67,7 @@ struct Key<'a> {
     rule: Option<&'a str>,
     background: Option<Background>,
     probes: Option<Probes>,
-    /// The same was asked before.
+    /// Number of earlier runs with the same options.
     run: usize,
 }
 
@@ -78,9 +78,9 @@ pub struct Span<'a> {
     pub from: &'a str,
     /// Where it ends.
     pub to: &'a str,
-    /// Whether it is one stage of every way that has it.
+    /// Whether it is one stage of every path that has it.
     pub single: bool,
-    /// Whether it begins where the frame comes from, or ends where it goes to.
+    /// Whether it begins where frames enter, or ends where they leave.
     pub outer: bool,
     /// Whether it is CPU time.
     pub cpu_time: bool,
@@ -93,7 +93,7 @@ impl Span<'_> {
     }
 }
 
-/// The sections of all delays, what is received first.
+/// The sections of all delays, received ones first.
 pub fn sections(delays: &[Delay]) -> Vec<Section<'_>> {
     let mut keys: Vec<(Direction, ClockKind, Layer)> = Vec::new();
     for f in delays.iter().map(|d| &d.figures) {
@@ -116,9 +116,9 @@ fn section<'a>(
     (direction, clock, layer): (Direction, ClockKind, Layer),
     delays: &[&'a Delay],
 ) -> Section<'a> {
-    let mut ways = ways(delays);
-    label(&mut ways);
-    label_by_rule(&mut ways);
+    let mut variants = variants(delays);
+    label(&mut variants);
+    label_by_rule(&mut variants);
     let mut lengths: Vec<u32> = delays.iter().map(|d| d.figures.length_bytes).collect();
     lengths.sort_unstable();
     lengths.dedup();
@@ -126,15 +126,15 @@ fn section<'a>(
         direction,
         layer,
         clock,
-        spans: spans(&ways, direction),
+        spans: spans(&variants, direction),
         unit: Unit::of(delays),
-        ways,
+        variants,
         lengths,
     }
 }
 
-fn ways<'a>(delays: &[&'a Delay]) -> Vec<Way<'a>> {
-    let mut ways: Vec<Way<'a>> = Vec::new();
+fn variants<'a>(delays: &[&'a Delay]) -> Vec<Variant<'a>> {
+    let mut variants: Vec<Variant<'a>> = Vec::new();
     for delay in delays {
         let f = &delay.figures;
         let mut key = Key {
@@ -147,14 +147,14 @@ fn ways<'a>(delays: &[&'a Delay]) -> Vec<Way<'a>> {
             probes: f.probes,
             run: 0,
         };
-        let known = |way: &Way<'_>| {
-            let mut all = way.delays.iter().map(|d| &d.figures);
+        let known = |variant: &Variant<'_>| {
+            let mut all = variant.delays.iter().map(|d| &d.figures);
             all.find(|known| same_row(known, f)).map(|k| k.cumulated)
         };
         let mut twice = false;
-        while let Some(way) = ways.iter().find(|way| way.key == key) {
-            match known(way) {
-                // The same two points, once as a stage and once with another between: the first stands.
+        while let Some(variant) = variants.iter().find(|variant| variant.key == key) {
+            match known(variant) {
+                // The same two points, once as a stage and once as a sum: the first is kept.
                 Some(cumulated) if cumulated != f.cumulated => twice = true,
                 Some(_) => {
                     key.run += 1;
@@ -167,25 +167,25 @@ fn ways<'a>(delays: &[&'a Delay]) -> Vec<Way<'a>> {
         if twice {
             continue;
         }
-        match ways.iter_mut().find(|way| way.key == key) {
-            Some(way) => way.delays.push(delay),
-            None => ways.push(Way {
+        match variants.iter_mut().find(|variant| variant.key == key) {
+            Some(variant) => variant.delays.push(delay),
+            None => variants.push(Variant {
                 key,
                 label: Vec::new(),
                 delays: vec![delay],
             }),
         }
     }
-    ways
+    variants
 }
 
 fn same_row(a: &StageFigures, b: &StageFigures) -> bool {
     (a.length_bytes, &a.from, &a.to) == (b.length_bytes, &b.from, &b.to)
 }
 
-/// Words for what differs.
-fn label(ways: &mut [Way<'_>]) {
-    let keys: Vec<Key<'_>> = ways.iter().map(|way| way.key).collect();
+/// Words for the differences.
+fn label(variants: &mut [Variant<'_>]) {
+    let keys: Vec<Key<'_>> = variants.iter().map(|variant| variant.key).collect();
     let words: [&dyn Fn(&Key<'_>) -> String; 8] = [
         &|k| k.node.to_owned(),
         &|k| path(k.path).to_owned(),
@@ -200,36 +200,39 @@ fn label(ways: &mut [Way<'_>]) {
         },
     ];
     for get in words {
-        // Only some ways have a rule: that others have none says nothing new.
-        let mut told = keys.iter().map(get).filter(|text| !text.is_empty());
-        let first = told.next();
+        // Only some paths have a rule: the lack of one needs no word.
+        let mut texts = keys.iter().map(get).filter(|text| !text.is_empty());
+        let first = texts.next();
         let runs = keys
             .iter()
             .any(|k| k.run > 0 && get(k) == format!("run {}", k.run + 1));
-        if first.is_none() || (told.all(|text| Some(&text) == first.as_ref()) && !runs) {
+        if first.is_none() || (texts.all(|text| Some(&text) == first.as_ref()) && !runs) {
             continue;
         }
-        for (way, key) in ways.iter_mut().zip(&keys) {
+        for (variant, key) in variants.iter_mut().zip(&keys) {
             let text = get(key);
-            way.label.extend((!text.is_empty()).then_some(text));
+            variant.label.extend((!text.is_empty()).then_some(text));
         }
     }
 }
 
-/// Ways that differ in nothing but their rule are told apart by it: one may have been asked without.
-fn label_by_rule(ways: &mut [Way<'_>]) {
-    let labels: Vec<Vec<String>> = ways.iter().map(|way| way.label.clone()).collect();
-    for way in ways.iter_mut() {
-        let alike = labels.iter().filter(|label| **label == way.label);
-        let text = rule(way.key.rule);
+/// Paths that differ only in their rule are labelled by it: one may have none.
+fn label_by_rule(variants: &mut [Variant<'_>]) {
+    let labels: Vec<Vec<String>> = variants
+        .iter()
+        .map(|variant| variant.label.clone())
+        .collect();
+    for variant in variants.iter_mut() {
+        let alike = labels.iter().filter(|label| **label == variant.label);
+        let text = rule(variant.key.rule);
         if alike.count() > 1 && !text.is_empty() {
-            way.label.push(text);
+            variant.label.push(text);
         }
     }
 }
 
-/// All that was asked of a way, in words.
-pub fn words(o: &Observation) -> String {
+/// The options of a trial, in words.
+pub fn options(o: &Observation) -> String {
     let t = &o.trial;
     let mut parts = vec![path(t.path).to_owned()];
     parts.extend(t.wait.map(|w| wait(Some(w)).to_owned()));
@@ -238,11 +241,11 @@ pub fn words(o: &Observation) -> String {
     parts.join(", ")
 }
 
-/// The same of a trial that was asked a way of its own; `None` where the node was left its own.
-pub fn asked(o: &Observation) -> Option<String> {
+/// The same if a trial has options; `None` for the node's default.
+pub fn chosen_options(o: &Observation) -> Option<String> {
     let t = &o.trial;
     let any = t.path.is_some() || t.wait.is_some() || t.background.is_some() || t.rule.is_some();
-    any.then(|| words(o))
+    any.then(|| options(o))
 }
 
 fn path(path: Option<Path>) -> &'static str {
@@ -274,12 +277,12 @@ fn rule(rule: Option<&str>) -> String {
     rule.map_or_else(String::new, |rule| format!("rule {rule}"))
 }
 
-/// Every pair of points that a way has delays between: by where it begins, then by where it ends.
-fn spans<'a>(ways: &[Way<'a>], direction: Direction) -> Vec<Span<'a>> {
+/// Every pair of points of a path's delays: by the first point, then by the second.
+fn spans<'a>(variants: &[Variant<'a>], direction: Direction) -> Vec<Span<'a>> {
     let outgoing = direction == Direction::Transmit;
     let mut spans: Vec<Span<'a>> = Vec::new();
-    for way in ways {
-        let figures = || way.delays.iter().map(|d| &d.figures);
+    for variant in variants {
+        let figures = || variant.delays.iter().map(|d| &d.figures);
         let outermost = match outgoing {
             true => figures().map(|f| &*f.to).max_by_key(|to| rank(to, true)),
             false => figures()
@@ -310,23 +313,23 @@ fn spans<'a>(ways: &[Way<'a>], direction: Direction) -> Vec<Span<'a>> {
     spans
 }
 
-/// The place of a point on a frame's way.
+/// The rank of a point on a frame's path.
 pub fn rank(point: &str, outgoing: bool) -> usize {
     let points: &[&str] = if outgoing { &SENT } else { &RECEIVED };
     let place = points.iter().position(|known| *known == point);
     place.unwrap_or(points.len())
 }
 
-/// Whether a point is of frames sent, and its name; where a counter does not say, the flow does.
-pub fn place(told: &str, flow_is_sent: bool) -> (bool, &str) {
-    match (told.strip_prefix("in."), told.strip_prefix("out.")) {
+/// Whether a point is of sent frames, and its name; if a counter does not say, the flow does.
+pub fn place(text: &str, flow_is_sent: bool) -> (bool, &str) {
+    match (text.strip_prefix("in."), text.strip_prefix("out.")) {
         (Some(point), _) => (false, point),
         (_, Some(point)) => (true, point),
-        _ => (flow_is_sent, told),
+        _ => (flow_is_sent, text),
     }
 }
 
-/// What stands where a figure is absent.
+/// The text of an absent figure.
 pub fn dash() -> String {
     "–".to_owned()
 }
@@ -342,7 +345,7 @@ pub fn counters(o: &Observation) -> impl Iterator<Item = (Direction, &str, u64)>
     each.filter_map(|(direction, name, value)| Some((direction, name, *value.value()?)))
 }
 
-impl<'a> Way<'a> {
+impl<'a> Variant<'a> {
     /// The delay between two points at a size.
     pub fn delay(&self, span: &Span<'_>, length_bytes: u32) -> Option<&'a Delay> {
         let wanted = |f: &StageFigures| {
@@ -351,7 +354,7 @@ impl<'a> Way<'a> {
         self.delays.iter().find(|d| wanted(&d.figures)).copied()
     }
 
-    /// Its label on one line, with something in place of none.
+    /// Its label on one line, or a text for none.
     pub fn title(&self) -> String {
         match self.label.is_empty() {
             true => "all frames".to_owned(),
@@ -359,17 +362,17 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Whether nothing else arrived meanwhile.
+    /// Whether there was no background.
     pub const fn is_unloaded(&self) -> bool {
         self.key.background.is_none()
     }
 
-    /// Whether another way was asked the same but for the way through the node, and both are of one run.
-    pub fn is_asked_like(&self, other: &Way<'a>) -> bool {
-        let any_path = |way: &Way<'a>| Key {
+    /// Whether another one differs only in the path through the node, in the same run.
+    pub fn differs_only_in_path(&self, other: &Variant<'a>) -> bool {
+        let any_path = |variant: &Variant<'a>| Key {
             path: None,
             rule: None,
-            ..way.key
+            ..variant.key
         };
         any_path(self) == any_path(other)
     }
@@ -379,7 +382,7 @@ impl<'a> Way<'a> {
         self.key.path == Some(Path::FastTrack)
     }
 
-    /// Whether frames go through the stack.
+    /// Whether frames take the stack.
     pub fn is_stack(&self) -> bool {
         matches!(self.key.path, None | Some(Path::Stack))
     }
@@ -391,22 +394,22 @@ impl<'a> Way<'a> {
 }
 
 impl Section<'_> {
-    /// What all of it is, for a heading.
+    /// The heading of the section.
     pub fn heading(&self) -> String {
-        let (way, layer) = (self.way(), row::layer(self.layer));
-        format!("{way}: {layer}, {}", self.kinds_and_clock())
+        let (direction, layer) = (self.direction_name(), row::layer(self.layer));
+        format!("{direction}: {layer}, {}", self.kinds_and_clock())
     }
 
-    /// Which way frames went, in a word.
-    pub const fn way(&self) -> &'static str {
+    /// The direction in a word.
+    pub const fn direction_name(&self) -> &'static str {
         match self.direction {
             Direction::Transmit => "Sent",
             Direction::Receive => "Received",
-            _ => "There and back",
+            _ => "Echo",
         }
     }
 
-    /// Where its figures come from, and what they count.
+    /// The origin of its figures, and their clock.
     pub fn kinds_and_clock(&self) -> String {
         let clock = match self.clock {
             ClockKind::Instructions => "instructions",
@@ -430,36 +433,44 @@ impl Section<'_> {
     }
 
     fn kind(&self) -> Option<&'static str> {
-        let mut kinds = self.ways.iter().map(|way| row::kind(way.key.kind));
+        let mut kinds = self
+            .variants
+            .iter()
+            .map(|variant| row::kind(variant.key.kind));
         let first = kinds.next()?;
         kinds.all(|kind| kind == first).then_some(first)
     }
 
-    /// What all ways have in common, in words; `None` where a node tells nothing of it.
+    /// What all paths have in common, in words; `None` if the node reports nothing of it.
     pub fn common(&self) -> Option<String> {
-        let first = self.ways.first()?.key;
-        let all = |same: &dyn Fn(&Key<'_>) -> bool| self.ways.iter().all(|way| same(&way.key));
+        let first = self.variants.first()?.key;
+        let all = |same: &dyn Fn(&Key<'_>) -> bool| {
+            self.variants.iter().all(|variant| same(&variant.key))
+        };
         let mut parts = Vec::new();
         let chosen = |k: &Key<'_>| k.path.is_some() || k.wait.is_some();
-        if !self.ways.iter().any(|way| chosen(&way.key)) {
+        if !self.variants.iter().any(|variant| chosen(&variant.key)) {
             return None;
         }
         if all(&|k| path(k.path) == path(first.path)) {
             parts.push(path(first.path).to_owned());
         }
-        // A node without an operating system was not asked: its loop is the program's own.
-        let waits = self.ways.iter().any(|way| way.key.wait.is_some());
+        // A node without an operating system had no request for it: its loop is the program's own.
+        let waits = self
+            .variants
+            .iter()
+            .any(|variant| variant.key.wait.is_some());
         if waits && all(&|k| wait(k.wait) == wait(first.wait)) {
             let how = match first.wait {
-                Some(Wait::Spin) => "asks again and again",
-                None | Some(Wait::Sleep) => "sleeps until it is woken",
+                Some(Wait::Spin) => "spins",
+                None | Some(Wait::Sleep) => "sleeps",
             };
             parts.push(format!("the application {how}"));
         }
         if all(&|k| k.background == first.background) {
             parts.push(background(first.background));
         }
-        let mut rules = self.ways.iter().filter_map(|way| way.key.rule);
+        let mut rules = self.variants.iter().filter_map(|variant| variant.key.rule);
         let given = rules.next();
         if rules.all(|rule| Some(rule) == given) {
             parts.extend(given.map(|text| format!("fast track by {}", rule(Some(text)))));
@@ -467,10 +478,10 @@ impl Section<'_> {
         (!parts.is_empty()).then(|| format!("All: {}.", parts.join(", ")))
     }
 
-    /// Frames of most delays, the larger number of two that are as frequent.
+    /// The most frequent number of frames of a delay; of two equally frequent numbers the larger.
     pub fn frames(&self) -> u64 {
         let mut times: BTreeMap<u64, usize> = BTreeMap::new();
-        for f in self.ways.iter().flat_map(Way::figures) {
+        for f in self.variants.iter().flat_map(Variant::figures) {
             *times.entry(f.count).or_default() += 1;
         }
         let most = times
@@ -479,21 +490,25 @@ impl Section<'_> {
         most.map_or(0, |(count, _)| count)
     }
 
-    /// Whether every delay is over as many frames.
+    /// Whether every delay has the same number of frames.
     pub fn is_even(&self) -> bool {
-        let mut all = self.ways.iter().flat_map(Way::figures);
+        let mut all = self.variants.iter().flat_map(Variant::figures);
         all.all(|f| f.count == self.frames())
     }
 
-    /// Whether the same was asked again.
+    /// Whether trials were repeated.
     pub fn is_repeated(&self) -> bool {
-        self.ways.iter().any(|way| way.key.run > 0)
+        self.variants.iter().any(|variant| variant.key.run > 0)
     }
 
-    /// Whether a way is that of a sleeping application, whose waking is seen.
+    /// Whether the application sleeps on some path, and its wake-up was seen.
     pub fn wakes(&self) -> bool {
-        let sleeps = |way: &&Way<'_>| way.key.wait != Some(Wait::Spin);
-        let mut figures = self.ways.iter().filter(sleeps).flat_map(Way::figures);
+        let sleeps = |variant: &&Variant<'_>| variant.key.wait != Some(Wait::Spin);
+        let mut figures = self
+            .variants
+            .iter()
+            .filter(sleeps)
+            .flat_map(Variant::figures);
         figures.any(|f| f.from == "socket" && f.to == "copy")
     }
 }

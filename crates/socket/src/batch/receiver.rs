@@ -1,4 +1,4 @@
-//! Many datagrams taken with few system calls.
+//! Many datagrams received with few system calls.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -8,60 +8,60 @@ use std::time::{Duration, Instant};
 use super::MOST_MESSAGES;
 use crate::sys::{self, Messages};
 
-/// Bytes between two places of a receiver, so that they do not fall on the same lines of a cache.
+/// Bytes between two buffers of a receiver, so that they use different cache lines.
 const GAP: usize = 192;
 
-/// How long a receiver rests: the system's queue must hold what comes meanwhile.
+/// How long a receiver rests; the system's queue must hold what arrives meanwhile.
 const REST: Duration = Duration::from_micros(30);
-/// Messages after which a receiver looks how fast they came.
+/// Number of messages after which a receiver checks their rate.
 const LOOK: usize = 64;
-/// A receiver rests where messages come faster than one in this time.
+/// A receiver rests if messages arrive faster than one in this time.
 const FAST: Duration = Duration::from_micros(10);
-/// A rest that brings fewer messages than this was not worth it.
+/// A rest with fewer messages than this was not worth it.
 const WORTH: usize = 3;
 
-/// One datagram that came.
+/// A received datagram.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram<'a> {
-    /// Its content, as far as there was room.
+    /// Its content, cut to the buffer.
     pub bytes: &'a [u8],
-    /// Who sent it.
+    /// Its sender.
     pub from: SocketAddr,
-    /// When the system got it, CLOCK_REALTIME in ns, where the socket is set to tell (SO_TIMESTAMPNS or
-    /// SO_TIMESTAMPING). Datagrams that came joined share one time.
+    /// When the system received it, CLOCK_REALTIME in ns, if the socket has this option (SO_TIMESTAMPNS or
+    /// SO_TIMESTAMPING). Datagrams that arrived joined share one time.
     pub kernel_ns: Option<u64>,
-    /// Whether it was longer than the room.
+    /// Whether it was longer than the buffer.
     pub truncated: bool,
 }
 
-/// Let the system keep `bytes` of what came and was not taken yet, if it keeps less: a receiver that is not run for a
-/// moment must not lose what the path delivered. Without the right to more, it keeps what its limit allows.
+/// Let the system queue at least `bytes`, so that a receiver which is not run for a moment does not lose what the
+/// path delivered. Without the privilege for more, the system's limit applies.
 pub fn lengthen_queue(socket: &UdpSocket, bytes: u32) {
     let fd = socket.as_fd();
     let wanted = i32::try_from(bytes).unwrap_or(i32::MAX);
-    // The system tells twice what it was asked for (socket(7)).
+    // The system reports twice the requested size (socket(7)).
     let now = sys::option(fd, sys::RECEIVE_QUEUE).map_or(0, |bytes| bytes / 2);
     if now < wanted && sys::set_option(fd, sys::RECEIVE_QUEUE_FORCE, wanted).is_err() {
-        // Where even this fails, datagrams are taken all the same.
+        // If this fails too, datagrams are still received.
         let _ = sys::set_option(fd, sys::RECEIVE_QUEUE, wanted);
     }
 }
 
-/// When a receiver rests before it takes what came.
+/// Decides when a receiver rests before it reads.
 #[derive(Default)]
 struct Rest {
-    /// Whether datagrams come so fast that each would wake the receiver.
+    /// Whether datagrams arrive so fast that each would wake the receiver.
     now: bool,
-    /// Whether the last call left others behind.
+    /// Whether the last call left datagrams in the queue.
     more: bool,
-    /// Messages since the last look at the clock, and when that was.
+    /// Messages since the last reading of the clock, and its time.
     messages: usize,
     since: Option<Instant>,
 }
 
 impl Rest {
-    /// So many messages came after a wait.
-    fn came(&mut self, messages: usize) {
+    /// This many messages arrived after a wait.
+    fn arrived(&mut self, messages: usize) {
         self.messages += messages;
         if self.messages < LOOK {
             return;
@@ -76,56 +76,56 @@ impl Rest {
     }
 }
 
-/// Takes many datagrams at once. Nothing is allocated after [`Receiver::new`].
+/// Receives many datagrams at once. It allocates only in [`Receiver::new`].
 pub struct Receiver {
     buf: Vec<u8>,
     room: usize,
     messages: Messages,
-    came: usize,
+    arrived: usize,
     rest: Rest,
 }
 
 impl Receiver {
-    /// Room for `most` datagrams at once (at most 64), of at most `bytes` each; what is longer is cut.
+    /// Space for `most` datagrams at once (at most 64), of at most `bytes` each; longer ones are cut.
     pub fn new(most: usize, bytes: usize) -> Receiver {
         let most = most.clamp(1, MOST_MESSAGES);
         Receiver {
             buf: vec![0; most * (bytes.next_multiple_of(64) + GAP)],
             room: bytes,
             messages: Messages::new(most),
-            came: 0,
+            arrived: 0,
             rest: Rest::default(),
         }
     }
 
-    /// Let the system hand over datagrams of one flow joined, where it has them so (UDP_GRO, Linux 5.0), with room for
-    /// `most` of such pieces. Where it cannot, they come one by one.
+    /// Let the system deliver datagrams of one flow joined, if it has them so (UDP_GRO, Linux 5.0), with space for
+    /// `most` such buffers. Otherwise they arrive one by one.
     pub fn joining(socket: &UdpSocket, most: usize) -> Receiver {
-        // Without it, all goes on as before.
+        // Without the option, datagrams arrive one by one.
         let _ = sys::set_option(socket.as_fd(), sys::UDP_GRO, 1);
         Receiver::new(most, 65_536)
     }
 
-    /// Wait for a datagram, as long as the socket's deadline says, and take what else is there.
+    /// Wait for a datagram, up to the socket's timeout, and take all others that are waiting.
     ///
     /// # Errors
-    /// What the system says; a deadline that passed is an error too.
+    /// The system's error; a timeout is an error too.
     pub fn receive(&mut self, socket: &UdpSocket) -> io::Result<Datagrams<'_>> {
         self.take(socket, true)
     }
 
-    /// Take what is there, without waiting.
+    /// Take the waiting datagrams, without waiting.
     ///
     /// # Errors
-    /// What the system says; nothing there is [`io::ErrorKind::WouldBlock`].
+    /// The system's error; [`io::ErrorKind::WouldBlock`] if none is waiting.
     pub fn receive_now(&mut self, socket: &UdpSocket) -> io::Result<Datagrams<'_>> {
         self.take(socket, false)
     }
 
-    /// The same as [`Receiver::receive`] for flows at load `max`. A receiver that waits for each datagram has to be
-    /// woken for each, which costs the sending core of the same machine more than all the rest. Where datagrams come
-    /// faster than one in 10 µs, it rests for 30 µs and takes what came meanwhile. It makes the sleeps of this thread
-    /// exact to 1 µs.
+    /// The same as [`Receiver::receive`] for flows at load `max`. A receiver that waits for each datagram must be
+    /// woken for each, which costs the sending core of the same machine more than everything else. If datagrams
+    /// arrive faster than one in 10 µs, this rests for 30 µs and takes what arrived meanwhile. It makes the sleeps of
+    /// this thread exact to 1 µs.
     ///
     /// # Errors
     /// As [`Receiver::receive`].
@@ -134,15 +134,15 @@ impl Receiver {
             if !self.rest.more {
                 std::thread::sleep(REST);
             }
-            let came = self.fetch(socket, false).unwrap_or(0);
-            self.rest.more = came == self.most();
-            self.rest.now = came >= WORTH;
-            if came > 0 {
+            let arrived = self.fetch(socket, false).unwrap_or(0);
+            self.rest.more = arrived == self.most();
+            self.rest.now = arrived >= WORTH;
+            if arrived > 0 {
                 return Ok(self.datagrams());
             }
         }
-        let came = self.fetch(socket, true)?;
-        self.rest.came(came);
+        let arrived = self.fetch(socket, true)?;
+        self.rest.arrived(arrived);
         Ok(self.datagrams())
     }
 
@@ -153,11 +153,11 @@ impl Receiver {
 
     fn fetch(&mut self, socket: &UdpSocket, wait: bool) -> io::Result<usize> {
         let stride = self.stride();
-        self.came = 0;
-        self.came =
+        self.arrived = 0;
+        self.arrived =
             self.messages
                 .receive(socket.as_fd(), &mut self.buf, self.room, stride, wait)?;
-        Ok(self.came)
+        Ok(self.arrived)
     }
 
     const fn datagrams(&self) -> Datagrams<'_> {
@@ -177,18 +177,18 @@ impl Receiver {
     }
 }
 
-/// The datagrams of one [`Receiver::receive`], in the order in which they came.
+/// The datagrams of one [`Receiver::receive`], in the order of arrival.
 pub struct Datagrams<'a> {
     receiver: &'a Receiver,
     message: usize,
-    /// What is left of a piece, and the length of its datagrams.
+    /// The rest of a buffer, and the length of its datagrams.
     rest: Option<(Datagram<'a>, usize)>,
 }
 
 impl Datagrams<'_> {
-    /// Whether there was room for no more, so that others may be waiting.
+    /// Whether the buffers are full, so others may be waiting.
     pub fn full(&self) -> bool {
-        self.receiver.came == self.receiver.most()
+        self.receiver.arrived == self.receiver.most()
     }
 }
 
@@ -199,7 +199,7 @@ impl<'a> Iterator for Datagrams<'a> {
         if let Some((rest, bytes)) = self.rest.take() {
             return Some(self.split(rest, bytes));
         }
-        while self.message < self.receiver.came {
+        while self.message < self.receiver.arrived {
             let at = self.message;
             self.message += 1;
             let Some(arrived) = self.receiver.messages.arrived(at) else {

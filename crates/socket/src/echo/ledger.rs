@@ -1,4 +1,4 @@
-//! What is known of each frame of a probe: when it was due, when it left, when its echo came, by whose clock.
+//! The record of each frame of a probe: when it was due, when it left, when its echo arrived, and by which clock.
 
 use wirelab_trial::{Clock, Extent, Series, SeriesBuilder};
 
@@ -6,10 +6,10 @@ use super::{Stamps, names};
 use crate::flow::Offer;
 use crate::frames::Progressing;
 
-/// Frames whose echoes are waited for; the echo of an older one is too late to be timed.
+/// Frames whose echoes are awaited; the echo of an older one is too late to be timed.
 const MOST: u64 = 65_536;
 
-/// Times of one end, in ns; 0 where there is none. Those of application and kernel are CLOCK_MONOTONIC.
+/// Times of one end, in ns; 0 for none. Those of application and kernel are CLOCK_MONOTONIC.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Times {
     pub(super) application_ns: u64,
@@ -23,17 +23,17 @@ struct Entry {
     number: u64,
     due_ns: u64,
     left: Times,
-    came: Times,
+    arrived: Times,
 }
 
-/// The frames of a probe. Nothing is allocated after [`Ledger::new`].
+/// The frames of a probe. It allocates only in [`Ledger::new`].
 pub(super) struct Ledger {
     entries: Box<[Entry]>,
     /// From the time due: by the kernel's arrivals, and by the application's.
     due: [SeriesBuilder; 2],
     /// From the sending: by the device, by the kernel, by the application.
     sent: [SeriesBuilder; 3],
-    /// Echoes that were timed.
+    /// Number of timed echoes.
     answered: u64,
 }
 
@@ -58,7 +58,7 @@ impl Ledger {
         &mut self.entries[at]
     }
 
-    /// A frame that was due is handed over.
+    /// A due frame is handed over.
     pub(super) fn sent(&mut self, number: u64, due_ns: u64, application_ns: u64) {
         let entry = Entry {
             number: number + 1,
@@ -67,19 +67,19 @@ impl Ledger {
                 application_ns,
                 ..Times::default()
             },
-            came: Times::default(),
+            arrived: Times::default(),
         };
         let old = std::mem::replace(self.entry(number), entry);
         self.close(&old);
     }
 
-    /// When a frame that is still waited for was handed over.
+    /// When a frame that is still awaited was handed over.
     pub(super) fn handed_over_ns(&mut self, number: u64) -> Option<u64> {
         let entry = self.entry(number);
         (entry.number == number + 1).then_some(entry.left.application_ns)
     }
 
-    /// A frame left, as kernel or device have it; both tell in messages of their own.
+    /// A frame left, by kernel or device, which report it in separate messages.
     pub(super) fn left(&mut self, number: u64, kernel_ns: Option<u64>, device_ns: Option<u64>) {
         let entry = self.entry(number);
         if entry.number == number + 1 {
@@ -89,24 +89,24 @@ impl Ledger {
         }
     }
 
-    /// The echo of a frame came; only the first counts.
-    pub(super) fn came(&mut self, number: u64, came: Times) {
+    /// The echo of a frame arrived; only the first counts.
+    pub(super) fn arrived(&mut self, number: u64, arrived: Times) {
         let entry = self.entry(number);
-        if entry.number == number + 1 && entry.came.application_ns == 0 {
-            entry.came = came;
+        if entry.number == number + 1 && entry.arrived.application_ns == 0 {
+            entry.arrived = arrived;
             self.answered += 1;
         }
     }
 
-    /// Echoes that were timed so far.
+    /// Number of timed echoes so far.
     pub(super) const fn answered(&self) -> u64 {
         self.answered
     }
 
-    /// Nothing more will be known of a frame: take its figures.
+    /// A frame's record is complete: add its times to the series.
     fn close(&mut self, entry: &Entry) {
-        let (left, came) = (&entry.left, &entry.came);
-        if came.application_ns == 0 {
+        let (left, arrived) = (&entry.left, &entry.arrived);
+        if arrived.application_ns == 0 {
             return;
         }
         let push = |series: &mut SeriesBuilder, from: u64, to: u64| {
@@ -115,18 +115,18 @@ impl Ledger {
             }
         };
         let [kernel, application] = &mut self.due;
-        push(kernel, entry.due_ns, came.kernel_ns);
-        push(application, entry.due_ns, came.application_ns);
+        push(kernel, entry.due_ns, arrived.kernel_ns);
+        push(application, entry.due_ns, arrived.application_ns);
         let [device, kernel, application] = &mut self.sent;
-        push(device, left.device_ns, came.device_ns);
-        push(kernel, left.kernel_ns, came.kernel_ns);
-        push(application, left.application_ns, came.application_ns);
+        push(device, left.device_ns, arrived.device_ns);
+        push(kernel, left.kernel_ns, arrived.kernel_ns);
+        push(application, left.application_ns, arrived.application_ns);
     }
 
-    /// Both series with who took their times. The best stamps that *every* echo has: leaving out the others could
-    /// leave out just those that were slow.
+    /// Both series with their clocks: the best stamps that *every* echo has. Leaving out echoes without a better
+    /// stamp could leave out exactly the slow ones.
     pub(super) fn finish(mut self) -> [(Series, Stamps); 2] {
-        // In their order: later frames took the places of earlier ones.
+        // In their order, because later frames replaced earlier ones.
         let mut waiting: Vec<Entry> = self.entries.to_vec();
         waiting.sort_unstable_by_key(|entry| entry.number);
         waiting.iter().for_each(|entry| self.close(entry));
@@ -155,7 +155,7 @@ impl Ledger {
     }
 }
 
-/// The number of a frame, not wrapped, of a sequence that came back: the latest that was sent with it.
+/// The number of a frame, not wrapped, of a returned sequence: the latest that was sent with it.
 pub(super) fn number_of(sequence: u32, run: &Progressing) -> Option<u64> {
     let last = run.sequences.checked_sub(1)?;
     let age = (last as u32).wrapping_sub(sequence);
@@ -196,8 +196,8 @@ mod tests {
                 if number < 2 || stamp_of_last {
                     ledger.left(number, Some(due + 20), None);
                 }
-                ledger.came(number, times(due + 500, due + 400, 0));
-                ledger.came(number, times(due + 900, due + 900, 0));
+                ledger.arrived(number, times(due + 500, due + 400, 0));
+                ledger.arrived(number, times(due + 900, due + 900, 0));
             }
             ledger.finish()
         };
@@ -219,7 +219,7 @@ mod tests {
         ledger.sent(0, 5_000, 5_010);
         ledger.left(0, Some(5_020), None);
         ledger.left(0, None, Some(77_000));
-        ledger.came(0, times(5_500, 5_400, 77_300));
+        ledger.arrived(0, times(5_500, 5_400, 77_300));
         let [(due, arrivals), (sent, stamps)] = ledger.finish();
         assert_eq!((arrivals, stamps), (Stamps::Kernel, Stamps::Hardware));
         assert_eq!((due.raw_ticks, sent.raw_ticks), (vec![400], vec![300]));
@@ -231,10 +231,10 @@ mod tests {
         for number in 0..6u64 {
             ledger.sent(number, 100 * number + 100, 100 * number + 100);
             if number != 3 {
-                ledger.came(number, times(100 * number + 150, 0, 0));
+                ledger.arrived(number, times(100 * number + 150, 0, 0));
             }
         }
-        ledger.came(1, times(9_999, 0, 0));
+        ledger.arrived(1, times(9_999, 0, 0));
         assert_eq!((ledger.answered(), ledger.handed_over_ns(1)), (5, None));
         let [(due, arrivals), _] = ledger.finish();
         assert_eq!(
@@ -248,11 +248,11 @@ mod tests {
         let mut ledger = ledger(4);
         for number in 0..6 {
             ledger.sent(number, 1_000, 1_000);
-            let came = Times {
+            let arrived = Times {
                 application_ns: 1_001 + number,
                 ..Times::default()
             };
-            ledger.came(number, came);
+            ledger.arrived(number, arrived);
         }
         let [(round_trip, _), _] = ledger.finish();
         assert_eq!(round_trip.raw_ticks, [1, 2, 3, 4, 5, 6]);

@@ -1,5 +1,5 @@
-//! The schedule of a probe, open loop: frames leave when they are due, whatever becomes of their echoes, and the last
-//! echoes are waited for. What carries the frames is a [`Transport`].
+//! The open-loop schedule of a probe: frames leave when they are due, independent of their echoes, and then the probe
+//! waits for the last echoes. A [`Transport`] carries the frames.
 
 use std::io::{self, ErrorKind};
 use std::os::fd::BorrowedFd;
@@ -17,34 +17,34 @@ use crate::flow::Offer;
 use crate::frames::Progressing;
 use crate::udp::PATIENCE;
 
-/// How long before a due time sleeping ends: what a wake-up may be late, in ns.
+/// How long before a due time the sleep ends, to allow for a late wake-up, in ns.
 const SPIN_NS: u64 = 60_000;
-/// How long after the last frame its echo is waited for, in ns (RFC 2544, 23: two seconds).
+/// How long to wait for the last frame's echo, in ns (RFC 2544, 23: two seconds).
 const LAST_REPLY_NS: u64 = 2_000_000_000;
-/// The longest sleep before the flag that ends all is looked at, in ns.
+/// The longest sleep before a check of the cancel flag, in ns.
 const NAP_NS: u64 = PATIENCE.as_nanos() as u64;
 
-/// Echoes of the tester to itself.
+/// Number of echoes of the tester to itself.
 const FLOOR_FRAMES: u64 = 256;
 /// The longest interval between them, in ps.
 const FLOOR_INTERVAL_PS: u64 = 1_000_000_000;
 
-/// What carries the frames of a probe to a node and back.
+/// Carries the frames of a probe to a node and back.
 pub(super) trait Transport {
-    /// Write what can be written of a frame before it is due.
+    /// Write the parts of a frame that are known before it is due.
     fn prepare(&mut self, number: u64);
 
-    /// Hand the frame over at `now_ns`; whether the system had room for it.
+    /// Hand the frame over at `now_ns`; returns whether the system had space for it.
     fn send(&mut self, number: u64, now_ns: u64) -> io::Result<bool>;
 
-    /// Take what has come, and hand over what waits for room.
+    /// Take what has arrived, and send what waits for space.
     fn turn(&mut self, schedule: &mut Schedule) -> io::Result<()>;
 
-    /// What a sleep waits for.
+    /// The descriptor and events that end a sleep.
     fn awaited(&self) -> (BorrowedFd<'_>, PollFlags);
 }
 
-/// When frames are due, and what became of each.
+/// When frames are due, and what happened to each.
 pub(super) struct Schedule {
     pub(super) run: Progressing,
     pub(super) ledger: Ledger,
@@ -52,7 +52,7 @@ pub(super) struct Schedule {
     wait: Wait,
 }
 
-/// The offer of a probe: a burst of frames would wait for itself, and that is no latency of the node.
+/// The offer of a probe. A burst of frames would wait for itself, which is not a latency of the node.
 ///
 /// # Errors
 /// A load without a pace.
@@ -60,7 +60,7 @@ pub(super) fn paced(offer: &Offer) -> io::Result<Offer> {
     if offer.pace == Pace::Max {
         return Err(io::Error::new(
             ErrorKind::InvalidInput,
-            "echo latency needs a load with a rate, e.g. 1kpps: at max it is that of a full queue",
+            "echo latency needs a load with a rate, because at max it is that of a full queue; fix: give e.g. 1kpps",
         ));
     }
     Ok(Offer {
@@ -122,7 +122,7 @@ impl Schedule {
         Ok(())
     }
 
-    /// Sleep until something comes or a time is reached, if this probe sleeps.
+    /// Sleep until something arrives or a time is reached, if this probe sleeps.
     fn sleep(&self, transport: &impl Transport, until_ns: u64, now: u64) -> io::Result<()> {
         if self.wait == Wait::Spin || until_ns <= now {
             std::hint::spin_loop();
@@ -140,7 +140,7 @@ impl Schedule {
         }
     }
 
-    /// The report of a probe that has ended; what was seen of the echoes is for its transport to say.
+    /// The report of a finished probe; its transport adds the counts of the echoes.
     pub(super) fn finish(self, failure: Option<io::Error>) -> EchoReport {
         let [(round_trip, arrivals), (from_sending, stamps)] = self.ledger.finish();
         EchoReport {
@@ -158,8 +158,8 @@ impl Schedule {
     }
 }
 
-/// The tester's own floor: `probe` is asked for round trips to a mirror of the tester's own over loopback, which `mirror`
-/// keeps up until it is told to end.
+/// The tester's own floor: `probe` measures round trips to a mirror over loopback, which `mirror` runs until it is
+/// cancelled.
 pub(super) fn floor(
     offer: &Offer,
     mirror: impl FnOnce(&Cancel) + Send,
@@ -188,13 +188,13 @@ pub(super) fn floor(
     })
 }
 
-/// The floor as a figure, or why there is none.
+/// The floor as a figure, or the reason for its absence.
 pub(super) fn floor_field(measured: io::Result<Series>) -> Field<Series> {
     match measured {
         Ok(series) if series.histogram.count > 0 => Field::measured(series),
         Ok(_) => Field::absent("no echo came back over loopback"),
         Err(error) => Field::absent(format!(
-            "loopback could not be used ({error}); is lo up in this network namespace?"
+            "loopback could not be used ({error}); fix: bring lo up in this network namespace"
         )),
     }
 }

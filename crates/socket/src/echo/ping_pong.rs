@@ -1,5 +1,5 @@
-//! One frame at a time: the next is sent when the echo of the last has come. For comparison with other tools; a
-//! stalled node is asked only once, so that its stall shows in one sample, however long it was.
+//! One frame at a time: the next is sent when the echo of the last has arrived. It is for comparison with other
+//! tools. A stalled node gets only one frame, so its stall shows in one sample, however long it was.
 
 use std::io;
 use std::net::UdpSocket;
@@ -16,15 +16,15 @@ use crate::flow::{MOST_BYTES, Offer, checked};
 use crate::frames::{Frames, Progressing};
 use crate::udp::{is_full, is_not_yet};
 
-/// How long an echo is waited for before it is given up, in ns.
+/// How long to wait for an echo, in ns.
 const PATIENCE_NS: u64 = 200_000_000;
 
-/// Whether the echo of a frame that was sent then is not waited for any longer.
+/// Whether the wait for the echo of a frame that was sent then is over.
 fn given_up(sent_ns: u64, cancel: &Cancel) -> bool {
     cancel.is_cancelled() || now_ns().saturating_sub(sent_ns) > PATIENCE_NS
 }
 
-/// What came of a ping-pong.
+/// The result of a ping-pong.
 #[derive(Debug)]
 pub struct PingPong {
     /// Frames sent.
@@ -35,11 +35,11 @@ pub struct PingPong {
     pub round_trip: Series,
 }
 
-/// Send a test frame on a connected socket, wait for its echo, and so on; with a pace, not before the next is due.
-/// An echo that does not come in 200 ms is given up.
+/// Send a test frame on a connected socket, wait for its echo, and repeat; with a pace, not before the next is due.
+/// The wait for an echo ends after 200 ms.
 ///
 /// # Errors
-/// A size that is no test frame's, or what the socket says.
+/// An invalid size of a test frame, or the socket's error.
 pub fn ping_pong(
     socket: &UdpSocket,
     offer: &Offer,
@@ -83,7 +83,7 @@ pub fn ping_pong(
                     let now = now_ns();
                     let verdict = classify_data(&back[..len], Some(offer.stream), true);
                     judge.take(verdict, len as u64 + u64::from(header_bytes), Some(now));
-                    // What comes for an earlier frame, which was given up, is not this one's echo.
+                    // An echo of an earlier frame whose wait is over is not this frame's.
                     if matches!(verdict, Verdict::Good(header) if header.sequence == sequence) {
                         round_trip.push(now - sent_ns);
                         break;

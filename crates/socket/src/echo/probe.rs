@@ -1,4 +1,4 @@
-//! The tester's side, open loop: frames leave on a schedule, whatever becomes of their echoes.
+//! The tester's side, open loop: frames leave on a schedule, independent of their echoes.
 
 use std::io;
 use std::net::UdpSocket;
@@ -20,12 +20,12 @@ use crate::stamps::{self, Fetcher, KernelClock, Want};
 use crate::udp::Drops;
 use crate::udp::{PATIENCE, is_full, is_not_yet, prepare};
 
-/// Send test frames on a connected socket, on their schedule, to a node that sends them back, and take how long
-/// that takes. The tester's own floor is measured before, over loopback.
+/// Send test frames on a connected socket, on their schedule, to a node that sends them back, and measure the time.
+/// The tester's own floor is measured before, over loopback.
 ///
 /// # Errors
-/// A size that is no test frame's, a load without a pace, or what the socket says before anything was sent. What
-/// ends a probe that runs is in [`EchoReport::failure`].
+/// An invalid size of a test frame, a load without a pace, or the socket's error before the first frame. A later
+/// error is in [`EchoReport::failure`].
 pub fn probe(
     socket: &UdpSocket,
     offer: &Offer,
@@ -50,13 +50,13 @@ pub(super) fn run(
     let offer = open_loop::paced(offer)?;
     socket.set_nonblocking(false)?;
     socket.set_write_timeout(Some(PATIENCE))?;
-    // Before anything that takes time: echoes that the queue drops from here on are no loss of the node.
+    // Before anything that takes time: echoes that the queue drops from here on are not a loss of the node.
     let ready = prepare(socket);
     let header_bytes = match socket.local_addr()?.is_ipv6() {
         true => Layer::UdpIpv6.header_bytes(),
         false => Layer::UdpIpv4.header_bytes(),
     };
-    // A kernel that cannot stamp leaves the application's times.
+    // If the kernel cannot stamp, the application's times are used.
     let stamped = stamps::want(socket, Want::Both).is_ok();
     let mut probing = Probing {
         socket,
@@ -106,7 +106,7 @@ impl Transport for Probing<'_> {
         match self.socket.send(&self.buf) {
             Ok(_) => Ok(true),
             Err(error) if is_full(&error) => {
-                // Whether the kernel has counted it cannot be known.
+                // It is unknown whether the kernel has counted it.
                 self.stamped = false;
                 Ok(false)
             }
@@ -119,22 +119,22 @@ impl Transport for Probing<'_> {
     }
 
     fn awaited(&self) -> (BorrowedFd<'_>, PollFlags) {
-        // Stamps of departures come with POLLERR, which is always waited for.
+        // Stamps of departures arrive with POLLERR, which poll always reports.
         (self.socket.as_fd(), PollFlags::POLLIN)
     }
 }
 
 impl Probing<'_> {
-    /// Take what has come: echoes, then stamps of departures.
+    /// Take what has arrived: echoes, then stamps of departures.
     fn fetch(&mut self, schedule: &mut Schedule) -> io::Result<()> {
-        let mut came = false;
+        let mut arrived = false;
         loop {
             let fetched = match self.fetcher.arrival(self.socket, false) {
                 Ok(fetched) => fetched,
                 Err(error) if is_not_yet(&error) => break,
                 Err(error) => return Err(error),
             };
-            came = true;
+            arrived = true;
             let now = now_ns();
             let verdict = classify_data(fetched.bytes, Some(self.stream), true);
             let payload = fetched.bytes.len() as u64 + self.header_bytes;
@@ -160,11 +160,11 @@ impl Probing<'_> {
                     kernel_ns: kernel_ns.unwrap_or(0),
                     device_ns: fetched.stamp.device_ns.unwrap_or(0),
                 };
-                schedule.ledger.came(number, times);
+                schedule.ledger.arrived(number, times);
             }
         }
-        // A probe that spins looks for departures only beside an echo, one that sleeps was perhaps woken by one.
-        if came || self.wait == Wait::Sleep {
+        // A spinning probe looks for departures only after an echo; a sleeping one may have been woken by one.
+        if arrived || self.wait == Wait::Sleep {
             self.fetch_departures(schedule)?;
         }
         Ok(())
@@ -190,7 +190,7 @@ impl Probing<'_> {
     }
 
     fn finish(mut self, mut schedule: Schedule, failure: Option<io::Error>) -> EchoReport {
-        // An error of the network comes before echoes that are there already, the stamp of a device after its echo.
+        // A network error comes before waiting echoes, the stamp of a device after its echo.
         let _ = self.fetch(&mut schedule);
         let _ = self.fetch_departures(&mut schedule);
         let mut seen = self.judge.finish_apart();

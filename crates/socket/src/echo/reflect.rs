@@ -1,4 +1,4 @@
-//! The node's side: sends test frames back to where they came from.
+//! The node's side: sends test frames back to their sender.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -13,16 +13,16 @@ use super::Wait;
 use crate::flow::{Live, MOST_BYTES, Reception};
 use crate::udp::{PATIENCE, enlarge_queue, is_full, is_not_yet};
 
-/// Empty looks at the socket before the flag that ends all is looked at.
+/// Empty looks at the socket before a check of the cancel flag.
 pub(super) const LOOKS: u32 = 256;
 
-/// Send back what is a test frame, unchanged, until `cancel` is set; with `from`, only what comes from there; with
-/// `stream`, frames of others are foreign to the counts. What was received is judged after it has been sent back. On a
-/// connected socket the way back is not looked up each time. Nothing is sent but what came, so that nobody can be made a
-/// target of more than was sent.
+/// Send test frames back, unchanged, until `cancel` is set; with `from`, only frames from that address; with
+/// `stream`, the counts treat other streams as foreign. A frame is judged after it has been sent back. On a connected
+/// socket the return address is not looked up each time. It sends only what it received, so it cannot amplify traffic
+/// to a third party.
 ///
 /// # Errors
-/// What the socket says before anything came. What ends a reflector that runs is in [`Reception::failure`].
+/// The socket's error before the first frame. A later error is in [`Reception::failure`].
 pub fn reflect(
     socket: &UdpSocket,
     from: Option<IpAddr>,
@@ -45,7 +45,7 @@ pub fn reflect(
         refused: 0,
     };
     ready(socket, wait)?;
-    // What waits while this process has no core is not lost.
+    // Frames that wait while this process has no core are not lost.
     let _ = enlarge_queue(socket);
     let mut buf = vec![0; MOST_BYTES as usize + 1];
     let mut looks = 0u32;
@@ -60,7 +60,7 @@ pub fn reflect(
             Err(error) if is_not_yet(&error) => {
                 looks = looks.wrapping_add(1);
             }
-            // The peer has gone; another may come.
+            // The peer has closed its socket; another may follow.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
             Err(error) => break Some(error),
         }
@@ -72,12 +72,13 @@ pub fn reflect(
 }
 
 struct Mirror {
-    /// The only peer, where the socket is connected: then the way back is known and need not be looked up.
+    /// The only peer, if the socket is connected: then its address need not be looked up.
     connected: Option<SocketAddr>,
     from: Option<IpAddr>,
     header_bytes: u32,
     judge: Judge,
-    /// The stream of the flow, or of the first test frame; others are foreign to the counts, but go back as well.
+    /// The stream of the flow, or of the first test frame. The counts treat others as foreign, but they are sent back
+    /// too.
     stream: Option<u8>,
     bytes: u64,
     sent_back_frames: u64,
@@ -86,7 +87,7 @@ struct Mirror {
 }
 
 impl Mirror {
-    /// Send a datagram back if it is one that should go back, then judge it.
+    /// Send a datagram back if it is a test frame of the peer, then judge it.
     #[inline]
     fn take(
         &mut self,
@@ -143,7 +144,7 @@ impl Mirror {
     }
 }
 
-/// Make calls wait, for a while, or not at all.
+/// Make calls wait, with a timeout, or not at all.
 pub(super) fn ready(socket: &UdpSocket, wait: Wait) -> io::Result<()> {
     socket.set_nonblocking(wait == Wait::Spin)?;
     socket.set_read_timeout(Some(PATIENCE))

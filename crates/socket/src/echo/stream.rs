@@ -1,5 +1,5 @@
 //! The tester's side over a TCP stream, open loop: blocks leave on a schedule, and the peer returns each in the order
-//! in which they were sent.
+//! of sending.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream};
@@ -18,26 +18,25 @@ use super::{EchoReport, Wait};
 use crate::flow::Offer;
 use crate::udp::is_not_yet;
 
-/// Bytes that may wait for room in the stream: a peer that takes none any more ends the probe.
+/// Bytes that may wait for space in the stream; if a peer takes none, the probe ends here.
 const MOST_WAITING: usize = 4 << 20;
-/// Longest sleep of the floor's mirror before it looks whether all is over.
+/// Longest sleep of the floor's mirror before it checks for the end.
 const MIRROR_NAP: Duration = Duration::from_millis(20);
 
 /// The blocks of a probe over a stream.
 pub trait Blocks {
-    /// Write the block of a number, all of its bytes.
+    /// Write all bytes of the block with this number.
     fn write(&self, block: &mut [u8], number: u64);
 
-    /// Whether a block that came back is the one of this number, with what the peer may write into it.
+    /// Whether a returned block has this number, apart from what the peer may write into it.
     fn is_answer(&self, block: &[u8], number: u64) -> bool;
 }
 
-/// Send blocks of `offer.datagram_bytes` on a connected stream, on their schedule, to a peer that returns each, and take
-/// how long that takes. The tester's own floor is measured before, over loopback.
+/// Send blocks of `offer.datagram_bytes` on a connected stream, on their schedule, to a peer that returns each, and
+/// measure the time. The tester's own floor is measured before, over loopback.
 ///
 /// # Errors
-/// A load without a pace, or what the socket says before anything was sent. What ends a probe that runs is in
-/// [`EchoReport::failure`].
+/// A load without a pace, or the socket's error before the first block. A later error is in [`EchoReport::failure`].
 pub fn stream_probe(
     stream: &TcpStream,
     offer: &Offer,
@@ -79,9 +78,9 @@ struct Probing<'a> {
     stream: &'a TcpStream,
     blocks: &'a dyn Blocks,
     block: Vec<u8>,
-    /// Bytes that came back and make no whole block yet.
+    /// Returned bytes of an incomplete block.
     back: Vec<u8>,
-    /// Bytes that are due and found no room yet.
+    /// Due bytes that did not fit yet.
     waiting: Vec<u8>,
     jitter: Jitter,
     marks: Marks,
@@ -98,7 +97,7 @@ impl Transport for Probing<'_> {
         if self.waiting.len() > MOST_WAITING {
             return Err(io::Error::new(
                 ErrorKind::TimedOut,
-                "the peer takes no more of the stream",
+                "the peer stopped reading the stream",
             ));
         }
         self.waiting.extend_from_slice(&self.block);
@@ -121,7 +120,7 @@ impl Transport for Probing<'_> {
 }
 
 impl Probing<'_> {
-    /// Hand over what waits, as far as there is room.
+    /// Send waiting bytes, as far as there is space.
     fn flush(&mut self) -> io::Result<()> {
         while !self.waiting.is_empty() {
             match self.stream.write(&self.waiting) {
@@ -134,7 +133,7 @@ impl Probing<'_> {
         Ok(())
     }
 
-    /// Take the blocks that have come.
+    /// Take the blocks that have arrived.
     fn fetch(&mut self, schedule: &mut Schedule) -> io::Result<()> {
         let mut bytes = [0; 16 * 1024];
         loop {
@@ -149,13 +148,13 @@ impl Probing<'_> {
             let size = self.block.len();
             let whole = self.back.len() / size;
             for at in 0..whole {
-                self.came(at * size, now, schedule)?;
+                self.arrived(at * size, now, schedule)?;
             }
             self.back.drain(..whole * size);
         }
     }
 
-    fn came(&mut self, at: usize, now: u64, schedule: &mut Schedule) -> io::Result<()> {
+    fn arrived(&mut self, at: usize, now: u64, schedule: &mut Schedule) -> io::Result<()> {
         let number = schedule.ledger.answered();
         let block = &self.back[at..at + self.block.len()];
         if number >= schedule.run.sequences || !self.blocks.is_answer(block, number) {
@@ -171,7 +170,7 @@ impl Probing<'_> {
             application_ns: now,
             ..Times::default()
         };
-        schedule.ledger.came(number, times);
+        schedule.ledger.arrived(number, times);
         if self.marks.is_due(now) {
             self.marks.come_to(now, so_far(number));
         }
@@ -205,7 +204,7 @@ impl Probing<'_> {
     }
 }
 
-/// How far a stream has come of which so many blocks are back: it loses none and changes no order.
+/// The totals of a stream with this many returned blocks: it loses none and changes no order.
 const fn so_far(answered: u64) -> Totals {
     Totals {
         amount: answered,
@@ -214,7 +213,7 @@ const fn so_far(answered: u64) -> Totals {
     }
 }
 
-/// Round trips of the same blocks to a mirror of the tester's own.
+/// Round trips of the same blocks to the tester's own mirror.
 fn measure_floor(
     ipv6: bool,
     offer: &Offer,
@@ -235,7 +234,7 @@ fn measure_floor(
     )
 }
 
-/// Return each whole block, until the other end closes or all is over.
+/// Return each whole block, until the other end closes or the probe ends.
 fn return_blocks(mut stream: TcpStream, size: usize, over: &Cancel) {
     let mut block = vec![0; size];
     let mut filled = 0;
@@ -265,7 +264,7 @@ mod tests {
     use wirelab_trial::Extent;
     use wirelab_trial::job::Pace;
 
-    /// The number in each byte.
+    /// A block with its number in each byte.
     struct Numbered;
 
     impl Blocks for Numbered {

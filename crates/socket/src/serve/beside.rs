@@ -7,10 +7,10 @@ use std::{fmt, io};
 use crate::batch::Receiver;
 use crate::udp::enlarge_queue;
 
-/// Datagrams taken in one turn of the loop: few enough that the flow does not wait long behind them, many enough that
-/// the loop keeps up with half of what the stack can deliver.
+/// Datagrams in one round of the loop: few enough that the flow does not wait long for them, enough that the loop
+/// keeps up with half of the stack's rate.
 const TURN: usize = 8;
-/// Longest datagram whose bytes are counted whole.
+/// Longest datagram whose bytes are counted completely.
 const LONGEST: usize = 2048;
 
 /// A socket whose datagrams are counted and dropped.
@@ -20,20 +20,20 @@ pub struct Beside {
     counted: Counted,
 }
 
-/// What came.
+/// The counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Datagrams.
+    /// Number of datagrams.
     pub frames: u64,
     /// Their bytes.
     pub bytes: u64,
 }
 
 impl Beside {
-    /// Open it at an address.
+    /// Open it on an address.
     ///
     /// # Errors
-    /// What the system says, e.g. that the port is in use.
+    /// The system's error, e.g. that the port is in use.
     pub fn bind(local: SocketAddr) -> io::Result<Beside> {
         let socket = UdpSocket::bind(local)?;
         socket.set_nonblocking(true)?;
@@ -45,12 +45,12 @@ impl Beside {
         })
     }
 
-    /// What tells that something is there.
+    /// The descriptor to poll for datagrams.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// Take what is there, one turn's share at most; how many there were.
+    /// Take waiting datagrams, at most one round's share; returns their number.
     pub fn take(&mut self) -> usize {
         let Ok(datagrams) = self.receiver.receive_now(&self.socket) else {
             return 0;
@@ -63,7 +63,7 @@ impl Beside {
         (self.counted.frames - before) as usize
     }
 
-    /// What came so far.
+    /// The counts so far.
     pub const fn counted(&self) -> Counted {
         self.counted
     }

@@ -12,12 +12,12 @@ use crate::flow::{Live, MOST_CAPTURES, Offer, Sent, checked};
 use crate::frames::{Frames, Progressing};
 use crate::udp::{PATIENCE, is_full};
 
-/// Send a flow of test frames on a connected socket, one a call, until its extent is reached or `cancel` is set, and
-/// take the application's time of the first `captures`. A sender that sleeps spins for the last 60 µs before a frame
-/// is due, one that spins does nothing else. Without a pace it sends as fast as calls return.
+/// Send a flow of test frames on a connected socket, one for each call, until its extent is reached or `cancel` is
+/// set. It records the application's time of the first `captures`. A sleeping sender spins for the last 60 µs before
+/// a frame is due; a spinning one always spins. Without a pace it sends as fast as calls return.
 ///
 /// # Errors
-/// A size that is no test frame's, or what the socket says before anything was sent. What ends a flow that runs is in
+/// An invalid size of a test frame, or the socket's error before the first frame. A later error is in
 /// [`Sent::failure`].
 pub fn send(
     socket: &UdpSocket,
@@ -34,7 +34,7 @@ pub fn send(
     let mut passed = Vec::with_capacity(wanted);
     let mut buf = vec![0; bytes];
     let mut failure = None;
-    // Last, so that the schedule starts when all is ready.
+    // Last, so that the schedule starts when everything is ready.
     let mut run = Progressing::new(offer, now_ns());
     while !cancel.is_cancelled() {
         let sequence = run.sequences as u32;
@@ -52,7 +52,7 @@ pub fn send(
                 application_ns,
             }),
             Ok(_) => {}
-            // Its time has passed: it is not tried again.
+            // It is not retried, because its time has passed.
             Err(error) if is_full(&error) => run.report.refused_frames += 1,
             Err(error) => {
                 failure = Some(error);
@@ -73,7 +73,7 @@ pub fn send(
     Ok((sent, passed))
 }
 
-/// Wait for the turn of the next frame; `None` where there is none, or the trial is over.
+/// Wait until the next frame is due; `None` if there is none, or the trial is over.
 fn turn(run: &Progressing, wait: Wait, cancel: &Cancel) -> Option<u64> {
     let due = run.due_or_now(now_ns())?;
     let now = match wait {
@@ -83,7 +83,7 @@ fn turn(run: &Progressing, wait: Wait, cancel: &Cancel) -> Option<u64> {
     (now >= due).then_some(now)
 }
 
-/// Spin until CLOCK_MONOTONIC reaches `due_ns` or the run is cancelled; the time it is then.
+/// Spin until CLOCK_MONOTONIC reaches `due_ns` or the run is cancelled; returns the time then.
 pub fn spin_until(due_ns: u64, cancel: &Cancel) -> u64 {
     loop {
         let now = now_ns();

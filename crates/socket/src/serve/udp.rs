@@ -14,7 +14,7 @@ use super::{Inlet, PATIENCE, Passed, Watching};
 use crate::flow::{MOST_BYTES, MOST_CAPTURES};
 use crate::udp::{enlarge_queue, is_full};
 
-/// The datagrams of one peer, one a call.
+/// The datagrams of one peer, one for each call.
 pub struct UdpInlet {
     socket: Arc<UdpSocket>,
     from: Option<IpAddr>,
@@ -24,10 +24,10 @@ pub struct UdpInlet {
 }
 
 impl UdpInlet {
-    /// Take test frames of a stream (of any where absent); with `from`, what comes from elsewhere is foreign.
+    /// Take test frames of a stream (by default any); with `from`, datagrams of other addresses are foreign.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn new(
         socket: Arc<UdpSocket>,
         from: Option<IpAddr>,
@@ -35,10 +35,10 @@ impl UdpInlet {
         wait: Wait,
         alone: bool,
     ) -> io::Result<UdpInlet> {
-        // Beside another socket the loop sleeps for both, and no call may hold it up.
+        // With a second socket the loop sleeps for both, so no call may block.
         socket.set_nonblocking(wait == Wait::Spin || !alone)?;
         socket.set_read_timeout(Some(PATIENCE))?;
-        // What waits while this process has no core is not lost.
+        // Datagrams that wait while this process has no core are not lost.
         let _ = enlarge_queue(&socket);
         let layer = match socket.local_addr()?.is_ipv6() {
             true => Layer::UdpIpv6,
@@ -53,12 +53,12 @@ impl UdpInlet {
         })
     }
 
-    /// What tells that a datagram is there.
+    /// The descriptor to poll for datagrams.
     pub fn fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// The next datagram: its length, who sent it, and when the application had it.
+    /// The next datagram: its length, its sender, and when the application had it.
     #[inline]
     fn next(&mut self) -> io::Result<(usize, SocketAddr, u64)> {
         let (len, peer) = self.socket.recv_from(&mut self.buf)?;
@@ -94,22 +94,22 @@ impl Inlet for UdpInlet {
     }
 }
 
-/// The same, and each test frame goes back to where it came from before it is judged.
+/// The same, and each test frame is sent back before it is judged.
 pub struct UdpEcho {
     inlet: UdpInlet,
-    /// The only peer, where the socket is connected.
+    /// The only peer, if the socket is connected.
     connected: Option<SocketAddr>,
     wanted: usize,
     /// The application's times before the calls that send frames back.
     pub sent: Vec<Passed>,
-    /// Frames that went back.
+    /// Frames that were sent back.
     pub sent_back_frames: u64,
     /// Frames that the system or the network refused.
     pub refused_frames: u64,
 }
 
 impl UdpEcho {
-    /// Send back what an inlet takes; the application's times are wanted of the first `captures` frames.
+    /// Send back what an inlet takes; the application's times of the first `captures` frames are recorded.
     pub fn new(inlet: UdpInlet, captures: u32) -> UdpEcho {
         let wanted = captures.min(MOST_CAPTURES) as usize;
         UdpEcho {
@@ -138,7 +138,7 @@ impl UdpEcho {
         match sent {
             Ok(_) => self.sent_back_frames += 1,
             Err(error) if is_full(&error) => self.refused_frames += 1,
-            // The peer has gone; another frame of it may still come.
+            // The peer has closed its socket; another frame of it may still arrive.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 self.refused_frames += 1;
             }

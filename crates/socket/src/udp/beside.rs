@@ -1,4 +1,4 @@
-//! A second flow that one thread sends beside a paced one, in the time that the first leaves.
+//! A second flow that one thread sends beside a paced one, in the time that the first leaves free.
 
 use std::io;
 use std::net::UdpSocket;
@@ -10,20 +10,20 @@ use super::{PATIENCE, is_full};
 use crate::flow::{Offer, Sent, checked};
 use crate::frames::{Frames, Progressing};
 
-/// What a datagram is taken to cost at most, in ns: one that was interrupted must not hold all others back.
+/// Most time that a datagram is taken to cost, in ns: one that was interrupted must not delay all others.
 const MOST_COST_NS: u64 = 50_000;
-/// New costs count for so much of the mean: an eighth.
+/// Weight of a new cost in the moving mean: an eighth.
 const COST_SHIFT: u32 = 3;
 
-/// A flow of datagrams of its own pace. It never starts one that would hold up the flow beside it, as far as the cost
-/// of the ones before tells.
+/// A flow of datagrams with its own pace. It never starts one that would delay the flow beside it, as estimated from
+/// the cost of earlier ones.
 #[derive(Debug)]
 pub struct Background<'a> {
     socket: &'a UdpSocket,
     frames: Frames,
     buf: Vec<u8>,
     run: Progressing,
-    /// What sending one takes, in ns: a moving mean.
+    /// Time to send one, in ns: a moving mean.
     cost_ns: u64,
     failure: Option<io::Error>,
 }
@@ -32,7 +32,7 @@ impl<'a> Background<'a> {
     /// A flow on a connected socket, whose schedule starts now. The offer needs a pace.
     ///
     /// # Errors
-    /// A size that is no test frame's, or what the socket says.
+    /// An invalid size of a test frame, or the socket's error.
     pub fn new(socket: &'a UdpSocket, offer: &Offer) -> io::Result<Background<'a>> {
         let bytes = checked(offer.datagram_bytes)?;
         socket.set_nonblocking(false)?;
@@ -47,7 +47,7 @@ impl<'a> Background<'a> {
         })
     }
 
-    /// Wait until `due_ns` or the run is cancelled, and send meanwhile what is due; the time it is then.
+    /// Wait until `due_ns` or the run is cancelled, and send what is due meanwhile; returns the time then.
     pub fn until(&mut self, due_ns: u64, cancel: &Cancel) -> u64 {
         loop {
             let next = self.next_ns().unwrap_or(u64::MAX);
@@ -65,7 +65,7 @@ impl<'a> Background<'a> {
         }
     }
 
-    /// Send until `cancel` is set: where the flow beside it is sent by another thread.
+    /// Send until `cancel` is set, if another thread sends the flow beside it.
     pub fn alone(&mut self, cancel: &Cancel) {
         while let Some(next) = self.next_ns().filter(|_| !cancel.is_cancelled()) {
             let now = wait_until(next, cancel);
@@ -97,7 +97,7 @@ impl<'a> Background<'a> {
         self.cost_ns = self.cost_ns - (self.cost_ns >> COST_SHIFT) + (took >> COST_SHIFT);
     }
 
-    /// What was sent in all.
+    /// The result.
     pub fn finish(self) -> Sent {
         Sent {
             report: self.run.finish(now_ns()),
@@ -140,17 +140,17 @@ mod tests {
         let due = now_ns() + 5_000_000;
         assert!(background.until(due, &Cancel::new()) >= due);
         let sent = background.finish();
-        // Six are due in 5 ms: a busy host may leave some out, and moves the schedule then.
+        // Six are due in 5 ms; a busy host may leave some out, and then moves the schedule.
         let left = sent.report.emitted_frames;
         assert!((1..=6).contains(&left), "{left}");
         to.set_nonblocking(true).unwrap();
         let mut buf = [0; 64];
-        let mut came = 0;
+        let mut arrived = 0;
         while let Ok(bytes) = to.recv(&mut buf) {
             assert_eq!((bytes, buf[3]), (22, 2), "the background's stream");
-            came += 1;
+            arrived += 1;
         }
-        assert_eq!(came, left);
+        assert_eq!(arrived, left);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What this host dropped itself of what had arrived: in a socket's queue, and in the queues before it.
+//! Arrived datagrams that this host dropped itself: in a socket's queue, and in the queues before it.
 
 use std::fs;
 use std::net::UdpSocket;
@@ -9,40 +9,40 @@ use wirelab_trial::job::{Missed, UDP_MAX_SEGMENTS};
 
 use crate::sys;
 
-/// Most bytes of datagrams that the system keeps joined in one buffer.
+/// Most bytes of datagrams that the system joins in one buffer.
 const MOST_JOINED_BYTES: u64 = 65_535;
 
 /// Counters of the system at one time.
 #[derive(Clone, Copy, Debug)]
 pub struct Drops {
-    /// Of the socket since it was made: no room in its queue, and wrong checksums.
+    /// Of the socket since it was made: no space in its queue, and wrong checksums.
     all: Option<u32>,
-    /// Of all sockets of its network namespace. `None` where the socket's is not this thread's.
+    /// Of all sockets in its network namespace. `None` if that is not this thread's.
     sockets: Option<Sockets>,
-    /// Of the queues before them.
+    /// Of the queues before the sockets.
     rings: Rings,
 }
 
-/// What all sockets of a network namespace dropped.
+/// Drops of all sockets in a network namespace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sockets {
     no_room: u64,
     damaged: u64,
 }
 
-/// Buffers that were dropped between two times. The system counts buffers, and not what it had joined in them.
+/// Buffers that were dropped between two times. The system counts buffers, not the datagrams joined in them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
-    /// By the socket's queue, for certain.
+    /// By the socket's queue, certainly.
     at_least: u64,
     /// By the socket's queue, at most.
     at_most: u64,
-    /// By the queues before it, at most: they hold what is for others too.
+    /// By the queues before it, at most: they also hold traffic of others.
     rings: u64,
 }
 
 impl Drops {
-    /// When a socket was made a moment ago: none of its own yet, whatever it has dropped since.
+    /// For a new socket: it has no drops of its own yet, even if it dropped some since.
     pub fn before_socket() -> Drops {
         Drops {
             all: Some(0),
@@ -51,7 +51,7 @@ impl Drops {
         }
     }
 
-    /// As they stand now.
+    /// The present counts.
     pub fn of(socket: &UdpSocket) -> Drops {
         Drops {
             all: sys::dropped(socket.as_fd()).ok(),
@@ -60,8 +60,8 @@ impl Drops {
         }
     }
 
-    /// Of a socket that several flows use: a bound alone, since nothing tells whose datagrams it dropped. Reading takes
-    /// some 0.1 ms, nearly all of it for the queues before the socket.
+    /// For a socket that several flows use: only an upper bound, because it is unknown whose datagrams were dropped.
+    /// Reading takes some 0.1 ms, nearly all of it for the queues before the socket.
     pub fn of_shared(socket: &UdpSocket) -> Drops {
         Drops {
             all: sys::dropped(socket.as_fd()).ok(),
@@ -70,8 +70,8 @@ impl Drops {
         }
     }
 
-    /// What had no room since the socket was made, where it was made for one flow: its queue takes datagrams as soon as
-    /// it is bound, and `earlier` was read a little later.
+    /// Datagrams without space since the socket was made for one flow: its queue takes datagrams as soon as it is
+    /// bound, and `earlier` was read slightly later.
     pub fn since_made(self, earlier: Drops) -> Dropped {
         let dropped = self.since(earlier);
         let before = u64::from(earlier.all.unwrap_or(0));
@@ -81,8 +81,8 @@ impl Drops {
         }
     }
 
-    /// What had no room since `earlier`. What came damaged is a fault of the path and none of this host, and the socket counts it among its
-    /// drops, so that the counters of all sockets bound what it was.
+    /// Datagrams without space since `earlier`. A damaged datagram is a fault of the path and not of this host, but
+    /// the socket counts it among its drops, so the counters of all sockets limit their number.
     pub fn since(self, earlier: Drops) -> Dropped {
         let before = earlier.all.unwrap_or(0);
         let own = self.all.map(|now| u64::from(now.wrapping_sub(before)));
@@ -107,7 +107,7 @@ impl Drops {
 }
 
 impl Dropped {
-    /// How many datagrams of a flow these were that has a socket to itself, by what else came on it.
+    /// How many datagrams of a flow with its own socket these were, given what else arrived on it.
     pub(crate) fn of_flow(self, counts: &Counts, datagram_bytes: u32, joined: bool) -> Missed {
         let others = [
             counts.foreign_frames,
@@ -118,8 +118,8 @@ impl Dropped {
         self.datagrams(datagram_bytes, joined, others)
     }
 
-    /// How many datagrams of `datagram_bytes` of a flow these were. A socket that takes datagrams `joined` loses all of
-    /// a buffer at once. With `others` on the socket (foreign datagrams, duplicates) none needs to have been the flow's.
+    /// How many datagrams of `datagram_bytes` of a flow these were. A socket that takes datagrams `joined` loses all
+    /// of a buffer at once. With `others` on the socket (foreign datagrams, duplicates) possibly none was the flow's.
     pub fn datagrams(self, datagram_bytes: u32, joined: bool, others: bool) -> Missed {
         let bytes = u64::from(datagram_bytes).max(1);
         let most = (MOST_JOINED_BYTES / bytes).clamp(1, UDP_MAX_SEGMENTS);
@@ -131,7 +131,7 @@ impl Dropped {
     }
 }
 
-/// What was dropped before it reached a socket.
+/// Datagrams that were dropped before they reached a socket.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rings {
     /// By the queues of the processors, for all interfaces of the host.
@@ -172,15 +172,15 @@ fn of_softnet(text: &str) -> u64 {
     numbers.fold(0, u64::saturating_add)
 }
 
-/// Received frames that found no room in a ring, of all interfaces.
+/// Received frames that did not fit a ring, of all interfaces.
 fn of_dev(text: &str) -> u64 {
     let lines = text.lines().filter_map(|line| line.split_once(':'));
     sum(lines.filter_map(|(_, numbers)| numbers.split_whitespace().nth(4)))
 }
 
-/// Whether the counters that this thread reads are those of the socket's namespace: a node's socket in a lab may be
-/// read by a thread outside, where other programs fill their queues. Systems before Linux 5.14 do not say; there it is
-/// taken for this thread's.
+/// Whether the counters that this thread reads are those of the socket's namespace. A thread outside a lab may read a
+/// node's socket inside, and outside other programs fill their queues. Systems before Linux 5.14 do not report it;
+/// there it is taken for this thread's.
 fn is_of_this_namespace(socket: &UdpSocket) -> bool {
     let Ok(own) = UdpSocket::bind("127.0.0.1:0").or_else(|_| UdpSocket::bind("[::1]:0")) else {
         return false;
@@ -190,8 +190,8 @@ fn is_of_this_namespace(socket: &UdpSocket) -> bool {
 }
 
 impl Sockets {
-    /// Datagrams without room in a queue or in memory, over IPv4 and IPv6 (snmp_counter.rst of the kernel), and those
-    /// with a wrong checksum.
+    /// Datagrams without space in a queue or in memory, over IPv4 and IPv6 (snmp_counter.rst of the kernel), and
+    /// those with a wrong checksum.
     fn now() -> Sockets {
         let snmp = fs::read_to_string("/proc/thread-self/net/snmp").unwrap_or_default();
         let snmp6 = fs::read_to_string("/proc/thread-self/net/snmp6").unwrap_or_default();
@@ -257,13 +257,13 @@ mod tests {
         assert_eq!((of_snmp("", &no_room), of_snmp6("", &[])), (0, 0));
         assert_eq!(missed(at(Some(2), 13, 0), at(Some(0), 11, 0)), (2, 2));
         assert_eq!(missed(at(Some(2), 9, 2), at(Some(0), 9, 0)), (0, 0));
-        // Others had no room while ours came damaged, or the other way round: nobody can tell.
+        // Either other sockets had no space while ours got damaged datagrams, or the other way round: unknown.
         assert_eq!(missed(at(Some(3), 19, 2), at(Some(0), 11, 0)), (1, 3));
     }
 
     #[test]
     fn what_cannot_be_known_is_a_range() {
-        // Before the receiver began, what a queue dropped may have been an earlier flow's.
+        // Before the receiver began, drops of its queue may be an earlier flow's.
         assert_eq!(missed(at(Some(5), 3, 0), at(Some(2), 0, 0)), (3, 5));
         let elsewhere = |all| Drops {
             sockets: None,

@@ -16,29 +16,29 @@ use crate::batch::{Datagram, Receiver};
 use crate::flow::{Capture, Expect, Live, MOST_BYTES, MOST_CAPTURES, Reception, checked};
 use crate::stamps::{self, KernelClock};
 
-/// Bytes of the socket's queue: what comes at full speed while the receiver is held up for some ms.
+/// Bytes of the socket's queue: what arrives at full speed during a pause of the receiver of some ms.
 const QUEUE_BYTES: usize = 8 << 20;
-/// The same for who may have more than the limit of the system: a host whose processors are all busy holds a receiver up
-/// for tens of ms.
+/// The same with the privilege to exceed the system's limit: a host with busy processors pauses a receiver for tens
+/// of ms.
 const LONG_QUEUE_BYTES: usize = 32 << 20;
 /// Datagrams fetched at once, each with its own stamp.
 const SINGLE: usize = 32;
-/// Pieces fetched at once, each of datagrams that the system joined.
+/// Buffers fetched at once, each of datagrams that the system joined.
 const PIECES: usize = 16;
-/// No datagram for so long after the end means that all have come, in ns.
+/// No datagram for this long after the end means that all have arrived, in ns.
 const QUIET_NS: u64 = 50_000_000;
-/// Longest time to follow a flow that does not end (RFC 2544, 23: two seconds), in ns. What came before that and waits
-/// in the queue of a receiver that is slow is read all the same.
+/// Longest time to follow a flow that does not end (RFC 2544, 23: two seconds), in ns. A slow receiver still reads
+/// what arrived before and waits in its queue.
 const LONGEST_TAIL_NS: u64 = 2_000_000_000;
 /// Longest time to read the queue after the end, in ns.
 const LONGEST_READ_NS: u64 = 30_000_000_000;
 
-/// Where a flow comes from.
+/// The source of a flow.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// The sender's address; datagrams from elsewhere are foreign. `None` takes them from anywhere.
+    /// The sender's address; datagrams of others are foreign. `None` accepts all.
     pub ip: Option<IpAddr>,
-    /// Ports of that address from which earlier runs were sent: test frames from there are late ones of those runs.
+    /// Source ports of earlier runs at that address: test frames from there are late ones of those runs.
     pub earlier_ports: Vec<u16>,
 }
 
@@ -51,12 +51,12 @@ impl From<Option<IpAddr>> for Source {
     }
 }
 
-/// Check a flow of test frames until `cancel` is set and nothing has come for 50 ms. With `from`, datagrams from
-/// elsewhere are foreign, and a damaged magic from there is a damaged header of the flow. Where the sender may start
-/// before this is called, [`prepare`] the socket and use [`receive_from`].
+/// Check a flow of test frames until `cancel` is set and nothing has arrived for 50 ms. With `from`, datagrams of
+/// other addresses are foreign, and a damaged magic from it is a damaged header of the flow. If the sender may start
+/// before this call, [`prepare`] the socket and use [`receive_from`].
 ///
 /// # Errors
-/// A size that is no test frame's, or what the socket says before anything came. What ends a flow that runs is in
+/// An invalid size of a test frame, or the socket's error before the first datagram. A later error is in
 /// [`Reception::failure`].
 pub fn receive(
     socket: &UdpSocket,
@@ -68,7 +68,7 @@ pub fn receive(
     receive_from(socket, prepare(socket), from.into(), expect, live, cancel)
 }
 
-/// The same for a socket that is ready, with the late frames of earlier runs told apart.
+/// The same for a prepared socket, with late frames of earlier runs counted separately.
 ///
 /// # Errors
 /// As [`receive`].
@@ -96,23 +96,23 @@ pub fn receive_from(
     let joined = expect.captures == 0;
     seen.report.missed = dropped.of_flow(&seen.report.counts, expect.datagram_bytes, joined);
     if unread {
-        // What was left behind may be all that is missing.
+        // The unread rest may be all that is missing.
         seen.report.missed.at_most = u64::MAX;
     }
     Ok(seen)
 }
 
-/// What is known of a socket as it was made ready for a flow.
+/// The state of a socket that was prepared for a flow.
 #[derive(Clone, Debug)]
 pub struct Ready {
-    /// What its queue dropped from then on is told for certain.
+    /// The drops of its queue from here on are certain.
     pub(crate) before: Drops,
-    /// What is wrong with its queue.
+    /// What is wrong with its queue, if anything.
     pub(crate) note: Option<String>,
 }
 
-/// Make a socket ready to receive a flow: a queue long enough for a receiver that is held up, and time stamps. On a busy
-/// host a receiver's thread may start long after its sender: call it before the sender may start.
+/// Prepare a socket to receive a flow: a queue that is long enough for a paused receiver, and time stamps. On a busy
+/// host a receiver's thread may start long after its sender, so call it before the sender may start.
 pub fn prepare(socket: &UdpSocket) -> Ready {
     let before = Drops::of(socket);
     stamps::stamp_arrivals(socket);
@@ -122,10 +122,10 @@ pub fn prepare(socket: &UdpSocket) -> Ready {
     }
 }
 
-/// A queue long enough for a receiver that is held up; what is wrong if there is none.
+/// Make the queue long enough for a paused receiver; returns a note if it stays short.
 pub fn enlarge_queue(socket: &UdpSocket) -> Option<String> {
     let bytes = getsockopt(socket, sockopt::RcvBuf).unwrap_or(0);
-    // The kernel doubles what is asked, for its own book-keeping (socket(7)).
+    // The kernel doubles the requested size for its own bookkeeping (socket(7)).
     if bytes >= 2 * QUEUE_BYTES {
         return None;
     }
@@ -134,13 +134,13 @@ pub fn enlarge_queue(socket: &UdpSocket) -> Option<String> {
     let got = getsockopt(socket, sockopt::RcvBuf).unwrap_or(0);
     (got < 2 * QUEUE_BYTES).then(|| {
         format!(
-            "the socket's queue has {got} bytes, {} were asked; raise net.core.rmem_max if bursts are missed",
+            "the socket's queue has {got} bytes instead of {}; fix: raise net.core.rmem_max if bursts are missed",
             2 * QUEUE_BYTES
         )
     })
 }
 
-/// Fetch datagrams until the end; what ended it early.
+/// Fetch datagrams until the end; returns the error that ended it early.
 fn follow(
     socket: &UdpSocket,
     receiver: &mut Receiver,
@@ -170,7 +170,7 @@ fn follow(
                 empty = true;
                 checking.watch.idle(began_ns, now_ns(), PATIENCE);
             }
-            // An ICMP message about a datagram that was sent on the same socket: its sender is told too.
+            // An ICMP message about a datagram sent on the same socket; the sender gets it too.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 checking.refusals += 1;
             }
@@ -181,7 +181,7 @@ fn follow(
         }
         let now = now_ns();
         let ended = *ended_ns.get_or_insert(now);
-        // A receiver that was held up for longer than that may have a full queue.
+        // A receiver that was paused for longer than that may have a full queue.
         if empty && now.saturating_sub(ended.max(last_ns)) >= QUIET_NS {
             return None;
         }
@@ -193,20 +193,20 @@ fn follow(
     }
 }
 
-/// What is known of the flow so far.
+/// The state of the flow so far.
 struct Checking {
     judge: Judge,
     from: Option<IpAddr>,
-    /// Ports of that address whose frames are of earlier runs.
+    /// Ports of that address whose frames belong to earlier runs.
     earlier_ports: Vec<u16>,
     stream: u8,
-    /// IP and UDP headers, so that payload is counted as on all other ways to receive.
+    /// IP and UDP headers, so that payload is counted as on all other paths.
     header_bytes: u64,
     bytes: u64,
     clock: KernelClock,
     watch: HoldWatch,
     began_ns: u64,
-    /// Whether something may be left in the queue.
+    /// Whether the queue may hold more.
     unread: bool,
     /// No stamp is older than this, see [`OLDER_NS`].
     earliest_ns: u64,
@@ -216,8 +216,8 @@ struct Checking {
     notes: Vec<String>,
 }
 
-/// What a stamp may be older than the one before it: datagrams may come on several processors, and the first may
-/// have waited in the queue before anybody fetched it. In ns.
+/// How much older a stamp may be than the previous one, in ns: datagrams may arrive on several processors, and the
+/// first may have waited in the queue.
 const OLDER_NS: u64 = 1_000_000_000;
 
 impl Checking {
@@ -247,7 +247,7 @@ impl Checking {
         })
     }
 
-    /// Judge a datagram that is there at `now_ns`; when it came, in ns.
+    /// Judge a datagram that is there at `now_ns`; returns its arrival time in ns.
     #[inline]
     fn take(&mut self, datagram: &Datagram<'_>, now_ns: u64) -> u64 {
         let ours = self

@@ -16,30 +16,30 @@ use crate::flow::{CAPTURES, Capture, Live, Offer, Sent, checked};
 use crate::frames::{Frames, Progressing};
 use crate::stamps::{self, Fetcher, KernelClock, Want};
 
-/// Bytes of datagrams made at once without a pace, about: what the caches of a core hold beside other work.
+/// Approximate bytes of datagrams built at once without a pace: what the caches of a core hold beside other data.
 const BATCH_BYTES: usize = 128 * 1024;
-/// Most datagrams made at once.
+/// Most datagrams built at once.
 const MOST_BATCH: usize = 128;
-/// Datagrams of a batch that share a transmit time: reading the clock for each costs a twentieth of the rate.
+/// Datagrams of a batch that share a transmit time: reading the clock for each costs 5 % of the rate.
 const SHARED_TIME: usize = 16;
-/// The shortest interval in ps at which departures are stamped: fetching a stamp is a system call of its own.
+/// The shortest interval in ps at which departures are stamped, because fetching a stamp is a separate system call.
 const STAMPED_PS: u64 = 20_000_000;
-/// How far the two frames of a pair are apart, in ns: longer than a node that spins takes for one, and much shorter than
-/// what holds a host up.
+/// Time between the two frames of a pair, in ns: longer than a spinning node needs for one, and much shorter than a
+/// pause of the host.
 const PAIR_NS: u64 = 20_000;
 
 /// Send a flow of test frames on a connected socket, until its extent is reached or `cancel` is set.
 ///
 /// # Errors
-/// A size that is no test frame's, or what the socket says before anything was sent. What ends a flow that runs
-/// is in [`Sent::failure`].
+/// An invalid size of a test frame, or the socket's error before the first frame. A later error is in
+/// [`Sent::failure`].
 pub fn send(socket: &UdpSocket, offer: &Offer, live: &Live, cancel: &Cancel) -> io::Result<Sent> {
     send_beside((socket, None), offer, None, live, cancel)
 }
 
-/// The same with a background, which the flow goes before: it is sent in the gaps of a flow with a pace, and not at all
-/// beside one without. With a second socket the frames of a flow with a pace leave in pairs, one by each socket
-/// ([`is_second`]), [`PAIR_NS`] apart, and no departures are stamped.
+/// The same with a background, over which the flow has priority: it is sent in the gaps of a flow with a pace, and
+/// not at all beside one without. With a second socket the frames of a flow with a pace leave in pairs, one on each
+/// socket ([`is_second`]), [`PAIR_NS`] apart, and no departures are stamped.
 ///
 /// # Errors
 /// As [`send`].
@@ -65,8 +65,8 @@ pub fn send_beside(
     }
 }
 
-/// Whether a frame of a flow in pairs leaves by the second socket. Which of a pair goes first changes from pair to pair,
-/// so that neither socket has an advantage.
+/// Whether a frame of a flow in pairs leaves on the second socket. Which socket sends first alternates from pair to
+/// pair, so that neither has an advantage.
 pub const fn is_second(sequence: u32) -> bool {
     (sequence ^ (sequence >> 1)) & 1 == 1
 }
@@ -149,7 +149,7 @@ impl<'a> Paced<'a> {
             frames,
             buf: vec![0; bytes],
             stamps,
-            // Last, so that the schedule starts when all is ready.
+            // Last, so that the schedule starts when everything is ready.
             run: Progressing::watched(offer),
         }
     }
@@ -198,7 +198,7 @@ impl<'a> Paced<'a> {
 }
 
 impl Paced<'_> {
-    /// Give the frame to the system, as soon as it has room, and the time that is in it; `None` where the run was
+    /// Give the frame to the system, as soon as it has space; returns the time in the frame, or `None` if the run was
     /// cancelled before.
     fn hand_over(
         &mut self,
@@ -224,7 +224,7 @@ impl Paced<'_> {
     }
 }
 
-/// Send a datagram on a connected socket where there is room for it.
+/// Send a datagram on a connected socket if there is space for it.
 fn send_at_once(socket: &UdpSocket, datagram: &[u8]) -> io::Result<()> {
     let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
     send_flagged(socket.as_raw_fd(), datagram, flags)?;
@@ -236,10 +236,10 @@ struct Departures<'a> {
     socket: &'a UdpSocket,
     fetcher: Fetcher,
     clock: KernelClock,
-    /// Sequence and application's time of each send call that was to be stamped.
+    /// Sequence and application's time of each send call with a stamp.
     calls: Vec<(u32, u64)>,
     captures: Vec<Capture>,
-    /// Whether more are to be stamped.
+    /// Whether more will be stamped.
     on: bool,
 }
 
@@ -252,7 +252,7 @@ impl<'a> Departures<'a> {
             clock: KernelClock::new(now_ns()),
             calls: Vec::with_capacity(most),
             captures: Vec::with_capacity(most),
-            // A kernel without such stamps sends all the same.
+            // A kernel without such stamps still sends.
             on: wanted && stamps::want(socket, Want::Departures).is_ok(),
         }
     }
@@ -292,7 +292,7 @@ impl<'a> Departures<'a> {
 
     fn finish(mut self) -> Vec<Capture> {
         if !self.calls.is_empty() && self.captures.len() < self.calls.len() {
-            // The last ones may still be on their way to the device.
+            // The last ones may still be on the path to the device.
             std::thread::sleep(Duration::from_millis(2));
             self.fetch();
         }

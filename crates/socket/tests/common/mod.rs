@@ -1,4 +1,4 @@
-//! What the tests in labs share: two labs with the impairer between them, and sockets at both ends.
+//! Shared by the tests in labs: two labs with the impairer between them, and sockets at both ends.
 //!
 //! ```text
 //! tester = near-tester/t0 ── near-node/n0 <─ impairer ─> far-node/n0 ── far-tester/t0 = node
@@ -19,7 +19,7 @@ pub struct Rig {
     far: EphemeralLab,
 }
 
-/// `None` where namespaces cannot be made, and says so in the way the test runner understands.
+/// `None` if namespaces cannot be made, with the line that the test runner expects for a skip.
 pub fn rig() -> Option<Rig> {
     if !wirelab_port::netns::may_test() {
         return None;
@@ -37,8 +37,8 @@ fn in_tester(lab: &EphemeralLab, command: &str) {
     assert_eq!(Lab::exec(lab.name(), Side::Tester, &argv).unwrap(), 0);
 }
 
-/// Tells an end the other one's address. The answer to a question would come on another core than a flow's datagrams are sent,
-/// and those that waited for it could be overtaken.
+/// Enter the other end's address on this end. The reply to a query would arrive on another core than the flow's
+/// datagrams are sent, so those that waited for it could be overtaken.
 fn know(lab: &EphemeralLab, address: &str, other: &EphemeralLab) {
     let mac = other.mac(0, Side::Tester);
     in_tester(
@@ -70,7 +70,7 @@ impl Rig {
     }
 }
 
-/// Do `work` where the node's sockets are: what they drop is counted there.
+/// Run `work` in the namespace of the node's sockets, where their drops are counted.
 pub fn in_node<T: Send>(rig: &Rig, work: impl FnOnce() -> T + Send) -> T {
     let netns = rig.far.netns(Side::Tester).unwrap();
     netns.run_in(work).unwrap()
@@ -79,7 +79,7 @@ pub fn in_node<T: Send>(rig: &Rig, work: impl FnOnce() -> T + Send) -> T {
 pub struct Impairing(ImpairHandle);
 
 impl Impairing {
-    /// Ends when so many frames have come forward; the ledger, which must be whole.
+    /// Ends when this many frames have been forwarded; returns the ledger, which must be complete.
     pub fn stop(self, forward_frames: u64) -> ImpairReport {
         let deadline = Instant::now() + PATIENCE;
         while self.0.received_frames()[0] < forward_frames {

@@ -1,4 +1,4 @@
-//! The fast track: frames that rules want go to the application past the stack, by AF_XDP sockets.
+//! The fast track: frames that match rules go to the application past the stack, through AF_XDP sockets.
 
 mod sys;
 
@@ -17,25 +17,25 @@ use crate::store::Store;
 use crate::xdp::{MAX_QUEUES, NodeCounters, NodeOptions, NodeXdp, Xdp};
 use sys::{Umem, XskSocket};
 
-/// Frames of a queue that a socket holds unless another number is asked for: 1 or 2 MiB of memory.
+/// Default number of frames that a socket of a queue holds: 1 or 2 MiB of memory.
 pub const DEFAULT_FRAMES: u32 = 512;
 /// Most frames of a queue.
 pub const MOST_FRAMES: u32 = 1 << 15;
-/// How long a queue may stay busy after its last owner has gone: the kernel frees it in a worker of its own.
+/// How long a queue may stay busy after its last owner closed it: a worker of the kernel frees it.
 const BUSY_PATIENCE: Duration = Duration::from_secs(2);
-/// Looks at the rings before the clock is looked at.
+/// Looks at the rings before a reading of the clock.
 const LOOKS: u32 = 256;
-/// Frames of one socket before the next has its turn.
+/// Most frames of one socket before the next gets its turn.
 const BATCH: u32 = 64;
 
-/// How a fast track is made.
+/// Options of a fast track.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FastTrackOptions {
-    /// Where the packet identifier sits.
+    /// Where the packet identifier is attached.
     pub xdp: Xdp,
     /// Frames that each queue's socket holds: a power of two from 8 to 32768. Their memory is locked.
     pub frames: u32,
-    /// How many receive queues get a socket, from the first; all of the port if absent.
+    /// Number of receive queues with a socket, from the first; by default all of the port.
     pub queues: Option<u32>,
     /// Longest wait of [`FastTrack::receive`].
     pub patience: Duration,
@@ -52,28 +52,29 @@ impl Default for FastTrackOptions {
     }
 }
 
-/// What a fast track counted. Every frame that a rule wanted is in exactly one of `no_socket`, `received_frames`,
+/// The counts of a fast track. Every frame that matches a rule is in exactly one of `no_socket`, `received_frames`,
 /// `ring_full_frames`, `dropped_frames`, or still waits in a ring.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FastTrackCounters {
-    /// What the packet identifier counted.
+    /// The packet identifier's counts.
     pub node: NodeCounters,
     /// Frames given to the application.
     pub received_frames: u64,
     /// Frames lost because the socket's ring was full: the application was too slow.
     pub ring_full_frames: u64,
-    /// Frames lost for another reason, foremost because all the socket's memory was in use: too slow as well.
+    /// Frames lost for another reason, mostly because all the socket's memory was in use: the application was too
+    /// slow, too.
     pub dropped_frames: u64,
-    /// Descriptors of the kernel that made no sense and were left alone; never seen.
+    /// Invalid descriptors of the kernel, which were ignored; never observed.
     pub invalid_descriptors: u64,
 }
 
-/// A fast track on a port. It goes with this value, and with the process; then all frames go through the stack again.
+/// A fast track on a port. It ends with this value, and with the process; then all frames pass the stack again.
 ///
-/// Frames come as they are on the wire, destination address first and without FCS, and nobody has looked at the UDP
-/// checksum. How to use it from an own application: `docs/fast-track.md` and `examples/fast_track.rs`.
+/// Frames are as on the wire, destination address first and without FCS, and no program has checked the UDP checksum.
+/// `docs/fast-track.md` and `examples/fast_track.rs` show how to use it in an application.
 pub struct FastTrack {
-    // First, so that no frame is sent to sockets that are gone.
+    // First, so that no frame is sent to closed sockets.
     node: NodeXdp,
     sockets: Vec<XskSocket>,
     watched: Vec<libc::pollfd>,
@@ -82,12 +83,12 @@ pub struct FastTrack {
 }
 
 impl FastTrack {
-    /// Put the packet identifier on `port`, with a socket on each of its receive queues; a program of somebody else is
-    /// never replaced. With a store the points of its flow are taken too.
+    /// Attach the packet identifier to `port`, with a socket on each of its receive queues. It never replaces another
+    /// program. With a store it also records the points of the store's flow.
     ///
     /// # Errors
-    /// [`StagesError::Refused`] where the driver has no XDP as it was asked for, or a queue belongs to another
-    /// AF_XDP socket; [`StagesError::BadOptions`] for options out of range; other variants what is missing.
+    /// [`StagesError::Refused`] if the driver does not support the requested XDP mode, or a queue belongs to another
+    /// AF_XDP socket; [`StagesError::BadOptions`] for options out of range; other variants for what is missing.
     pub fn open(
         port: &PortName,
         rules: &Rules,
@@ -96,7 +97,7 @@ impl FastTrack {
     ) -> Result<FastTrack, StagesError> {
         let interface = Interface::query(port)?;
         let queues = checked_queues(&interface, rules, options)?;
-        // Without rules until the sockets are there, so that no frame is counted as one without a socket.
+        // Without rules until the sockets exist, so that no frame counts as one without a socket.
         let node_options = NodeOptions {
             xdp: options.xdp,
             ..NodeOptions::default()
@@ -120,12 +121,12 @@ impl FastTrack {
         })
     }
 
-    /// Give frames to `take`, each where it lies, as soon as there are any: at most 64 of each queue, then it returns.
-    /// A frame belongs to `take` until it returns. Gives how many there were; 0 where none came in the time of
-    /// [`FastTrackOptions::patience`], so that the caller can look after other things.
+    /// Pass waiting frames to `take`, each in place: at most 64 of each queue, then it returns. `take` owns a frame
+    /// until it returns. Returns the number of frames; 0 if none arrived within [`FastTrackOptions::patience`], so
+    /// that the caller can do other work.
     ///
     /// # Errors
-    /// What poll(2) says when it waits asleep; nothing is lost by it. A signal is no error.
+    /// The error of poll(2) during a sleep; no frame is lost by it. A signal is not an error.
     pub fn receive(&mut self, wait: Wait, mut take: impl FnMut(&[u8])) -> io::Result<usize> {
         let taken = self.receive_now(&mut take);
         if taken > 0 {
@@ -154,7 +155,7 @@ impl FastTrack {
         }
     }
 
-    /// As [`FastTrack::receive`], of what is there already: one look, without waiting.
+    /// Like [`FastTrack::receive`] for frames that have already arrived: one look, without waiting.
     #[inline]
     pub fn receive_now(&mut self, mut take: impl FnMut(&[u8])) -> usize {
         let mut taken = 0;
@@ -165,7 +166,7 @@ impl FastTrack {
         taken
     }
 
-    /// The sockets, for an own poll(2): readable where there are frames. It also wakes a driver that sleeps.
+    /// The sockets, for poll(2): readable if there are frames. Polling also wakes a sleeping driver.
     pub fn fds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.sockets.iter().map(AsFd::as_fd)
     }
@@ -177,10 +178,10 @@ impl FastTrack {
         }
     }
 
-    /// What was counted so far, in the kernel and here.
+    /// The counts so far, of the kernel and of this value.
     ///
     /// # Errors
-    /// What the kernel says when it is asked for the statistics of a socket.
+    /// The kernel's error when it reads the statistics of a socket.
     pub fn counters(&self) -> io::Result<FastTrackCounters> {
         let mut counters = FastTrackCounters {
             node: self.node.counters(),
@@ -196,17 +197,17 @@ impl FastTrack {
         Ok(counters)
     }
 
-    /// Whether the driver writes frames straight into the sockets' memory; else the kernel copies each once.
+    /// Whether the driver writes frames directly into the sockets' memory; otherwise the kernel copies each once.
     pub fn is_zero_copy(&self) -> bool {
         !self.sockets.is_empty() && self.sockets.iter().all(XskSocket::is_zero_copy)
     }
 
-    /// Receive queues that have a socket.
+    /// Receive queues with a socket.
     pub fn queues(&self) -> usize {
         self.sockets.len()
     }
 
-    /// The packet identifier: where it sits, what it counts, other rules.
+    /// The packet identifier: its mode, its counts, and other rules.
     pub fn node(&self) -> &NodeXdp {
         &self.node
     }
@@ -220,12 +221,12 @@ fn checked_queues(
     let port = &interface.port;
     if rules.0.is_empty() {
         return Err(StagesError::BadOptions(format!(
-            "{port}: a fast track without a rule would have nothing to do: give it one, such as port=1026"
+            "{port}: a fast track needs a rule; fix: give one, such as port=1026"
         )));
     }
     if !options.frames.is_power_of_two() || !(8..=MOST_FRAMES).contains(&options.frames) {
         return Err(StagesError::BadOptions(format!(
-            "{} frames a queue: must be a power of two from 8 to {MOST_FRAMES}",
+            "invalid number of frames a queue {}; fix: give a power of two from 8 to {MOST_FRAMES}",
             options.frames
         )));
     }
@@ -233,13 +234,13 @@ fn checked_queues(
     let queues = options.queues.unwrap_or(there).min(there);
     if queues == 0 {
         return Err(StagesError::BadOptions(format!(
-            "{port}: sockets on 0 queues: give it 1 to {there}"
+            "{port}: a fast track needs a queue; fix: give 1 to {there}"
         )));
     }
     Ok(queues.min(MAX_QUEUES))
 }
 
-/// A frame of 2048 bytes leaves the kernel 256 in front (XDP_PACKET_HEADROOM).
+/// In a frame of 2048 bytes the kernel leaves 256 in front (XDP_PACKET_HEADROOM).
 fn chunk_bytes(interface: &Interface) -> u32 {
     const HEADROOM: u32 = 256;
     match interface.greatest_length(true) + HEADROOM {
@@ -265,8 +266,8 @@ fn open_socket(
     opened.map_err(|error: io::Error| match error.raw_os_error() {
         Some(libc::EBUSY) => StagesError::Refused {
             what: what(),
-            why: "another AF_XDP socket has that queue".to_owned(),
-            way_out: "end its owner, or take fewer queues",
+            why: "another AF_XDP socket uses that queue".to_owned(),
+            fix: "fix: end its owner, or use fewer queues",
         },
         Some(libc::ENOBUFS | libc::ENOMEM) => StagesError::Refused {
             what: what(),
@@ -274,12 +275,12 @@ fn open_socket(
                 "{} KiB of memory could not be locked ({error})",
                 u64::from(frames) * u64::from(chunk) / 1024
             ),
-            way_out: "take fewer frames a queue or fewer queues, or raise the limit (ulimit -l)",
+            fix: "fix: use fewer frames a queue or fewer queues, or raise the limit (ulimit -l)",
         },
         Some(libc::EAFNOSUPPORT) => StagesError::Refused {
             what: what(),
             why: "this kernel was built without CONFIG_XDP_SOCKETS".to_owned(),
-            way_out: "frames reach the application through the stack without it",
+            fix: "frames reach the application through the stack without it",
         },
         Some(libc::EPERM | libc::EACCES) => StagesError::Privilege {
             what: format!("{} (CAP_NET_RAW)", what()),
@@ -288,7 +289,7 @@ fn open_socket(
     })
 }
 
-/// A queue whose owner has just gone is busy for a moment longer.
+/// A queue stays busy for a moment after its owner has closed it.
 fn bind(socket: &mut XskSocket, ifindex: u32, queue: u32, copy: bool) -> io::Result<()> {
     let began = Instant::now();
     loop {

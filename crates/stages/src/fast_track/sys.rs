@@ -1,4 +1,4 @@
-//! The unsafe edge: AF_XDP sockets, and the memory and rings that they share with the kernel (linux/if_xdp.h,
+//! The unsafe calls: AF_XDP sockets, and the memory and rings that they share with the kernel (linux/if_xdp.h,
 //! Documentation/networking/af_xdp.rst).
 #![allow(unsafe_code)]
 
@@ -14,17 +14,17 @@ struct Mapping {
     bytes: usize,
 }
 
-// SAFETY: the mapping belongs to this value alone, and memory does not care which thread touches it.
+// SAFETY: only this value owns the mapping, and any thread may access the memory.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
-    /// `file`: a socket and the offset of one of its rings; none for fresh memory.
+    /// `file`: a socket and the offset of one of its rings; `None` for new memory.
     fn new(bytes: usize, file: Option<(BorrowedFd<'_>, i64)>) -> io::Result<Mapping> {
         let (fd, offset, flags) = match file {
             Some((fd, offset)) => (fd.as_raw_fd(), offset, libc::MAP_SHARED),
             None => (-1, 0, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS),
         };
-        // SAFETY: a fresh mapping at an address of the kernel's choice touches no memory of ours.
+        // SAFETY: a new mapping at an address that the kernel chooses overlaps no other memory.
         let start = unsafe {
             libc::mmap(
                 ptr::null_mut(),
@@ -46,7 +46,7 @@ impl Mapping {
         let fits = usize::try_from(at).ok().filter(|at| {
             at % align == 0 && at.checked_add(bytes).is_some_and(|end| end <= self.bytes)
         });
-        // SAFETY: inside of the mapping, as just checked.
+        // SAFETY: inside the mapping, as just checked.
         fits.map(|at| unsafe { self.start.add(at) })
             .ok_or_else(|| io::Error::other("the kernel's layout of an AF_XDP ring does not fit"))
     }
@@ -54,7 +54,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made with this address and length, and nothing borrows from it any more.
+        // SAFETY: the mapping was made with this address and length, and no borrow of it exists.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
@@ -79,14 +79,14 @@ impl Umem {
         (self.memory.bytes / self.chunk_bytes as usize) as u32
     }
 
-    /// The chunk that a descriptor lies in; none where it does not lie in one.
+    /// The chunk that contains a descriptor, if any.
     fn chunk_of(&self, descriptor: Descriptor) -> Option<u32> {
         chunk_of(descriptor, self.chunks(), self.chunk_bytes)
     }
 
     /// The bytes of a descriptor that [`Umem::chunk_of`] found sound.
     fn bytes(&self, descriptor: Descriptor) -> &[u8] {
-        // SAFETY: inside of the mapping, since the descriptor lies in a chunk; the kernel does not write to a chunk
+        // SAFETY: inside the mapping, because the descriptor lies in a chunk. The kernel does not write to a chunk
         // between handing it over and getting it back, which happens after this borrow has ended.
         unsafe {
             std::slice::from_raw_parts(
@@ -97,14 +97,14 @@ impl Umem {
     }
 }
 
-/// What the kernel says of a frame that it wrote.
+/// The kernel's descriptor of a frame that it wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Descriptor {
     pub(super) address: u64,
     pub(super) length: u32,
 }
 
-/// The chunk that a descriptor lies in wholly. Whatever it says, the answer is below `chunks`.
+/// The chunk that completely contains a descriptor. For any descriptor, the result is below `chunks`.
 pub(super) fn chunk_of(descriptor: Descriptor, chunks: u32, chunk_bytes: u32) -> Option<u32> {
     let chunk_bytes = u64::from(chunk_bytes);
     let chunk = descriptor.address.checked_div(chunk_bytes)?;
@@ -112,7 +112,7 @@ pub(super) fn chunk_of(descriptor: Descriptor, chunks: u32, chunk_bytes: u32) ->
     (chunk < u64::from(chunks) && end <= chunk_bytes).then_some(chunk as u32)
 }
 
-/// A ring that is shared with the kernel: indices count without end and are taken modulo its size.
+/// A ring shared with the kernel: indices count without end and are taken modulo its size.
 struct Ring {
     _memory: Mapping,
     producer: NonNull<AtomicU32>,
@@ -147,7 +147,7 @@ impl Ring {
     }
 
     fn producer(&self) -> &AtomicU32 {
-        // SAFETY: aligned and inside of the mapping, as `map` checked; both sides access it whole.
+        // SAFETY: aligned and inside the mapping, as `map` checked; both sides access it atomically.
         unsafe { self.producer.as_ref() }
     }
 
@@ -165,14 +165,14 @@ impl Ring {
     /// The first word of entry `index`, of `words` words each.
     fn entry(&self, index: u32, words: usize) -> NonNull<AtomicU64> {
         let place = (index & (self.size - 1)) as usize;
-        // SAFETY: the size is a power of two, so the place is below it and the entry inside of the mapping.
+        // SAFETY: the size is a power of two, so the offset is below it and the entry inside the mapping.
         unsafe { self.entries.cast::<AtomicU64>().add(place * words) }
     }
 }
 
 /// Words of a receive descriptor: address, then length and options.
 const DESCRIPTOR_WORDS: usize = 2;
-/// Entries of the ring for sent frames, which the kernel wants to be there although nothing is sent.
+/// Entries of the ring for sent frames, which the kernel requires although nothing is sent.
 const UNUSED_RING: u32 = 8;
 
 /// A socket on one receive queue.
@@ -182,20 +182,20 @@ pub(super) struct XskSocket {
     fill: Ring,
     umem: Umem,
     zero_copy: bool,
-    /// Descriptors that lay in no chunk.
+    /// Descriptors in no chunk.
     pub(super) invalid: u64,
 }
 
 impl XskSocket {
-    /// A socket whose chunks are all the kernel's to fill; it is bound by [`XskSocket::bind`]. To be called in the
-    /// port's namespace. `umem` holds a power of two of chunks.
+    /// A socket whose chunks the kernel may all fill; [`XskSocket::bind`] binds it. Call it in the port's namespace.
+    /// `umem` has a power of two of chunks.
     pub(super) fn new(umem: Umem) -> io::Result<XskSocket> {
-        // SAFETY: no pointers; a failure is -1, which is looked for.
+        // SAFETY: no pointers; a failure is -1, which is checked.
         let fd = unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the socket was just opened and nobody else has it.
+        // SAFETY: the socket was just opened and has no other owner.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let chunks = umem.chunks();
         let region = libc::xdp_umem_reg {
@@ -221,7 +221,7 @@ impl XskSocket {
             chunks,
             8 * DESCRIPTOR_WORDS,
         )?;
-        // The C library gives this one as unsigned.
+        // The C library declares this one as unsigned.
         let at_fill = libc::XDP_UMEM_PGOFF_FILL_RING as i64;
         let fill = Ring::map(fd.as_fd(), fr, at_fill, chunks, 8)?;
         let socket = XskSocket {
@@ -239,8 +239,8 @@ impl XskSocket {
         Ok(socket)
     }
 
-    /// Bind to a receive queue of an interface of this thread's namespace; `copy` forbids zero copy, which the kernel
-    /// else takes where the driver has it.
+    /// Bind to a receive queue of an interface in this thread's namespace. `copy` forbids zero copy, which the kernel
+    /// otherwise uses if the driver supports it.
     pub(super) fn bind(&mut self, ifindex: u32, queue: u32, copy: bool) -> io::Result<()> {
         let copy = if copy { libc::XDP_COPY } else { 0 };
         let address = libc::sockaddr_xdp {
@@ -271,13 +271,13 @@ impl XskSocket {
         self.zero_copy
     }
 
-    /// Hand the frames that have come, at most `most`, to `take`, where they lie; then their chunks go back to the
-    /// kernel. Gives how many were taken.
+    /// Pass the frames that have arrived, at most `most`, to `take`, in place; then return their chunks to the
+    /// kernel. Returns the number of frames.
     #[inline]
     pub(super) fn receive(&mut self, most: u32, mut take: impl FnMut(&[u8])) -> u32 {
         let first = self.received.consumer().load(Ordering::Relaxed);
         let there = self.received.producer().load(Ordering::Acquire);
-        // More than fits is nonsense, and still no reason to read beyond the ring.
+        // More than fits is invalid, but must not make this read beyond the ring.
         let count = there.wrapping_sub(first).min(self.received.size).min(most);
         if count == 0 {
             return 0;
@@ -307,7 +307,7 @@ impl XskSocket {
 
     fn descriptor(&self, index: u32) -> Descriptor {
         let words = self.received.entry(index, DESCRIPTOR_WORDS);
-        // SAFETY: two words inside of the ring's mapping, which the kernel has published by its producer index.
+        // SAFETY: two words inside the ring's mapping, which the kernel has published by its producer index.
         let (address, rest) = unsafe {
             let words = std::slice::from_raw_parts(words.as_ptr(), DESCRIPTOR_WORDS);
             (words[0].load(Ordering::Relaxed), &words[1])
@@ -320,11 +320,11 @@ impl XskSocket {
     /// Write a chunk's address into the fill ring; published by its producer index.
     fn give(&self, index: u32, chunk: u32) {
         let address = u64::from(chunk) * u64::from(self.umem.chunk_bytes);
-        // SAFETY: a word inside of the ring's mapping.
+        // SAFETY: a word inside the ring's mapping.
         unsafe { self.fill.entry(index, 1).as_ref() }.store(address, Ordering::Relaxed);
     }
 
-    /// Tell a driver that went to sleep because it had no chunks that there are some.
+    /// Wake a driver that went to sleep because it had no chunks.
     fn wake(&self) {
         // SAFETY: no buffer is given, so nothing is written.
         unsafe {
@@ -339,7 +339,7 @@ impl XskSocket {
         };
     }
 
-    /// What [`poll`] is to look at.
+    /// The entry for [`poll`].
     pub(super) fn watched(&self) -> libc::pollfd {
         libc::pollfd {
             fd: self.fd.as_raw_fd(),
@@ -348,7 +348,7 @@ impl XskSocket {
         }
     }
 
-    /// What the kernel counted for this socket.
+    /// The kernel's counts for this socket.
     pub(super) fn statistics(&self) -> io::Result<libc::xdp_statistics> {
         // SAFETY: all-zero is a valid xdp_statistics.
         let mut statistics: libc::xdp_statistics = unsafe { std::mem::zeroed() };
@@ -363,11 +363,11 @@ impl AsFd for XskSocket {
     }
 }
 
-/// Sleep until one of the sockets has a frame, or the time is over.
+/// Sleep until one of the sockets has a frame, or the timeout.
 pub(super) fn poll(watched: &mut [libc::pollfd], longest: Duration) -> io::Result<()> {
     let milliseconds = longest.as_millis().clamp(1, i32::MAX as u128) as i32;
     let count = watched.len() as libc::nfds_t;
-    // SAFETY: so many initialised entries, which outlive the call.
+    // SAFETY: this many initialised entries, which outlive the call.
     match unsafe { libc::poll(watched.as_mut_ptr(), count, milliseconds) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),
@@ -375,7 +375,7 @@ pub(super) fn poll(watched: &mut [libc::pollfd], longest: Duration) -> io::Resul
 }
 
 fn set<T>(fd: &OwnedFd, option: i32, value: &T) -> io::Result<()> {
-    // SAFETY: the value outlives the call, and its size is the one given.
+    // SAFETY: the value outlives the call, and its size is the given one.
     let result = unsafe {
         libc::setsockopt(
             fd.as_raw_fd(),
@@ -394,7 +394,7 @@ fn set<T>(fd: &OwnedFd, option: i32, value: &T) -> io::Result<()> {
 
 fn get<T>(fd: &OwnedFd, option: i32, value: &mut T) -> io::Result<()> {
     let mut bytes = size_of::<T>() as u32;
-    // SAFETY: the value is writable, outlives the call, and its size is the one given; these options are integers.
+    // SAFETY: the value is writable, outlives the call, and its size is the given one; these options are integers.
     let result = unsafe {
         libc::getsockopt(
             fd.as_raw_fd(),

@@ -1,12 +1,12 @@
-//! The structures that the XDP program of a node's port and user space share, as `bpf/node.h` lays them out.
+//! The structures that the XDP program of a node's port and user space share, in the layout of `bpf/node.h`.
 //!
-//! Loading the program checks each size against the map it lies in.
+//! Loading the program compares each size with that of its map.
 
 use wirelab_wire::rule::{Few, MAX_ADDRESSES, MAX_PORTS, MAX_RULES, Own, Rule};
 
 use super::Reflect;
 
-/// CPUs that count for themselves; those beyond share a place.
+/// CPUs with their own counters; further ones share one.
 pub const CPUS: usize = 64;
 /// Receive queues that can have a socket.
 pub const QUEUES: usize = 64;
@@ -117,7 +117,7 @@ fn padded(mac: [u8; 6]) -> [u8; 8] {
     [a, b, c, d, e, f, 0, 0]
 }
 
-/// The program looks at all places of a list: those left over repeat the first.
+/// The program reads all entries of a list, so unused ones repeat the first.
 fn filled<T: Copy + Default, const N: usize>(list: &Few<T, N>) -> [T; N] {
     let mut all = [list.first().copied().unwrap_or_default(); N];
     all[..list.len()].copy_from_slice(list);

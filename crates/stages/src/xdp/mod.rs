@@ -21,68 +21,68 @@ use mode::Attached;
 pub use mode::Xdp;
 pub use own::own_addresses;
 
-/// Receive queues of a port that can have a socket; frames of queues beyond them go through the stack.
+/// Receive queues of a port that can have a socket; frames of further queues pass the stack.
 pub const MAX_QUEUES: u32 = abi::QUEUES as u32;
 
 /// The compiled program.
 const NODE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/node.bpf.o"));
 
-/// What the program does with the frames of a port, beside taking times.
+/// What the program does with the frames of a port, besides recording times.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeOptions {
-    /// Where it sits.
+    /// Where it is attached.
     pub xdp: Xdp,
-    /// What goes to the AF_XDP socket of its queue; frames of a queue without a socket go through the stack.
+    /// Frames for the AF_XDP socket of their queue; frames of a queue without a socket pass the stack.
     pub rules: Rules,
-    /// Which test frames are sent back.
+    /// Test frames that are sent back.
     pub reflect: Option<Reflect>,
 }
 
-/// Which test frames to the port's own address are sent back from the driver. Only frames whose test header is right
-/// are, and only to a single host; everything else goes through the stack.
+/// Test frames to the port's own address that the driver sends back. Only frames with a right test header are, and
+/// only to a single host; everything else passes the stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reflect {
     /// Frames of the test EtherType.
     pub ethernet: bool,
     /// Datagrams of UDP to these ports, over IPv4 and IPv6.
     pub udp_ports: Few<u16, MAX_PORTS>,
-    /// The only MAC address that is answered; anybody if absent.
+    /// The only MAC address that gets replies; by default any.
     pub peer_mac: Option<[u8; 6]>,
-    /// The only IP address that is answered; anybody if absent.
+    /// The only IP address that gets replies; by default any.
     pub peer: Option<IpAddr>,
 }
 
-/// What the program counted.
+/// The program's counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NodeCounters {
     /// Frames that the driver handed over.
     pub frames: u64,
     /// Frames given to the stack.
     pub passed: u64,
-    /// Frames that each rule wanted; of several rules the first counts.
+    /// Frames that matched each rule; of several rules the first counts.
     pub matched: [u64; MAX_RULES],
-    /// Frames that a rule wanted and no socket was there for: they were given to the stack.
+    /// Frames that matched a rule but had no socket: they passed to the stack.
     pub no_socket: u64,
     /// Test frames sent back.
     pub reflected: u64,
-    /// Test frames to be sent back whose sender must not be answered (a group, this host, not the peer): they were
-    /// given to the stack.
+    /// Test frames to reflect whose sender must not get a reply (a group, this host, not the peer): they passed to
+    /// the stack.
     pub not_reflected: u64,
 }
 
 impl NodeCounters {
-    /// Frames that any rule wanted.
+    /// Frames that matched any rule.
     pub fn all_matched(&self) -> u64 {
         self.matched.iter().sum()
     }
 
-    /// Frames handed to sockets, whether they had room for them or not.
+    /// Frames passed to sockets, whether or not they fit.
     pub fn handed_over(&self) -> u64 {
         self.all_matched().saturating_sub(self.no_socket)
     }
 }
 
-/// The XDP program of a node, on a port. It goes with this value, and with the process.
+/// The XDP program of a node, on a port. It is detached with this value, and with the process.
 pub struct NodeXdp {
     attached: Option<Attached>,
     loaded: Loaded,
@@ -92,12 +92,12 @@ pub struct NodeXdp {
 }
 
 impl NodeXdp {
-    /// Attach the program to `port`; a program of somebody else is never replaced. With a store it takes the times of
-    /// the store's flow.
+    /// Attach the program to `port`. It never replaces another program. With a store it records the times of the
+    /// store's flow.
     ///
     /// # Errors
-    /// [`StagesError::Refused`] where the driver has no XDP as it was asked for; `XdpError::Occupied` names the
-    /// program that is there; other variants what is missing.
+    /// [`StagesError::Refused`] if the driver does not support the requested XDP mode; `XdpError::Occupied` names the
+    /// program that is attached; other variants for what is missing.
     pub fn attach(
         port: &PortName,
         options: &NodeOptions,
@@ -112,7 +112,7 @@ impl NodeXdp {
         Ok(node)
     }
 
-    /// Load the program without a port, for [`NodeXdp::verdict`]; `own` are the addresses that it takes for its port's.
+    /// Load the program without a port, for [`NodeXdp::verdict`]; `own` are the addresses of its port.
     ///
     /// # Errors
     /// [`StagesError`] names the privilege or the kernel feature that is missing.
@@ -140,29 +140,29 @@ impl NodeXdp {
         Ok(node)
     }
 
-    /// Replace the rules. Frames that pass meanwhile may be taken by old or new ones.
+    /// Replace the rules. The old or the new ones apply to frames that pass meanwhile.
     pub fn set_rules(&self, rules: &Rules) {
         let mut cfg = self.cfg.read(0);
         cfg.set_rules(&rules.0);
         self.cfg.write(0, &cfg);
     }
 
-    /// Where it sits; `None` where it was loaded without a port.
+    /// Where it is attached; `None` if it was loaded without a port.
     pub fn mode(&self) -> Option<Mode> {
         self.attached.as_ref().map(|a| a.mode)
     }
 
-    /// Why it sits behind the driver where nobody asked for that.
+    /// Why it is attached after the driver without a request for that.
     pub fn remark(&self) -> Option<&str> {
         self.attached.as_ref().and_then(|a| a.remark.as_deref())
     }
 
-    /// The addresses that it takes for the port's own: those when it was attached.
+    /// The port's own addresses when it was attached.
     pub fn own(&self) -> &Own {
         &self.own
     }
 
-    /// What it counted so far.
+    /// Its counts so far.
     pub fn counters(&self) -> NodeCounters {
         let state = self.state.read(0);
         let sum = |field: fn(&abi::NodeCounts) -> u64| state.counts.iter().map(field).sum();
@@ -180,17 +180,17 @@ impl NodeXdp {
         }
     }
 
-    /// Show the program one frame (destination address first, without FCS) outside of any port, as a test does: what
-    /// is to become of it (`XDP_PASS` 2, `XDP_TX` 3), and the frame as it is then.
+    /// Run the program over one frame (destination address first, without FCS) without a port, as a test does:
+    /// returns its verdict (`XDP_PASS` 2, `XDP_TX` 3), and the frame afterwards.
     ///
     /// # Errors
-    /// What the kernel says of the run.
+    /// The kernel's error of the run.
     pub fn verdict(&self, frame: &[u8]) -> Result<(u32, Vec<u8>), StagesError> {
         ebpf::run_into(self.loaded.program(), frame)
             .map_err(|e| StagesError::kernel("running the XDP program over a frame", e))
     }
 
-    /// Let frames of a receive queue go to a socket that is bound to it.
+    /// Pass frames of a receive queue to a socket that is bound to it.
     pub(crate) fn set_socket(&self, queue: u32, socket: BorrowedFd<'_>) -> Result<(), StagesError> {
         let value = socket.as_fd().as_raw_fd().to_ne_bytes();
         self.loaded

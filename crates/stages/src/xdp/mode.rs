@@ -1,4 +1,4 @@
-//! Where an XDP program may sit: what is asked, and how it went.
+//! Where an XDP program may be attached: the request, and its result.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,22 +9,22 @@ use wirelab_port::xdp::XdpError;
 
 use crate::error::StagesError;
 
-/// Where the XDP program of a node's port is wanted.
+/// Where the XDP program of a node's port is requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Xdp {
-    /// In the driver; behind it where the driver has no XDP, which the result then says.
+    /// In the driver, or after it if the driver has no XDP, which the result then says.
     #[default]
     Auto,
     /// In the driver, or not at all.
     Native,
-    /// Behind the driver, which every driver can: slower, and each frame has been made a socket buffer before.
+    /// After the driver, which every driver supports: slower, because each frame has become a socket buffer before.
     Generic,
     /// Nowhere.
     Off,
 }
 
 impl Xdp {
-    /// All, in the order of help texts.
+    /// All modes, in the order of help texts.
     pub const ALL: [Xdp; 4] = [Xdp::Auto, Xdp::Native, Xdp::Generic, Xdp::Off];
 
     /// The word for it.
@@ -49,20 +49,22 @@ impl FromStr for Xdp {
 
     fn from_str(word: &str) -> Result<Xdp, String> {
         let found = Xdp::ALL.into_iter().find(|x| x.name() == word);
-        found.ok_or_else(|| format!("{word}: choose auto, native, generic or off"))
+        found.ok_or_else(|| {
+            format!("invalid XDP mode '{word}'; fix: choose auto, native, generic or off")
+        })
     }
 }
 
 /// A program on a port.
 pub(super) struct Attached {
-    /// Goes with this value, and with the process.
+    /// Detached with this value, and with the process.
     pub _link: ebpf::Link,
     pub mode: Mode,
-    /// Why it is generic where nobody asked for it.
+    /// Why it is generic without a request for that.
     pub remark: Option<String>,
 }
 
-/// Attach a program where it is wanted and nobody else's is.
+/// Attach a program where it is requested, if no other is attached.
 pub(super) fn attach(
     port: &PortName,
     program: std::os::fd::BorrowedFd<'_>,
@@ -76,7 +78,7 @@ pub(super) fn attach(
     let first = match wanted {
         Xdp::Off => {
             return Err(StagesError::BadOptions(format!(
-                "{port}: XDP is off, and nothing goes past the stack without it: choose auto, native or generic"
+                "{port}: XDP is off, and paths past the stack need it; fix: choose auto, native or generic"
             )));
         }
         Xdp::Generic => Mode::Generic,
@@ -88,7 +90,7 @@ pub(super) fn attach(
         Err(error) => return Err(in_words(error)),
     };
     if wanted == Xdp::Auto {
-        // What generic XDP says matters less than why the driver's is not available.
+        // The error of generic XDP matters less than why the driver's is not available.
         if let Ok(link) = ebpf::attach(port, program, Mode::Generic) {
             let remark = format!(
                 "generic XDP on {port}, since its driver refuses native XDP ({why}): it is slower, and each frame has \
@@ -106,14 +108,16 @@ pub(super) fn attach(
             }
         ),
         why,
-        way_out: match wanted {
-            Xdp::Native => "generic XDP works with every driver, slower: ask for auto or generic",
+        fix: match wanted {
+            Xdp::Native => {
+                "fix: choose auto or generic, which is slower and works with every driver"
+            }
             _ => "frames reach the application through the stack without it",
         },
     })
 }
 
-/// The errors of XDP in words that fit a node, which has no other path to send frames by.
+/// The errors of XDP in words for a node, which has no other path.
 pub(super) fn in_words(error: XdpError) -> StagesError {
     match error {
         XdpError::Privilege { what } => StagesError::Privilege {
@@ -122,7 +126,7 @@ pub(super) fn in_words(error: XdpError) -> StagesError {
         XdpError::Unsupported { what, why } => StagesError::Refused {
             what: what.to_owned(),
             why,
-            way_out: "frames reach the application through the stack without it",
+            fix: "frames reach the application through the stack without it",
         },
         other => StagesError::Xdp(other),
     }

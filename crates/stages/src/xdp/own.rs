@@ -1,4 +1,4 @@
-//! The addresses that a port calls its own.
+//! The own addresses of a port.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use wirelab_wire::rule::{Few, Own};
 
 use crate::error::StagesError;
 
-/// An IP address as [`Own::addresses`] holds it.
+/// An IP address in the form of [`Own::addresses`].
 pub fn mapped(address: IpAddr) -> [u8; 16] {
     match address {
         IpAddr::V4(ip) => Own::mapped(ip.octets()),
@@ -17,11 +17,11 @@ pub fn mapped(address: IpAddr) -> [u8; 16] {
     }
 }
 
-/// The MAC and IP addresses of a port, as they are now. Of more than 8 IP addresses the first are taken; frames to
-/// others are not its own to a rule and so go through the stack.
+/// The present MAC and IP addresses of a port. Of more than 8 IP addresses the first are used; for a rule frames to
+/// the others are not the port's own, so they pass the stack.
 ///
 /// # Errors
-/// Errors of the port and its namespace; what the kernel says.
+/// Errors of the port and its namespace, or the kernel's error.
 pub fn own_addresses(port: &PortName) -> Result<Own, StagesError> {
     let interface = Interface::query(port)?;
     let listed = port.netns()?.run_in(|| {

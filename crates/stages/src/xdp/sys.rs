@@ -1,4 +1,4 @@
-//! The unsafe edge: which structures may lie in memory that the XDP program writes.
+//! The unsafe code: structures that the XDP program may write.
 #![allow(unsafe_code)]
 
 use wirelab_port::ebpf::Plain;

@@ -113,8 +113,8 @@ impl Dice {
     }
 }
 
-/// A copy with one to three changes: a bit, a byte, a length, options of IPv4; the header's checksum mostly set right
-/// again, so that what lies behind it is looked at.
+/// A copy with one to three changes: a bit, a byte, a length, IPv4 options. The header's checksum is mostly
+/// corrected, so that the program also reads what follows.
 pub fn mutated(frame: &[u8], dice: &mut Dice) -> Vec<u8> {
     let mut frame = frame.to_vec();
     for _ in 0..=dice.below(3) {
@@ -133,7 +133,7 @@ pub fn mutated(frame: &[u8], dice: &mut Dice) -> Vec<u8> {
     frame
 }
 
-/// Where an IPv4 header begins, if there is one.
+/// Offset of an IPv4 header, if there is one.
 fn ipv4_at(frame: &[u8]) -> Option<usize> {
     let mut at = 12;
     for _ in 0..2 {

@@ -1,4 +1,4 @@
-//! What the tests of a node's port share: a lab or the reason for skipping, and frames.
+//! Shared by the tests of a node's port: a lab or the reason for skipping, and frames.
 #![allow(dead_code)]
 
 pub mod frames;
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use wirelab_port::lab::{EphemeralLab, LabSpec};
 
-/// A lab of one pair for this test; `None` where namespaces cannot be made.
+/// A lab of one pair for this test; `None` if namespaces cannot be made.
 pub fn lab() -> Option<EphemeralLab> {
     lab_of(&LabSpec::unique("wlf", 1))
 }
@@ -17,7 +17,7 @@ pub fn lab_of(spec: &LabSpec) -> Option<EphemeralLab> {
     wirelab_port::netns::may_test().then(|| EphemeralLab::up(spec).unwrap())
 }
 
-/// Waits until something holds, at most half a minute: a machine can be slow.
+/// Waits until `holds` returns true, at most half a minute on a slow machine.
 pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let began = Instant::now();
     while !holds() {

@@ -63,7 +63,7 @@ impl Rig {
         generator.run(&Cancel::new()).unwrap().remove(0)
     }
 
-    /// As [`Rig::send`], on a core: a veth takes what is sent there into the receive queue of that number.
+    /// Like [`Rig::send`], on a core: a veth puts frames into the receive queue with the number of the sending core.
     pub fn send_on(&self, core: usize, spec: &FrameSpec, frames: u64, per_s: f64) {
         let jobs = [(self.tester.clone(), job(spec, frames, Some(per_s)))];
         let options = GeneratorOptions {
@@ -71,7 +71,7 @@ impl Rig {
             ..GeneratorOptions::default()
         };
         let generator = Generator::load(&jobs, options).unwrap();
-        // A thread of its own, since it pins itself.
+        // A separate thread, because it pins itself.
         std::thread::scope(|scope| {
             let sent = scope.spawn(|| generator.run(&Cancel::new()).unwrap());
             sent.join().unwrap();

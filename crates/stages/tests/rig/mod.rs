@@ -1,5 +1,5 @@
-//! What the tests of the tracer share: a lab, an application on the node that answers each datagram, and a tester
-//! that sends test frames from a plain socket.
+//! Shared by the tests of the tracer: a lab, an application on the node that answers each datagram, and a tester that
+//! sends test frames from a plain socket.
 #![allow(dead_code, unused_imports)]
 
 #[path = "../common/mod.rs"]
@@ -26,14 +26,14 @@ pub use sys::send_spliced;
 
 /// The port of the node's application.
 pub const PORT: u16 = 7000;
-/// A port of somebody else.
+/// A port of another application.
 pub const OTHER: u16 = 7001;
 
 pub fn node(lab: &EphemeralLab) -> PortName {
     lab.port(0, Side::Node).unwrap()
 }
 
-/// Raw tracepoints, which every host lets be traced; WIRELAB_PROBES=fentry for one that allows more.
+/// Raw tracepoints, which every host allows; WIRELAB_PROBES=fentry for a host that allows more.
 pub fn choice() -> Choice {
     let word = std::env::var("WIRELAB_PROBES");
     word.map_or(Choice::Raw, |word| word.parse().unwrap())
@@ -54,7 +54,7 @@ pub fn options(port: &PortName) -> TracerOptions {
     }
 }
 
-/// The set that sees each frame at its socket: before Linux 6.3 the functions alone.
+/// The set that sees each frame at its socket: before Linux 6.3 only functions.
 pub fn every_point(port: &PortName) -> TracerOptions {
     TracerOptions {
         choice: Choice::Auto,
@@ -85,7 +85,7 @@ pub fn datagram(stream: u8, sequence: u32, len: usize) -> Vec<u8> {
     bytes
 }
 
-/// An application on the node: answers each datagram on stream 1, until it is told to stop.
+/// An application on the node that answers each datagram on stream 1, until it is stopped.
 pub struct Echo {
     thread: Option<JoinHandle<Vec<u32>>>,
     stop: std::sync::Arc<AtomicBool>,
@@ -125,7 +125,7 @@ impl Echo {
     }
 }
 
-/// Send `count` frames one by one, each after the answer to the one before.
+/// Send `count` frames one by one, each after the answer to the previous one.
 pub fn ping_pong(lab: &EphemeralLab, tester: &UdpSocket, count: u32, len: usize) {
     let to = SocketAddr::from((lab.address(0, Side::Node), PORT));
     let mut room = [0; 2048];
@@ -136,14 +136,14 @@ pub fn ping_pong(lab: &EphemeralLab, tester: &UdpSocket, count: u32, len: usize)
     }
 }
 
-/// What a point has seen; nothing where it is absent.
+/// The counts of a point; zeros if it is absent.
 pub fn info(tracer: &Tracer, point: Point) -> PointInfo {
     let points = tracer.points();
     let of = points.into_iter().find(|i| i.point == point);
     of.unwrap_or_else(|| panic!("no point {point:?}"))
 }
 
-/// What the tracer says, for who reads a test's output.
+/// Print the tracer's notes, for readers of the test's output.
 pub fn print(tracer: &Tracer) {
     for info in tracer.points() {
         println!("{info:?}");
@@ -154,13 +154,13 @@ pub fn print(tracer: &Tracer) {
     println!("{:?}", tracer.notes());
 }
 
-/// Frames of the flow of which a point knows what became of them.
+/// Frames of the flow that a point accounts for.
 pub fn accounted(tracer: &Tracer, point: Point) -> u64 {
     let info = info(tracer, point);
     info.counts.taken + info.counts.unmatched + info.counts.dropped + info.counts.unseen
 }
 
-/// The sequences of a point's records on a stream, in the order they were taken.
+/// The sequences of a point's records on a stream, in the order of recording.
 pub fn sequences(tracer: &Tracer, point: &str, stream: u8) -> Vec<u32> {
     let times = tracer.times();
     let of = times.iter().find(|t| t.name == point && t.stream == stream);

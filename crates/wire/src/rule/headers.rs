@@ -1,4 +1,4 @@
-//! What the packet identifier reads of a frame: tags, IP and UDP, whole or not at all.
+//! The packet identifier's parser of a frame: tags, IP and UDP, each complete or absent.
 
 use super::Own;
 use crate::frame::{TPID_CUSTOMER, TPID_SERVICE};
@@ -14,7 +14,7 @@ pub struct Ip {
     pub destination: [u8; 16],
 }
 
-/// What was found of a frame.
+/// The parts of a frame.
 pub struct Found<'f> {
     pub destination: &'f [u8],
     pub ether_type: u16,
@@ -23,19 +23,19 @@ pub struct Found<'f> {
     pub udp: Option<Datagram<'f>>,
 }
 
-/// A whole datagram of UDP in a frame. Nobody has looked at its checksum.
+/// A whole UDP datagram in a frame. Its checksum is not verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram<'f> {
-    /// Port of the sender.
+    /// The source port.
     pub source_port: u16,
-    /// Port that it was sent to.
+    /// The destination port.
     pub destination_port: u16,
-    /// What it carries.
+    /// Its payload.
     pub data: &'f [u8],
 }
 
 impl<'f> Found<'f> {
-    /// `None` where the frame ends inside its Ethernet header or tags.
+    /// `None` if the frame ends inside its Ethernet header or tags.
     pub fn in_frame(frame: &'f [u8]) -> Option<Found<'f>> {
         let mut at = 14;
         let mut priority = None;
@@ -77,7 +77,7 @@ impl<'f> Found<'f> {
     }
 }
 
-/// The packet and its data. A fragment, a wrong header checksum or a length that is not there make it none.
+/// The packet and its data; `None` for a fragment, a wrong header checksum or a length beyond the data.
 fn ipv4(data: &[u8]) -> Option<(Ip, &[u8])> {
     let first = *data.first()?;
     let header = usize::from(first & 15) * 4;
@@ -119,7 +119,7 @@ fn udp(data: &[u8]) -> Option<Datagram<'_>> {
     })
 }
 
-/// RFC 1071; headers of IPv4 are whole words.
+/// RFC 1071; IPv4 headers are whole words.
 fn sums_to_all_ones(header: &[u8]) -> bool {
     let words = header.chunks_exact(2);
     let sum: u32 = words.map(|w| u32::from(w[0]) << 8 | u32::from(w[1])).sum();

@@ -1,4 +1,4 @@
-//! Tests of rules: their words, and what they match, frame by frame.
+//! Tests of rules: their syntax, and what they match, frame by frame.
 
 use std::string::{String, ToString};
 use std::vec::Vec;
@@ -119,7 +119,7 @@ fn all_words_of_a_rule_must_hold_and_any_rule_of_several() {
 fn own_means_the_mac_and_for_ip_the_address_too() {
     let mut other_ip = plain(udp4([1, 2]));
     let mut group = other_ip.clone();
-    // The header's checksum stays right: what the address loses, the identification gains.
+    // The header's checksum stays right: the identification balances the change of the address.
     other_ip[33] -= 1;
     other_ip[19] += 1;
     assert!(matches("port=2", &other_ip) && !matches("own", &other_ip));
@@ -202,8 +202,8 @@ fn wrong_rules_are_refused_with_the_place_and_the_way_out() {
         ),
         ("ethertype=88b5", "character 1: ethertype takes a number"),
         ("protocol=256", "from 0 to 255"),
-        ("port=1,port=2", "character 8: said twice in one rule"),
-        ("port=1:2:3:4:5:6:7:8:9", "a rule takes 8 ports at most"),
+        ("port=1,port=2", "character 8: repeated in one rule"),
+        ("port=1:2:3:4:5:6:7:8:9", "a rule has 8 ports at most"),
         (
             "own;own;own;own;own;own;own;own;own",
             "character 33: there are 8 rules at most",

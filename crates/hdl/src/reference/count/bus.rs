@@ -8,7 +8,7 @@ use super::super::sys::Trace;
 
 /// Words of a cache line.
 const LINE_WORDS: u32 = 8;
-/// Where the registers are.
+/// Start address of the registers.
 const REGISTERS: u32 = 0x8000_0000;
 /// Bits of a word's address within a block of registers (`rtl/reference/address_decoder.vhd`).
 const BLOCK_BITS: u32 = 14;
@@ -18,12 +18,12 @@ const fn word(offset: u32) -> u32 {
     (REGISTERS + offset) >> 2
 }
 
-/// What an access reaches.
+/// The target of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The memory, through the cache.
     Memory,
-    /// The memory, past it.
+    /// The memory, bypassing the cache.
     Uncached,
     /// The slot MAC, behind the bus bridge.
     Slot,
@@ -34,11 +34,11 @@ pub enum Target {
 /// An access.
 #[derive(Clone, Copy, Debug)]
 pub struct Access {
-    /// Of its first word.
+    /// The address of its first word.
     address: u32,
-    /// Where it goes.
+    /// Its target.
     pub place: Target,
-    /// It writes.
+    /// Whether it is a write.
     pub write: bool,
     words_left: u32,
 }
@@ -61,26 +61,26 @@ impl Access {
         }
     }
 
-    /// A capture unit is told.
+    /// Whether it marks a time in a capture unit.
     pub fn is_mark(&self) -> bool {
         let units = [CAPTURE_CONTROL, CAPTURE_2_CONTROL, CAPTURE_3_CONTROL];
         self.write && units.map(word).contains(&self.address)
     }
 
-    /// One of the MACs is started.
+    /// Whether it starts one of the MACs.
     pub fn starts_mac(&self) -> bool {
         self.write && [word(SLOT_MAC_TX_GO), word(RING_MAC_CONTROL)].contains(&self.address)
     }
 }
 
-/// Who has the bus.
+/// The present access of the bus.
 #[derive(Debug, Default)]
 pub struct Bus {
     now: Option<Access>,
 }
 
 impl Bus {
-    /// The access whose first clock this is.
+    /// The access that begins in this clock.
     pub fn begins(&mut self, trace: Trace) -> Option<Access> {
         if trace.request == 0 || self.now.is_some() {
             return None;
@@ -89,7 +89,7 @@ impl Bus {
         self.now
     }
 
-    /// The end of a clock, with an answer or without.
+    /// The end of a clock, with or without a reply.
     pub fn ends(&mut self, trace: Trace) {
         if let Some(access) = self.now.as_mut().filter(|_| trace.answer != 0) {
             access.words_left -= 1;
@@ -99,13 +99,13 @@ impl Bus {
         }
     }
 
-    /// A line of the data cache is on its way.
+    /// Whether a line of the data cache is being filled.
     pub fn fills(&self) -> bool {
         self.now
             .is_some_and(|access| access.place == Target::Memory && !access.write)
     }
 
-    /// A word behind the bridge is on its way.
+    /// Whether a word behind the bridge is being written.
     pub fn writes_slot(&self) -> bool {
         self.now
             .is_some_and(|access| access.place == Target::Slot && access.write)

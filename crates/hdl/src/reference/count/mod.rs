@@ -1,7 +1,7 @@
-//! What the CPU does on a frame's way, counted between two points: instructions, fills of cache lines, single accesses.
+//! The CPU's work on a frame's path, counted between two points: instructions, fills of cache lines, single accesses.
 //!
-//! The program is not changed for it, and its timing is not touched. What each event takes is read off `rtl/reference` and
-//! the pipeline; the node models `nodes/reference-*.toml` are made of the two.
+//! This changes neither the program nor its timing. The duration of each event follows from `rtl/reference` and the
+//! pipeline. The node models `nodes/reference-*.toml` consist of both.
 
 mod bus;
 mod retired;
@@ -12,21 +12,21 @@ use super::sys::Trace;
 use bus::{Access, Bus, Target};
 use retired::{Flow, Retired, Scoreboard};
 
-/// Clocks from a trap or a return from one to the instruction there: those of the pipeline, fetch to write-back.
+/// Clocks from a trap or a return from one to the instruction there: the pipeline from fetch to write-back.
 const TRAP_CLOCKS: u64 = 5;
-/// Clocks in which nothing comes to the last stage, from which on a line must have been filled.
+/// Clocks without an instruction in the last stage after which a line must have been filled.
 const FILL_CLOCKS: u64 = 8;
 
 macro_rules! events {
     ($($name:ident $text:literal $about:literal,)*) => {
-        /// Something that takes clocks.
+        /// An event that takes clocks.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Event {
             $(#[doc = $about] $name,)*
         }
 
         impl Event {
-            /// All of them.
+            /// All events.
             pub const ALL: [Event; [$(Event::$name),*].len()] = [$(Event::$name),*];
 
             /// Its name, as a parameter of the node models.
@@ -41,26 +41,26 @@ macro_rules! events {
 }
 
 events! {
-    Instruction "instruction" "An instruction that retires, but for those that read past the cache.",
-    Jump "jump" "A branch or jump that goes to where decode supposed.",
-    Turn "turn" "One that goes elsewhere.",
-    Wait "operand-wait" "A clock that an instruction waits for its operands.",
+    Instruction "instruction" "A retired instruction, except those that read past the cache.",
+    Jump "jump" "A branch or jump to the target that decode predicted.",
+    Turn "turn" "One to another target.",
+    Wait "operand-wait" "A clock in which an instruction waits for its operands.",
     Division "division" "A quotient or a remainder.",
     Return "trap-return" "A return from a trap.",
     CodeFill "code-fill" "A line of the instruction cache is filled.",
     DataFill "data-fill" "A line of the data cache is filled.",
-    QueuedFill "queued-data-fill" "The same behind a line of the instruction cache, which the memory gives first.",
-    Replay "replay" "A load is done again, since a store to its place was on its way.",
+    QueuedFill "queued-data-fill" "The same after a line of the instruction cache, which has priority in the memory.",
+    Replay "replay" "A load is repeated, because a store to its address was pending.",
     StoreWait "store-wait" "A store finds the write buffer full.",
     ReadWait "read-wait" "A read past the cache finds a store on the bus.",
     MemoryRead "memory-read" "A word of the memory is read past the cache.",
     RegisterRead "register-read" "A register of a block is read.",
     SlotRead "slot-read" "A word behind the bus bridge is read.",
     SlotWrite "slot-write" "A word behind the bus bridge is written.",
-    Poll "poll" "A word of the memory is read past the cache while the MAC is at the frame.",
+    Poll "poll" "A word of the memory is read past the cache while the MAC handles the frame.",
 }
 
-/// How often each event was.
+/// How often each event occurred.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts([u64; Event::ALL.len()]);
 
@@ -78,35 +78,36 @@ impl IndexMut<Event> for Counts {
     }
 }
 
-/// One frame that came and was sent back. Clocks are of 10 ns.
+/// One frame that was received and sent back. Clocks are of 10 ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// From the end of the frame on line 0 to the MAC's interrupt.
     pub irq_clocks: u64,
     /// From the write that starts the MAC to the first byte on line 0.
     pub line_clocks: u64,
-    /// What the CPU did in each stage: up to each receive point, and from each transmit point on.
+    /// The CPU's work in each stage: up to each receive point, and from each transmit point on.
     pub stages: [Counts; Counted::STAGES],
 }
 
 impl Counted {
-    /// Stages of a frame's way in and out.
+    /// Stages of a frame's path in and out.
     pub const STAGES: usize = 6;
 }
 
-/// Who is at the frame.
+/// What handles the frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Nobody,
     /// The MAC that received it.
     Receiver,
-    /// The CPU, which has told the capture units so many times.
+    /// The CPU, after this many marks in the capture units.
     Software(usize),
     /// The MAC that sends it.
     Sender,
 }
 
-/// Writes to the capture units on a frame's way: a point each, and in their middle each unit turns to transmitting.
+/// Writes to the capture units on a frame's path: one for each point; in the middle each unit switches to
+/// transmitting.
 const WRITES_IN: usize = 3;
 const WRITES_TO_TURN: usize = 3;
 
@@ -131,7 +132,7 @@ impl Phase {
 /// Counts, clock by clock.
 #[derive(Debug)]
 pub(super) struct Counter {
-    /// The CPU waits for a word behind the bridge to be written, so that what it does meanwhile costs nothing.
+    /// Whether the CPU waits for a posted write behind the bridge, during which its own work costs nothing.
     waits_for_writes: bool,
     phase: Phase,
     now: Counted,
@@ -144,17 +145,17 @@ pub(super) struct Counter {
     bus: Bus,
     board: Scoreboard,
     last: Option<Retired>,
-    /// Clocks that the instruction in the last stage has been there.
+    /// Clocks for which the instruction has been in the last stage.
     there_clocks: u64,
-    /// Clocks in which none was there, and whether a line was filled since the last one that had to wait for it.
+    /// Clocks without an instruction there, and whether a line was filled since the last one that had to wait for it.
     empty_clocks: u64,
     has_filled: bool,
-    /// The load in the last stage reads past the cache.
+    /// Whether the load in the last stage reads past the cache.
     reads: bool,
 }
 
 impl Counter {
-    /// Nothing is counted yet; `posted` says whether the bus bridge takes writes without an answer.
+    /// Nothing is counted yet; `posted` says whether the bus bridge accepts writes without a reply.
     pub(super) fn new(posted: bool) -> Counter {
         Counter {
             waits_for_writes: !posted,
@@ -175,7 +176,7 @@ impl Counter {
         }
     }
 
-    /// The frames that are through, oldest first.
+    /// The completed frames, oldest first.
     pub(super) fn take(&mut self) -> Vec<Counted> {
         std::mem::take(&mut self.done)
     }
@@ -189,7 +190,7 @@ impl Counter {
         }
     }
 
-    /// A clock: what the CPU does in it, and whether line 0 carries a byte to and from the node.
+    /// One clock: the CPU's work in it, and whether line 0 carries a byte to and from the node.
     pub(super) fn clock(&mut self, trace: Trace, receiving: bool, sending: bool) {
         if self.receiving && !receiving {
             self.phase = Phase::Receiver;
@@ -237,13 +238,13 @@ impl Counter {
         }
         self.add(event, 1);
         self.reads = !access.write && access.place != Target::Memory;
-        // The access follows one clock behind the load, unless the bus is taken.
+        // The access follows one clock after the load, unless the bus is busy.
         if self.reads && self.there_clocks > 2 {
             self.add(Event::ReadWait, 1);
         }
     }
 
-    /// The points of the way are accesses.
+    /// The points of the path are accesses.
     fn point(&mut self, access: Access) {
         match self.phase {
             Phase::Receiver if access.is_mark() => self.phase = Phase::Software(1),
@@ -253,7 +254,7 @@ impl Counter {
             Phase::Software(writes)
                 if access.starts_mac() && writes == Counted::STAGES + WRITES_TO_TURN =>
             {
-                // The MAC takes it in its first clock: nothing waits for the rest.
+                // The MAC takes it in its first clock, so the rest need not be awaited.
                 let last = &mut self.now.stages[Counted::STAGES - 1];
                 last[Event::SlotWrite] -= u64::from(access.place == Target::Slot);
                 self.phase = Phase::Sender;

@@ -1,8 +1,9 @@
-//! What a retired instruction costs the pipeline of VexRiscv beside its own clock: branches, and waiting for a result.
+//! What a retired instruction costs in the pipeline of VexRiscv besides its own clock: branches, and waiting for a
+//! result.
 //!
-//! The stages are fetch, decode, execute, memory and write-back, as `VexRiscv_Full` was generated (its `GenCoreDefault.scala`):
-//! static prediction in decode, branches decided in memory, results of loads and products in write-back, those of shifts
-//! and of control registers in memory.
+//! The stages are fetch, decode, execute, memory and write-back, as in `VexRiscv_Full` (its `GenCoreDefault.scala`):
+//! static prediction in decode, branches decided in memory, results of loads and products in write-back, those of
+//! shifts and of control registers in memory.
 
 /// Major opcodes (The RISC-V Instruction Set Manual, volume I, table 24.1).
 const LOAD: u32 = 0x03;
@@ -17,27 +18,27 @@ const JAL: u32 = 0x6F;
 const SYSTEM: u32 = 0x73;
 const MRET: u32 = 0x3020_0073;
 
-/// Clocks from a jump in decode to the instruction at its target, beyond the one it would take anyway.
+/// Clocks from a jump in decode to the instruction at its target, besides the one of its own.
 pub const JUMP_CLOCKS: u64 = 1;
-/// The same where memory, two stages on, corrects what decode supposed.
+/// The same if memory, two stages later, corrects the prediction of decode.
 pub const TURN_CLOCKS: u64 = 3;
 
-/// Where an instruction goes on.
+/// Where execution continues after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// With the next one, as was supposed.
+    /// At the next instruction, as predicted.
     On,
-    /// To where decode supposed.
+    /// At the predicted target.
     Jump,
-    /// Elsewhere than supposed.
+    /// At another target.
     Turn,
-    /// Back from a trap.
+    /// After a trap, by a return.
     Return,
-    /// Into a trap: not by its own instruction.
+    /// In a trap, not caused by the instruction itself.
     Trap,
 }
 
-/// An instruction at its place.
+/// An instruction at its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retired {
     /// Its address.
@@ -55,12 +56,12 @@ impl Retired {
         self.word >> 12 & 7
     }
 
-    /// Reads from memory or a register of a block.
+    /// Whether it reads from memory or a register of a block.
     pub fn is_load(self) -> bool {
         self.opcode() == LOAD
     }
 
-    /// Writes there.
+    /// Whether it writes there.
     pub fn is_store(self) -> bool {
         self.opcode() == STORE
     }
@@ -69,7 +70,7 @@ impl Retired {
         self.opcode() == REGISTER && self.word >> 25 == 1
     }
 
-    /// A quotient or a remainder, which is made a bit a clock.
+    /// Whether it computes a quotient or a remainder, one bit for each clock.
     pub fn is_division(self) -> bool {
         self.is_product_or_quotient() && self.function() >= 4
     }
@@ -79,7 +80,7 @@ impl Retired {
         has_shifts && !self.is_product_or_quotient() && matches!(self.function(), 1 | 5)
     }
 
-    /// The register that it writes; none where it writes none.
+    /// The register that it writes, if any.
     fn target(self) -> Option<usize> {
         let register = (self.word >> 7 & 31) as usize;
         let writes = !matches!(self.opcode(), STORE | BRANCH);
@@ -100,7 +101,7 @@ impl Retired {
         first.into_iter().chain(has_second.then_some(second))
     }
 
-    /// Stages that its result is later than that of a sum, which the next instruction has at once.
+    /// Stages by which its result is later than that of a sum, which the next instruction gets at once.
     fn result_after(self) -> u64 {
         if self.is_load() || self.is_product_or_quotient() && !self.is_division() {
             2
@@ -128,7 +129,7 @@ impl Retired {
         sign | rest as i32
     }
 
-    /// Where it went on, by the instruction that retired behind it.
+    /// Where it continued, from the instruction that retired next.
     pub fn flow(self, next: Retired) -> Flow {
         let on = next.pc == self.pc.wrapping_add(4);
         let to = |offset: i32| next.pc == self.pc.wrapping_add_signed(offset);
@@ -136,7 +137,7 @@ impl Retired {
             _ if self.word == MRET => Flow::Return,
             JALR => Flow::Turn,
             JAL if to(self.jump_offset()) => Flow::Jump,
-            // Decode supposes that branches go back.
+            // Decode predicts that backward branches are taken.
             BRANCH if on => {
                 if self.branch_offset() < 0 {
                     Flow::Turn
@@ -157,7 +158,7 @@ impl Retired {
     }
 }
 
-/// When each register has its value, in clocks of a pipeline that nothing but this holds up.
+/// When each register has its value, in clocks of a pipeline that has no other stalls.
 #[derive(Clone, Debug, Default)]
 pub struct Scoreboard {
     now: u64,
@@ -165,7 +166,7 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// The next instruction: clocks that it waits in decode for its operands.
+    /// The next instruction: returns its clocks of waiting in decode for its operands.
     pub fn next(&mut self, instruction: Retired) -> u64 {
         let at = self.now + 1;
         let latest = instruction
@@ -179,7 +180,7 @@ impl Scoreboard {
         self.now - at
     }
 
-    /// The pipeline has been empty for so many clocks.
+    /// The pipeline was empty for this many clocks.
     pub fn pass(&mut self, clocks: u64) {
         self.now += clocks;
     }

@@ -1,5 +1,5 @@
-//! Asks the generic netlink family `netdev` (linux/netdev.h, Linux 6.8 or newer) for the threads of an
-//! interface's NAPIs. A kernel without the family gives `None`.
+//! Queries the generic netlink family `netdev` (linux/netdev.h, Linux 6.8 or newer) for the threads of an interface's
+//! NAPIs. A kernel without the family gives `None`.
 
 use std::os::fd::OwnedFd;
 
@@ -20,8 +20,8 @@ const NETDEV_A_NAPI_PID: u16 = 4;
 /// Length of `struct genlmsghdr`.
 const GENERIC: usize = 4;
 
-/// The threads of the NAPIs of interface number `index` in the calling thread's namespace, as process numbers;
-/// `None` if this kernel does not say.
+/// The threads of the NAPIs of interface number `index` in the calling thread's namespace, as process numbers; `None`
+/// if this kernel does not report them.
 pub(super) fn napi_threads(index: u32) -> Option<Vec<i32>> {
     let socket = netlink::open(SockProtocol::NetlinkGeneric).ok()?;
     let name = attribute(CTRL_ATTR_FAMILY_NAME, b"netdev\0");
@@ -40,7 +40,7 @@ pub(super) fn napi_threads(index: u32) -> Option<Vec<i32>> {
     )
 }
 
-/// The attributes of each message of the answer; `None` for an error or a short one.
+/// The attributes of each message of the reply; `None` for an error or a short reply.
 fn ask(
     socket: &OwnedFd,
     family: u16,

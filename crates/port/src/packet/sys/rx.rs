@@ -12,16 +12,16 @@ use super::socket::PacketSocket;
 /// Bytes of a block: far more than the longest frame, and few enough blocks to walk.
 pub(in crate::packet) const BLOCK: usize = 256 * 1024;
 
-/// Room in front of each frame for a VLAN tag that the kernel took out.
+/// Space before each frame for a VLAN tag that the kernel removed.
 pub(in crate::packet) const HEADROOM: usize = 4;
 
-/// Where a block's header has what (linux/if_packet.h: `struct tpacket_block_desc`).
+/// Offsets in a block's header (linux/if_packet.h: `struct tpacket_block_desc`).
 const HEADER: usize = offset_of!(tpacket_block_desc, hdr);
 const STATUS: usize = HEADER + offset_of!(tpacket_hdr_v1, block_status);
 const COUNT: usize = HEADER + offset_of!(tpacket_hdr_v1, num_pkts);
 const FIRST: usize = HEADER + offset_of!(tpacket_hdr_v1, offset_to_first_pkt);
 
-/// `TPACKET_ALIGN(sizeof(struct tpacket3_hdr))`: where the link-layer address of a frame starts.
+/// `TPACKET_ALIGN(sizeof(struct tpacket3_hdr))`: offset of a frame's link-layer address.
 const ADDRESS: usize = size_of::<tpacket3_hdr>().next_multiple_of(16);
 
 /// Blocks shared with the kernel, used in order.
@@ -30,7 +30,7 @@ pub(in crate::packet) struct RxRing {
     blocks: usize,
 }
 
-/// A block of frames that is ours until it is given back.
+/// A block of frames that the application owns until it is given back.
 pub(in crate::packet) struct Block<'a> {
     bytes: &'a mut [u8],
     left: u32,
@@ -39,21 +39,20 @@ pub(in crate::packet) struct Block<'a> {
 
 /// A frame in a block.
 pub(in crate::packet) struct RingFrame<'a> {
-    /// [`HEADROOM`] bytes, then the frame as far as the ring kept it.
+    /// [`HEADROOM`] bytes, then the frame's bytes in the ring.
     pub bytes: &'a mut [u8],
-    /// Length of the frame before it was cut to the ring.
+    /// Length of the frame before the ring cut it.
     pub length: u32,
     /// CLOCK_REALTIME in ns when the kernel put it into the ring.
     pub unix_ns: u64,
-    /// Which way it went and to whom (`PACKET_HOST`, `PACKET_OUTGOING`, …).
+    /// Its direction and destination (`PACKET_HOST`, `PACKET_OUTGOING`, …).
     pub kind: u8,
-    /// The outermost tag, TPID and TCI, if the kernel took it out.
+    /// The outermost tag, TPID and TCI, if the kernel removed it.
     pub tag: Option<(u16, u16)>,
 }
 
 impl RxRing {
-    /// A ring of `bytes` on a socket that is not bound yet; blocks are handed over after `patience_ms` at the
-    /// latest.
+    /// A ring of `bytes` on a socket that is not bound yet. Blocks are handed over after `patience_ms` at the latest.
     pub(in crate::packet) fn new(
         socket: &PacketSocket,
         bytes: usize,
@@ -66,7 +65,7 @@ impl RxRing {
         let request = libc::tpacket_req3 {
             tp_block_size: BLOCK as u32,
             tp_block_nr: blocks as u32,
-            // Frames are packed in a block; this only has to divide it.
+            // Frames are packed in a block; this value only has to divide it.
             tp_frame_size: 4096,
             tp_frame_nr: (blocks * BLOCK / 4096) as u32,
             tp_retire_blk_tov: patience_ms,
@@ -85,14 +84,14 @@ impl RxRing {
         self.blocks * BLOCK
     }
 
-    /// Block number `turn` (counted on and on) if the kernel has handed it over.
+    /// Block number `turn` (counted without end) if the kernel has handed it over.
     pub(in crate::packet) fn block(&mut self, turn: usize) -> Option<Block<'_>> {
         let start = turn % self.blocks * BLOCK;
         let status = self.map.word(start + STATUS).load(Ordering::Acquire);
         if status & libc::TP_STATUS_USER == 0 {
             return None;
         }
-        // SAFETY: the status says that the block is ours; `give_back` needs `self`, which the slice borrows.
+        // SAFETY: the status gives the block to the application; `give_back` needs `self`, which the slice borrows.
         let bytes = unsafe { self.map.slice_mut(start, BLOCK) };
         Some(Block {
             left: word(bytes, COUNT),
@@ -147,7 +146,7 @@ impl Block<'_> {
     }
 }
 
-/// A field of four bytes in the machine's order; 0 where the block ends before.
+/// A field of four bytes in the machine's order; 0 if the block ends before it.
 fn word(bytes: &[u8], at: usize) -> u32 {
     bytes
         .get(at..)

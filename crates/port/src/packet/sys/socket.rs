@@ -18,19 +18,19 @@ impl AsRawFd for PacketSocket {
 }
 
 impl PacketSocket {
-    /// Opens a socket in the namespace of the calling thread, where it stays. It hears nothing until it is
-    /// bound.
+    /// Opens a socket in the namespace of the calling thread, to which it then belongs. It receives nothing until it
+    /// is bound.
     pub(in crate::packet) fn open() -> io::Result<PacketSocket> {
         // SAFETY: no memory is involved.
         let fd = unsafe { libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the descriptor is fresh and belongs to nobody else.
+        // SAFETY: the descriptor is new, and only this value owns it.
         Ok(PacketSocket(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Binds to an interface: to hear frames of an EtherType on it, and to send with that EtherType.
+    /// Binds to an interface, to receive frames of an EtherType on it and to send with that EtherType.
     pub(in crate::packet) fn bind(&self, interface: u32, ethertype: u16) -> io::Result<()> {
         // SAFETY: all zeros is a valid address.
         let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
@@ -68,7 +68,7 @@ impl PacketSocket {
         check(result)
     }
 
-    /// Throws away whatever arrives at this socket, before it is copied.
+    /// Drops everything that arrives at this socket, before it is copied.
     pub(in crate::packet) fn hear_nothing(&self) -> io::Result<()> {
         self.hear(&mut [libc::sock_filter {
             code: (libc::BPF_RET | libc::BPF_K) as u16,
@@ -78,7 +78,7 @@ impl PacketSocket {
         }])
     }
 
-    /// Hears only the frames that a program of at most 65,535 instructions lets through.
+    /// Receives only the frames that a program of at most 65,535 instructions passes.
     pub(in crate::packet) fn hear(&self, program: &mut [libc::sock_filter]) -> io::Result<()> {
         let filter = libc::sock_fprog {
             len: program.len() as u16,
@@ -87,7 +87,7 @@ impl PacketSocket {
         self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter)
     }
 
-    /// Sees frames to whatever address.
+    /// Receives frames to any address.
     pub(in crate::packet) fn promiscuous(&self, interface: u32) -> io::Result<()> {
         let membership = libc::packet_mreq {
             mr_ifindex: interface as i32,
@@ -98,8 +98,8 @@ impl PacketSocket {
         self.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, &membership)
     }
 
-    /// Sends frames that lie `stride` bytes apart in `memory`, each with its length, without waiting; how many the kernel
-    /// took.
+    /// Sends frames that lie `stride` bytes apart in `memory`, each with its length, without waiting; returns how
+    /// many the kernel took.
     pub(in crate::packet) fn send_frames(
         &self,
         memory: &mut [u8],
@@ -122,8 +122,8 @@ impl PacketSocket {
             messages[i].msg_hdr.msg_iov = &raw mut parts[i];
             messages[i].msg_hdr.msg_iovlen = 1;
         }
-        // SAFETY: the first `count` messages point to parts, and these to frames inside `memory`; all of them
-        // outlive the call.
+        // SAFETY: the first `count` messages point to parts, and these to frames inside `memory`; all outlive the
+        // call.
         let sent = unsafe {
             let messages = messages.as_mut_ptr();
             libc::sendmmsg(self.as_raw_fd(), messages, count as u32, libc::MSG_DONTWAIT)
@@ -131,13 +131,13 @@ impl PacketSocket {
         check(sent).map(|()| sent as usize)
     }
 
-    /// Takes a frame that has come, without waiting; its length, of which no more is kept than `buffer` holds.
+    /// Takes a received frame without waiting; returns its length. `buffer` holds at most its own size of it.
     pub(in crate::packet) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         let flags = nix::sys::socket::MsgFlags::MSG_DONTWAIT;
         Ok(nix::sys::socket::recv(self.as_raw_fd(), buffer, flags)?)
     }
 
-    /// Tells the kernel to send what is ready in the transmit ring, without waiting.
+    /// Lets the kernel send the ready slots of the transmit ring, without waiting.
     pub(in crate::packet) fn kick(&self) -> io::Result<()> {
         // SAFETY: no data are given.
         let result =
@@ -145,7 +145,7 @@ impl PacketSocket {
         check(result.clamp(-1, 0) as i32)
     }
 
-    /// Bytes of memory of frames that were sent and have not left yet (SIOCOUTQ, packet(7)); 0 where that is not known.
+    /// Memory in bytes of sent frames that have not left yet (SIOCOUTQ, packet(7)); 0 if unknown.
     pub(in crate::packet) fn unsent_bytes(&self) -> usize {
         let mut bytes: i32 = 0;
         // SAFETY: the request writes one int, which outlives the call.
@@ -156,7 +156,7 @@ impl PacketSocket {
         }
     }
 
-    /// Waits for one of `events` (poll(2)) for at most `patience`; what came, 0 for nothing.
+    /// Waits for one of `events` (poll(2)) for at most `patience`; returns those that occurred, or 0.
     pub(in crate::packet) fn wait(&self, events: i16, patience: Duration) -> i16 {
         let mut asked = libc::pollfd {
             fd: self.as_raw_fd(),
@@ -168,7 +168,7 @@ impl PacketSocket {
         if found > 0 { asked.revents } else { 0 }
     }
 
-    /// Takes the error that waits on the socket, e.g. that its interface went down.
+    /// Takes the pending error of the socket, e.g. that its interface is down.
     pub(in crate::packet) fn take_error(&self) -> Option<io::Error> {
         let mut number: i32 = 0;
         self.get(libc::SOL_SOCKET, libc::SO_ERROR, &mut number)
@@ -176,7 +176,7 @@ impl PacketSocket {
         (number != 0).then(|| io::Error::from_raw_os_error(number))
     }
 
-    /// Frames that came and frames that the ring had no room for, since this was asked last.
+    /// Frames that arrived and frames that did not fit the ring, since the last call.
     pub(in crate::packet) fn take_statistics(&self) -> io::Result<(u32, u32)> {
         let mut found = libc::tpacket_stats_v3 {
             tp_packets: 0,
@@ -189,8 +189,8 @@ impl PacketSocket {
 
     fn get<T: Copy>(&self, level: i32, name: i32, value: &mut T) -> io::Result<()> {
         let mut length = mem::size_of::<T>() as u32;
-        // SAFETY: the kernel writes at most `length` bytes into the value, of which every bit pattern is
-        // valid for the plain C types used here.
+        // SAFETY: the kernel writes at most `length` bytes into the value, and every bit pattern is valid for the
+        // plain C types used here.
         let result = unsafe {
             libc::getsockopt(
                 self.as_raw_fd(),

@@ -1,4 +1,4 @@
-//! The transmit ring (TPACKET_V2): slots of a frame each, and a status word that says whose a slot is.
+//! The transmit ring (TPACKET_V2): slots of a frame each, and a status word that names a slot's owner.
 
 use std::io;
 use std::mem::offset_of;
@@ -9,29 +9,29 @@ use libc::{TP_STATUS_AVAILABLE, TP_STATUS_SEND_REQUEST, TP_STATUS_WRONG_FORMAT, 
 use super::mapping::Mapping;
 use super::socket::PacketSocket;
 
-/// Where the kernel looks for the frame in a slot: behind the aligned header (net/packet/af_packet.c:
-/// `tp_hdrlen - sizeof(struct sockaddr_ll)`).
+/// Offset at which the kernel reads the frame in a slot: after the aligned header (net/packet/af_packet.c: `tp_hdrlen
+/// - sizeof(struct sockaddr_ll)`).
 const FRAME_OFFSET: usize = size_of::<tpacket2_hdr>();
 
-/// Status bits that say where a time stamp comes from, and nothing about the slot's owner.
+/// Status bits for the source of a time stamp, which do not concern the slot's owner.
 const TIME_BITS: u32 =
     libc::TP_STATUS_TS_SOFTWARE | libc::TP_STATUS_TS_SYS_HARDWARE | libc::TP_STATUS_TS_RAW_HARDWARE;
 
-/// `struct virtio_net_hdr`, which `PACKET_VNET_HDR` puts in front of each frame.
+/// `struct virtio_net_hdr`, which `PACKET_VNET_HDR` puts before each frame.
 const VIRTIO_HEADER: usize = 10;
 
 const PAGE: usize = 4096;
 
-/// Whose a slot is.
+/// The owner of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::packet) enum Owner {
-    /// Ours: its frame has left, or never had one.
+    /// The application: the slot's frame has left, or it had none.
     Application,
-    /// Ready, and the kernel has not looked at it yet.
+    /// Ready, and not yet read by the kernel.
     Waiting,
-    /// The kernel's: on its way.
+    /// The kernel, which is sending it.
     Kernel,
-    /// Ours again, because the kernel would not take it.
+    /// The application, because the kernel refused the frame.
     Refused,
 }
 
@@ -40,15 +40,15 @@ pub(in crate::packet) struct TxRing {
     map: Mapping,
     slots: usize,
     slot_bytes: usize,
-    /// Bytes in front of each frame that tell the kernel how much of it to copy; 0 for none.
+    /// Bytes before each frame that say how much of it the kernel copies; 0 for none.
     head: usize,
 }
 
 impl TxRing {
-    /// A ring of `slots` frames of up to `length` bytes on a socket that has none yet.
+    /// A ring of `slots` frames of up to `length` bytes on a socket without a ring.
     ///
-    /// Of frames handed over `whole` the kernel copies every byte when it takes them, instead of referring to the
-    /// ring's pages (net/packet/af_packet.c: `tpacket_fill_skb` copies `hdr_len` bytes).
+    /// With `whole` the kernel copies every byte of a frame when it takes it, instead of referring to the ring's
+    /// pages (net/packet/af_packet.c: `tpacket_fill_skb` copies `hdr_len` bytes).
     pub(in crate::packet) fn new(
         socket: &PacketSocket,
         slots: usize,
@@ -61,14 +61,14 @@ impl TxRing {
         }
         let version = libc::tpacket_versions::TPACKET_V2 as i32;
         socket.set(libc::SOL_PACKET, libc::PACKET_VERSION, &version)?;
-        // Powers of two, so that slots follow one another without holes and short frames stay in one page.
+        // Powers of two, so that slots follow each other without gaps and short frames stay in one page.
         let slot_bytes = (FRAME_OFFSET + head + length).next_power_of_two();
         let block_bytes = if slots == 1 {
             slot_bytes.max(PAGE)
         } else {
             (slot_bytes * slots.min(4)).max(PAGE)
         };
-        // A ring of one slot has to be a block of one frame.
+        // A ring of one slot must be a block of one frame.
         let slot_bytes = if slots * slot_bytes < block_bytes {
             block_bytes / slots
         } else {
@@ -107,10 +107,10 @@ impl TxRing {
         }
     }
 
-    /// The frame's memory of a slot that is ours.
+    /// The frame memory of a slot that the application owns.
     ///
     /// # Panics
-    /// If it is not.
+    /// If it does not own it.
     pub(in crate::packet) fn frame(&mut self, slot: usize) -> &mut [u8] {
         assert_eq!(
             self.owner(slot),
@@ -118,18 +118,18 @@ impl TxRing {
             "slot {slot} is not ours"
         );
         let at = slot * self.slot_bytes + FRAME_OFFSET + self.head;
-        // SAFETY: the slot is ours until `ready` gives it away, which needs `self` too.
+        // SAFETY: the application owns the slot until `ready` gives it away, which also needs `self`.
         unsafe {
             self.map
                 .slice_mut(at, self.slot_bytes - FRAME_OFFSET - self.head)
         }
     }
 
-    /// Gives a slot of ours to the kernel, with a frame of `length` bytes in it.
+    /// Gives a slot to the kernel, with a frame of `length` bytes in it.
     pub(in crate::packet) fn ready(&mut self, slot: usize, length: usize) {
         let start = slot * self.slot_bytes;
         if self.head > 0 {
-            // flags and gso_type are zero, then comes hdr_len in the machine's order (virtio 1.2, 5.1.6).
+            // flags and gso_type are zero; hdr_len follows in the machine's order (virtio 1.2, 5.1.6).
             let [low, high] = (length as u16).to_ne_bytes();
             let word = u32::from_ne_bytes([0, 0, low, high]);
             self.map
@@ -139,7 +139,7 @@ impl TxRing {
         let at = start + offset_of!(tpacket2_hdr, tp_len);
         let bytes = (self.head + length) as u32;
         self.map.word(at).store(bytes, Ordering::Relaxed);
-        // What was written into the frame must be there before the kernel may look.
+        // The frame's bytes must be visible before the kernel may read them.
         fence(Ordering::Release);
         self.status(slot)
             .store(TP_STATUS_SEND_REQUEST, Ordering::Release);

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use wirelab_hdl::{JoinError, Joined, JoinedAsked, JoinedPort, NOT_COUNTED};
+use wirelab_hdl::{JoinError, JoinRequest, Joined, JoinedPort, NOT_COUNTED};
 use wirelab_port::tap::{MTU_BYTES, TapError};
 use wirelab_report::format;
 use wirelab_trial::job::CheckReport;
@@ -37,7 +37,7 @@ pub fn run(args: &HdlArgs) -> Result {
 }
 
 /// What the port shall do.
-fn asked(args: &HdlArgs) -> Fallible<JoinedAsked> {
+fn asked(args: &HdlArgs) -> Fallible<JoinRequest> {
     let sizes = ask::sizes(&args.size, &[]);
     let framing = ask::framing(&args.framing, Layer::Ethernet)?;
     let says_what = !sizes.is_empty() || args.framing.layer.is_some() || args.framing.vlan > 0;
@@ -61,7 +61,7 @@ fn asked(args: &HdlArgs) -> Fallible<JoinedAsked> {
     let extent = Extent::Frames { frames };
     let mac =
         |option, text: &Option<String>| text.as_deref().map(|m| ask::mac(option, m)).transpose();
-    Ok(JoinedAsked {
+    Ok(JoinRequest {
         trial: Trial {
             faults: ask::faults(args.inject.as_deref())?,
             ..Trial::new(framing, Direction::Transmit, size, load, extent)

@@ -1,36 +1,38 @@
-//! Which faults can be asked of a sender on a host, and what cannot.
+//! The faults that a host's sender can make, and the errors for others.
 
 use wirelab_trial::{FaultRates, FaultsPer};
 
-/// Most steps a schedule may have; each takes 32 bytes of memory.
+/// Most steps of a schedule; each takes 32 bytes of memory.
 pub const MAX_STEPS: usize = 4_000_000;
 
 /// Why faults cannot be planned.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum InjectError {
-    /// No probability.
-    #[error("the rate of the fault '{fault}' is {rate}: give a probability per frame, from 0 to 1")]
+    /// The rate is not a probability.
+    #[error(
+        "the rate of the fault '{fault}' is {rate}; fix: give a probability per frame, from 0 to 1"
+    )]
     Rate {
         /// The fault's name.
         fault: &'static str,
-        /// The rate that was asked.
+        /// The requested rate.
         rate: f64,
     },
     /// Only hardware can make it.
     #[error(
-        "a sender on a host has no FCS of its own, so it cannot make the fault 'bad-fcs': leave it out, or ask it of a \
+        "a sender on a host cannot set the FCS, so it cannot make the fault 'bad-fcs'; fix: leave it out, or request it from a \
          generator in hardware (hdl:N)"
     )]
     Fcs,
-    /// A schedule is of frames, whose times nobody knows beforehand.
+    /// A schedule counts frames, whose times are unknown beforehand.
     #[error(
-        "a sender on a host makes faults in so many of its frames, not so many times a second: give a probability per \
-         frame, e.g. corrupt=1e-5, or ask a generator in hardware (hdl:N)"
+        "a sender on a host makes faults per frame, not per second; fix: give a probability per \
+         frame, e.g. corrupt=1e-5, or use a generator in hardware (hdl:N)"
     )]
     PerSecond,
-    /// Faults of which a frame can have only one are more probable together than certainty.
+    /// Faults that exclude each other in a frame have probabilities that add up to more than 1.
     #[error(
-        "a frame can have only one fault of {faults}, but their rates add up to {sum}: lower them to 1 or less"
+        "a frame can have only one fault of {faults}, but their rates add up to {sum}; fix: lower them to 1 or less"
     )]
     Sum {
         /// Their names.
@@ -47,7 +49,7 @@ pub enum InjectError {
     TooSmall {
         /// The fault's name.
         fault: &'static str,
-        /// Bytes of LFSR part that it needs.
+        /// Bytes of LFSR part that the fault needs.
         needed: u32,
         /// Bytes of LFSR part that the frames have.
         lfsr_len: u32,
@@ -69,7 +71,7 @@ pub enum InjectError {
     },
 }
 
-/// Whether so many frames can have these faults.
+/// Check that this many frames can have these faults.
 pub fn check(rates: &FaultRates, sequences: u64, lfsr_len: u32) -> Result<(), InjectError> {
     let named = rates.named();
     if rates.per == FaultsPer::Second && !rates.is_clean() {
@@ -97,7 +99,7 @@ pub fn check(rates: &FaultRates, sequences: u64, lfsr_len: u32) -> Result<(), In
     }
     for group in [&named[..3], &named[3..]] {
         let sum: f64 = group.iter().map(|f| f.1).sum();
-        // Rates written in decimal may add up to a hair above 1.
+        // Rates written in decimal may add up to slightly more than 1.
         if sum > 1.0 + 1e-9 {
             let names: Vec<&str> = group.iter().filter(|f| f.1 > 0.0).map(|f| f.0).collect();
             let faults = names.join(", ");
@@ -111,7 +113,7 @@ pub fn check(rates: &FaultRates, sequences: u64, lfsr_len: u32) -> Result<(), In
     Ok(())
 }
 
-/// What is asked is more than a schedule holds.
+/// The request needs more steps than a schedule holds.
 pub fn too_many(rates: &FaultRates, sequences: u64) -> InjectError {
     let named = rates.named();
     let active = named.iter().filter(|f| f.1 > 0.0).count() as f64;
@@ -119,7 +121,7 @@ pub fn too_many(rates: &FaultRates, sequences: u64) -> InjectError {
         .into_iter()
         .max_by(|a, b| a.1.total_cmp(&b.1))
         .expect("there are faults");
-    // A swap takes two steps; round down to one digit, so that the advice holds.
+    // A swap takes two steps. The rate is rounded down to one digit, so that it fits.
     let most = MAX_STEPS as f64 / (2.0 * active * sequences as f64);
     let digit = 10f64.powf(most.log10().floor());
     let lower = (most / digit).floor() * digit;
@@ -174,7 +176,7 @@ mod tests {
             bad_fcs: 0.1,
             ..none
         };
-        assert!(refuse(fcs, 10, 28).contains("'bad-fcs': leave it out"));
+        assert!(refuse(fcs, 10, 28).contains("'bad-fcs'; fix: leave it out"));
         let per_second = FaultRates {
             corrupt: 1.0,
             per: FaultsPer::Second,

@@ -1,4 +1,4 @@
-//! The way of a trial's frames through the node, how its application waits for them, and what looks at them.
+//! How a request routes frames through the node, how the application waits for them, and what traces them.
 
 use wirelab_control::message::Start;
 use wirelab_control::value::Path;
@@ -10,34 +10,34 @@ use wirelab_wire::rule::{Few, Rule, RuleError, Rules};
 /// IP protocol number of UDP.
 const UDP: u8 = 17;
 
-/// What a request says about the inside of the node.
+/// The options of a request for the inside of the node.
 #[derive(Clone, Copy, Debug)]
-pub struct Ways {
+pub struct PathOptions {
     pub path: Path,
-    /// How to wait, where the peer says so.
+    /// How to wait, if the peer says so.
     pub wait: Option<Wait>,
     pub probes: Probes,
-    /// Which frames take the fast track, where the peer says so.
+    /// Which frames take the fast track, if the peer says so.
     pub rules: Option<Rules>,
-    /// A second UDP port beside the flow's.
+    /// A second UDP port, for the background.
     pub background_port: Option<u16>,
 }
 
-impl Ways {
-    /// Take a request apart.
+impl PathOptions {
+    /// Read and check them.
     ///
     /// # Errors
-    /// [`Refusal`] names the field that cannot be, with the others as they are.
-    pub fn of(start: &Start) -> Result<Ways, Refusal> {
-        let ways = Ways {
+    /// [`Refusal`] names the field that is not supported in this combination.
+    pub fn of(start: &Start) -> Result<PathOptions, Refusal> {
+        let options = PathOptions {
             path: start.path.unwrap_or_default(),
             wait: start.wait,
             probes: start.probes.unwrap_or(Probes::Auto),
             rules: start.rule.as_deref().map(rules).transpose()?,
             background_port: start.background_port,
         };
-        ways.check(start)?;
-        Ok(ways)
+        options.check(start)?;
+        Ok(options)
     }
 
     fn check(&self, start: &Start) -> Result<(), Refusal> {
@@ -48,30 +48,39 @@ impl Ways {
         }
         match self.path {
             Path::FastTrack if direction != Direction::Receive => {
-                return no("path", "the fast track is of trials that receive");
+                return no(
+                    "path",
+                    "the fast track is for trials in which the node receives",
+                );
             }
             Path::Driver if !matches!(direction, Direction::Transmit | Direction::Echo) => {
                 return no(
                     "path",
-                    "the driver sends and echoes; ask stack or fast-track to receive",
+                    "the driver sends and echoes; to receive, request path=stack or path=fast-track",
                 );
             }
             Path::Driver if start.buffers.is_some() => {
-                return no("buffers", "the driver has its own; ask path=stack");
+                return no("buffers", "the driver uses its own; request path=stack");
             }
             Path::Driver if start.captures.is_some_and(|n| n > 0) => {
-                return no("captures", "past the stack there is nothing to look at");
+                return no(
+                    "captures",
+                    "the driver's path has no capture points; request path=stack",
+                );
             }
             Path::Driver if self.wait.is_some() => {
-                return no("wait", "no application waits where the driver does all");
+                return no(
+                    "wait",
+                    "the driver's path has no application that waits; request path=stack",
+                );
             }
             _ => {}
         }
         if self.rules.is_some() && self.path != Path::FastTrack {
-            return no("rule", "goes with path=fast-track");
+            return no("rule", "only with path=fast-track");
         }
         if self.wait.is_some() && start.layer.is_tcp() {
-            return no("wait", "of UDP and Ethernet");
+            return no("wait", "only for UDP and Ethernet");
         }
         self.check_background(start)
     }
@@ -83,24 +92,24 @@ impl Ways {
         let no = |why| Err(Refusal::unsupported("background_port", why));
         let inward = matches!(start.direction, Direction::Receive | Direction::Echo);
         if start.layer.is_tcp() || !inward {
-            return no("goes beside UDP and Ethernet trials that receive or echo");
+            return no("only beside UDP and Ethernet trials that receive or echo");
         }
         match port {
-            0 => no("port 0 is none"),
+            0 => no("0 is not a port"),
             _ if start.layer != Layer::Ethernet && Some(port) == start.node_port => {
-                no("the flow has this port")
+                no("the flow uses this port; request another")
             }
             _ => Ok(()),
         }
     }
 
-    /// How to wait.
+    /// How to wait; asleep by default.
     pub fn waits(&self) -> Wait {
         self.wait.unwrap_or(Wait::Sleep)
     }
 
-    /// A UDP port that the rules name, where they name some and the flow's is none of them: frames of the flow may go to
-    /// either, and take the way that is theirs.
+    /// The first UDP port of the rules, if they name ports and not the flow's. Frames of the flow may go to either
+    /// port; the rules choose their path.
     pub fn other_port(&self, flow: u16) -> Option<u16> {
         let rules = self.rules.as_ref()?;
         let mut ports = rules.0.iter().flat_map(|rule| rule.udp_ports.iter());
@@ -108,7 +117,7 @@ impl Ways {
         (!ports.any(|port| *port == flow)).then_some(first)
     }
 
-    /// Which frames take the fast track: those asked, else the flow's own.
+    /// Which frames take the fast track: those of the request's rules, else those of the flow.
     pub fn rules_for(&self, layer: Layer, port: u16) -> Rules {
         if let Some(rules) = self.rules {
             return rules;
