@@ -201,7 +201,7 @@ fn too_many_trials_and_too_long_a_file() {
     assert_eq!(most.trials(), MAX_TRIALS);
     assert_eq!(
         error("[[matrix]]\nframe = 64\nrepeat = 10000\n[[matrix]]\nframe = [64, 65]\n"),
-        "p.toml:4:1: matrix: with this one the plan has 10002 trials, and at most 10000 are run: shorten its lists, \
+        "p.toml:4:1: matrix: with this one the plan has 10002 trials, and the maximum is 10000: shorten its lists, \
          or split the plan into several files"
     );
     assert_eq!(

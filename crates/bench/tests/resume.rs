@@ -271,7 +271,7 @@ fn what_does_not_go_together_is_refused_before_any_trial() {
         ),
         (
             refused(&PLAN.replace("\"rates\"", "\"rate\""), &|_| {}),
-            "its part 'rates' stands where the plan has 'rate'",
+            "the plan has 'rate' in place of its part 'rates'",
         ),
         (
             refused(&PLAN.replace("width = \"2 %\"", "width = \"1 %\""), &|_| {}),

@@ -239,7 +239,7 @@ fn what_cannot_be_asked_says_what_can() {
     let cases = [
         (
             "length = 64\nports = 3",
-            "this node cannot do that: ports: 3 asked, and the node has 2: ask for 1 to 2",
+            "this node cannot do that: ports: 3 requested, and the node has 2: request 1 to 2",
         ),
         (
             "length = 200\nlayer = \"tcp4\"",
@@ -331,7 +331,7 @@ fn changes_that_cannot_be_made() {
         ),
         (
             "in-flight=-1",
-            "-1 is no figure of a node: write a number from 0",
+            "-1 is not a valid value: write a number from 0",
         ),
         (
             "in-flight=inf",

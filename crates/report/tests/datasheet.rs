@@ -152,11 +152,11 @@ fn an_iperf_peer_leaves_cells_empty_and_says_why() {
     };
     assert_eq!(
         absent(&sheet.udp[0].receive[0].cpu_busy_ratio),
-        "an iperf peer tells no CPU load"
+        "an iperf peer reports no CPU load"
     );
     assert_eq!(
         absent(&sheet.layer2_throughput[0].bits_per_s),
-        "layer: an iperf peer speaks UDP and TCP alone"
+        "layer: iperf supports only UDP and TCP"
     );
     assert!(
         page.contains("`wirelab iperf -c 192.0.2.7 -u -l 64 -b BW -r`"),
@@ -247,7 +247,7 @@ fn the_csv_has_every_figure_with_its_kind() {
         find("udp", "64", "transmit_max", "cpu_busy_ratio"),
         (
             String::new(),
-            "absent: an iperf peer tells no CPU load".into()
+            "absent: an iperf peer reports no CPU load".into()
         )
     );
 }

@@ -151,7 +151,7 @@ fn what_is_asked_wrongly_says_what_to_write() {
         ),
         (
             &["--search", "no-loss", "--layer", "tcp4"],
-            "TCP sends again what was lost",
+            "TCP retransmits lost data",
         ),
         (
             &["--search", "no-loss", "--frames", "5"],
