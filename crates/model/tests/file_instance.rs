@@ -339,10 +339,7 @@ fn changes_that_cannot_be_made() {
         ),
         ("restart-gap=2 furlongs", "unknown unit 'furlongs'"),
         ("restart-gap=2 clk", "'restart-gap' counts clk of no clock"),
-        (
-            "restart-gap=2 MHz",
-            "'restart-gap' is in MHz, and here stands a time",
-        ),
+        ("restart-gap=2 MHz", "'restart-gap' is in MHz; write a time"),
         ("cpu-clock=0", "the clock 'cpu-clock' stands still"),
         (
             "stage.copy=x2",

@@ -325,7 +325,7 @@ fn a_tcp_rate_below_every_limit_is_held_against_the_round_trip() {
     let group = e.groups.iter().find(|g| g.title.contains("TCP")).unwrap();
     // 94 Mbit/s over 200 µs.
     assert!(
-        group.open.join("\n").contains("are 2,350 bytes under way"),
+        group.open.join("\n").contains("are 2,350 bytes in flight"),
         "{:?}",
         group.open
     );
