@@ -108,13 +108,11 @@ fn values_say_what_to_write() {
         ),
         (
             "inject = { drop = \"1/h\" }",
-            "p.toml:3:19: matrix.inject.drop: a probability is a number from 0 to 1, e.g. 1e-5; so many times a second is \
-             written 1/s",
+            "p.toml:3:19: matrix.inject.drop: a probability is a number from 0 to 1, e.g. 1e-5; a number per second is written as 1/s",
         ),
         (
             "inject = { drop = 0.1, corrupt = \"1/s\" }",
-            "p.toml:3:34: matrix.inject.corrupt: the faults of a trial are all probabilities or all so many times a \
-             second: write this one as the others",
+            "p.toml:3:34: matrix.inject.corrupt: the faults of a trial are either all probabilities or all numbers per second: write this one like the others",
         ),
         (
             "inject = { drop = nan }",

@@ -267,7 +267,7 @@ fn what_does_not_go_together_is_refused_before_any_trial() {
         ),
         (
             refused(&PLAN.replace("[64, 128]", "[64, 129]"), &|_| {}),
-            "it is of another plan: its part 'matrix 1' asked something else",
+            "it is of another plan: its part 'matrix 1' requested something else",
         ),
         (
             refused(&PLAN.replace("\"rates\"", "\"rate\""), &|_| {}),
@@ -275,7 +275,7 @@ fn what_does_not_go_together_is_refused_before_any_trial() {
         ),
         (
             refused(&PLAN.replace("width = \"2 %\"", "width = \"1 %\""), &|_| {}),
-            "its part 'rates' asked something else",
+            "its part 'rates' requested something else",
         ),
         (
             refused(PLAN.split("[[search]]").next().unwrap(), &|_| {}),

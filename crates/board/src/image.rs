@@ -172,12 +172,12 @@ mod tests {
         };
         for (bytes, why) in [
             (Vec::new(), "too short"),
-            (with(0, b'M'), "no ELF"),
+            (with(0, b'M'), "not an ELF"),
             (with(4, 2), "not 32-bit"),
             (with(18, 62), "for Arm"),
             (with(31, 0xFF), "not in the file"),
-            (with(42, 0), "strange size"),
-            (with(HEADER_BYTES + 7, 0xFF), "not whole"),
+            (with(42, 0), "wrong size"),
+            (with(HEADER_BYTES + 7, 0xFF), "truncated"),
             (with(HEADER_BYTES + 11, 0xFF), "entry is in no"),
             (with(HEADER_BYTES + 20, 4), "fit the memory"),
             (with(26, 0x11), "entry is in no"),

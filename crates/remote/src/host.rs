@@ -188,9 +188,9 @@ mod tests {
             ("board:65536", "a port is"),
             ("board:http", "a port is"),
             ("board:", "a port is"),
-            ("[::1", "not closed"),
-            ("[::1]80", "only a port"),
-            ("fe80::1%eth0:80", "in brackets"),
+            ("[::1", "']' is missing"),
+            ("[::1]80", "only :PORT"),
+            ("fe80::1%eth0:80", "needs brackets"),
         ] {
             let error = HostPort::parse(text, 1).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");

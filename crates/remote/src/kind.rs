@@ -108,7 +108,7 @@ mod tests {
         for (kind, text, words) in [
             (&IPERF, "iperf:", "invalid host"),
             (&IPERF3, "iperf3:board:http", "a port is a number"),
-            (&NODE, "node:[::1", "not closed"),
+            (&NODE, "node:[::1", "']' is missing"),
             (
                 &NODE,
                 "node:host,tokn=x",

@@ -311,7 +311,10 @@ fn where_the_tester_was_the_limit_the_figure_says_so() {
             .find(|l| l.starts_with(&format!("\\[{number}\\]")));
         found.unwrap().to_owned()
     };
-    assert!(note(&udp[1][1]).contains("did not keep the rate"), "{page}");
+    assert!(
+        note(&udp[1][1]).contains("fell behind the requested rate"),
+        "{page}"
+    );
     assert!(note(&udp[5][1]).contains("the node may be faster"));
     assert!(note(&udp[5][3]).contains("not in this loss"));
     // Four warnings that differ in a number alone are one.

@@ -322,7 +322,7 @@ mod tests {
             panic!("a stream without a byte");
         };
         assert!(
-            why.starts_with("no byte went over in 1.0 s; fix: "),
+            why.starts_with("no byte was transferred in 1.0 s; fix: "),
             "{why}"
         );
     }

@@ -140,7 +140,7 @@ mod tests {
             &mut notes,
         );
         assert_eq!(points.len(), 1);
-        assert!(notes[0].contains("clocks of their own"), "{notes:?}");
+        assert!(notes[0].contains("different clocks"), "{notes:?}");
         assert!(one_clock(None).unwrap_err().contains("does not say"));
         // A node learns the tester's clock only if it reads the same one.
         let own = wirelab_cores::clock_id();

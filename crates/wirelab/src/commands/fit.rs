@@ -1,4 +1,4 @@
-//! `wirelab fit`: from measured results to a node file.
+//! `wirelab fit`: fits a node file to measured results.
 
 use std::path::Path;
 
@@ -97,13 +97,13 @@ fn line(p: &Fitted) -> String {
     )
 }
 
-/// Digits after the point, for four that count.
+/// Decimals for four significant digits.
 fn digits(value: f64) -> usize {
     let magnitude = value.abs().max(1e-9).log10().floor() as i32;
     (3 - magnitude).clamp(0, 6) as usize
 }
 
-/// The fast track at one size, as the stack predicts it and as it was measured.
+/// The gain of the fast track at one size, predicted from the stack and measured.
 fn gain(g: &FastTrackGain) -> String {
     let measured = match (g.measured_ps, g.error_percent) {
         (Some(ps), Some(error)) => format!(
@@ -123,7 +123,7 @@ fn gain(g: &FastTrackGain) -> String {
     )
 }
 
-/// What predicting each cell without itself gave.
+/// The errors of predicting each cell from the others.
 fn left_out(l: &LeaveOneOut) -> String {
     let error = |e: Option<f64>| {
         e.map_or("–".to_owned(), |e| {
