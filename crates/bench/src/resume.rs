@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use wirelab_trial::format;
 use wirelab_trial::{
     Cancel, Description, Environment, Found, Node, NodeError, Observation, Part, Progress,
     ResultsFile, Retrying, Status, Trial, WarningCode,
@@ -132,8 +133,8 @@ impl Stored {
     pub(crate) fn check(&self, planned: &[PlannedPart]) -> Result<(), ResumeError> {
         if self.parts.len() > planned.len() {
             return Err(ResumeError::Plan(format!(
-                "it has {} parts and the plan {}",
-                self.parts.len(),
+                "it has {} and the plan {}",
+                format::count(self.parts.len() as u64, "part"),
                 planned.len()
             )));
         }

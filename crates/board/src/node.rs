@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use wirelab_port::netns::NetNs;
 use wirelab_remote::{ControlNode, Ends, opinion};
+use wirelab_trial::format;
 use wirelab_trial::open::PortsOptions;
 use wirelab_trial::{
     Cancel, CaptureLimits, Description, Direction, Field, Layer, Node, NodeError, Observation,
@@ -203,7 +204,7 @@ fn dropped(observation: &mut Observation, frames: u64) {
     let name = "dropped_before_emulator_frames".to_owned();
     observation.counters.insert(name, Field::measured(frames));
     if frames > 0 {
-        observation.warnings.push(Warning::new(WarningCode::EMULATOR_BEHIND, format!("{frames} frames were dropped before the board saw them: its emulator did not take them in time"), "offer less, or free the host's processors of other work; firmware whose receive ring is full holds its emulator up too"));
+        observation.warnings.push(Warning::new(WarningCode::EMULATOR_BEHIND, format!("the emulator did not take {} in time: dropped before the board", format::count(frames, "frame")), "offer less, or free the host's processors of other work; firmware whose receive ring is full holds its emulator up too"));
     }
 }
 

@@ -102,7 +102,11 @@ pub fn minimum_cycle(
     let individual = with_node(frames, link_bytes, terms);
     let (frames, link_bytes, mut terms) = summation(link, nodes, data_bytes)?;
     terms.push(CycleTerm {
-        what: format!("{nodes} nodes x {} to pass it on", format::time(forward_ps)),
+        what: format!(
+            "{} x {} to forward it",
+            format::count(nodes.into(), "node"),
+            format::time(forward_ps)
+        ),
         time_ps: u64::from(nodes) * forward_ps,
     });
     let summation = with_node(frames, link_bytes, terms);
@@ -161,7 +165,7 @@ fn individual(sizes: &Sizes, link: LineRate, nodes: u32) -> (u64, u64, Vec<Cycle
     let term = CycleTerm {
         what: format!(
             "{} of {} B, {each} B of the link each",
-            count(nodes, "frame"),
+            format::count(nodes.into(), "frame"),
             sizes.frame
         ),
         time_ps: link.bytes_time_ps(frames * each),
@@ -196,21 +200,15 @@ fn summation(
         terms.push(CycleTerm {
             what: format!(
                 "{} of {} B for {}, {one} B of the link each",
-                count(frames, "frame"),
+                format::count(frames.into(), "frame"),
                 frame(nodes),
-                count(nodes, "node")
+                format::count(nodes.into(), "node")
             ),
             time_ps: link.bytes_time_ps(u64::from(frames) * one),
         });
         link_bytes += u64::from(frames) * one;
     }
     Ok((u64::from(full) + u64::from(rest > 0), link_bytes, terms))
-}
-
-/// `1 node`, `2 nodes`.
-fn count(n: u32, what: &str) -> String {
-    let many = if n == 1 { "" } else { "s" };
-    format!("{n} {what}{many}")
 }
 
 /// The node's time for a frame of this size in each direction, one frame at a time.

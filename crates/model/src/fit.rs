@@ -18,7 +18,7 @@ mod stages;
 
 use serde::Serialize;
 use wirelab_trial::explanation::FastTrackGain;
-use wirelab_trial::{Interval, Observation, Warning};
+use wirelab_trial::{Interval, Observation, Warning, format};
 
 use crate::file::NodeFile;
 
@@ -231,8 +231,8 @@ pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, Fi
     }
     if gathered.not_measured > 0 {
         report.notes.push(format!(
-            "{} observations hold figures that were not measured (predicted, calibrated or published)",
-            gathered.not_measured
+            "{} with figures that were not measured (predicted, calibrated or published)",
+            format::count(gathered.not_measured as u64, "observation")
         ));
     }
     let node_toml = node_text::write(&paths, &gathered, options, &mut report);

@@ -255,7 +255,7 @@ fn published_figures_are_fitted_but_not_called_measured() {
     assert!(
         fit.notes
             .iter()
-            .any(|n| n.contains("1 observations hold figures that were not measured")),
+            .any(|n| n.contains("1 observation with figures that were not measured")),
         "{:?}",
         fit.notes
     );

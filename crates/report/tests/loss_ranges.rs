@@ -7,7 +7,7 @@ use common::{am263x, lab, page};
 use wirelab_report::{Format, Options, render, summary_line, verdict};
 use wirelab_trial::*;
 
-const NOTE: &str = "the tester's own queue dropped frames, and how many is unknown";
+const NOTE: &str = "the tester's own queue dropped frames, and how many cannot be known";
 
 /// What a person reads of a file's trials.
 fn shown(file: &ResultsFile, format: Format) -> String {

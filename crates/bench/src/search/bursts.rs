@@ -3,7 +3,7 @@
 use wirelab_trial::search::{
     Burst, BurstLengths, BurstResult, BurstSearch, MAX_REPEATS, MIN_REPEATS, Screened, SearchEnded,
 };
-use wirelab_trial::{Direction, Extent, Field, Kind, Load, Summary, Trial};
+use wirelab_trial::{Direction, Extent, Field, Kind, Load, Summary, Trial, format};
 use wirelab_wire::LineRate;
 
 use super::asker::{Asker, Asking};
@@ -177,7 +177,8 @@ fn burst(asker: &mut Asker, link: LineRate, frames: u64) -> Result<bool, SearchE
     if reading.held_back {
         return Err(SearchEnded::Failed {
             why: format!(
-                "the path held the sender back in a burst of {frames} frames: a burst with gaps shows nothing of the node"
+                "the path held the sender back in a burst of {}: a burst with gaps shows nothing of the node",
+                format::count(frames, "frame")
             ),
         });
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use wirelab_trial::explanation::{
     Explanation, Reading, ReadingGroup, ReadingLimit, ResultsExplanation, Roofline, RooflinePoint,
 };
+use wirelab_trial::format;
 use wirelab_trial::{
     Field, FlowObservation, Layer, Load, NodeName, Observation, OpenError, Probes, Status, Trial,
     format,
@@ -110,8 +111,8 @@ fn middles(readings: Vec<(Reading, Load)>) -> Vec<(Reading, Load)> {
         let (mut reading, load) = blocks[blocks.len() / 2].clone();
         reading.limit = Some(ReadingLimit::Load);
         reading.words = format!(
-            "the load, chosen low for the times of stages ({} trials)",
-            blocks.len()
+            "the load, chosen low for the times of stages ({})",
+            format::count(blocks.len() as u64, "trial")
         );
         (reading, load)
     };
@@ -243,11 +244,12 @@ fn group(
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     useless.for_each(|why| *reasons.entry(why).or_default() += 1);
     let mut open = found.open;
-    open.extend(
-        reasons
-            .iter()
-            .map(|(why, n)| format!("Not used of {n} readings: {why}.")),
-    );
+    open.extend(reasons.iter().map(|(why, n)| {
+        format!(
+            "Not used of {}: {why}.",
+            format::count(*n as u64, "reading")
+        )
+    }));
     let readings = readings.into_iter().map(|(r, _)| r).collect();
     let mut findings = found.findings;
     findings.extend(lone::of_results(flows));

@@ -2,6 +2,7 @@
 //! TCP rate and a round trip say together.
 
 use wirelab_trial::explanation::{ReadingGroup, ResultsExplanation};
+use wirelab_trial::format;
 use wirelab_trial::search::{GoalResult, Limit, Outcome, SearchEnded, SearchResult};
 use wirelab_trial::{
     CpuLoad, Extent, Field, FlowObservation, Found, Layer, Observation, Part, ResultsFile, Status,
@@ -29,7 +30,8 @@ pub fn explain_file(file: &ResultsFile) -> ResultsExplanation {
     let mut all = explained(&file.observations, &skip);
     if left_to_search > 0 {
         all.left_out.push(format!(
-            "{left_to_search} trials of searches at loads that other trials show too"
+            "{} of searches at loads that other trials show too",
+            format::count(left_to_search as u64, "trial")
         ));
     }
     for part in &file.parts {

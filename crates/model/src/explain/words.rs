@@ -1,7 +1,7 @@
 //! Circuits in words.
 
 use wirelab_trial::explanation;
-use wirelab_trial::format::{time, time_f};
+use wirelab_trial::format::{self, time, time_f};
 
 use crate::build::Instance;
 use crate::steady::{Circuit, CircuitKind};
@@ -77,11 +77,7 @@ pub(super) fn stages(instance: &Instance, stages: &[usize]) -> Vec<String> {
 
 /// `1 frame`, `2 frames`.
 pub(super) fn frames(count: u64) -> String {
-    if count == 1 {
-        "1 frame".to_owned()
-    } else {
-        format!("{count} frames")
-    }
+    format::count(count, "frame")
 }
 
 /// Which frame each frame waits for, in a circuit of so many tokens.

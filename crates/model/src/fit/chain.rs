@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use wirelab_trial::format;
 use wirelab_trial::summary::student_t;
 use wirelab_trial::{Trial, WarningCode};
 
@@ -215,8 +216,9 @@ fn of_one_kind<'p>(path: PathKey, points: &[&'p Point], report: &mut Report) -> 
     let others = with().count() - n;
     if others > 0 {
         report.notes.push(format!(
-            "{}: {others} observations were taken at other capture points than {n} others ({}) and are left out",
+            "{}: {} taken at other capture points than {n} others ({}): left out",
             path.name(),
+            format::count(others as u64, "observation"),
             chosen.join(", ")
         ));
     }

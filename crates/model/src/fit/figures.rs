@@ -1,6 +1,7 @@
 //! Reports models to a reader: parameters with intervals, errors of cells left out, parameters that the data do not
 //! separate.
 
+use wirelab_trial::format;
 use wirelab_trial::summary::student_t;
 use wirelab_trial::{Interval, Warning, WarningCode};
 
@@ -342,11 +343,7 @@ fn class_of(figure: &str, bytes: &[f64]) -> SizeClass {
 
 /// A number of sizes, for a reader.
 pub(super) fn sizes_in_words(count: usize) -> String {
-    if count == 1 {
-        "1 size".to_owned()
-    } else {
-        format!("{count} sizes")
-    }
+    format::count(count as u64, "size")
 }
 
 fn in_words(bytes: &[f64], size: &str) -> String {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wirelab_trial::format;
 use wirelab_trial::stage::{Delay, TO, every_delay_of};
 use wirelab_trial::{
     Buffers, CpuLoad, Direction, Kind, Observation, Path, Probes, Series, Status, Trial, Wait,
@@ -456,7 +457,8 @@ impl Gathered {
     /// The available data, for a refusal.
     pub(super) fn in_words(&self, observations: usize, report: &Report) -> String {
         let mut parts = vec![format!(
-            "{observations} observations, {} of them usable",
+            "{}, {} of them usable",
+            format::count(observations as u64, "observation"),
             self.points.len()
         )];
         parts.extend(report.too_few.iter().cloned());

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use wirelab_trial::explanation::FastTrackGain;
-use wirelab_trial::{Direction, Load, Path, Trial};
+use wirelab_trial::{Direction, Load, Path, Trial, format};
 
 use super::chain::{Chain, ChainStage};
 use super::figures::{Prefix, Report};
@@ -139,7 +139,10 @@ fn head(out: &mut Text, said: &[&PathFit], gathered: &Gathered, options: &FitOpt
     out.line("\n[calibration.results]");
     out.line(&format!(
         "what = {}\n",
-        quoted(&format!("{} observations of {file}", gathered.points.len()))
+        quoted(&format!(
+            "{} of {file}",
+            format::count(gathered.points.len() as u64, "observation")
+        ))
     ));
     let linked = gathered.link_bits_per_s.is_some();
     said.iter()

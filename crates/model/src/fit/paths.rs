@@ -1,7 +1,7 @@
 //! Fits each path (layer, direction, buffers) through the node: its limiting server, and its CPU load.
 
 use std::collections::{BTreeMap, BTreeSet};
-use wirelab_trial::WarningCode;
+use wirelab_trial::{WarningCode, format};
 
 use super::chain::{Chain, fit_chain};
 use super::figures::{Prefix, Report, sizes_in_words};
@@ -184,17 +184,18 @@ fn limited_points<'p>(
     }
     if fitted.wire_limited > 0 {
         report.notes.push(format!(
-            "{}: {} observations at line rate (within 1 %): the wire is the limit, so they do not show the node's own cost",
-            key.name(), fitted.wire_limited
+            "{}: {} at line rate (within 1 %): there the wire is the limit and does not show the node's own cost",
+            key.name(), format::count(fitted.wire_limited as u64, "observation")
         ));
     }
     if unexplained > 0 {
         report.warn(
             WarningCode::LOSS_WITHOUT_LOAD,
             format!(
-                "{}: {unexplained} observations lose frames while the CPU has time left: bursts of the sender against the \
-                 ring, or another server; no service rate was taken from them",
-                key.name()
+                "{}: {} with lost frames although the CPU has time left: bursts of the sender against the ring, or \
+                 another server; no service rate was taken from there",
+                key.name(),
+                format::count(unexplained as u64, "observation")
             ),
             "offer an even stream (see the sender's gaps), or capture with a hardware tester",
         );

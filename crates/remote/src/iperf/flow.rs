@@ -418,8 +418,9 @@ fn no_report(sent: &Sent) -> Warning {
     Warning::new(
         WarningCode::NO_REPORT,
         format!(
-            "the peer {why} after {} final datagrams: {} datagrams were sent, and how many arrived is unknown",
-            sent.final_tries, sent.datagrams
+            "the peer {why} after {}: of {} sent it is unknown how many arrived",
+            format::count(sent.final_tries.into(), "final datagram"),
+            format::count(sent.datagrams, "datagram")
         ),
         way_out,
     )

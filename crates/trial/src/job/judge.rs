@@ -240,8 +240,8 @@ impl Judge {
                 counts.order_breaks = slots.order_breaks();
                 if slots.order_breaks() > 0 {
                     notes.push(format!(
-                        "slots of repeating frames did not follow one another {} times (at least {} frames passed over)",
-                        slots.order_breaks(), slots.skipped()
+                        "slots of repeating frames did not follow one another {} (at least {} passed over)",
+                        format::count(slots.order_breaks(), "time"), format::count(slots.skipped(), "frame")
                     ));
                 }
             }

@@ -54,8 +54,8 @@ fn file_name(path: &Path) -> String {
 
 fn show(fitted: &Fit, confidence: f64) {
     say!(
-        "Fitted to {} observations (calibrated), with {:.0} % intervals",
-        fitted.used_observations,
+        "Fitted to {} (calibrated), with {:.0} % intervals",
+        format::count(fitted.used_observations as u64, "observation"),
         confidence * 100.0
     );
     for left_out in &fitted.left_out {
@@ -141,10 +141,10 @@ fn left_out(l: &LeaveOneOut) -> String {
         some => format!("; out of line: {}", some.join(", ")),
     };
     format!(
-        "leave-one-out error of {}: {} on average, at most {} ({} cells){named}",
+        "leave-one-out error of {}: {} on average, at most {} ({}){named}",
         l.figure,
         error(l.mean_error),
         error(l.max_error),
-        l.cells.len()
+        format::count(l.cells.len() as u64, "cell")
     )
 }

@@ -133,8 +133,8 @@ fn print(json: bool, report: &SendReport, asked: &Requested, interrupted: bool) 
             report.sequences.saturating_sub(1)
         );
         if report.refused_frames > 0 {
-            let refused = format::integer(report.refused_frames);
-            say!("  {refused} more frames were not sent: the driver refused them");
+            let refused = format::count(report.refused_frames, "more frame");
+            say!("  the driver refused {refused}: not sent");
         }
         if let Some(asked) = missed {
             let asked = format::frame_rate(asked);

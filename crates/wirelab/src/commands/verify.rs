@@ -101,7 +101,10 @@ fn print_flows(report: &VerifyReport) {
         print_flow(&run, flow);
     }
     if others > 0 {
-        say!("and {others} more flows in which every frame is present and right");
+        say!(
+            "and {} in which every frame is present and right",
+            format::count(others as u64, "more flow")
+        );
     }
 }
 

@@ -227,8 +227,9 @@ fn notes(test: &Test) {
         let seen = stream.counted.received;
         if seen.duplicated > 0 {
             complain(format_args!(
-                "[{id:3}] note: {} lost and {} duplicates: iperf3 counts a duplicate as out of order and takes it from the losses",
-                seen.lost, seen.duplicated
+                "[{id:3}] note: {} lost and {}: iperf3 counts a duplicate as out of order and takes it from the losses",
+                seen.lost,
+                format::count(seen.duplicated, "duplicate")
             ));
         }
         if let Some(note) = seen.missed_note() {
@@ -272,8 +273,8 @@ fn pace(stream: &StreamOutcome) {
     ));
     if stream.slips > 0 {
         complain(format_args!(
-            "[{id:3}] note: the sender did not keep the rate: {} pauses are not made up for; free the processors or ask for less",
-            stream.slips
+            "[{id:3}] note: the sender did not keep the rate, without making up for {}; free the processors or ask for less",
+            format::count(stream.slips, "pause")
         ));
     }
 }
