@@ -34,7 +34,7 @@ def row(what, requirement, goal, ours, shown, met, goal_met, figures, unit):
 
 
 def loss_free(run):
-    """The highest rate, in Gbit/s, at which nothing was lost, and by no one."""
+    """The highest rate in Gbit/s without any loss, on the board or the host."""
     clean = [r["offered_bits_per_s"] / 1e9 for r in run["rates"] if r["lost"] == 0 and r["dropped_by_host"] == 0]
     return max(clean, default=0.0)
 
@@ -53,7 +53,7 @@ def zynq_rows(passes):
             f"{median(echoes):.3f} s", span(echoes, "s"), median(echoes) < 0.1, None, echoes, "s"),
         row("board:zynq7000, 50,000 packets/s of 64 B: lost", "0", None,
             f"{median(lost):g} at {median(sent):,.0f} packets/s", span(lost, "packets"), median(lost) == 0, None, lost, "packets"),
-        row("board:zynq7000, UDP sink, 1470 B, iperf payload without loss", "≥ 0.5 Gbit/s",
+        row("board:zynq7000, UDP sink, 1470 B, loss-free iperf payload", "≥ 0.5 Gbit/s",
             f"≥ {UDP_GOAL_GBIT_PER_S} Gbit/s", f"{median(rates):.2f} Gbit/s", span(rates, "Gbit/s"),
             median(rates) >= 0.5, median(rates) >= UDP_GOAL_GBIT_PER_S, rates, "Gbit/s"),
     ]
@@ -105,7 +105,7 @@ def rows(subjects, rounds):
 
 def emulator_row():
     figure = instructions()
-    return [row("board:lpc1768, instructions a second of the emulated core, slowest program", "≥ 2 M/s", None,
+    return [row("board:lpc1768, instructions per second of the emulated core, slowest program", "≥ 2 M/s", None,
                 f"{figure:.1f} M/s", "median of its benchmark", figure >= 2, None, [figure], "M instructions/s")]
 
 

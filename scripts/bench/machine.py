@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-# Processors in use by others above which figures are not to be relied on.
+# The limit of processors in use by others, above which figures are unreliable.
 QUIET = 0.1
 
 

@@ -54,7 +54,7 @@ def attempt(missing, name, measure):
 
 
 def build_sink(folder):
-    """The program that takes a peer's frames where nobody checks them."""
+    """The program that receives a peer's frames without checking them."""
     sink = Path(folder, "sink.bpf.o")
     source = TREE / "scripts/bench/sink.bpf.c"
     words = ["clang", "-O2", "-g", "-target", "bpf", "-c", source, "-o", sink]
@@ -104,7 +104,7 @@ def take_turns(subject, rounds):
 
 
 def shown_run(found):
-    """One run for who waits."""
+    """One run as a progress line."""
     if isinstance(found, dict) and "frames_per_s" not in found:
         return "  ".join(f"{key} {value:.6g}" for key, value in found.items())
     return f"{rates([found])[0] / 1e6:7.3f} M frames/s"
@@ -174,9 +174,9 @@ def frame_rows(subjects, runs, missing):
 
     gigabits = [run["payload_gbit_per_s"] for run in runs["fast 1518"]]
     return [
-        compare("fast path, frame 64; trafgen's frames taken by nobody", "fast 64", "trafgen 64", 4, 5),
-        compare("the same; trafgen's frames taken by an XDP program", "fast 64", "trafgen 64 xdp", None, None),
-        compare("the same; xdp-trafficgen's frames taken by an XDP program", "fast 64", "xdp-trafficgen", None, 1.1),
+        compare("fast path, frame 64; trafgen's frames dropped by the kernel", "fast 64", "trafgen 64", 4, 5),
+        compare("the same; trafgen's frames received by an XDP program", "fast 64", "trafgen 64 xdp", None, None),
+        compare("the same; xdp-trafficgen's frames received by an XDP program", "fast 64", "xdp-trafficgen", None, 1.1),
         absolute(subjects, "fast path, length 1514, verified payload", gigabits, "Gbit/s", 25, 35),
         *[row for size in SIZES for row in portable_rows(compare, *size)],
     ]
@@ -186,9 +186,9 @@ def portable_rows(compare, what, size):
     """Like for like decides: both senders' frames are taken by the same kind of ring on the other core."""
     ours = f"portable path, {what}"
     return [
-        compare(f"{ours}; trafgen's frames taken by the same ring", f"portable {size}", f"trafgen {size} ring",
+        compare(f"{ours}; trafgen's frames received by the same ring", f"portable {size}", f"trafgen {size} ring",
                 0.95, None, by_lower_bound=True),
-        compare("the same; trafgen's frames taken by nobody", f"portable {size}", f"trafgen {size}", None, None),
+        compare("the same; trafgen's frames dropped by the kernel", f"portable {size}", f"trafgen {size}", None, None),
     ]
 
 
@@ -197,7 +197,7 @@ def simulation_rows(subjects, runs, missing):
     events = [run["events_per_s"] / 1e6 for run in runs["simulation"]]
     return [
         absolute(subjects, what, events, "M events/s", 5, None),
-        against_peer(subjects, runs, missing, "the same, frames that went through", "simulation", "SimPy", None, None),
+        against_peer(subjects, runs, missing, "the same, frames per second", "simulation", "SimPy", None, None),
     ]
 
 

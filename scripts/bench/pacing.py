@@ -1,4 +1,4 @@
-"""How much of the load that was asked leaves beside other work on all cores: ours and iperf3's.
+"""The share of the requested load that is sent while all cores are busy: ours and iperf3's.
 
 A loop that never rests runs on each core at the usual priority, in a session of its own. Everybody measured starts at the
 usual priority too: what a sender asks of the system for itself is part of what it does.
@@ -18,12 +18,12 @@ import load  # noqa: E402
 BYTES = 64
 RATES = (1_000, 20_000, 100_000)
 LONGEST_S = 600
-# A run begins and ends with a datagram more or less.
+# A run may have one datagram more or less at its start and end.
 LEAST = 0.999
 
 
 def kept(said, rate, seconds):
-    """The share of the datagrams due that left, and the longest burst where it is told."""
+    """The share of the due datagrams that were sent, and the longest burst if reported."""
     end = json.loads(said)["end"]
     packets = end["sum"]["packets"]
     if not packets:
@@ -59,5 +59,5 @@ class Pacing:
 
 def rows(paired, runs, missing):
     """`paired` gives the ratio of medians and its interval."""
-    return [row(paired, runs, missing, f"load kept beside a load on all cores, {rate:,} datagrams/s asked; iperf3",
+    return [row(paired, runs, missing, f"load kept while all cores are busy, {rate:,} datagrams/s requested; iperf3",
                 (f"wirelab {rate}", f"iperf3 {rate}"), "kept", (0.01, "%"), LEAST, None) for rate in RATES]

@@ -27,7 +27,7 @@ class Sockets:
         self.seconds = str(max(1, round(subjects.seconds)))
 
     def between(self, name, server, client, usual=False):
-        """What the client said; at the usual priority where that is asked."""
+        """The client's output; at the usual priority if requested."""
         if not shutil.which(server[0]):
             raise Missing(f"peer missing; install it with `sudo apt-get install {Path(server[0]).name}`")
         words = [self.lab, "--", *server, "--", *client]

@@ -1,5 +1,5 @@
-"""What is measured inside a Linux node: what taking a point costs, and the fast track beside the stack, alone and beside
-a background."""
+"""What is measured inside a Linux node: the cost of a point, and the fast track compared with the stack, alone and with
+a background load."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ MOST_NS, MOST_OF_STACK = 150, 0.5
 
 
 def measure(subjects, background):
-    """One process, in which both ways take turns: its table."""
+    """The table of one process that measures both paths in turn."""
     subjects.have_wirelab()
     words = [subjects.wirelab, "stages", "lab:", "--length", str(LENGTH), "--count", str(COUNT), "--wait", "spin"]
     words += ["--fast-track", RULE, *(["--background", "half"] if background else []), "--json"]
@@ -35,11 +35,11 @@ def ways(table, background=False):
     for row in table["stages"]:
         is_it = (row["from"], row["to"], row["direction"], row.get("wait")) == ("driver", "application", "receive", "spin")
         # Rows without a way are of the node's points alone, those without probes of what measuring costs.
-        way = row.get("path")
-        if is_it and way and row.get("probes") != "off" and bool(row.get("background")) == background:
-            found[way] = (row["median_ticks"] * row["tick_ps"] / 1e6, row["p99_ticks"] * row["tick_ps"] / 1e6)
+        path = row.get("path")
+        if is_it and path and row.get("probes") != "off" and bool(row.get("background")) == background:
+            found[path] = (row["median_ticks"] * row["tick_ps"] / 1e6, row["p99_ticks"] * row["tick_ps"] / 1e6)
     if set(found) != {"stack", "fast-track"}:
-        raise Void(f"stages: driver to application was had of {sorted(found) or 'no way'} alone")
+        raise Void(f"stages: driver to application was measured only of {sorted(found) or 'no path'}")
     return found["stack"], found["fast-track"]
 
 
@@ -73,16 +73,16 @@ def no_row(why):
 
 
 def cost_row(paired, runs, cold):
-    """The dearest packet stage of a warm node decides; at the low load of the trials caches are cold, which is shown beside."""
+    """The slowest packet stage of a warm node decides. At the low load of the trials caches are cold: shown as well."""
     if not all(runs):
-        return no_row("no trial says what its points cost on a warm node")
+        return no_row("no trial reports the cost of its points on a warm node")
     slowest = [max(run.values()) for run in runs]
     points = sorted(runs[0])
     ratio = paired([(ns, MOST_NS) for ns in slowest])
     beside = [run for run in cold if run]
     told = f"; {median(max(run.values()) for run in beside):.0f} ns at the load of the trials" if beside else ""
     return {
-        "what": f"reading a packet stage, the dearest of {', '.join(points)}, on a warm node", "requirement": f"< {MOST_NS} ns",
+        "what": f"reading a packet stage, the slowest of {', '.join(points)}, on a warm node", "requirement": f"< {MOST_NS} ns",
         "goal": "–", "ours": f"{median(slowest):.0f} ns{told}", "peer": "–",
         "ratio": f"{ratio['low'] * MOST_NS:.0f} to {ratio['high'] * MOST_NS:.0f} ns",
         "verdict": page.verdict(median(slowest) < MOST_NS, MOST_NS, None),
@@ -96,7 +96,7 @@ def cost_row(paired, runs, cold):
 
 
 def way_rows(paired, beside, runs, limit, with_p99):
-    """The fast track's time over the stack's, at the median, and at 99 % where that is asked."""
+    """The fast track's time over the stack's, at the median and, if requested, at 99 %."""
     rows = []
     for at, what in [(0, "median"), *([(1, "99 %")] if with_p99 else [])]:
         stack, fast = ([run[way][at] for run in runs] for way in (0, 1))

@@ -13,7 +13,7 @@ from pathlib import Path
 from machine import first_line, simpy_version
 
 TREE = Path(__file__).resolve().parents[2]
-# The same priority for everybody measured, so that what else runs on the machine disturbs all alike and little. Where
+# All subjects have the same high priority, so that other processes disturb them equally and little. Where
 # the kernel groups processes by session (autogroup, sched(7)), the group's priority is what counts.
 PRIORITY = [
     "setsid", "--wait", "sh", "-c",
@@ -47,7 +47,7 @@ class Subjects:
         self.remarks = {}
 
     def run(self, name, words, root=True, usual=False):
-        """Runs a command that prints one line of JSON; at the usual priority where that is asked."""
+        """Runs a command that prints one line of JSON; at the usual priority if requested."""
         self.commands.setdefault(name, shown(words))
         prefix = [TREE / "scripts/as-root.sh", *(at_usual() if usual else PRIORITY)] if root else []
         done = subprocess.run([*prefix, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -80,14 +80,14 @@ class Subjects:
         return found["frames_per_s"]
 
     def trafgen(self, length, taker="nobody", more=()):
-        """The fastest way of trafgen: TX ring, qdisc bypassed (its default), no statistics, one process.
+        """The fastest setting of trafgen: TX ring, qdisc bypassed (its default), no statistics, one process.
 
         `more` says who takes its frames at the far end, `taker` is the name for that.
         """
         if not shutil.which("trafgen"):
             raise Missing("peer missing; install it with `sudo apt-get install netsniff-ng`")
         config = self.folder / f"trafgen-{length}.cfg"
-        # One frame that never changes, of an EtherType that nobody takes.
+        # One constant frame, of an EtherType that nothing receives.
         config.write_text(f"{{ 0x02,0,0,0,0,2, 0x02,0,0,0,0,1, 0x88,0xb6, fill(0x5a,{length - 14}) }}\n")
         command = ["trafgen", "-o", "{port}", "-i", str(config), "-P", "1", "-C"]
         return self.peer(f"trafgen, length {length}, taken by {taker}", command, more)
@@ -127,7 +127,7 @@ class Subjects:
         return self.timed("limits", words)
 
     def capture(self, length, size):
-        """A capture that lies in the page cache; path and bytes."""
+        """A capture in the page cache: its path and bytes."""
         path = self.folder / f"capture-{length}.pcapng"
         words = [self.rate, "capture", "--length", str(length), "--bytes", str(size), path]
         made = self.run(f"capture, length {length}", words, root=False)

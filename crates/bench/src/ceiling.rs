@@ -1,4 +1,4 @@
-//! The tester measures itself first: its own ceiling, and whether it, not the node, was the limit of a trial.
+//! The tester measures itself first: its own ceiling, and whether it, and not the node, was the limit of a trial.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -9,30 +9,30 @@ use wirelab_trial::{
 };
 use wirelab_wire::LineRate;
 
-/// The tester beside a node is slower than alone by no more than this share.
+/// Beside a node the tester is slower than alone by at most this share.
 const BESIDE_A_NODE: f64 = 0.05;
-/// So near to its ceiling, as a share of it, the tester may have been the limit, however well the runs agree: on one host
-/// ceilings taken minutes apart, each of runs within 1 %, were up to 9 % apart.
+/// Within this share of its ceiling the tester may have been the limit, however well the runs agree: on one host
+/// ceilings measured minutes apart, each from runs within 1 %, differed by up to 9 %.
 pub const LEAST_MARGIN: f64 = 0.1;
-/// What stays further below the ceiling than this share is far from it, however much the runs differ.
+/// A rate further below the ceiling than this share is far from it, however much the runs differ.
 pub const MOST_MARGIN: f64 = 0.25;
-/// Runs of the tester against itself, of which the best is the ceiling: a run can only be too slow, never too fast.
+/// Runs of the tester against itself. The best is the ceiling, because a run can be too slow but never too fast.
 pub const RUNS: usize = 3;
-/// A ceiling that was taken longer ago is taken again: what the host does beside has changed.
+/// An older ceiling is measured again, because other work of the host has changed.
 const MOST_AGE: Duration = Duration::from_secs(60);
-/// From this share of the link's rate on, the link was the limit, and nobody else.
+/// From this share of the link's rate on, the link was the limit.
 pub const AT_LINK_RATE: f64 = 0.995;
-/// Time asked of the tester alone in each run, in ps; a provider may take another.
+/// Time of each run of the tester alone, in ps; an implementation may use another.
 pub const CEILING_TIME_PS: u64 = 100_000_000_000;
 
-/// How fast the tester is against itself, and how sure that is.
+/// The tester's rate against itself, and its uncertainty.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// Frames/s of one flow: the best of the runs, or why it is not known.
+    /// Frames/s of one flow: the best of the runs, or why it is unknown.
     pub frames_per_s: Field<f64>,
-    /// By what share of the best the second best run was slower, or all runs than what a trial reached.
+    /// How much slower the second best run was, relative to the best; or all runs, relative to the rate of a trial.
     pub spread_ratio: f64,
-    /// When the runs were made; `None` where that was before this process, as in a file that is gone on with.
+    /// When the runs were made; `None` for an earlier process, as in a resumed file.
     pub taken: Option<Instant>,
 }
 
@@ -45,13 +45,13 @@ impl Bound {
         }
     }
 
-    /// Whether it holds for the host's present state. An unknown ceiling stays unknown.
+    /// Whether it is valid for the host's present state. An unknown ceiling stays unknown.
     fn is_fresh(&self) -> bool {
         let near = |taken: Instant| taken.elapsed() <= MOST_AGE;
         self.frames_per_s.value().is_none() || self.taken.is_some_and(near)
     }
 
-    /// The best of several runs. A single run that was held up leaves the two best as they are.
+    /// The best of several runs. One disturbed run leaves the two best unchanged.
     fn of(mut run: impl FnMut() -> Field<f64>) -> Bound {
         let mut runs = Vec::new();
         for _ in 0..RUNS {
@@ -73,7 +73,7 @@ impl Bound {
         }
     }
 
-    /// Both, taken one after the other.
+    /// The combination of two bounds, taken one after the other.
     fn and(self, later: Bound) -> Bound {
         match (self.frames_per_s.value(), later.frames_per_s.value()) {
             (Some(a), Some(b)) if a >= b => self,
@@ -82,7 +82,7 @@ impl Bound {
         }
     }
 
-    /// At least what a trial reached: the runs were slower by more than they differ.
+    /// Raises the bound to the rate of a trial: the runs were disturbed by more than they differ.
     fn raised_to(self, reached: f64) -> Bound {
         let best = self.frames_per_s.value().copied().unwrap_or(reached);
         Bound {
@@ -103,10 +103,10 @@ impl Bound {
     }
 }
 
-/// Something that knows how fast the tester is against itself. Any `FnMut(&Trial) -> Field<f64>` is one.
+/// A source of the tester's rate against itself. Any `FnMut(&Trial) -> Field<f64>` is one.
 pub trait Ceiling {
-    /// Frames/s of one flow that the tester reaches in one run against itself when asked this trial with all its
-    /// flows, or why that is not known.
+    /// Frames/s of one flow that the tester reaches in one run of this trial against itself with all its flows, or why
+    /// that is unknown.
     fn frames_per_s(&mut self, trial: &Trial) -> Field<f64>;
 
     /// The best of [`RUNS`] runs.
@@ -121,7 +121,7 @@ impl<F: FnMut(&Trial) -> Field<f64>> Ceiling for F {
     }
 }
 
-/// No ceiling, and the reason for it, e.g. `a model needs no tester`.
+/// No ceiling, with the reason, e.g. `a model needs no tester`.
 #[derive(Clone, Debug)]
 pub struct NoCeiling(pub String);
 
@@ -137,16 +137,16 @@ fn key(trial: &Trial, sizes: Sizes) -> Key {
     (trial.framing, sizes, trial.direction, trial.ports)
 }
 
-/// Asks a [`Ceiling`] for each framing, size, direction and number of ports, again where that was a while ago.
+/// Measures a [`Ceiling`] for each framing, size, direction and number of ports, and again when it is too old.
 pub struct CachedCeiling<'a> {
     inner: &'a mut dyn Ceiling,
     known: HashMap<Key, Bound>,
-    /// Those of trials that are answered from a file.
+    /// Ceilings of trials that are answered from a file.
     stored: HashMap<Key, Bound>,
 }
 
 impl<'a> CachedCeiling<'a> {
-    /// Nothing known yet.
+    /// A cache without entries.
     pub fn new(inner: &'a mut dyn Ceiling) -> CachedCeiling<'a> {
         CachedCeiling {
             inner,
@@ -155,14 +155,14 @@ impl<'a> CachedCeiling<'a> {
         }
     }
 
-    /// The ceiling for trials like this one: once what a file says, so that a search asks the same loads again; else
-    /// measured now if it is not known yet or too old.
+    /// The ceiling for trials like this one: first that of the file, so that a search requests the same loads again;
+    /// else measured now if it is unknown or too old.
     pub fn bound_of(&mut self, trial: &Trial, sizes: Sizes) -> Bound {
         let stored = self.stored.remove(&key(trial, sizes));
         stored.unwrap_or_else(|| self.fresh(trial, sizes))
     }
 
-    /// The ceiling for a trial that is asked now.
+    /// The ceiling for a trial that runs now.
     pub(crate) fn fresh(&mut self, trial: &Trial, sizes: Sizes) -> Bound {
         let key = key(trial, sizes);
         if let Some(known) = self.known.get(&key).filter(|known| known.is_fresh()) {
@@ -173,8 +173,8 @@ impl<'a> CachedCeiling<'a> {
         taken
     }
 
-    /// The part that is gone on with holds these observations: its search begins with the ceiling of the first. Trials
-    /// that are asked anew have a ceiling of their own time.
+    /// The resumed part holds these observations: its search begins with the ceiling of the first. Trials that are
+    /// repeated get a new ceiling.
     pub fn replay<'o>(&mut self, observations: impl IntoIterator<Item = &'o Observation>) {
         self.stored.clear();
         for observation in observations {
@@ -191,11 +191,11 @@ impl<'a> CachedCeiling<'a> {
         }
     }
 
-    /// Write the ceiling into an observation, and judge whether the tester was the limit where the node did not.
+    /// Writes the ceiling into an observation, and decides whether the tester was the limit if the node did not.
     ///
-    /// A trial that was faster than the ceiling shows that its runs were held up: they are made again, and what the
-    /// trial itself reached is the least that the ceiling can be. One that was shorter than a run tells that of itself
-    /// alone, since a queue may have taken it in.
+    /// A trial that was faster than the ceiling shows that its runs were disturbed: they are repeated, and the trial's
+    /// rate is the least that the ceiling can be. A trial shorter than a run does not show that, because a queue may
+    /// have absorbed it.
     pub fn judge(&mut self, observation: &mut Observation) {
         if observation.tester.ceiling_frames_per_s.value().is_none() {
             let (trial, sizes) = (&observation.trial, observation.sizes);
@@ -221,7 +221,7 @@ impl<'a> CachedCeiling<'a> {
             observation.tester.was_limit = was_limit(observation);
         }
         let warning = warning(observation);
-        // What was observed before an interrupt was judged then.
+        // Observations from before an interrupt were judged then.
         if let Some(warning) = warning.filter(|w| !observation.warnings.contains(w)) {
             observation.warnings.push(warning);
         }
@@ -241,8 +241,8 @@ impl Ceiling for CachedCeiling<'_> {
     }
 }
 
-/// Frames/s of a flow that arrived, where they were measured. A stream of an iperf peer has no frames; a ceiling counts
-/// its bytes in frames of the trial's size, and so does this.
+/// Frames/s of a flow that arrived, where measured. A stream of an iperf peer has no frames; its bytes count as frames
+/// of the trial's size, as in a ceiling.
 fn arrived(flow: &FlowObservation, sizes: &Sizes) -> Option<f64> {
     let datagram = sizes.datagram.filter(|bytes| *bytes > 0);
     let bits = datagram.map(|bytes| 8.0 * f64::from(bytes));
@@ -262,7 +262,7 @@ fn fastest(observation: &Observation) -> Option<f64> {
     rates.reduce(f64::max)
 }
 
-/// Frames/s that the tester reached with any flow: what arrived, and what it sent itself, whoever lost it.
+/// Frames/s that the tester reached with any flow: the arrived rate or its own sent rate, wherever frames were lost.
 fn reached(observation: &Observation) -> Option<f64> {
     let own = |flow: &&FlowObservation| observation.node.kind == "ports" || tester_sends(flow);
     let senders = observation.flows.iter().filter(own);
@@ -292,8 +292,8 @@ fn tester_sends(flow: &FlowObservation) -> bool {
     flow.direction != Direction::Transmit
 }
 
-/// The same trial with nothing that holds the tester back, and no way through a node: neither load, link rate,
-/// buffers, faults nor background.
+/// The same trial without anything that limits the tester or concerns the inside of a node: load, link rate, buffers,
+/// faults, background.
 fn unbounded(trial: &Trial) -> Trial {
     Trial {
         load: Load::Max,
@@ -312,12 +312,12 @@ fn unbounded(trial: &Trial) -> Trial {
     }
 }
 
-/// Whether the tester was the limit of what was seen.
+/// Whether the tester was the limit of a result.
 ///
-/// A tester that sends (the node receives or sends back) and could not keep the rate was; so was one whose own queue
-/// dropped frames that had arrived, and one that ran at maximum load within the margin of its own ceiling, unless the
-/// flow filled the link. Within the margin it was, or may have been. No verdict before this one bears on that, so
-/// that the same trial in another run, or gone on with from a file, gets the same.
+/// A tester that sends (the node receives or echoes) was the limit if it fell behind the rate. It also was if its own
+/// queue dropped frames that had arrived, or if it ran at maximum load within the margin of its own ceiling, unless the
+/// flow filled the link. Within the margin it was the limit, or may have been. Earlier verdicts have no influence, so
+/// the same trial gets the same verdict in another run and in a resumed file.
 fn was_limit(observation: &Observation) -> Field<bool> {
     let trial = &observation.trial;
     let rates = || observation.flows.iter().map(|flow| &flow.frames_per_s);
@@ -352,12 +352,14 @@ fn was_limit(observation: &Observation) -> Field<bool> {
     }
 }
 
-/// Why no rate of the trial can be set beside the tester's ceiling.
+/// Why no rate of the trial can be compared with the tester's ceiling.
 fn why_no_rate(observation: &Observation) -> String {
     let rate = observation.flows.first().map(|flow| &flow.frames_per_s);
     match rate {
-        None => "no flow was seen, so no rate is known".to_owned(),
-        Some(Field::Absent { absent }) => format!("no rate beside the tester's ceiling: {absent}"),
+        None => "the trial has no flow, so no rate is known".to_owned(),
+        Some(Field::Absent { absent }) => {
+            format!("no rate to compare with the tester's ceiling: {absent}")
+        }
         Some(Field::Observed { kind, .. }) => {
             format!("the rate is {kind}, which is not compared with a measured ceiling")
         }
@@ -366,13 +368,13 @@ fn why_no_rate(observation: &Observation) -> String {
 
 fn warning(observation: &Observation) -> Option<Warning> {
     let limited = observation.tester.was_limit.value() == Some(&true);
-    // A sender below its rate, or held up, has been named where that was seen.
+    // A sender that fell behind or was paused has its own warning.
     let void = matches!(observation.status, Status::Void { .. });
     if !limited || void || observation.trial.load != Load::Max {
         return None;
     }
     Some(Warning::new(
-        WarningCode::TESTER_WAS_LIMIT, // The figure stands in the results; without it the same warning of many trials is shown once.
+        WarningCode::TESTER_WAS_LIMIT, // The figure is in the results; without it here, the same warning of many trials is shown once.
         "the tester was at its own ceiling, so the node may be faster than this",
         "use a faster host, fewer ports at once or larger frames; wirelab selftest shows what this host can do",
     ))

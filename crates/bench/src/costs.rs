@@ -1,23 +1,23 @@
-//! What taking a capture point costs: from the counters of trials that were run, and from trials of their own at a load
-//! at which the node is warm.
+//! The cost of recording at a capture point: from the counters of trials, and from separate trials at a load that keeps
+//! the node warm.
 
 use wirelab_trial::{
     Cancel, CostLoad, Extent, Field, Load, Node, NodeError, Observation, PointCost, Probes, Trial,
     pooled,
 };
 
-/// A load at which a node is warm, in frames/s.
+/// A load that keeps a node warm, in frames/s.
 const WARM_FRAMES_PER_S: f64 = 20_000.0;
-/// How often that is tried where the tester or the node does not keep up.
+/// Attempts where the tester or the node falls behind.
 const ATTEMPTS: u32 = 3;
 /// Frames of such a trial: each eighth is measured, and their quartiles must be stable.
 const FRAMES: u64 = 4096;
-/// Share of the load that is enough.
+/// Sufficient share of the load.
 const KEPT: f64 = 0.9;
-/// The median of a point's cost, before the point's name. Its fellows are named after it.
+/// The median of a point's cost, before the point's name. Related counters are named after it.
 const COST: &str = "probe_cost_ns.";
 
-/// The costs that the points of trials tell, each point once: of the first trial with probes that has it.
+/// The point costs in trials, each point once: from the first trial with probes that has it.
 pub fn point_costs(observations: &[Observation], at: CostLoad) -> Vec<PointCost> {
     let mut found: Vec<PointCost> = Vec::new();
     for whole in pooled(observations) {
@@ -58,11 +58,11 @@ fn of_trial(whole: &Observation, at: CostLoad) -> Vec<PointCost> {
     points.filter_map(cost).collect()
 }
 
-/// Ask the node for the same trial at a load at which it is warm, and take what its points cost then: of the attempt in
-/// which most frames passed in a second, which each cost says. Nothing where no attempt tells a cost.
+/// Repeats a trial at a load that keeps the node warm, and returns its point costs, from the attempt with the highest
+/// frame rate, which each cost states. Empty where no attempt has a cost.
 ///
 /// # Errors
-/// [`NodeError`] where the node gives no observation.
+/// [`NodeError`] where the node returns no observation.
 pub fn warm(
     node: &mut dyn Node,
     trial: &Trial,

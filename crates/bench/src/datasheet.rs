@@ -11,7 +11,7 @@ const FULL: &str = include_str!("../../../plans/datasheet.toml");
 /// `plans/datasheet-quick.toml`.
 const QUICK: &str = include_str!("../../../plans/datasheet-quick.toml");
 
-/// The built-in plan; `quick` takes under a minute, with shorter trials and coarser searches.
+/// The built-in plan; `quick` takes less than a minute, with shorter trials and coarser searches.
 pub fn plan(quick: bool) -> Plan {
     let (text, file) = match quick {
         false => (FULL, "plans/datasheet.toml"),
@@ -21,7 +21,7 @@ pub fn plan(quick: bool) -> Plan {
 }
 
 impl Plan {
-    /// Ask UDP and TCP over the version of IP that a node has, where it has but the other one.
+    /// Uses the IP version of the node for UDP and TCP, where it has only the other one.
     pub fn use_layers(&mut self, known: &[Layer]) {
         for section in &mut self.sections {
             let framings = match section {

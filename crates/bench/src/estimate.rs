@@ -1,4 +1,4 @@
-//! How long a plan will take: for its progress, and so that a quick one is known to be quick.
+//! Estimates the duration of a plan, for its progress and to keep the quick plan quick.
 
 use std::collections::HashSet;
 
@@ -11,17 +11,17 @@ use crate::matrix::{Step, UNKNOWN_PS, trial_estimate_ps};
 use crate::part::{Asks, PlannedPart, Template, parts};
 use crate::plan::Plan;
 
-/// The highest load over the smallest one of a search, where neither is known: that of a search without limits.
+/// Ratio of the highest to the smallest load of a search, where neither is known: that of a search without limits.
 const USUAL_RANGE: f64 = 1e3;
 
-/// The largest range that is reckoned with.
+/// Largest ratio in the estimate.
 const MOST_RANGE: f64 = 1e15;
 
-/// How long a plan will take on such a node at most, in ps: trials with what they take beside, searches with the most
-/// trials that they may ask, and the tester's own ceilings.
+/// The longest duration of a plan on a node, in ps: trials with their overhead, searches with the most trials allowed,
+/// and the tester's own ceilings.
 ///
 /// # Errors
-/// [`ExpandError`](crate::ExpandError) where the plan has no trials that could be run.
+/// [`ExpandError`](crate::ExpandError) where the plan has no possible trials.
 pub fn plan_estimate_ps(
     plan: &Plan,
     capabilities: &Capabilities,
@@ -37,7 +37,7 @@ pub fn plan_estimate_ps(
     Ok(all.fold(ceilings, u64::saturating_add))
 }
 
-/// Number of kinds of trials that need their own ceiling.
+/// Number of trial types that need their own ceiling.
 fn kinds_of_trials(parts: &[PlannedPart]) -> usize {
     let mut kinds: HashSet<(Framing, Sizes, Direction, u32)> = HashSet::new();
     for part in parts {
@@ -55,7 +55,7 @@ fn kinds_of_trials(parts: &[PlannedPart]) -> usize {
     kinds.len()
 }
 
-/// What is known of the node before the first trial.
+/// Facts about the node that are known before the first trial.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Estimate {
     pub link: Option<LineRate>,
@@ -63,7 +63,7 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
-    /// A trial with its warm-up.
+    /// The time of a trial with its warm-up.
     pub fn step_ps(&self, step: &Step) -> u64 {
         let warm_up_ps = match step.warmup_ps {
             0 => 0,
@@ -75,13 +75,13 @@ impl Estimate {
             .saturating_add(warm_up_ps)
     }
 
-    /// Trials one after another.
+    /// The time of consecutive trials.
     pub fn steps_ps(&self, steps: &[Step]) -> u64 {
         let each = steps.iter().map(|step| self.step_ps(step));
         each.fold(0, u64::saturating_add)
     }
 
-    /// A part, at most.
+    /// The longest time of a part.
     pub fn part_ps(&self, part: &PlannedPart) -> u64 {
         match &part.what {
             Asks::Steps(steps) => self.steps_ps(steps),
@@ -105,11 +105,11 @@ impl Estimate {
         let carried = link.map(|link| link.frames_per_s(sizes));
         let highest = asked.ok().flatten().or(carried);
         let range = match highest.zip(search.min_load_frames_per_s) {
-            // A plan may name a load that no trial can hold; the search then asks a larger one.
+            // A plan may name a load too low for any trial; the search then uses a larger one.
             Some((max, min)) => (max / min).clamp(1.0, MOST_RANGE),
             None => USUAL_RANGE,
         };
-        // One more where a trial at load max must tell the highest load.
+        // One more where a trial at load max must find the highest load.
         let most = search.most_trials(1.0, range).saturating_add(1);
         let trials = most.min(search.max_trials);
         let longest = search.goals.iter().map(|goal| goal.final_trial_ps).max();
@@ -125,7 +125,7 @@ impl Estimate {
         asked_ps.saturating_add(self.overhead_ps.saturating_mul(steps))
     }
 
-    /// A typical burst takes a hundredth of the longest; the bound would be hours.
+    /// A typical burst is a hundredth of the longest; the bound would be hours.
     fn bursts_ps(&self, template: &Template, search: &BurstSearch) -> u64 {
         let link = template.trial.link().or(self.link);
         let longest = link.map_or(1.0, |link| {
@@ -139,8 +139,8 @@ impl Estimate {
     }
 }
 
-/// Where a rate that was found leads: application bits per second on UDP and link bits on Ethernet, as a plan writes
-/// them, rounded to two significant digits; all of the link where that would be more than it carries.
+/// The load near a rate that was found, as a plan writes it: application bits per second on UDP and link bits on
+/// Ethernet, rounded to two significant digits; the whole link where that would exceed it.
 pub(crate) fn load_near(frames_per_s: f64, template: &Template, link: Option<LineRate>) -> Load {
     let (trial, sizes) = (&template.trial, &template.sizes);
     let overhead = trial

@@ -1,11 +1,11 @@
 //! Procedures made of trials, for any [`wirelab_trial::Node`].
 //!
-//! A [`Plan`] is read from a file or made from the command line; [`parts`] turns it into listed trials and searches in
-//! a fixed order; [`run_plan`] asks them of a node one by one and hands each observation to a [`Sink`] at once, so
-//! that a [`ResultsWriter`] keeps what was seen whatever happens, and [`resume_plan`] goes on with it; [`summaries`]
-//! says what repeated trials gave.
+//! A [`Plan`] is read from a file or made from the command line. [`parts`] turns it into listed trials and searches in
+//! a fixed order. [`run_plan`] runs them on a node one by one and passes each observation to a [`Sink`] immediately, so
+//! that a [`ResultsWriter`] never loses one; [`resume_plan`] continues such a file. [`summaries`] summarizes repeated
+//! trials.
 //!
-//! The command line uses it; it knows `config`, `trial` and `wire`, and no node type. Start reading at [`resume_plan`],
+//! The command line uses it. It knows `config`, `trial` and `wire`, and no node type. Start reading at [`resume_plan`],
 //! then `listed.rs` (listed trials), `searched.rs` (searches) and [`plan::Plan`].
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Runs trials that are listed, and those around a rate that was found.
+//! Runs listed trials, and those around a rate that was found.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::progress::StepProgress;
 use crate::run::{Ended, FAILURES_IN_A_ROW, Run};
 
 impl Run<'_> {
-    /// Run the trials one after another.
+    /// Runs the trials one after another.
     pub(crate) fn steps(&mut self, steps: &[Step]) -> Result<(), Ended> {
         let mut left_ps = self.estimate.steps_ps(steps);
         for step in steps {
@@ -25,7 +25,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Run a trial; it and the following ones of its part are expected to take `left_ps`.
+    /// Runs a trial; it and the following ones of its part are expected to take `left_ps`.
     fn one(&mut self, step: &Step, left_ps: u64) -> Result<(), Ended> {
         self.number += 1;
         let step_ps = self.estimate.step_ps(step);
@@ -93,7 +93,7 @@ impl Run<'_> {
         step: &Step,
         error: NodeError,
     ) -> Result<(Observation, Option<NodeError>), Ended> {
-        // Nothing was asked of the node, so there is nothing to keep.
+        // The node did nothing, so there is nothing to keep.
         if matches!(error, NodeError::Privilege(_)) && !self.datasheet {
             return Err(Ended::Failed(error));
         }
@@ -120,7 +120,7 @@ fn in_warm_up(error: NodeError) -> NodeError {
     }
 }
 
-/// The observation of a trial that gave none: why, and what to do.
+/// The observation of a trial without result: why, and what to do.
 pub(crate) fn void(
     trial: &Trial,
     sizes: Sizes,
@@ -134,12 +134,12 @@ pub(crate) fn void(
         ),
         NodeError::Unsupported(_) => (
             WarningCode::UNSUPPORTED,
-            "take it out of the plan, or ask another node",
+            "take it out of the plan, or use another node",
         ),
         NodeError::BadTrial(_) => (WarningCode::BAD_TRIAL, "change the trial as the text says"),
         NodeError::Failed(_) => (
             WarningCode::NODE_FAILED,
-            "see to the node and run the plan again",
+            "repair the node and run the plan again",
         ),
     };
     let not_begun = "the trial did not begin";

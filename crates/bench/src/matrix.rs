@@ -1,15 +1,15 @@
-//! From a plan to its trials, in an order that is always the same.
+//! Turns a plan into its trials, always in the same order.
 
 use wirelab_trial::{Extent, LoadError, Sizes, Trial};
 use wirelab_wire::{LineRate, SizeError};
 
 use crate::plan::{Matrix, Plan};
 
-/// Most trials of one plan, with all repeats.
+/// Most trials of one plan, including repeats.
 pub const MAX_TRIALS: u64 = 10_000;
 /// Most searches of one plan.
 pub const MAX_SEARCHES: u64 = 1_000;
-/// What a trial is taken to last where nothing tells: frames at a rate that only the node knows.
+/// Assumed duration of a trial where nothing determines it: a number of frames at a rate that only the node knows.
 pub const UNKNOWN_PS: u64 = 1_000_000_000_000;
 
 /// One trial to run.
@@ -17,7 +17,7 @@ pub const UNKNOWN_PS: u64 = 1_000_000_000_000;
 pub struct Step {
     /// Name of its matrix.
     pub matrix: String,
-    /// Which repeat it is, counted from 1.
+    /// Number of the repeat, counted from 1.
     pub repeat: u32,
     /// Length of the unrecorded trial before it, in ps; 0 for none.
     pub warmup_ps: u64,
@@ -28,7 +28,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// The step that an observation came of, where no plan tells; `at` is its place in the part, from 0.
+    /// The step of an observation without a plan; `at` is its index in the part, from 0.
     pub(crate) fn of(part: &str, at: usize, observation: &wirelab_trial::Observation) -> Step {
         Step {
             matrix: part.to_owned(),
@@ -40,7 +40,7 @@ impl Step {
     }
 }
 
-/// Why a plan has no trials that could be run.
+/// Why a plan has no possible trials.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExpandError {
     /// Nothing to do.
@@ -48,30 +48,30 @@ pub enum ExpandError {
     Empty,
     /// More than [`MAX_TRIALS`].
     #[error(
-        "the plan has {0} trials, and at most {MAX_TRIALS} are run; fix: shorten the lists or split the plan"
+        "the plan has {0} trials, and the maximum is {MAX_TRIALS}; fix: shorten the lists or split the plan"
     )]
     TooMany(u64),
     /// More than [`MAX_SEARCHES`].
     #[error(
-        "the plan has {0} searches, and at most {MAX_SEARCHES} are run; fix: shorten the lists or split the plan"
+        "the plan has {0} searches, and the maximum is {MAX_SEARCHES}; fix: shorten the lists or split the plan"
     )]
     TooManySearches(u64),
     /// A size that a test frame cannot have.
     #[error("{0}")]
     Size(#[from] SizeError),
-    /// A load above the link whose rate was given.
+    /// A load above the given link rate.
     #[error("{0}")]
     Load(#[from] LoadError),
 }
 
-/// All trials that a plan lists, without those of its searches, in order: matrix by matrix; in each the repeats outermost, so that a host that drifts
-/// does so for all trials alike; then framing, direction, ports, buffers, load, size, background,
-/// wait, probes and path.
+/// All trials that a plan lists, without those of its searches, in order: matrix by matrix. In each the repeats are
+/// outermost, so that drift of the host affects all trials alike; then framing, direction, ports, buffers, load, size,
+/// background, wait, probes and path.
 ///
-/// `node_ports` stands where a matrix names no number of ports.
+/// `node_ports` is the default number of ports of a matrix.
 ///
 /// # Errors
-/// [`ExpandError`] before anything was run.
+/// [`ExpandError`] before the first trial.
 pub fn expand(plan: &Plan, node_ports: u32) -> Result<Vec<Step>, ExpandError> {
     match plan.trials() {
         0 => return Err(ExpandError::Empty),
@@ -99,7 +99,7 @@ pub(crate) fn matrix_steps(matrix: &Matrix, node_ports: u32) -> Result<Vec<Step>
     Ok(repeats.collect())
 }
 
-/// The trials of a matrix, each once.
+/// The trials of a matrix, without repeats.
 fn trials(matrix: &Matrix, node_ports: u32) -> Result<Vec<(Trial, Sizes)>, ExpandError> {
     let all_ports = [node_ports];
     let ports = if matrix.ports.is_empty() {
@@ -133,7 +133,7 @@ fn trials(matrix: &Matrix, node_ports: u32) -> Result<Vec<(Trial, Sizes)>, Expan
     trials.into_iter().map(checked).collect()
 }
 
-/// A trial on every way that the matrix asks, those through the node innermost: they are what is compared.
+/// A trial on every path that the matrix lists. Kernel paths are innermost, because they are compared.
 fn on_all_ways(matrix: &Matrix, trial: &Trial) -> Vec<Trial> {
     let mut trials = Vec::new();
     for background in &matrix.backgrounds {
@@ -162,8 +162,8 @@ pub(crate) fn checked(trial: Trial) -> Result<(Trial, Sizes), ExpandError> {
     Ok((trial, sizes))
 }
 
-/// How long a trial will last, in ps; `None` where only the node knows how fast its frames go.
-/// `node_link` is the link rate that the node names, for a trial that names none.
+/// The duration of a trial, in ps; `None` where only the node knows how fast its frames are. `node_link` is the link
+/// rate of the node, for a trial without one.
 pub fn trial_estimate_ps(trial: &Trial, node_link: Option<LineRate>) -> Option<u64> {
     let frames = match trial.extent {
         Extent::Time { time_ps } => return Some(time_ps),
@@ -176,6 +176,6 @@ pub fn trial_estimate_ps(trial: &Trial, node_link: Option<LineRate>) -> Option<u
         .frames_per_s(&sizes, trial.framing.layer, link)
         .ok()?;
     let rate = offered.or_else(|| link.map(|l| l.frames_per_s(&sizes)))?;
-    // A cast from f64 saturates, so a rate near 0 gives the longest time there is.
+    // A cast from f64 saturates, so a rate near 0 gives the longest possible time.
     (rate > 0.0).then(|| (frames as f64 / rate * 1e12) as u64)
 }

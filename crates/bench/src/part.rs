@@ -1,5 +1,5 @@
-//! From a plan to its parts, in an order that is always the same: trials that are listed, searches, and the trials
-//! around what a search found.
+//! Turns a plan into its parts, always in the same order: listed trials, searches, and the trials around the result of
+//! a search.
 
 use wirelab_trial::search::{BurstSearch, LossCurve, Search};
 use wirelab_trial::{Direction, Extent, Framing, Size, Sizes, Trial};
@@ -10,38 +10,38 @@ use crate::plan::{Plan, SearchKind, SearchSection, Section};
 /// A part of a plan: what becomes one [`Part`](wirelab_trial::Part) of the results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedPart {
-    /// Its name; searches of one section have their size, and what else tells them apart, behind it.
+    /// Its name; searches of one section append their size and their other distinguishing values.
     pub name: String,
-    /// What it asks.
+    /// Its work.
     pub what: Asks,
 }
 
-/// What a part asks.
+/// The work of a part.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asks {
     /// Trials that are listed.
     Steps(Vec<Step>),
     /// The rates of goals.
     Rates(Template, Search),
-    /// A trial at each of these shares of the rate that the search for the same trial found.
+    /// A trial at each of these shares of the rate that the search for the same trial finds.
     Around(Template, Vec<f64>, Extent),
     /// Loss against load.
     LossCurve(Template, LossCurve),
-    /// Bursts; the search for the same trial has found the throughput.
+    /// Bursts; the search for the same trial finds the throughput.
     Bursts(Template, BurstSearch),
 }
 
-/// What a search offers, but for load and extent.
+/// What a search offers, except load and extent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template {
-    /// The trial; its load is the highest to ask.
+    /// The trial; its load is the highest of the search.
     pub trial: Trial,
     /// All four sizes of its frames.
     pub sizes: Sizes,
 }
 
 impl PlannedPart {
-    /// Number of trials that are known before.
+    /// Number of trials that are known in advance.
     pub fn trials(&self) -> u64 {
         match &self.what {
             Asks::Around(_, shares, _) => shares.len() as u64,
@@ -49,7 +49,7 @@ impl PlannedPart {
         }
     }
 
-    /// The trials that are listed; none for a search.
+    /// The listed trials; empty for a search.
     pub fn steps(&self) -> &[Step] {
         match &self.what {
             Asks::Steps(steps) => steps,
@@ -58,10 +58,10 @@ impl PlannedPart {
     }
 }
 
-/// The parts of a plan in the order of its sections. `node_ports` stands where a section names no number of ports.
+/// The parts of a plan in the order of its sections. `node_ports` is the default number of ports of a section.
 ///
 /// # Errors
-/// [`ExpandError`] before anything was run.
+/// [`ExpandError`] before the first trial.
 pub fn parts(plan: &Plan, node_ports: u32) -> Result<Vec<PlannedPart>, ExpandError> {
     let searches: u64 = plan.searches().map(SearchSection::searches).sum();
     match (plan.trials(), searches) {
@@ -112,7 +112,7 @@ fn add_search(parts: &mut Vec<PlannedPart>, name: String, template: Template, ki
     let mut add = |name: String, what| parts.push(PlannedPart { name, what });
     match kind {
         SearchKind::Rates { search, around } => {
-            // Full trials, so that they can stand beside the rate.
+            // As long as a full trial, so that their rates are comparable.
             let longest = search.goals.iter().map(|goal| goal.final_trial_ps).max();
             let extent = Extent::Time {
                 time_ps: longest.unwrap_or(0),
@@ -139,13 +139,13 @@ fn add_search(parts: &mut Vec<PlannedPart>, name: String, template: Template, ki
     }
 }
 
-/// Whether a part finds the throughput without loss of such trials.
+/// Whether a part finds the throughput without loss for such trials.
 fn finds_throughput(part: &PlannedPart, template: &Template) -> bool {
     matches!(&part.what, Asks::Rates(of, search)
         if of == template && search.goals.iter().any(|goal| goal.loss_ratio == 0.0))
 }
 
-/// The section's name with what tells its searches apart.
+/// The section's name with what distinguishes its searches.
 fn search_name(
     section: &SearchSection,
     framing: Framing,

@@ -1,4 +1,4 @@
-//! A plan: what to ask of a node, as matrices of sizes, loads, directions, ports, buffers and framings, and searches.
+//! A plan: the trials for a node, as matrices of sizes, loads, directions, ports, buffers and framings, and searches.
 //!
 //! The file is TOML; `docs/plans.md` is its manual. `reader.rs` reads it.
 
@@ -10,14 +10,14 @@ use wirelab_trial::{
 };
 use wirelab_wire::size::MIN_FRAME;
 
-/// A plan: matrices of trials, and searches, in the order in which they are run.
+/// A plan: matrices of trials, and searches, in the order of execution.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
-    /// What it is about.
+    /// Its title.
     pub title: Option<String>,
-    /// The node that it was written for, as on the command line; the command line may name another.
+    /// The node of the plan, as on the command line, which may name another.
     pub node: Option<String>,
-    /// Whether it fills a datasheet: losses and unsupported trials are then figures and not failures.
+    /// Whether it fills a datasheet: losses and unsupported trials are then results and not failures.
     pub datasheet: bool,
     /// Its sections, in the order of the file.
     pub sections: Vec<Section>,
@@ -26,7 +26,7 @@ pub struct Plan {
 /// A section of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Section {
-    /// Trials that are listed.
+    /// Listed trials.
     Matrix(Matrix),
     /// Trials that depend on the results of earlier ones.
     Search(SearchSection),
@@ -45,7 +45,7 @@ impl Section {
 /// Searches: one for every combination of its lists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchSection {
-    /// Its name, different from that of all others in the plan.
+    /// Its name, unique in the plan.
     pub name: String,
     /// Layers and tags.
     pub framings: Vec<Framing>,
@@ -53,13 +53,13 @@ pub struct SearchSection {
     pub sizes: Vec<Size>,
     /// Directions, as the node sees them.
     pub directions: Vec<Direction>,
-    /// Number of ports in use at once; `None` for all that the node has.
+    /// Number of ports in use at once; `None` for all of the node.
     pub ports: Option<u32>,
     /// The highest load; `max`: as much as the link and the tester allow.
     pub load: Load,
-    /// What all trials have alike; lists, ports, load and extent are not its own.
+    /// The common fields of all trials; lists, ports, load and extent have separate fields.
     pub shared: Trial,
-    /// What is searched.
+    /// The goal of the search.
     pub kind: SearchKind,
 }
 
@@ -92,19 +92,19 @@ impl SearchSection {
 pub enum SearchKind {
     /// The rates of goals (RFC 9971).
     Rates {
-        /// Goals and limits.
+        /// The search parameters.
         search: Search,
-        /// Shares, 1 being all, of the rate that was found, at each of which one more trial is run. Of several
-        /// goals the rate is that of the one which allows most loss.
+        /// Shares (1 is all) of the rate that was found; each adds one trial. With several goals the rate is that of
+        /// the goal with the largest allowed loss.
         around: Vec<f64>,
     },
     /// Loss against load (RFC 2544, 26.3).
     LossCurve(LossCurve),
     /// Bursts at line rate without loss (RFC 9004).
     Bursts {
-        /// How they are searched.
+        /// The search for the burst length.
         bursts: BurstSearch,
-        /// How the throughput that they rest on is searched, where no section before has found it.
+        /// The search for the throughput that bursts need, where no earlier section finds it.
         throughput: Search,
     },
 }
@@ -112,7 +112,7 @@ pub enum SearchKind {
 /// One matrix: a trial for every combination of its lists.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
-    /// Its name, different from that of all others in the plan.
+    /// Its name, unique in the plan.
     pub name: String,
     /// Layers and tags.
     pub framings: Vec<Framing>,
@@ -122,19 +122,19 @@ pub struct Matrix {
     pub loads: Vec<Load>,
     /// Directions, as the node sees them.
     pub directions: Vec<Direction>,
-    /// Numbers of ports in use at once; empty for all that the node has.
+    /// Numbers of ports in use at once; empty for all of the node.
     pub ports: Vec<u32>,
     /// Kinds of buffers; `None` leaves the choice to the node.
     pub buffers: Vec<Option<Buffers>>,
-    /// What all trials have alike: when they end, and each field that has no list here.
+    /// The common fields of all trials: their extent, and each field without a list here.
     pub shared: Trial,
-    /// Ways through the node; `None` leaves the choice to it.
+    /// Paths through the node; `None` leaves the choice to it.
     pub paths: Vec<Option<NodePath>>,
     /// How the node's application waits; `None` leaves the choice to it.
     pub waits: Vec<Option<Wait>>,
     /// Background traffic to the node; `None` for none.
     pub backgrounds: Vec<Option<Background>>,
-    /// What takes the times at the node's capture points; `None` leaves the choice to it.
+    /// The probes at the node's capture points; `None` leaves the choice to it.
     pub probes: Vec<Option<Probes>>,
     /// Length of an unrecorded trial before each recorded one, in ps; 0 for none.
     pub warmup_ps: u64,
@@ -143,7 +143,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// A matrix of the defaults: Ethernet, maximum load, the node transmits on all its ports for a second, once.
+    /// A matrix with default values: Ethernet, maximum load, the node transmits on all its ports for a second, once.
     pub fn new(name: impl Into<String>, sizes: Vec<Size>) -> Matrix {
         Matrix {
             name: name.into(),
@@ -163,7 +163,7 @@ impl Matrix {
         }
     }
 
-    /// Number of trials with all repeats, at most `u64::MAX`.
+    /// Number of trials including repeats, at most `u64::MAX`.
     pub fn trials(&self) -> u64 {
         [
             self.framings.len(),
@@ -184,7 +184,7 @@ impl Matrix {
     }
 }
 
-/// A trial of the usual length that asks nothing else; what is listed takes the place of its size, load and direction.
+/// A trial of the default length; lists replace its size, load and direction.
 fn shared() -> Trial {
     let size = Size::new(SizeUnit::Frame, MIN_FRAME);
     let extent = Extent::Time {
@@ -200,7 +200,7 @@ fn shared() -> Trial {
 }
 
 impl Plan {
-    /// Number of trials that are listed, with all repeats, at most `u64::MAX`; those of searches are not known before.
+    /// Number of listed trials including repeats, at most `u64::MAX`; those of searches are not known in advance.
     pub fn trials(&self) -> u64 {
         self.matrices()
             .fold(0, |sum, m| sum.saturating_add(m.trials()))

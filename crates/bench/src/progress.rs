@@ -1,4 +1,4 @@
-//! Progress of a whole plan, made from the progress of its trials and what each is expected to last.
+//! Progress of a whole plan, from the progress of its trials and their expected durations.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use wirelab_trial::{Progress, format};
 
 const PS_PER_MS: u64 = 1_000_000_000;
 
-/// Passes a trial's progress on as a part of the plan's, in milliseconds of expected time.
+/// Reports a trial's progress as a part of the plan's, in milliseconds of expected time.
 pub struct StepProgress<'a> {
     outer: &'a dyn Progress,
     before_ms: u64,
@@ -16,7 +16,7 @@ pub struct StepProgress<'a> {
 }
 
 impl<'a> StepProgress<'a> {
-    /// For a step of `step_ps` with `before_ps` of `total_ps` behind it.
+    /// For a step of `step_ps`, with `before_ps` of `total_ps` done.
     pub fn new(
         outer: &'a dyn Progress,
         before_ps: u64,
@@ -48,15 +48,15 @@ impl Progress for StepProgress<'_> {
     }
 }
 
-/// Passes the progress of a part on as that of the whole plan; what the part turns out to need less is taken off.
+/// Reports the progress of a part as that of the whole plan; time that the part turns out not to need is subtracted.
 pub struct PartProgress<'a> {
-    /// Of the plan.
+    /// The progress of the plan.
     pub outer: &'a dyn Progress,
-    /// Time behind, in ps.
+    /// Elapsed time, in ps.
     pub before_ps: u64,
-    /// Expected time of what comes after, in ps.
+    /// Expected time of the parts after it, in ps.
     pub after_ps: u64,
-    /// What the part takes at most, in ps: a search knows its own bound only once it knows its loads.
+    /// Longest time of the part, in ps: a search knows its own bound only once it knows its loads.
     pub at_most_ps: u64,
 }
 
@@ -69,14 +69,14 @@ impl Progress for PartProgress<'_> {
     }
 }
 
-/// Adds the time left to what is said: what is expected, corrected by how long the part behind really took.
+/// Adds the remaining time to the text: the expected time, corrected by the actual speed so far.
 pub struct TimeLeft<'a> {
     outer: &'a dyn Progress,
     begun: Instant,
 }
 
 impl<'a> TimeLeft<'a> {
-    /// From now on.
+    /// Starts now.
     pub fn new(outer: &'a dyn Progress) -> TimeLeft<'a> {
         TimeLeft {
             outer,
@@ -94,7 +94,7 @@ impl Progress for TimeLeft<'_> {
     }
 }
 
-/// A time as a person waits for it, e.g. `40 s`, `14 min`, `2.5 h`.
+/// A time in words, e.g. `40 s`, `14 min`, `2.5 h`.
 fn in_words(ms: u64) -> String {
     match ms.div_ceil(1_000) {
         s @ 0..=99 => format!("{s} s"),
@@ -103,7 +103,7 @@ fn in_words(ms: u64) -> String {
     }
 }
 
-/// Expected milliseconds left, as much slower or faster as what is behind was; a little of it proves nothing.
+/// Expected remaining milliseconds, scaled by the actual speed so far; a short time so far is no evidence.
 fn left_ms(done: u64, total: u64, passed_ms: u64) -> u64 {
     const PROOF_MS: u64 = 2_000;
     let expected = total.saturating_sub(done);

@@ -19,9 +19,9 @@ use crate::part::parts;
 use crate::plan::{Matrix, Plan, SearchKind, SearchSection, Section};
 use crate::search::{MAX_GOALS, MAX_SEARCH_TRIALS};
 
-/// Longest plan file that is read, in bytes.
+/// Longest accepted plan file, in bytes.
 pub const MAX_PLAN_BYTES: u64 = 256 * 1024;
-/// What errors call a plan.
+/// The word for a plan in errors.
 const KIND: &str = "a plan";
 
 const PLAN_KEYS: [&str; 7] = [
@@ -33,7 +33,7 @@ const PLAN_KEYS: [&str; 7] = [
     "loss_curve",
     "bursts",
 ];
-/// Reads a section of one kind; the number is its index among sections of that kind.
+/// Reads a section of one type; the number is its index among sections of that type.
 type ReadSection = fn(&Table<'_>, usize) -> Read<Section>;
 const SECTIONS: [(&str, ReadSection); 4] = [
     ("matrix", |table, index| {
@@ -49,16 +49,16 @@ const SECTIONS: [(&str, ReadSection); 4] = [
         bursts(table, index).map(Section::Search)
     }),
 ];
-/// What a matrix has beside the keys of its trials.
+/// Keys of a matrix that are not keys of its trials.
 const BESIDE_TRIALS: [&str; 4] = ["name", "inject", "warmup", "repeat"];
-/// The fix for a value that is twice in a list.
+/// The fix for a duplicate value in a list.
 const TWICE: &str = "to run it more often, use repeat";
 
 impl Plan {
-    /// Read a plan's text. `file` is the name that errors give.
+    /// Reads a plan's text. `file` is its name in errors.
     ///
     /// # Errors
-    /// [`FileError`] names the file, line, column and field, what is wrong, and what to write instead.
+    /// [`FileError`] names the file, line, column and field, what is wrong, and the fix.
     pub fn parse(text: &str, file: &str) -> Result<Plan, FileError> {
         if text.len() as u64 > MAX_PLAN_BYTES {
             return Err(FileError::TooLong {
@@ -70,7 +70,7 @@ impl Plan {
         read(text, file, top)
     }
 
-    /// Read a plan file.
+    /// Reads a plan file.
     ///
     /// # Errors
     /// [`FileError`], as [`Plan::parse`], and where the file cannot be read.
@@ -123,14 +123,14 @@ fn check_number(plan: &Plan, section: &Table<'_>) -> Read<()> {
     let trials = plan.trials();
     if trials > MAX_TRIALS {
         return Err(section.error_here(format!(
-            "with this one the plan has {trials} trials, and at most {MAX_TRIALS} are run: \
+            "with this one the plan has {trials} trials, and the maximum is {MAX_TRIALS}: \
              shorten its lists, or split the plan into several files"
         )));
     }
     let searches: u64 = plan.searches().map(SearchSection::searches).sum();
     if searches > MAX_SEARCHES {
         return Err(section.error_here(format!(
-            "with this one the plan has {searches} searches, and at most {MAX_SEARCHES} are run: \
+            "with this one the plan has {searches} searches, and the maximum is {MAX_SEARCHES}: \
              shorten its lists, or split the plan into several files"
         )));
     }
@@ -172,7 +172,7 @@ fn matrix(table: &Table<'_>, index: usize) -> Read<Matrix> {
     if let Some(entry) = table.get("load") {
         matrix.loads = entry.list(TWICE, Entry::word)?;
         let link = matrix.shared.link();
-        // Too many trials are refused as such; a check of each combination would take long.
+        // Too many trials are refused for their number; checking each combination would take long.
         if let Some(link) = link.filter(|_| matrix.trials() <= MAX_TRIALS) {
             let cases = (&matrix.framings[..], &matrix.sizes[..]);
             check_loads(
@@ -204,14 +204,14 @@ fn ways(table: &Table<'_>, matrix: &mut Matrix) -> Read<()> {
         matrix.shared.rule = Some(entry.text()?);
         if !matrix.paths.contains(&Some(NodePath::FastTrack)) {
             return Err(
-                entry.error("a rule says what takes the fast track: add path = \"fast-track\"")
+                entry.error("a rule selects frames for the fast track: add path = \"fast-track\"")
             );
         }
     }
     Ok(())
 }
 
-/// Refuses loads above the link where the plan gives the link's rate; elsewhere only the node knows it.
+/// Refuses loads above the link where the plan gives the link's rate; otherwise only the node knows it.
 fn check_loads(
     entry: &Entry<'_>,
     loads: &[Load],
@@ -289,7 +289,7 @@ fn faults(entry: Entry<'_>) -> Read<FaultRates> {
     Ok(rates)
 }
 
-/// The keys that all searches take.
+/// The common keys of all searches.
 const COMMON: [&str; 11] = [
     "name",
     "layer",
@@ -341,7 +341,7 @@ fn loss_curve(table: &Table<'_>, index: usize) -> Read<SearchSection> {
     known_keys(table, &["load", "step"])?;
     let mut curve = LossCurve::new(time(table, "time")?.unwrap_or(DEFAULT_TIME_PS));
     if let Some(entry) = table.get("step") {
-        // The product of a share and 100 need not be the number that was written.
+        // The product of a share and 100 need not equal the written number.
         curve.step_percent = (entry.percent(0.1, 10.0)? * 1e8).round() / 1e6;
     }
     curve.max_time_ps = time(table, "max_time")?.unwrap_or(curve.max_time_ps);
@@ -373,7 +373,7 @@ fn bursts(table: &Table<'_>, index: usize) -> Read<SearchSection> {
         .iter()
         .any(|direction| sent_by_node.contains(direction))
     {
-        let what = "bursts are sent to the node: write \"receive\" or \"echo\"";
+        let what = "the tester sends bursts to the node: write \"receive\" or \"echo\"";
         return Err(table.at_key("direction", what));
     }
     Ok(section)
@@ -383,7 +383,7 @@ fn known_keys(table: &Table<'_>, own: &[&str]) -> Read<()> {
     table.known_keys(&[&COMMON, &SHARED_KEYS[..], own].concat())
 }
 
-/// Goals and limits of a search for rates in trials of `time_ps`.
+/// The goals and limits of a rate search in trials of `time_ps`.
 fn rates(table: &Table<'_>, time_ps: u64) -> Read<Search> {
     let losses = match table.get("loss") {
         Some(entry) => entry.list(TWICE, |e| e.percent(0.0, 99.0))?,
@@ -444,12 +444,12 @@ fn time(table: &Table<'_>, key: &str) -> Read<Option<u64>> {
         return Ok(None);
     };
     match entry.duration()? {
-        0 => Err(entry.error("it is above 0: write e.g. \"1s\"")),
+        0 => Err(entry.error("it must be above 0: write e.g. \"1s\"")),
         ps => Ok(Some(ps)),
     }
 }
 
-/// What all searches have.
+/// The common parts of all searches.
 fn section(
     table: &Table<'_>,
     (prefix, index): (&str, usize),
@@ -459,8 +459,7 @@ fn section(
     let name = name.unwrap_or_else(|| format!("{prefix} {}", index + 1));
     let framings = framings(table)?;
     if framings.iter().any(|framing| framing.layer.is_tcp()) {
-        let what = "TCP sends again what was lost, so no loss ratio tells its rate: \
-                    ask a TCP trial at load max in a [[matrix]]";
+        let what = "TCP retransmits lost data, so a loss ratio does not show its rate: use a TCP trial at load max in a [[matrix]]";
         return Err(table.at_key("layer", what));
     }
     let mut section = SearchSection::new(name, sizes(table, &framings)?, kind);
@@ -482,10 +481,10 @@ fn section(
     Ok(section)
 }
 
-/// Entry for fuzzing: hostile bytes read as a plan; what is accepted must expand.
+/// Entry for fuzzing: reads hostile bytes as a plan; an accepted plan must expand.
 ///
 /// # Panics
-/// If a plan was accepted that cannot be expanded, or an error names a place outside of the text.
+/// If an accepted plan cannot be expanded, or an error names a place outside the text.
 pub fn fuzz_plan(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;

@@ -1,4 +1,4 @@
-//! What repeated trials gave: mean with its confidence interval, median and spread, of each figure and direction.
+//! Summarizes repeated trials: mean with its confidence interval, median and spread, for each figure and direction.
 
 use std::collections::HashMap;
 
@@ -10,15 +10,15 @@ pub const CONFIDENCE: f64 = 0.95;
 /// All observations of one trial on one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialSummary {
-    /// What was asked.
+    /// The requested trial.
     pub trial: Trial,
     /// The node's name.
     pub node: String,
-    /// How often it was asked.
+    /// Number of its observations.
     pub observations: usize,
-    /// How often it ran to its end; only these are in the figures.
+    /// Number of complete ones; only these are in the figures.
     pub complete: usize,
-    /// Transmit and receive apart, as the node sees them.
+    /// Transmit and receive separately, as the node sees them.
     pub directions: Vec<DirectionSummary>,
 }
 
@@ -48,7 +48,7 @@ pub fn summaries(observations: &[Observation]) -> Vec<TrialSummary> {
     let mut groups: Vec<Vec<&Observation>> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for observation in observations {
-        // A trial holds f64, which is no key; its debug text tells every two apart.
+        // A trial holds f64, which cannot be a key; its debug text is unique.
         let key = format!("{:?} {:?}", observation.node.name, observation.trial);
         let place = *places.entry(key).or_insert(groups.len());
         match groups.get_mut(place) {
@@ -114,8 +114,8 @@ fn direction_summary(complete: &[&Observation], direction: Direction) -> Option<
     })
 }
 
-/// One figure: joined over the flows of each repeat, then summed up over the repeats. It is absent where one
-/// flow of one repeat has none, since a mean over the others would be that of another thing.
+/// One figure: combined over the flows of each repeat, then summarized over the repeats. It is absent if any flow of
+/// any repeat lacks it, because a mean over the others would be another quantity.
 fn figure(
     repeats: &[Vec<&FlowObservation>],
     of: impl Fn(&FlowObservation) -> Field<f64>,

@@ -14,15 +14,15 @@ use crate::resume::Stored;
 use crate::run::Sink;
 use crate::save::{Target, WriteError, atomically, check};
 
-/// Shortest time between two writings of the file while a plan runs.
+/// Shortest time between two writes of the file while a plan runs.
 pub const SAVE_EVERY: Duration = Duration::from_secs(1);
-/// Writing takes at most this fraction (1/N) of the time, whatever the length of the file.
+/// Writing takes at most this fraction (1/N) of the time, for any length of the file.
 const SHARE_OF_TIME: u32 = 10;
 
 /// Bytes that are checked before the rest of a file is read.
 const HEAD: u64 = 4096;
 
-/// A results file could not be read.
+/// Why a results file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadResultsError {
     /// The file cannot be opened or read.
@@ -30,10 +30,10 @@ pub enum LoadResultsError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: std::io::Error,
     },
-    /// It holds something else.
+    /// It is not a results file.
     #[error("{}: {source}", path.display())]
     Bad {
         /// The file.
@@ -43,7 +43,7 @@ pub enum LoadResultsError {
     },
 }
 
-/// Write a results file whole, or leave what was there. A pipe or device is written into.
+/// Writes a results file completely, or leaves the existing file unchanged. A pipe or device is written directly.
 ///
 /// # Errors
 /// [`WriteError`] names the file and the reason, e.g. a full disk.
@@ -63,7 +63,7 @@ pub fn save(file: &ResultsFile, path: &Path) -> Result<(), WriteError> {
     .map_err(failed)
 }
 
-/// Read a results file: a file or a pipe of at most [`MOST_BYTES`].
+/// Reads a results file: a file or a pipe of at most [`MOST_BYTES`].
 ///
 /// # Errors
 /// [`LoadResultsError`] names the file, and what is wrong with it.
@@ -78,10 +78,10 @@ pub fn load(path: &Path) -> Result<ResultsFile, LoadResultsError> {
     })
 }
 
-/// The text of a file, as far as it can be results: what cannot is refused before it takes memory.
+/// The text of a file, if it may be a results file; others are refused before they take memory.
 fn text_of(path: &Path) -> std::io::Result<String> {
     let refused = |why: String| Err(std::io::Error::other(why));
-    // Before it is opened: to open a device can do something.
+    // Before the file is opened, because opening a device can have effects.
     let about = std::fs::metadata(path)?;
     let kind = about.file_type();
     if !kind.is_file() && !kind.is_fifo() {
@@ -107,22 +107,22 @@ fn text_of(path: &Path) -> std::io::Result<String> {
 
 /// A [`Sink`] that keeps observations, in memory and, where it has a path, in a results file.
 ///
-/// While the plan runs the file says `interrupted`, because that is what it is if nobody writes it again.
+/// While the plan runs the file has the status `interrupted`, which is true if it is never written again.
 #[derive(Debug)]
 pub struct ResultsWriter {
     path: Option<PathBuf>,
     file: ResultsFile,
     every: Duration,
     next_save: Instant,
-    /// Observations that the file on the disk has already: with fewer it is not written.
+    /// Observations that are already in the file on disk: it is not written with fewer.
     on_disk: usize,
 }
 
 impl ResultsWriter {
-    /// An empty results file of this host and command. `created_unix_ns` is the time of its beginning.
+    /// An empty results file of this host and command, begun at `created_unix_ns`.
     ///
-    /// With a path it finds out at once whether it could be written there; a file that stands there is not
-    /// touched before the first observation.
+    /// With a path it checks immediately whether it can be written; an existing file is not changed before the first
+    /// observation.
     ///
     /// # Errors
     /// [`WriteError`] where the path cannot be written.
@@ -159,8 +159,8 @@ impl ResultsWriter {
         })
     }
 
-    /// A writer that goes on with a results file: what is stored in it is taken again first, and until all that is
-    /// there the file on the disk stays as it is.
+    /// A writer that resumes a results file: the stored observations come first, and until all of them are there the
+    /// file on disk stays unchanged.
     ///
     /// # Errors
     /// [`WriteError`] where the path cannot be written.
@@ -181,22 +181,22 @@ impl ResultsWriter {
         })
     }
 
-    /// The same with another shortest time between two writings; zero writes after every trial.
+    /// The same with another shortest time between two writes; zero writes after every trial.
     pub fn save_every(mut self, every: Duration) -> ResultsWriter {
         self.every = every;
         self
     }
 
-    /// What was kept so far.
+    /// What is kept so far.
     pub const fn file(&self) -> &ResultsFile {
         &self.file
     }
 
-    /// Keep one more observation, and write the file if the last time is long enough ago. One whose figures cannot be
-    /// is kept void, with the reason.
+    /// Keeps one more observation, and writes the file if the last write is long enough ago. An observation with
+    /// impossible figures is kept as void, with the reason.
     ///
     /// # Errors
-    /// [`WriteError`]; the observation is kept in memory all the same.
+    /// [`WriteError`]; the observation is still kept in memory.
     pub fn push(&mut self, observation: Observation) -> Result<(), WriteError> {
         self.file.observations.push(figures::kept(observation));
         if let Some(part) = self.file.parts.last_mut() {
@@ -205,7 +205,7 @@ impl ResultsWriter {
         let Some(path) = self.path.as_ref().filter(|_| self.is_ahead()) else {
             return Ok(());
         };
-        // A pipe takes one file, not one for each trial.
+        // A pipe gets one file at the end, not one for each trial.
         let replaced = matches!(Target::of(path), Ok(Target::Replace(_)));
         let begun = Instant::now();
         if !replaced || begun < self.next_save {
@@ -224,22 +224,22 @@ impl ResultsWriter {
         Ok(())
     }
 
-    /// Whether anything is here that the file on the disk does not have.
+    /// Whether something here is not in the file on disk yet.
     fn is_ahead(&self) -> bool {
         self.file.observations.len() > self.on_disk
     }
 
-    /// End the file: say whether the plan ended before it was done (by Ctrl-C or by an error), and write it.
-    /// Where nothing was observed nothing is written, so that a run that failed at once costs no older results.
+    /// Ends the file: records whether the plan ended early (by Ctrl-C or by an error), and writes it. Without
+    /// observations nothing is written, so that a run that failed at its start does not destroy older results.
     ///
     /// # Errors
-    /// [`WriteError`] together with what was kept, so that it can be shown or written elsewhere.
+    /// [`WriteError`] together with what is kept, so that it can be shown or written elsewhere.
     pub fn finish(
         mut self,
         interrupted: bool,
     ) -> Result<ResultsFile, (WriteError, Box<ResultsFile>)> {
         self.file.interrupted = interrupted;
-        // With as many observations the last search may have ended since.
+        // With the same number of observations the last search may have ended since.
         if self.file.observations.is_empty() || self.file.observations.len() < self.on_disk {
             return Ok(self.file);
         }
@@ -275,7 +275,7 @@ impl Sink for ResultsWriter {
             none if none.is_empty() => Ok(found),
             some => {
                 let some = figures::in_words(&some);
-                Err(format!("what the search found cannot be: {some}"))
+                Err(format!("the search's result is impossible: {some}"))
             }
         });
         match sound {

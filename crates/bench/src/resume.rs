@@ -1,7 +1,8 @@
-//! Resumes an interrupted plan: trials in its results file are not run again.
+//! Resumes an interrupted plan: trials in its results file are not repeated.
 
 use std::collections::{BTreeMap, VecDeque};
 
+use wirelab_trial::format;
 use wirelab_trial::{
     Cancel, Description, Environment, Found, Node, NodeError, Observation, Part, Progress,
     ResultsFile, Retrying, Status, Trial, WarningCode,
@@ -12,13 +13,13 @@ use crate::part::{Asks, PlannedPart};
 /// The set-up key that names the interfaces of ports.
 const PORTS_KEY: &str = "ports";
 
-/// Why a results file cannot be gone on with.
+/// Why a results file cannot be resumed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
-    /// It does not tell its parts.
+    /// It has no parts.
     #[error("it has no parts, so the end of its plan is unknown; fix: measure anew with -o")]
     NoParts,
-    /// Its parts do not follow one another.
+    /// Its parts are not contiguous.
     #[error(
         "its part '{0}' does not begin where the one before ends: the file was changed; fix: measure anew with -o"
     )]
@@ -42,12 +43,12 @@ pub enum ResumeError {
         key: String,
         /// As the file has it.
         stored: String,
-        /// As the node says now.
+        /// The value now.
         now: String,
     },
     /// Another tester.
     #[error(
-        "it was measured by a tester with {stored}, and this one has {now}; fix: go on there, or measure anew with -o"
+        "it was measured by a tester with {stored}, and this one has {now}; fix: resume there, or measure anew with -o"
     )]
     Tester {
         /// Kernel or CPU of the file.
@@ -62,29 +63,29 @@ pub enum ResumeError {
     Plan(String),
 }
 
-/// What is known already of a plan: its parts in order, each with its observations.
+/// The stored part of a plan: its parts in order, each with its observations.
 #[derive(Clone, Debug, Default)]
 pub struct Stored {
     parts: VecDeque<StoredPart>,
 }
 
-/// One part that was begun.
+/// A part that was begun.
 #[derive(Clone, Debug)]
 pub(crate) struct StoredPart {
     pub part: Part,
     pub observations: VecDeque<Observation>,
-    /// Whether nothing of it is missing.
+    /// Whether it is complete.
     pub finished: bool,
 }
 
 impl Stored {
-    /// What a results file tells of the plan that this node is asked again on this host.
+    /// The contents of a results file, to resume its plan on this node and host.
     ///
-    /// A listed trial that was cut short, or failed with the node, is not used: it is asked again. So is the last one of a
-    /// search; what failed within a search, that asked again itself.
+    /// A listed trial that was cut short, or failed with the node, is repeated. So is the last trial of a search; a
+    /// search has already repeated earlier failures.
     ///
     /// # Errors
-    /// [`ResumeError`] says why the file does not go together with the node or the host.
+    /// [`ResumeError`] says why the file does not match the node or the host.
     pub fn of(
         file: &ResultsFile,
         node: &Description,
@@ -118,22 +119,22 @@ impl Stored {
         Ok(Stored { parts })
     }
 
-    /// Number of observations that need not be asked.
+    /// Number of observations that need not be repeated.
     pub fn observations(&self) -> usize {
         self.parts.iter().map(|part| part.observations.len()).sum()
     }
 
-    /// Number of parts of which nothing is missing.
+    /// Number of complete parts.
     pub(crate) fn finished(&self) -> usize {
         self.parts.iter().filter(|part| part.finished).count()
     }
 
-    /// Whether the plan has all its parts, as far as they can be told before they are run.
+    /// Whether the plan has all stored parts, as far as known before they run.
     pub(crate) fn check(&self, planned: &[PlannedPart]) -> Result<(), ResumeError> {
         if self.parts.len() > planned.len() {
             return Err(ResumeError::Plan(format!(
-                "it has {} parts and the plan {}",
-                self.parts.len(),
+                "it has {} and the plan {}",
+                format::count(self.parts.len() as u64, "part"),
                 planned.len()
             )));
         }
@@ -154,10 +155,10 @@ impl StoredPart {
         let (name, asked) = (&self.part.name, &planned.name);
         if name != asked {
             return other(format!(
-                "its part '{name}' stands where the plan has '{asked}'"
+                "the plan has '{asked}' in place of its part '{name}'"
             ));
         }
-        let changed = || other(format!("its part '{name}' asked something else"));
+        let changed = || other(format!("its part '{name}' requested something else"));
         match (&planned.what, &self.part.found) {
             (Asks::Steps(steps), _) => {
                 let stored = self.observations.iter().map(|o| &o.trial);
@@ -190,7 +191,7 @@ impl StoredPart {
     }
 }
 
-/// Take off what was cut short at the end, also at the end of a part behind which nothing was observed any more.
+/// Removes a trial that was cut short from the end, also from the end of a part after which no observation follows.
 fn cut_back(parts: &mut VecDeque<StoredPart>) {
     while let Some(last) = parts.back_mut().filter(|last| !last.finished) {
         while last.observations.back().is_some_and(is_cut) {
@@ -206,7 +207,7 @@ fn cut_back(parts: &mut VecDeque<StoredPart>) {
     }
 }
 
-/// Whether an observation says that its trial must be asked again.
+/// Whether an observation means that its trial must be repeated.
 fn is_cut(observation: &Observation) -> bool {
     let failed = || observation.warned(WarningCode::NODE_FAILED);
     match observation.status {
@@ -229,7 +230,7 @@ fn same_node(stored: &Description, now: &Description) -> Result<(), ResumeError>
             .cloned()
             .unwrap_or_else(|| "not told".to_owned())
     };
-    // A lab that is made for a run has other interfaces in each.
+    // A lab that is made for each run has new interfaces each time.
     let made_anew = |key: &str| stored.name.starts_with("lab:") && key == PORTS_KEY;
     let keys = stored.setup.keys().chain(now.setup.keys());
     for key in keys.filter(|key| !made_anew(key)) {
@@ -258,14 +259,14 @@ fn same_tester(stored: &Environment, now: &Environment) -> Result<(), ResumeErro
     Ok(())
 }
 
-/// A node that answers from what was observed before, in its order, and then for itself; what the tester's own host
-/// spoils is asked again.
+/// A node that first answers with stored observations, in their order, and then with its own; trials that the tester's
+/// own host disturbed are repeated.
 pub(crate) struct Replay<'a> {
     node: Retrying<'a>,
     stored: VecDeque<Observation>,
-    /// Whether what failed among them is asked again in its place.
+    /// Whether failures among them are repeated in place.
     fills_holes: bool,
-    /// Why the stored observations are not those of the trials that are asked.
+    /// Why the stored observations do not match the requested trials.
     pub other: Option<ResumeError>,
 }
 
@@ -279,20 +280,20 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Answer with these first; of listed trials what failed is asked again in its place.
+    /// Answers with these first; failed listed trials are repeated in place.
     pub fn answer_with(&mut self, stored: VecDeque<Observation>, listed: bool) {
         self.stored = stored;
         self.fills_holes = listed;
     }
 
-    /// Whether the next trial is answered by what is stored.
+    /// Whether a stored observation answers the next trial.
     pub fn answers_next(&self) -> bool {
         self.stored
             .front()
             .is_some_and(|next| !(self.fills_holes && is_cut(next)))
     }
 
-    /// Whether something stored was never asked for.
+    /// Whether a stored observation was never requested.
     pub fn is_left(&self) -> bool {
         !self.stored.is_empty()
     }
@@ -311,7 +312,7 @@ impl Node for Replay<'_> {
     ) -> Result<Observation, NodeError> {
         match self.stored.pop_front() {
             None => self.node.run(trial, progress, cancel),
-            // The place of a trial that failed is its own: the others stay where they are.
+            // Only the slot of a failed trial is refilled; the others keep their position.
             Some(stored) if self.fills_holes && stored.trial == *trial && is_cut(&stored) => {
                 self.node.run(trial, progress, cancel)
             }
@@ -334,7 +335,7 @@ impl Node for Replay<'_> {
     }
 
     fn warm_up(&mut self, trial: &Trial, cancel: &Cancel) -> Result<(), NodeError> {
-        // What is known needs no warm node.
+        // A stored answer needs no warm node.
         match self.answers_next() {
             true => Ok(()),
             false => self.node.warm_up(trial, cancel),

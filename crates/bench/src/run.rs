@@ -1,4 +1,4 @@
-//! Runs a plan on a node: part after part, each observation handed on at once.
+//! Runs a plan on a node, part by part, and passes each observation on immediately.
 
 use wirelab_trial::search::SearchResult;
 use wirelab_trial::{
@@ -15,7 +15,7 @@ use crate::progress::TimeLeft;
 use crate::resume::{Replay, ResumeError, Stored, StoredPart};
 use crate::save::WriteError;
 
-/// A plan ends after this many consecutive failures of the node: it is gone and will not return.
+/// A plan ends after this many consecutive failures of the node, which is then gone.
 pub const FAILURES_IN_A_ROW: u32 = 3;
 
 /// Receives each observation as soon as it exists.
@@ -26,7 +26,7 @@ pub trait Sink {
     /// [`WriteError`] where it could not be kept; the plan then ends.
     fn take(&mut self, step: &Step, observation: Observation) -> Result<(), WriteError>;
 
-    /// Observations from now on belong to the part of this name.
+    /// Later observations belong to the part with this name.
     fn begin_part(&mut self, _name: &str) {}
 
     /// The result of the part's search, or why it could not begin. Not called for listed trials.
@@ -43,11 +43,11 @@ impl Sink for Vec<Observation> {
 /// How a plan ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// Every trial was asked.
+    /// Every trial ran.
     Done,
     /// Cancelled from outside.
     Interrupted,
-    /// It has no trials that could be run.
+    /// It has no possible trials.
     BadPlan(ExpandError),
     /// The stored results do not belong to the plan.
     BadResume(ResumeError),
@@ -57,23 +57,23 @@ pub enum Ended {
     Unsaved(WriteError),
 }
 
-/// The result of a plan. Every listed trial is in one of the first five counts, every search
-/// that was begun in one of the last three or in `unsupported`.
+/// The result of a plan. Every listed trial is in one of the first five counts, every begun search in one of the last
+/// three or in `unsupported`.
 #[derive(Debug)]
 pub struct PlanOutcome {
     /// How it ended.
     pub ended: Ended,
-    /// Listed trials that ran to their end.
+    /// Complete listed trials.
     pub complete: u64,
     /// Listed trials that ended early.
     pub partial: u64,
-    /// Listed trials without a result that can be used.
+    /// Listed trials without a usable result.
     pub void: u64,
     /// Listed trials and searches that the node cannot do.
     pub unsupported: u64,
-    /// Listed trials of the plan that were never asked.
+    /// Listed trials of the plan that never ran.
     pub not_run: u64,
-    /// Searches that came to their end or to one of their limits.
+    /// Searches that ended normally or at one of their limits.
     pub searched: u64,
     /// Searches that failed.
     pub search_failed: u64,
@@ -82,12 +82,12 @@ pub struct PlanOutcome {
 }
 
 impl PlanOutcome {
-    /// Whether every trial was asked and kept, whatever came of it.
+    /// Whether every trial ran and was kept, whatever its result.
     pub fn is_done(&self) -> bool {
         matches!(self.ended, Ended::Done)
     }
 
-    /// Add the result of a plan that ran after this one, which had ended normally.
+    /// Adds the result of a plan that ran after this one, which had ended normally.
     pub fn add(&mut self, next: PlanOutcome) {
         self.ended = next.ended;
         self.complete += next.complete;
@@ -126,13 +126,13 @@ impl PlanOutcome {
     }
 }
 
-/// Run every part of a plan on a node.
+/// Runs every part of a plan on a node.
 ///
-/// Before the first trial of each framing, size, direction and number of ports the tester's own ceiling is
-/// taken. `progress` gets milliseconds of expected time: `done` of `total`, so the rest is the time left; the total
-/// shrinks where a search needs fewer trials than it might. A trial that the node cannot do, or that failed, is kept
-/// as a void observation with the reason and a warning (`unsupported`, `bad-trial`, `node-failed`), and the plan goes
-/// on. Of a datasheet, what lacks a privilege is kept as such too.
+/// Before the first trial of each framing, size, direction and number of ports the tester's own ceiling is measured.
+/// `progress` gets milliseconds of expected time, `done` of `total`, so the difference is the remaining time; the total
+/// shrinks where a search needs fewer trials than allowed. A trial that the node cannot do, or that failed, is kept as
+/// a void observation with the reason and a warning (`unsupported`, `bad-trial`, `node-failed`), and the plan
+/// continues. In a datasheet, a missing privilege is handled in the same way.
 pub fn run_plan(
     node: &mut dyn Node,
     plan: &Plan,
@@ -152,9 +152,9 @@ pub fn run_plan(
     )
 }
 
-/// Run a plan of which something is stored: parts that are finished are taken as they are, and the one that was cut
-/// short is asked again with its observations as the answers, so that a search goes on where it was. The sink gets
-/// all observations, those that were stored first.
+/// Resumes a stored plan: complete parts are taken as they are. The part that was cut short runs again with its
+/// observations as the first answers, so that a search continues where it was. The sink gets all observations, stored
+/// ones first.
 pub fn resume_plan(
     node: &mut dyn Node,
     plan: &Plan,
@@ -225,12 +225,12 @@ pub(crate) struct Run<'a> {
     pub progress: &'a dyn Progress,
     pub cancel: &'a Cancel,
     pub sink: &'a mut dyn Sink,
-    /// What searches for rates found.
+    /// The results of rate searches.
     pub found: Vec<SearchResult>,
-    /// Time of the finished trials, and expected time of the parts that follow.
+    /// Time of the finished trials, and expected time of the parts after this one.
     pub before_ps: u64,
     pub after_ps: u64,
-    /// Listed trials asked, of how many.
+    /// Number of listed trials so far, and in all.
     pub number: u64,
     pub listed: u64,
     pub failures: u32,

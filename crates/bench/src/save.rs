@@ -6,31 +6,31 @@ use std::path::{Path, PathBuf};
 
 /// A results file could not be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write {}: {source}; what was saved there before is untouched; fix: free the space or name another file with -o", path.display())]
+#[error("cannot write {}: {source}; the file there is unchanged; fix: free the space or name another file with -o", path.display())]
 pub struct WriteError {
     /// The file.
     pub path: PathBuf,
-    /// Why not.
+    /// The reason.
     pub source: std::io::Error,
 }
 
-/// Where to write, with links resolved.
+/// The target of a write, with links resolved.
 pub enum Target {
-    /// A file that is or will be there: it is replaced.
+    /// A new or existing file, which is replaced.
     Replace(PathBuf),
-    /// A pipe or device: it is written into, and must never be replaced.
+    /// A pipe or device, which is written directly and must never be replaced.
     Into(PathBuf),
 }
 
 impl Target {
-    /// What stands at `path`.
+    /// The target at `path`.
     pub fn of(path: &Path) -> Result<Target> {
         match std::fs::metadata(path) {
             Ok(meta) if meta.is_dir() => Err(Error::new(
                 ErrorKind::IsADirectory,
                 "it is a directory: give the name of a file",
             )),
-            // The link stays, what it points to is replaced.
+            // The link stays, its target is replaced.
             Ok(meta) if meta.is_file() => Ok(Target::Replace(path.canonicalize()?)),
             Ok(_) => Ok(Target::Into(path.to_owned())),
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -41,7 +41,7 @@ impl Target {
     }
 }
 
-/// Write `path` completely, or leave it unchanged.
+/// Writes `path` completely, or leaves it unchanged.
 pub fn atomically(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> Result<()> {
     let (temporary, mut file) = beside(path)?;
     let written = write(&mut file)
@@ -55,7 +55,7 @@ pub fn atomically(path: &Path, write: impl FnOnce(&mut File) -> Result<()>) -> R
     written
 }
 
-/// Checks that a file can be made beside `path`, before hours are spent on its content.
+/// Checks that a file can be made in the folder of `path`, before hours are spent on its content.
 pub fn check(path: &Path) -> Result<()> {
     match Target::of(path)? {
         Target::Into(path) => OpenOptions::new().write(true).open(path).map(drop),
@@ -68,12 +68,12 @@ pub fn check(path: &Path) -> Result<()> {
     }
 }
 
-/// A new file in the same folder: only within one file system can it be renamed in one step.
+/// A new file in the same folder: a rename is atomic only within one file system.
 fn beside(path: &Path) -> Result<(PathBuf, File)> {
     let name = path.file_name().ok_or_else(|| {
         Error::new(
             ErrorKind::InvalidInput,
-            "it is no file name: name a file in a folder",
+            "it is not a file name: name a file in a folder",
         )
     })?;
     for attempt in 0..100 {
@@ -93,7 +93,7 @@ fn beside(path: &Path) -> Result<(PathBuf, File)> {
     }
     Err(Error::new(
         ErrorKind::AlreadyExists,
-        "a hundred temporary files of it are left over: remove them",
+        "a hundred temporary files remain of earlier runs: remove them",
     ))
 }
 

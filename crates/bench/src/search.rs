@@ -1,8 +1,8 @@
-//! Searches: trials chosen by what the ones before gave, for any [`wirelab_trial::Node`].
+//! Searches: trials whose loads depend on earlier results, for any [`wirelab_trial::Node`].
 //!
 //! [`find_rates`] finds the rate of several [`Goal`]s in one search, in the terms of RFC 9971 (MLRsearch);
-//! [`loss_curve`] is RFC 2544, 26.3; [`back_to_back`] is RFC 9004. All of them give plain data, and hand each
-//! observation to a [`Sink`](crate::Sink) at once.
+//! [`loss_curve`] is RFC 2544, 26.3; [`back_to_back`] is RFC 9004. Each returns plain data, and passes every
+//! observation to a [`Sink`](crate::Sink) immediately.
 
 mod asker;
 mod bursts;

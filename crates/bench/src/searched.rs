@@ -1,4 +1,4 @@
-//! Runs the searches of a plan, and the trials around what they found.
+//! Runs the searches of a plan, and the trials around their results.
 
 use wirelab_trial::search::{SearchEnded, SearchResult, TrialRecord};
 use wirelab_trial::{Extent, Found, NodeError, Trial};
@@ -11,7 +11,7 @@ use crate::run::{Ended, FAILURES_IN_A_ROW, Run};
 use crate::search::{Asking, SearchError, back_to_back, find_rates, loss_curve};
 
 impl Run<'_> {
-    /// Run a search to its end, and keep what it found or why it did not begin.
+    /// Runs a search to its end, and keeps its result or why it did not begin.
     pub(crate) fn search(&mut self, part: &PlannedPart) -> Result<(), Ended> {
         let part_ps = self.estimate.part_ps(part);
         let found = match &part.what {
@@ -25,7 +25,7 @@ impl Run<'_> {
                 .map(Found::LossCurve),
             Asks::Bursts(of, search) => {
                 let Some(throughput) = self.throughput(&of.trial) else {
-                    self.refuse("no throughput without loss was found, and bursts rest on it");
+                    self.refuse("no throughput without loss was found, which bursts need");
                     return Ok(());
                 };
                 self.asking(part_ps, |asking| {
@@ -77,7 +77,7 @@ impl Run<'_> {
         self.sink.end_part(Err(why.to_owned()));
     }
 
-    /// Keep what a search found, count how it ended, and end the plan where it must.
+    /// Keeps the result of a search, counts how it ended, and ends the plan where it must.
     pub(crate) fn keep(&mut self, found: Found) -> Result<(), Ended> {
         let (ended, records) = match &found {
             Found::Rates(r) => (r.ended.clone(), &r.trials),
@@ -105,12 +105,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The last search for such trials, whatever its goals were.
+    /// The last search for such trials, whatever its goals.
     fn result(&self, of: &Trial) -> Option<&SearchResult> {
         self.found.iter().rev().find(|result| result.trial == *of)
     }
 
-    /// What arrives without loss, in frames/s of each flow.
+    /// The rate without loss, in frames/s of each flow.
     fn throughput(&self, of: &Trial) -> Option<f64> {
         let results = self.found.iter().filter(|result| result.trial == *of);
         let mut goals = results.flat_map(|result| &result.goals);
@@ -121,7 +121,7 @@ impl Run<'_> {
             .copied()
     }
 
-    /// One trial at each share of the rate that was found for the goal which allows most loss.
+    /// One trial at each share of the rate of the goal that allows the largest loss.
     fn around(
         &mut self,
         part: &PlannedPart,
@@ -136,7 +136,7 @@ impl Run<'_> {
         });
         let Some((_, found)) = loads.max_by(|a, b| a.0.total_cmp(&b.0)) else {
             self.outcome.not_run -= part.trials();
-            self.refuse("no rate was found, so there is nothing to ask around it");
+            self.refuse("no rate was found, so there are no trials around it");
             return Ok(());
         };
         let steps = shares.iter().zip(1..).map(|(share, repeat)| Step {
@@ -155,7 +155,7 @@ impl Run<'_> {
     }
 }
 
-/// Trial time as asked in ps, and number of trials.
+/// Requested trial time in ps, and number of trials.
 fn spent(found: &Found) -> (u64, u64) {
     match found {
         Found::Rates(result) => (result.asked_ps, result.trials.len() as u64),
@@ -164,8 +164,8 @@ fn spent(found: &Found) -> (u64, u64) {
     }
 }
 
-/// Whether a search that failed did so with its warm-up, or with its last trials one after another; a tester that is held
-/// up by its own host says nothing of the node.
+/// Whether a search failed in its warm-up, or in its last consecutive trials; pauses of the tester by its own host are
+/// not the node's fault.
 fn node_is_gone(records: &[TrialRecord]) -> bool {
     let gone = |r: &&TrialRecord| r.problem.is_some() && !r.tester_was_limit;
     let failed = records.iter().rev().take_while(gone);

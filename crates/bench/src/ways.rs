@@ -1,5 +1,5 @@
-//! Ways through a node beside each other, from trials that ran in turn: the fast track against the stack, and what it
-//! costs to measure.
+//! Compares paths through a node, from trials that alternated: the fast track with the stack, and the cost of
+//! measuring.
 
 use serde::Serialize;
 use wirelab_trial::measuring::Overhead;
@@ -22,34 +22,34 @@ pub use verdict::{
 };
 pub use wirelab_trial::BackgroundRan;
 
-/// Seed of the bootstrap, so that a file gives the same interval each time.
+/// Seed of the bootstrap, so that a file always gives the same interval.
 const SEED: u64 = 6;
-/// Picoseconds of a nanosecond.
+/// Picoseconds in a nanosecond.
 const NS_PS: f64 = 1e3;
 
-/// One way's delay from driver to application.
+/// One path's delay from driver to application.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WayFigures {
     /// Frames.
     pub frames: u64,
     /// Median in ns.
     pub median_ns: f64,
-    /// 99 % take no longer, in ns.
+    /// 99th percentile in ns.
     pub p99_ns: f64,
     /// Frames that overtook another of their flow.
     pub reordered_frames: Option<u64>,
     /// Frames that did not arrive.
     pub lost_frames: Option<u64>,
-    /// The background traffic that really arrived, where some was requested.
+    /// The background traffic that arrived, where some was requested.
     pub background: Option<BackgroundRan>,
 }
 
-/// The stack and the fast track under like conditions, in the same run.
+/// The stack and the fast track under the same conditions, in the same run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Beside {
     /// Length of the frames in bytes, without FCS.
     pub length_bytes: u32,
-    /// How the application waited, on both ways.
+    /// How the application waited, on both paths.
     pub wait: Option<Wait>,
     /// The background traffic.
     pub background: Option<Background>,
@@ -57,19 +57,19 @@ pub struct Beside {
     pub stack: WayFigures,
     /// Past the stack.
     pub fast_track: WayFigures,
-    /// Pairs of blocks, one of each way.
+    /// Pairs of blocks, one of each path.
     pub blocks: u64,
     /// The fast track's median over the stack's, all blocks together, with its interval over the pairs of blocks.
     pub median_ratio: Option<Ratio>,
-    /// Of the 99 % the ratio within each pair of blocks of at least [`FRAMES_OF_A_P99`] frames: their median, with its
-    /// interval from order statistics. A stall of the host makes a few blocks of either way worse, however long it is.
+    /// Ratio of the 99th percentiles within each pair of blocks of at least [`FRAMES_OF_A_P99`] frames: their median,
+    /// with its interval from order statistics. A stall of the host worsens a few blocks of either path, however long
+    /// it is.
     pub p99_ratio: Option<Ratio>,
-    /// Whether the fast track does what it is for.
+    /// Whether the fast track achieves its purpose.
     pub verdict: Verdict,
 }
 
-/// Every pair of trials that differ in nothing but that one takes the fast track; the delay is that from the driver to
-/// the application.
+/// Every pair of trials that differ only in the fast track; the delay is that from the driver to the application.
 pub fn beside(observations: &[Observation]) -> Vec<Beside> {
     let like = |trial: &Trial| Trial {
         path: Some(Path::FastTrack),
@@ -96,7 +96,7 @@ fn usable(observation: &Observation) -> bool {
     observation.status == Status::Complete && !probes_off
 }
 
-/// Each trial once, in the order of their first block.
+/// Each trial once, in the order of its first block.
 fn distinct<'a>(observations: &[&'a Observation]) -> Vec<&'a Trial> {
     let mut trials: Vec<&Trial> = Vec::new();
     for observation in observations {
@@ -131,7 +131,8 @@ fn pair(stack: &[Observation], fast: &[Observation]) -> Option<Beside> {
     Some(pair)
 }
 
-/// The median of the ratios of the 99 % within pairs of blocks; `None` for fewer than two pairs, or a 99 % of 0.
+/// The median of the ratios of the 99th percentiles within pairs of blocks; `None` for fewer than two pairs, or a
+/// percentile of 0.
 fn p99_ratio(pairs: &[(Vec<u64>, Vec<u64>)]) -> Option<Ratio> {
     let of = |(fast, stack): &(Vec<u64>, Vec<u64>)| {
         let [fast, stack] = [p99(fast)?, p99(stack)?];
@@ -145,8 +146,8 @@ fn p99_ratio(pairs: &[(Vec<u64>, Vec<u64>)]) -> Option<Ratio> {
     })
 }
 
-/// Pairs of blocks that follow one another taken together until each has enough frames for a 99 %; what is left over at
-/// the end belongs to the last.
+/// Merges consecutive pairs of blocks until each has enough frames for a 99th percentile; the last one includes the
+/// rest.
 fn large(pairs: &[(Vec<u64>, Vec<u64>)]) -> Vec<(Vec<u64>, Vec<u64>)> {
     let is_large =
         |pair: &(Vec<u64>, Vec<u64>)| pair.0.len().min(pair.1.len()) as u64 >= FRAMES_OF_A_P99;
@@ -194,7 +195,7 @@ fn figures(blocks: &[Observation]) -> Option<WayFigures> {
     })
 }
 
-/// The delay between two points of a trial's way, where its frames passed both.
+/// The delay between two points of a trial's path, for frames that passed both.
 fn delay(observation: &Observation, from: &str, to: &str) -> Option<Series> {
     let mut all = delays_of(observation).into_iter();
     let found = all.find(|d| d.figures.from == from && d.figures.to == to);
@@ -209,8 +210,8 @@ fn median_ns(series: &Series) -> Option<f64> {
     ns(series, 50.0)
 }
 
-/// What measuring costs: the same delay by the application's own times alone, with the probes on and off, in trials
-/// that ran in turn. Only where tester and node read one clock.
+/// The cost of measuring: the same delay by the application's own times only, with the probes on and off, in trials
+/// that alternated. Only where tester and node read one clock.
 pub fn overheads(observations: &[Observation]) -> Vec<Overhead> {
     let complete = |o: &&Observation| o.status == Status::Complete;
     let off: Vec<&Observation> = observations
@@ -263,7 +264,7 @@ fn overhead(observations: &[Observation], off: &Trial) -> Option<Overhead> {
     })
 }
 
-/// A way in words.
+/// A path in words.
 fn way(trial: &Trial) -> String {
     let path = trial.path.unwrap_or(Path::Stack);
     match trial.wait {
@@ -272,12 +273,12 @@ fn way(trial: &Trial) -> String {
     }
 }
 
-/// Into how many blocks of one size a number of frames is divided: `usual` ones or as many below that as fit, and more
-/// where a block would have more than `most` frames. Where no number of blocks up to twice what is needed fits, the
-/// numbers of frames next to it that can be divided, the smaller first.
+/// The number of blocks of equal size for a number of frames: `usual`, or the nearest fewer that fit, and more where a
+/// block would exceed `most` frames. If no number of blocks up to twice the needed one fits, the error has the nearest
+/// numbers of frames that can be divided, the smaller first.
 ///
 /// # Errors
-/// Two numbers of frames that can be asked instead.
+/// Two numbers of frames to request instead.
 pub fn blocks(frames: u64, usual: u32, most: u64) -> Result<u32, [u64; 2]> {
     let (usual, most) = (u64::from(usual.max(1)), most.max(1));
     let least = frames.div_ceil(most).max(1);

@@ -354,7 +354,7 @@ fn a_stream_without_frames_is_judged_by_its_bytes() {
 #[test]
 fn without_a_rate_the_verdict_says_why_there_is_none() {
     let mut without = stream(1.0);
-    without.flows[0].goodput_bits_per_s = Field::absent("no byte went over");
+    without.flows[0].goodput_bits_per_s = Field::absent("no byte was transferred");
     let mut emulated = seen_at(5e5);
     emulated.flows[0].frames_per_s = Field::Observed {
         value: 5e5,
@@ -369,7 +369,7 @@ fn without_a_rate_the_verdict_says_why_there_is_none() {
     assert_eq!(
         why,
         [
-            "no rate beside the tester's ceiling: a stream has no frames",
+            "no rate to compare with the tester's ceiling: a stream has no frames",
             "the rate is emulated, which is not compared with a measured ceiling"
         ]
     );

@@ -108,13 +108,11 @@ fn values_say_what_to_write() {
         ),
         (
             "inject = { drop = \"1/h\" }",
-            "p.toml:3:19: matrix.inject.drop: a probability is a number from 0 to 1, e.g. 1e-5; so many times a second is \
-             written 1/s",
+            "p.toml:3:19: matrix.inject.drop: a probability is a number from 0 to 1, e.g. 1e-5; a number per second is written as 1/s",
         ),
         (
             "inject = { drop = 0.1, corrupt = \"1/s\" }",
-            "p.toml:3:34: matrix.inject.corrupt: the faults of a trial are all probabilities or all so many times a \
-             second: write this one as the others",
+            "p.toml:3:34: matrix.inject.corrupt: the faults of a trial are either all probabilities or all numbers per second: write this one like the others",
         ),
         (
             "inject = { drop = nan }",
@@ -201,7 +199,7 @@ fn too_many_trials_and_too_long_a_file() {
     assert_eq!(most.trials(), MAX_TRIALS);
     assert_eq!(
         error("[[matrix]]\nframe = 64\nrepeat = 10000\n[[matrix]]\nframe = [64, 65]\n"),
-        "p.toml:4:1: matrix: with this one the plan has 10002 trials, and at most 10000 are run: shorten its lists, \
+        "p.toml:4:1: matrix: with this one the plan has 10002 trials, and the maximum is 10000: shorten its lists, \
          or split the plan into several files"
     );
     assert_eq!(

@@ -200,7 +200,7 @@ fn a_rate_that_is_not_there_leaves_nothing_to_go_around() {
     );
     assert_eq!(
         file.parts[1].refused.as_deref(),
-        Some("no rate was found, so there is nothing to ask around it")
+        Some("no rate was found, so there are no trials around it")
     );
     assert_eq!((outcome.complete, outcome.not_run), (1, 0));
 }
@@ -394,7 +394,7 @@ fn what_is_wrong_is_named_with_its_place_and_the_way_out() {
         ),
         (
             "[[search]]\nframe = 64\ntime = \"0s\"",
-            "p.toml:3:8: search.time: it is above 0: write e.g. \"1s\"",
+            "p.toml:3:8: search.time: it must be above 0: write e.g. \"1s\"",
         ),
         (
             "[[search]]\nframe = 64\ntime = \"1s\"\nshort = \"1s\"",
@@ -410,7 +410,7 @@ fn what_is_wrong_is_named_with_its_place_and_the_way_out() {
         ),
         (
             "[[search]]\nlayer = \"tcp4\"\ndatagram = 1460",
-            "p.toml:2:9: search.layer: TCP sends again what was lost",
+            "p.toml:2:9: search.layer: TCP retransmits lost data",
         ),
         (
             "[[search]]\nframe = 64\nrate = \"100M\"\nload = \"1Mpps\"",
@@ -426,7 +426,7 @@ fn what_is_wrong_is_named_with_its_place_and_the_way_out() {
         ),
         (
             "[[bursts]]\nframe = 64\ndirection = \"tx\"",
-            "p.toml:3:13: bursts.direction: bursts are sent to the node: write \"receive\" or \"echo\"",
+            "p.toml:3:13: bursts.direction: the tester sends bursts to the node: write \"receive\" or \"echo\"",
         ),
         (
             "[[bursts]]\nname = \"x\"\nframe = 64\n[[matrix]]\nname = \"x\"\nframe = 64",
@@ -445,5 +445,5 @@ fn what_is_wrong_is_named_with_its_place_and_the_way_out() {
         assert!(text.starts_with(error), "{text}\nis not\n{error}");
     }
     let many = format!("[[search]]\nframe = {:?}", (64..1_100).collect::<Vec<_>>());
-    assert!(refused(&many).contains("1036 searches, and at most 1000 are run"));
+    assert!(refused(&many).contains("1036 searches, and the maximum is 1000"));
 }

@@ -115,7 +115,7 @@ fn without_a_path_all_is_in_memory() {
 #[test]
 fn where_it_cannot_be_written_is_known_before_the_first_trial() {
     let folder = tempfile::tempdir().unwrap();
-    let way_out = "what was saved there before is untouched; fix: free the space or name another file with -o";
+    let way_out = "the file there is unchanged; fix: free the space or name another file with -o";
     let missing = folder.path().join("none/results.json");
     assert_eq!(
         writer(Some(&missing)).unwrap_err().to_string(),

@@ -267,15 +267,15 @@ fn what_does_not_go_together_is_refused_before_any_trial() {
         ),
         (
             refused(&PLAN.replace("[64, 128]", "[64, 129]"), &|_| {}),
-            "it is of another plan: its part 'matrix 1' asked something else",
+            "it is of another plan: its part 'matrix 1' requested something else",
         ),
         (
             refused(&PLAN.replace("\"rates\"", "\"rate\""), &|_| {}),
-            "its part 'rates' stands where the plan has 'rate'",
+            "the plan has 'rate' in place of its part 'rates'",
         ),
         (
             refused(&PLAN.replace("width = \"2 %\"", "width = \"1 %\""), &|_| {}),
-            "its part 'rates' asked something else",
+            "its part 'rates' requested something else",
         ),
         (
             refused(PLAN.split("[[search]]").next().unwrap(), &|_| {}),

@@ -119,7 +119,7 @@ fn fewer_repeats_than_asked_give_no_average() {
         result
             .unwrap_err()
             .to_string()
-            .starts_with("repeats: it is 50")
+            .starts_with("repeats: it must be 50")
     );
 }
 
@@ -134,6 +134,6 @@ fn a_node_that_sends_has_no_bursts_to_take() {
         back_to_back(asking, &trial, &BurstSearch::rfc9004(), 1e5)
     });
     let error = result.unwrap_err().to_string();
-    assert!(error.starts_with("direction: bursts are sent to the node"));
+    assert!(error.starts_with("direction: the tester sends bursts to the node"));
     assert!(node.asked().is_empty());
 }

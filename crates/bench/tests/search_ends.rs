@@ -147,7 +147,7 @@ fn what_cannot_be_searched_is_refused_before_any_trial() {
     }
     let mut trial = receive();
     trial.framing.layer = Layer::TcpIpv4;
-    assert!(refused(one(goal()), trial).starts_with("TCP sends again"));
+    assert!(refused(one(goal()), trial).starts_with("TCP retransmits"));
     let load = Load::FrameRate { frames_per_s: 2e6 };
     let error = refused(one(goal()), Trial { load, ..receive() });
     assert!(error.contains("carries 1488095 frames/s"), "{error}");

@@ -135,7 +135,7 @@ fn a_search_that_the_tester_leaves_wide_is_unfinished_with_its_bracket() {
         let Field::Absent { absent } = &goal.conditional_throughput_frames_per_s else {
             panic!("a bracket is not a rate: {goal:#?}")
         };
-        assert!(absent.contains("the tester was held up"), "{absent}");
+        assert!(absent.contains("the host paused the tester"), "{absent}");
     }
 }
 

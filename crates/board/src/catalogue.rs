@@ -5,18 +5,18 @@ use crate::BoardError;
 /// What emulates a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emulator {
-    /// QEMU, as a process of its own.
+    /// QEMU, as a separate process.
     Qemu(&'static Machine),
     /// The emulator of this project, in this process.
     Own,
 }
 
-/// How QEMU makes a board.
+/// How QEMU emulates a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// Its name for QEMU's `-M`.
     pub name: &'static str,
-    /// Memory in MiB where the machine lets it be chosen.
+    /// Memory in MiB where the machine lets the user choose.
     pub memory_mib: Option<u32>,
     /// The power of two of ns that an instruction takes in a count run. Stamps come back as exact counts only if an
     /// instruction is longer than two ticks of the board's timer: 10 ns on the Zynq, 40 ns on the MPS2.
@@ -28,11 +28,11 @@ pub struct Machine {
 pub struct BoardInfo {
     /// Its name, as in `board:NAME`.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// A description in one line.
     pub about: &'static str,
     /// What emulates it.
     pub emulator: Emulator,
-    /// Files of the images that run on it; the first is taken where none is named.
+    /// Files of the images that run on it; the first is the default.
     pub images: &'static [&'static str],
 }
 
@@ -70,10 +70,10 @@ pub const BOARDS: &[BoardInfo] = &[
     },
 ];
 
-/// The board called `name`.
+/// Finds the board called `name`.
 ///
 /// # Errors
-/// [`BoardError::Unknown`], which lists those there are.
+/// [`BoardError::Unknown`], which lists the existing ones.
 pub fn find(name: &str) -> Result<&'static BoardInfo, BoardError> {
     BOARDS
         .iter()
@@ -83,7 +83,7 @@ pub fn find(name: &str) -> Result<&'static BoardInfo, BoardError> {
         })
 }
 
-/// The names of all boards, as a message lists them.
+/// The names of all boards, for a message.
 pub(crate) fn names() -> String {
     let names: Vec<&str> = BOARDS.iter().map(|board| board.name).collect();
     names.join(", ")

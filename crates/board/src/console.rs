@@ -1,4 +1,4 @@
-//! The console of a board: what it printed on its UART, as the log has it, and the line that says it is up.
+//! The console of a board: what it printed on its UART, as in the log, and its ready message.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 /// Most bytes of a console that errors show.
 const SHOWN_BYTES: u64 = 2_000;
-/// Most lines of it.
+/// Most lines that errors show.
 const SHOWN_LINES: usize = 12;
-/// Bytes in which the line of a board that is up is looked for: a board that prints more before it is up is not.
+/// Bytes in which the ready message is searched: a board that prints more before it is not up.
 const LOOKED_BYTES: u64 = 256 * 1024;
-/// What that line begins with.
+/// Beginning of the ready message.
 const READY: &str = "READY ";
 
 /// The log of a board's UART.
@@ -20,7 +20,7 @@ pub struct Console {
     log: PathBuf,
 }
 
-/// What a board says of itself when it is up.
+/// The ready message of a board.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ready {
     /// Its name.
@@ -39,7 +39,7 @@ impl Console {
         &self.log
     }
 
-    /// The last line by which the board said that it is up, and how many there were: each restart has one.
+    /// The last ready message of the board, and how many there were: one for each start.
     pub fn ready(&self) -> Option<(Ready, usize)> {
         let text = self.read(0, LOOKED_BYTES);
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
@@ -50,7 +50,7 @@ impl Console {
         Some((more.into_iter().last().unwrap_or(first), count))
     }
 
-    /// The last lines, for an error message: printable, and not more than fit a screen.
+    /// The last lines, for an error message: printable, and short enough for a screen.
     pub fn tail(&self) -> String {
         let length = std::fs::metadata(&self.log).map_or(0, |m| m.len());
         let from = length.saturating_sub(SHOWN_BYTES);
@@ -70,7 +70,7 @@ impl Console {
     fn read(&self, from: u64, most: u64) -> String {
         let mut bytes = Vec::new();
         if let Ok(mut file) = File::open(&self.log) {
-            // A log that cannot be read is an empty one: whoever asks has something else to say too.
+            // A log that cannot be read counts as empty: the caller's message has more to say.
             let _ = file.seek(SeekFrom::Start(from));
             let _ = file.take(most).read_to_end(&mut bytes);
         }
@@ -90,7 +90,7 @@ fn ready_line(line: &str) -> Option<Ready> {
     Some(ready)
 }
 
-/// Text without what would move the cursor or change colours, but for line ends.
+/// The text without control characters, which move the cursor or change colours, except line ends.
 pub fn printable(text: &str) -> String {
     let shown = |c: char| match c {
         '\t' | '\n' => c,

@@ -1,8 +1,8 @@
 //! Count runs: a board's stages in instructions, exactly repeatable.
 //!
-//! Virtual time advances by the same 2^N ns with each instruction, so that differences of the board's own time stamps
-//! are counts of instructions. The frames go through the MAC's internal loopback, one at a time, and nothing outside
-//! has a part in it. No time and no rate is ever taken from such a run.
+//! Virtual time advances by the same 2^N ns with each instruction, so differences of the board's own time stamps are
+//! counts of instructions. The frames go through the MAC's internal loopback, one at a time, without any outside
+//! influence. Such a run gives no time and no rate.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -23,11 +23,11 @@ use wirelab_trial::{
 };
 
 use crate::catalogue::Emulator;
-use crate::place::Connect;
+use crate::connection::Connect;
 use crate::running::{Board, Options};
 use crate::{BoardError, catalogue};
 
-/// What a count run takes of a trial. Rates, loads and gaps have no effect: it takes no time, but instructions.
+/// What a count run supports of a trial. Rates, loads and gaps have no effect: it measures instructions, not time.
 const ACCEPTS: Accepts<'_> = Accepts {
     layers: &[Layer::UdpIpv4],
     directions: &[Direction::Both],
@@ -42,24 +42,24 @@ const ACCEPTS: Accepts<'_> = Accepts {
         ("vlan_tags", "a count run sends UDP over IPv4 without tags"),
         (
             "direction",
-            "the loopback of a count run goes out and in: ask both",
+            "the loopback of a count run goes out and in: use both",
         ),
     ],
-    otherwise: "a count run goes out and in inside the MAC, and nothing else is there: leave it out",
+    otherwise: "the frames of a count run stay inside the MAC: leave it out",
 };
-/// How its flows are named as a way.
+/// The name of its flows' path.
 pub const PATH: &str = "loopback";
-/// How often to ask whether a trial is over.
+/// Time between checks whether a trial is over.
 const LOOK: Duration = Duration::from_millis(2);
-/// A trial that has not ended after so long never will: some hundred frames take a fraction of a second.
+/// Longest time of a trial: some hundred frames take a fraction of a second.
 const LONGEST: Duration = Duration::from_secs(60);
 /// Stream of the frames.
 const STREAM: u8 = 0;
-const NO_TIME: &str = "a count run has instructions, and no time";
+const NO_TIME: &str = "a count run measures instructions, not time";
 
 type Control = Client<Box<dyn Transport + Send>>;
 
-/// A board whose trials are count runs. Each trial starts the board anew, so that all begin alike.
+/// A board whose trials are count runs. Each trial restarts the board, so that all begin in the same state.
 #[derive(Debug)]
 pub struct CountNode {
     name: String,
@@ -71,10 +71,10 @@ pub struct CountNode {
 }
 
 impl CountNode {
-    /// The board called `board`, as `name` on the command line.
+    /// The board called `board`, which is `name` on the command line.
     ///
     /// # Errors
-    /// [`BoardError`] where it is none that runs in QEMU or does not come up, and what its control protocol says.
+    /// [`BoardError`] where it does not run in QEMU or does not start, and errors of its control protocol.
     pub fn open(name: &str, board: &str, options: &Options) -> Result<CountNode, NodeError> {
         let info = catalogue::find(board)?;
         let Emulator::Qemu(machine) = info.emulator else {
@@ -130,7 +130,7 @@ impl CountNode {
         Ok((start, frames))
     }
 
-    /// The stages of both flows, and the counters.
+    /// Measures the stages of both flows, and the counters.
     fn count(&self, start: Start, cancel: &Cancel) -> Result<Counted, NodeError> {
         let (board, mut control) = self::start(self.board, &self.options)?;
         let started = control.start(start).map_err(|e| refused::of_start(&e))?;
@@ -164,7 +164,7 @@ impl CountNode {
 
     fn counted(&self, told: NodeReport, points: &[PointRecords]) -> Counted {
         let times: Vec<_> = points.iter().map(PointRecords::times).collect();
-        // What is received comes first, and both flows have the one stream: a name that comes again begins the other.
+        // The receive points come first, and both flows use one stream: a repeated name begins the other flow.
         let turn = times.windows(2).position(|p| p[0].name == p[1].name);
         let (receive, transmit) = times.split_at(turn.map_or(times.len(), |at| at + 1));
         let mut notes = told.notes;
@@ -180,7 +180,7 @@ impl CountNode {
         }
     }
 
-    /// Ticks of the board's timer as instructions: exact, since an instruction takes more than two of them.
+    /// Ticks of the board's timer as instructions: exact, because an instruction takes more than two of them.
     fn instructions(&self, stage: &Series) -> Series {
         let tick_ps = stage.clock.tick_ps.unwrap_or(1);
         let clock = Clock {
@@ -233,7 +233,7 @@ impl CountNode {
         flow.jitter_ps = Field::absent(NO_TIME);
         flow.sender = Field::absent("the board sends to itself");
         if let Some(name) = missing {
-            let why = format!("the board does not tell its counter {name}");
+            let why = format!("the board does not report its counter {name}");
             flow.counts = Field::absent(&why);
             flow.loss_ratio = Field::absent(&why);
         }
@@ -242,7 +242,7 @@ impl CountNode {
     }
 }
 
-/// What a count run gave.
+/// The result of a count run.
 #[derive(Debug, Default)]
 struct Counted {
     receive: Vec<Series>,
@@ -334,6 +334,6 @@ fn note(text: &str) -> wirelab_trial::Warning {
     wirelab_trial::Warning::new(
         WarningCode::CAPTURE_NOTES,
         text,
-        "such frames are in no stage's figures; the others hold",
+        "no stage's figures include such frames; the others are valid",
     )
 }

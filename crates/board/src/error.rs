@@ -1,4 +1,4 @@
-//! What can go wrong with a board, each with the fix.
+//! Errors about a board, each with its fix.
 
 use std::path::PathBuf;
 
@@ -15,12 +15,12 @@ pub enum BoardError {
     /// There is no such board.
     #[error("there is no board '{name}'; there are {}", catalogue::names())]
     Unknown {
-        /// What was asked.
+        /// The requested name.
         name: String,
     },
-    /// The firmware is not there.
+    /// The firmware does not exist.
     #[error(
-        "the image {file} of board {board} is not there (looked for in {}); build it with `make firmware`, or name one with --image FILE or WIRELAB_FIRMWARE=FOLDER",
+        "the image {file} of board {board} does not exist (searched: {}); build it with `make firmware`, or name one with --image FILE or WIRELAB_FIRMWARE=FOLDER",
         list(.searched)
     )]
     NoImage {
@@ -28,10 +28,10 @@ pub enum BoardError {
         board: String,
         /// The file's name.
         file: String,
-        /// Where it was looked for.
+        /// The searched folders.
         searched: Vec<PathBuf>,
     },
-    /// The file is no firmware for the board.
+    /// The file is not firmware for the board.
     #[error("{}: {why}; an image is a 32-bit little-endian Arm ELF executable, as `make firmware` builds it", .path.display())]
     BadImage {
         /// The file.
@@ -55,12 +55,12 @@ pub enum BoardError {
         /// The board.
         name: String,
     },
-    /// It does not come up.
-    #[error("board {board} with {} did not say that it is up within {seconds} s (a line `READY …` on its UART); {console}", .image.display())]
+    /// It does not start.
+    #[error("board {board} with {} was not ready within {seconds} s (a line `READY …` on its UART); {console}", .image.display())]
     NeverUp {
         /// The board.
         board: String,
-        /// How long was waited, in seconds.
+        /// How long the caller waited, in seconds.
         seconds: f64,
         /// The firmware.
         image: PathBuf,
@@ -86,9 +86,9 @@ pub enum BoardError {
     /// The system refused something else.
     #[error("{what}: {source}")]
     Io {
-        /// What was being done, or with what.
+        /// The attempted action or its object.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -105,7 +105,7 @@ impl BoardError {
     }
 }
 
-/// What it means for a trial.
+/// The error for a trial.
 impl From<BoardError> for NodeError {
     fn from(error: BoardError) -> NodeError {
         let text = error.to_string();
@@ -114,7 +114,7 @@ impl From<BoardError> for NodeError {
             BoardError::NeverUp { .. } | BoardError::Died { .. } | BoardError::Io { .. } => {
                 NodeError::Failed(text)
             }
-            // A board, an image or a QEMU that is not there was wrong before anything ran.
+            // A missing board, image or QEMU was wrong before anything ran.
             _ => NodeError::BadTrial(text),
         }
     }

@@ -1,7 +1,7 @@
 //! The folder of a running board: its sockets and logs, and what others need to find it.
 //!
-//! The owner holds a lock on a file in it, which the kernel frees when the owner dies, however it dies: a folder that
-//! can be locked is left over, and the next board that starts removes it.
+//! The owner holds a lock on a file in it, which the kernel releases when the owner dies. A folder that can be locked
+//! is a leftover, and the next board that starts removes it.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -12,16 +12,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use nix::fcntl::Flock;
 use wirelab_port::runtime;
 
-/// What others read to find a board.
+/// The file from which others identify a board.
 const ABOUT: &str = "about.json";
 /// The file that the owner holds.
 const HELD: &str = "held";
-/// Held while folders are made and swept.
+/// Locked while folders are made and swept.
 const LOCK: &str = "lock";
 /// Most bytes of a description that are read.
 const MOST_ABOUT: u64 = 64 * 1024;
 
-/// A folder that goes with this value.
+/// A folder that is removed with this value.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
@@ -29,10 +29,10 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Make a folder for a board called `name`, and sweep those whose owner has died.
+    /// Makes a folder for a board called `name`, and removes those whose owner has died.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn make(name: &str) -> io::Result<Folder> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let base = base()?;
@@ -45,20 +45,20 @@ impl Folder {
         Ok(Folder { path, _held: held })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A file in it.
+    /// The path of a file in it.
     pub fn join(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// Write down what others need to find the board.
+    /// Writes the description by which others find the board.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     pub fn describe(&self, about: &serde_json::Value) -> io::Result<()> {
         fs::write(self.join(ABOUT), about.to_string())
     }
@@ -66,7 +66,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed now is swept later.
+        // A file that cannot be removed now is swept later.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
@@ -78,14 +78,14 @@ pub struct Running {
     pub id: String,
     /// Its folder.
     pub path: PathBuf,
-    /// What its owner wrote of it.
+    /// The description that its owner wrote.
     pub about: serde_json::Value,
 }
 
-/// The boards that run for this user.
+/// The running boards of this user.
 ///
 /// # Errors
-/// What the system says of the folder of all boards.
+/// The system's error for the folder of all boards.
 pub fn running() -> io::Result<Vec<Running>> {
     let mut all = Vec::new();
     for entry in fs::read_dir(base()?)?.flatten() {
@@ -110,7 +110,7 @@ fn read_about(path: &Path) -> Option<serde_json::Value> {
     serde_json::from_str(&text).ok()
 }
 
-/// Where the folders are.
+/// The parent of the folders.
 fn base() -> io::Result<PathBuf> {
     let path = runtime::folder().map_err(io::Error::other)?.join("boards");
     runtime::private(&path)?;
@@ -127,7 +127,7 @@ fn is_held(folder: &Path) -> bool {
     runtime::is_held(&folder.join(HELD))
 }
 
-/// Remove what dead owners left. The caller holds the lock.
+/// Removes the folders of dead owners. The caller holds the lock.
 fn sweep(base: &Path) {
     let Ok(entries) = fs::read_dir(base) else {
         return;
@@ -162,7 +162,7 @@ mod tests {
     fn what_a_dead_owner_left_is_swept() {
         let base = base().unwrap();
         let left = base.join(format!("left-{}", std::process::id()));
-        // Whoever starts a board sweeps as well, so that half of what is left may be gone while it is being made.
+        // Every start of a board sweeps too, so half of the leftovers may be gone while they are made.
         let lock = runtime::lock(&base.join(LOCK)).unwrap();
         fs::create_dir(&left).unwrap();
         fs::write(left.join(HELD), "").unwrap();

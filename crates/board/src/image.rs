@@ -1,4 +1,4 @@
-//! Firmware images: where they are looked for, and what is checked before an emulator gets one.
+//! Firmware images: where they are searched, and what is checked before an emulator gets one.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,33 +8,33 @@ use wirelab_trial::images;
 
 use crate::{BoardError, BoardInfo};
 
-/// Most bytes of an image: no board here has more memory than that for code and data.
+/// Largest image in bytes: no board here has more memory for code and data.
 const MOST_BYTES: u64 = 64 << 20;
 /// Size of the header of a 32-bit ELF file (System V ABI, figure 4-3).
 const HEADER_BYTES: usize = 52;
 /// Size of a program header of such a file.
 const SEGMENT_BYTES: usize = 32;
 
-/// An image that was found and looked at.
+/// An image that was found and checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// The file.
     pub path: PathBuf,
-    /// What it holds.
+    /// Its contents.
     pub bytes: Vec<u8>,
 }
 
 impl Image {
-    /// The image of a board: `asked`, or the board's first where it is installed.
+    /// The image of a board: `asked`, or the board's default where it is installed.
     ///
     /// # Errors
-    /// [`BoardError::NoImage`], which says where it was looked for; [`BoardError::BadImage`].
+    /// [`BoardError::NoImage`], which names the searched folders; [`BoardError::BadImage`].
     pub fn find(board: &BoardInfo, asked: Option<&Path>) -> Result<Image, BoardError> {
         let path = match asked {
             Some(path) if path.is_file() => path.to_owned(),
             Some(path) => {
                 let file = path.file_name().unwrap_or(path.as_os_str());
-                // A name alone is looked for where the program was called, and the message says so.
+                // A bare name is relative to the working directory, and the message shows that.
                 let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
                 return Err(BoardError::NoImage {
                     board: board.name.to_owned(),
@@ -47,7 +47,7 @@ impl Image {
         Image::read(&path)
     }
 
-    /// Read a file and check that an emulator can load it.
+    /// Reads a file and checks that an emulator can load it.
     ///
     /// # Errors
     /// [`BoardError::BadImage`] with what is wrong.
@@ -71,7 +71,7 @@ impl Image {
     }
 }
 
-/// The file of an image that was built or installed.
+/// The file of a built or installed image.
 ///
 /// # Errors
 /// [`BoardError::NoImage`]
@@ -83,7 +83,7 @@ pub fn installed(board: &BoardInfo, file: &str) -> Result<PathBuf, BoardError> {
     })
 }
 
-/// Whether bytes are an executable for Arm whose segments and entry are where its headers say.
+/// Checks that bytes are an executable for Arm whose segments and entry match its headers.
 fn check(bytes: &[u8]) -> Result<(), &'static str> {
     let Some(header) = bytes.get(..HEADER_BYTES) else {
         return Err("it is too short for an ELF file");
@@ -93,19 +93,19 @@ fn check(bytes: &[u8]) -> Result<(), &'static str> {
         u32::from_le_bytes([from[at], from[at + 1], from[at + 2], from[at + 3]])
     };
     if header[..4] != *b"\x7fELF" {
-        return Err("it is no ELF file");
+        return Err("it is not an ELF file");
     }
     if (header[4], header[5]) != (1, 1) {
         return Err("it is not 32-bit and little-endian");
     }
     // e_type ET_EXEC, e_machine EM_ARM.
     if (half(16), half(18)) != (2, 40) {
-        return Err("it is no executable for Arm");
+        return Err("it is not an executable for Arm");
     }
     let (entry, table) = (word(header, 24), word(header, 28) as usize);
     let (each, count) = (usize::from(half(42)), usize::from(half(44)));
     if each != SEGMENT_BYTES {
-        return Err("its program headers have a strange size");
+        return Err("its program headers have a wrong size");
     }
     let segments = table
         .checked_add(each * count)
@@ -120,12 +120,12 @@ fn check(bytes: &[u8]) -> Result<(), &'static str> {
         let (offset, address) = (u64::from(word(segment, 4)), word(segment, 8));
         let (in_file, in_memory) = (word(segment, 16), word(segment, 20));
         if offset + u64::from(in_file) > bytes.len() as u64 {
-            return Err("a segment is not whole in the file");
+            return Err("a segment is truncated");
         }
         if in_file > in_memory || address.checked_add(in_memory).is_none() {
             return Err("a segment does not fit the memory");
         }
-        // Bit 0 of an entry says Thumb.
+        // Bit 0 of an entry marks Thumb code.
         let into = (entry & !1).checked_sub(address);
         entered |= into.is_some_and(|into| into < in_file);
     }
@@ -172,12 +172,12 @@ mod tests {
         };
         for (bytes, why) in [
             (Vec::new(), "too short"),
-            (with(0, b'M'), "no ELF"),
+            (with(0, b'M'), "not an ELF"),
             (with(4, 2), "not 32-bit"),
             (with(18, 62), "for Arm"),
             (with(31, 0xFF), "not in the file"),
-            (with(42, 0), "strange size"),
-            (with(HEADER_BYTES + 7, 0xFF), "not whole"),
+            (with(42, 0), "wrong size"),
+            (with(HEADER_BYTES + 7, 0xFF), "truncated"),
             (with(HEADER_BYTES + 11, 0xFF), "entry is in no"),
             (with(HEADER_BYTES + 20, 4), "fit the memory"),
             (with(26, 0x11), "entry is in no"),

@@ -1,4 +1,4 @@
-//! How boards are named: `board:NAME`, with options behind the one that this project emulates itself.
+//! Names of boards: `board:NAME`, with options for the one that this project emulates itself.
 
 use wirelab_trial::kind::StageProfile;
 use wirelab_trial::{
@@ -10,7 +10,7 @@ use crate::lpc1768::Lpc1768Node;
 use crate::node::BoardNode;
 use crate::{Emulator, Options, catalogue};
 
-/// The kind of `board:`.
+/// The node type of `board:`.
 pub static BOARD: NodeKind = NodeKind {
     about: "firmware on an emulated board (wirelab board list)",
     target: "NAME",

@@ -1,9 +1,10 @@
-//! A board in QEMU as a node: brought up here, asked as a remote node is, watched meanwhile.
+//! A board in QEMU as a node: started here, controlled like a remote node, and watched.
 
 use std::time::Duration;
 
 use wirelab_port::netns::NetNs;
 use wirelab_remote::{ControlNode, Ends, opinion};
+use wirelab_trial::format;
 use wirelab_trial::open::PortsOptions;
 use wirelab_trial::{
     Cancel, CaptureLimits, Description, Direction, Field, Layer, Node, NodeError, Observation,
@@ -12,28 +13,28 @@ use wirelab_trial::{
 
 use crate::{Board, Options};
 
-/// How long the end of an emulator may take after that of its wire.
+/// How long after its wire an emulator may end.
 const DYING: Duration = Duration::from_millis(500);
 
 /// A board in QEMU, with an open session; it ends with this value.
 pub struct BoardNode {
-    // The session ends before the board does.
+    // Dropped first: the session ends before the board does.
     node: ControlNode,
     namespace: Option<NetNs>,
     board: Board,
-    /// How often the board has come up.
+    /// How often the board has started.
     starts: usize,
-    /// The distribution's iperf, where it is asked beside, and the layers and directions that it was asked of.
+    /// The distribution's iperf, where it is used too, and the layers and directions already compared.
     second: Option<String>,
     heard: Vec<(Layer, Direction)>,
 }
 
 impl BoardNode {
-    /// Start the board and open a session; `name` is what it is called on the command line, and its tester measures its
-    /// ceiling for Ethernet as `ports` says.
+    /// Starts the board and opens a session; `name` is its name on the command line, and its tester measures its
+    /// ceiling for Ethernet with `ports`.
     ///
     /// # Errors
-    /// [`OpenError`]: no such board, no image, or one that does not come up or answer.
+    /// [`OpenError`]: no such board, no image, or one that does not start or answer.
     pub fn start(
         name: &str,
         board: &str,
@@ -81,12 +82,12 @@ impl BoardNode {
         })
     }
 
-    /// What both clients of iperf 2 find, where a trial that went well can be asked of them.
+    /// Compares both clients of iperf 2, after a successful trial that both can run.
     fn opinion(&mut self, seen: &Observation, cancel: &Cancel) -> Option<Warning> {
         let (version, ip) = (self.second.clone()?, self.board.ip()?);
         let trial = &seen.trial;
         let which = (trial.framing.layer, trial.direction);
-        // The largest datagrams of the page: with small ones both clients are the limit.
+        // Only the largest datagrams of the page: with small ones both clients are the limit.
         let large = seen.sizes.datagram.is_some_and(|bytes| bytes >= 1460);
         let known = self.heard.contains(&which) || cancel.is_cancelled();
         let slow = seen.flows.iter().any(|flow| flow.sender_was_slow());
@@ -102,16 +103,16 @@ impl BoardNode {
         }
     }
 
-    /// Say what rates of this node are.
+    /// Warns that rates of this node are those of the emulation.
     fn tell_emulated(&self, observation: &mut Observation) {
         let board = self.board.info().name;
         observation.tell_emulated(
-            "the board is emulated, so that rates and times are those of the emulation on this host, and not of the hardware",
-            format!("take instructions, which no host changes: wirelab stages board:{board}"),
+            "the board is emulated, so rates and times are those of the emulation on this host, not of the hardware",
+            format!("use counts of instructions, which do not depend on the host: wirelab stages board:{board}"),
         );
     }
 
-    /// What happened to the board since it was last asked; `None` where nothing did.
+    /// The event that happened to the board since the last call, if any.
     fn trouble(&mut self) -> Option<String> {
         if let Err(dead) = self.board.check() {
             return Some(dead.to_string());
@@ -119,7 +120,7 @@ impl BoardNode {
         let starts = self.board.starts();
         if starts > std::mem::replace(&mut self.starts, starts) {
             let console = self.board.console().tail();
-            return Some(format!("the board has started anew by itself; {console}"));
+            return Some(format!("the board has restarted on its own; {console}"));
         }
         None
     }
@@ -149,7 +150,7 @@ impl Node for BoardNode {
             Err(error) => !matches!(error, NodeError::Failed(_)),
         };
         if !well {
-            // Its wire is gone a moment before its process is.
+            // Its wire ends a moment before its process.
             self.board.wait_for_end(DYING);
         }
         let trouble = self.trouble();
@@ -171,7 +172,7 @@ impl Node for BoardNode {
         let second = self.opinion(&observation, cancel);
         observation.warnings.extend(second);
         if let Some(why) = self.board.without_tap() {
-            observation.warnings.push(Warning::new(WarningCode::NO_INTERFACE, format!("wirelab itself is the wire to this board ({why}): rates are those of two processes, and what one cannot take in time is lost"), "run it with sudo, so that the board gets an interface of this host (TAP)"));
+            observation.warnings.push(Warning::new(WarningCode::NO_INTERFACE, format!("wirelab itself is the wire to this board ({why}): rates are those of two processes, and frames that one does not take in time are lost"), "run it with sudo, so that the board gets an interface of this host (TAP)"));
         }
         Ok(observation)
     }
@@ -192,30 +193,30 @@ impl Node for BoardNode {
         self.node.stages()
     }
 
-    /// The distribution's iperf 2, where it is installed.
+    /// Uses the distribution's iperf 2, where it is installed.
     fn hear_second_opinion(&mut self) {
         self.second = self.board.ip().and_then(|_| opinion::version());
     }
 }
 
-/// Tell of frames that the emulator did not take in time.
+/// Warns of frames that the emulator did not take in time.
 fn dropped(observation: &mut Observation, frames: u64) {
     let name = "dropped_before_emulator_frames".to_owned();
     observation.counters.insert(name, Field::measured(frames));
     if frames > 0 {
-        observation.warnings.push(Warning::new(WarningCode::EMULATOR_BEHIND, format!("{frames} frames were dropped before the board saw them: its emulator did not take them in time"), "offer less, or free the host's processors of other work; firmware whose receive ring is full holds its emulator up too"));
+        observation.warnings.push(Warning::new(WarningCode::EMULATOR_BEHIND, format!("the emulator did not take {} in time: dropped before the board", format::count(frames, "frame")), "offer less, or free the host's processors of other work; firmware whose receive ring is full holds its emulator up too"));
     }
 }
 
 fn no_opinion(version: &str, why: &str) -> Warning {
     Warning::new(
         WarningCode::NO_SECOND_OPINION,
-        format!("{version} was asked too, and gave no figure: {why}"),
-        "nothing is wrong with the figures of this page",
+        format!("{version} was run too, and gave no result: {why}"),
+        "the figures of this page are not affected",
     )
 }
 
-/// Do something in a namespace, if there is one.
+/// Calls a function in a namespace, if there is one.
 fn within<T: Send>(
     namespace: Option<&NetNs>,
     work: impl FnOnce() -> Result<T, NodeError> + Send,

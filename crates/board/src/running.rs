@@ -1,4 +1,4 @@
-//! A board in QEMU: started, watched, asked and stopped.
+//! A board in QEMU: start, watch, control and stop.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,34 +14,34 @@ use wirelab_port::netns::NetNs;
 use wirelab_port::wire::FrameWire;
 
 use crate::catalogue::{self, BoardInfo, Emulator};
+use crate::connection::{Addresses, Connect, Connection};
 use crate::console::{Console, printable};
 use crate::folder::Folder;
 use crate::image::Image;
-use crate::place::{Addresses, Connect, Place};
 use crate::qemu::{self, Life, Line, Process, Qmp, Wire, files};
 use crate::transport::Watched;
-use crate::{BoardError, place};
+use crate::{BoardError, connection};
 
-/// How often to look whether a board is up.
+/// Time between checks whether a board is up.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// How to start a board.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The firmware; the board's own where it was built or installed, if `None`.
+    /// The firmware; by default the board's own where it was built or installed.
     pub image: Option<PathBuf>,
-    /// Where it is connected.
+    /// Its connection.
     pub connect: Connect,
     /// Whether virtual time counts instructions (a *count* run), not the host's clock (a *wall* run).
     pub counts: bool,
-    /// How long the board may take until it is up.
+    /// Longest time until the board is up.
     pub patience: Duration,
     /// The program of QEMU, if not the one in PATH.
     pub qemu: Option<PathBuf>,
 }
 
 impl Default for Options {
-    /// The board's own image, a TAP where that is allowed, a wall run, 20 s until it is up.
+    /// Default image, a TAP where that is allowed, a wall run, 20 s until it is up.
     fn default() -> Options {
         Options {
             image: None,
@@ -53,14 +53,14 @@ impl Default for Options {
     }
 }
 
-/// A board that runs, until this value is dropped or this process ends, however it ends.
+/// A running board; it ends with this value or with this process.
 #[derive(Debug)]
 pub struct Board {
     info: &'static BoardInfo,
     image: PathBuf,
-    // The order is that of the end: the emulator goes before its wire, and that before the folder.
+    // The fields are dropped in this order: the emulator before its wire, and that before the folder.
     process: Process,
-    place: Place,
+    connection: Connection,
     folder: Folder,
     addresses: Addresses,
     console: Console,
@@ -68,10 +68,10 @@ pub struct Board {
 }
 
 impl Board {
-    /// Start the board called `name`, and wait until it says that it is up.
+    /// Starts the board called `name`, and waits until it is ready.
     ///
     /// # Errors
-    /// [`BoardError`]: no such board, no image or a bad one, no QEMU, a board that ends or is never up.
+    /// [`BoardError`]: no such board, no image or a bad one, no QEMU, or a board that ends or never starts.
     pub fn start(name: &str, options: &Options) -> Result<Board, BoardError> {
         let info = catalogue::find(name)?;
         let Emulator::Qemu(machine) = info.emulator else {
@@ -87,17 +87,17 @@ impl Board {
         let image = image.canonicalize().map_err(system("the image"))?;
         let folder = Folder::make(name).map_err(system("the folder"))?;
         let addresses = Addresses::next();
-        let mut place = Place::make(options.connect, name, &addresses, &folder)?;
-        let keep = match &mut place {
-            Place::Tap { fd, .. } => fd.take(),
+        let mut connection = Connection::make(options.connect, name, &addresses, &folder)?;
+        let keep = match &mut connection {
+            Connection::Tap { fd, .. } => fd.take(),
             _ => None,
         };
         let (own, other) = (
             folder.join(files::BOARD_WIRE),
             folder.join(files::TESTER_WIRE),
         );
-        let wire = match (&place, &keep) {
-            (Place::Unix { .. }, _) => Wire::Unix(&own, &other),
+        let wire = match (&connection, &keep) {
+            (Connection::Unix { .. }, _) => Wire::Unix(&own, &other),
             (_, Some(fd)) => Wire::Tap(std::os::fd::AsRawFd::as_raw_fd(fd)),
             _ => Wire::Open,
         };
@@ -114,7 +114,7 @@ impl Board {
         let command = line.command().map_err(system("the log"))?;
         let begun = Instant::now();
         let home = Home {
-            namespace: place.namespace()?,
+            namespace: connection.namespace()?,
             sysfs: false,
             keep,
             // An emulator has nothing to save.
@@ -126,7 +126,7 @@ impl Board {
             info,
             image,
             process,
-            place,
+            connection,
             folder,
             addresses,
             console,
@@ -142,7 +142,7 @@ impl Board {
 
     fn wait_until_up(&mut self, begun: Instant, patience: Duration) -> Result<(), BoardError> {
         while self.console.ready().is_none() {
-            // A board that ended may have said a last word.
+            // A board that ended may have printed a last message.
             if let Some(how) = self.life().ended() {
                 return Err(self.death(&how));
             }
@@ -173,24 +173,24 @@ impl Board {
         })
     }
 
-    /// What it is.
+    /// Its description.
     pub const fn info(&self) -> &'static BoardInfo {
         self.info
     }
 
-    /// The firmware that runs.
+    /// The running firmware.
     pub fn image(&self) -> &Path {
         &self.image
     }
 
-    /// From the start of the emulator to the board's word that it is up.
+    /// From the start of the emulator to the board's ready message.
     pub const fn boot_time(&self) -> Duration {
         self.boot
     }
 
-    /// Its IPv4 address, where it can be reached by one.
+    /// Its IPv4 address, if it has one.
     pub fn ip(&self) -> Option<Ipv4Addr> {
-        matches!(self.place, Place::Tap { .. }).then_some(self.addresses.ip)
+        matches!(self.connection, Connection::Tap { .. }).then_some(self.addresses.ip)
     }
 
     /// Both ends' addresses.
@@ -203,12 +203,12 @@ impl Board {
         self.addresses.mac
     }
 
-    /// The namespace that leads to it, if there is one: threads enter it, and what they start inherits it.
+    /// The namespace that leads to it, if there is one: threads enter it, and their child processes inherit it.
     ///
     /// # Errors
     /// [`BoardError::Lab`] if it is gone.
     pub fn namespace(&self) -> Result<Option<NetNs>, BoardError> {
-        self.place.namespace()
+        self.connection.namespace()
     }
 
     /// The name of that namespace, as `ip netns` shows it.
@@ -219,16 +219,16 @@ impl Board {
 
     /// Why it is not connected by a TAP, where that was tried.
     pub fn without_tap(&self) -> Option<&str> {
-        match &self.place {
-            Place::Unix { instead, .. } => instead.as_deref(),
+        match &self.connection {
+            Connection::Unix { instead, .. } => instead.as_deref(),
             _ => None,
         }
     }
 
-    /// Frames that were dropped in front of it since it was started, because its emulator did not take them in time;
-    /// `None` where nobody counts them.
+    /// Frames dropped before it since its start, because its emulator did not take them in time; `None` where they are
+    /// not counted.
     pub fn dropped_frames(&self) -> Option<u64> {
-        self.place.dropped_frames()
+        self.connection.dropped_frames()
     }
 
     /// What it printed.
@@ -249,13 +249,13 @@ impl Board {
     /// The control protocol over its UART.
     ///
     /// # Errors
-    /// What connecting to it gives.
+    /// The error of connecting to it.
     pub fn control(&self) -> io::Result<Box<dyn Transport + Send>> {
         uart(&self.uart_socket(), self.life().clone())
     }
 
-    /// How to reach its control protocol, again and again: over UDP where it has an address (to be called in its
-    /// namespace), else over its UART.
+    /// Makes transports to its control protocol: over UDP where it has an address (call it in its namespace), else over
+    /// its UART.
     pub fn connector(&self) -> Box<dyn Fn() -> io::Result<Box<dyn Transport + Send>> + Send> {
         let life = self.life().clone();
         match self.ip() {
@@ -271,10 +271,10 @@ impl Board {
         }
     }
 
-    /// The tester's end of a wire without an interface; once.
+    /// The tester's end of a wire without an interface; only once.
     pub fn frames(&mut self) -> Option<Box<dyn FrameWire>> {
-        match &mut self.place {
-            Place::Unix { wire, .. } => Some(Box::new(wire.take()?)),
+        match &mut self.connection {
+            Connection::Unix { wire, .. } => Some(Box::new(wire.take()?)),
             _ => None,
         }
     }
@@ -287,20 +287,20 @@ impl Board {
         Qmp::connect(&self.folder.join(files::QMP)).map_err(|source| self.qemu(source))
     }
 
-    /// Plug its cable in, or pull it.
+    /// Plugs or unplugs its cable.
     ///
     /// # Errors
-    /// [`BoardError::Io`] with what QEMU says.
+    /// [`BoardError::Io`] with QEMU's error.
     pub fn set_link(&self, up: bool) -> Result<(), BoardError> {
         let arguments = json!({ "name": "n0", "up": up });
         let done = self.qmp()?.execute("set_link", arguments);
         done.map(drop).map_err(|source| self.qemu(source))
     }
 
-    /// Press its reset button, and wait until it is up again.
+    /// Presses its reset button, and waits until it is up again.
     ///
     /// # Errors
-    /// [`BoardError::Io`] with what QEMU says, [`BoardError::NeverUp`], [`BoardError::Died`].
+    /// [`BoardError::Io`] with QEMU's error, [`BoardError::NeverUp`], [`BoardError::Died`].
     pub fn reset(&self, patience: Duration) -> Result<(), BoardError> {
         let before = self.starts();
         let done = self.qmp()?.execute("system_reset", json!({}));
@@ -316,7 +316,7 @@ impl Board {
         Ok(())
     }
 
-    /// How often it has come up: more than once, and it was reset or fell over.
+    /// How often it has started: after more than once it was reset or crashed.
     pub fn starts(&self) -> usize {
         self.console.ready().map_or(0, |(_, times)| times)
     }
@@ -332,7 +332,7 @@ impl Board {
         }
     }
 
-    /// Wait until its emulator has ended, but not longer than `patience`.
+    /// Waits until its emulator has ended, but not longer than `patience`.
     pub fn wait_for_end(&self, patience: Duration) {
         let begun = Instant::now();
         while self.life().ended().is_none() && begun.elapsed() < patience {
@@ -340,7 +340,7 @@ impl Board {
         }
     }
 
-    /// End it now. Dropping the board does the same.
+    /// Ends it now. Dropping the board does the same.
     pub fn stop(self) {}
 
     fn qemu(&self, source: io::Error) -> BoardError {
@@ -358,7 +358,7 @@ impl Board {
         }
     }
 
-    /// The end of the console, and what QEMU said.
+    /// The end of the console, and the messages of QEMU.
     fn last_words(&self) -> String {
         let console = self.console.tail();
         let said = std::fs::read(self.folder.join(files::ERRORS)).unwrap_or_default();
@@ -388,4 +388,4 @@ fn no_start(program: &Path, source: io::Error) -> BoardError {
 }
 
 /// The interface that leads to a board, in its namespace.
-pub const INTERFACE: &str = place::TAP;
+pub const INTERFACE: &str = connection::TAP;

@@ -10,10 +10,10 @@ use wirelab_control::transport::{StreamTransport, Transport};
 
 use crate::qemu::Life;
 
-/// Longest single wait of a read, so that deadlines are kept well enough.
+/// Longest single wait of a read, so that deadlines are met well enough.
 const READ: Duration = Duration::from_millis(2);
 
-/// A transport that ends with its board, so that nobody waits for the answer of one that is dead.
+/// A transport that fails when its board ends, so that no caller waits for an answer of a dead board.
 #[derive(Debug)]
 pub struct Watched<T> {
     inner: T,
@@ -21,7 +21,7 @@ pub struct Watched<T> {
 }
 
 impl<T> Watched<T> {
-    /// Watch `life` beside `inner`.
+    /// Watches `life` beside `inner`.
     pub fn new(inner: T, life: Life) -> Watched<T> {
         Watched { inner, life }
     }
@@ -38,10 +38,10 @@ impl<T> Watched<T> {
 }
 
 impl Watched<StreamTransport<UnixStream>> {
-    /// A board's UART, by its Unix socket.
+    /// A board's UART, through its Unix socket.
     ///
     /// # Errors
-    /// What connecting gives.
+    /// The error of connecting.
     pub fn uart(socket: &Path, life: Life) -> io::Result<Self> {
         let stream = UnixStream::connect(socket)?;
         stream.set_read_timeout(Some(READ))?;
@@ -61,7 +61,7 @@ impl<T: Transport> Transport for Watched<T> {
         line: &mut [u8; MAX_LINE],
         deadline: Duration,
     ) -> io::Result<Option<usize>> {
-        /// How often a wait looks whether the board still lives.
+        /// Time between checks whether the board is alive.
         const LOOK: Duration = Duration::from_millis(50);
         loop {
             let now = self.inner.now();

@@ -221,7 +221,7 @@ fn what_the_board_cannot_do_is_named_with_the_way_out() {
         TrialOption::Faults,
     ];
     let refused = plain.asking_all_but(&taken);
-    let refused = refused.map(|(field, asked)| (asked, field, "has one way"));
+    let refused = refused.map(|(field, asked)| (asked, field, "has one path"));
     for (asked, field, words) in others.into_iter().chain(refused) {
         match node.run(&asked, &(), &Cancel::new()) {
             Err(NodeError::Unsupported(no)) => {

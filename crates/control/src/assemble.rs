@@ -1,15 +1,15 @@
-//! Lines out of a stream of bytes: bounded memory, and in step again at the next line feed whatever came before.
+//! Splits a stream of bytes into lines: with bounded memory, and in sync again at the next line feed after any errors.
 
 use crate::line::MAX_LINE;
 
-/// What a line feed ended.
+/// The result of a line feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assembled<'a> {
     /// A line, with its line feed.
     Line(&'a [u8]),
-    /// More bytes than a line may have; they are gone. The flag says whether it began like a request.
+    /// More bytes than a line may have, which are dropped. The flag says whether it began like a request.
     TooLong {
-        /// Whether the first byte was `?`, so that an answer is due.
+        /// Whether the first byte was `?`, so an answer is due.
         request: bool,
     },
 }
@@ -33,12 +33,12 @@ impl Default for Assembler {
 }
 
 impl Assembler {
-    /// An empty one.
+    /// An empty assembler.
     pub fn new() -> Assembler {
         Assembler::default()
     }
 
-    /// Take bytes and hand each finished line to `each`.
+    /// Takes bytes and passes each complete line to `each`.
     pub fn push(&mut self, bytes: &[u8], mut each: impl FnMut(Assembled<'_>)) {
         for byte in bytes {
             if let Some(done) = self.push_byte(*byte) {
@@ -47,7 +47,7 @@ impl Assembler {
         }
     }
 
-    /// Take one byte, as an interrupt handler would.
+    /// Takes one byte, like an interrupt handler.
     pub fn push_byte(&mut self, byte: u8) -> Option<Assembled<'_>> {
         if self.len < MAX_LINE {
             self.bytes[self.len] = byte;

@@ -1,4 +1,5 @@
-//! Asks a node: one request at a time, repeated until its answer comes, done once however often it was sent.
+//! A client of a node: one request at a time, repeated until its answer arrives, and executed once however often it was
+//! sent.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,13 +22,13 @@ mod link;
 
 use link::Link;
 
-/// Most items that are collected from the pages of one list, whatever the node says.
+/// Most items that are collected from the pages of one list.
 pub const MAX_ITEMS: usize = 65_536;
 
-/// How long to wait, and how often to ask.
+/// The timeouts and number of tries.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// Wait after the first try; doubled after each.
+    /// Wait after the first try; doubled after each further one.
     pub first: Duration,
     /// The longest wait after one try.
     pub longest: Duration,
@@ -46,28 +47,28 @@ impl Default for Patience {
     }
 }
 
-/// Why there is no answer, or no usable one.
+/// Why there is no usable answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Nothing came.
+    /// No answer arrived.
     #[error(
         "no answer to '{command}' after {tries} tries: is the node running, and is its control port reachable?"
     )]
     Silent {
         /// The command.
         command: &'static str,
-        /// Times that it was sent.
+        /// Number of tries.
         tries: u32,
     },
-    /// The node said no.
+    /// The node refused.
     #[error("the node refuses '{command}': {refusal}")]
     Refused {
         /// The command.
         command: &'static str,
-        /// What it said.
+        /// Its error line.
         refusal: Refusal,
     },
-    /// The node asks for a token.
+    /// The node requires a token.
     #[error("the node asks for a token; fix: give the one that it was started with")]
     NeedsToken,
     /// It has another token.
@@ -83,7 +84,7 @@ pub enum ClientError {
     Protocol {
         /// The command.
         command: &'static str,
-        /// How.
+        /// The violation.
         what: String,
     },
     /// The request does not fit a line.
@@ -94,7 +95,7 @@ pub enum ClientError {
     Io(#[from] io::Error),
 }
 
-/// What was seen besides the answers.
+/// Counters beside the answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClientCounts {
     /// Lines sent.
@@ -103,7 +104,7 @@ pub struct ClientCounts {
     pub repeated: u64,
     /// Answers to an earlier request, or a second answer.
     pub stale: u64,
-    /// Lines that could not be read: noise, echo, damaged lines.
+    /// Unreadable lines: noise, echo, damaged lines.
     pub unreadable: u64,
 }
 
@@ -117,7 +118,7 @@ pub struct PointRecords {
 }
 
 impl PointRecords {
-    /// The records with their clock.
+    /// The times with their clock.
     pub fn times(&self) -> PointTimes {
         let point = &self.point;
         PointTimes {
@@ -147,25 +148,25 @@ pub struct Client<T> {
 }
 
 impl<T: Transport> Client<T> {
-    /// Say hello and open a session.
+    /// Says hello and opens a session.
     ///
     /// # Errors
-    /// [`ClientError`], e.g. where nothing answers.
+    /// [`ClientError`], e.g. where no node answers.
     pub fn open(transport: T, patience: Patience) -> Result<Client<T>, ClientError> {
         Client::open_as(transport, patience, None)
     }
 
-    /// The same with the token that the node may ask for.
+    /// The same with the token that the node may require.
     ///
     /// # Errors
-    /// [`ClientError`], e.g. where the node has another one.
+    /// [`ClientError`], e.g. where the node has another token.
     pub fn open_as(
         transport: T,
         patience: Patience,
         token: Option<&Token>,
     ) -> Result<Client<T>, ClientError> {
         use std::hash::{BuildHasher, Hasher};
-        // A nonce, so that the hello of an earlier client at the same place is not taken for this one.
+        // A nonce, so that an earlier client's hello from the same address is not mistaken for this one.
         let nonce = std::hash::RandomState::new().build_hasher().finish() as u32;
         let mut client = Client::open_with(transport, patience, nonce)?;
         client.authenticate(token)?;
@@ -188,7 +189,7 @@ impl<T: Transport> Client<T> {
         }
     }
 
-    /// Be so patient with requests from now on, e.g. longer than with the first `hello`.
+    /// Sets the timeouts of further requests, e.g. longer than for the first `hello`.
     pub const fn be_patient(&mut self, patience: Patience) {
         self.patience = patience;
     }
@@ -232,7 +233,7 @@ impl<T: Transport> Client<T> {
         })
     }
 
-    /// What the node is and allows.
+    /// The node's identity and limits.
     pub const fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -240,7 +241,7 @@ impl<T: Transport> Client<T> {
     pub const fn opened(&self) -> &Opened {
         &self.opened
     }
-    /// What was seen besides the answers.
+    /// Counters beside the answers.
     pub const fn counts(&self) -> ClientCounts {
         self.counts
     }
@@ -249,15 +250,16 @@ impl<T: Transport> Client<T> {
         &mut self.transport
     }
 
-    /// Ask, with a number of its own, until there is an answer.
+    /// Sends a request with a new number until there is an answer.
     ///
     /// # Errors
-    /// [`ClientError`]; a refusal of the node is [`ClientError::Refused`].
+    /// [`ClientError`]; the node's refusal is [`ClientError::Refused`].
     pub fn ask(&mut self, request: &Request) -> Result<Reply, ClientError> {
         self.ask_while(request, |_| false)
     }
 
-    /// Ask with all patience once more as long as `goes_on`, told how often that was done, says so. The node does it once.
+    /// Repeats all tries as long as `goes_on`, which gets the number of rounds, returns true. The node executes the
+    /// request once.
     fn ask_while(
         &mut self,
         request: &Request,
@@ -303,7 +305,7 @@ impl<T: Transport> Client<T> {
         )
     }
 
-    /// Start a trial.
+    /// Starts a trial.
     ///
     /// # Errors
     /// [`ClientError`]
@@ -311,8 +313,8 @@ impl<T: Transport> Client<T> {
         self.start_while(start, |_| false)
     }
 
-    /// Start a trial on a node that may prepare for long before it answers. Whenever all patience is used up, `goes_on` is
-    /// told how often it was, and says whether the node is still worth it: the same request is then said again.
+    /// Starts a trial on a node whose preparation may take long. After each round of tries, `goes_on` gets the number
+    /// of rounds and decides whether to continue with the same request.
     ///
     /// # Errors
     /// [`ClientError`]
@@ -327,7 +329,7 @@ impl<T: Transport> Client<T> {
         }
     }
 
-    /// How far a trial is, or the last one.
+    /// The status of a trial, by default of the last one.
     ///
     /// # Errors
     /// [`ClientError`]
@@ -338,7 +340,7 @@ impl<T: Transport> Client<T> {
         }
     }
 
-    /// End a trial.
+    /// Ends a trial.
     ///
     /// # Errors
     /// [`ClientError`]
@@ -406,7 +408,7 @@ impl<T: Transport> Client<T> {
         Ok(PointRecords { point, records })
     }
 
-    /// Collect a list from its pages.
+    /// Collects a list from its pages.
     fn pages<I>(
         &mut self,
         command: &'static str,

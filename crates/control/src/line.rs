@@ -1,6 +1,6 @@
-//! The line: checked view, and the check at its end. No I/O, no allocation.
+//! A line: its checked view, and the checksum at its end. Without I/O or allocation.
 //!
-//! `spec/node-control.md` defines the grammar; the same rules fit a hundred lines of C.
+//! `spec/node-control.md` defines the grammar, which fits a hundred lines of C.
 
 use core::fmt;
 
@@ -11,14 +11,14 @@ pub const MAX_LINE: usize = 512;
 /// Longest key and name in bytes.
 pub const MAX_KEY: usize = 32;
 
-/// What a line is, by its first byte.
+/// The type of a line, by its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// `?`: the client asks.
+    /// `?`: a request of the client.
     Request,
-    /// `=`: the node did it.
+    /// `=`: the node executed it.
     Reply,
-    /// `!`: the node did not, and says why.
+    /// `!`: the node did not execute it, and says why.
     Error,
 }
 
@@ -32,12 +32,12 @@ impl Kind {
     }
 }
 
-/// Session and number: what a request and its reply have in common. `0.0` stands for "could not be read".
+/// Session and number, which a request and its reply share. `0.0` means unreadable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RequestId {
-    /// Given by the node in its first hello; 0 asks for one.
+    /// Assigned by the node in its first hello; 0 requests one.
     pub session: u32,
-    /// Counts up with each request of the session.
+    /// Incremented with each request of the session.
     pub number: u32,
 }
 
@@ -47,31 +47,31 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// Why bytes are no line.
+/// Why bytes are not a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The first byte is none of `?`, `=` and `!`: noise, which nobody answers.
+    /// The first byte is none of `?`, `=` and `!`: noise, which gets no answer.
     NotALine,
     /// More than [`MAX_LINE`] bytes.
     TooLong,
-    /// The check does not fit the line.
+    /// The checksum does not match.
     BadCheck,
-    /// There is no check, and this transport asks for one.
+    /// The checksum is missing, and this transport requires one.
     NoCheck,
-    /// The grammar is not kept; the text says where.
+    /// A syntax error; the text says where.
     Syntax(&'static str),
 }
 
-/// A [`Fault`] and the id, as far as it can be trusted.
+/// A [`Fault`] and the id, as far as it is trustworthy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineError {
     /// What is wrong.
     pub fault: Fault,
-    /// `0.0` where it could not be read.
+    /// `0.0` where it is unreadable.
     pub id: RequestId,
 }
 
-/// A line whose every byte was checked against the grammar.
+/// A line in which every byte conforms to the grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
     /// Request, reply or error.
@@ -80,17 +80,17 @@ pub struct Line<'a> {
     pub id: RequestId,
     /// The command, or the code of an error.
     pub name: &'a str,
-    /// Whether it carried a (right) check.
+    /// Whether it had a (correct) checksum.
     pub checked: bool,
     fields: &'a [u8],
 }
 
 impl<'a> Line<'a> {
-    /// Check a line, with or without its line feed.
+    /// Checks a line, with or without its line feed.
     ///
     /// # Errors
-    /// [`LineError`]: the first rule that is broken. Where `need_check` is set, nothing of a line without a
-    /// right check is used, not even its id.
+    /// [`LineError`]: the first broken rule. Where `need_check` is set, nothing of a line without a correct checksum is
+    /// used, not even its id.
     pub fn parse(bytes: &'a [u8], need_check: bool) -> Result<Line<'a>, LineError> {
         let fail = |fault| LineError {
             fault,
@@ -169,7 +169,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// A value as it stands in the line, percent-encoding and all.
+/// A value as in the line, with its percent-encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value<'a>(&'a [u8]);
 
@@ -179,7 +179,7 @@ impl<'a> Value<'a> {
         self.0
     }
 
-    /// The bytes it stands for.
+    /// The decoded bytes.
     pub fn bytes(self) -> impl Iterator<Item = u8> + use<'a> {
         let mut rest = self.0.iter();
         core::iter::from_fn(move || match rest.next()? {
@@ -188,7 +188,7 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// An unsigned decimal number without sign and leading zeros that fits 64 bits.
+    /// An unsigned decimal number that fits 64 bits, without sign and leading zeros.
     pub fn u64(self) -> Option<u64> {
         parse_u64(self.0)
     }
@@ -260,7 +260,7 @@ const fn hex(digit: u8) -> Option<u8> {
     }
 }
 
-/// Take the check off the end; `false` where the line has none.
+/// Removes the checksum from the end; `false` where the line has none.
 fn split_check(bytes: &[u8]) -> Result<(&[u8], bool), Fault> {
     let last = bytes
         .iter()

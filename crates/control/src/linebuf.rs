@@ -1,13 +1,13 @@
-//! A line being written, in a fixed buffer. No I/O, no allocation.
+//! Writes a line into a fixed buffer. Without I/O or allocation.
 
 use core::fmt;
 
 use crate::line::{Kind, MAX_LINE, RequestId, crc16};
 
-/// What ends every line that is written: a space, `*`, four hexadecimal digits, a line feed.
+/// The end of every written line: a space, `*`, four hexadecimal digits, a line feed.
 const TAIL: usize = 7;
 
-/// A line being written, in a buffer of its own.
+/// A line under construction, with its own buffer.
 #[derive(Clone)]
 pub struct LineBuf {
     bytes: [u8; MAX_LINE],
@@ -37,12 +37,12 @@ impl LineBuf {
         LineBuf::default()
     }
 
-    /// What is written so far; the whole line after [`LineBuf::finish`].
+    /// The bytes so far; the whole line after [`LineBuf::finish`].
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
-    /// Start a line anew.
+    /// Starts a new line.
     pub fn begin(&mut self, kind: Kind, id: RequestId, name: &str) {
         self.len = 0;
         self.overflow = false;
@@ -60,13 +60,13 @@ impl LineBuf {
         self.number(value);
     }
 
-    /// Add a field with any bytes as its value, encoded where need be.
+    /// Adds a field with any bytes as its value, encoded where necessary.
     pub fn field(&mut self, key: &str, value: &[u8]) {
         self.key(key);
         self.encoded(value);
     }
 
-    /// Start a field; its value follows by [`LineBuf::number`] and [`LineBuf::encoded`].
+    /// Starts a field; its value follows by [`LineBuf::number`] and [`LineBuf::encoded`].
     pub fn key(&mut self, key: &str) {
         self.push(b" ");
         self.push(key.as_bytes());
@@ -88,7 +88,7 @@ impl LineBuf {
         self.push(&digits[at..]);
     }
 
-    /// Add bytes of a value, with percent-encoding where need be.
+    /// Adds bytes of a value, with percent-encoding where necessary.
     pub fn encoded(&mut self, value: &[u8]) {
         const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
         for byte in value {
@@ -105,8 +105,8 @@ impl LineBuf {
         }
     }
 
-    /// Try to add more and leave `spare` bytes free; what does not fit as a whole is taken back, and the answer
-    /// is `false`.
+    /// Tries to add more and leaves `spare` bytes free; what does not fit completely is removed, and the result is
+    /// `false`.
     pub fn attempt(&mut self, spare: usize, write: impl FnOnce(&mut LineBuf)) -> bool {
         let before = self.len;
         if self.overflow {
@@ -121,7 +121,7 @@ impl LineBuf {
         true
     }
 
-    /// Add check and line feed. `None` where the line would have been too long.
+    /// Adds checksum and line feed. `None` where the line would be too long.
     pub fn finish(&mut self) -> Option<&[u8]> {
         if self.overflow {
             return None;

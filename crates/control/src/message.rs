@@ -1,8 +1,8 @@
 //! Requests and replies as plain structures; each field's name is its key in the line.
 //!
-//! A list that needs more than one line (set-up keys, counters, capture records) comes in pages. A page says at which index
-//! it begins (`from`), how long the list is (`count`) and at which index the next page begins (`next`, equal to `count` on
-//! the last page).
+//! A list that needs more than one line (set-up keys, counters, capture records) comes in pages. A page has the index
+//! of its first item (`from`), the length of the list (`count`) and the index of the next page (`next`, equal to
+//! `count` on the last page).
 
 use crate::line::{Kind, Line, LineBuf, RequestId, Value, parse_u64};
 use crate::refusal::Refusal;
@@ -11,7 +11,7 @@ use core::net::IpAddr;
 use wirelab_trial::{Buffers, ClockKind, Direction, Owner, Probes, Spans, Wait};
 use wirelab_wire::{Layer, Size};
 
-/// The version of the protocol that this crate speaks.
+/// The protocol version of this crate.
 pub const VERSION: u16 = 1;
 /// Port of the protocol, UDP and TCP.
 pub const PORT: u16 = 5002;
@@ -43,21 +43,21 @@ macro_rules! message {
 message! {
     /// Opens a session.
     Hello {
-        /// Highest version of the protocol that the client speaks.
+        /// Highest protocol version of the client.
         version: u16,
-        /// Makes the line as long as the reply may be, over UDP; what stands in it means nothing.
+        /// Pads the line to the possible length of the reply, over UDP; its content is ignored.
         pad: Option<String>,
     }
 }
 message! {
-    /// Asks for set-up keys, from this index on.
+    /// Requests set-up keys, from this index on.
     AskSetup {
         /// Index of the first key wanted.
         from: u32,
     }
 }
 message! {
-    /// Asks for one trial, which is bounded by its extent and by the node's limits.
+    /// Requests one trial, which is bounded by its extent and by the node's limits.
     Start {
         /// As the node sees it.
         direction: Direction,
@@ -65,44 +65,44 @@ message! {
         layer: Layer,
         /// VLAN tags of each frame, 0 to 2; none where absent.
         vlan_tags: Option<u8>,
-        /// Test frames where absent.
+        /// Test frames by default.
         traffic: Option<Traffic>,
-        /// The stack where absent.
+        /// The stack by default.
         path: Option<Path>,
-        /// The one size asked. With TCP, a datagram is one write.
+        /// The only size. With TCP, a datagram is one write.
         size: Option<Size>,
-        /// What the node is to send; needed where it sends unasked.
+        /// The load that the node sends; required where it sends without receiving.
         load: Option<Load>,
         /// When the trial ends.
         extent: Extent,
-        /// Latest end in picoseconds after the start, for trials that count frames; the node's own limit
-        /// where absent.
+        /// Latest end in picoseconds after the start, for trials that count frames; by default the node's own limit.
         limit_ps: Option<u64>,
-        /// The node's ports in use at once, one where absent.
+        /// The node's ports in use at once, one by default.
         ports: Option<u32>,
-        /// Stream of the frames that the node sends on its first port, the next ports count up; 0 where absent.
+        /// Stream of the frames that the node sends on its first port; the next ports use the next numbers; 0 by
+        /// default.
         tx_stream: Option<u8>,
-        /// Stream of the frames that the node expects on its first port; 0 where absent.
+        /// Stream of the frames that the node expects on its first port; 0 by default.
         rx_stream: Option<u8>,
-        /// How frame data reach the MAC; the node's own way where absent.
+        /// How frame data reach the MAC; by default the node's choice.
         buffers: Option<Buffers>,
         /// Descriptors of the transmit ring to use.
         descriptors: Option<u16>,
-        /// Frames whose capture points are to be recorded, 0 (none) where absent.
+        /// Frames whose capture points are to be recorded, by default 0 (none).
         captures: Option<u32>,
-        /// What the node's capture units take instead, of that many frames.
+        /// What the node's capture units record instead, of that many frames.
         capture_unit: Option<UnitPoint>,
-        /// How the application waits for frames; it sleeps where absent.
+        /// How the application waits for frames; it sleeps by default.
         wait: Option<Wait>,
-        /// Which frames take the fast track; UDP to the node's own address and port where absent.
+        /// The frames for the fast track; by default UDP to the node's own address and port.
         rule: Option<String>,
-        /// What takes the capture points; the best that the host allows where absent.
+        /// The probes at the capture points; by default the best that the host allows.
         probes: Option<Probes>,
-        /// Whether the node's sender makes up for nothing after a hold; it catches up where absent.
+        /// Whether the node's sender does not catch up after a pause; by default it does.
         strict_gaps: Option<bool>,
         /// A second UDP port beside the flow's, served by the same loop.
         background_port: Option<u16>,
-        /// The clock whose times the client's frames carry, where it is that of the node.
+        /// The clock of the times in the client's frames, if the node has the same.
         clock_id: Option<String>,
         /// The node's UDP or TCP port.
         node_port: Option<u16>,
@@ -110,15 +110,15 @@ message! {
         peer_port: Option<u16>,
         /// Link-layer address to send to; see "Where traffic may go" in the specification.
         peer_mac: Option<Mac>,
-        /// Network address to send to; must be the client's own where the client has one.
+        /// Network address to send to; must be the client's own if it has one.
         peer_ip: Option<IpAddr>,
     }
 }
 message! {
-    /// What was started.
+    /// The started trial.
     #[derive(Default)]
     Started {
-        /// Number of the trial, counted by the node.
+        /// Number of the trial, assigned by the node.
         trial: u32,
         /// Latest end in picoseconds after the start.
         limit_ps: u64,
@@ -134,27 +134,27 @@ message! {
         node_ip: Option<IpAddr>,
         /// The node's UDP or TCP port.
         node_port: Option<u16>,
-        /// Where frames are sent.
+        /// Destination of frames.
         peer_mac: Option<Mac>,
-        /// Where datagrams are sent.
+        /// Destination of datagrams.
         peer_ip: Option<IpAddr>,
-        /// And to which port.
+        /// Its port.
         peer_port: Option<u16>,
     }
 }
 message! {
-    /// Asks how far a trial is.
+    /// Requests the status of a trial.
     AskStatus {
-        /// The last one where absent.
+        /// By default the last one.
         trial: Option<u32>,
     }
 }
 message! {
-    /// How far the last trial is.
+    /// The status of the last trial.
     Status {
         /// Its number, 0 before the first.
         trial: u32,
-        /// How far it is.
+        /// Its state.
         state: State,
         /// Frames sent so far.
         tx_frames: Option<u64>,
@@ -168,9 +168,9 @@ message! {
         clock: Option<ClockKind>,
         /// Picoseconds a tick; absent where ticks are instructions.
         tick_ps: Option<u64>,
-        /// Why it failed or was stopped by the node.
+        /// Why it failed or why the node stopped it.
         why: Option<String>,
-        /// What was done otherwise than asked, or what a reader must know.
+        /// Deviations from the request, and other notes.
         note: Option<String>,
     }
 }
@@ -182,22 +182,22 @@ message! {
     }
 }
 message! {
-    /// Asks for counters of a port in a trial.
+    /// Requests the counters of a port in a trial.
     AskCounters {
         /// Number of the trial.
         trial: u32,
-        /// The node's port, counted from 0; the first where absent.
+        /// The node's port, counted from 0; by default the first.
         port: Option<u32>,
         /// Index of the first counter wanted.
         from: u32,
     }
 }
 message! {
-    /// Asks for the CPU load over a trial.
+    /// Requests the CPU load over a trial.
     AskLoad {
         /// Number of the trial.
         trial: u32,
-        /// The node's core, counted from 0; the first where absent.
+        /// The node's core, counted from 0; by default the first.
         core: Option<u32>,
     }
 }
@@ -214,20 +214,20 @@ message! {
         busy_ticks: u64,
         /// Length of the window: from the first frame of the trial to its last.
         window_ticks: u64,
-        /// Busy ticks of an equal load-free stretch before the trial.
+        /// Busy ticks of an idle interval of the same length before the trial.
         idle_busy_ticks: Option<u64>,
-        /// Length of that stretch.
+        /// Length of that interval.
         idle_window_ticks: Option<u64>,
         /// Clock of the ticks.
         clock: ClockKind,
         /// Picoseconds a tick; absent where ticks are instructions.
         tick_ps: Option<u64>,
-        /// Whether the tester's work ran on the same core, so that the figure is not the node's alone.
+        /// Whether the tester's work ran on the same core, so that the figure includes it.
         shared: bool,
     }
 }
 message! {
-    /// Asks for the records of one capture point.
+    /// Requests the records of one capture point.
     AskCaptures {
         /// Number of the trial.
         trial: u32,
@@ -256,20 +256,20 @@ message! {
         tick_ps: Option<u64>,
         /// Smallest step of the clock in ticks.
         resolution_ticks: u64,
-        /// Whose clock it is.
+        /// The owner of the clock.
         owner: Owner,
         /// Records that did not fit the node's memory.
         lost: u64,
     }
 }
 message! {
-    /// What the node is and allows.
+    /// The node's identity and limits.
     Identity {
         /// Name of the node: a key of at most 32 bytes, e.g. `lpc1768`.
         name: String,
         /// Number of set-up keys.
         setup: u32,
-        /// What it can do, as it sees it.
+        /// Supported directions, as the node sees them.
         directions: Vec<Direction>,
         /// Layers.
         layers: Vec<Layer>,
@@ -277,7 +277,7 @@ message! {
         buffers: Vec<Buffers>,
         /// Traffic.
         traffic: Vec<Traffic>,
-        /// Ways through the node.
+        /// Paths through the node.
         paths: Vec<Path>,
         /// Ports.
         ports: u32,
@@ -291,23 +291,23 @@ message! {
         max_time_ps: u64,
         /// Records that one capture point holds, 0 without capture points.
         max_captures: u32,
-        /// A trial whose client was silent for so many milliseconds is abandoned.
+        /// A trial is abandoned after its client was silent for so many milliseconds.
         idle_ms: u32,
     }
 }
 message! {
-    /// Version and session, in front of the identity.
+    /// Version and session, before the identity.
     Opened {
-        /// The version spoken in this session.
+        /// The protocol version of this session.
         version: u16,
         /// The session for all further requests.
         session: u32,
-        /// Where the node asks for a token: what the client has to answer before anything else.
+        /// If the node requires a token: the challenge that the client must answer first.
         challenge: Option<String>,
     }
 }
 message! {
-    /// Shows that the client has the node's token.
+    /// Proves that the client has the node's token.
     Auth {
         /// [`crate::token::Token::response`] to the challenge of this session.
         response: String,
@@ -344,13 +344,13 @@ pub enum Reply {
     Hello(Opened, Identity),
     /// Set-up keys.
     Setup(Setup),
-    /// The node takes the client's token.
+    /// The node accepts the client's token.
     Auth,
     /// A trial was started.
     Start(Started),
-    /// How far it is.
+    /// The status.
     Status(Status),
-    /// How far it came.
+    /// The final status.
     Stop(Status),
     /// Counters.
     Counters(Counters),
@@ -362,7 +362,7 @@ pub enum Reply {
     Error(Refusal),
 }
 
-/// Refuse fields that the node does not know: to ignore them would measure something else than was asked.
+/// Refuses fields that the node does not know: ignoring them would measure something else.
 fn strict<T>(
     line: &Line<'_>,
     knows: fn(&str) -> bool,
@@ -389,10 +389,10 @@ impl Request {
         }
     }
 
-    /// The plain form of a request line.
+    /// The request of a request line.
     ///
     /// # Errors
-    /// The [`Refusal`] that a node answers.
+    /// The [`Refusal`] for the node's answer.
     pub fn parse(line: &Line<'_>) -> Result<Request, Refusal> {
         match line.name {
             "hello" if line.id.session == 0 => {
@@ -433,7 +433,7 @@ impl Request {
 }
 
 impl Reply {
-    /// The command that it answers; nothing for an error, which may answer any.
+    /// The command that it answers; `None` for an error, which may answer any.
     pub const fn command(&self) -> Option<&'static str> {
         match self {
             Reply::Hello(..) | Reply::Setup(_) => Some("hello"),
@@ -448,10 +448,10 @@ impl Reply {
         }
     }
 
-    /// The plain form of a reply or error line; fields that nobody knows here are passed over.
+    /// The reply of a reply or error line; unknown fields are ignored.
     ///
     /// # Errors
-    /// [`FieldError`] names the first field that cannot be used.
+    /// [`FieldError`] names the first unusable field.
     pub fn parse(line: &Line<'_>) -> Result<Reply, FieldError> {
         if line.kind == Kind::Error {
             return Ok(Reply::Error(Refusal::take(line)?));
@@ -472,7 +472,7 @@ impl Reply {
         })
     }
 
-    /// Write the line. `None` where it would be too long; lists are cut to what fits and say so in `next`.
+    /// Write the line. `None` where it would be too long; lists are cut to what fits, and `next` shows that.
     pub fn emit<'a>(&self, id: RequestId, out: &'a mut LineBuf) -> Option<&'a [u8]> {
         match self {
             Reply::Error(m) => m.begin(id, out),
@@ -495,10 +495,10 @@ impl Reply {
     }
 }
 
-/// The longest ` next=4294967295`, kept free until it is known.
+/// The longest ` next=4294967295`, reserved until it is known.
 const NEXT_BYTES: usize = 16;
 
-/// Where a page lies in its list.
+/// The position of a page in its list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// Index of the page's first item.
@@ -516,7 +516,7 @@ impl Span {
             count: Slot::take(line, "count")?,
             next: Slot::take(line, "next")?,
         };
-        // A page without items is only allowed at the end: a client that follows `next` always gets there.
+        // Only the last page may be empty: a client that follows `next` always reaches the end.
         if span.next > span.count
             || span.next < span.from
             || (span.next == span.from && span.next < span.count)
@@ -526,7 +526,7 @@ impl Span {
         Ok(span)
     }
 
-    /// Write the three fields with `next` as it comes out, then the items that fit before it.
+    /// Writes the three fields with the resulting `next`, then the items that fit.
     fn put(self, out: &mut LineBuf, items: usize, mut item: impl FnMut(&mut LineBuf, usize)) {
         out.number_field("from", u64::from(self.from));
         out.number_field("count", u64::from(self.count));
@@ -541,7 +541,7 @@ impl Span {
 /// One page of set-up keys (`set.KEY=VALUE`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
-    /// Where the page lies; `next` is computed when the line is written.
+    /// The position of the page; `next` is computed when the line is written.
     pub span: Span,
     /// Keys and values.
     pub keys: Vec<(String, String)>,
@@ -577,7 +577,7 @@ pub struct Counters {
     pub trial: u32,
     /// The node's port, counted from 0.
     pub port: u32,
-    /// Where the page lies; `next` is computed when the line is written.
+    /// The position of the page; `next` is computed when the line is written.
     pub span: Span,
     /// Names and values. A counter that the node does not have is not in the list: it is never 0.
     pub counters: Vec<(String, u64)>,
@@ -607,7 +607,7 @@ impl Counters {
     }
 }
 
-/// One time taken at a capture point.
+/// One time recorded at a capture point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Record {
     /// Sequence of the frame.
@@ -622,7 +622,7 @@ pub struct Record {
 pub struct Capture {
     /// The capture point.
     pub point: Point,
-    /// Where the page lies; `next` is computed when the line is written.
+    /// The position of the page; `next` is computed when the line is written.
     pub span: Span,
     /// The records.
     pub records: Vec<Record>,
@@ -695,7 +695,7 @@ fn counted(line: &Line<'_>, items: usize) -> Result<Span, FieldError> {
 }
 
 impl Start {
-    /// A trial of which only what each must say is said.
+    /// A trial with only the mandatory fields.
     #[must_use]
     pub fn new(direction: Direction, layer: Layer, extent: Extent) -> Start {
         Start {

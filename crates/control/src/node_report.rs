@@ -1,4 +1,5 @@
-//! What the node tells of itself, and after a trial: counters, CPU load and capture points. What it does not have is left out.
+//! A node's description of itself, and its report after a trial: counters, CPU load and capture points. Missing parts
+//! are left out.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +12,16 @@ use crate::message::Identity;
 use crate::slices;
 use crate::transport::Transport;
 
-/// Cores that are asked at most.
+/// Most cores that are queried.
 const MOST_CORES: u32 = 1024;
-/// Capture points that are asked at most.
+/// Most capture points that are queried.
 const MOST_POINTS: u32 = 64;
-/// Counters that are kept at most.
+/// Most counters that are kept.
 const MOST_COUNTERS: usize = 512;
-/// Set-up keys that are kept at most: each observation holds them.
+/// Most set-up keys that are kept: each observation holds them.
 const MOST_KEYS: usize = 256;
 
-/// What the node told.
+/// The report of a node.
 #[derive(Debug)]
 pub struct NodeReport {
     /// Counters by the names of the protocol.
@@ -29,12 +30,12 @@ pub struct NodeReport {
     pub load: Field<CpuLoad>,
     /// The records of its capture points, in their order.
     pub points: Vec<PointTimes>,
-    /// What a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
 impl NodeReport {
-    /// Nothing, and why.
+    /// An empty report, and why.
     pub fn nothing(why: &str) -> NodeReport {
         NodeReport {
             counters: BTreeMap::new(),
@@ -44,7 +45,7 @@ impl NodeReport {
         }
     }
 
-    /// Ask for all of a trial. A part that fails is left out and said.
+    /// Requests everything about a trial. A part that fails is left out with a note.
     pub fn ask<T: Transport>(control: &mut Client<T>, trial: u32, captures: bool) -> NodeReport {
         let mut told = NodeReport::nothing("the node tells none");
         match control.counters(trial, 0) {
@@ -63,7 +64,7 @@ impl NodeReport {
         told
     }
 
-    /// Take the points of a stream out, and give the times between them. What is left out is added to the notes.
+    /// Removes the points of a stream, and returns the times between them. Omissions are added to the notes.
     pub fn stages_of(&mut self, stream: u8) -> Vec<Series> {
         let all = std::mem::take(&mut self.points).into_iter();
         let (mine, others) = all.partition(|point| point.stream == stream);
@@ -83,7 +84,7 @@ pub fn setup<T: Transport>(
     Ok(control.setup()?.into_iter().take(MOST_KEYS).collect())
 }
 
-/// What a node says that it can do, over a link of so many bit/s, where that is known.
+/// The capabilities that a node declares, over a link of so many bit/s, where known.
 pub fn capabilities(node: &Identity, link_bits_per_s: Option<u64>) -> Capabilities {
     Capabilities {
         layers: node.layers.clone(),
@@ -162,7 +163,7 @@ pub fn points<T: Transport>(
     }
 }
 
-/// What a node that checks frames saw, by its counters; or the counter that is missing.
+/// The counts of a node that checks frames, from its counters; or the missing counter.
 ///
 /// # Errors
 /// The name of the counter.
@@ -190,7 +191,7 @@ pub fn counts(counters: &BTreeMap<String, u64>) -> Result<Counts, &'static str> 
     })
 }
 
-/// What the node's receiver reports, as that of a checker of our own: with times where the node tells some, else with
+/// The report of the node's receiver in the form of a checker's: with times where the node has them, else with
 /// `span_ps`, from the first frame to the end of the last one's gap.
 pub fn report(
     counters: &BTreeMap<String, u64>,
@@ -210,11 +211,12 @@ pub fn report(
         first: first.filter(|_| received > 1),
         last: last.filter(|_| received > 1),
         slices: slices::told(counters),
-        // Whatever the node says must fit when it is told in ps.
+        // Any value of the node must fit when it is converted to ps.
         jitter_ns: get("received_jitter_ns").map(|ns| ns.min(u64::MAX / 1000)),
         watched_ns: get("watched_ns"),
         held_up_ns: get("received_held_up_ns"),
-        // What the node's own queue drops is the node's loss, and so never missed: that is what its receive rate is about.
+        // Drops of the node's own queue are the node's losses and never `missed`, because they determine its receive
+        // rate.
         ..CheckReport::default()
     }
 }

@@ -1,4 +1,4 @@
-//! Why a node does not do what it was asked: a code for programs, and words for people.
+//! Why a node refuses a request: a code for programs, and text for readers.
 
 use core::fmt;
 
@@ -18,7 +18,7 @@ macro_rules! codes {
             Other,
         }
         impl Code {
-            /// As it stands in the line.
+            /// The word in the line.
             pub const fn word(self) -> &'static str {
                 match self { $(Code::$code => $word,)+ Code::Other => "other" }
             }
@@ -32,33 +32,33 @@ macro_rules! codes {
     };
 }
 codes! {
-    /// The grammar is not kept.
+    /// A syntax error.
     BadLine = "bad-line",
-    /// The check does not fit the line: send it again.
+    /// The checksum does not match: repeat the line.
     BadCheck = "bad-check",
-    /// This transport asks for a check.
+    /// This transport requires a checksum.
     NoCheck = "no-check",
     /// More than 512 bytes.
     TooLong = "too-long",
     /// No version in common.
     Version = "version",
-    /// The session is not (or no longer) known: say hello again.
+    /// The session is unknown or no longer known: say hello again.
     NoSession = "no-session",
-    /// All sessions are taken.
+    /// All sessions are in use.
     Full = "full",
-    /// An older number than the last of this session: never done twice.
+    /// An older number than the last of this session: no request is executed twice.
     Stale = "stale",
-    /// No such command.
+    /// Unknown command.
     UnknownCommand = "unknown-command",
-    /// No such field.
+    /// Unknown field.
     UnknownField = "unknown-field",
-    /// A field that must be there is not.
+    /// A required field is missing.
     MissingField = "missing-field",
-    /// A value of the wrong type, or fields that exclude one another.
+    /// A value of the wrong type, or mutually exclusive fields.
     BadValue = "bad-value",
     /// The node cannot do this at all.
     Unsupported = "unsupported",
-    /// Above or below what the node allows.
+    /// Outside the node's limits.
     Limit = "limit",
     /// Traffic may not go there.
     Peer = "peer",
@@ -68,9 +68,9 @@ codes! {
     NoTrial = "no-trial",
     /// The trial belongs to another client.
     NotOwner = "not-owner",
-    /// The node asks for a token first, and has got none, or another one.
+    /// The node requires a token first, and got none, or another one.
     Token = "token",
-    /// The reply has more bytes than the datagram that asks: fill the hello up with `pad`.
+    /// The reply has more bytes than the requesting datagram: fill the hello with `pad`.
     Pad = "pad",
     /// The node tried and failed.
     Failed = "failed",
@@ -79,20 +79,20 @@ codes! {
 /// An error line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What kind of error.
+    /// The type of error.
     pub code: Code,
-    /// The field it is about.
+    /// The field concerned.
     pub field: Option<String>,
-    /// The limit that was passed, in the unit of the field.
+    /// The exceeded limit, in the unit of the field.
     pub limit: Option<u64>,
-    /// The trial it is about.
+    /// The trial concerned.
     pub trial: Option<u32>,
-    /// In words; at most [`MAX_WHY`] bytes are sent.
+    /// The explanation; at most [`MAX_WHY`] bytes are sent.
     pub why: Option<String>,
 }
 
 impl Refusal {
-    /// A code alone.
+    /// A refusal with only a code.
     pub const fn new(code: Code) -> Refusal {
         Refusal {
             code,
@@ -102,7 +102,7 @@ impl Refusal {
             why: None,
         }
     }
-    /// The node cannot do what `field` asks.
+    /// The node cannot do what `field` requests.
     pub fn unsupported(field: &str, why: &str) -> Refusal {
         Refusal {
             field: Some(field.to_owned()),
@@ -118,14 +118,14 @@ impl Refusal {
             ..Refusal::new(Code::Limit)
         }
     }
-    /// `field` must be there.
+    /// `field` is required.
     pub fn missing(field: &str) -> Refusal {
         Refusal {
             field: Some(field.to_owned()),
             ..Refusal::new(Code::MissingField)
         }
     }
-    /// Traffic may not go where `field` says.
+    /// Traffic may not go to the destination in `field`.
     pub fn peer(field: &str, why: &str) -> Refusal {
         Refusal {
             field: Some(field.to_owned()),
@@ -141,7 +141,7 @@ impl Refusal {
         Refusal::new(Code::UnknownCommand)
             .because("commands: hello auth start status stop counters load captures")
     }
-    /// The same with words.
+    /// The same with an explanation.
     #[must_use]
     pub fn because(self, why: &str) -> Refusal {
         Refusal {
@@ -160,7 +160,7 @@ impl Refusal {
         })
     }
 
-    /// Start the line; names are cut so that it always fits.
+    /// Starts the line; names are truncated so that it always fits.
     pub(crate) fn begin(&self, id: RequestId, out: &mut LineBuf) {
         out.begin(Kind::Error, id, self.code.word());
         if let Some(field) = &self.field {
@@ -174,7 +174,7 @@ impl Refusal {
     }
 }
 
-/// The longest beginning of a text with at most `max` bytes.
+/// The longest prefix of a text with at most `max` bytes.
 pub(crate) fn cut(text: &str, max: usize) -> &str {
     let mut end = text.len().min(max);
     while !text.is_char_boundary(end) {
@@ -198,7 +198,7 @@ impl From<FieldError> for Refusal {
 }
 
 impl Refusal {
-    /// What a node answers to bytes that are no line; nothing where they are not even the start of one.
+    /// The answer of a node to bytes that are not a line; `None` where they are not even the start of one.
     pub(crate) fn of_fault(fault: Fault) -> Option<Refusal> {
         Some(match fault {
             Fault::NotALine => return None,
@@ -225,7 +225,7 @@ impl fmt::Display for Refusal {
         if let Some(trial) = self.trial {
             write!(f, " (trial {trial})")?;
         }
-        // The words come from the node: control characters must not reach a terminal.
+        // The text is from the node: control characters must not reach a terminal.
         self.why
             .as_ref()
             .map_or(Ok(()), |why| write!(f, ": {}", why.escape_debug()))

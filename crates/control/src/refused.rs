@@ -1,11 +1,11 @@
-//! What a node's refusal to start a trial means for who asked the trial.
+//! Translates a node's refusal to start a trial for the requester of the trial.
 
 use wirelab_trial::NodeError;
 
 use crate::client::ClientError;
 use crate::refusal::{Code, Refusal};
 
-/// What a refused or failed `start` means for the trial.
+/// The meaning of a refused or failed `start` for the trial.
 pub fn of_start(error: &ClientError) -> NodeError {
     let ClientError::Refused { refusal, .. } = error else {
         return NodeError::Failed(error.to_string());
@@ -13,7 +13,7 @@ pub fn of_start(error: &ClientError) -> NodeError {
     let why = words(refusal);
     let asked = refusal.field.as_deref().unwrap_or_default();
     let field = trial_field(asked);
-    // The field is named beside the reason: not twice.
+    // The field is already named beside the reason.
     let alone = || match field == asked {
         true => words(&Refusal {
             field: None,
@@ -23,7 +23,7 @@ pub fn of_start(error: &ClientError) -> NodeError {
     };
     match refusal.code {
         Code::Unsupported => NodeError::unsupported(field, alone()),
-        // An older node: it does not know the field, or the word.
+        // An older node that does not know the field or the word.
         Code::UnknownField | Code::BadValue if is_newer(refusal) => NodeError::unsupported(
             field,
             format!(
@@ -68,7 +68,7 @@ fn words(refusal: &Refusal) -> String {
     format!("{}{why}", field.unwrap_or_default())
 }
 
-/// The field of a trial that a field of the protocol belongs to.
+/// The field of a trial that corresponds to a field of the protocol.
 fn trial_field(field: &str) -> &'static str {
     match field {
         "direction" => "direction",

@@ -12,18 +12,18 @@ use crate::server::{NodeHandler, Peer, Server};
 use crate::transport::{Stopwatch, is_timeout};
 use wirelab_socket::access::{Access, Proof};
 
-/// Longest wait between two looks at the stop flag.
+/// Longest time between two checks of the stop flag.
 const TICK: Duration = Duration::from_millis(50);
-/// TCP connections at once. One more takes the place of the oldest that is in no session that was used; where all are, it
-/// is closed as soon as it is made.
+/// Most TCP connections at once. A further one replaces the oldest without a used session; if there is none, the new
+/// one is closed immediately.
 pub const MAX_CONNECTIONS: usize = 32;
-/// TCP connections of one address at once; one more takes the place of one of the same address.
+/// Most TCP connections of one address at once; a further one replaces one of the same address.
 pub const MAX_CONNECTIONS_PER_PEER: usize = 8;
-/// A TCP connection that sent no line for so long is closed.
+/// A TCP connection without a line for this long is closed.
 const IDLE: Duration = Duration::from_secs(120);
-/// The same of one that is in no session that was used.
+/// The same for a connection without a used session.
 const IDLE_UNPROVEN: Duration = Duration::from_secs(30);
-/// A peer that does not read its answers for so long is cut off.
+/// A peer that does not read its answers for this long is disconnected.
 const UNREAD: Duration = Duration::from_secs(2);
 
 /// A server for several transports, and the flag that ends them.
@@ -38,22 +38,22 @@ pub struct Shared<H> {
     access: Arc<Access>,
 }
 
-/// A TCP connection that is served.
+/// A served TCP connection.
 #[derive(Debug)]
 struct Connection {
     ip: IpAddr,
     stream: TcpStream,
-    /// Whether it ever sent a line of a session in which its client has shown all that the node asks.
+    /// Whether it ever sent a line of a session whose client has proven everything that the node requires.
     proven: AtomicBool,
 }
 
 impl<H: NodeHandler> Shared<H> {
-    /// Share a server that everybody may use.
+    /// Shares a server that every host may use.
     pub fn new(server: Server<H>) -> Arc<Shared<H>> {
         Shared::for_those(server, Arc::default())
     }
 
-    /// Share a server with those that `access` admits, and note there what they have shown.
+    /// Shares a server with the hosts that `access` admits, and records there what they have proven.
     pub fn for_those(server: Server<H>, access: Arc<Access>) -> Arc<Shared<H>> {
         Arc::new(Shared {
             access,
@@ -65,7 +65,7 @@ impl<H: NodeHandler> Shared<H> {
         })
     }
 
-    /// End all transports soon.
+    /// Ends all transports soon.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -75,9 +75,9 @@ impl<H: NodeHandler> Shared<H> {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Do something with the server between two lines.
+    /// Calls `work` with the server between two lines.
     pub fn with<R>(&self, work: impl FnOnce(&mut Server<H>) -> R) -> R {
-        // A panic of the handler must not take the other clients down.
+        // A panic of the handler must not end the other clients.
         work(&mut self.server.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -85,7 +85,7 @@ impl<H: NodeHandler> Shared<H> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Handle a line; whether there is an answer, and whether it came from a client that has shown all that is asked.
+    /// Handles a line; returns whether there is an answer, and whether the client has proven everything required.
     fn handle(&self, bytes: &[u8], peer: Peer, datagram: bool, out: &mut LineBuf) -> (bool, bool) {
         let (answered, proven, token) = self.with(|server| {
             let now = self.clock.now();
@@ -107,10 +107,10 @@ impl<H: NodeHandler> Shared<H> {
         self.with(|server| server.poll(self.clock.now()));
     }
 
-    /// Serve datagrams until [`Shared::stop`].
+    /// Serves datagrams until [`Shared::stop`].
     ///
     /// # Errors
-    /// What the socket gives, but not what a single peer can cause.
+    /// Errors of the socket, except those that a single peer can cause.
     pub fn serve_udp(&self, socket: &UdpSocket) -> io::Result<()> {
         socket.set_read_timeout(Some(TICK))?;
         let mut bytes = [0; MAX_LINE + 1];
@@ -121,7 +121,7 @@ impl<H: NodeHandler> Shared<H> {
                 Ok((len, from)) => {
                     let peer = Peer::Host(from.ip().to_canonical());
                     if self.handle(&bytes[..len], peer, true, &mut out).0 {
-                        // The client repeats what does not get through.
+                        // The client repeats lost requests.
                         let _ = socket.send_to(out.as_bytes(), from);
                     }
                 }
@@ -132,10 +132,10 @@ impl<H: NodeHandler> Shared<H> {
         Ok(())
     }
 
-    /// Serve TCP connections, each in a thread of its own, until [`Shared::stop`].
+    /// Serves TCP connections, each in its own thread, until [`Shared::stop`].
     ///
     /// # Errors
-    /// What the listener gives, but not what a single peer can cause.
+    /// Errors of the listener, except those that a single peer can cause.
     pub fn serve_tcp(self: &Arc<Self>, listener: &TcpListener) -> io::Result<()>
     where
         H: Send + 'static,
@@ -149,7 +149,7 @@ impl<H: NodeHandler> Shared<H> {
                     self.poll();
                     std::thread::sleep(Duration::from_millis(5));
                 }
-                // Out of file descriptors, or a peer that is gone already: others go on.
+                // Out of file descriptors, or a peer that is already gone: the others continue.
                 Err(_) => std::thread::sleep(TICK),
             }
         }
@@ -161,7 +161,7 @@ impl<H: NodeHandler> Shared<H> {
         H: Send + 'static,
     {
         let ip = from.ip().to_canonical();
-        // Without a second handle it could not be sent away later.
+        // Without a second handle it could not be closed later.
         let Ok(own) = stream.try_clone() else { return };
         let connection = Arc::new(Connection {
             ip,
@@ -189,7 +189,7 @@ impl<H: NodeHandler> Shared<H> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there is room for one more connection of a peer: those that have shown nothing give theirs away.
+    /// Whether there is room for one more connection of a peer: unproven connections are replaced.
     fn make_room(&self, ip: IpAddr) -> bool {
         let mut open = self.open_connections();
         let own = open.iter().filter(|other| other.ip == ip).count() >= MAX_CONNECTIONS_PER_PEER;
@@ -201,7 +201,7 @@ impl<H: NodeHandler> Shared<H> {
             .position(|other| (!own || other.ip == ip) && !other.proven.load(Ordering::Relaxed));
         let Some(at) = unproven else { return false };
         self.refused.fetch_add(1, Ordering::Relaxed);
-        // Its thread sees the end at once.
+        // Its thread sees the end immediately.
         let _ = open.remove(at).stream.shutdown(Shutdown::Both);
         true
     }
@@ -219,11 +219,11 @@ impl<H: NodeHandler> Shared<H> {
         self.serve_bytes(stream, Peer::Host(connection.ip), idle, proven)
     }
 
-    /// Serve a UART, a pipe or a pseudo-terminal until its end or [`Shared::stop`]. `read` must give up after a
-    /// while ([`io::ErrorKind::WouldBlock`] or `TimedOut`), so that the flag is seen.
+    /// Serves a UART, a pipe or a pseudo-terminal until its end or [`Shared::stop`]. `read` must time out regularly
+    /// ([`io::ErrorKind::WouldBlock`] or `TimedOut`), so that the flag is checked.
     ///
     /// # Errors
-    /// What the stream gives.
+    /// Errors of the stream.
     pub fn serve_stream(&self, stream: impl Read + Write, number: u32) -> io::Result<()> {
         self.serve_bytes(stream, Peer::Serial(number), || None, || {})
     }
@@ -277,7 +277,7 @@ impl<H: NodeHandler> Shared<H> {
     }
 }
 
-/// An entry in the list of connections, removed however the connection ends.
+/// An entry in the list of connections, which is removed at any end of the connection.
 struct ConnectionGuard<H> {
     shared: Arc<Shared<H>>,
     connection: Arc<Connection>,
@@ -292,7 +292,7 @@ impl<H> Drop for ConnectionGuard<H> {
     }
 }
 
-/// What a peer's ICMP message makes of the next call on an unconnected socket.
+/// Whether a peer's ICMP message causes this error on the next call of an unconnected socket.
 fn is_of_peer(error: &io::Error) -> bool {
     matches!(
         error.kind(),

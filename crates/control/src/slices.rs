@@ -1,14 +1,14 @@
-//! The slices of a flow's time among the counters: `slice_ns.NN` and `slice_frames.NN`, and where they are not as many,
-//! `slice_distinct.NN` and `slice_passed.NN`.
+//! The time slices of a flow as counters: `slice_ns.NN` and `slice_frames.NN`, and if they differ, `slice_distinct.NN`
+//! and `slice_passed.NN`.
 
 use std::collections::BTreeMap;
 
 use wirelab_trial::slices::{Slice, Slices};
 
-/// Slices that are told at most: each is two counters, and a page of counters holds some fifteen.
+/// Most slices in a report: each is at least two counters, and a page holds some fifteen.
 pub const MOST_TOLD: usize = 32;
 
-/// The counters of the slices of a flow, of which two are told as one until there are few enough.
+/// The counters of a flow's slices, which are merged in pairs until there are few enough.
 pub fn counters(slices: &Slices) -> Vec<(String, u64)> {
     let mut all = Vec::new();
     for (at, slice) in slices.joined(MOST_TOLD).0.iter().enumerate() {
@@ -24,7 +24,7 @@ pub fn counters(slices: &Slices) -> Vec<(String, u64)> {
     all
 }
 
-/// The slices that a node told, in their order; none where it told none.
+/// The slices that a node reported, in order; empty where it reported none.
 pub fn told(counters: &BTreeMap<String, u64>) -> Slices {
     let slice = |at: usize| {
         let get = |what: &str| counters.get(&format!("slice_{what}.{at:02}")).copied();

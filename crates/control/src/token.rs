@@ -1,7 +1,7 @@
-//! The token of a node: a secret that its clients share with it, shown without being sent.
+//! The token of a node: a secret shared with its clients, proven without being sent.
 //!
-//! The node challenges each session with a random number; the client answers with an HMAC-SHA-256 (RFC 2104, FIPS 180-4)
-//! of it under the token. Who listens to both learns nothing that another session would take.
+//! The node challenges each session with a random number; the client answers with an HMAC-SHA-256 (RFC 2104, FIPS
+//! 180-4) of it under the token. A listener learns nothing that is valid in another session.
 
 use core::fmt;
 use std::io;
@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// Fewest bytes of a token: what has less is guessed from one exchange that was listened to.
+/// Fewest bytes of a token: a shorter one can be guessed from one observed exchange.
 pub const MIN_BYTES: usize = 16;
 /// Most bytes of a token's file.
 pub const MAX_BYTES: usize = 4096;
 /// Random bytes of a challenge.
 const CHALLENGE_BYTES: usize = 16;
-/// What is missing where the system cannot be asked.
+/// What is missing where the system has no random source.
 const NO_RANDOM: &str = "the system's source of randomness";
-/// What an answer is for, so that it is of no use elsewhere.
+/// The purpose of an answer, so that it is invalid elsewhere.
 const PURPOSE: &str = "wirelab node control 1";
 
 /// A secret shared by a node and its clients.
@@ -31,15 +31,15 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Why a file holds no token.
+/// Why a file has no valid token.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// It cannot be read.
     #[error("the token file {path} cannot be read: {source}")]
     Read {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// Its length is wrong.
@@ -47,13 +47,13 @@ pub enum TokenError {
         "the token has {bytes} bytes, and must have {MIN_BYTES} to {MAX_BYTES}; fix: head -c 32 /dev/urandom | base64 > FILE"
     )]
     Length {
-        /// How many it has.
+        /// Its number of bytes.
         bytes: usize,
     },
 }
 
 impl Token {
-    /// A token of these bytes; white space at the end does not count.
+    /// A token of these bytes; trailing white space is ignored.
     ///
     /// # Errors
     /// [`TokenError::Length`]
@@ -89,7 +89,7 @@ impl Token {
         hex(&self.mac(session, challenge).finalize().into_bytes())
     }
 
-    /// Whether a client answered as one with this token does. Takes the same time wherever the answer is wrong.
+    /// Whether the answer is that of a client with this token. It takes the same time wherever the answer differs.
     pub fn accepts(&self, session: u32, challenge: &str, response: &str) -> bool {
         let Some(bytes) = unhex(response) else {
             return false;
@@ -116,10 +116,10 @@ pub(crate) fn challenge() -> String {
     hex(&bytes)
 }
 
-/// A number that nobody can guess.
+/// A number that cannot be guessed.
 ///
 /// # Panics
-/// Where the system has no source of randomness: a number that can be guessed would be worse.
+/// Where the system has no source of randomness: a guessable number would be worse.
 pub(crate) fn random_u32() -> u32 {
     getrandom::u32().expect(NO_RANDOM)
 }

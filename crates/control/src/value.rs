@@ -1,4 +1,4 @@
-//! What stands behind the `=`: numbers, words, addresses, lists and texts, and fields that exclude one another.
+//! Values of fields: numbers, words, addresses, lists and texts, and mutually exclusive fields.
 
 use core::fmt::Write as _;
 use core::net::IpAddr;
@@ -9,28 +9,28 @@ use wirelab_wire::{Layer, Size, SizeUnit};
 
 use crate::line::{Line, LineBuf, Value};
 
-/// Why a field cannot be used.
+/// Why a field is unusable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldError {
-    /// The field must be there and is not.
+    /// The required field is missing.
     Missing(&'static str),
     /// The value is not of the field's type.
     Value(&'static str),
-    /// Nobody knows this field.
+    /// Unknown field.
     Unknown(String),
 }
 
 /// A type that a value can have.
 pub trait FieldValue: Sized {
-    /// Read it; `None` where the value is not of this type.
+    /// Parses it; `None` where the value has another type.
     fn parse(value: Value<'_>) -> Option<Self>;
-    /// Write it behind the key.
+    /// Writes it after the key.
     fn emit(&self, out: &mut LineBuf);
 }
 
 /// A field or a choice of fields of a message.
 pub trait Slot: Sized {
-    /// Read it from a line.
+    /// Reads it from a line.
     ///
     /// # Errors
     /// [`FieldError`] names the field.
@@ -126,7 +126,7 @@ impl core::fmt::Write for Text<'_> {
 pub struct Mac(pub [u8; 6]);
 
 impl Mac {
-    /// Whether it names one station: neither a group (IEEE Std 802, bit 0 of the first byte) nor all zeros.
+    /// Whether it is the address of one station: neither a group (IEEE Std 802, bit 0 of the first byte) nor all zeros.
     pub const fn is_individual(self) -> bool {
         let [a, b, c, d, e, f] = self.0;
         a & 1 == 0 && (a | b | c | d | e | f) != 0
@@ -180,7 +180,7 @@ macro_rules! words {
         }
         impl FieldValue for Vec<$type> {
             fn parse(value: Value<'_>) -> Option<Vec<$type>> {
-                // Words that a newer node may know besides are left out, not refused.
+                // Unknown words of a newer node are left out, not refused.
                 Some(value.raw().split(|b| *b == b',')
                     .filter_map(|part| {
                         $(if part == $word.as_bytes() { return Some($value); })+
@@ -197,7 +197,7 @@ macro_rules! words {
     )+};
 }
 
-/// What the frames of a trial carry.
+/// The contents of a trial's frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Traffic {
     /// Test frames (`spec/test-frame.md`).
@@ -207,7 +207,7 @@ pub enum Traffic {
     Iperf2,
 }
 
-/// The way of frames through the node.
+/// The path of frames through the node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Path {
     /// The node's network stack (its driver for Ethernet trials).
@@ -217,12 +217,12 @@ pub enum Path {
     Driver,
     /// From the driver to the application by the packet identifier.
     FastTrack,
-    /// Out and in again inside the MAC; nothing reaches the wire.
+    /// Out and back inside the MAC, without the wire.
     Loopback,
 }
 
 impl Path {
-    /// The way as a trial asks it; `None` for one that no trial does.
+    /// The path in a trial; `None` for one that no trial has.
     pub const fn of_a_trial(self) -> Option<wirelab_trial::Path> {
         match self {
             Path::Stack => Some(wirelab_trial::Path::Stack),
@@ -243,7 +243,8 @@ impl From<wirelab_trial::Path> for Path {
     }
 }
 
-/// What capture units in hardware take of a frame's way: a point, from the line or to it, or all of them.
+/// What hardware capture units record of a frame: the time from the line to a point or from a point to the line, or all
+/// of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UnitPoint {
     /// From the end of a received frame until the interrupt's function is entered.
@@ -262,10 +263,10 @@ pub enum UnitPoint {
     All,
 }
 
-/// How far the last trial is.
+/// The state of the last trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum State {
-    /// None was started yet.
+    /// No trial was started yet.
     #[default]
     Idle,
     /// It runs.
@@ -276,7 +277,7 @@ pub enum State {
     Stopped,
     /// Its client was silent too long.
     Abandoned,
-    /// The node could not go on.
+    /// The node could not continue.
     Failed,
 }
 
@@ -304,7 +305,7 @@ words! {
     Spans { Spans::Wire = "wire", Spans::Pin = "pin", Spans::Call = "call" }
 }
 
-/// How much the node is to send.
+/// The load that the node sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Load {
     /// `load=max`: as fast as it can.
@@ -328,10 +329,10 @@ pub enum Extent {
     TimePs(u64),
 }
 
-/// A key and how its value is read.
+/// A key and the parser of its value.
 type Choice<T> = (&'static str, fn(Value<'_>) -> Option<T>);
 
-/// At most one of several keys may be there; `first` names the choice when there are several.
+/// At most one of several keys may be present; `first` names the choice in the error for several.
 fn choice<T>(
     line: &Line<'_>,
     first: &'static str,

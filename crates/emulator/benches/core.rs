@@ -1,5 +1,5 @@
-//! Instructions a second of the emulated core: copying by halfwords, and calls with arithmetic and branches, out of the
-//! local SRAM and out of flash.
+//! Instructions per second of the emulated core: halfword copies, and calls with arithmetic and branches, from local
+//! SRAM and from flash.
 
 use criterion::{Criterion, Throughput, criterion_main};
 use std::hint::black_box;
@@ -27,7 +27,7 @@ fn machine(at: u32, code: &[u16]) -> Machine {
     machine
 }
 
-/// Runs to the breakpoint; the instructions executed.
+/// Runs to the breakpoint and returns the number of instructions.
 fn run(machine: &mut Machine, at: u32) -> u64 {
     let before = machine.instructions();
     machine.start(at + 1, 0x2007_d000);

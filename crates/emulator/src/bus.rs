@@ -1,4 +1,4 @@
-//! What devices, memories and bus masters say to each other.
+//! The interfaces between devices, memories and bus masters.
 
 use std::any::Any;
 
@@ -23,7 +23,7 @@ impl Width {
         }
     }
 
-    /// The bits of a word that an access of this size carries.
+    /// The bits of a word that an access of this size uses.
     pub const fn mask(self) -> u32 {
         match self {
             Self::Byte => 0xff,
@@ -32,11 +32,11 @@ impl Width {
         }
     }
 
-    /// Refuses what is no access of 32 bits, for this reason.
+    /// Refuses any access that is not 32 bits wide, with this reason.
     ///
     /// # Errors
     ///
-    /// Where the size is another.
+    /// Where the access has another size.
     pub const fn only_word(self, reason: &'static str) -> Result<(), Fault> {
         match self {
             Self::Word => Ok(()),
@@ -49,19 +49,19 @@ impl Width {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("address {address:#010x}: {reason}")]
 pub struct Fault {
-    /// Where; devices leave 0, the machine fills it in.
+    /// The address; devices leave 0, and the machine fills it in.
     pub address: u32,
-    /// Why.
+    /// The reason.
     pub reason: &'static str,
 }
 
 impl Fault {
-    /// A refusal for this reason; the machine knows the address.
+    /// A refusal with this reason; the machine adds the address.
     pub const fn new(reason: &'static str) -> Self {
         Self { address: 0, reason }
     }
 
-    /// The same refusal with its place.
+    /// The same refusal with its address.
     #[must_use]
     pub const fn at(self, address: u32) -> Self {
         Self {
@@ -71,7 +71,7 @@ impl Fault {
     }
 }
 
-/// Who uses the bus.
+/// The users of the bus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Master {
     /// The core's data accesses.
@@ -82,16 +82,16 @@ pub enum Master {
     Gpdma,
 }
 
-/// The memories as DMA masters reach them through the AHB matrix.
+/// The memories as DMA masters access them through the AHB matrix.
 ///
-/// Each access starts no earlier than `not_before` (a CPU cycle), waits for its turn, and says when it is done: the
-/// first cycle after it. Only memories can be reached, no device.
+/// Each access starts no earlier than `not_before` (a CPU cycle), waits for the slave, and returns the first cycle
+/// after it. Only memories can be accessed, not devices.
 pub trait Masters {
-    /// Reads `width` at `address`; the value and when it is there.
+    /// Reads `width` at `address`; returns the value and the first cycle after the access.
     ///
     /// # Errors
     ///
-    /// Where no memory is, or the address is no multiple of the size.
+    /// Where there is no memory, or the address is not a multiple of the size.
     fn read(
         &mut self,
         master: Master,
@@ -100,11 +100,11 @@ pub trait Masters {
         not_before: u64,
     ) -> Result<(u32, u64), Fault>;
 
-    /// Writes the low `width` of `value` at `address`; when it is done.
+    /// Writes the low `width` of `value` at `address`; returns the first cycle after the access.
     ///
     /// # Errors
     ///
-    /// Where no memory is that can be written, or the address is no multiple of the size.
+    /// Where there is no writable memory, or the address is not a multiple of the size.
     fn write(
         &mut self,
         master: Master,
@@ -146,35 +146,35 @@ pub trait Masters {
 
 /// A device on the bus. Times are CPU cycles since power-on.
 pub trait Device: Any + Send {
-    /// Reads the register at `offset` from the device's base. May change the device (a FIFO moves on).
+    /// Reads the register at `offset` from the device's base. A read may change the device (a FIFO advances).
     ///
     /// # Errors
     ///
-    /// Where there is no such register or it cannot be read in this width.
+    /// Where the register does not exist or cannot be read with this width.
     fn read(&mut self, offset: u32, width: Width, now: u64) -> Result<u32, Fault>;
 
     /// Writes the register at `offset`.
     ///
     /// # Errors
     ///
-    /// Where there is no such register or it cannot be written in this width.
+    /// Where the register does not exist or cannot be written with this width.
     fn write(&mut self, offset: u32, width: Width, value: u32, now: u64) -> Result<(), Fault>;
 
-    /// The cycle at which [`Device::run`] wants to be called next, if anything is to come. Asked after each access and
-    /// each run. A device without activity of its own has none.
+    /// The cycle at which [`Device::run`] must be called next; `None` if nothing is pending. Read after each access and
+    /// each run. A device without activity of its own always returns `None`.
     fn next_event(&self) -> Option<u64> {
         None
     }
 
-    /// Does all that is due up to and including `now`. The cycle of an event may lie a few cycles back, as an
-    /// instruction is not interrupted: a device goes by its own times, not by `now`.
+    /// Does everything that is due up to and including `now`. An event may be a few cycles in the past, because
+    /// instructions are not interrupted: a device uses the times of its events, not `now`.
     fn run(&mut self, _now: u64, _bus: &mut dyn Masters) {}
 
-    /// The level of the device's interrupt line, low where it has none. Asked after each access and each run.
+    /// The level of the device's interrupt line; low where it has none. Read after each access and each run.
     fn irq(&self) -> bool {
         false
     }
 
-    /// The device itself, for whoever holds the machine and wants more than registers.
+    /// The device itself, for owners of the machine that need more than registers.
     fn as_any(&mut self) -> &mut dyn Any;
 }

@@ -1,8 +1,8 @@
-//! The devices on the bus: who answers, who wants to be woken when, whose interrupt lines are up.
+//! The devices on the bus: their addresses, next events and interrupt lines.
 
 use crate::bus::{Device, Fault, Masters, Width};
 
-/// A device and its place.
+/// A device and its address range.
 struct Slot {
     base: u32,
     bytes: u32,
@@ -15,7 +15,7 @@ struct Slot {
 #[derive(Default)]
 pub struct Devices {
     slots: Vec<Slot>,
-    /// The slot of the latest access: the next one is mostly its.
+    /// The slot of the latest access; the next one is mostly to the same.
     latest: usize,
     /// The earliest cycle at which a device wants to run.
     pub next: Option<u64>,
@@ -24,7 +24,7 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// Adds a device; its number.
+    /// Adds a device and returns its number.
     pub fn attach(
         &mut self,
         base: u32,
@@ -52,7 +52,7 @@ impl Devices {
         Some(self.latest)
     }
 
-    /// Takes over what a device may have changed.
+    /// Updates the next event and the interrupt line of a device.
     fn refresh(&mut self, number: usize) {
         let slot = &mut self.slots[number];
         let next = slot.device.next_event();
@@ -108,14 +108,14 @@ impl Devices {
             self.slots[number].device.run(next, bus);
             self.refresh(number);
             if self.slots[number].next.is_some_and(|again| again <= next) {
-                // A device that stays due would be asked for ever: it waits for the next instruction.
+                // A device that stays due would run forever; it runs again after the next instruction.
                 self.slots[number].next = Some(now + 1);
                 self.next = self.slots.iter().filter_map(|slot| slot.next).min();
             }
         }
     }
 
-    /// Gives `act` the device of this number if it is a `T`.
+    /// Calls `act` with the device of this number if it is a `T`.
     pub fn with<T: 'static, R>(
         &mut self,
         number: usize,

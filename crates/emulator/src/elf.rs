@@ -1,24 +1,23 @@
-//! Programs in ELF files: their loadable segments, at their physical addresses, as a flash tool places them; and where
-//! a function is.
+//! Programs in ELF files: loads their segments at their physical addresses, as a flash tool does, and finds functions.
 
 use crate::memory::Memory;
 
-/// Program headers that a file may have: linkers write a handful.
+/// Most program headers of a file: linkers write a handful.
 const MAX_SEGMENTS: usize = 64;
 
-/// A file that is no program for this machine.
+/// Why a file is not a program for this machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ElfError {
-    /// Not ELF, or cut off.
-    #[error("no ELF file, or one cut off: {0} is missing")]
+    /// Not ELF, or truncated.
+    #[error("not an ELF file, or a truncated one: {0} is missing")]
     Cut(&'static str),
-    /// ELF for something else.
+    /// ELF for another machine.
     #[error(
         "this ELF file is not a program for a Cortex-M3 (32-bit little-endian ARM executable): {0}; fix: build it with -mcpu=cortex-m3"
     )]
     Foreign(&'static str),
     /// More segments than any linker writes.
-    #[error("{0} program headers; at most {MAX_SEGMENTS} are taken")]
+    #[error("{0} program headers; the maximum is {MAX_SEGMENTS}")]
     Segments(usize),
     /// A segment outside the memories.
     #[error(
@@ -51,11 +50,11 @@ fn word(file: &[u8], at: usize, what: &'static str) -> Result<u32, ElfError> {
         .ok_or(ElfError::Cut(what))
 }
 
-/// Loads a program; the lowest address loaded, where its vector table is.
+/// Loads a program; returns the lowest address loaded, which holds its vector table.
 ///
 /// # Errors
 ///
-/// Where the file is no such program or does not fit the memories.
+/// Where the file is not such a program or does not fit the memories.
 pub fn load(file: &[u8], memory: &mut Memory) -> Result<u32, ElfError> {
     if file.get(..4) != Some(b"\x7fELF") {
         return Err(ElfError::Cut("its mark"));
@@ -76,7 +75,7 @@ pub fn load(file: &[u8], memory: &mut Memory) -> Result<u32, ElfError> {
         return Err(ElfError::Segments(count));
     }
     if count > 0 && size < 32 {
-        return Err(ElfError::Foreign("program headers of a wrong size"));
+        return Err(ElfError::Foreign("wrong size of the program headers"));
     }
     let mut lowest = None;
     for index in 0..count {
@@ -90,7 +89,7 @@ pub fn load(file: &[u8], memory: &mut Memory) -> Result<u32, ElfError> {
     lowest.ok_or(ElfError::Empty)
 }
 
-/// Loads one segment; its address, if it is one to load.
+/// Loads one segment; returns its address if it is loadable.
 fn segment(
     file: &[u8],
     at: usize,
@@ -116,17 +115,17 @@ fn segment(
         .checked_add(stored)
         .ok_or(ElfError::Cut("a segment"))?;
     let data = file.get(offset..end).ok_or(ElfError::Cut("a segment"))?;
-    // Zeroed data live at the virtual address alone; the program's own start-up clears them.
+    // Zeroed data are only at the virtual address; the program's start-up code clears them.
     if memory.bytes(virtual_address, bytes as usize).is_none() || !memory.load(address, data) {
         return Err(outside);
     }
     Ok((stored > 0).then_some(address))
 }
 
-/// Symbols that are looked through at most.
+/// Most symbols that are searched.
 const MAX_SYMBOLS: usize = 100_000;
 
-/// The address (without Thumb's bit 0) and size in bytes of the function `name`, if the file tells.
+/// The address (without Thumb's bit 0) and size in bytes of the function `name`, if the file has it.
 pub fn symbol(file: &[u8], name: &str) -> Option<(u32, u32)> {
     let what = "";
     let sections = word(file, 32, what).ok()? as usize;

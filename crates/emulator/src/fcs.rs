@@ -1,17 +1,17 @@
-//! The frame check sequence of Ethernet, and the hash that the EMAC takes from the same register.
+//! The frame check sequence of Ethernet, and the hash that the EMAC derives from the same register.
 
 use wirelab_wire::fcs::register;
 pub use wirelab_wire::fcs::{fcs, is_right};
 
-/// `frame`, which ends before its FCS, with the FCS.
+/// Appends the FCS to `frame`.
 pub fn with_fcs(frame: &[u8]) -> Vec<u8> {
     [frame, &fcs(frame)].concat()
 }
 
-/// The receiver's hash of an address: bits 31 to 23 of its CRC, of which bits 28 to 23 choose one of the 64 bits of the
+/// The receiver's hash of an address: bits 31 to 23 of its CRC, of which bits 28 to 23 select one of the 64 bits of the
 /// hash filter (UM10360, chapter 10, imperfect filtering).
 pub fn hash_bits(address: [u8; 6]) -> u32 {
-    // The CRC of the manual is taken before it is inverted and in the order of the generator's powers.
+    // The manual's CRC is the value before the inversion, in the order of the generator's powers.
     register(&address).reverse_bits() >> 23
 }
 

@@ -1,8 +1,8 @@
-//! The flash accelerator (UM10360, chapter 5): eight lines of 128 bits, and the next line fetched ahead.
+//! The flash accelerator (UM10360, chapter 5): eight lines of 128 bits, and a prefetch of the next line.
 
 use crate::timing::{FLASH_BUFFERS, FLASHCFG_RESET, flash_access};
 
-/// No line.
+/// Stands for no line.
 const NONE: u32 = u32::MAX;
 
 /// The accelerator's buffers and clock.
@@ -10,10 +10,10 @@ const NONE: u32 = u32::MAX;
 pub struct Flash {
     /// FLASHCFG.
     pub config: u32,
-    /// Lines (address / 16) with the cycle of their last use: the oldest makes room. That it is the oldest is assumed;
-    /// the manual says only that the strategy keeps what may be needed again.
+    /// Lines (address / 16) with the cycle of their last use; the oldest is replaced. That is an assumption: the manual
+    /// says only that the strategy keeps lines that may be needed again.
     lines: [(u32, u64); FLASH_BUFFERS],
-    /// The line that is being, or has been, fetched ahead, and the cycle in which it is there.
+    /// The latest prefetched line, and the cycle in which it is available.
     ahead: (u32, u64),
 }
 
@@ -28,18 +28,18 @@ impl Default for Flash {
 }
 
 impl Flash {
-    /// A fetch that reaches the accelerator in cycle `at`; the cycle in which its data are there.
+    /// A fetch that reaches the accelerator in cycle `at`; returns the cycle in which its data are available.
     pub fn fetch(&mut self, address: u32, at: u64) -> u64 {
         let line = address >> 4;
         let there = self.line(line, at);
-        // A prefetch begins where the successor is neither in a buffer nor under way (UM 5.3).
+        // A prefetch begins where the next line is neither in a buffer nor being fetched (UM 5.3).
         if self.ahead.0 != line + 1 && !self.holds(line + 1) {
             self.ahead = (line + 1, there + flash_access(self.config));
         }
         there
     }
 
-    /// A data read, which stops a prefetch that is under way; that starts again behind it (UM 5.3).
+    /// A data read, which stops a prefetch in progress; the prefetch starts again after it (UM 5.3).
     pub fn data(&mut self, address: u32, at: u64) -> u64 {
         let line = address >> 4;
         let missed = !self.holds(line);

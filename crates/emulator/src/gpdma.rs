@@ -1,14 +1,14 @@
 //! The general purpose DMA controller: an ARM PL080 with eight channels (UM10360, chapter 31; ARM DDI 0196).
 //!
-//! Only memory to memory. A channel moves what its FIFO of four words holds: that much is read, then written, by words,
-//! halfwords or bytes as SWidth and DWidth say (ARM knowledge base, KA11898: INCR4 is the longest burst of words that the
-//! FIFO allows). Each access takes what the matrix says: two clocks where nobody else is there (UM10237, 9.23.3: "the raw
-//! AHB bandwidth can be approximated as 4 bytes per two system clocks").
+//! Only transfers from memory to memory are emulated. A channel moves as much as its FIFO of four words holds: it
+//! reads, then writes, by words, halfwords or bytes as SWidth and DWidth say (ARM knowledge base, KA11898: INCR4 is the
+//! longest burst of words that the FIFO allows). Each access takes the time that the matrix gives: two clocks without
+//! contention (UM10237, 9.23.3: "the raw AHB bandwidth can be approximated as 4 bytes per two system clocks").
 //!
-//! Between bursts the bus is given away for [`IDLE_CYCLES`]: UM10237 (its chapter on the DMA): the low-priority channel "relinquishes
-//! control of the bus for a bus cycle after four transfers". Assumption: UM10360 does not say which of the eight
-//! channels of the LPC1768 do so; here all do, as all moves are memory to memory. No other lag is counted between the
-//! write of the enable bit and the first read.
+//! Between bursts the bus is released for [`IDLE_CYCLES`]: UM10237 (its chapter on the DMA): the low-priority channel
+//! "relinquishes control of the bus for a bus cycle after four transfers". Assumption: UM10360 does not say which of
+//! the eight channels of the LPC1768 do so; here all do, because all transfers are memory to memory. No other delay is
+//! counted between the write of the enable bit and the first read.
 
 use std::any::Any;
 
@@ -18,11 +18,11 @@ use crate::bus::{Device, Fault, Master, Masters, Width};
 pub const CHANNELS: usize = 8;
 /// Bytes of a channel's FIFO: four words.
 pub const FIFO_BYTES: u32 = 16;
-/// Cycles for which the bus is given away after four transfers.
+/// Cycles for which the bus is released after four transfers.
 pub const IDLE_CYCLES: u64 = 1;
-/// Transfers after which it is given away.
+/// Transfers after which the bus is released.
 const TRANSFERS: u32 = 4;
-/// Most items that a chain may have without a transfer: a ring of empty items would never end.
+/// Most items without a transfer in a chain: a ring of empty items would never end.
 const MOST_EMPTY_ITEMS: u32 = 4096;
 
 /// Bits of DMACCxControl (UM10360, chapter 31).
@@ -52,12 +52,12 @@ struct Channel {
     next_item: u32,
     control: u32,
     config: u32,
-    /// From which cycle on it goes on, while it is at work.
+    /// The cycle of its next step, while it is active.
     at: Option<u64>,
     empty_items: u32,
 }
 
-/// What a step of a channel came to.
+/// The result of a channel's step.
 enum Step {
     More(u64),
     Item(u64),
@@ -89,7 +89,7 @@ impl Channel {
         self.config & config::ENABLE != 0 && self.config & config::HALT == 0
     }
 
-    /// Move what the FIFO holds.
+    /// Moves what the FIFO holds.
     fn burst(&mut self, at: u64, bus: &mut dyn Masters) -> Result<Step, Fault> {
         let unknown = Fault::new("SWidth and DWidth are 0, 1 or 2");
         let from = width(self.control >> 18).ok_or(unknown)?;
@@ -139,7 +139,7 @@ impl Channel {
         Ok(Step::Item(done))
     }
 
-    /// Read the next item of the chain: four words.
+    /// Reads the next item of the chain: four words.
     fn follow(&mut self, at: u64, bus: &mut dyn Masters) -> Result<u64, Fault> {
         let (item, mut done, mut words) = (self.next_item & !3, at, [0; 4]);
         for (n, word) in words.iter_mut().enumerate() {
@@ -151,7 +151,7 @@ impl Channel {
     }
 }
 
-/// Cycles for which the bus is given away after transfer `item`, counted from 0.
+/// Cycles for which the bus is released after transfer `item`, counted from 0.
 const fn pause(item: u32) -> u64 {
     if item % TRANSFERS == TRANSFERS - 1 {
         IDLE_CYCLES
@@ -191,7 +191,7 @@ impl Gpdma {
         channel.at = None;
     }
 
-    /// Interrupts that are not masked: of a count that ran out, of an error.
+    /// Unmasked interrupts: terminal count and error.
     fn interrupts(&self) -> (u32, u32) {
         (
             self.counted & self.count_mask,
@@ -241,7 +241,7 @@ impl Gpdma {
         let runs = enabled && channel.is_running();
         if runs && channel.config & config::TYPE != 0 {
             return Err(Fault::new(
-                "the emulated DMA moves from memory to memory alone",
+                "the emulated DMA moves only from memory to memory",
             ));
         }
         channel.at = runs.then(|| channel.at.unwrap_or(now));
@@ -250,7 +250,7 @@ impl Gpdma {
 }
 
 /// Why an access of another size is refused.
-const WORDS_ONLY: &str = "registers of the DMA controller take 32-bit accesses only";
+const WORDS_ONLY: &str = "registers of the DMA controller need 32-bit accesses";
 
 impl Device for Gpdma {
     fn read(&mut self, offset: u32, width: Width, _: u64) -> Result<u32, Fault> {
@@ -263,7 +263,7 @@ impl Device for Gpdma {
             0x014 => self.counted,
             0x018 => self.failed,
             0x01C => self.enabled_channels(),
-            // Requests by software, and Sync: there is no peripheral.
+            // Requests by software, and Sync: no peripheral uses them.
             0x020..=0x02C | 0x034 => 0,
             0x030 => u32::from(self.enabled),
             0x100..0x200 => {
@@ -299,7 +299,7 @@ impl Device for Gpdma {
                 return self.write_channel(index, offset & 0x1F, value, now);
             }
             0x000 | 0x004 | 0x00C | 0x014..=0x01C => {
-                return Err(Fault::new("the register can only be read"));
+                return Err(Fault::new("the register is read-only"));
             }
             _ => return Err(Fault::new("the DMA controller has no such register")),
         }

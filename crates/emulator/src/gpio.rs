@@ -6,15 +6,15 @@ use crate::bus::{Device, Fault, Width};
 
 /// Ports.
 pub const PORTS: usize = 5;
-/// Most edges that are kept until somebody takes them: a program that only toggles a pin must not fill the host.
+/// Most edges that are kept until they are taken: a program that only toggles a pin must not fill the host's memory.
 pub const MOST_EDGES: usize = 1 << 20;
 
 /// An edge of the watched pin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// The cycle at which it came.
+    /// Its cycle.
     pub cycle: u64,
-    /// The level from then on.
+    /// The level after it.
     pub high: bool,
 }
 
@@ -26,7 +26,7 @@ struct Port {
 }
 
 impl Port {
-    /// Levels of the pins: what is driven, and the pull-ups elsewhere (UM10360, PINMODE: pull-ups after a reset).
+    /// Levels of the pins: driven ones, and pull-ups elsewhere (UM10360, PINMODE: pull-ups after a reset).
     const fn levels(self) -> u32 {
         self.latch & self.direction | !self.direction
     }
@@ -37,7 +37,7 @@ impl Port {
 pub struct Gpio {
     ports: [Port; PORTS],
     edges: Vec<Edge>,
-    /// The level that the oscilloscope last saw; an input counts as low, as its pull-up drives no pulse.
+    /// The level at the oscilloscope; an input counts as low, because its pull-up makes no pulse.
     high: bool,
 }
 
@@ -52,7 +52,7 @@ impl Default for Gpio {
 }
 
 impl Gpio {
-    /// Take the edges of P0.0 since this was last asked.
+    /// Takes the edges of P0.0 since the last call.
     pub fn take_edges(&mut self) -> Vec<Edge> {
         std::mem::take(&mut self.edges)
     }
@@ -70,7 +70,7 @@ impl Gpio {
     }
 }
 
-/// The port, its register and the bits that an access takes.
+/// The port, its register and the bits of an access.
 fn place(offset: u32, width: Width) -> Result<(usize, u32, u32), Fault> {
     let (port, register) = ((offset / 0x20) as usize, offset & 0x1C);
     let lane = 8 * (offset & 3);

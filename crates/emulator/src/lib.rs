@@ -1,12 +1,12 @@
-//! An NXP LPC1768 in software: a Cortex-M3 with its published timing, the buses and memories round it, and its devices.
+//! An NXP LPC1768 in software: a Cortex-M3 with its published timing, its buses and memories, and its devices.
 //!
-//! There is one clock, the cycle of the CPU. The core executes an instruction at a time and knows from the rules in
-//! [`timing`] when it ends; devices are woken when something of theirs is due; each access of a bus master books its
-//! cycles in the [`matrix`], so that masters wait for each other. What a rule assumes is said where it stands.
+//! The only clock is the CPU cycle. The core executes one instruction at a time, and computes its end from the rules in
+//! [`timing`]. A device runs when an event of it is due. Each access of a bus master books its cycles in the
+//! [`matrix`], so that masters wait for each other. Each rule states its assumptions.
 //!
-//! [`lpc1768::Lpc1768`] is all of it together, as somebody sees it who stands in front of the board.
+//! [`lpc1768::Lpc1768`] is the whole chip with the interfaces that its board has.
 //!
-//! It knows `wire` alone, and `board` makes a node of it. Start reading at [`lpc1768::Lpc1768`], then
+//! It knows only `wire`, and `board` makes a node of it. Start reading at [`lpc1768::Lpc1768`], then
 //! [`Machine::run_until`], `cpu/mod.rs` and one device, e.g. [`timer`].
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
 //! The LPC1768 on its board: the machine with all its devices, the wire at the EMAC, the oscilloscope at P0.0 and the
-//! serial line, as somebody sees them who stands in front of it.
+//! serial line.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ mod line {
     pub const ENET: u8 = 28;
 }
 
-/// Why the board does not go on.
+/// Why the board does not continue.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Halt {
     /// The program failed.
@@ -94,16 +94,15 @@ impl Lpc1768 {
         }
     }
 
-    /// Load firmware and start it at its reset vector.
+    /// Loads firmware and starts it at its reset vector.
     ///
     /// # Errors
-    /// [`ElfError`] where the file is no program for this memory.
+    /// [`ElfError`] where the file is not a program for this memory.
     pub fn load(&mut self, elf: &[u8]) -> Result<(), ElfError> {
         self.machine.load_elf(elf)
     }
 
-    /// Run until `cycle`; the last instruction may end a few cycles behind it. A reset that the software asks for
-    /// starts it again.
+    /// Runs until `cycle`; the last instruction may end a few cycles after it. A reset by the software restarts it.
     ///
     /// # Errors
     /// [`Halt`] where the firmware cannot continue.
@@ -121,7 +120,7 @@ impl Lpc1768 {
         }
     }
 
-    /// The cycle that comes next.
+    /// The next cycle.
     pub const fn cycle(&self) -> u64 {
         self.machine.cycle()
     }
@@ -136,22 +135,22 @@ impl Lpc1768 {
         self.machine.instructions()
     }
 
-    /// How often the software has reset itself.
+    /// Number of resets by the software.
     pub const fn resets(&self) -> u64 {
         self.resets
     }
 
-    /// The core clock that the software has set, in Hz. The machine runs at 100 MHz whatever it is.
+    /// The core clock that the software set, in Hz. The machine always runs at 100 MHz.
     pub fn core_hz(&self) -> Option<u64> {
         self.clocks.core_hz()
     }
 
-    /// The machine, for what has no name here.
+    /// The machine, for everything without a method here.
     pub const fn machine(&mut self) -> &mut Machine {
         &mut self.machine
     }
 
-    /// Do something with the EMAC from outside.
+    /// Calls `act` with the EMAC.
     pub fn emac<R>(&mut self, act: impl FnOnce(&mut Emac) -> R) -> R {
         let done = self.machine.device(self.emac, act);
         done.expect("the EMAC was attached by `new`")
@@ -167,12 +166,12 @@ impl Lpc1768 {
         done.expect("the GPIO was attached by `new`")
     }
 
-    /// Take the frames that were put on the wire since this was last asked; the last may end later than now.
+    /// Takes the frames sent since the last call; the last may end later than now.
     pub fn take_sent(&mut self) -> Vec<SentFrame> {
         self.emac(Emac::take_sent)
     }
 
-    /// Put a frame on the wire to the board, behind those that are there already.
+    /// Puts a frame on the wire to the board, after those already there.
     ///
     /// # Errors
     /// [`ArrivalError`]
@@ -180,23 +179,23 @@ impl Lpc1768 {
         self.emac(|emac| emac.arrive(frame))
     }
 
-    /// What became of the frames that came in.
+    /// Counts of received frames.
     pub fn received(&mut self) -> Received {
         self.emac(|emac| emac.received())
     }
 
-    /// Take the edges of P0.0 since this was last asked.
+    /// Takes the edges of P0.0 since the last call.
     pub fn take_edges(&mut self) -> Vec<Edge> {
         self.gpio(Gpio::take_edges)
     }
 
-    /// Send bytes over the serial line; gives how many were taken.
+    /// Sends bytes over the serial line; returns how many were accepted.
     pub fn send_serial(&mut self, bytes: &[u8]) -> usize {
         let now = self.machine.cycle();
         self.uart(|uart| uart.send(bytes, now))
     }
 
-    /// Take what came over the serial line since this was last asked.
+    /// Takes the bytes that the serial line received since the last call.
     pub fn take_serial(&mut self) -> Vec<u8> {
         self.uart(Uart::take_printed)
     }

@@ -6,16 +6,16 @@ use crate::devices::Devices;
 use crate::elf::{self, ElfError};
 use crate::memory::Memory;
 
-/// Why [`Machine::run_until`] came back.
+/// Why [`Machine::run_until`] returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The cycle is reached.
     Reached,
-    /// BKPT with this number; `run_until` goes on behind it.
+    /// BKPT with this number; `run_until` continues after it.
     Breakpoint(u8),
-    /// The program asked for a reset: [`Machine::reset`].
+    /// The program requested a reset: [`Machine::reset`].
     Reset,
-    /// The program failed; the machine stays as it is.
+    /// The program failed; the machine keeps its state.
     Crash(Box<Crash>),
 }
 
@@ -24,7 +24,7 @@ pub struct Machine {
     core: Core,
     memory: Memory,
     devices: Devices,
-    /// Where the vector table is after a reset.
+    /// The address of the vector table after a reset.
     vectors: u32,
     crash: Option<Box<Crash>>,
 }
@@ -47,7 +47,7 @@ impl Machine {
         }
     }
 
-    /// Puts a device on the bus at `base..base + bytes`, on the interrupt line `line` (0 to 34); its number.
+    /// Adds a device at `base..base + bytes`, on the interrupt line `line` (0 to 34); returns its number.
     pub fn attach(
         &mut self,
         base: u32,
@@ -59,7 +59,7 @@ impl Machine {
             .attach(base, bytes, line.filter(|line| *line < 48), device)
     }
 
-    /// Gives `act` the device of this number, if it is a `T`; what it changes counts from now on.
+    /// Calls `act` with the device of this number if it is a `T`; its changes take effect immediately.
     pub fn device<T: 'static, R>(
         &mut self,
         number: usize,
@@ -70,19 +70,19 @@ impl Machine {
         result
     }
 
-    /// Loads a program and starts it at its reset vector. A program in RAM brings its vector table with it: it is
-    /// taken from the lowest loaded address, as a debugger does that loads an image into RAM.
+    /// Loads a program and starts it at its reset vector. A program in RAM has its vector table at the lowest loaded
+    /// address, as when a debugger loads an image into RAM.
     ///
     /// # Errors
     ///
-    /// Where the file is no such program or does not fit the memories.
+    /// Where the file is not such a program or does not fit the memories.
     pub fn load_elf(&mut self, file: &[u8]) -> Result<(), ElfError> {
         self.vectors = elf::load(file, &mut self.memory)?;
         self.reset();
         Ok(())
     }
 
-    /// Starts again at the reset vector; memories, devices and the clock stay. A vector that leads nowhere shows in
+    /// Restarts at the reset vector; memories, devices and the clock keep their state. An invalid vector is reported by
     /// the next [`Machine::run_until`].
     pub fn reset(&mut self) {
         self.crash = None;
@@ -92,7 +92,7 @@ impl Machine {
         self.core.set_lines(self.devices.lines);
     }
 
-    /// Copies bytes into a memory, without taking time. `false` where no memory holds them all.
+    /// Copies bytes into a memory, in no simulated time. `false` where no memory holds them all.
     #[must_use]
     pub fn write_memory(&mut self, address: u32, data: &[u8]) -> bool {
         self.memory.load(address, data)
@@ -143,12 +143,12 @@ impl Machine {
         self.core.sleep != Sleep::Awake
     }
 
-    /// Counts from now on what the instructions at `start..start + bytes` take; an earlier account ends.
+    /// Starts counting the cycles of the instructions at `start..start + bytes`; an earlier count ends.
     pub fn watch(&mut self, start: u32, bytes: u32) {
         self.core.watch = Some(Box::new(Watch::new(start, bytes)));
     }
 
-    /// The instructions of the watched code that were executed, by address, and what they took.
+    /// The executed instructions of the watched code, by address, with their cycles.
     pub fn spent(&self) -> Vec<Spent> {
         self.core
             .watch
@@ -157,7 +157,7 @@ impl Machine {
             .unwrap_or_default()
     }
 
-    /// The same as text: each instruction with its share of the cycles, a line each, for a report.
+    /// The same as text for a report: one line for each instruction with its share of the cycles.
     pub fn listing(&self) -> Vec<String> {
         let line = |spent: Spent| {
             let half = |at: u32| self.memory.peek(at, Width::Half).unwrap_or(0);
@@ -172,7 +172,7 @@ impl Machine {
         self.spent().into_iter().map(line).collect()
     }
 
-    /// Runs until `cycle` is reached (the last instruction may end a few cycles behind it) or something stops it.
+    /// Runs until `cycle` (the last instruction may end a few cycles after it) or until something stops it.
     pub fn run_until(&mut self, cycle: u64) -> Stop {
         while self.core.pipeline.cycle < cycle {
             if let Err(stop) = self.step(cycle) {
@@ -248,11 +248,11 @@ impl Machine {
         }
     }
 
-    /// Reads a word as the core would, devices too, but without time; for those who look in from outside.
+    /// Reads a word as the core would, from devices too, but in no simulated time.
     ///
     /// # Errors
     ///
-    /// Where the bus would refuse it.
+    /// Where the bus would refuse the access.
     pub fn peek(&mut self, address: u32) -> Result<u32, Fault> {
         match self.memory.peek(address & !3, Width::Word) {
             Some(value) => Ok(value),

@@ -1,4 +1,4 @@
-//! The memory map (UM10360, chapter 2): which memory or device answers at an address.
+//! The memory map (UM10360, chapter 2): the memory or device at each address.
 
 /// 512 KB of flash, behind the flash accelerator.
 pub const FLASH: u32 = 0x0000_0000;
@@ -8,7 +8,7 @@ pub const FLASH_BYTES: u32 = 512 << 10;
 pub const LOCAL_SRAM: u32 = 0x1000_0000;
 /// Bytes of local SRAM.
 pub const LOCAL_SRAM_BYTES: u32 = 32 << 10;
-/// The two 16 KB banks of SRAM on the AHB matrix, one behind the other.
+/// The two consecutive 16 KB banks of SRAM on the AHB matrix.
 pub const AHB_SRAM: u32 = 0x2007_C000;
 /// Bytes of one bank of AHB SRAM.
 pub const AHB_BANK_BYTES: u32 = 16 << 10;
@@ -16,7 +16,7 @@ pub const AHB_BANK_BYTES: u32 = 16 << 10;
 pub const APB: u32 = 0x4000_0000;
 /// First address after the APB peripherals.
 pub const APB_END: u32 = 0x4010_0000;
-/// The flash accelerator's configuration register FLASHCFG; the core's side owns it.
+/// The flash accelerator's configuration register FLASHCFG; it belongs to the core.
 pub const FLASHCFG: u32 = 0x400F_C000;
 /// The fast GPIO ports, on the AHB.
 pub const GPIO: u32 = 0x2009_C000;
@@ -29,7 +29,7 @@ pub const PRIVATE: u32 = 0xE000_0000;
 /// First address after the core's private peripherals.
 pub const PRIVATE_END: u32 = 0xE010_0000;
 
-/// What takes one access at a time.
+/// Units that serve one access at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub enum Slave {
@@ -47,10 +47,10 @@ pub enum Slave {
     Apb,
 }
 
-/// How many [`Slave`]s there are.
+/// Number of [`Slave`]s.
 pub const SLAVES: usize = 6;
 
-/// The slave that answers at `address`, but for the core's private peripherals, which are on no matrix.
+/// The slave at `address`; the core's private peripherals are on no matrix.
 pub const fn slave(address: u32) -> Option<Slave> {
     match address {
         0..FLASH_BYTES => Some(Slave::Flash),

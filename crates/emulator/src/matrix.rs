@@ -2,11 +2,11 @@
 
 use crate::map::{SLAVES, Slave};
 
-/// Cycles that are remembered, back from the latest booked one.
+/// Cycles that are remembered before the latest booked one.
 const WINDOW: u64 = 128;
 
-/// Which cycles of one slave are taken. Bookings come nearly, not quite, in the order of time: an instruction books all
-/// its accesses before the DMA access that falls into it.
+/// The booked cycles of one slave. Bookings are only nearly in order of time: an instruction books all its accesses
+/// before a DMA access that happens during it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Calendar {
     /// The cycle of bit 0.
@@ -15,7 +15,7 @@ struct Calendar {
 }
 
 impl Calendar {
-    /// Books `cycles` (1 to 32) in a row, not before `not_before`; the first of them.
+    /// Books `cycles` (1 to 32) in a row, not before `not_before`; returns the first.
     fn book(&mut self, not_before: u64, cycles: u32) -> u64 {
         let mut start = not_before.max(self.base);
         let wanted = (1u128 << cycles) - 1;
@@ -50,7 +50,7 @@ pub struct Matrix {
 }
 
 impl Matrix {
-    /// Books `cycles` (1 to 32) of `slave` in a row, no earlier than `not_before`; the first of them.
+    /// Books `cycles` (1 to 32) of `slave` in a row, no earlier than `not_before`; returns the first.
     pub fn book(&mut self, slave: Slave, not_before: u64, cycles: u32) -> u64 {
         self.slaves[slave as usize].book(not_before, cycles)
     }

@@ -1,4 +1,4 @@
-//! The memories, and the buses that lead to them.
+//! The memories and their buses.
 
 use crate::bus::{Fault, Master, Masters, Width};
 use crate::flash::Flash;
@@ -12,7 +12,7 @@ pub struct Memory {
     flash: Vec<u8>,
     local: Vec<u8>,
     ahb: Vec<u8>,
-    /// Who waits for what.
+    /// The bookings of the buses.
     pub(crate) buses: Buses,
 }
 
@@ -54,7 +54,7 @@ impl Memory {
         }
     }
 
-    /// The value at an aligned address, or nothing where no memory is. Takes no time.
+    /// The value at an aligned address; `None` where there is no memory. Takes no time.
     pub fn peek(&self, address: u32, width: Width) -> Option<u32> {
         let (bytes, at) = self.place(address)?;
         Some(match width {
@@ -64,7 +64,7 @@ impl Memory {
         })
     }
 
-    /// Sets the value at an aligned address of SRAM; nothing where none is. Takes no time.
+    /// Sets the value at an aligned address of SRAM; `None` where there is none. Takes no time.
     pub fn poke(&mut self, address: u32, width: Width, value: u32) -> Option<()> {
         let (bytes, at) = self.place_mut(address)?;
         let bytes = bytes.get_mut(at..at + width.bytes() as usize)?;
@@ -78,7 +78,7 @@ impl Memory {
         bytes.get(at..at.checked_add(length)?)
     }
 
-    /// Places a program's bytes, in flash too. `false` where no memory holds them all.
+    /// Writes a program's bytes, also into flash. `false` where no memory holds them all.
     #[must_use]
     pub fn load(&mut self, address: u32, data: &[u8]) -> bool {
         let place = match map::slave(address) {
@@ -89,7 +89,7 @@ impl Memory {
         found.map(|bytes| bytes.copy_from_slice(data)).is_some()
     }
 
-    /// Books an access of a master; the first cycle after it.
+    /// Books an access of a master; returns the first cycle after it.
     fn book(&mut self, master: Master, address: u32, not_before: u64) -> u64 {
         let cycles = if master == Master::Cpu {
             CPU_ACCESS
@@ -138,7 +138,7 @@ impl Masters for Memory {
             return Err(UNALIGNED.at(address));
         }
         self.poke(address, width, value)
-            .ok_or(Fault::new("no memory that can be written").at(address))?;
+            .ok_or(Fault::new("no writable memory").at(address))?;
         Ok(self.book(master, address, not_before))
     }
 }

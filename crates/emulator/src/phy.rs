@@ -1,13 +1,14 @@
 //! The PHY of the MCB1700: a National DP83848 at management address 1, as a driver sees it.
 //!
-//! Registers by the register block of its datasheet. Negotiation ends [`NEGOTIATION_CYCLES`] after it is started, far
+//! Its registers are those of the register block in its datasheet. Negotiation ends after [`NEGOTIATION_CYCLES`], far
 //! sooner than on a cable: no figure of a trial depends on it.
 
 /// Its address on the management bus: the strap of the MCB1700.
 pub const ADDRESS: u32 = 1;
 /// PHYIDR1 and PHYIDR2 of a DP83848C.
 pub const IDS: [u16; 2] = [0x2000, 0x5C90];
-/// Cycles from the start of negotiation to a link. Assumption, for quick tests: 100 µs; a cable takes some seconds.
+/// Cycles from the start of negotiation to a link. Assumption, for quick tests: 100 µs; on a cable it takes some
+/// seconds.
 pub const NEGOTIATION_CYCLES: u64 = 10_000;
 
 const BMCR_RESET: u16 = 1 << 15;
@@ -19,7 +20,7 @@ const BMCR_RESTART: u16 = 1 << 9;
 const BMCR_DUPLEX: u16 = 1 << 8;
 const BMSR_COMPLETE: u16 = 1 << 5;
 const BMSR_LINK: u16 = 1 << 2;
-/// 10 and 100 Mbit/s, half and full duplex, able to negotiate, without preamble.
+/// 10 and 100 Mbit/s, half and full duplex, autonegotiation, no preamble needed.
 const BMSR_ABILITIES: u16 = 0x7849;
 const STS_LINK: u16 = 1;
 const STS_SPEED_10: u16 = 1 << 1;
@@ -34,7 +35,7 @@ pub struct Phy {
     others: [u16; 32],
     linked_at: u64,
     cable: bool,
-    /// BMSR shows a link that was lost until it is read (IEEE 802.3, 22.2.4.2.13).
+    /// BMSR shows a lost link until it is read (IEEE 802.3, 22.2.4.2.13).
     lost: bool,
 }
 
@@ -52,7 +53,7 @@ impl Default for Phy {
 }
 
 impl Phy {
-    /// Plug the cable in or pull it; a link needs to be negotiated anew.
+    /// Plugs or unplugs the cable; a link must then be negotiated again.
     pub fn set_cable(&mut self, plugged: bool, now: u64) {
         if plugged && !self.cable {
             self.linked_at = now + NEGOTIATION_CYCLES;
@@ -68,7 +69,7 @@ impl Phy {
         self.cable && powered && negotiated
     }
 
-    /// Whether the PHY sends back to the MAC what it gets.
+    /// Whether the PHY loops transmitted frames back to the MAC.
     pub const fn loops_back(&self) -> bool {
         self.bmcr & BMCR_LOOPBACK != 0
     }
@@ -87,7 +88,7 @@ impl Phy {
         self.anar & full != 0
     }
 
-    /// A register.
+    /// Reads a register.
     pub fn read(&mut self, register: u32, now: u64) -> u16 {
         let link = self.has_link(now);
         let complete = link && self.bmcr & BMCR_NEGOTIATE != 0;
@@ -101,7 +102,7 @@ impl Phy {
             2 => IDS[0],
             3 => IDS[1],
             4 => self.anar,
-            // The partner can do everything, and has answered.
+            // The partner supports everything, and has answered.
             5 => when(complete, 0x45E1),
             0x10 => {
                 when(link, STS_LINK)
@@ -113,7 +114,7 @@ impl Phy {
         }
     }
 
-    /// Write a register.
+    /// Writes a register.
     pub fn write(&mut self, register: u32, value: u16, now: u64) {
         match register {
             0 if value & BMCR_RESET != 0 => {

@@ -1,4 +1,4 @@
-//! The core's clockwork: when an instruction can start, and when its loads, stores and branches are done.
+//! The core's timing: when an instruction can start, and when its loads, stores and branches end.
 
 use crate::cpu::inst::Inst;
 use crate::flash::Flash;
@@ -9,30 +9,30 @@ use crate::timing::{
     SYSTEM_BUS_FETCH, TABLE_ADD,
 };
 
-/// What the instruction before was, as far as the next one's timing depends on it.
+/// The previous instruction, as far as the next one's timing depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
-    /// Nothing that matters.
+    /// An instruction without influence.
     Other,
     /// A load whose data phase may be shared with the next address phase, and the registers it wrote.
     Load(u16),
-    /// A load that moved its base: it costs one less if the next instruction reads no register.
+    /// A load that updated its base: it costs one cycle less if the next instruction reads no register.
     Moving,
     /// A data processing instruction, and the registers it wrote.
     Data(u16),
 }
 
-/// What waits for its turn on the buses.
+/// The buses and what serializes their accesses.
 #[derive(Debug)]
 pub struct Buses {
-    /// Who has which slave when.
+    /// The bookings of each slave.
     pub matrix: Matrix,
     /// The flash accelerator.
     pub flash: Flash,
 }
 
 impl Buses {
-    /// Books a data access of the CPU; its first and last cycle.
+    /// Books a data access of the CPU; returns its first and last cycle.
     fn data(&mut self, address: u32, write: bool, not_before: u64) -> (u64, u64) {
         let Some(slave) = map::slave(address) else {
             return (not_before, not_before);
@@ -53,7 +53,7 @@ impl Buses {
         }
     }
 
-    /// Books a fetch; the cycle of its data phase.
+    /// Books a fetch; returns the cycle of its data phase.
     fn fetch(&mut self, address: u32, not_before: u64) -> u64 {
         match map::slave(address) {
             Some(slave @ Slave::Flash) => {
@@ -69,13 +69,13 @@ impl Buses {
     }
 }
 
-/// The clockwork.
+/// The timing state.
 #[derive(Clone, Debug)]
 pub struct Pipeline {
-    /// The cycle in which the next instruction executes if it is there.
+    /// The cycle in which the next instruction executes if it is already fetched.
     pub cycle: u64,
     before: Before,
-    /// The last cycle of the latest data phase: a store may still be under way.
+    /// The last cycle of the latest data phase: a store may still be in progress.
     data_end: u64,
     /// Address of the next word to fetch.
     fetched: u32,
@@ -83,11 +83,11 @@ pub struct Pipeline {
     fetch_from: u64,
     /// Data phases of the latest words, by the words' low address bits.
     phases: [u64; 4],
-    /// When the words before were used up, by the same.
+    /// When the previous words were used up, in the same order.
     used: [u64; 4],
-    /// The word of the instruction before.
+    /// The word of the previous instruction.
     word: u32,
-    /// Whether the instruction before was one of 16 bits in sequence, so that an IT folds onto it.
+    /// Whether the previous instruction was one of 16 bits in sequence, so that an IT folds onto it.
     folds: bool,
 }
 
@@ -111,7 +111,7 @@ impl Pipeline {
         pipeline
     }
 
-    /// Continues at `pc` so that its instruction executes in `cycle` if its fetch does not wait.
+    /// Continues at `pc`; its instruction executes in `cycle` unless its fetch waits.
     pub fn restart(&mut self, pc: u32, cycle: u64) {
         self.cycle = cycle;
         self.refetch(pc, cycle.saturating_sub(FETCH_TO_EXECUTE));
@@ -126,7 +126,7 @@ impl Pipeline {
         self.folds = false;
     }
 
-    /// Waits until the instruction at `pc` is decoded, and applies what pairs it with the one before.
+    /// Waits until the instruction at `pc` is decoded, and applies its pairing with the previous one.
     pub fn start(&mut self, pc: u32, inst: &Inst, buses: &mut Buses) {
         if self.before == Before::Moving && inst.reads_none {
             self.cycle -= 1;
@@ -135,7 +135,7 @@ impl Pipeline {
         while last.wrapping_sub(self.fetched) < 0x8000_0000 {
             let word = self.fetched;
             let place = (word >> 2 & 3) as usize;
-            // The place of the word three before: it has to be used up.
+            // The word three before must be used up.
             let room = self.used[(place + 4 - PREFETCH_WORDS) & 3];
             let phase = buses.fetch(word, self.fetch_from.max(room));
             self.phases[place] = phase;
@@ -153,7 +153,7 @@ impl Pipeline {
         }
     }
 
-    /// A data processing instruction of `cycles`, which writes the registers `result`.
+    /// A data processing instruction of `cycles` that writes the registers `result`.
     pub fn data(&mut self, cycles: u64, inst: &Inst) {
         self.cycle += cycles;
         self.before = Before::Data(inst.result);
@@ -167,7 +167,7 @@ impl Pipeline {
         self.folds = !inst.wide;
     }
 
-    /// IT: nothing where it folds onto an instruction of 16 bits, else one cycle (TRM table 3-1, note on IT).
+    /// IT: no cycle where it folds onto an instruction of 16 bits, else one (TRM table 3-1, note on IT).
     pub fn if_then(&mut self) {
         if !self.folds {
             self.cycle += 1;
@@ -176,26 +176,27 @@ impl Pipeline {
         self.folds = false;
     }
 
-    /// The cycle of the address phase of a single load or store; `true` if it shares the load's data phase before it.
+    /// The cycle of the address phase of a single load or store; `true` if it overlaps the data phase of a load before
+    /// it.
     fn address_phase(&mut self, inst: &Inst) -> (u64, bool) {
         let pairs = matches!(self.before, Before::Load(result) if result & inst.address == 0);
         if matches!(self.before, Before::Data(result) if result & inst.address != 0) {
             self.cycle += ADDRESS_STALL;
         }
-        // One store can be under way; the next access's address phase is with its last cycle at the earliest.
+        // One store can be in progress; the next access's address phase is in its last cycle at the earliest.
         self.cycle = self.cycle.max(self.data_end);
         (if pairs { self.cycle - 1 } else { self.cycle }, pairs)
     }
 
-    /// What comes pairs with no load before it.
+    /// The next instruction pairs with no earlier load.
     fn unpair(&mut self) {
         if matches!(self.before, Before::Load(_)) {
             self.before = Before::Other;
         }
     }
 
-    /// A single load of one or more pieces (more for an unaligned one). `moves`: the base register is
-    /// updated, and then it pairs with nothing.
+    /// A single load of one or more pieces (more for an unaligned one). `moves`: the base register is updated, so it
+    /// pairs with nothing.
     pub fn load(&mut self, inst: &Inst, pieces: &[u32], moves: bool, buses: &mut Buses) {
         if moves {
             self.unpair();
@@ -214,8 +215,8 @@ impl Pipeline {
         self.folds = !inst.wide;
     }
 
-    /// A single store of one or more pieces: one cycle, as the data go out while the next instruction executes;
-    /// with a register offset two, but one behind a load (TRM 3.3.2).
+    /// A single store of one or more pieces: one cycle, because the data are written while the next instruction
+    /// executes; with a register offset two, but one after a load (TRM 3.3.2).
     pub fn store(&mut self, inst: &Inst, pieces: &[u32], indexed: bool, buses: &mut Buses) {
         let (address_phase, pairs) = self.address_phase(inst);
         let own = if indexed && !pairs { 2 } else { 1 };
@@ -233,7 +234,7 @@ impl Pipeline {
         self.folds = !inst.wide;
     }
 
-    /// Loads or stores of several words: one cycle, and one for each word; nothing pairs with it (TRM 3.3.2).
+    /// Loads or stores of several words: one cycle, plus one for each word; they pair with nothing (TRM 3.3.2).
     pub fn many(&mut self, inst: &Inst, first: u32, count: u32, write: bool, buses: &mut Buses) {
         self.unpair();
         let (mut phase, _) = self.address_phase(inst);
@@ -246,31 +247,30 @@ impl Pipeline {
         self.folds = !inst.wide;
     }
 
-    /// A branch's own cycle (none for one that has counted its cycles) and the refill from `target`.
+    /// A branch's own cycle (none if its cycles are already counted) and the refill from `target`.
     pub fn branch(&mut self, own: u64, target: u32, refill: Refill) {
         self.cycle += own;
         self.refetch(target, self.cycle - 1 + refill.data_phase());
     }
 
-    /// A branch through LR that the instruction before has just written cannot be seen while it is decoded.
+    /// A branch through LR cannot be resolved during decode if the previous instruction has just written LR.
     pub fn knows(&self, register: u8) -> bool {
         !matches!(self.before, Before::Load(result) | Before::Data(result) if result & 1 << register != 0)
     }
 
-    /// A conditional branch that is not taken: its target was asked for in vain, which costs a fetch
-    /// (DDI 0337G, 1.5).
+    /// A conditional branch that is not taken: its target was fetched in vain, which costs a fetch (DDI 0337G, 1.5).
     pub fn not_taken(&mut self, inst: &Inst) {
         self.fetch_from += 1;
         self.other(1, inst);
     }
 
-    /// The addition in TBB and TBH.
+    /// The addition of TBB and TBH.
     pub fn table_add(&mut self) {
         self.cycle += TABLE_ADD;
     }
 
-    /// Books the eight words that an exception's entry or return moves on the stack, in the cycles it has anyway; the
-    /// cycles by which waiting for the memory makes it longer.
+    /// Books the eight words that an exception's entry or return moves on the stack; returns the additional cycles from
+    /// waits for the memory.
     pub fn stack(&mut self, frame: u32, write: bool, buses: &mut Buses) -> u64 {
         let first = self.cycle.max(self.data_end);
         let mut phase = first;

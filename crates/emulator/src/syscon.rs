@@ -1,8 +1,8 @@
-//! System control: clocks, power and reset registers (UM10360, chapters 3 and 4), and what other devices need of them.
+//! System control: clock, power and reset registers (UM10360, chapters 3 and 4), and their state for other devices.
 //!
-//! The emulated core runs at 100 MHz from power-on, whatever these registers say: PLLs lock at once, dividers are kept
-//! and can be read back. [`Clocks::core_hz`] tells which clock the software has set, so that a figure is not taken from
-//! software that would run at another. The flash accelerator's register lies here too, but belongs to the core's side.
+//! The emulated core always runs at 100 MHz: PLLs lock immediately, and dividers are stored and can be read back.
+//! [`Clocks::core_hz`] returns the clock that the software set, so that figures of software for another clock can be
+//! refused. The flash accelerator's register is in the same block, but belongs to the core.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ pub mod power {
     pub const EMAC: u32 = 1 << 30;
 }
 
-/// Where a peripheral's divider lies in PCLKSEL0 and PCLKSEL1 (UM10360): register and lowest bit.
+/// The location of a peripheral's divider in PCLKSEL0 and PCLKSEL1 (UM10360): register and lowest bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockOf(usize, u32);
 
@@ -47,7 +47,7 @@ impl ClockOf {
     pub const UART0: ClockOf = ClockOf(0, 6);
 }
 
-/// Clock and power settings that devices look at.
+/// Clock and power settings that devices read.
 #[derive(Debug)]
 pub struct Clocks {
     selections: [AtomicU32; 2],
@@ -77,15 +77,15 @@ impl Clocks {
         self.power.load(Ordering::Relaxed) & bit != 0
     }
 
-    /// The core clock that the software has set, in Hz, with the MCB1700's crystal; `None` where a setting is none of
-    /// the manual's.
+    /// The core clock that the software set, in Hz, with the MCB1700's crystal; `None` where a setting is not in the
+    /// manual.
     pub fn core_hz(&self) -> Option<u64> {
         let hz = self.core_hz.load(Ordering::Relaxed);
         (hz != 0).then_some(u64::from(hz))
     }
 }
 
-/// A device that answers while its bit of PCONP is set.
+/// A device that responds only while its bit of PCONP is set.
 #[derive(Debug)]
 pub struct Powered<D> {
     device: D,
@@ -94,7 +94,7 @@ pub struct Powered<D> {
 }
 
 impl<D> Powered<D> {
-    /// `device` behind a bit of PCONP.
+    /// Makes `device` depend on a bit of PCONP.
     pub fn new(device: D, bit: u32, clocks: &Arc<Clocks>) -> Powered<D> {
         let clocks = Arc::clone(clocks);
         Powered {
@@ -137,7 +137,7 @@ impl<D: Device> Device for Powered<D> {
     }
 }
 
-/// One PLL: control, configuration, and what the feed sequence has made effective (UM10360, PLL0).
+/// One PLL: control, configuration, and the values that the feed sequence activated (UM10360, PLL0).
 #[derive(Clone, Copy, Debug, Default)]
 struct Pll {
     written: [u32; 2],
@@ -230,7 +230,7 @@ impl Device for SystemControl {
             0x0C4 => self.clocks.power.load(Ordering::Relaxed),
             0x104 => self.divider,
             0x10C => self.source,
-            // OSCSTAT follows OSCEN: the oscillator is ready at once.
+            // OSCSTAT follows OSCEN: the oscillator is ready immediately.
             0x1A0 => self.scs | (self.scs & 1 << 5) << 1,
             0x1A8 | 0x1AC => self.clocks.selections[index - 0x6A].load(Ordering::Relaxed),
             _ => self.others[index],
@@ -244,7 +244,7 @@ impl Device for SystemControl {
             0x08C => self.plls[0].feed(value),
             0x0A0 | 0x0A4 => self.plls[1].written[index - 0x28] = value,
             0x0AC => self.plls[1].feed(value),
-            0x088 | 0x0A8 => return Err(Fault::new("the register can only be read")),
+            0x088 | 0x0A8 => return Err(Fault::new("the register is read-only")),
             0x0C4 => self.clocks.power.store(value, Ordering::Relaxed),
             0x104 => self.divider = value & 0xFF,
             0x10C => self.source = value & 3,
@@ -261,7 +261,7 @@ impl Device for SystemControl {
     }
 }
 
-/// Registers that keep what is written and do nothing: the pin connect block, and what else software sets up once.
+/// Registers that only store a value: the pin connect block, and others that software sets up once.
 #[derive(Debug)]
 pub struct Kept {
     words: Vec<u32>,

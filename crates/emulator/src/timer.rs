@@ -1,4 +1,4 @@
-//! TIMER0 to TIMER3: counters with four match registers (UM10360, chapter 21). No pin is captured or driven.
+//! TIMER0 to TIMER3: counters with four match registers (UM10360, chapter 21). Pins are neither captured nor driven.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ const INTERRUPT: u32 = 1;
 const RESETS: u32 = 2;
 const STOPS: u32 = 4;
 
-/// A timer. A change of its clock's divider counts from the next write to the timer on.
+/// A timer. A change of its clock's divider takes effect at the next write to the timer.
 #[derive(Debug)]
 pub struct Timer {
     clocks: Arc<Clocks>,
@@ -23,7 +23,7 @@ pub struct Timer {
     prescale: u32,
     actions: u32,
     matches: [u32; 4],
-    /// CCR, EMR and CTCR, which are kept.
+    /// CCR, EMR and CTCR, which only store a value.
     kept: [u32; 3],
     /// TC and PC at cycle `since`, which is an edge of the timer's clock.
     counter: u32,
@@ -73,7 +73,7 @@ impl Timer {
         self.since + left.max(1) * self.divider
     }
 
-    /// Steps until the next match that does something; the counter has to move to reach it.
+    /// Steps until the next match with an effect; the counter must change to reach it.
     fn steps_to_match(&self) -> Option<u64> {
         let active = (0..4).filter(|index| self.action(*index) != 0);
         let counter = if self.returns { u32::MAX } else { self.counter };
@@ -84,7 +84,7 @@ impl Timer {
         steps.min()
     }
 
-    /// Bring counter and flags up to `now`.
+    /// Brings counter and flags up to `now`.
     fn settle(&mut self, now: u64) {
         while self.counts() {
             let first = self.next_step();
@@ -127,7 +127,7 @@ impl Timer {
 }
 
 /// Why an access of another size is refused.
-const WORDS_ONLY: &str = "registers of a timer take 32-bit accesses only";
+const WORDS_ONLY: &str = "registers of a timer need 32-bit accesses";
 
 impl Device for Timer {
     fn read(&mut self, offset: u32, width: Width, now: u64) -> Result<u32, Fault> {
@@ -171,7 +171,7 @@ impl Device for Timer {
             0x3C => self.kept[1] = value,
             0x70 if value & 3 != 0 => {
                 return Err(Fault::new(
-                    "the emulated timer counts its clock alone, no pin",
+                    "the emulated timer counts only its clock, not a pin",
                 ));
             }
             0x70 => self.kept[2] = value,

@@ -1,4 +1,4 @@
-//! UART0: a 16550 with FIFOs of 16 bytes (UM10360, chapter 14). Bytes take their time on the line, both ways.
+//! UART0: a 16550 with FIFOs of 16 bytes (UM10360, chapter 14). Bytes take time on the line in both directions.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use crate::syscon::{ClockOf, Clocks};
 
 /// Depth of a FIFO.
 const DEPTH: usize = 16;
-/// Most bytes that are kept for the host, each way: a program that only prints must not fill it.
+/// Most bytes that are kept for the host in each direction: a program that only prints must not fill its memory.
 pub const MOST_BYTES: usize = 1 << 20;
 /// Character times without a read after which the FIFO's bytes are reported (UM10360, U0IIR: 3.5 to 4.5).
 const TIMEOUT_CHARACTERS: u64 = 4;
@@ -38,11 +38,11 @@ pub struct Uart {
     timed_out: bool,
     timeout_at: Option<u64>,
     to_send: VecDeque<u8>,
-    /// The byte in the shift register, and when its stop bit ends.
+    /// The byte in the shift register, and the end of its stop bit.
     shifting: Option<(u8, u64)>,
-    /// The interrupt of an empty transmitter, until it is seen.
+    /// The interrupt of an empty transmitter, until it is acknowledged.
     emptied: bool,
-    /// Bytes of the host on their way, and when the first will be here.
+    /// Bytes from the host on their way, and when the first arrives.
     incoming: VecDeque<u8>,
     arrives_at: Option<u64>,
     printed: Vec<u8>,
@@ -73,8 +73,8 @@ impl Uart {
         }
     }
 
-    /// Send bytes to the UART: they follow those that are on their way, at the rate that the software has set. Gives how
-    /// many were taken.
+    /// Sends bytes to the UART, after those on their way, at the rate that the software set. Returns how many were
+    /// accepted.
     pub fn send(&mut self, bytes: &[u8], now: u64) -> usize {
         let taken = bytes
             .len()
@@ -86,7 +86,7 @@ impl Uart {
         taken
     }
 
-    /// Take what the software has printed since this was last asked.
+    /// Takes what the software printed since the last call.
     pub fn take_printed(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.printed)
     }
@@ -152,7 +152,7 @@ impl Uart {
         self.timeout_at = waits.then(|| now + TIMEOUT_CHARACTERS * self.character_cycles());
     }
 
-    /// Move the next byte into the empty shift register.
+    /// Moves the next byte into the empty shift register.
     fn shift(&mut self, at: u64) {
         if self.shifting.is_some() || self.transmit_enable & 0x80 == 0 {
             return;
@@ -199,7 +199,7 @@ impl Uart {
     }
 
     fn put(&mut self, value: u32, now: u64) {
-        // A byte for a full FIFO is lost, as on the chip.
+        // A byte that meets a full FIFO is lost, as on the chip.
         if self.to_send.len() < self.depth() {
             self.to_send.push_back(value as u8);
         }
@@ -229,7 +229,7 @@ impl Device for Uart {
             0x04 => self.enable,
             0x08 => {
                 let id = self.interrupt();
-                // Reading it takes note of the empty transmitter (UM10360, U0IIR).
+                // Reading it acknowledges the empty transmitter (UM10360, U0IIR).
                 self.emptied &= id != Some(0b0010);
                 id.unwrap_or(1) | ((self.fifo & 1) * 0xC0)
             }
@@ -254,7 +254,7 @@ impl Device for Uart {
             0x00 => self.put(value, now),
             0x04 if self.has_divisor() => self.divisor[1] = value & 0xFF,
             0x04 => {
-                // Enabled over an empty transmitter, the interrupt comes at once (16550).
+                // If it is enabled while the transmitter is empty, the interrupt is immediate (16550).
                 self.emptied |= value & 2 & !self.enable != 0 && self.to_send.is_empty();
                 self.enable = value & 0x307;
             }
@@ -267,7 +267,7 @@ impl Device for Uart {
                 self.transmit_enable = value & 0x80;
                 self.shift(now);
             }
-            0x14 => return Err(Fault::new("the register can only be read")),
+            0x14 => return Err(Fault::new("the register is read-only")),
             _ => return Err(Fault::new("the UART has no such register")),
         }
         Ok(())

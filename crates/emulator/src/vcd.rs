@@ -1,4 +1,4 @@
-//! A pin's course as a value change dump (IEEE 1364, clause 18), which wave viewers open.
+//! Writes the levels of a pin as a value change dump (IEEE 1364, clause 18), for waveform viewers.
 
 use std::fmt::Write;
 

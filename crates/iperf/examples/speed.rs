@@ -1,12 +1,11 @@
-//! One server and one client on the two sides of a private veth pair: the measuring subject of `make bench` for
-//! iperf, ours and others'.
+//! Runs one server and one client on the two sides of a private veth pair, for `make bench` of iperf and its
+//! competitors.
 //!
 //! ```text
 //! speed [--no-offloads] -- SERVER… {server} … -- CLIENT… {server} …
 //! ```
-//! It runs two commands, the server on core 1 and the client on core 0, and prints one line of JSON with what the
-//! client said, the processor time that each took, and the most memory that the server had; `{server}` stands for the
-//! server's address.
+//! It runs two commands, the server on core 1 and the client on core 0. It prints one line of JSON with the client's
+//! output, the processor time of each, and the peak memory of the server; `{server}` stands for the server's address.
 
 use std::error::Error;
 use std::process::{Child, Command, Stdio};
@@ -21,7 +20,7 @@ use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// How long a server may take until it listens.
+/// Longest time until a server listens.
 const START: Duration = Duration::from_secs(5);
 
 fn main() {
@@ -86,7 +85,7 @@ fn run(words: &[String]) -> Result<Value> {
     }))
 }
 
-/// Wait until a process listens on any port of its namespace.
+/// Waits until a process listens on any port of its namespace.
 fn wait_for(server: &mut Child) -> Result<()> {
     let since = Instant::now();
     let listens = |file: &str, state: &str| {
@@ -109,7 +108,7 @@ fn wait_for(server: &mut Child) -> Result<()> {
     Err("the server does not listen".into())
 }
 
-/// What the processes that have ended until now took, and what was done in their place.
+/// CPU time of the processes that have ended so far, in s.
 fn children_cpu_s() -> Result<f64> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;

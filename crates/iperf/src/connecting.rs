@@ -1,5 +1,5 @@
-//! How a client's sockets are made, of both generations: what is chosen of them is asked for before they are connected, so that
-//! buffers and segments take part in what is offered first.
+//! Makes the sockets of clients of both generations. Options are set before the connection, so that buffers and segment
+//! sizes are part of the first offer.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -14,7 +14,7 @@ use nix::sys::socket::{
 
 use crate::options::{RefusedOption, SocketOptions};
 
-/// What sockets are asked for: buffers, and what else is chosen of them.
+/// What the sockets need: buffers, and the other options.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     /// Bytes of both buffers (`-w`).
@@ -23,7 +23,7 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    /// What nobody chose.
+    /// All defaults.
     pub(crate) const DEFAULT: Wanted<'static> = Wanted {
         window: None,
         options: &SocketOptions::NONE,
@@ -33,9 +33,9 @@ impl Wanted<'_> {
 /// Why there is no socket.
 #[derive(Debug)]
 pub(crate) enum SocketError {
-    /// The system refuses what was chosen of it.
+    /// The system refuses an option.
     Refused(RefusedOption),
-    /// It cannot be made, or not connected.
+    /// The socket cannot be made or connected.
     System(io::Error),
 }
 
@@ -51,16 +51,16 @@ impl From<io::Error> for SocketError {
     }
 }
 
-/// Ask for buffers of a size in the kernel (`-w`), which doubles and bounds it as it likes.
+/// Requests kernel buffers of a size (`-w`); the kernel doubles it and has its own bounds.
 pub(crate) fn set_window(socket: &impl AsFd, bytes: Option<u32>) {
     if let Some(bytes) = bytes {
-        // A size that the kernel does not grant is no reason not to measure.
+        // If the kernel does not grant the size, the measurement still runs.
         let _ = setsockopt(socket, sockopt::RcvBuf, &(bytes as usize));
         let _ = setsockopt(socket, sockopt::SndBuf, &(bytes as usize));
     }
 }
 
-/// A TCP socket of the family of `address`, with all that is wanted of it.
+/// A TCP socket of the family of `address`, with all options set.
 pub(crate) fn stream_socket(
     address: SocketAddr,
     flags: SockFlag,
@@ -69,7 +69,7 @@ pub(crate) fn stream_socket(
     let fd = new_socket(address, SockType::Stream, flags)?;
     set_window(&fd, wanted.window);
     wanted.options.apply_stream(&fd, address.is_ipv6())?;
-    // As the standard library does: connections of an earlier run that still linger are no reason to refuse.
+    // As the standard library does: lingering connections of an earlier run must not cause a refusal.
     setsockopt(&fd, sockopt::ReuseAddr, &true).map_err(io::Error::from)?;
     Ok(fd)
 }
@@ -104,7 +104,7 @@ pub(crate) fn connect_datagrams(
     Ok(socket)
 }
 
-/// A UDP socket of the family of `address`, with all that is wanted of it.
+/// A UDP socket of the family of `address`, with all options set.
 fn datagram_socket(address: SocketAddr, wanted: Wanted<'_>) -> Result<UdpSocket, SocketError> {
     let fd = new_socket(address, SockType::Datagram, SockFlag::empty())?;
     set_window(&fd, wanted.window);
@@ -112,7 +112,7 @@ fn datagram_socket(address: SocketAddr, wanted: Wanted<'_>) -> Result<UdpSocket,
     Ok(fd.into())
 }
 
-/// A UDP socket on an address. An address of one link alone is available once the device is chosen.
+/// Binds a UDP socket to an address. A link-local address is available only after the device is chosen.
 pub(crate) fn bind_datagrams(
     address: SocketAddr,
     wanted: Wanted<'_>,

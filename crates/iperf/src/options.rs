@@ -1,6 +1,6 @@
-//! What is chosen of each socket of a test: where it is bound, and what the system is asked for on it.
+//! Options of each socket of a test: where it is bound, and what is set on it.
 //!
-//! Both generations make their sockets with it, so that each option means the same to both.
+//! Both generations make their sockets with it, so each option has the same meaning in both.
 
 use std::fs::read_to_string;
 use std::io;
@@ -15,24 +15,24 @@ mod tos;
 pub use name::{Name, NameError};
 pub use tos::{TosError, parse_dscp, parse_tos};
 
-/// The algorithms of congestion control that this system has at hand.
+/// The congestion control algorithms that this system has loaded.
 const ALGORITHMS: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// What is chosen of each socket of a test; nothing of it is the default.
+/// Options of each socket of a test; all unset by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SocketOptions {
-    /// Address that a client sends from (`-B`); the one that the route gives without it.
+    /// Address that a client sends from (`-B`); by default that of the route.
     pub address: Option<IpAddr>,
-    /// Port that a client's first stream sends from (`-B ADDRESS:PORT`, `--cport`), and the ones that follow it for further
+    /// Port that a client's first stream sends from (`-B ADDRESS:PORT`, `--cport`), with the next ports for further
     /// streams; 0 for any.
     pub port: u16,
-    /// Interface that all goes over (`-B ADDRESS%DEVICE`).
+    /// Interface for all traffic (`-B ADDRESS%DEVICE`).
     pub device: Option<Name>,
-    /// Most bytes of a TCP segment (`-M`).
+    /// Largest TCP segment in bytes (`-M`).
     pub mss_bytes: Option<u32>,
-    /// Whether TCP sends short segments at once (`-N`).
+    /// Whether TCP sends short segments immediately (`-N`).
     pub no_delay: bool,
-    /// The type of service of what is sent (`-S`): the byte of the IP header, DSCP in its upper six bits.
+    /// The type of service of sent packets (`-S`): the byte of the IP header, DSCP in its upper six bits.
     pub tos: Option<u8>,
     /// TCP's congestion control (`-Z`, in iperf3 `-C`).
     pub congestion: Option<Name>,
@@ -42,17 +42,17 @@ pub struct SocketOptions {
 #[derive(Debug, thiserror::Error)]
 #[error("this system refuses {option} {value}: {source}; fix: {fix}")]
 pub struct RefusedOption {
-    /// Which.
+    /// The option.
     pub option: &'static str,
-    /// What was asked.
+    /// Its requested value.
     pub value: String,
-    /// Why it refuses.
+    /// The reason.
     pub source: io::Error,
     fix: String,
 }
 
 impl SocketOptions {
-    /// Nothing is chosen.
+    /// All unset.
     pub const NONE: SocketOptions = SocketOptions {
         address: None,
         port: 0,
@@ -63,10 +63,10 @@ impl SocketOptions {
         congestion: None,
     };
 
-    /// Set what is chosen of a TCP socket before it is bound, connected or listens.
+    /// Sets the options of a TCP socket before it is bound, connected or listens.
     ///
     /// # Errors
-    /// [`RefusedOption`], the first that the system refuses.
+    /// [`RefusedOption`] for the first option that the system refuses.
     pub(crate) fn apply_stream(&self, socket: &impl AsFd, ipv6: bool) -> Result<(), RefusedOption> {
         if let Some(bytes) = self.mss_bytes {
             let set = setsockopt(socket, sockopt::TcpMaxSeg, &bytes);
@@ -83,10 +83,10 @@ impl SocketOptions {
         self.apply_datagram(socket, ipv6)
     }
 
-    /// Set what is chosen of a UDP socket, before it is bound.
+    /// Sets the options of a UDP socket, before it is bound.
     ///
     /// # Errors
-    /// [`RefusedOption`], the first that the system refuses.
+    /// [`RefusedOption`] for the first option that the system refuses.
     pub(crate) fn apply_datagram(
         &self,
         socket: &impl AsFd,
@@ -104,8 +104,8 @@ impl SocketOptions {
         }
     }
 
-    /// Bind the socket of a client's stream number `index` (from 0) towards `peer`, where an address or a port is chosen;
-    /// without them the system chooses.
+    /// Binds the socket of a client's stream number `index` (from 0) towards `peer`, where an address or a port is
+    /// chosen; else the system chooses.
     ///
     /// # Errors
     /// [`RefusedOption`] where the address or the port is not available.
@@ -127,7 +127,7 @@ impl SocketOptions {
         })
     }
 
-    /// Where stream number `index` (from 0) towards `peer` is bound.
+    /// The address to bind stream number `index` (from 0) to, towards `peer`.
     fn local(&self, peer: SocketAddr, index: u32) -> Result<SocketAddr, RefusedOption> {
         let any = match peer {
             SocketAddr::V4(_) => IpAddr::from(Ipv4Addr::UNSPECIFIED),
@@ -147,7 +147,7 @@ impl SocketOptions {
     }
 }
 
-/// Set the type of service of what is sent; of a socket of IPv6 that also speaks IPv4 both headers have one.
+/// Sets the type of service of sent packets; an IPv6 socket that also carries IPv4 needs it for both headers.
 ///
 /// # Errors
 /// [`RefusedOption`] where the system refuses it.
@@ -177,7 +177,7 @@ fn refused(
     })
 }
 
-/// Whether the system has an algorithm of congestion control without loading one; `true` where it does not tell.
+/// Whether the system has a congestion control algorithm without loading a module; `true` where that is unknown.
 pub(crate) fn is_at_hand(algorithm: &Name) -> bool {
     read_to_string(ALGORITHMS).map_or(true, |known| {
         known

@@ -1,4 +1,4 @@
-//! What this host's own queues dropped of a flow that it receives: that is never a loss of the path.
+//! Counts what this host's own queues dropped of a received flow: that is never a loss of the path.
 
 use std::cell::Cell;
 use std::net::UdpSocket;
@@ -6,13 +6,13 @@ use std::net::UdpSocket;
 use wirelab_socket::udp::{Dropped, Drops};
 use wirelab_trial::job::Missed;
 
-/// The queue of a socket since a flow began on it.
+/// The queue of a socket since the start of a flow.
 pub(crate) struct Queue<'a> {
     counters: Counters<'a>,
     before: Drops,
-    /// Whether the socket takes datagrams from anybody; then what it dropped may have been anybody's.
+    /// Whether the socket receives datagrams from any host; then the dropped ones may be of other flows.
     is_open: bool,
-    /// Datagrams taken from it that are not the flow's.
+    /// Datagrams read from it that do not belong to the flow.
     foreign: Cell<u64>,
 }
 
@@ -21,15 +21,15 @@ enum Counters<'a> {
     Shared(&'a SharedSocket<'a>),
 }
 
-/// A socket that several flows use. Its counters are read once for all that was taken from it at a time, and only where
-/// somebody asks: what the host dropped before one of these datagrams is counted by then.
+/// A socket that several flows use. Its counters are read once for each batch of datagrams, and only on request: by
+/// then they include drops before any of these datagrams.
 pub(crate) struct SharedSocket<'a> {
     pub(crate) socket: &'a UdpSocket,
     now: Cell<Option<Drops>>,
 }
 
 impl<'a> SharedSocket<'a> {
-    /// As it is from now on.
+    /// Starts with the present counters.
     pub(crate) const fn new(socket: &'a UdpSocket) -> SharedSocket<'a> {
         SharedSocket {
             socket,
@@ -37,7 +37,7 @@ impl<'a> SharedSocket<'a> {
         }
     }
 
-    /// What its host had dropped when first asked.
+    /// The drops at the first call.
     pub(crate) fn drops(&self) -> Drops {
         let now = self.now.get();
         let now = now.unwrap_or_else(|| Drops::of_shared(self.socket));
@@ -47,7 +47,7 @@ impl<'a> SharedSocket<'a> {
 }
 
 impl<'a> Queue<'a> {
-    /// That of a socket which was made for one test: what it dropped since then.
+    /// The queue of a socket that was made for one test: its drops since then.
     pub(crate) fn alone(socket: &'a UdpSocket, before: Drops) -> Queue<'a> {
         Queue {
             counters: Counters::Alone(socket),
@@ -57,7 +57,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// That of a socket which other flows use too.
+    /// The queue of a socket that other flows use too.
     pub(crate) const fn shared(socket: &'a SharedSocket<'a>, before: Drops) -> Queue<'a> {
         Queue {
             counters: Counters::Shared(socket),
@@ -67,12 +67,12 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// A datagram was taken from it that is not the flow's.
+    /// Records a datagram that does not belong to the flow.
     pub(crate) fn took_foreign(&self) {
         self.foreign.set(self.foreign.get() + 1);
     }
 
-    /// Datagrams taken from it that are not the flow's.
+    /// Datagrams read from it that do not belong to the flow.
     pub(crate) fn foreign(&self) -> u64 {
         self.foreign.get()
     }
@@ -84,8 +84,8 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Bounds of the datagrams of `longest_bytes` that were dropped. None is certain where something else came or can have
-    /// come too, or may be missing behind the last that came.
+    /// Bounds on the dropped datagrams of `longest_bytes`. No drop is certain where other datagrams arrived or may have
+    /// arrived too, or where some may be missing after the last one.
     pub(crate) fn missed(&self, longest_bytes: u64, others: bool) -> Missed {
         let bytes = u32::try_from(longest_bytes).unwrap_or(u32::MAX);
         let others = others || self.is_open || self.foreign() > 0;
@@ -93,7 +93,7 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// What is said of a receiver whose own queues dropped datagrams.
+/// The warning about a receiver whose own queues dropped datagrams.
 pub(crate) fn too_slow(at_least: u64, at_most: u64, lost: u64) -> String {
     format!(
         "this host was too slow: its own queues dropped {at_least} to {at_most} datagrams, which are not in the {lost} that were lost for certain; ask for a lower rate (-b)"

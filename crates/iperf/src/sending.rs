@@ -1,4 +1,4 @@
-//! The thread of a sender: what holds it up, and how it waits for room in its socket.
+//! The thread of a sender: what delays it, and how it waits for room in its socket.
 
 use std::io::{self, ErrorKind};
 use std::net::TcpStream;
@@ -10,31 +10,31 @@ use wirelab_socket::udp;
 use wirelab_trial::host_clock::now_ns;
 use wirelab_trial::{HoldWatch, Holds};
 
-/// How data is handed to the system, which the peer need not know.
+/// How data is handed to the system; the peer does not see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendOptions {
-    /// Whether the system may cut what is sent without a rate late, out of pieces of many datagrams.
+    /// Whether unpaced data may be handed over in pieces of many datagrams, which the kernel or the device segments.
     pub segmentation: bool,
-    /// Whether what is late after a hold keeps its distance to the next, and is not made up for in a burst.
+    /// Whether datagrams that are late after a pause keep their distance, and are not sent in a burst.
     pub strict_gaps: bool,
 }
 
 impl SendOptions {
-    /// As fast as it goes, and as close to the rate.
+    /// As fast as possible, and as close to the rate as possible.
     pub const DEFAULT: SendOptions = SendOptions {
         segmentation: true,
         strict_gaps: false,
     };
 }
 
-/// Watches the thread that it was made on while that sends.
+/// Watches its own thread while it sends.
 pub(crate) struct Sending {
     watch: HoldWatch,
     paced: bool,
 }
 
 impl Sending {
-    /// Begins to watch a sender with or without a schedule.
+    /// Starts to watch a sender with or without a schedule.
     pub(crate) fn start(paced: bool) -> Sending {
         Sending {
             watch: HoldWatch::start(HoldWatch::SENDER),
@@ -42,19 +42,19 @@ impl Sending {
         }
     }
 
-    /// The sender goes on at `now_ns` of any steady clock.
+    /// Records that the sender runs, at `now_ns` of any steady clock.
     pub(crate) fn tick(&mut self, now_ns: u64) {
         self.watch.tick(now_ns);
     }
 
-    /// Wait until a socket that is full may have room again; for how long there was none, in ns.
+    /// Waits until a full socket may have room again; returns the waiting time in ns.
     pub(crate) fn wait_for_room(&mut self, socket: &impl AsFd) -> u64 {
         let began_ns = now_ns();
         udp::wait_for_room(socket);
         self.watch.blocked(began_ns, now_ns(), udp::PATIENCE)
     }
 
-    /// What was found until now. Of a paced sender its schedule tells what was held up.
+    /// The pauses so far. For a paced sender the schedule shows them.
     pub(crate) fn finish(&mut self) -> Holds {
         let holds = self.watch.finish();
         match self.paced {
@@ -67,7 +67,7 @@ impl Sending {
     }
 }
 
-/// Whether a socket only says that nothing came in time, or that there is no room now.
+/// Whether a socket only reports that nothing arrived in time, or that it has no room.
 pub(crate) fn is_wait(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -75,12 +75,12 @@ pub(crate) fn is_wait(error: &io::Error) -> bool {
     )
 }
 
-/// Whether the system only had no room for a datagram: it did not leave.
+/// Whether the system only had no room for a datagram: it was not sent.
 pub(crate) fn has_no_room(error: &io::Error) -> bool {
     is_wait(error) || error.raw_os_error() == Some(Errno::ENOBUFS as i32)
 }
 
-/// Write as much as there is room for, whatever the other users of the same stream want of it.
+/// Writes as much as there is room for, without changing the blocking mode that other users of the stream rely on.
 pub(crate) fn write_at_once(stream: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
     Ok(send(stream.as_raw_fd(), bytes, flags)?)

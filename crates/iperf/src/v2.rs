@@ -1,13 +1,14 @@
 //! iperf 2: its header generations, reports and table.
 //!
-//! What is on the wire was checked against the distribution's iperf 2.1.8; the generations that this binary does
-//! not speak follow literal bytes in the tests.
+//! The wire format was checked against the distribution's iperf 2.1.8; the generations that this binary does not use
+//! follow literal bytes in the tests.
 //!
-//! - [`datagram`], [`client_header`], [`report`], [`flags`]: codecs without I/O, and which generation wrote the bytes;
-//! - [`receive`], [`send`], [`sent`]: both ends of a UDP flow without I/O, [`stream`] those of a TCP flow: all are driven by the caller's clock;
-//! - [`schedule`], [`intervals`]: when packets and lines are due; [`clock`]: what dates datagrams;
-//! - [`server`], [`client`]: both on sockets; [`outcome`] is what they say;
-//! - [`amount`]: amounts and rates as options spell them; [`table`], [`enhanced`], [`sums`], [`csv`]: the text that iperf prints.
+//! - [`datagram`], [`client_header`], [`report`], [`flags`]: codecs without I/O, and detection of the generation;
+//! - [`receive`], [`send`], [`sent`]: both ends of a UDP flow without I/O, [`stream`] those of a TCP flow; all use the
+//!   caller's clock;
+//! - [`schedule`], [`intervals`]: when packets and lines are due; [`clock`]: timestamps of datagrams;
+//! - [`server`], [`client`]: both on sockets; [`outcome`] is their result;
+//! - [`amount`]: amounts and rates of options; [`table`], [`enhanced`], [`sums`], [`csv`]: the text that iperf prints.
 
 pub mod amount;
 mod bytes;

@@ -1,12 +1,12 @@
 //! iperf3: its control connection, its data, its JSON.
 //!
-//! What is on the wire was checked against the distribution's iperf3 3.12; keys of other versions are tolerated.
+//! The wire format was checked against the distribution's iperf3 3.12; keys of other versions are tolerated.
 //!
 //! - [`control`]: cookie, states, and the framing of JSON on the control connection;
-//! - [`parameters`], [`results`]: what the two ends tell each other; [`datagram`]: the head of UDP datagrams;
+//! - [`parameters`], [`results`]: the JSON that the two ends exchange; [`datagram`]: the head of UDP datagrams;
 //! - [`client_control`], [`server_control`]: both ends of the control connection without I/O;
-//! - [`receive`]: counting what arrives; [`test`](mod@test): what came of a test; [`report`], [`table`]: the JSON and
-//!   the lines that iperf3 prints;
+//! - [`receive`]: counting arrivals; [`test`](mod@test): the result of a test; [`report`], [`table`]: the JSON and the
+//!   lines that iperf3 prints;
 //! - [`client`], [`server`]: both ends on sockets.
 
 pub mod auth;
@@ -43,5 +43,5 @@ pub use server::Server;
 pub use server_control::{ServerControl, ServerEvent};
 pub use test::{Beginning, Ends, Interval, Outcome, StreamOutcome, TestError, TestEvent};
 
-/// The port that iperf3 listens on where none is given.
+/// The default port of iperf3.
 pub const DEFAULT_PORT: u16 = 5201;

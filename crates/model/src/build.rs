@@ -1,4 +1,4 @@
-//! A node file and a trial make an instance: the net of that trial, and what is needed to report it.
+//! Makes an instance of a node file and a trial: the net of that trial, and what is needed to report it.
 
 mod chain;
 mod choose;
@@ -19,13 +19,13 @@ use crate::net::Net;
 /// The net of one trial, and where everything in it comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instance {
-    /// Stages, resources, places.
+    /// Stages, resources and places.
     pub net: Net,
-    /// What was asked, with the sizes of the frames that are really sent, and the frames/s that are offered.
+    /// The requested trial, with the sizes of the frames that are really sent and the offered frames/s.
     pub resolved: Resolved,
-    /// Bytes of the datagram that was asked, where the tool sends larger ones.
+    /// The requested datagram in bytes, where the tool sends larger ones.
     pub raised_from: Option<u32>,
-    /// What is known of each chain of the net, in its order.
+    /// Facts about each chain of the net, in its order.
     pub chains: Vec<ChainInfo>,
     /// Where each stage of the net comes from, in its order.
     pub origins: Vec<StageOrigin>,
@@ -35,25 +35,25 @@ pub struct Instance {
     pub tool: Tool,
 }
 
-/// What is known of a chain.
+/// Facts about a chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChainInfo {
     /// E.g. `port 1 transmit`.
     pub name: String,
     /// Transmit, receive, or echo: receive, then transmit.
     pub direction: Direction,
-    /// Number of the port, from 1.
+    /// Number of the port, counted from 1.
     pub port: u32,
-    /// Indices of the paths in the file: one, or two of an echo.
+    /// Indices of the paths in the file: one, or two for an echo.
     pub paths: Vec<usize>,
     /// Its stages in the net, first to last, with the source.
     pub stages: Vec<usize>,
     /// The stage where frames come from outside at the load's rate; `None` where the node sends as fast as it can, or
     /// a TCP peer as fast as the node's window lets it.
     pub source: Option<usize>,
-    /// The stage that is the wire: where the node sends, else where it receives.
+    /// The wire stage: on the sending side if the node sends, else on the receiving side.
     pub wire: usize,
-    /// The wire on which the frames of an echo come in.
+    /// The wire on which the frames of an echo arrive.
     pub wire_in: Option<usize>,
     /// What elapsed time spans.
     pub spans: Spans,
@@ -61,7 +61,7 @@ pub struct ChainInfo {
     pub points: Vec<Point>,
     /// Samplers.
     pub probes: Vec<Probe>,
-    /// What its CPU load is taken from.
+    /// The resource and idle load that its CPU load is computed from.
     pub load: Option<CpuLoad>,
     /// Whether the CPU polls while it waits, so that its load is 100 %.
     pub busy_wait: bool,
@@ -105,11 +105,11 @@ pub struct CpuLoad {
 pub struct StageOrigin {
     /// Its name in the file; `None` for a source of frames.
     pub stage: Option<String>,
-    /// Number of its port, from 1.
+    /// Number of its port, counted from 1.
     pub port: u32,
     /// What its cost is the sum of.
     pub costs: Vec<CostLine>,
-    /// Factor of its cost that was set by hand.
+    /// Factor on its cost, set with `--set`.
     pub scale: f64,
     /// Parameters of its spread, pace and polling.
     pub parameters: Vec<String>,
@@ -167,7 +167,7 @@ pub(crate) fn unsupported(field: &'static str, why: impl Into<String>) -> BuildE
     })
 }
 
-/// What a trial means on this node, before any stage is looked at.
+/// How this node interprets a trial, before any stage is considered.
 pub(crate) struct Setting {
     pub resolved: Resolved,
     pub raised_from: Option<u32>,
@@ -178,14 +178,14 @@ impl NodeFile {
     /// The net of `trial` on this node.
     ///
     /// # Errors
-    /// [`BuildError::Unsupported`] names the field of the trial that the node cannot do and what can be asked;
-    /// [`BuildError::BadTrial`] an impossible size or load; [`BuildError::Model`] what the file gets wrong.
+    /// [`BuildError::Unsupported`] names the field of the trial that the node cannot do and what can be requested;
+    /// [`BuildError::BadTrial`] an impossible size or load; [`BuildError::Model`] an error in the file.
     pub fn instance(&self, trial: &Trial) -> Result<Instance, BuildError> {
         let choice = choose(self, &self.asked(trial))?;
         self.instance_of(trial, &choice)
     }
 
-    /// The same of what the trial itself asks, whatever `--set` does.
+    /// The same for the trial as it was requested, without the changes of `--set`.
     pub(crate) fn instance_as_asked(&self, trial: &Trial) -> Result<Instance, BuildError> {
         self.instance_of(trial, &choose(self, trial)?)
     }
@@ -253,7 +253,7 @@ impl NodeFile {
         })
     }
 
-    /// The sizes that the tool sends, and the datagram it was asked for where that is smaller.
+    /// The sizes that the tool sends, and the requested datagram where that is smaller.
     fn raise(&self, trial: &Trial, asked: Sizes) -> Result<(Sizes, Option<u32>), BuildError> {
         use wirelab_trial::Layer::{UdpIpv4, UdpIpv6};
         let (Some(name), UdpIpv4 | UdpIpv6, Some(datagram)) =

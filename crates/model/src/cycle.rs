@@ -1,10 +1,10 @@
-//! The shortest cycle of a fieldbus of like nodes: individual frames, and one summation frame that each node passes
-//! on. The minimum cycle time is a performance indicator of IEC 61784-2.
+//! The shortest cycle of a fieldbus of identical nodes: with individual frames, and with one summation frame that each
+//! node forwards. The minimum cycle time is a performance indicator of IEC 61784-2.
 //!
-//! With individual frames (as PROFINET RT) the controller's link carries a frame to each node, and at the same time
+//! With individual frames (as PROFINET RT) the controller's link carries one frame to each node, and at the same time
 //! one from each: `T = N (max(64, d + headers) + 20) 8 / R`. A summation frame (as EtherCAT) carries the data of all:
-//! `T = Σ (max(64, 18 + 2 + 12 + Σ d) + 20) 8 / R + N t_forward`, over as many frames as are needed, each of at most
-//! 1518 bytes. To both comes what a node takes to receive and to send, once: nodes work at the same time, and the
+//! `T = Σ (max(64, 18 + 2 + 12 + Σ d) + 20) 8 / R + N t_forward`. The sum is over as many frames as are needed, each of
+//! at most 1518 bytes. Both get the node's time to receive and to send added once: nodes work at the same time, and the
 //! cycle waits for the last.
 
 use wirelab_trial::cycle::{CycleTerm, CycleTime, CycleTimes, NodeDelay};
@@ -15,14 +15,14 @@ use crate::build::BuildError;
 use crate::file::{ArrivalsDecl, NodeFile};
 use crate::whatif::{Delay, delay};
 
-/// Bytes of a summation frame that are no cyclic data: Ethernet header and FCS 18, EtherCAT header 2, datagram header
+/// Bytes of a summation frame beside the cyclic data: Ethernet header and FCS 18, EtherCAT header 2, datagram header
 /// and working counter 12 (IEC 61158-4-12).
 pub const SUMMATION_HEADERS: u32 = 18 + 2 + 12;
 /// Largest frame without tags, in bytes with FCS (IEEE 802.3).
 const LARGEST_FRAME: u32 = 1518;
-/// Most nodes that are asked for at once: the 16-bit addresses of a segment.
+/// Most nodes of a cycle: the 16-bit addresses of a segment.
 pub const MAX_NODES: u32 = 65_535;
-/// Longest time to pass a frame on: 1 s.
+/// Longest time to forward a frame: 1 s.
 const MAX_FORWARD_PS: u64 = 1_000_000_000_000;
 
 /// Why there is no cycle time.
@@ -31,38 +31,38 @@ pub enum CycleError {
     /// Not a number of nodes.
     #[error("a cycle of {0} nodes; fix: ask for 1 to {MAX_NODES}")]
     Nodes(u32),
-    /// Data that fit no frame.
-    #[error("{bytes} bytes of data for each node: a frame of this kind has room for 1 to {most}")]
+    /// Data that do not fit a frame.
+    #[error("{bytes} bytes of data for each node do not fit; fix: write 1 to {most}")]
     Data {
-        /// What was asked.
+        /// The requested bytes.
         bytes: u32,
-        /// What fits.
+        /// The largest that fits.
         most: u32,
     },
-    /// A time to pass on beyond reason.
-    #[error("a node that passes a frame on in {forward_ps} ps; fix: write at most 1 s")]
+    /// An implausible time to forward a frame.
+    #[error("a node that forwards a frame in {forward_ps} ps; fix: write at most 1 s")]
     Forward {
-        /// What was asked.
+        /// The requested time in ps.
         forward_ps: u64,
     },
-    /// TCP has no cyclic frames.
+    /// The layer is TCP, which has no cyclic frames.
     #[error(
         "cyclic data go in Ethernet frames or UDP datagrams; fix: choose the layer ethernet, udp4 or udp6"
     )]
     Layer,
-    /// No rate.
+    /// Neither the trial nor the node file has a link rate.
     #[error("this node has no link rate of its own; fix: give it with --rate, e.g. --rate 100M")]
     NoLinkRate,
-    /// The node file gives no net.
+    /// No net can be built of the node file.
     #[error(transparent)]
     Build(#[from] BuildError),
 }
 
-/// The shortest cycles of `nodes` nodes like `file`, each with `data_bytes` of cyclic data each way, and each passing a
-/// summation frame on in `forward_ps`. Of `trial` count the layer, the VLAN tags, the buffers and the link's rate.
+/// The shortest cycles of `nodes` nodes like `file`, each with `data_bytes` of cyclic data in each direction; each
+/// forwards a summation frame in `forward_ps`. `trial` gives the layer, the VLAN tags, the buffers and the link's rate.
 ///
 /// # Errors
-/// [`CycleError`] names what cannot be, and what can.
+/// [`CycleError`] names the impossible value and what is possible.
 pub fn minimum_cycle(
     file: &NodeFile,
     trial: &Trial,
@@ -84,7 +84,7 @@ pub fn minimum_cycle(
             value: receive.saturating_add(*transmit),
             kind: Kind::Predicted,
         },
-        _ => Field::absent("the model does not have both ways of the node"),
+        _ => Field::absent("the model has only one direction of the node"),
     };
     let data = u64::from(nodes) * u64::from(data_bytes);
     let with_node = |frames, link_bytes, terms: Vec<CycleTerm>| {
@@ -102,7 +102,11 @@ pub fn minimum_cycle(
     let individual = with_node(frames, link_bytes, terms);
     let (frames, link_bytes, mut terms) = summation(link, nodes, data_bytes)?;
     terms.push(CycleTerm {
-        what: format!("{nodes} nodes x {} to pass it on", format::time(forward_ps)),
+        what: format!(
+            "{} x {} to forward it",
+            format::count(nodes.into(), "node"),
+            format::time(forward_ps)
+        ),
         time_ps: u64::from(nodes) * forward_ps,
     });
     let summation = with_node(frames, link_bytes, terms);
@@ -141,7 +145,7 @@ fn individual_sizes(framing: Framing, data_bytes: u32) -> Result<Sizes, CycleErr
         Layer::UdpIpv4 | Layer::UdpIpv6 => SizeUnit::Datagram,
         Layer::TcpIpv4 | Layer::TcpIpv6 => return Err(CycleError::Layer),
     };
-    // 1500 bytes of payload, whatever the tags.
+    // 1500 bytes of payload, with or without tags.
     let most = 1500 - framing.layer.header_bytes();
     if data_bytes == 0 || data_bytes > most {
         return Err(CycleError::Data {
@@ -154,14 +158,14 @@ fn individual_sizes(framing: Framing, data_bytes: u32) -> Result<Sizes, CycleErr
         .map_err(|_| CycleError::Layer)
 }
 
-/// Frames, bytes of the link, and the time of them.
+/// Frames, bytes on the link, and their time.
 fn individual(sizes: &Sizes, link: LineRate, nodes: u32) -> (u64, u64, Vec<CycleTerm>) {
     let frames = u64::from(nodes);
     let each = link.overhead.link_bytes(sizes);
     let term = CycleTerm {
         what: format!(
             "{} of {} B, {each} B of the link each",
-            count(nodes, "frame"),
+            format::count(nodes.into(), "frame"),
             sizes.frame
         ),
         time_ps: link.bytes_time_ps(frames * each),
@@ -169,7 +173,7 @@ fn individual(sizes: &Sizes, link: LineRate, nodes: u32) -> (u64, u64, Vec<Cycle
     (frames, frames * each, vec![term])
 }
 
-/// Frames, bytes of the link, and the time of them: as many whole nodes' data in a frame as fit.
+/// Frames, bytes on the link, and their time: each frame holds the data of as many whole nodes as fit.
 fn summation(
     link: LineRate,
     nodes: u32,
@@ -196,9 +200,9 @@ fn summation(
         terms.push(CycleTerm {
             what: format!(
                 "{} of {} B for {}, {one} B of the link each",
-                count(frames, "frame"),
+                format::count(frames.into(), "frame"),
                 frame(nodes),
-                count(nodes, "node")
+                format::count(nodes.into(), "node")
             ),
             time_ps: link.bytes_time_ps(u64::from(frames) * one),
         });
@@ -207,19 +211,13 @@ fn summation(
     Ok((u64::from(full) + u64::from(rest > 0), link_bytes, terms))
 }
 
-/// `1 node`, `2 nodes`.
-fn count(n: u32, what: &str) -> String {
-    let many = if n == 1 { "" } else { "s" };
-    format!("{n} {what}{many}")
-}
-
-/// What the node takes for a frame of this size each way, one at a time.
+/// The node's time for a frame of this size in each direction, one frame at a time.
 fn delays(
     file: &NodeFile,
     trial: &Trial,
     sizes: &Sizes,
 ) -> Result<(NodeDelay, NodeDelay), CycleError> {
-    // A controller sends what it is to send: no tool raises its datagrams, and nothing is lost on the way.
+    // A controller sends exactly its data: no tool raises its datagrams, and no frame is lost.
     let mut file = file.clone();
     file.tool.min_datagram = None;
     file.arrivals = ArrivalsDecl::default();
@@ -240,7 +238,7 @@ fn delays(
                 },
                 span,
             }),
-            // A node that only sends has cycles of its own: say what is missing, and go on.
+            // A node that only sends still has cycles: the delay is named as missing.
             Err(BuildError::Unsupported(why)) => Ok(NodeDelay {
                 mean_ps: Field::absent(why.to_string()),
                 span: String::new(),
@@ -259,7 +257,7 @@ fn notes(
 ) -> Vec<String> {
     let mut notes = vec![
         format!(
-            "t_forward of {} is given, not predicted: hardware that passes a frame on while it comes in.",
+            "t_forward of {} is given, not predicted: hardware forwards a frame while it arrives.",
             format::time(forward_ps)
         ),
         "Links are full duplex; cables (about 5 ns/m), switches, jitter of the controller and a share kept free for \
@@ -269,7 +267,7 @@ fn notes(
     if let (Some(receive), Some(transmit)) = (receive.mean_ps.value(), transmit.mean_ps.value()) {
         let software = receive + transmit + link.bytes_time_ps(84);
         notes.push(format!(
-            "Passed on by this node's software instead, a smallest frame would take {} or more at each node.",
+            "If this node's software forwarded it instead, a smallest frame would take {} or more at each node.",
             format::time(software)
         ));
     }

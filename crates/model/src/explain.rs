@@ -1,8 +1,8 @@
-//! Why a model is as fast as it is: the critical circuit, what is hidden behind it, the next limit, two
-//! periods as a picture, and the packet roofline.
+//! Explains the speed of a model: the critical circuit, what is hidden behind it, the next limit, two periods as a
+//! picture, and the packet roofline.
 //!
-//! Where the closed form is exact it explains by itself. Where frames are lost, paced or polled, or stages compete,
-//! the simulation tells the rate; the circuit of the closed form is named only where the simulation reaches it.
+//! Where the closed form is exact, it is the explanation. Where frames are lost, paced or polled, or stages compete,
+//! the rate is from the simulation, and the circuit of the closed form is named only if the simulation reaches it.
 
 mod hidden;
 mod laws;
@@ -39,15 +39,15 @@ pub enum ExplainError {
     /// The node cannot run the trial.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// Its net has no steady state.
+    /// The net has no steady state.
     #[error(transparent)]
     Net(#[from] NetError),
-    /// Its net cannot be played.
+    /// The net cannot be simulated.
     #[error(transparent)]
     Sim(#[from] SimError),
 }
 
-/// Why `trial` on the node gives what it gives.
+/// Explains the result of `trial` on the node.
 ///
 /// # Errors
 /// [`ExplainError`] where the node cannot run the trial, or has no steady state.
@@ -93,7 +93,7 @@ pub fn explain(file: &NodeFile, trial: &Trial) -> Result<Explanation, ExplainErr
     })
 }
 
-/// What a roofline needs of a trial.
+/// The figures of a trial that a roofline uses.
 struct Brief {
     /// Frames/s of the first flow.
     pub frames_per_s: f64,
@@ -113,7 +113,7 @@ fn brief(file: &NodeFile, instance: &Instance) -> Result<Brief, ExplainError> {
     })
 }
 
-/// Calibrated where the time of this very trial is a figure that the node was calibrated from.
+/// Calibrated if the node file was calibrated from the time of this very trial.
 fn kind(file: &NodeFile, instance: &Instance) -> Kind {
     predict::kind(file, &instance.resolved.trial, "time", None)
 }
@@ -171,25 +171,22 @@ fn notes(file: &NodeFile, instance: &Instance, solved: &Solved) -> Vec<String> {
     let mut out = Vec::new();
     if let (Some(asked), Some(sent)) = (instance.raised_from, instance.resolved.sizes.datagram) {
         out.push(format!(
-            "The test tool sends datagrams of at least {sent} B: the {asked} B that were asked are {sent} B on the wire."
+            "The test tool sends datagrams of at least {sent} B: the requested {asked} B are {sent} B on the wire."
         ));
     }
     out.extend(solved.notes(instance));
     if instance.resolved.trial.ports > 1 {
         out.push(
-            "The ports are alike: stages, resources and lanes are those of the first.".to_owned(),
+            "The ports are identical: the stages, resources and lanes shown are those of the first.".to_owned(),
         );
     }
     for chain in instance.chains.iter().take(1) {
         if chain.busy_wait {
-            out.push(
-                "The CPU polls while it waits, so its load is 100 % whatever it does in that time."
-                    .to_owned(),
-            );
+            out.push("The CPU polls while it waits, so its load is always 100 %.".to_owned());
         } else if let Some(load) = chain.load.as_ref().filter(|load| load.idle_ratio > 0.0) {
             let idle = wirelab_trial::format::percent(load.idle_ratio);
             out.push(format!(
-                "A load of {idle} % that the node has when idle comes to what its stages take."
+                "The idle load of the node, {idle} %, is added to the load of its stages."
             ));
         }
     }

@@ -21,14 +21,14 @@ pub use read::{MAX_FILE_BYTES, fuzz_node_file};
 pub use set::SetError;
 pub use unit::{Kind, Unit};
 
-/// What is known of one node.
+/// A node file, read and checked.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeFile {
     /// The node's name, as the command line takes it.
     pub name: String,
-    /// One line that says what it is.
+    /// One line about the node.
     pub title: String,
-    /// More about it.
+    /// Further text.
     pub about: Option<String>,
     /// The document that describes the node.
     pub source: String,
@@ -36,7 +36,7 @@ pub struct NodeFile {
     pub ports: u32,
     /// Largest frame without VLAN tags in bytes with FCS.
     pub max_frame_bytes: u32,
-    /// Set-up keys of its description: core, clock, memory and what else is known.
+    /// Set-up keys of its description: core, clock, memory and other facts.
     pub setup: BTreeMap<String, String>,
     /// Parameters by name.
     pub parameters: BTreeMap<String, Parameter>,
@@ -48,41 +48,41 @@ pub struct NodeFile {
     pub resources: BTreeMap<String, ResourceDecl>,
     /// Stages by name.
     pub stages: BTreeMap<String, StageDecl>,
-    /// Ways through the node; the first that fits a trial is taken.
+    /// Paths through the node; the first that fits a trial is used.
     pub paths: Vec<PathDecl>,
-    /// How frames come on a receive path.
+    /// How frames arrive on a receive path.
     pub arrivals: ArrivalsDecl,
     /// What a test tool imposes.
     pub tool: ToolDecl,
     /// Changes of the structure that can be asked for by name.
     pub alternatives: Vec<Alternative>,
-    /// What `--set` changed since the file was read, in order.
+    /// Changes by `--set` since the file was read, in order.
     pub changes: Vec<String>,
-    /// The way through the node that `--set` asks for, in place of the trial's.
+    /// The path that `--set` selects, in place of the trial's.
     pub asked_path: Option<Path>,
-    /// The way to wait that `--set` asks for, in place of the trial's.
+    /// The wait method that `--set` selects, in place of the trial's.
     pub asked_wait: Option<Wait>,
 }
 
-/// A figure with its unit and where it comes from.
+/// A figure with its unit and source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// In `unit`; finite and not negative.
     pub value: f64,
     /// Its unit.
     pub unit: Unit,
-    /// The clock parameter that a unit in `clk` counts.
+    /// The clock parameter whose periods a unit in `clk` counts.
     pub clock: Option<String>,
-    /// Where it comes from.
+    /// Its source.
     pub provenance: Provenance,
-    /// More about it.
+    /// Further text.
     pub about: Option<String>,
 }
 
 /// Where a figure comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Provenance {
-    /// A source that can be looked up.
+    /// A document or standard.
     Source(String),
     /// Names of the calibrations it was derived from.
     CalibratedFrom(Vec<String>),
@@ -108,34 +108,34 @@ pub struct Calibration {
 /// Something that one stage at a time can hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResourceDecl {
-    /// More about it.
+    /// Further text.
     pub about: Option<String>,
     /// Whether each port has its own.
     pub per_port: bool,
 }
 
-/// A stage: what it holds, and for how long.
+/// A stage: the resource it holds, and for how long.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageDecl {
-    /// The resource it holds; `None` for a mere delay.
+    /// The resource it holds; `None` for a pure delay.
     pub resource: Option<String>,
-    /// Among stages that wait for one resource the lowest goes first.
+    /// Among stages that wait for one resource the lowest value goes first.
     pub priority: u8,
-    /// Where its structure comes from.
+    /// Source of its structure.
     pub provenance: Provenance,
-    /// More about it.
+    /// Further text.
     pub about: Option<String>,
     /// What its cost is the sum of.
     pub cost: Vec<Cost>,
     /// Factor of the cost; 1 unless `--set stage.NAME=xFACTOR` changed it.
     pub scale: f64,
-    /// How its cost scatters.
+    /// The spread of its cost.
     pub spread: Option<SpreadDecl>,
     /// The parameter with the shortest time between two starts.
     pub paced: Option<String>,
     /// The parameter with the time between two looks.
     pub polled: Option<String>,
-    /// Whether a frame that finds no other token is lost.
+    /// Whether a frame is lost if another token is missing.
     pub drops: bool,
 }
 
@@ -168,33 +168,33 @@ pub enum Cost {
     },
 }
 
-/// How a cost scatters, by parameter.
+/// The spread of a cost, as a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpreadDecl {
-    /// Normal with this σ.
+    /// Normal, with this σ.
     Normal(String),
-    /// Even over this whole width.
+    /// Uniform, over this whole width.
     Uniform(String),
 }
 
-/// One way through the node.
+/// One path through the node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PathDecl {
     /// Its name.
     pub name: String,
-    /// The layers it takes.
+    /// The layers it serves.
     pub layers: Vec<Layer>,
     /// Transmit or receive.
     pub direction: Direction,
-    /// The kinds of buffers it is; empty where that is not said.
+    /// Its kinds of buffers; empty where the file does not say.
     pub buffers: Vec<Buffers>,
-    /// The way through the node that it is; `None` where that is not said.
+    /// Its kernel path; `None` where the file does not say.
     pub path: Option<Path>,
-    /// How the application waits; `None` where that is not said.
+    /// How the application waits; `None` where the file does not say.
     pub wait: Option<Wait>,
-    /// Largest size it takes in bytes of the layer's data (datagram, on Ethernet length); `None` takes every size.
+    /// Largest size it serves, in bytes of the layer's data (datagram, on Ethernet length); `None` serves every size.
     pub up_to_bytes: Option<u32>,
-    /// Whether a trial that names no buffers takes it.
+    /// Whether it serves a trial that names no buffers.
     pub default: bool,
     /// Names of its stages, first to last.
     pub stages: Vec<String>,
@@ -206,7 +206,7 @@ pub struct PathDecl {
     pub load: Option<LoadDecl>,
     /// Whether the CPU polls while it waits, so that its load is 100 %.
     pub busy_wait: bool,
-    /// Places beside those that frames go through.
+    /// Places beside those that carry frames.
     pub rooms: Vec<Room>,
     /// Capture points: a latency each.
     pub points: Vec<PointDecl>,
@@ -245,14 +245,14 @@ pub struct At {
     pub edge: Edge,
 }
 
-/// From one instant of a frame's way to a later one.
+/// A latency of each frame: from one instant to a later one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PointDecl {
     /// Its name, e.g. `Rx PBUF`.
     pub name: String,
     /// Where the time begins.
     pub from: At,
-    /// Where it is taken.
+    /// Where the time ends.
     pub to: At,
 }
 
@@ -267,7 +267,7 @@ pub struct ProbeDecl {
     pub clock: String,
 }
 
-/// How frames come from the tester's side; names of parameters.
+/// How frames arrive from the tester's side; names of parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ArrivalsDecl {
     /// Frames in a burst.
@@ -296,9 +296,9 @@ pub struct Alternative {
     pub name: String,
     /// What it is, in words.
     pub what: String,
-    /// Stages that another takes the place of; `None` leaves the stage out.
+    /// Stages to replace, each with its replacement; `None` leaves the stage out.
     pub replace: BTreeMap<String, Option<String>>,
-    /// Assignments as `--set` takes them.
+    /// Assignments in the syntax of `--set`.
     pub set: Vec<String>,
 }
 
@@ -314,7 +314,7 @@ impl Default for ToolDecl {
 }
 
 impl NodeFile {
-    /// `trial` with what `--set` asks in place of it.
+    /// `trial` with the path and wait that `--set` selects.
     pub(crate) fn asked(&self, trial: &Trial) -> Trial {
         Trial {
             path: self.asked_path.or(trial.path),
@@ -323,7 +323,7 @@ impl NodeFile {
         }
     }
 
-    /// Whether everything that `--set` changed is which of the file's paths is taken.
+    /// Whether `--set` changed nothing but the selection of the path.
     pub(crate) fn is_as_read(&self) -> bool {
         let choice = |change: &String| {
             let key = change.split('=').next().unwrap_or_default().trim();
@@ -332,17 +332,17 @@ impl NodeFile {
         self.changes.iter().all(choice)
     }
 
-    /// The parameter `name`, which a checked file has.
+    /// The parameter `name`, which exists in a checked file.
     ///
     /// # Errors
-    /// [`Problem`] where the file was changed by hand since.
+    /// [`Problem`] where the file was changed in code since.
     pub(crate) fn parameter(&self, name: &str) -> Result<&Parameter, String> {
         self.parameters
             .get(name)
             .ok_or_else(|| missing("parameter", name, self.parameters.keys()))
     }
 
-    /// The period of a clock in ps: of a parameter in Hz its inverse, of one in time itself.
+    /// The period of a clock in ps, from a parameter in Hz or in time.
     pub(crate) fn period_ps(&self, name: &str) -> Result<f64, String> {
         let clock = self.parameter(name)?;
         let period = match clock.unit.kind {
@@ -365,7 +365,7 @@ impl NodeFile {
         }
     }
 
-    /// What a parameter in time or `clk` is in ps.
+    /// A parameter in time or `clk`, in ps.
     pub(crate) fn time_ps(&self, name: &str) -> Result<f64, String> {
         let parameter = self.parameter(name)?;
         match parameter.unit.kind {
@@ -379,7 +379,7 @@ impl NodeFile {
         }
     }
 
-    /// The shortest time between two of something, in ps: of a parameter in time, `clk` or Hz.
+    /// The shortest time between two events, in ps, from a parameter in time, `clk` or Hz.
     pub(crate) fn pace_ps(&self, name: &str) -> Result<f64, String> {
         let parameter = self.parameter(name)?;
         let pace = match parameter.unit.kind {
@@ -395,7 +395,7 @@ impl NodeFile {
         }
     }
 
-    /// The period of the clock that `parameter`, called `name`, counts.
+    /// The period of the clock of `parameter`, which is called `name`.
     pub(crate) fn clock_of(&self, name: &str, parameter: &Parameter) -> Result<f64, String> {
         let clock = parameter.clock.as_deref().ok_or_else(|| {
             format!("'{name}' counts clk of no clock: add clock = \"NAME\" with the parameter that is its clock")
@@ -404,17 +404,17 @@ impl NodeFile {
     }
 }
 
-/// That a unit does not fit its use.
+/// The message for a unit that does not fit its use.
 pub(crate) fn wrong_unit(name: &str, unit: Unit, wanted: &str) -> String {
-    format!("'{name}' is in {}, and here stands {wanted}", unit.name)
+    format!("'{name}' is in {}; write {wanted}", unit.name)
 }
 
-/// Says that `name` does not exist, and which names do.
+/// The message that `name` does not exist, with the names that do.
 fn missing<'k>(kind: &str, name: &str, all: impl Iterator<Item = &'k String>) -> String {
     let all: Vec<&str> = all.map(String::as_str).collect();
     let shown: String = name.chars().take(64).collect();
     if all.is_empty() {
-        return format!("there is no {kind} '{shown}', and no other: add it to the file");
+        return format!("there is no {kind} '{shown}', and the file has none: add it");
     }
     let meant = did_you_mean(name, all.iter().copied());
     if all.len() == 1 {

@@ -1,8 +1,8 @@
-//! From measured observations to a node file: what a frame costs, with how sure that is, and what data cannot say.
+//! Fits a node file to measured observations: the cost of a frame, its uncertainty, and what the data cannot show.
 //!
-//! `docs/fit.md` says what is fitted from what. Nothing here knows how the node works inside: what comes out is a
-//! time for each frame and for each byte of the server that limits it and of the CPU, an idle load, a cost for each
-//! batch, a depth of the receive ring, and a delay for each capture point.
+//! `docs/fit.md` says what is fitted from what. Nothing here knows the inside of a node. A fit gives a time for each
+//! frame and each byte of the limiting server and of the CPU, an idle load, a cost for each batch, a depth of the
+//! receive ring, and a delay for each capture point.
 
 mod body;
 mod chain;
@@ -10,15 +10,15 @@ mod figures;
 mod gather;
 mod judge;
 mod node_text;
+mod paths;
 mod ring;
 mod shape;
 mod squares;
 mod stages;
-mod ways;
 
 use serde::Serialize;
 use wirelab_trial::explanation::FastTrackGain;
-use wirelab_trial::{Interval, Observation, Warning};
+use wirelab_trial::{Interval, Observation, Warning, format};
 
 use crate::file::NodeFile;
 
@@ -32,10 +32,10 @@ pub enum Captures {
     Stages,
 }
 
-/// What a fit is asked.
+/// Options of a fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FitOptions {
-    /// Name of the node file; `None` takes the node's own.
+    /// Name of the new node; `None` takes the measured node's name.
     pub name: Option<String>,
     /// Name of the results file, for the node file's `what`.
     pub file: String,
@@ -68,7 +68,7 @@ pub struct Fitted {
     pub value: f64,
     /// A unit of node files: `ns`, `ns/byte`, `%`, `us`, `descriptors`, `bit/s`.
     pub unit: String,
-    /// Where the true value lies; `None` where there are no more cells than parameters.
+    /// Confidence interval; `None` where there are no more cells than parameters.
     pub interval: Option<Interval>,
     /// How it was found, in words.
     pub how: String,
@@ -79,11 +79,11 @@ pub struct Fitted {
 pub struct LeftOutCell {
     /// Size and load.
     pub cell: String,
-    /// Observations in it.
+    /// Number of observations in it.
     pub observations: usize,
-    /// What was observed, in the unit of [`LeaveOneOut::unit`].
+    /// The observed value, in the unit of [`LeaveOneOut::unit`].
     pub observed: f64,
-    /// What the other cells say; `None` where they say nothing of it.
+    /// The prediction of the other cells; `None` where they give none.
     pub predicted: Option<f64>,
     /// Error: percent of a time, or points of CPU load.
     pub error: Option<f64>,
@@ -91,7 +91,7 @@ pub struct LeftOutCell {
     pub outlier: bool,
 }
 
-/// How well cells are predicted that were left out.
+/// How well the others predict each cell that is left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeaveOneOut {
     /// What was predicted, e.g. `udp4-receive CPU load`.
@@ -102,9 +102,9 @@ pub struct LeaveOneOut {
     pub error_unit: String,
     /// Each cell.
     pub cells: Vec<LeftOutCell>,
-    /// Mean size of the errors, outliers apart; `None` where no cell can be left out.
+    /// Mean size of the errors without outliers; `None` where no cell can be left out.
     pub mean_error: Option<f64>,
-    /// Largest error, outliers apart.
+    /// Largest error without outliers.
     pub max_error: Option<f64>,
 }
 
@@ -123,21 +123,21 @@ pub struct SizeClass {
     pub byte_ns: Option<f64>,
 }
 
-/// What was left out of a fit.
+/// Observations that a fit did not use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LeftOut {
-    /// Why.
+    /// The reason.
     pub why: String,
     /// How many observations, or figures of them.
     pub count: usize,
 }
 
-/// What a fit gave.
+/// The result of a fit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fit {
     /// The node file's text.
     pub node_toml: String,
-    /// Observations of which something was fitted.
+    /// Observations that contributed something.
     pub used_observations: usize,
     /// What was left out.
     pub left_out: Vec<LeftOut>,
@@ -147,18 +147,18 @@ pub struct Fit {
     pub leave_one_out: Vec<LeaveOneOut>,
     /// Size classes, where one line does not fit.
     pub classes: Vec<SizeClass>,
-    /// What a reader must know, and what to do about it.
+    /// Warnings, each with its fix.
     pub warnings: Vec<Warning>,
-    /// What was seen and done, in words.
+    /// Findings and decisions, in words.
     pub notes: Vec<String>,
-    /// The fast track as the stack's stages predict it, beside what was measured.
+    /// The fast track as predicted from the stack's stages, beside its measurement.
     pub fast_track: Vec<FastTrackGain>,
 }
 
 /// Why there is no fit.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FitError {
-    /// Not enough of anything.
+    /// Too few of everything.
     #[error(
         "too few points to fit: {have}. Needed is at least one of: {NEEDED}. Measure a matrix of sizes and loads, \
          e.g. with `wirelab measure`"
@@ -169,8 +169,7 @@ pub enum FitError {
     },
     /// Times of an emulation.
     #[error(
-        "observation {number} is of {node}, which is emulated: its times and rates depend on the host and tell nothing of \
-         the hardware; fix: fit results of the hardware itself"
+        "observation {number} is of {node}, which is emulated: its times and rates depend on the host, not on the hardware; fix: fit results of the hardware itself"
     )]
     Emulated {
         /// Its place among the results, from 1.
@@ -178,14 +177,12 @@ pub enum FitError {
         /// The node.
         node: String,
     },
-    /// More than is fitted at once.
-    #[error(
-        "{have} observations are more than the {most} that are fitted at once; fix: split the file"
-    )]
+    /// More than a fit accepts.
+    #[error("{have} observations are more than the {most} of one fit; fix: split the file")]
     TooMany {
         /// Observations in the file.
         have: usize,
-        /// Most that are taken.
+        /// Most that a fit accepts.
         most: usize,
     },
     /// Observations of several nodes.
@@ -194,9 +191,9 @@ pub enum FitError {
         /// The first of their names.
         names: Vec<String>,
     },
-    /// Figures so far from any node that they make no node file.
+    /// Fitted values that are invalid in a node file.
     #[error(
-        "what was fitted makes no node file: {0}; fix: look for figures that no node has among the observations"
+        "the fitted values are invalid in a node file: {0}; fix: look for impossible figures among the observations"
     )]
     NoNode(String),
     /// Not a confidence.
@@ -204,17 +201,16 @@ pub enum FitError {
     Confidence(String),
 }
 
-/// Nodes of one file whose fast track is told.
+/// Nodes of one file whose fast track is compared.
 const MAX_NODES: usize = 16;
-/// What a fit needs at least.
+/// The least that a fit needs.
 const NEEDED: &str = "3 transmit trials at maximum load that the wire does not limit (3 sizes for an interval); \
-     CPU load, not shared with the tester, at 3 combinations of size and load (2 sizes and 2 loads to tell \
-     parameters apart); overloaded receive trials (loss of 1 % and more) at 3 sizes; a captured series of 2 samples";
+     CPU load, not shared with the tester, at 3 combinations of size and load (2 sizes and 2 loads to separate the parameters); overloaded receive trials (loss of 1 % and more) at 3 sizes; a captured series of 2 samples";
 
-/// Fit a node file to observations.
+/// Fits a node file to observations.
 ///
 /// # Errors
-/// [`FitError`] where there are too few points, too many, several nodes, or figures that no node has.
+/// [`FitError`] where there are too few or too many points, several nodes, or impossible figures.
 pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, FitError> {
     if !(options.confidence > 0.0 && options.confidence < 1.0) {
         return Err(FitError::Confidence(options.confidence.to_string()));
@@ -227,19 +223,19 @@ pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, Fi
     }
     let mut gathered = gather::gather(observations, options)?;
     let mut report = figures::Report::new(options.confidence);
-    let ways = ways::fit_ways(&mut gathered, options, &mut report);
-    if ways.iter().all(|w| !w.says_something()) {
+    let paths = paths::fit_paths(&mut gathered, options, &mut report);
+    if paths.iter().all(|w| !w.says_something()) {
         return Err(FitError::TooFew {
             have: gathered.in_words(observations.len(), &report),
         });
     }
     if gathered.not_measured > 0 {
         report.notes.push(format!(
-            "{} observations hold figures that were not measured (predicted, calibrated or published)",
-            gathered.not_measured
+            "{} with figures that were not measured (predicted, calibrated or published)",
+            format::count(gathered.not_measured as u64, "observation")
         ));
     }
-    let node_toml = node_text::write(&ways, &gathered, options, &mut report);
+    let node_toml = node_text::write(&paths, &gathered, options, &mut report);
     NodeFile::parse(&node_toml, "the fitted file").map_err(|e| FitError::NoNode(e.to_string()))?;
     Ok(Fit {
         node_toml,
@@ -249,13 +245,13 @@ pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, Fi
         leave_one_out: report.leave_one_out,
         classes: report.classes,
         warnings: report.warnings,
-        fast_track: node_text::gains(&ways, &gathered, &mut report.notes),
+        fast_track: node_text::gains(&paths, &gathered, &mut report.notes),
         notes: report.notes,
     })
 }
 
-/// What a fast track past the stack gains, as the stages of the stack predict it and as it was measured: of each node
-/// of which both can be told. Empty where no stages of a stack were measured.
+/// The gain of a fast track past the stack, as the stages of the stack predict it and as measured, for each node that
+/// has both. Empty where no stages of a stack were measured.
 pub fn fast_track(observations: &[Observation]) -> Vec<FastTrackGain> {
     let staged = |o: &&Observation| {
         let mut series = o.flows.iter().flat_map(|f| &f.series);

@@ -1,41 +1,41 @@
-//! What observations of peers in the network say of the node, and which say nothing of it.
+//! Decides which observations of peers on the network show something of the node.
 
 use wirelab_trial::emulated::FLOOR;
 use wirelab_trial::{CpuLoad, Observation, WarningCode};
 
-/// A core this busy before a trial has other work, or waits by spinning: its load tells nothing of the trial.
+/// A core this busy before a trial has other work, or waits by spinning: its load says nothing about the trial.
 const BUSY_BEFORE: f64 = 0.9;
 
 /// A set-up key that names the host and not the node type.
 pub(crate) const HOST: &str = "host";
 
-/// The series of round trips, and of the tester's round trips to itself: neither is a stage of the node.
+/// The series of round trips and of the tester's round trips to itself: neither is a stage of the node.
 pub(crate) const ROUND_TRIP: &str = "round trip";
 
-/// Why nothing can be learned of the node from an observation; `None` where something can.
+/// Why an observation shows nothing of the node; `None` where it does.
 pub(crate) fn unusable(observation: &Observation) -> Option<&'static str> {
-    // The figures of such a trial are not the node's own.
+    // The figures of such a trial are not those of one frame.
     if observation.warned(WarningCode::FRAGMENTED) {
         Some("datagrams larger than the path's MTU: each was several frames")
     } else if observation.warned(WarningCode::NO_REPORT) {
-        Some("the peer's report never came, so that what arrived is not known")
+        Some("the peer's report is missing, so the arrived frames are unknown")
     } else {
         None
     }
 }
 
-/// Whether a series is of the way there and back, which is no time of one stage.
+/// Whether a series spans both directions, so it is not the time of one stage.
 pub(crate) fn is_round_trip(name: &str) -> bool {
     name.starts_with(ROUND_TRIP) || name == FLOOR
 }
 
-/// Whether the tester, not the node, held the figures of an observation.
+/// Whether the tester, not the node, limited the figures of an observation.
 pub(crate) fn tester_was_limit(observation: &Observation) -> bool {
     observation.tester.was_limit.value() == Some(&true)
         || observation.warned(WarningCode::CHECKER_MISSED)
 }
 
-/// Why a CPU load tells nothing of the node's work for a trial; `None` where it does.
+/// Why a CPU load says nothing about the node's work for a trial; `None` where it does.
 pub(crate) fn useless_load(load: &CpuLoad) -> Option<&'static str> {
     if load.shared {
         Some("CPU load shared: tester and node had a core in common")

@@ -1,4 +1,4 @@
-//! How models are named: `model:NAME`, a bare name, or a path that ends in `.toml`.
+//! Names of models: `model:NAME`, a bare name, or a path that ends in `.toml`.
 
 use wirelab_trial::{Node, NodeKind, NodeName, OpenError, OpenOptions, Profile};
 
@@ -6,7 +6,7 @@ use crate::file::NodeFile;
 use crate::library;
 use crate::node::ModelNode;
 
-/// The kind of `model:` and of bare names.
+/// The node type of `model:` and of bare names.
 pub static MODEL: NodeKind = NodeKind {
     about: "a node model; also without 'model:' (wirelab predict --list)",
     target: "NAME|FILE.toml",
@@ -19,10 +19,10 @@ pub static MODEL: NodeKind = NodeKind {
     ..NodeKind::new(wirelab_trial::node_name::MODEL, open)
 };
 
-/// The file of a name, with changes as `--set` takes them.
+/// The file of a name, with the changes of `--set`.
 ///
 /// # Errors
-/// [`OpenError`] where there is no such model, or it has nothing of that kind to change.
+/// [`OpenError`] where the model does not exist, or a change does not apply to it.
 pub fn open_file(name: &NodeName, set: &[String]) -> Result<NodeFile, OpenError> {
     let mut file = library::open(name.target()).map_err(|error| match error {
         library::OpenError::Unknown { .. } => OpenError::Unknown(error.to_string()),

@@ -1,10 +1,10 @@
-//! A model: what it would do, what limits it, and what a change would buy.
+//! Models: what a node would do, what limits it, and what a change would gain.
 //!
-//! A node file (`nodes/*.toml`, see `docs/nodes/README.md`) describes stages over exclusive resources. For one trial
-//! it becomes a [`net::Net`], a marked graph with costs in picoseconds, of which [`steady`] finds the period and the
-//! critical circuit in closed form, and [`sim`] plays every frame.
+//! A node file (`nodes/*.toml`, see `docs/nodes/README.md`) describes stages over exclusive resources. For one trial it
+//! becomes a [`net::Net`], a marked graph with costs in picoseconds. [`steady`] finds its period and critical circuit
+//! in closed form, and [`sim`] simulates every frame.
 //!
-//! The command line uses it; it knows `config`, `trial` and `wire`, and no node that is real. Start reading at
+//! The command line uses it. It knows `config`, `trial` and `wire`, and no real node. Start reading at
 //! [`file::NodeFile`], then [`build`] (a trial becomes a net), [`predict::predict`] and [`explain::explain`].
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The node files that come with the tool.
+//! The built-in node files.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use wirelab_trial::nearest::did_you_mean;
 
 use crate::file::NodeFile;
 
-/// A file of `nodes/` under its name.
+/// A file of `nodes/` with its name.
 macro_rules! node {
     ($name:literal) => {
         (
@@ -17,7 +17,7 @@ macro_rules! node {
     };
 }
 
-/// Every file of `nodes/`, in the order of the alphabet.
+/// Every file of `nodes/`, in alphabetical order.
 const NODES: &[(&str, &str)] = &[
     node!("am263x"),
     node!("esp32-nuttx"),
@@ -35,29 +35,29 @@ const NODES: &[(&str, &str)] = &[
 /// Why a node cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// There is no node of that name.
+    /// No node has that name.
     #[error(
         "there is no node '{name}': {meant}name one of {names}, or give a file that ends in .toml"
     )]
     Unknown {
         /// The name.
         name: String,
-        /// A name that is near it, as a question.
+        /// The nearest name, as a question.
         meant: String,
-        /// All names there are.
+        /// All names.
         names: String,
     },
-    /// The file cannot be used.
+    /// The file is invalid or unreadable.
     #[error(transparent)]
     File(#[from] FileError),
 }
 
-/// The names of the nodes that come with the tool.
+/// The names of the built-in nodes.
 pub fn names() -> impl Iterator<Item = &'static str> {
     NODES.iter().map(|(name, _)| *name)
 }
 
-/// The text of the node file called `name`.
+/// The text of the node file `name`.
 pub fn get(name: &str) -> Option<&'static str> {
     NODES
         .iter()
@@ -65,10 +65,10 @@ pub fn get(name: &str) -> Option<&'static str> {
         .map(|(_, text)| *text)
 }
 
-/// The node of a name, or of a file that ends in `.toml`.
+/// Opens a built-in node by its name, or a file that ends in `.toml`.
 ///
 /// # Errors
-/// [`OpenError`] where there is no such node, or its file is in no order.
+/// [`OpenError`] where there is no such node, or its file is invalid.
 pub fn open(name_or_path: &str) -> Result<NodeFile, OpenError> {
     let path = Path::new(name_or_path);
     if path.extension().is_some_and(|end| end == "toml") {

@@ -1,26 +1,27 @@
-//! The net of one trial: stages over exclusive resources, and places whose tokens are frames, descriptors, buffers.
+//! The net of one trial: stages over exclusive resources, and places whose tokens are frames, descriptors or buffers.
 //!
-//! All costs are integer picoseconds. A stage takes one token from each place that leads to it, holds its resource
-//! for its cost, and puts one token into each place that leaves it. Serial or pipelined is a number of tokens.
+//! All costs are integer picoseconds. A stage takes one token from each place that leads to it, holds its resource for
+//! its cost, and puts one token into each place that leaves it. Whether stages are serial or pipelined is a number of
+//! tokens.
 
 mod check;
 
 pub use check::{MAX_COST_PS, MAX_ITEMS, MAX_TOKENS, NetError};
 
-/// What a stage needs for itself alone: CPU, bus, copy DMA, MAC DMA, wire.
+/// What one stage at a time holds: CPU, bus, copy DMA, MAC DMA, wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     /// Its name.
     pub name: String,
 }
 
-/// How a cost scatters around its mean, cut off at zero.
+/// The scatter of a cost around its mean, truncated at zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Spread {
-    /// Always the same.
+    /// Constant.
     #[default]
     None,
-    /// Evenly over this many ps around the mean; σ is the width over √12.
+    /// Uniform over this many ps around the mean; σ is the width over √12.
     Uniform {
         /// Whole width in ps.
         width_ps: u64,
@@ -43,27 +44,27 @@ pub enum Trigger {
         /// Shortest time between two starts in ps.
         period_ps: u64,
     },
-    /// A polling loop: looks at its inputs at multiples of the period only, and takes everything that waits.
+    /// A polling loop: it looks at its inputs only at multiples of the period, and takes everything that waits.
     Polled {
         /// Time between two looks in ps.
         period_ps: u64,
     },
-    /// Frames that come from outside, whatever the node does; the stage has no input.
+    /// Frames arrive from outside, independent of the node; the stage has no input.
     Arrivals(Arrivals),
 }
 
-/// Frames from outside: bursts at an even distance.
+/// Frames from outside: bursts at even distances.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrivals {
     /// Frames/s on average.
     pub frames_per_s: f64,
-    /// Frames in a burst, which come at the same instant; 1 for an even stream.
+    /// Frames in a burst, which arrive at the same instant; 1 for an even stream.
     pub burst: u32,
     /// Share of frames that never reach the node, 0 to 1, spread evenly (not at random).
     pub lost_before_ratio: f64,
 }
 
-/// What happens to a frame that finds no token in another place its stage needs.
+/// The fate of a frame that finds no token in another place of its stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnMissing {
     /// It waits.
@@ -78,30 +79,30 @@ pub enum OnMissing {
 pub enum Edge {
     /// When the stage starts on the frame.
     Start,
-    /// When it has done it.
+    /// When the stage has finished it.
     End,
 }
 
-/// A step of the frame's way.
+/// A step of a frame's processing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
     /// Its name.
     pub name: String,
-    /// Index of the resource it holds while it works; `None` for a mere delay, which any number of frames share.
+    /// Index of the resource it holds while it works; `None` for a pure delay, which any number of frames share.
     pub resource: Option<usize>,
     /// Among stages that wait for one resource the lowest goes first; then the one that has waited longest.
     pub priority: u8,
     /// Mean cost in ps.
     pub cost_ps: u64,
-    /// How the cost scatters in the simulation; the closed form takes the mean.
+    /// Scatter of the cost in the simulation; the closed form uses the mean.
     pub spread: Spread,
     /// When it starts.
     pub trigger: Trigger,
-    /// What happens when a frame is there and another token is not.
+    /// What happens to a frame when another token is missing.
     pub on_missing: OnMissing,
 }
 
-/// Where tokens wait between two stages.
+/// Where tokens wait between two stages, as in a Petri net.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// What its tokens are, e.g. `frames` or `descriptors`.
@@ -112,7 +113,7 @@ pub struct Place {
     pub to: usize,
     /// Tokens at the start.
     pub tokens: u32,
-    /// Whether its tokens are frames on their way, with an identity, as opposed to room for them.
+    /// Whether its tokens are frames with an identity, and not room for them.
     pub carries_frames: bool,
 }
 
@@ -139,7 +140,7 @@ pub struct Net {
 }
 
 impl Stage {
-    /// A mere delay of so many ps that starts as soon as it can; name what differs with `..`.
+    /// A pure delay of so many ps that starts as soon as it can; override other fields with `..`.
     pub fn new(name: &str, cost_ps: u64) -> Stage {
         Stage {
             name: name.to_owned(),
@@ -154,7 +155,7 @@ impl Stage {
 }
 
 impl Place {
-    /// Where frames wait on their way from one stage to another.
+    /// A place where frames wait between two stages.
     pub fn frames(from: usize, to: usize) -> Place {
         Place {
             name: "frames".into(),
@@ -165,7 +166,7 @@ impl Place {
         }
     }
 
-    /// So much room that one stage gives back and another takes.
+    /// A place with room: one stage gives its tokens back and another takes them.
     pub fn room(name: &str, from: usize, to: usize, tokens: u32) -> Place {
         Place {
             name: name.to_owned(),

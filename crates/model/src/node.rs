@@ -1,4 +1,4 @@
-//! A node model as a node: it answers the same trials as a real one, with predicted figures.
+//! A model as a node: it answers the same trials as a real one, with predicted figures.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct ModelNode {
 }
 
 impl ModelNode {
-    /// The node that a file describes.
+    /// The node of a file.
     pub fn new(file: NodeFile) -> ModelNode {
         let name = format!("model:{}", file.name);
         ModelNode { file, name }

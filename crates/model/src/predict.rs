@@ -1,8 +1,8 @@
-//! What a node would do when asked a trial: the observation, with predicted figures.
+//! Predicts a trial: the observation, with predicted figures.
 //!
-//! Rates of a net with a closed form come from its maximum cycle ratio; everything else from the simulation, of as
-//! many frames as the trial has or a bounded number, from which a longer trial follows at the same rate. Latency is
-//! that of one frame at a time, unless the trial gives a load.
+//! Rates of a net with a closed form are from its maximum cycle ratio; everything else is simulated, with the frames of
+//! the trial or a bounded number, from which a longer trial is extrapolated at the same rate. Latency is that of one
+//! frame at a time, unless the trial gives a load.
 
 pub(crate) mod flow;
 
@@ -23,7 +23,7 @@ use crate::steady::{Steady, steady_state};
 pub const EXACT_FRAMES: u64 = 4_096;
 /// Frames of each chain to simulate where the trial names no number.
 pub const MOST_FRAMES: u64 = 65_536;
-/// Share of the frames that come in and are not lost from which a node keeps up with them.
+/// A node keeps up if it passes on this share of the frames that arrive and are not lost.
 const KEEPS_UP: f64 = 0.98;
 /// Seed of everything that scatters.
 pub const SEED: u64 = 1;
@@ -31,10 +31,10 @@ pub const SEED: u64 = 1;
 /// Why figures of a real run are absent.
 pub(crate) const NO_FRAMES: &str = "a model moves no frames";
 
-/// Ask `trial` of the node in `file`.
+/// Predicts `trial` on the node in `file`.
 ///
 /// # Errors
-/// [`NodeError`] where the node cannot do what was asked, or its net cannot move.
+/// [`NodeError`] where the node cannot do the trial, or its net cannot run.
 pub fn predict(
     file: &NodeFile,
     trial: &Trial,
@@ -90,13 +90,13 @@ pub(crate) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Whether a metric of this trial is a figure that the model was calibrated from.
+    /// Calibrated if the model was calibrated from this metric of this trial, else predicted.
     pub fn kind(&self, metric: &str, point: Option<&str>) -> Kind {
         kind(self.file, self.trial, metric, point)
     }
 
-    /// Whether a watch over a stage gives back what a document says of it, so that nothing is computed: from the start to
-    /// the end of one stage that waits for nothing, and whose cost is constants with a source.
+    /// Whether a watch only returns a figure of a document, so that nothing is computed: it spans one stage that waits
+    /// for nothing and whose cost is constants with a source.
     pub fn is_quoted(&self, watch: &Watch) -> bool {
         let (from, to) = (watch.from, watch.to);
         let Some(stage) = (from.0 == to.0 && from.1 != to.1)
@@ -119,10 +119,10 @@ impl Subject<'_> {
     }
 }
 
-/// Whether a metric of a trial is a figure that the node was calibrated from.
+/// Calibrated if the node file was calibrated from this metric of the trial, else predicted.
 pub(crate) fn kind(file: &NodeFile, trial: &Trial, metric: &str, point: Option<&str>) -> Kind {
     let trial = &file.asked(trial);
-    let way = |trial: &Trial| choose(file, trial).ok();
+    let paths = |trial: &Trial| choose(file, trial).ok();
     let link = |trial: &Trial| {
         let own = file
             .link
@@ -130,18 +130,18 @@ pub(crate) fn kind(file: &NodeFile, trial: &Trial, metric: &str, point: Option<&
             .and_then(|name| file.link_rate(name).ok());
         trial.link().or(own)
     };
-    // At full speed a latency is that of one frame at a time, as it was where it was taken.
+    // At full speed a latency is that of one frame at a time, as in its calibration.
     let one_at_a_time = metric == "latency" && trial.load == Load::Max;
     let alike = |other: &Trial| {
         other.framing == trial.framing
             && other.direction == trial.direction
-            // The same frame, in whatever unit its size was asked.
+            // The same frame, in whichever unit its size was given.
             && other.sizes().is_ok_and(|sizes| trial.sizes() == Ok(sizes))
             && (other.load == trial.load || one_at_a_time)
             && other.ports == trial.ports
             && link(other) == link(trial)
-            // The same buffers, whether they were named or are what the node does unasked.
-            && way(other) == way(trial)
+            // The same buffers, whether named or chosen by default.
+            && paths(other) == paths(trial)
     };
     let calibrated = file.is_as_read()
         && file.calibrations.values().any(|c| {
@@ -156,7 +156,7 @@ pub(crate) fn kind(file: &NodeFile, trial: &Trial, metric: &str, point: Option<&
     }
 }
 
-/// The busy share of the CPU over the simulated time, on top of the idle node's.
+/// The busy share of the CPU over the simulated time, added to the idle load.
 fn cpu_load(subject: &Subject<'_>) -> Field<CpuLoad> {
     let kind = subject.kind("cpu_load", None);
     let value = |busy_ratio: f64, idle_baseline_ratio| Field::Observed {
@@ -180,17 +180,17 @@ fn cpu_load(subject: &Subject<'_>) -> Field<CpuLoad> {
 
 fn warnings(instance: &Instance) -> Vec<Warning> {
     let sent = instance.resolved.sizes.datagram.unwrap_or(0);
-    let raised = instance.raised_from.map(|asked| Warning::new(WarningCode::DATAGRAM_RAISED, format!("the test tool sends datagrams of {sent} bytes where {asked} were asked"), format!(
+    let raised = instance.raised_from.map(|asked| Warning::new(WarningCode::DATAGRAM_RAISED, format!("the test tool sends datagrams of {sent} bytes where {asked} were requested"), format!(
             "read the figures as those of {sent}-byte datagrams, or set the tool's smallest datagram to 0 with --set"
         )));
     raised.into_iter().collect()
 }
 
-/// Frames that come from outside, are not lost and go out more slowly: the model has no bound for where they wait.
+/// Warns where frames arrive faster than they leave and none is lost: the model has no limit for the queue.
 fn piled_up(subject: &Subject<'_>, chain: usize, flow: &FlowObservation) -> Option<Warning> {
     let (trial, info) = (subject.trial, &subject.instance.chains[chain]);
     let from_outside = matches!(info.direction, Direction::Receive | Direction::Echo);
-    // TCP holds its peer back, and a number of frames has an end.
+    // TCP holds its peer back, and a fixed number of frames ends.
     if !from_outside
         || trial.framing.layer.is_tcp()
         || matches!(trial.extent, Extent::Frames { .. })
@@ -206,8 +206,7 @@ fn piled_up(subject: &Subject<'_>, chain: usize, flow: &FlowObservation) -> Opti
         *flow.frames_per_s.value()?,
     );
     (rate < KEEPS_UP * through).then(|| Warning::new(WarningCode::PILES_UP, format!(
-            "of {through:.0} frames/s that come in and are not lost, {rate:.0} go out: the others pile up where the \
-             model knows no bound"
+            "of {through:.0} frames/s that arrive and are not lost, {rate:.0} leave: the rest queue up where the model has no limit"
         ), format!(
             "read the loss as at least {:.2} % in a long run, or offer less",
             100.0 * (1.0 - rate / arrivals.frames_per_s)

@@ -1,18 +1,18 @@
-//! Plays every frame of a net: a discrete-event simulation in integer ps, the same for the same seed.
+//! Simulates every frame of a net by discrete events in integer ps; the same seed gives the same result.
 //!
-//! - A stage starts when each place that leads to it has a token and its resource is free; nothing interrupts it.
-//!   Among the stages that wait for one resource the lowest `priority` goes first, then the one whose tokens have
-//!   been complete for longest, then the one of the lowest index. All that ends at one instant ends before anything
-//!   starts, and room comes free before frames arrive.
+//! - A stage starts when each place that leads to it has a token and its resource is free; nothing interrupts it. Among
+//!   the stages that wait for one resource the lowest `priority` goes first, then the one whose tokens have been
+//!   complete for longest, then the one of the lowest index. Everything that ends at an instant ends before anything
+//!   starts, and room is freed before frames arrive.
 //! - A stage without a resource is a delay that any number of frames share.
-//! - The first stage of a chain to which no place brings frames makes them, one a start, as fast as its other places
-//!   and its resource let it; or they arrive there ([`Trigger::Arrivals`]) and wait for it.
+//! - The first stage of a chain, if no place brings it frames, makes one at each start, as fast as its other places and
+//!   its resource let it; or frames arrive there ([`Trigger::Arrivals`]) and wait for it.
 //! - A paced stage starts no sooner than its period after its last start; a polled one becomes ready at multiples of
-//!   its period. Both take all that waits, as far as every place has a token for each, at one cost; all leave at its
-//!   end. The first stage of a chain takes one frame even so.
-//! - A frame that comes to a stage that drops ([`OnMissing::Drop`]) takes its token of every other place in mind at
-//!   once: it is lost where one has no more tokens than frames wait already. Room places from that stage back to
-//!   earlier ones get their token, for the frame is out of the way.
+//!   its period. Both take everything that waits, as far as every place has a token for each, at one cost; all leave at
+//!   its end. As the first stage of a chain they still take one frame.
+//! - A frame that reaches a stage that drops ([`OnMissing::Drop`]) claims its token of every other place at once. It is
+//!   lost if one of them has no more tokens than frames already wait. Room places from that stage back to earlier ones
+//!   get their token, because the frame is gone.
 
 mod arrivals;
 mod cost;
@@ -30,14 +30,14 @@ use crate::net::{Net, NetError};
 #[cfg(doc)]
 use crate::net::{OnMissing, Trigger};
 
-/// Most events of a run, unless asked otherwise.
+/// Most events of a run by default.
 pub const EVENTS_MAX: u64 = 500_000_000;
-/// Most frames under way at a time.
-pub const FRAMES_UNDER_WAY_MAX: usize = 1 << 20;
-/// Most samples of a watch, frames of a chain or firings that are kept, whatever is asked.
+/// Most frames in flight at a time.
+pub const FRAMES_IN_FLIGHT_MAX: usize = 1 << 20;
+/// Most samples of a watch, frames of a chain or firings that a run keeps.
 pub const KEPT_MAX: usize = 1 << 20;
 
-/// A time that is taken of every frame: between two edges.
+/// A time measured for every frame, between two edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watch {
     /// Stage and edge where the clock starts.
@@ -46,17 +46,17 @@ pub struct Watch {
     pub to: (usize, Edge),
 }
 
-/// What to simulate, and what to keep of it.
+/// What to simulate, and what to keep.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// For each chain after how many frames it stops, counted at its first stage and with those that are lost;
-    /// a chain without a number, or without an entry, goes on until `time_ps`.
+    /// For each chain after how many frames it stops, counted at its first stage and including lost ones; a chain
+    /// without a number, or without an entry, goes on until `time_ps`.
     pub frames: Vec<Option<u64>>,
-    /// From this instant on no first stage starts a frame and none arrives; those under way go on to their end.
+    /// From this instant on no first stage starts a frame and none arrives; those in flight finish.
     pub time_ps: Option<u64>,
-    /// Where the random figures start.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// Times to take.
+    /// Times to measure.
     pub watches: Vec<Watch>,
     /// Samples kept of each watch, the first ones.
     pub samples_kept: usize,
@@ -90,7 +90,7 @@ impl Default for Ask {
 }
 
 impl Ask {
-    /// So many frames through each chain of a net.
+    /// A run of so many frames through each chain of a net.
     pub fn frames(net: &Net, frames: u64) -> Ask {
         Ask {
             frames: vec![Some(frames); net.chains.len()],
@@ -123,7 +123,7 @@ pub struct ChainRun {
 /// When a frame went through its chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameTimes {
-    /// Number of the frame, from 0, with those lost before it counted.
+    /// Number of the frame, from 0, including those lost before it.
     pub id: u64,
     /// Start of the first stage in ps.
     pub start_ps: u64,
@@ -131,10 +131,10 @@ pub struct FrameTimes {
     pub end_ps: u64,
 }
 
-/// What a stage did.
+/// The result of a stage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StageRun {
-    /// How often it started.
+    /// Number of its starts.
     pub starts: u64,
     /// Tokens that went through it; more than its starts where it takes several at once.
     pub frames: u64,
@@ -144,12 +144,12 @@ pub struct StageRun {
     pub lost: u64,
 }
 
-/// One piece of work of a stage.
+/// One piece of work of a stage, as in a Petri net.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Firing {
     /// Index of the stage.
     pub stage: usize,
-    /// Number of the first frame it took; none where it took only room.
+    /// Number of the first frame it took; `None` where it took only room.
     pub frame: Option<u64>,
     /// Frames it took.
     pub frames: u32,
@@ -159,23 +159,23 @@ pub struct Firing {
     pub end_ps: u64,
 }
 
-/// Times taken by a watch.
+/// Samples of a watch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Samples {
-    /// The first ones, in ps, in the order of their ends.
+    /// The first samples, in ps, in the order of their ends.
     pub kept_ps: Vec<u64>,
-    /// How many there were.
+    /// Number of all samples.
     pub seen: u64,
 }
 
-/// What was simulated.
+/// The result of a simulation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Run {
     /// When the last frame had left the net, in ps.
     pub end_ps: u64,
     /// Ends of stages, arrivals and looks at the clock.
     pub events: u64,
-    /// Whether it went on to its end; not so where it was cancelled.
+    /// Whether it ran to its end and was not cancelled.
     pub complete: bool,
     /// One for each chain.
     pub chains: Vec<ChainRun>,
@@ -185,13 +185,13 @@ pub struct Run {
     pub busy_ps: Vec<u64>,
     /// One for each watch.
     pub samples: Vec<Samples>,
-    /// Pieces of work, as many as were asked for.
+    /// Firings, as many as were requested.
     pub firings: Vec<Firing>,
 }
 
 impl Run {
-    /// Until when every chain had frames to offer, in ps; none where no times of frames were kept. What a flow does
-    /// after another is done is no steady state, since it has the other's share.
+    /// Until when every chain had frames to offer, in ps; `None` where no times of frames were kept. After one flow
+    /// ends, the others have its share of the resources, so the state is no longer steady.
     pub fn offered_until_ps(&self) -> Option<u64> {
         let last_start = |chain: &ChainRun| chain.frames.iter().map(|f| f.start_ps).max();
         self.chains.iter().filter_map(last_start).min()
@@ -204,10 +204,10 @@ pub enum SimError {
     /// The net cannot run.
     #[error(transparent)]
     Net(#[from] NetError),
-    /// A chain that would go on for ever.
+    /// A chain that would never end.
     #[error("chain '{0}' has no end; fix: ask for a number of frames or for a time")]
     NoEnd(String),
-    /// A watch of a stage that is not there.
+    /// A watch of a stage that does not exist.
     #[error("a watch names stage {stage}, but there are {count}, counted from 0")]
     NoSuchStage {
         /// The index.
@@ -215,19 +215,19 @@ pub enum SimError {
         /// How many there are.
         count: usize,
     },
-    /// Nothing can go on although frames are left.
+    /// Nothing can proceed although frames are left.
     #[error(
-        "at {at_ps} ps nothing goes on any more although {frames} frames are under way; stage '{stage}' waits for \
+        "at {at_ps} ps the net is stuck with {frames} frames in flight: stage '{stage}' waits for \
          a token of place '{place}'"
     )]
     Stuck {
-        /// When, in ps.
+        /// The instant in ps.
         at_ps: u64,
         /// Frames that are left.
         frames: usize,
         /// A stage that waits.
         stage: String,
-        /// What it waits for.
+        /// The place that it waits for.
         place: String,
     },
     /// Simulated time does not advance.
@@ -235,17 +235,16 @@ pub enum SimError {
         "at {at_ps} ps time stands still: {events} events at one instant, most of them of stage '{stage}'; fix: give it a cost"
     )]
     NoProgress {
-        /// When, in ps.
+        /// The instant in ps.
         at_ps: u64,
-        /// How many events.
+        /// Number of events.
         events: u64,
-        /// The stage of most.
+        /// The stage with the most events.
         stage: String,
     },
     /// Frames pile up.
     #[error(
-        "more than {FRAMES_UNDER_WAY_MAX} frames are under way at once; nothing holds back stage '{stage}', \
-         give it a place with room"
+        "more than {FRAMES_IN_FLIGHT_MAX} frames are in flight at once: nothing limits stage '{stage}'; fix: give it a place with room"
     )]
     Backlog {
         /// The stage that makes them.
@@ -254,14 +253,14 @@ pub enum SimError {
     /// Too many events.
     #[error("more than {0} events; fix: ask for fewer frames or less time")]
     TooManyEvents(u64),
-    /// Beyond what 63 bits of ps hold.
+    /// An instant beyond 63 bits of ps.
     #[error(
         "stage '{0}' would end more than 106 days after the start; fix: ask for fewer frames or less time"
     )]
     TooLong(String),
 }
 
-/// Plays a net until the frames that were asked for have left it.
+/// Simulates a net until the requested frames have left it.
 ///
 /// # Errors
 /// [`SimError`], where the net cannot run or the run would not end.

@@ -1,21 +1,20 @@
 //! The steady state of a net in closed form: its period, what limits it, and how much each stage may grow.
 //!
-//! A net is a marked graph, so every circuit of places keeps its tokens and no stage on it can fire more often than
-//! the circuit's costs over its tokens; neither can the stages of a resource more often than the sum of their costs.
-//! The slowest circuit gives the period: maximum cycle ratio, found by policy iteration (J. Cochet-Terrasson et al.,
-//! Numerical computation of spectral elements in max-plus algebra, 1998; F. Baccelli et al., Synchronization and
-//! Linearity, 1992, chapter 3) in integers, so that no rounding decides.
+//! A net is a marked graph, so every circuit of places keeps its number of tokens, and no stage on it can fire more
+//! often than its tokens over its costs. Likewise the stages of a resource cannot fire more often than one over the sum
+//! of their costs. The slowest circuit gives the period: maximum cycle ratio, found by policy iteration (J.
+//! Cochet-Terrasson et al., Numerical computation of spectral elements in max-plus algebra, 1998; F. Baccelli et al.,
+//! Synchronization and Linearity, 1992, chapter 3) in integers, so that rounding decides nothing.
 //!
-//! What it leaves out is named in [`Steady::reasons`]; where there is a reason the period is a bound that the
-//! simulation cannot beat, and the simulation alone says what comes of it:
+//! [`Steady::reasons`] names the effects that it leaves out. With a reason, the period is a bound that the simulation
+//! cannot beat, and only the simulation gives the rate:
 //! - stages that compete for one resource may make each other wait. Stages on a circuit of one token never do;
 //! - a resource that several unconnected flows share is counted as if all of them fired equally often;
 //! - a paced or polled stage with the period P on a circuit of T tokens passes at most T of them in P, and its cost
 //!   on its resource is shared by as many;
-//! - frames that arrive from outside bound the rate by the load that is offered, and those that are dropped do not
-//!   count.
+//! - frames that arrive from outside bound the rate by the offered load, and dropped ones do not count.
 //!
-//! The period is that of the slowest stage; stages before it that nothing holds back fire more often.
+//! The period is that of the slowest stage; earlier stages that nothing holds back fire more often.
 
 mod circuits;
 mod exact;
@@ -75,20 +74,20 @@ pub enum CircuitKind {
     Resource(usize),
     /// Places that lead back to where they began.
     Places,
-    /// The period of a paced or polled stage (its index): all tokens that come back to it in one period.
+    /// The period of a paced or polled stage (its index): all tokens that return to it in one period.
     Pacing(usize),
     /// Frames that arrive at a stage (its index) from outside, no faster than they are offered.
     Offered(usize),
 }
 
-/// What bounds the rate.
+/// A bound on the rate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Circuit {
     /// What makes it.
     pub kind: CircuitKind,
     /// Indices of its stages, in order.
     pub stages: Vec<usize>,
-    /// Indices of its places; the first leads from the first stage to the second. None for a resource or a load.
+    /// Indices of its places; the first leads from the first stage to the second. Empty for a resource or a load.
     pub places: Vec<usize>,
     /// Sum of its costs in ps, or its period.
     pub cost_ps: u64,
@@ -120,7 +119,7 @@ impl Circuit {
     }
 }
 
-/// Why the period is a bound and not what a simulation gives.
+/// Why the period is a bound and not the result of a simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Stages of one flow compete for a resource (its index).
@@ -140,27 +139,27 @@ pub enum Reason {
 pub struct Steady {
     /// Time between two firings of the slowest stage.
     pub period: Ratio64,
-    /// The circuit that gives it. Of circuits that are equally slow a resource goes before places, the shorter first.
+    /// The circuit with that period. Of equally slow circuits, a resource comes before places, and shorter ones first.
     pub critical: Circuit,
-    /// Circuits from slowest to fastest: of each resource that is used, each pacing, each load, and of places.
+    /// Circuits from slowest to fastest: of each used resource, each pacing, each load, and of places.
     pub circuits: Vec<Circuit>,
     /// Whether `circuits` holds every simple circuit of places; if not, only the slowest of each part of the net.
     pub all_circuits: bool,
-    /// For each stage by how many ps its cost can grow before it limits as well: 0 on a critical circuit, none for a
+    /// For each stage by how many ps its cost can grow before it limits as well: 0 on a critical circuit, `None` for a
     /// stage on no circuit.
     pub slack_ps: Vec<Option<u64>>,
-    /// For each chain the slowest circuit of its own flow, as if no other flow were there; none where nothing limits it.
+    /// For each chain the slowest circuit of its own flow, as if it were alone; `None` where nothing limits it.
     pub chains: Vec<Option<Circuit>>,
-    /// Whether a simulation gives this period exactly: true where there are no reasons against it.
+    /// Whether a simulation gives this period exactly, i.e. there are no reasons.
     pub exact: bool,
-    /// What makes it a bound.
+    /// Effects that make it a bound.
     pub reasons: Vec<Reason>,
 }
 
 /// The steady state of a net.
 ///
 /// # Errors
-/// [`NetError`], where the net cannot run, or nothing limits how fast it goes.
+/// [`NetError`] where the net cannot run, or nothing limits its rate.
 pub fn steady_state(net: &Net) -> Result<Steady, NetError> {
     net.check()?;
     let graph = Graph::new(net);
@@ -173,7 +172,7 @@ pub fn steady_state(net: &Net) -> Result<Steady, NetError> {
     let mut circuits = circuits::of_resources(net, &batches, |_| true);
     circuits.extend(circuits::of_triggers(net, &batches));
     circuits.append(&mut places);
-    // Stable, so that resources stay before places.
+    // The sort is stable, so resources stay before places.
     circuits.sort_by(|a, b| {
         b.period()
             .cmp(&a.period())

@@ -1,5 +1,5 @@
-//! What each change of a node would buy: every single change, and two at a time among the five best, each found by
-//! running the changed model again.
+//! The gain of each change to a node: every single change, and pairs of the five best, each found by solving the
+//! changed model.
 
 mod change;
 mod limit;
@@ -19,57 +19,58 @@ use solve::{Solved, solve};
 
 /// Best single changes that are tried two at a time.
 const BEST: usize = 5;
-/// Gains below this many percent count as none: below the digits of any table and the resolution of a simulation.
+/// Gains below this many percent count as none: they are below the digits of any table and the resolution of a
+/// simulation.
 pub const LEAST_GAIN_PERCENT: f64 = 0.05;
-/// Most assignments of the user.
+/// Most assignments by the user.
 pub const MAX_OWN: usize = 64;
 
 /// What to try, and what to rank by.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WhatifOptions {
-    /// Assignments of the user, as `--set` takes them; each is tried as one more single change.
+    /// Assignments by the user, in the syntax of `--set`; each is one more single change.
     pub own: Vec<String>,
-    /// What to rank by. `None` chooses: latency where the path has capture points, else loss and CPU load where the
-    /// trial gives a load, else throughput.
+    /// The criterion for the ranking. `None` chooses: latency where the path has capture points, else loss and CPU load
+    /// where the trial gives a load, else throughput.
     pub aim: Option<Aim>,
-    /// The capture point to rank by; the one with the longest way without.
+    /// The capture point to rank by; by default the one with the longest path.
     pub point: Option<String>,
 }
 
-/// Why nothing was tried.
+/// Why no change was tried.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WhatifError {
-    /// The node cannot do what was asked.
+    /// The node cannot do the trial.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// An assignment that cannot be made.
+    /// An invalid assignment.
     #[error(transparent)]
     Set(#[from] SetError),
-    /// More assignments than there is sense in.
+    /// Too many assignments.
     #[error("{0} changes were given; fix: try at most {MAX_OWN} at once")]
     TooMany(usize),
-    /// No such capture point on this path.
+    /// The path has no such capture point.
     #[error("the path has no capture point '{point}': {}", if points.is_empty() {
         "it has none at all, so rank by throughput or load".to_owned()
     } else {
         format!("choose one of {}", points.join(", "))
     })]
     Point {
-        /// What was asked.
+        /// The requested point.
         point: String,
-        /// What there is.
+        /// The points of the path.
         points: Vec<String>,
     },
 }
 
-/// Every single change of `file` in `trial`, ranked by what it buys, and two at a time among the five best.
+/// Tries every single change of `file` in `trial` and pairs of the five best, ranked by gain.
 ///
 /// The figures of each change are those of the changed model: the closed form where it is exact, else a short
 /// simulation with the same seed.
 ///
 /// # Errors
-/// [`WhatifError`] where the node cannot do the trial, or one's own changes cannot be made. A change of the file's own
-/// that does not fit the trial is no error; it is listed with the reason.
+/// [`WhatifError`] where the node cannot do the trial, or an assignment of the user is invalid. A change from the file
+/// that does not fit the trial is listed with the reason.
 pub fn whatif(
     file: &NodeFile,
     trial: &Trial,
@@ -170,12 +171,12 @@ fn notes(before: &Solved, aim: Aim) -> Vec<String> {
         before.instance.resolved.sizes.datagram,
     ) {
         notes.push(format!(
-            "The test tool sends datagrams of {sent} bytes where {asked} were asked."
+            "The test tool sends datagrams of {sent} bytes where {asked} were requested."
         ));
     }
     if !before.steady.exact && aim != Aim::Latency {
         notes.push(
-            "Rates come from a short simulation with one seed for all changes: differences far below 1 % say little."
+            "Rates are from a short simulation with one seed for all changes: differences far below 1 % are not significant."
                 .to_owned(),
         );
     }
@@ -186,7 +187,7 @@ fn notes(before: &Solved, aim: Aim) -> Vec<String> {
 struct Tried {
     candidate: Candidate,
     change: Change,
-    /// Its place among changes that gain the same: what is easier to do goes first.
+    /// Its rank among changes with the same gain: easier changes come first.
     order: usize,
 }
 
@@ -200,7 +201,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The change made and the model run again; `None` where it does not fit the trial.
+    /// Makes the change and solves the model again; `None` where it does not fit the trial.
     fn try_it(&mut self, candidate: Candidate) -> Option<Tried> {
         let solved = candidate
             .apply(self.file)
@@ -219,7 +220,7 @@ impl Search<'_> {
         if unchanged(self.before, &after) && candidate.kind != ChangeKind::Own {
             self.untried.push(Untried {
                 what: candidate.what,
-                why: "nothing on this trial's way has to do with it".to_owned(),
+                why: "it affects nothing on this trial's path".to_owned(),
             });
             return None;
         }
@@ -244,12 +245,12 @@ impl Search<'_> {
         })
     }
 
-    /// What is better, and by how many percent of what it was.
+    /// The gained figure, and its change in percent.
     fn gain(&self, after: &WhatifFigures) -> (Gain, f64) {
         let before = &self.before.figures;
         let less = |before: f64, after: f64| {
             let percent = 100.0 * (before - after) / before;
-            // What differs by rounding alone is equal.
+            // Differences by rounding count as equal.
             if before > 0.0 && percent.abs() > 1e-9 {
                 percent
             } else {
@@ -271,7 +272,7 @@ impl Search<'_> {
                 };
                 (Gain::Latency, less(mean(before), mean(after)))
             }
-            // A loss that a change brings where there was none counts in points.
+            // A loss that a change adds where there was none is in points.
             Aim::Load if before.loss_ratio == 0.0 && after.loss_ratio > 0.0 => {
                 (Gain::Loss, -100.0 * after.loss_ratio)
             }
@@ -286,7 +287,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether a change left the trial's net as it was.
+/// Whether a change left the trial's net unchanged.
 fn unchanged(before: &Solved, after: &Solved) -> bool {
     let loads = |solved: &Solved| -> Vec<_> {
         solved
@@ -303,7 +304,7 @@ fn gains(change: &Change) -> bool {
     change.gain_percent >= LEAST_GAIN_PERCENT
 }
 
-/// How far a change reaches into a node, for those that gain the same.
+/// How invasive a change is, to rank changes with the same gain.
 fn effort(kind: ChangeKind) -> usize {
     match kind {
         ChangeKind::Own => 0,
@@ -315,7 +316,7 @@ fn effort(kind: ChangeKind) -> usize {
     }
 }
 
-/// The best first: less loss before less load, then by gain, then by what is easier to do.
+/// Best first: less loss before less load, then by gain, then by effort.
 fn rank(a: &Tried, b: &Tried) -> Ordering {
     by_gain(&a.change, &b.change).then(a.order.cmp(&b.order))
 }
@@ -327,7 +328,7 @@ fn by_gain(a: &Change, b: &Change) -> Ordering {
         (loss, (change.gain_percent * 1e6).round())
     };
     let ((loss_a, gain_a), (loss_b, gain_b)) = (key(a), key(b));
-    // Where nothing is lost any more, less load is better still.
+    // Without any loss, less load is better.
     let load = |change: &Change| match change.after.cpu_load_ratio {
         Some(load) if change.gain == Gain::Loss => (load * 1e4).round(),
         _ => 0.0,
@@ -338,7 +339,7 @@ fn by_gain(a: &Change, b: &Change) -> Ordering {
         .then(load(a).total_cmp(&load(b)))
 }
 
-/// A pair that gains no more than the better of its two says so.
+/// Notes on a pair that it gains no more than the better of its two changes.
 fn compared(mut pair: Tried, one: &Tried, other: &Tried) -> Tried {
     let better = if rank(one, other) == Ordering::Greater {
         other

@@ -131,7 +131,7 @@ fn what_cannot_be_is_refused() {
     );
     assert_eq!(
         ask(ethernet, 1, 1501, US),
-        "1501 bytes of data for each node: a frame of this kind has room for 1 to 1500"
+        "1501 bytes of data for each node do not fit; fix: write 1 to 1500"
     );
     assert!(ask(ethernet, 1, 0, US).contains("1 to 1500"));
     assert!(ask(ethernet, 1, 1490, US).contains("1 to 1486"));

@@ -150,7 +150,7 @@ fn a_cost_of_packet_and_byte_is_found_and_a_curve_is_refused() {
         e.groups[0]
             .open
             .iter()
-            .any(|f| f.contains("no line over its size")),
+            .any(|f| f.contains("not linear in its size")),
         "{:?}",
         e.groups[0].open
     );

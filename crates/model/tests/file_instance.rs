@@ -239,7 +239,7 @@ fn what_cannot_be_asked_says_what_can() {
     let cases = [
         (
             "length = 64\nports = 3",
-            "this node cannot do that: ports: 3 asked, and the node has 2: ask for 1 to 2",
+            "this node cannot do that: ports: 3 requested, and the node has 2: request 1 to 2",
         ),
         (
             "length = 200\nlayer = \"tcp4\"",
@@ -331,7 +331,7 @@ fn changes_that_cannot_be_made() {
         ),
         (
             "in-flight=-1",
-            "-1 is no figure of a node: write a number from 0",
+            "-1 is not a valid value: write a number from 0",
         ),
         (
             "in-flight=inf",
@@ -339,10 +339,7 @@ fn changes_that_cannot_be_made() {
         ),
         ("restart-gap=2 furlongs", "unknown unit 'furlongs'"),
         ("restart-gap=2 clk", "'restart-gap' counts clk of no clock"),
-        (
-            "restart-gap=2 MHz",
-            "'restart-gap' is in MHz, and here stands a time",
-        ),
+        ("restart-gap=2 MHz", "'restart-gap' is in MHz; write a time"),
         ("cpu-clock=0", "the clock 'cpu-clock' stands still"),
         (
             "stage.copy=x2",

@@ -282,13 +282,13 @@ fn the_ring_is_as_deep_as_short_overload_shows() {
 fn without_short_overload_the_ring_is_unknown_and_said_to_be() {
     let fit = fitted(&overloads(48.0, &[100_000]));
     assert!(
-        warned(&fit, "ring-unknown")[0].contains("nothing is known of it"),
+        warned(&fit, "ring-unknown")[0].contains("nothing is known about it"),
         "{:?}",
         fit.warnings
     );
     assert!(
         fit.node_toml
-            .contains("assumed: the observations cannot say how deep the ring is")
+            .contains("assumed: the observations do not show how deep the ring is")
     );
     let fit = fitted(&overloads(48.0, &[60, 100, 100_000]));
     assert!(

@@ -99,7 +99,7 @@ fn a_heavy_tail_moves_no_parameter_and_is_said() {
     let said = |fit: &Fit| {
         fit.notes
             .iter()
-            .any(|n| n.contains("the tail is in no parameter"))
+            .any(|n| n.contains("no parameter holds this tail"))
     };
     assert!(said(&heavy) && !said(&clean), "{:?}", heavy.notes);
 }

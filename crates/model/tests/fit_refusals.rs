@@ -32,8 +32,7 @@ fn too_few_points_are_refused_with_what_is_needed() {
         error.to_string(),
         "too few points to fit: 2 observations, 2 of them usable; udp4-transmit period: 2 of 3 observations. Needed is \
          at least one of: 3 transmit trials at maximum load that the wire does not limit (3 sizes for an interval); CPU \
-         load, not shared with the tester, at 3 combinations of size and load (2 sizes and 2 loads to tell parameters \
-         apart); overloaded receive trials (loss of 1 % and more) at 3 sizes; a captured series of 2 samples. Measure a \
+         load, not shared with the tester, at 3 combinations of size and load (2 sizes and 2 loads to separate the parameters); overloaded receive trials (loss of 1 % and more) at 3 sizes; a captured series of 2 samples. Measure a \
          matrix of sizes and loads, e.g. with `wirelab measure`"
     );
     let mut shared = good();
@@ -205,7 +204,9 @@ fn what_data_cannot_separate_is_said() {
         fitted(&[64, 512, 1024, 1470].map(of))
     };
     let (blind, known) = (one_rate(0.0), one_rate(0.02));
-    assert!(warned(&blind, "inseparable")[0].contains("the idle load is in the cost of a frame"));
+    assert!(
+        warned(&blind, "inseparable")[0].contains("the cost of a frame includes the idle load")
+    );
     assert!((parameter(&blind, "udp4-receive-cpu-packet").value - 50_000.0).abs() < 1e-3);
     assert!(warned(&known, "inseparable")[0].contains("idle baseline of 2.0 % was taken"));
     assert!((parameter(&known, "udp4-receive-cpu-packet").value - 40_000.0).abs() < 1e-3);
@@ -254,7 +255,7 @@ fn published_figures_are_fitted_but_not_called_measured() {
     assert!(
         fit.notes
             .iter()
-            .any(|n| n.contains("1 observations hold figures that were not measured")),
+            .any(|n| n.contains("1 observation with figures that were not measured")),
         "{:?}",
         fit.notes
     );

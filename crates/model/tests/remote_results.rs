@@ -118,9 +118,9 @@ fn a_node_is_fitted_from_its_loads_and_what_says_nothing_of_it_is_left_out_by_na
             "2 CPU load shared: tester and node had a core in common",
             "1 datagrams larger than the path's MTU: each was several frames",
             "1 direction echo: only transmit and receive are fitted",
-            "3 period: of what the node sent some was lost on its way",
+            "3 period: frames of the node were lost on the way",
             "3 period: the tester was the limit",
-            "1 the peer's report never came, so that what arrived is not known",
+            "1 the peer's report is missing, so the arrived frames are unknown",
         ]
     );
     assert!(fitted.node_toml.contains("Linux"), "{}", fitted.node_toml);
@@ -145,7 +145,7 @@ fn a_busy_core_that_carried_all_that_was_offered_is_not_called_the_limit() {
         .collect();
     assert_eq!(
         words[0],
-        "the load: no more was offered, though the CPU is 100.00 % busy"
+        "the offered load, though the CPU is 100.00 % busy"
     );
     assert!(words[1].starts_with("the CPU: 100.00 % busy"), "{words:?}");
 }
@@ -154,7 +154,7 @@ fn a_busy_core_that_carried_all_that_was_offered_is_not_called_the_limit() {
 fn an_iperf_peer_without_cpu_load_gives_its_service_rate() {
     let overloads = [64, 256, 512, 1470].map(|bytes| {
         let mut o = received(bytes, 1.5);
-        o.cpu_load = Field::absent("an iperf peer tells no CPU load");
+        o.cpu_load = Field::absent("an iperf peer reports no CPU load");
         o.node.kind = "iperf".to_owned();
         o
     });
@@ -264,7 +264,7 @@ fn what_a_search_found_is_said_with_the_cpu_at_the_bound() {
     let common = said(&searched(|o| set_busy(o, |b| b, true)));
     assert!(common.contains("the tester shared the core"), "{common}");
     let untold = said(&searched(|o| {
-        o.cpu_load = Field::absent("an iperf peer tells no CPU load")
+        o.cpu_load = Field::absent("an iperf peer reports no CPU load")
     }));
     assert!(untold.contains("CPU load is not known"), "{untold}");
 }
@@ -308,7 +308,7 @@ fn a_tcp_rate_below_every_limit_is_held_against_the_round_trip() {
         o.cpu_load = Field::absent("not told");
         o.flows[0].goodput_bits_per_s = Field::measured(94e6);
         o.flows[0].frames_per_s = Field::absent("TCP cuts its stream into segments of its own");
-        o.flows[0].loss_ratio = Field::absent("TCP sends again what was lost");
+        o.flows[0].loss_ratio = Field::absent("TCP retransmits lost data");
         o
     };
     let mut file = searched(|_| {});
@@ -325,7 +325,7 @@ fn a_tcp_rate_below_every_limit_is_held_against_the_round_trip() {
     let group = e.groups.iter().find(|g| g.title.contains("TCP")).unwrap();
     // 94 Mbit/s over 200 µs.
     assert!(
-        group.open.join("\n").contains("are 2,350 bytes under way"),
+        group.open.join("\n").contains("are 2,350 bytes in flight"),
         "{:?}",
         group.open
     );

@@ -1,4 +1,4 @@
-//! What the tester itself can do with the traffic of a peer: against itself, over the loopback.
+//! The tester's own ceiling for a peer's traffic, measured against itself over the loopback.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::AtomicBool;
@@ -12,28 +12,28 @@ use wirelab_trial::{Direction, Field, Layer, Trial};
 
 use crate::iperf::plan::length_bytes;
 
-/// Long enough to leave the start behind.
+/// Long enough that the start does not matter.
 const TIME: Duration = Duration::from_millis(100);
-/// How long our own server may take to tell what it got.
-const TOLD: Duration = Duration::from_secs(3);
+/// How long the tester's own server may take to report what it received.
+const REPORT: Duration = Duration::from_secs(3);
 
-/// Which traffic.
+/// The kind of traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traffic {
-    /// That of `iperf:HOST`.
+    /// The traffic of `iperf:HOST`.
     Iperf,
-    /// Test frames over sockets, that of `node:HOST`.
+    /// Test frames over sockets, for `node:HOST`.
     Node,
-    /// Whole frames over a wire that the tester fills itself, that of a board without an interface.
+    /// Whole frames over a wire whose frames the tester builds, for a board without an interface.
     Wire,
 }
 
-/// Do `work` on `cores`, and what it starts too: beside a node on the same machine the tester keeps off the node's
-/// cores with whatever it does, or its work would stand in the node's idle baseline. Without cores, anywhere.
+/// Does `work`, and everything that it starts, on `cores`: beside a node on the same machine the tester must keep off
+/// the node's cores, or its work would count in the node's idle baseline. Without cores it runs anywhere.
 pub fn within<R: Send>(cores: Option<&Cores>, work: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| {
         let placed = || {
-            // Cores that are gone by now are told with the trial, which is pinned in the same way.
+            // If the cores are gone by now, the trial reports it, because it is pinned in the same way.
             let _ = cores.map(pin_thread);
             prefer_this_thread(None);
             work()
@@ -45,8 +45,8 @@ pub fn within<R: Send>(cores: Option<&Cores>, work: impl FnOnce() -> R + Send) -
     })
 }
 
-/// Frames/s of one flow that the tester reaches against itself with this traffic. Ethernet frames have nothing to do
-/// with sockets: their ceiling is that of ports.
+/// Frames/s of one flow that the tester reaches against itself with this traffic. Ethernet frames do not use sockets:
+/// their ceiling is that of ports.
 pub fn ceiling_frames_per_s(trial: &Trial, traffic: Traffic) -> Field<f64> {
     match traffic {
         Traffic::Wire => crate::node::wire::ceiling::frames_per_s(trial),
@@ -95,8 +95,8 @@ fn iperf(trial: &Trial) -> Field<f64> {
     if let Some(trouble) = outcome.trouble {
         return absent(&trouble.to_string());
     }
-    let Ok(leg) = told.recv_timeout(TOLD) else {
-        return absent("the tester's own server told nothing");
+    let Ok(leg) = told.recv_timeout(REPORT) else {
+        return absent("the tester's own server reported nothing");
     };
     let (frames, ns) = match leg {
         Leg::UdpReceived(udp) => (

@@ -1,4 +1,4 @@
-//! Where a peer is: `HOST[:PORT]` as it is written, and the addresses that the name stands for.
+//! The address of a peer: `HOST[:PORT]` as written, and the IP addresses of the name.
 
 use std::fmt;
 use std::io;
@@ -6,7 +6,7 @@ use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 
 use wirelab_trial::{Layer, NodeError, Unsupported};
 
-/// A host and a port as they were written. Nothing is looked up yet.
+/// A host and a port as written. The name is not resolved yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort {
     /// A name or an address, without brackets.
@@ -16,10 +16,10 @@ pub struct HostPort {
 }
 
 impl HostPort {
-    /// Read `HOST[:PORT]`; an IPv6 address that has a port stands in brackets.
+    /// Parses `HOST[:PORT]`; an IPv6 address with a port needs brackets.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// An error text.
     pub fn parse(text: &str, default_port: u16) -> Result<HostPort, String> {
         let bad = |why: &str| {
             Err(format!(
@@ -28,19 +28,19 @@ impl HostPort {
         };
         let (host, port) = if let Some(rest) = text.strip_prefix('[') {
             let Some((host, rest)) = rest.split_once(']') else {
-                return bad("the bracket is not closed");
+                return bad("']' is missing");
             };
             match rest.strip_prefix(':') {
                 Some(port) => (host, Some(port)),
                 None if rest.is_empty() => (host, None),
-                None => return bad("only a port follows the bracket"),
+                None => return bad("only :PORT may follow ']'"),
             }
         } else if text.parse::<Ipv6Addr>().is_ok() {
             (text, None)
         } else {
             match text.split_once(':') {
                 Some((_, port)) if port.contains(':') => {
-                    return bad("an IPv6 address with a port stands in brackets");
+                    return bad("an IPv6 address with a port needs brackets");
                 }
                 Some((host, port)) => (host, Some(port)),
                 None => (text, None),
@@ -81,10 +81,10 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Look the name up.
+    /// Resolves the name.
     ///
     /// # Errors
-    /// [`NodeError::Failed`] where it stands for no address.
+    /// [`NodeError::Failed`] where it has no address.
     pub fn resolve(written: &HostPort) -> Result<Addresses, NodeError> {
         let unknown = |why: String| {
             NodeError::Failed(format!(
@@ -107,15 +107,15 @@ impl Addresses {
         })
     }
 
-    /// The address to talk to where the layer does not matter.
+    /// The address to use where the layer does not matter.
     pub fn first(&self) -> SocketAddr {
         self.first
     }
 
-    /// The address that a layer needs; an Ethernet trial has no family.
+    /// The address for a layer; an Ethernet trial has no family.
     ///
     /// # Errors
-    /// [`Unsupported`] where the host has none of that family.
+    /// [`Unsupported`] where the host has no address of that family.
     pub fn of_layer(&self, layer: Layer) -> Result<SocketAddr, Unsupported> {
         let (found, family, other) = match layer {
             Layer::Ethernet => return Ok(self.first),
@@ -137,8 +137,8 @@ impl Addresses {
     }
 }
 
-/// What a socket's error says about the way to a peer, with the fix.
-pub fn no_way(peer: SocketAddr, error: &io::Error) -> NodeError {
+/// The error for a socket that cannot reach a peer, with the fix.
+pub fn unreachable_peer(peer: SocketAddr, error: &io::Error) -> NodeError {
     let way_out = match error.kind() {
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
             "there is no route: check the cable, this host's addresses (ip addr) and routes (ip route)"
@@ -188,9 +188,9 @@ mod tests {
             ("board:65536", "a port is"),
             ("board:http", "a port is"),
             ("board:", "a port is"),
-            ("[::1", "not closed"),
-            ("[::1]80", "only a port"),
-            ("fe80::1%eth0:80", "in brackets"),
+            ("[::1", "']' is missing"),
+            ("[::1]80", "only :PORT"),
+            ("fe80::1%eth0:80", "needs brackets"),
         ] {
             let error = HostPort::parse(text, 1).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");

@@ -1,4 +1,4 @@
-//! How peers are named: `iperf:`, `iperf3:` and `node:` by their hosts, `lab:` by a lab of this host.
+//! Names of peers: `iperf:`, `iperf3:` and `node:` by their hosts, `lab:` by a lab on this host.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use wirelab_trial::{NameError, NodeKind, NodeName, OpenError, OpenOptions, Profi
 use crate::lab::LabNode;
 use crate::{ControlNode, IperfNode};
 
-/// What follows the colon of a host.
+/// The target of a host.
 const HOST: &str = "HOST[:PORT][,token=FILE]";
 
-/// A peer is asked the whole datasheet.
+/// The whole datasheet is measured of a peer.
 const PEER: Profile = Profile {
     datasheet: true,
     ..Profile::USUAL
 };
 
-/// The kind of `lab:`.
+/// The node type of `lab:`.
 pub static LAB: NodeKind = NodeKind {
     about: "N veth pairs made for the run, or a lab that is up",
     target: "N|NAME",
@@ -27,7 +27,7 @@ pub static LAB: NodeKind = NodeKind {
         stages: StageProfile {
             more: &["xdp"],
             lengths_limited_by: Some("a lab's interfaces carry"),
-            // In a lab of its own nothing adds a tag.
+            // Nothing adds a tag in a private lab.
             may_add_tag: false,
             ..Profile::USUAL.stages
         },
@@ -38,8 +38,9 @@ pub static LAB: NodeKind = NodeKind {
         let serve = match &options.purpose {
             Purpose::Trials => return Ok(Box::new(wirelab_ports::lab(name, options)?)),
             Purpose::Echoes => Vec::new(),
-            // Steered, the stack's work would move to another core and the fast track's would not; and there it interrupts
-            // whatever runs, which on some hosts may be a process during which no tracing program is run.
+            // With receive steering, the stack's work would move to another core but the fast track's would not. On
+            // that core it would interrupt a running process, which on some hosts prevents tracing programs from
+            // running.
             Purpose::Stages { xdp, .. } => vec!["--xdp", xdp, "--receive-work", "leave"],
         };
         let serve: Vec<String> = serve.into_iter().map(str::to_owned).collect();
@@ -47,7 +48,7 @@ pub static LAB: NodeKind = NodeKind {
     })
 };
 
-/// The kind of `iperf:`.
+/// The node type of `iperf:`.
 pub static IPERF: NodeKind = NodeKind {
     about: "an iperf 2 server",
     target: HOST,
@@ -59,7 +60,7 @@ pub static IPERF: NodeKind = NodeKind {
     })
 };
 
-/// The kind of `iperf3:`.
+/// The node type of `iperf3:`.
 pub static IPERF3: NodeKind = NodeKind {
     about: "an iperf3 server",
     target: HOST,
@@ -71,9 +72,9 @@ pub static IPERF3: NodeKind = NodeKind {
     })
 };
 
-/// The kind of `node:`.
+/// The node type of `node:`.
 pub static NODE: NodeKind = NodeKind {
-    about: "'wirelab node serve' on Linux, or firmware that speaks its protocol",
+    about: "'wirelab node serve' on Linux, or firmware with its protocol",
     target: HOST,
     examples: &["node:192.168.1.10"],
     profile: |_| PEER,
@@ -83,7 +84,7 @@ pub static NODE: NodeKind = NodeKind {
     })
 };
 
-/// The token that a host's name has.
+/// The token in a host's name.
 fn token(name: &NodeName) -> Result<Option<Token>, OpenError> {
     const KNOWN: &str = "write HOST, HOST:PORT, or either with ,token=FILE";
     name.only_options(&["token"], KNOWN)?;
@@ -107,7 +108,7 @@ mod tests {
         for (kind, text, words) in [
             (&IPERF, "iperf:", "invalid host"),
             (&IPERF3, "iperf3:board:http", "a port is a number"),
-            (&NODE, "node:[::1", "not closed"),
+            (&NODE, "node:[::1", "']' is missing"),
             (
                 &NODE,
                 "node:host,tokn=x",

@@ -1,5 +1,5 @@
-//! A lab with a Linux node in it: this program once more, as `wirelab node serve` in the node's namespace, asked from
-//! that of the tester, watched meanwhile, and gone with this process however it ends.
+//! A lab with a Linux node in it: this program runs again as `wirelab node serve` in the node's namespace. The tester
+//! uses it from its own namespace, watches it, and it always ends with this process.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Take};
 use std::net::IpAddr;
@@ -20,36 +20,35 @@ use wirelab_trial::{
 
 use crate::ControlNode;
 
-/// How long a node may take to say that it is ready: most of it the kernel checks the programs, and on an emulated or
-/// crowded machine that takes tens of seconds. One that ends earlier is noticed at once.
+/// Longest time until a node is ready: most of it the kernel verifies the programs, which takes tens of seconds on an
+/// emulated or busy machine. A node that ends earlier is noticed immediately.
 const READY: Duration = Duration::from_secs(120);
-/// How long its end may take to be seen after that of its answers.
+/// How long after its last answer the end of the process may be noticed.
 const DYING: Duration = Duration::from_millis(500);
-/// Longest line that a node says when it is ready, in bytes.
+/// Longest ready message of a node, in bytes.
 const MOST_SAID: u64 = 1 << 20;
-/// What is kept of the end of its messages, in bytes.
+/// Bytes kept of the end of its messages.
 const MOST_TAIL: usize = 2048;
 
-/// A Linux node in a lab of this host, with an open session; it ends with this value.
+/// A Linux node in a lab on this host, with an open session; it ends with this value.
 pub struct LabNode {
-    // The session ends before the node does, and the node before its lab.
+    // The fields are dropped in this order: the session ends before the node, and the node before its lab.
     node: ControlNode,
     child: Process,
     messages: Messages,
     tester: NetNs,
-    /// What it said when it was ready.
+    /// Its ready message.
     said: Value,
-    /// Of a lab that was made for it.
+    /// The lab, where it was made for the node.
     _lab: Option<EphemeralLab>,
 }
 
 impl LabNode {
-    /// A node in the lab that the target of `name` stands for: nothing or `1` for one that is made for it and goes with it,
-    /// else one that is up. A lab that is made carries `payload` bytes, and `options` are further ones of `wirelab node
-    /// serve`.
+    /// A node in the lab that the target of `name` selects: nothing or `1` is a new lab that ends with the node, else
+    /// an existing lab. A new lab carries `payload` bytes; `options` are further ones of `wirelab node serve`.
     ///
     /// # Errors
-    /// [`OpenError`] where there is no such lab, or the node does not come up in it.
+    /// [`OpenError`] where there is no such lab, or the node does not start in it.
     pub fn start(name: &NodeName, payload: u32, options: &[String]) -> Result<LabNode, OpenError> {
         let made = match name.target() {
             "" | "1" => {
@@ -58,8 +57,7 @@ impl LabNode {
                 Some(EphemeralLab::up(&spec)?)
             }
             number if number.parse::<u8>().is_ok() => {
-                let why = "a Linux node in a lab has one interface; write lab: for a lab of one pair, or lab:NAME for one \
-                           that is up";
+                let why = "a Linux node in a lab has one interface; write lab: for a lab of one pair, or lab:NAME for an existing one";
                 return Err(NameError::new(name, why).into());
             }
             _ => None,
@@ -144,7 +142,7 @@ impl Node for LabNode {
         self.node.stages()
     }
 
-    /// What the node lacks in this place, in its own words.
+    /// What the node cannot do in this environment, in its own words.
     fn notices(&self) -> Vec<String> {
         let notices = self.said["notices"].as_array().into_iter().flatten();
         let notices = notices.filter_map(Value::as_str);
@@ -152,11 +150,13 @@ impl Node for LabNode {
     }
 }
 
-/// Start the node in its namespace, and wait until it is ready.
+/// Starts the node in its namespace, and waits until it is ready.
 fn serve(lab: &Lab, options: &[String]) -> Result<(Process, Value, Messages), OpenError> {
     let program = std::env::current_exe()
-        .map_err(|e| OpenError::failed(format!("where this program lies is not known: {e}")))?;
-    let pair = || UnixStream::pair().map_err(|e| OpenError::failed(format!("no socket pair: {e}")));
+        .map_err(|e| OpenError::failed(format!("the path of this program is unknown: {e}")))?;
+    let pair = || {
+        UnixStream::pair().map_err(|e| OpenError::failed(format!("cannot make a socket pair: {e}")))
+    };
     let ((said, says), (heard, complains)) = (pair()?, pair()?);
     let address = IpAddr::V4(lab.address(0, Side::Node)).to_string();
     let mut command = Command::new(program);
@@ -179,31 +179,31 @@ fn serve(lab: &Lab, options: &[String]) -> Result<(Process, Value, Messages), Op
         namespace: Some(lab.netns(Side::Node)?),
         sysfs: true,
         keep: None,
-        // It puts back where receive work goes, also in a lab that stays.
+        // On a normal end it restores where receive work runs, also in a lab that stays.
         ending: Ending::Asked,
     };
     let child = Process::start(command, home)
         .map_err(|e| OpenError::failed(format!("the node cannot be started in the lab: {e}")))?;
     let messages = Messages::keep(heard);
     let failed = |why: String| match ended(&child, DYING, &messages) {
-        // What the node calls bad usage is that of this command; how else it may end is a failure.
+        // A usage error of the node is one of this command; any other end is a failure.
         Some(ended) if ended.contains("exit status: 2") => OpenError::usage(ended),
         Some(ended) => OpenError::failed(ended),
         None => OpenError::failed(format!("the node in the lab {why}{}", messages.tail())),
     };
     let line = first_line(said).map_err(|error| match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => failed(format!(
-            "was not ready within {} s: ask again when this machine is less busy",
+            "was not ready within {} s: try again when this machine is less busy",
             READY.as_secs()
         )),
-        _ => failed(format!("cannot be heard: {error}")),
+        _ => failed(format!("does not respond: {error}")),
     })?;
     let said = serde_json::from_str(&line)
-        .map_err(|_| failed("said something else than that it is ready".to_owned()))?;
+        .map_err(|_| failed("sent something other than its ready message".to_owned()))?;
     Ok((child, said, messages))
 }
 
-/// The line with which a node says that it is ready.
+/// The ready message of a node.
 fn first_line(said: UnixStream) -> std::io::Result<String> {
     said.set_read_timeout(Some(READY))?;
     let mut line = String::new();
@@ -212,7 +212,7 @@ fn first_line(said: UnixStream) -> std::io::Result<String> {
     Ok(line)
 }
 
-/// How the node ended and what it said last, if it ends within this time.
+/// How the node ended and its last message, if it ends within this time.
 fn ended(child: &Process, patience: Duration, messages: &Messages) -> Option<String> {
     let asked = Instant::now();
     loop {
@@ -227,12 +227,12 @@ fn ended(child: &Process, patience: Duration, messages: &Messages) -> Option<Str
     }
 }
 
-/// The end of what a node says on standard error.
+/// The end of a node's standard error.
 #[derive(Clone)]
 struct Messages(Arc<Mutex<Vec<u8>>>);
 
 impl Messages {
-    /// Read on a thread of its own, so that the node is never held up by what it says; it ends with the node.
+    /// Read by its own thread, so that the node never blocks on its messages; the thread ends with the node.
     fn keep(mut from: UnixStream) -> Messages {
         let messages = Messages(Arc::default());
         let kept = messages.clone();
@@ -248,7 +248,7 @@ impl Messages {
         messages
     }
 
-    /// What was said last, for the end of a sentence.
+    /// The last message, as the end of a sentence.
     fn tail(&self) -> String {
         let tail = self.0.lock().unwrap_or_else(|e| e.into_inner());
         let text = String::from_utf8_lossy(&tail);

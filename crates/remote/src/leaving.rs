@@ -1,5 +1,5 @@
-//! What becomes of a trial at the interface by which a side sends: its link may fail, and its queue or driver may drop
-//! frames, which are neither sent nor lost.
+//! Watches the interface by which a side sends in a trial: its link may fail, and its queue or driver may drop frames,
+//! which are then neither sent nor lost.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -8,17 +8,17 @@ use wirelab_port::iface::{Departed, Egress, Interface};
 use wirelab_trial::job::SendReport;
 use wirelab_trial::{NodeError, Observation};
 
-/// The interface that a trial leaves by, from its beginning; none where it is not known, or no link.
+/// The interface by which a trial sends, from its beginning; `None` where it is unknown or has no link.
 pub struct Leaving(Option<Egress>, Instant);
 
 impl Leaving {
-    /// Begin to watch it.
+    /// Starts to watch it.
     pub fn by(interface: Option<&Interface>) -> Leaving {
         let link = interface.filter(|i| !i.loopback);
         Leaving(link.and_then(|i| Egress::begin(&i.port)), Instant::now())
     }
 
-    /// What happened to it until now.
+    /// Events of the interface so far.
     pub fn end(&self) -> Left {
         let departed = self.0.as_ref().map(Egress::end).unwrap_or_default();
         let fault = departed.fault.zip(self.0.as_ref());
@@ -32,20 +32,20 @@ impl Leaving {
     }
 }
 
-/// Frames a second that a tester and a node say to one another about a trial, at most.
+/// Most frames/s of the control protocol between tester and node during a trial.
 const CONTROL_PER_S: u64 = 200;
 
-/// What happened to the interface of a side in a trial.
+/// Events of a side's interface in a trial.
 #[derive(Clone, Debug, Default)]
 pub struct Left {
     departed: Departed,
-    /// For how long that was watched; 0 where nobody did.
+    /// How long it was watched; 0 where it was not.
     watched_ns: u64,
     fault: Option<String>,
 }
 
 impl Left {
-    /// What a node tells of its interface.
+    /// The events that a node reports of its interface.
     pub fn of_node(counters: &BTreeMap<String, u64>) -> Left {
         let get = |name: &str| counters.get(name).copied();
         let departed = Departed {
@@ -61,7 +61,7 @@ impl Left {
         }
     }
 
-    /// The same, less so many frames of other flows that left for certain, since they arrived.
+    /// The same, minus frames of other flows that certainly were sent, because they arrived.
     #[must_use]
     pub fn beside(&self, arrived: u64) -> Left {
         Left {
@@ -70,7 +70,7 @@ impl Left {
         }
     }
 
-    /// Frames/s that came in and were none of `own`, at least; `None` where they are no more than a trial's own control.
+    /// Least frames/s received that do not belong to `own`; `None` where they may be the trial's own control frames.
     pub fn foreign_per_s(&self, own: u64) -> Option<u64> {
         let frames = u128::from(self.departed.received.saturating_sub(own));
         let rate = (frames * 1_000_000_000).checked_div(u128::from(self.watched_ns))?;
@@ -79,10 +79,10 @@ impl Left {
             .filter(|rate| *rate > CONTROL_PER_S)
     }
 
-    /// What a trial gave: one in which the link failed says nothing of the node.
+    /// Judges the result of a trial: if the link failed, it shows nothing of the node.
     ///
     /// # Errors
-    /// Those of the trial.
+    /// The errors of the trial.
     pub fn judge(
         self,
         observation: Result<Observation, NodeError>,
@@ -97,7 +97,7 @@ impl Left {
         Ok(observation)
     }
 
-    /// A link that failed fails many things, none of which names the cause.
+    /// Names a failed link as the cause of an error, which itself does not name it.
     pub fn because(self, error: NodeError) -> NodeError {
         match self.fault {
             Some(why) => NodeError::Failed(format!("{why}: {error}")),
@@ -105,13 +105,14 @@ impl Left {
         }
     }
 
-    /// Take from a sender's datagrams those that never left; how many more of `unseen` may not have either.
+    /// Subtracts the datagrams that were not sent from a sender's; returns how many more of `unseen` may not have been
+    /// sent.
     pub fn take_from(&self, sent: &mut SendReport, unseen: u64, segmented: bool) -> u64 {
         let emitted = sent.emitted_frames;
         let never = self.departed.never_left(emitted, unseen, segmented);
         let lasted_ns = sent.last_ns.saturating_sub(sent.first_ns);
         if never.at_least > 0 {
-            // The share of the time in which the path took nothing is that of the frames which it did not take.
+            // The share of the time in which the path took nothing equals the share of frames that it did not take.
             let share = u128::from(never.at_least) * u128::from(lasted_ns);
             let ns = u64::try_from(share / u128::from(emitted.max(1))).unwrap_or(u64::MAX);
             sent.blocked_ns = Some(sent.blocked_ns.unwrap_or(0).saturating_add(ns));

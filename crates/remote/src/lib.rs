@@ -1,12 +1,12 @@
-//! Peers somewhere on the network as nodes: `iperf:HOST[:PORT]` and `node:HOST[:PORT]`, and `lab:` on this host.
+//! Peers on the network as nodes: `iperf:HOST[:PORT]` and `node:HOST[:PORT]`, and `lab:` on this host.
 //!
-//! An iperf 2 server is what most boards have; it is asked by [`IperfNode`], and what it cannot do or tell is said.
-//! A node that speaks the control protocol (a Linux box with `wirelab node serve`, firmware, also on an emulated
-//! board) is asked by [`ControlNode`], over the stack of this host or over a wire of whole frames.
+//! Most boards have an iperf 2 server; [`IperfNode`] uses it, and names what it cannot do or report. [`ControlNode`]
+//! uses a node with the control protocol (a Linux host with `wirelab node serve`, firmware, also on an emulated board),
+//! over the stack of this host or over a wire of whole frames.
 //!
-//! The command line uses it, and boards, which are such nodes in an emulator; of other node types it knows pairs of ports, which a
-//! lab is without a Linux node in it. Start reading at `kind.rs`, then `ControlNode` and `IperfNode`; each has a `plan.rs`, a
-//! runner and an `observe.rs`.
+//! The command line uses it, and boards, which are such nodes in an emulator. Of other node types it knows only pairs
+//! of ports, because a lab without a Linux node is one. Start reading at `kind.rs`, then `ControlNode` and `IperfNode`;
+//! each has a `plan.rs`, a runner and an `observe.rs`.
 #![forbid(unsafe_code)]
 
 pub mod ceiling;

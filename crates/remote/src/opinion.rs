@@ -1,6 +1,6 @@
-//! A second opinion on a peer that serves iperf 2: the same trial by our own client and by the distribution's.
+//! A second opinion on a peer with an iperf 2 server: the same trial with wirelab's client and the distribution's.
 //!
-//! Both ask the same server, so that they must agree where neither host nor peer is at its limit by chance.
+//! Both use the same server, so they agree unless a host or the peer is at its limit.
 
 use std::io::Read;
 use std::net::IpAddr;
@@ -14,41 +14,41 @@ use crate::IperfNode;
 
 /// The program.
 const PROGRAM: &str = "iperf";
-/// How long each of the two asks.
+/// Time of each of the two.
 const TIME: Duration = Duration::from_millis(500);
-/// How long the program may take beyond that until it is ended: it waits for a report.
+/// How much longer the program may run before it is killed: it waits for a report.
 const GRACE: Duration = Duration::from_secs(10);
-/// Most bytes that it may print.
+/// Most bytes of its output.
 const MOST_BYTES: u64 = 256 * 1024;
-/// How far two rates of a paced UDP flow may be apart, as a share of the larger.
+/// Allowed difference of two rates of a paced UDP flow, relative to the larger.
 const UDP_WITHIN: f64 = 0.05;
-/// The same of TCP, whose rate is that of two processes on a host that has other work too.
+/// The same for TCP, whose rate depends on two processes and on other work of the host.
 const TCP_WITHIN: f64 = 0.5;
-/// How far two losses may be apart.
+/// Allowed difference of two losses.
 const LOSS_WITHIN: f64 = 0.02;
 
-/// What a client of iperf 2 found.
+/// The figures of an iperf 2 client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Found {
-    /// What arrived, in application bit/s.
+    /// Rate of what arrived, in application bit/s.
     pub bits_per_s: f64,
     /// The loss that the receiver reported.
     pub loss_ratio: Option<f64>,
 }
 
-/// What both found.
+/// The figures of both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opinions {
-    /// Our own client.
+    /// Wirelab's client.
     pub ours: Found,
-    /// The distribution's.
+    /// The distribution's client.
     pub theirs: Found,
-    /// How that calls itself.
+    /// Its version text.
     pub version: String,
     within: f64,
 }
 
-/// Whether a trial can be asked of both: TCP to or from the peer as fast as it goes, or UDP to it at a rate.
+/// Whether both can run a trial: TCP to or from the peer as fast as possible, or UDP to it at a rate.
 pub fn suits(trial: &Trial) -> bool {
     match (trial.framing.layer, trial.direction) {
         (Layer::TcpIpv4, Direction::Receive | Direction::Transmit) => trial.load == Load::Max,
@@ -57,9 +57,9 @@ pub fn suits(trial: &Trial) -> bool {
     }
 }
 
-/// How the distribution's iperf calls itself; `None` where it is not installed or is another program.
+/// The version text of the distribution's iperf; `None` where it is not installed or is another program.
 pub fn version() -> Option<String> {
-    // It says so on standard error, or output, depending on its release.
+    // It prints this on standard error or output, depending on its release.
     let said = Command::new(PROGRAM).arg("-v").output().ok()?;
     let text = [said.stdout, said.stderr].concat();
     let text = String::from_utf8_lossy(&text).into_owned();
@@ -68,10 +68,10 @@ pub fn version() -> Option<String> {
     number.starts_with('2').then(|| format!("iperf {number}"))
 }
 
-/// Ask both, one after the other.
+/// Runs both, one after the other.
 ///
 /// # Errors
-/// What failed, in words.
+/// An error text.
 pub fn ask(peer: IpAddr, trial: &Trial, version: &str) -> Result<Opinions, String> {
     let udp = trial.framing.layer.is_udp();
     let short = Trial {
@@ -92,7 +92,7 @@ pub fn ask(peer: IpAddr, trial: &Trial, version: &str) -> Result<Opinions, Strin
             .ok_or("our client found no rate")?,
         loss_ratio: flow.loss_ratio.value().copied().filter(|_| udp),
     };
-    // The server takes a client that comes at once for the one before.
+    // The server mistakes a client that comes too early for the earlier one.
     std::thread::sleep(crate::iperf::SETTLE);
     let text = run(&arguments(peer, &short)?)?;
     let theirs = parse(&text, trial.direction == Direction::Transmit, udp)
@@ -106,7 +106,7 @@ pub fn ask(peer: IpAddr, trial: &Trial, version: &str) -> Result<Opinions, Strin
 }
 
 impl Opinions {
-    /// Whether the two agree within what is stated in [`Opinions::warning`].
+    /// Whether the two agree within the limits stated in [`Opinions::warning`].
     pub fn agree(&self) -> bool {
         let (a, b) = (self.ours.bits_per_s, self.theirs.bits_per_s);
         let losses = self.ours.loss_ratio.zip(self.theirs.loss_ratio);
@@ -114,7 +114,7 @@ impl Opinions {
             && losses.is_none_or(|(a, b)| (a - b).abs() <= LOSS_WITHIN)
     }
 
-    /// What a reader of the trial is told.
+    /// The note for a reader of the trial.
     pub fn warning(&self) -> Warning {
         let told = |found: &Found| {
             let loss = found.loss_ratio.map(|l| format!(", {} % lost", percent(l)));
@@ -169,7 +169,7 @@ fn arguments(peer: IpAddr, trial: &Trial) -> Result<Vec<String>, String> {
     Ok(all)
 }
 
-/// What the program prints, ended if it takes too long.
+/// The output of the program, which is killed if it takes too long.
 fn run(arguments: &[String]) -> Result<String, String> {
     let failed = |e: std::io::Error| format!("{PROGRAM}: {e}");
     let mut child = Command::new(PROGRAM)
@@ -198,7 +198,7 @@ fn run(arguments: &[String]) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// The result among what `iperf -f b` prints: of the way back with `back`, else of the way there, over UDP as the
+/// The result in the output of `iperf -f b`: of the traffic back with `back`, else of the client's, over UDP as the
 /// server reports it.
 fn parse(text: &str, back: bool, udp: bool) -> Option<Found> {
     let mut reported = false;

@@ -1,8 +1,8 @@
-//! What the packets of a way cannot hold in one piece.
+//! Detects packets that a path must fragment.
 
 use wirelab_trial::{Layer, Warning, WarningCode};
 
-/// The warning where each datagram is cut into fragments on the tester's own interface.
+/// The warning where each datagram is fragmented on the tester's own interface.
 pub fn fragmented(datagram_bytes: u32, layer: Layer, mtu: Option<u32>) -> Option<Warning> {
     let ipv6 = match layer {
         Layer::UdpIpv4 => false,
@@ -12,9 +12,9 @@ pub fn fragmented(datagram_bytes: u32, layer: Layer, mtu: Option<u32>) -> Option
     let mtu = mtu?;
     let fragments = wirelab_socket::mtu::fragments(datagram_bytes, mtu, ipv6);
     (fragments > 1).then(|| Warning::new(WarningCode::FRAGMENTED, format!(
-            "each datagram of {datagram_bytes} bytes becomes {fragments} packets at an MTU of {mtu}, and is lost with any of them"
+            "each datagram of {datagram_bytes} bytes becomes {fragments} packets at an MTU of {mtu}, and the loss of any of them loses it"
         ), format!(
-            "ask datagrams of at most {} bytes, or raise the MTU of the whole way",
+            "use datagrams of at most {} bytes, or raise the MTU of the whole path",
             mtu.saturating_sub(layer.header_bytes())
         )))
 }

@@ -1,4 +1,4 @@
-//! The tester's own side of the way to a peer: the address and the interface that packets leave by.
+//! The route to a peer: the address and the interface that packets leave by.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -8,24 +8,29 @@ use wirelab_port::iface::{Interface, PortName};
 use wirelab_trial::NodeError;
 use wirelab_wire::LineRate;
 
-use crate::host::no_way;
+use crate::host::unreachable_peer;
 
 /// How this host reaches a peer.
 #[derive(Clone, Debug)]
 pub struct Route {
-    /// The interface that packets leave by, where one has the address they leave from.
+    /// The interface that packets leave by, where one has their source address.
     pub interface: Option<Interface>,
 }
 
 impl Route {
-    /// Ask the kernel, without sending anything.
+    /// Queries the kernel, without sending anything.
     ///
     /// # Errors
     /// [`NodeError::Failed`] where there is no route.
     pub fn to(peer: SocketAddr) -> Result<Route, NodeError> {
-        let socket = UdpSocket::bind(any_of(peer)).map_err(|e| no_way(peer, &e))?;
-        socket.connect(peer).map_err(|e| no_way(peer, &e))?;
-        let local = socket.local_addr().map_err(|e| no_way(peer, &e))?.ip();
+        let socket = UdpSocket::bind(any_of(peer)).map_err(|e| unreachable_peer(peer, &e))?;
+        socket
+            .connect(peer)
+            .map_err(|e| unreachable_peer(peer, &e))?;
+        let local = socket
+            .local_addr()
+            .map_err(|e| unreachable_peer(peer, &e))?
+            .ip();
         let interface = name_of(local).and_then(|name| {
             let port = PortName::new(None, &name).ok()?;
             Interface::query(&port).ok()
@@ -47,7 +52,7 @@ impl Route {
     }
 }
 
-/// The address that takes any port of the peer's family.
+/// The wildcard address and port of the peer's family.
 pub fn any_of(peer: SocketAddr) -> SocketAddr {
     match peer {
         SocketAddr::V4(_) => SocketAddr::from(([0u8; 4], 0)),
@@ -64,10 +69,10 @@ fn name_of(address: IpAddr) -> Option<String> {
     })
 }
 
-/// A socket of its own to an address.
+/// A new socket, connected to an address.
 ///
 /// # Errors
-/// What making and connecting it gives, e.g. no route.
+/// The error of making or connecting it, e.g. no route.
 pub fn connected(to: SocketAddr) -> io::Result<UdpSocket> {
     let socket = UdpSocket::bind(any_of(to))?;
     socket.connect(to)?;

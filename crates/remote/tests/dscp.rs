@@ -83,7 +83,7 @@ fn what_goes_to_a_node_is_marked() {
             panic!("{direction} was accepted");
         };
         assert_eq!(no.field, "dscp");
-        assert!(no.why.contains("ask --direction rx or echo"), "{no}");
+        assert!(no.why.contains("use --direction rx or echo"), "{no}");
     }
 }
 

@@ -120,9 +120,9 @@ fn a_number_of_frames_is_kept_where_we_send() {
         ..trial(Layer::UdpIpv4, Direction::Transmit)
     };
     let error = asked(&lab, &endless).unwrap_err().to_string();
-    assert!(error.contains("give a time in place of frames"), "{error}");
+    assert!(error.contains("give a time instead of frames"), "{error}");
     let echo = asked(&lab, &trial(Layer::TcpIpv4, Direction::Echo)).unwrap_err();
-    assert!(echo.to_string().contains("ask iperf:HOST"), "{echo}");
+    assert!(echo.to_string().contains("use iperf:HOST"), "{echo}");
     // Parts of a second are none of iperf3's.
     let short = asked(&lab, &trial(Layer::UdpIpv4, Direction::Receive)).unwrap();
     assert!(

@@ -181,7 +181,7 @@ fn talkers_of_garbage() {
             &format!("{layer:?}"),
         );
         assert!(
-            why.contains("no iperf 2 server") || why.contains("no layout"),
+            why.contains("no iperf 2 server") || why.contains("unknown layout"),
             "{why}"
         );
     }

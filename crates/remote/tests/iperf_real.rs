@@ -54,7 +54,7 @@ fn every_layer_in_every_direction() {
             // On a busy machine the binary may come too late with its traffic back, or close a stream that it has just
             // taken; not three times.
             for _ in 0..2 {
-                let late = ["nothing came back", "no byte went over"];
+                let late = ["nothing came back", "no byte was transferred"];
                 let Status::Partial { why } = &observation.status else {
                     break;
                 };

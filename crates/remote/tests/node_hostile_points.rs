@@ -194,7 +194,7 @@ fn what_a_liar_tells_of_its_points_is_bounded_and_told() {
     for words in [
         "run backwards",
         "longer than an hour",
-        "have names that are none",
+        "with an invalid name left out",
         "records of a frame recorded before",
         "when frames left the tester is not shown",
         "all is well",

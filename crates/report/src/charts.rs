@@ -128,9 +128,9 @@ fn bursts(b: &BurstResult) -> Plane {
         x: (at + 1) as f64,
         y: burst.frames as f64,
         title: format!(
-            "repeat {}: {} frames",
+            "repeat {}: {}",
             at + 1,
-            format::integer(burst.frames)
+            format::count(burst.frames, "frame")
         ),
     });
     Plane {

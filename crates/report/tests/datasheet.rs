@@ -152,11 +152,11 @@ fn an_iperf_peer_leaves_cells_empty_and_says_why() {
     };
     assert_eq!(
         absent(&sheet.udp[0].receive[0].cpu_busy_ratio),
-        "an iperf peer tells no CPU load"
+        "an iperf peer reports no CPU load"
     );
     assert_eq!(
         absent(&sheet.layer2_throughput[0].bits_per_s),
-        "layer: an iperf peer speaks UDP and TCP alone"
+        "layer: iperf supports only UDP and TCP"
     );
     assert!(
         page.contains("`wirelab iperf -c 192.0.2.7 -u -l 64 -b BW -r`"),
@@ -247,7 +247,7 @@ fn the_csv_has_every_figure_with_its_kind() {
         find("udp", "64", "transmit_max", "cpu_busy_ratio"),
         (
             String::new(),
-            "absent: an iperf peer tells no CPU load".into()
+            "absent: an iperf peer reports no CPU load".into()
         )
     );
 }
@@ -311,7 +311,10 @@ fn where_the_tester_was_the_limit_the_figure_says_so() {
             .find(|l| l.starts_with(&format!("\\[{number}\\]")));
         found.unwrap().to_owned()
     };
-    assert!(note(&udp[1][1]).contains("did not keep the rate"), "{page}");
+    assert!(
+        note(&udp[1][1]).contains("fell behind the requested rate"),
+        "{page}"
+    );
     assert!(note(&udp[5][1]).contains("the node may be faster"));
     assert!(note(&udp[5][3]).contains("not in this loss"));
     // Four warnings that differ in a number alone are one.

@@ -95,7 +95,7 @@ fn a_curve_that_was_offered_has_no_column_of_what_was_not() {
 #[test]
 fn bursts_that_gave_no_length_are_not_bounded_by_the_node() {
     let of = &common::lab().observations[0];
-    let why = "the search ended before all repeats were there";
+    let why = "the search ended before all repeats were done";
     let file = with(Found::Bursts(BurstResult {
         node: "lab:1".to_owned(),
         trial: of.trial.clone(),

@@ -1,7 +1,7 @@
-//! What in a published table cannot be true, and what does not fit together.
+//! Finds figures in a published table that cannot be true or contradict each other.
 //!
-//! Every comparison is made between the ranges that a printed figure stands for ([`Quantity::range`]), so that
-//! honest rounding is never a finding. The rules are those of `docs/studies.md`, one file each.
+//! Every comparison is made between the ranges that printed figures stand for ([`Quantity::range`]), so that correct
+//! rounding is never a finding. The rules are those of `docs/studies.md`, one file each.
 //!
 //! [`Quantity::range`]: crate::quantity::Quantity::range
 
@@ -25,14 +25,14 @@ use serde::Serialize;
 use crate::metric::Metric;
 use crate::table::{Row, Study};
 
-/// A probability below which a pattern is not taken for chance.
+/// Probability below which a pattern does not count as chance.
 pub const CHANCE: f64 = 1e-4;
 
-/// How bad a finding is; the worst comes first.
+/// The severity of a finding; the worst comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Physics forbids it.
+    /// Physically impossible.
     Impossible,
     /// Two figures, or a figure and the text, cannot both be true.
     Inconsistent,
@@ -56,12 +56,12 @@ impl Severity {
     }
 }
 
-/// Something that the audit has to say about a table.
+/// A finding about a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
-    /// How bad it is.
+    /// Its severity.
     pub severity: Severity,
-    /// The rule's name, which stays the same from version to version.
+    /// The rule's name, which is the same in all versions.
     pub rule: &'static str,
     /// The study's name.
     pub study: String,
@@ -69,23 +69,24 @@ pub struct Finding {
     pub file: String,
     /// Line of that file.
     pub line: usize,
-    /// What is in doubt: `ROW/METRIC`, the name of a claim, or `ROW/size` for the size of a trial.
+    /// The cells in doubt: `ROW/METRIC`, the name of a claim, or `ROW/size` for the size of a trial.
     pub cells: Vec<String>,
-    /// Other cells that the arithmetic uses; they are not in doubt.
+    /// Other cells of the calculation, which are not in doubt.
     pub with: Vec<String>,
     /// The finding in one sentence.
     pub says: String,
     /// The calculation, with its numbers.
     pub arithmetic: String,
-    /// What value would be consistent, where one follows.
+    /// A value that would be consistent, where one follows.
     pub consistent: Option<String>,
-    /// The probability that chance alone makes the pattern, where one can be given; what was tried multiplies it.
+    /// The probability that chance alone causes the pattern, where it can be computed; multiplied by the number of
+    /// tries.
     pub chance: Option<f64>,
-    /// How sure it is, in words.
+    /// Its certainty, in words.
     pub sure: String,
 }
 
-/// How sure a finding is that follows from the printed figures alone.
+/// The certainty of a finding that follows only from the printed figures.
 const ARITHMETIC: &str = "certain: it holds for every value that rounds to the printed figures";
 
 impl Finding {
@@ -112,7 +113,7 @@ fn cell_name(row: &Row, metric: Metric) -> String {
     format!("{}/{metric}", row.name)
 }
 
-/// Every finding about one table, the worst first, else in the order of the file.
+/// Every finding about one table, the worst first, then in the order of the file.
 pub fn audit(study: &Study) -> Vec<Finding> {
     let clocks = clock::hypotheses(study);
     let raised = equal::hypothesis(study);
@@ -130,11 +131,11 @@ pub fn audit(study: &Study) -> Vec<Finding> {
     findings
 }
 
-/// Every finding about some tables, and about what they share.
+/// Every finding about some tables, and about their common rows.
 pub fn audit_all(studies: &[Study]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = studies.iter().flat_map(audit).collect();
     findings.extend(identical::findings(studies));
-    // A stable sort: within a severity the studies keep their order.
+    // The sort is stable: within a severity the studies keep their order.
     findings.sort_by_key(|finding| finding.severity);
     findings
 }

@@ -1,4 +1,4 @@
-//! One published figure beside what a node says, and what the errors of many come to.
+//! A published figure beside a node's value, and the errors of many figures.
 
 use serde::{Serialize, Serializer};
 use wirelab_trial::{Field, Kind};
@@ -8,59 +8,59 @@ use crate::quantity::{Dimension, Quantity};
 use crate::table::{Relation, Role};
 use crate::value::Ends;
 
-/// One published figure beside the value that a node gives.
+/// A published figure beside a node's value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
     /// The study's name.
     pub study: String,
     /// The row's name, or the claim's.
     pub row: String,
-    /// What it is a figure of.
+    /// Its metric.
     #[serde(serialize_with = "name")]
     pub metric: Metric,
     /// Unit of `published` and `value`; empty for counts.
     pub unit: &'static str,
     /// As printed, in `unit`.
     pub published: f64,
-    /// What the node says, in `unit`; none with a reason.
+    /// The node's value, in `unit`; absent with a reason.
     pub value: Option<f64>,
-    /// The most that the value may be, where the tester cannot know: of frames that never arrived its own queue may
-    /// have dropped some. `value` is the least then.
+    /// The largest possible value where the tester cannot know it: its own queue may have dropped frames that did not
+    /// arrive. `value` is then the smallest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_at_most: Option<f64>,
-    /// Where the value comes from.
+    /// The origin of the value.
     pub kind: Option<Kind>,
-    /// What the figure is used for.
+    /// Its role.
     pub role: Role,
-    /// 100 · (value − published) / published; none without a value, for a bound, where only the ends of the value are
+    /// 100 · (value − published) / published; `None` without a value, for a bound, where only the ends of the value are
     /// known, and where 0 was published and the value is not 0.
     pub error_percent: Option<f64>,
-    /// Why there is no value, why the figure is disputed or cannot be predicted, and what else a reader must know.
+    /// Why there is no value, why the figure is disputed or unpredictable, and further notes.
     pub reason: Option<String>,
-    /// Whether the value keeps within a bound that the text gives; none where the text gives a value, and where one end
-    /// of the value keeps within it and the other does not.
+    /// Whether the value keeps a bound of the text; `None` where the text gives a value, and where only one end of the
+    /// value keeps the bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holds: Option<bool>,
-    /// What the study's own model says, where another node was asked.
+    /// The result of the study's own model, where another node was used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<OfModel>,
     /// The figure as printed.
     #[serde(skip)]
     pub printed: Quantity,
-    /// Whether the text gives the value or a bound of it.
+    /// Whether the text gives the value or a bound.
     #[serde(skip)]
     pub relation: Relation,
-    /// What the text says, in short, where the figure is a claim of the text.
+    /// The claim in short, where the figure is a claim of the text.
     #[serde(skip)]
     pub claim: Option<String>,
     /// Whether the error counts in [`errors`].
     pub counted: bool,
 }
 
-/// What the study's own model says of a figure, in the figure's unit.
+/// The result of the study's own model for a figure, in the figure's unit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OfModel {
-    /// The value; none where the model gives none.
+    /// The value; `None` where the model gives none.
     pub value: Option<f64>,
     /// Predicted, or calibrated from that very figure.
     pub kind: Option<Kind>,
@@ -72,7 +72,7 @@ fn name<S: Serializer>(metric: &Metric, serializer: S) -> Result<S::Ok, S::Error
     serializer.serialize_str(metric.name())
 }
 
-/// What is known of a figure before its value.
+/// A figure before its value is known.
 pub(crate) struct Printed<'a> {
     pub study: &'a str,
     pub row: &'a str,
@@ -81,25 +81,22 @@ pub(crate) struct Printed<'a> {
     pub relation: Relation,
     pub role: Role,
     pub reason: Option<&'a str>,
-    /// What a reader must know of the trial.
+    /// Notes on the trial.
     pub note: Option<&'a str>,
-    /// Whether the node is the one whose parameters were taken from figures with that role.
+    /// Whether the node's parameters were taken from figures with that role.
     pub fitted_node: bool,
-    /// What the text says, where it is a claim.
+    /// The text of a claim.
     pub claim: Option<&'a str>,
-    /// Whether a node was asked for it.
+    /// Whether a node was used for it.
     pub of_a_node: bool,
 }
 
-/// Said of figures whose value the tester cannot know.
-const NO_ERROR: &str = "the tester's own queue dropped frames, and how many cannot be known: of the loss there are two ends, \
-    and no error";
-const UNDECIDED: &str = "undecided: the tester's own queue dropped frames, and how many cannot be known; one end of the loss \
-    keeps the bound and the other does not";
-const AT_BOTH_ENDS: &str = "the tester's own queue dropped frames, and how many cannot be known; it is so at both ends of the \
-    loss";
+/// The note on figures whose value the tester cannot know.
+const NO_ERROR: &str = "the tester's own queue dropped frames, and how many is unknown: the loss is a range without an error";
+const UNDECIDED: &str = "undecided: the tester's own queue dropped frames, and how many is unknown; one end of the loss keeps the bound and the other does not";
+const AT_BOTH_ENDS: &str = "the tester's own queue dropped frames, and how many is unknown; the result is the same at both ends of the loss";
 
-/// Whether a bound is kept, where both ends of the value agree in that.
+/// Whether a bound is kept, where both ends of the value agree.
 fn holds(of: &Printed<'_>, value: Option<f64>, at_most: Option<f64>) -> Option<bool> {
     let published = of.quantity.number;
     let keeps = |value: f64| match of.relation {
@@ -140,7 +137,7 @@ impl Figure {
             });
         }
         let held_out = of.role == Role::HeldOut;
-        // Nothing of a node that is measured was taken from the figure, though the model's parameters were.
+        // The parameters of a measured node are not from the figure, though the model's are.
         let untuned =
             of.role == Role::Calibration && !of.fitted_node && kind == Some(Kind::Measured);
         if held_out && kind == Some(Kind::Calibrated) {
@@ -179,19 +176,18 @@ impl Figure {
 }
 
 impl Figure {
-    /// Whether it is a bound that the text gives, that nobody disputes, and that the value does not keep, or of which that
-    /// cannot be told.
+    /// Whether it is a bound of the text, undisputed, that the value breaks or possibly breaks.
     pub fn fails(&self) -> bool {
         let disputed = !matches!(self.role, Role::HeldOut | Role::Calibration);
         !disputed && (self.holds == Some(false) || self.is_undecided())
     }
 
-    /// Whether it is a bound that one end of the value keeps and the other does not.
+    /// Whether it is a bound that only one end of the value keeps.
     pub fn is_undecided(&self) -> bool {
         self.relation != Relation::Equals && self.value_at_most.is_some() && self.holds.is_none()
     }
 
-    /// Whether the value, rounded as the figure was, prints as the figure.
+    /// Whether the value, rounded like the figure, prints the same.
     pub fn as_printed(&self) -> bool {
         let half = self.printed.half_step() * (1.0 + 1e-9);
         self.value
@@ -207,7 +203,7 @@ fn error_percent(value: f64, published: f64) -> Option<f64> {
     }
 }
 
-/// What the held-out figures of one metric of a study come to.
+/// Errors of the held-out figures of one metric of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Errors {
     /// The study's name.
@@ -217,24 +213,25 @@ pub struct Errors {
     pub metric: Metric,
     /// Held-out figures with a value.
     pub count: usize,
-    /// Those of them whose value, rounded as the figure was, prints as the figure.
+    /// Number of those whose value, rounded like the figure, prints the same.
     pub as_printed: usize,
-    /// Held-out figures without one.
+    /// Held-out figures without a value.
     pub without_value: usize,
-    /// Mean of the errors' amounts in percent of what was published; none where every figure published is 0.
+    /// Mean absolute error in percent of the published figures; `None` where every published figure is 0.
     pub mean_abs_percent: Option<f64>,
-    /// The largest of them.
+    /// Largest absolute error.
     pub max_abs_percent: Option<f64>,
-    /// The row it is of.
+    /// Its row.
     pub max_row: Option<String>,
-    /// Of shares printed in percent: the mean of the differences' amounts in percentage points.
+    /// For shares printed in percent: the mean absolute difference in percentage points.
     pub mean_abs_points: Option<f64>,
-    /// The largest of them.
+    /// Largest absolute difference.
     pub max_abs_points: Option<f64>,
 }
 
-/// The errors of the held-out figures, metric by metric. What was calibrated from, disputed or unpredictable does not
-/// count (what the model was calibrated from does where another node was measured), nor do the limits of a link, what follows from the trial alone, and claims, which repeat the rows.
+/// The errors of the held-out figures, metric by metric. Calibration, disputed and unpredictable figures do not count
+/// (calibration figures of the model count where another node was measured). Limits of a link, values that follow from
+/// the trial alone, and claims, which repeat the rows, do not count either.
 pub fn errors(figures: &[Figure]) -> Vec<Errors> {
     let mut groups: Vec<(&str, Metric, Vec<&Figure>)> = Vec::new();
     for figure in figures.iter().filter(|figure| figure.counted) {

@@ -1,10 +1,10 @@
-//! Published tables: their format, what a node says to them, and their audit.
+//! Published tables: their format, comparison with a node, and their audit.
 //!
 //! `docs/studies.md` is the manual of the format. A study can be run on any node that implements
 //! [`wirelab_trial::Node`]; the audit needs no node at all.
 //!
-//! `report` and the command line use it; it knows no node type and is handed nodes by a [`run::NodeSource`]. Start
-//! reading at [`table::Study`], then [`audit::audit`], with one file a rule, and [`run::run`].
+//! `report` and the command line use it. It knows no node type, and gets nodes from a [`run::NodeSource`]. Start
+//! reading at [`table::Study`], then [`audit::audit`], with one file for each rule, and [`run::run`].
 #![forbid(unsafe_code)]
 
 pub mod audit;

@@ -1,4 +1,4 @@
-//! The studies that come with the program, and how a study is opened by its name or its file.
+//! The built-in studies, and opening a study by its name or file.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use wirelab_trial::nearest::did_you_mean;
 
 use crate::table::Study;
 
-/// A file of `studies/` under its name.
+/// A file of `studies/` with its name.
 macro_rules! study {
     ($name:literal) => {
         (
@@ -17,7 +17,7 @@ macro_rules! study {
     };
 }
 
-/// Every file of `studies/`, in the order of the alphabet.
+/// Every file of `studies/`, in alphabetical order.
 const STUDIES: &[(&str, &str)] = &[
     study!("am263x"),
     study!("esp32-nuttx"),
@@ -26,38 +26,38 @@ const STUDIES: &[(&str, &str)] = &[
     study!("zynq"),
 ];
 
-/// Other names of studies: what their documents are known by.
+/// Other names of studies, after their documents.
 const ALSO: [(&str, &str); 1] = [("nxp-an11053", "lpc1768")];
 
 /// Why a study cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// There is no study of that name.
+    /// No study has that name.
     #[error(
         "there is no study '{name}': {meant}name one of {names}, or give a file that ends in .toml"
     )]
     Unknown {
         /// The name.
         name: String,
-        /// A name that is near it, as a question.
+        /// The nearest name, as a question.
         meant: String,
-        /// All names there are.
+        /// All names.
         names: String,
     },
-    /// The file cannot be used.
+    /// The file is invalid or unreadable.
     #[error(transparent)]
     File(#[from] FileError),
 }
 
-/// The names of the studies that come with the program.
+/// The names of the built-in studies.
 pub fn names() -> impl Iterator<Item = &'static str> {
     STUDIES.iter().map(|(name, _)| *name)
 }
 
-/// The study of a name, or of a file that ends in `.toml`.
+/// Opens a built-in study by its name, or a file that ends in `.toml`.
 ///
 /// # Errors
-/// [`OpenError`] where there is no such study, or its file cannot be used.
+/// [`OpenError`] where there is no such study, or its file is invalid.
 pub fn open(name_or_path: &str) -> Result<Study, OpenError> {
     let path = Path::new(name_or_path);
     if path.extension().is_some_and(|end| end == "toml") {

@@ -1,4 +1,4 @@
-//! What a published figure is a figure of.
+//! The metrics of published figures.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use crate::quantity::Dimension;
 
 macro_rules! metrics {
     ($($(#[$doc:meta])* $variant:ident = $name:literal: $dimension:ident),+ $(,)?) => {
-        /// What a published figure is a figure of.
+        /// The metric of a published figure.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Metric { $($(#[$doc])* $variant),+ }
 
@@ -22,7 +22,7 @@ macro_rules! metrics {
                 match self { $(Metric::$variant => $name),+ }
             }
 
-            /// What its units measure.
+            /// The dimension of its units.
             pub fn dimension(self) -> Dimension {
                 match self { $(Metric::$variant => Dimension::$dimension),+ }
             }
@@ -35,7 +35,7 @@ metrics! {
     Time = "time": Time,
     /// Payload (Ethernet) or application (UDP, TCP) data per second of one flow.
     Throughput = "throughput": Rate,
-    /// The same of the receiving flow of a trial of both directions.
+    /// The same of the receiving flow of a trial with both directions.
     ThroughputReceive = "throughput_receive": Rate,
     /// The same of the transmitting flow.
     ThroughputTransmit = "throughput_transmit": Rate,
@@ -81,18 +81,18 @@ metrics! {
     Data = "data": Bytes,
     /// A frame on the link with preamble, FCS and gap.
     FrameBits = "frame_bits": Bits,
-    /// Stated of the set-up, not of a trial: clocks that something takes.
+    /// Stated of the set-up, not of a trial: clocks of an operation.
     Clocks = "clocks": Count,
     /// Stated of the set-up: a clock.
     ClockRate = "clock_rate": Frequency,
     /// Stated of the set-up: a link.
     LinkRate = "link_rate": Rate,
-    /// Stated of the set-up: how finely something is measured.
+    /// Stated of the set-up: the resolution of a measurement.
     Resolution = "resolution": Time,
 }
 
 impl Metric {
-    /// Whether it follows from the link alone, whatever the node.
+    /// Whether it follows from the link alone, for any node.
     pub const fn is_of_a_link(self) -> bool {
         use Metric::{
             Efficiency, FrameBits, FramesPerS, Payload, ShareOfLimit, Throughput, TimePerFrame,
@@ -118,13 +118,13 @@ impl Metric {
         )
     }
 
-    /// Whether it follows from the trial alone, so that no node need be asked.
+    /// Whether it follows from the trial alone, so no node is needed.
     pub const fn is_of_the_trial(self) -> bool {
         use Metric::{Data, FrameBits, Frames, Payload};
         matches!(self, Frames | Payload | Data | FrameBits) || self.is_stated()
     }
 
-    /// Whether the document states it of its set-up: a condition, which no trial gives.
+    /// Whether the document states it of its set-up: a condition, not the result of a trial.
     pub const fn is_stated(self) -> bool {
         use Metric::{ClockRate, Clocks, LinkRate, Resolution};
         matches!(self, Clocks | ClockRate | LinkRate | Resolution)

@@ -1,9 +1,9 @@
-//! A figure as it was printed: its value, its unit, and how precisely it was printed.
+//! A printed figure: its value, its unit, and its precision.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What a unit measures.
+/// The dimension of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Dimension {
     /// Base unit: seconds.
@@ -18,14 +18,14 @@ pub enum Dimension {
     Share,
     /// Base unit: frames/s.
     FrameRate,
-    /// A number of things.
+    /// A number of items.
     Count,
-    /// Base unit: Hz. No metric has it: it is that of clocks.
+    /// Base unit: Hz. No metric has it: it is the dimension of clocks.
     Frequency,
 }
 
 impl Dimension {
-    /// What it is, with a figure as an example of how it is written.
+    /// Its description, with an example figure.
     pub const fn in_words(self) -> &'static str {
         match self {
             Dimension::Time => "a time, e.g. \"7.10 ms\"",
@@ -40,19 +40,19 @@ impl Dimension {
         }
     }
 
-    /// Whether figures of the two can be compared: bits and bytes count the same thing.
+    /// Whether figures of the two are comparable: bits and bytes count the same thing.
     pub fn compares_with(self, other: Dimension) -> bool {
         let data = |d| matches!(d, Dimension::Bits | Dimension::Bytes);
         self == other || (data(self) && data(other))
     }
 }
 
-/// A unit as it was printed.
+/// A printed unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
     /// E.g. `MB/s`.
     pub name: &'static str,
-    /// What it measures.
+    /// Its dimension.
     pub dimension: Dimension,
     /// Its size in the base unit of the dimension.
     pub scale: f64,
@@ -102,12 +102,12 @@ const fn unit(name: &'static str, dimension: Dimension, scale: f64) -> Unit {
     }
 }
 
-/// A figure as it was printed.
+/// A printed figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
     /// The number in the printed unit.
     pub number: f64,
-    /// Digits printed after the point.
+    /// Printed digits after the point.
     pub decimals: usize,
     /// The printed unit.
     pub unit: Unit,
@@ -158,13 +158,13 @@ impl FromStr for Quantity {
             format!("invalid figure '{shown}': {way_out}")
         };
         if digits.len() > MAX_DIGITS {
-            return Err(refuse(format!("at most {MAX_DIGITS} digits are read")));
+            return Err(refuse(format!("a number has at most {MAX_DIGITS} digits")));
         }
         let plain = digits.replace('_', "");
         let number = plain.parse::<f64>().ok().filter(|n| n.is_finite());
         let number = number
             .ok_or_else(|| refuse("write a number as printed and its unit, e.g. 7.10 ms".into()))?;
-        // Both code points of the micro sign are in use.
+        // The micro sign has two code points.
         let name = name.replace(['µ', 'μ'], "u");
         let found = UNITS.iter().find(|u| u.name == name);
         let unit = *found.ok_or_else(|| refuse(way_out(&name)))?;
@@ -180,7 +180,7 @@ impl FromStr for Quantity {
 /// Most characters of a number.
 const MAX_DIGITS: usize = 32;
 
-/// What to write in place of a unit that there is not.
+/// The fix for an unknown unit.
 fn way_out(name: &str) -> String {
     if name.starts_with(',') {
         return "write a point before decimals, and nothing between thousands".into();

@@ -1,4 +1,4 @@
-//! Runs a study: every row's trial on a node, every published figure beside the value that came of it.
+//! Runs a study: every row's trial on a node, every published figure beside the resulting value.
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,17 @@ use crate::metric::Metric;
 use crate::table::{Cell, Claim, ClaimOf, Relation, Role, Row, Study};
 use crate::value::{Ends, ends_of, of_link, of_trial};
 
-/// Where nodes come from, by the names that studies and command lines use.
+/// A source of nodes, by the names in studies and on the command line.
 pub trait NodeSource {
-    /// The node of that name under the conditions of `set`, as `--set` takes them.
+    /// The node of that name under the conditions of `set`, in the syntax of `--set`.
     ///
     /// # Errors
-    /// Why there is none, and the fix.
+    /// The reason, and the fix.
     fn node(&mut self, name: &str, set: &BTreeMap<String, String>)
     -> Result<Box<dyn Node>, String>;
 }
 
-/// Why a study cannot be run at all.
+/// Why a study cannot run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
     /// A node is not available.
@@ -30,16 +30,16 @@ pub enum RunError {
     Node {
         /// The study's file.
         file: String,
-        /// Line of the row that is asked of it.
+        /// Line of the row that needs it.
         line: usize,
         /// That row.
         row: String,
         /// The node's name.
         node: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// The node is emulated: what it does in a time depends on the host.
+    /// The node is emulated: its speed depends on the host.
     #[error(
         "node {node} is emulated: its times, rates and losses depend on this host and are not compared with published \
          figures; fix: run the study on the hardware (node:HOST), on a model, or on board:lpc1768, whose time is simulated"
@@ -62,23 +62,23 @@ pub struct StudyRun {
     pub title: String,
     /// Where the figures were printed.
     pub source: String,
-    /// The node that all rows were asked of, where it is not the study's own.
+    /// The node for all rows, where it is not the study's own.
     pub node: Option<String>,
     /// Every figure, in the document's order, then the claims.
     pub rows: Vec<Figure>,
     /// Whether it was cancelled before every row had been run.
     pub interrupted: bool,
-    /// Why there is no figure of a node at all, where the nodes could be asked none of the rows.
+    /// Why there is no figure of a node at all, if the nodes supported none of the rows.
     pub refused: Option<String>,
 }
 
 impl StudyRun {
-    /// What the held-out figures come to, metric by metric.
+    /// Errors of the held-out figures, for each metric.
     pub fn errors(&self) -> Vec<Errors> {
         errors(&self.rows)
     }
 
-    /// Put what the study's own model says beside the figures of another node; `model` is the same study, run on it.
+    /// Adds the results of the study's own model beside those of another node; `model` is the same study, run on it.
     #[must_use]
     pub fn beside(mut self, model: &StudyRun) -> StudyRun {
         for (figure, of_model) in self.rows.iter_mut().zip(&model.rows) {
@@ -92,10 +92,10 @@ impl StudyRun {
     }
 }
 
-/// Run every row of a study. `node` names one node for all rows in place of those of the study; the rows' `set` is
-/// left out then, since it belongs to models. Rows of the same node, `set` and trial are run once.
+/// Runs every row of a study. `node` replaces the nodes of the study; the rows' `set` is then left out, because it
+/// belongs to models. Rows with the same node, `set` and trial run once.
 ///
-/// What a node cannot do, or fails at, gives figures without a value and with the reason.
+/// Trials that a node cannot do, or fails at, give figures without a value and with the reason.
 ///
 /// # Errors
 /// [`RunError`] where a node is not available, or a privilege is missing.
@@ -174,7 +174,7 @@ pub fn run(
     })
 }
 
-/// The reasons, each once, where so many trials were all refused.
+/// The distinct reasons, if all of so many trials were refused.
 fn of_all(mut refusals: Vec<String>, trials: u64) -> Option<String> {
     let all = trials > 0 && refusals.len() as u64 == trials;
     refusals.sort();
@@ -189,7 +189,7 @@ type Values = BTreeMap<Metric, Ends>;
 struct RowResult<'a> {
     values: &'a Values,
     note: Option<&'a str>,
-    /// Whether it is the node whose parameters were taken from the row's calibration figures.
+    /// Whether the node's parameters are from the row's calibration figures.
     fitted_node: bool,
 }
 
@@ -208,14 +208,14 @@ fn wanted(study: &Study) -> Vec<Vec<Metric>> {
     study.rows.iter().map(of).collect()
 }
 
-/// The trials that one node is asked.
+/// The trials of one node.
 struct Group<'a> {
     node: &'a str,
     set: &'a BTreeMap<String, String>,
     trials: Vec<TrialRows<'a>>,
 }
 
-/// A trial, and the rows whose figures are of it.
+/// A trial, and the rows with its figures.
 struct TrialRows<'a> {
     trial: &'a Trial,
     rows: Vec<usize>,
@@ -310,7 +310,7 @@ fn take(row: &Row, wanted: &[Metric], came: &Result<Observation, String>) -> Val
     wanted.iter().map(|m| (*m, value(m))).collect()
 }
 
-/// Limits, and what follows from the trial alone, whatever became of the trial.
+/// Limits, and values that follow from the trial alone, independent of the trial's result.
 fn without_a_node(study: &Study, row: &Row, wanted: &[Metric], values: &mut Values) {
     let study_link = study.link_bits_per_s.and_then(LineRate::new);
     for metric in wanted {
@@ -324,7 +324,7 @@ fn without_a_node(study: &Study, row: &Row, wanted: &[Metric], values: &mut Valu
     }
 }
 
-/// What a reader must know of all figures of a trial.
+/// Notes on all figures of a trial.
 fn note(came: &Result<Observation, String>) -> Option<String> {
     match came.as_ref().map(|observation| &observation.status) {
         Ok(Status::Partial { why }) => Some(format!("the trial ended early: {why}")),
@@ -332,7 +332,7 @@ fn note(came: &Result<Observation, String>) -> Option<String> {
     }
 }
 
-/// The conditions that the row gives to a model; what has no other reason is judged under them.
+/// The conditions that the row sets for a model; figures without another reason are judged under them.
 fn given(row: &Row) -> Option<String> {
     let set: Vec<String> = row.set.iter().map(|(k, v)| format!("{k} = {v}")).collect();
     (!set.is_empty()).then(|| format!("given: {}", set.join(", ")))
@@ -385,7 +385,7 @@ fn claimed(study: &Study, claim: &Claim, values: &[Values], fitted_node: bool) -
         }
         ClaimOf::LargestDifference(pairs) => {
             let differences = pairs.iter().map(|(a, b)| of(a).less(of(b)));
-            // All must keep the bound: the one that comes nearest to breaking it.
+            // All rows must keep the bound, so the nearest to breaking it counts.
             let nearest: fn(f64, f64) -> f64 = match claim.relation {
                 Relation::Above => f64::min,
                 Relation::Below | Relation::Equals => f64::max,
@@ -410,7 +410,7 @@ fn claimed(study: &Study, claim: &Claim, values: &[Values], fitted_node: bool) -
     Figure::new(&printed, value)
 }
 
-/// A prediction of a figure that the node was fitted to is not a prediction.
+/// A figure that the node was fitted to cannot be predicted.
 fn calibrated(field: Field<f64>, fitted: bool) -> Field<f64> {
     match field {
         Field::Observed {

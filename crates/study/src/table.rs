@@ -1,4 +1,4 @@
-//! A published table: rows of trials with the figures that somebody printed, each with its role.
+//! A published table: rows of trials with the printed figures, each with its role.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,20 +9,20 @@ use wirelab_trial::Trial;
 use crate::metric::Metric;
 use crate::quantity::Quantity;
 
-/// A study: published figures, and the trials that they are of.
+/// A study: published figures, and their trials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Study {
     /// Its name: the file's without `.toml`.
     pub name: String,
     /// The file, as errors and findings name it.
     pub file: String,
-    /// What it is about.
+    /// Its title.
     pub title: String,
     /// Where the figures were printed.
     pub source: String,
-    /// More about it.
+    /// Further text.
     pub about: Option<String>,
-    /// The node that rows are asked of where they name none; empty where none of them needs it.
+    /// The default node of rows; empty where no row needs one.
     pub node: String,
     /// The document's link rate in bit/s.
     pub link_bits_per_s: Option<u64>,
@@ -36,26 +36,26 @@ pub struct Study {
     pub sums: Vec<Sum>,
 }
 
-/// One trial and what was printed of it.
+/// One trial and its printed figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Its name, different from that of all other rows of the study.
+    /// Its name, unique in the study.
     pub name: String,
     /// Line of the file.
     pub line: usize,
-    /// The node it is asked of, where not the study's.
+    /// Its node, where not the study's.
     pub node: Option<String>,
     /// The trial.
     pub trial: Trial,
-    /// The capture point that latency metrics are of.
+    /// The capture point of latency metrics.
     pub point: Option<String>,
-    /// The server's report interval that transfer metrics are of, counted from 1.
+    /// The server's report interval of transfer metrics, counted from 1.
     pub interval: Option<u32>,
-    /// Conditions of the row for a model, as `--set` takes them.
+    /// Conditions of the row for a model, in the syntax of `--set`.
     pub set: BTreeMap<String, String>,
-    /// Whether the figures are the link's own limits, of which no node is asked.
+    /// Whether the figures are the link's own limits, which need no node.
     pub limit: bool,
-    /// Rows with the same column are one column to the audit.
+    /// Rows with the same column name form one column for the audit.
     pub column: Option<String>,
     /// The figures.
     pub cells: Vec<Cell>,
@@ -64,29 +64,29 @@ pub struct Row {
 /// One printed figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// What it is a figure of.
+    /// Its metric.
     pub metric: Metric,
     /// As printed.
     pub published: Quantity,
-    /// What it is used for.
+    /// Its role.
     pub role: Role,
-    /// Why it is disputed or cannot be predicted.
+    /// Why it is disputed or unpredictable.
     pub reason: Option<String>,
     /// Line of the file.
     pub line: usize,
 }
 
-/// What a figure is used for.
+/// The role of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// A parameter was taken from it: shown, never counted in the error.
+    /// A parameter is derived from it: shown, never counted in the error.
     Calibration,
-    /// Nothing was taken from it: the error counts.
+    /// No parameter is derived from it: the error counts.
     HeldOut,
-    /// The audit says that it is wrong: shown, not counted.
+    /// Wrong according to the audit: shown, not counted.
     Disputed,
-    /// No structure predicts it, for the reason given: shown, not counted.
+    /// Unpredictable by any structure, for the given reason: shown, not counted.
     Unpredictable,
 }
 
@@ -118,12 +118,12 @@ impl FromStr for Role {
     }
 }
 
-/// A sentence of the text about figures.
+/// A claim of the text about figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     /// Its name.
     pub name: String,
-    /// What the text says, in our words.
+    /// The claim, in our words.
     pub text: String,
     /// Line of the file.
     pub line: usize,
@@ -131,17 +131,17 @@ pub struct Claim {
     pub relation: Relation,
     /// The value or bound.
     pub published: Quantity,
-    /// Of which metric of the rows.
+    /// The metric of its rows.
     pub metric: Metric,
     /// How it follows from the rows.
     pub of: ClaimOf,
-    /// What it is used for.
+    /// Its role.
     pub role: Role,
-    /// Why it is disputed or cannot be predicted.
+    /// Why it is disputed or unpredictable.
     pub reason: Option<String>,
 }
 
-/// How a claim's figure stands to the value.
+/// The relation of a claim's figure to the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// It is the value.
@@ -152,7 +152,7 @@ pub enum Relation {
     Above,
 }
 
-/// How a claim's value follows from rows, by their names.
+/// How a claim's value follows from named rows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClaimOf {
     /// The row's own cell.

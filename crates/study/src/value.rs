@@ -1,4 +1,5 @@
-//! Where each metric lies in what a node observed, and which follow from the trial or the link alone.
+//! Finds the value of each metric in a node's observation, and computes those that follow from the trial or the link
+//! alone.
 
 use wirelab_trial::{
     Direction, Extent, Field, FlowObservation, Kind, Layer, Observation, Series, Trial,
@@ -8,15 +9,14 @@ use wirelab_wire::{LineRate, Overhead, Sizes};
 use crate::metric::Metric;
 use crate::table::Row;
 
-/// Seconds of a report interval where a server does not say otherwise: iperf's `-i 1`, as all of its output that is
-/// printed in tables has it.
+/// Default report interval of a server in seconds: iperf's `-i 1`, as in all of its output that is printed in tables.
 const INTERVAL_S: f64 = 1.0;
 
-/// By how much a rate may fall short of the load and still be the load: the edges of a simulated trial.
+/// How far a rate may be below the load and still equal it: the edges of a simulated trial.
 const LOAD_TOLERANCE: f64 = 0.005;
 
-/// What `observation` says of a metric of `row`, in the base unit of the metric's dimension, with its kind; or why
-/// it says nothing.
+/// The value of a metric of `row` in `observation`, in the base unit of the metric's dimension, with its kind; or why
+/// it is absent.
 pub fn value_of(row: &Row, observation: &Observation, metric: Metric) -> Field<f64> {
     if metric.is_of_the_trial() {
         return of_trial(&row.trial, metric);
@@ -42,7 +42,7 @@ pub fn value_of(row: &Row, observation: &Observation, metric: Metric) -> Field<f
     }
 }
 
-/// The flow that a metric of `row` is of.
+/// The flow of a metric of `row`.
 fn flow_of<'o>(
     row: &Row,
     observation: &'o Observation,
@@ -58,8 +58,8 @@ fn flow_of<'o>(
     flows.find(|flow| either || flow.direction == way)
 }
 
-/// What `observation` says of a metric of `row`, as [`value_of`] has it, and the most that it may be where the tester
-/// cannot know: frames that never arrived may have been lost, or dropped by its own queue.
+/// The value of a metric of `row` in `observation`, as in [`value_of`], and its largest possible value where the tester
+/// cannot know: missing frames may have been lost, or dropped by its own queue.
 pub(crate) fn ends_of(row: &Row, observation: &Observation, metric: Metric) -> Ends {
     let flow = flow_of(row, observation, metric).filter(|_| row.interval.is_none());
     let at_most = match metric {
@@ -74,12 +74,12 @@ pub(crate) fn ends_of(row: &Row, observation: &Observation, metric: Metric) -> E
     Ends { low, at_most }
 }
 
-/// A value in the base unit of its metric, or the ends between which it lies.
+/// A value in the base unit of its metric, or its range.
 #[derive(Clone, Debug)]
 pub(crate) struct Ends {
     /// The value, or its lower end.
     pub low: Field<f64>,
-    /// Its upper end, where the value is not known.
+    /// Its upper end, where the value is unknown.
     pub at_most: Option<f64>,
 }
 
@@ -90,7 +90,7 @@ impl From<Field<f64>> for Ends {
 }
 
 impl Ends {
-    /// The difference of two: least where the one is low and the other high.
+    /// The difference of two: smallest where the first is low and the second high.
     pub(crate) fn less(self, other: Ends) -> Ends {
         let high = self.at_most.or(self.low.value().copied());
         let (of_other, in_doubt) = (other.low.value().copied(), other.at_most);
@@ -102,7 +102,7 @@ impl Ends {
         }
     }
 
-    /// Two put together, end by end, by what grows with both.
+    /// Combines two, end by end, by a function that grows with both.
     pub(crate) fn with(self, other: Ends, f: impl Fn(f64, f64) -> f64) -> Ends {
         let high = |of: &Ends| of.at_most.or(of.low.value().copied());
         let highs = high(&self).zip(high(&other));
@@ -159,8 +159,8 @@ fn throughput(observation: &Observation, flow: &FlowObservation) -> Field<f64> {
     given(observation, flow, rate)
 }
 
-/// A rate, or its inverse. Where the trial states the load and the model carries all of it that reaches the node, the
-/// rate is what was given to the model, and no prediction.
+/// A rate, or its inverse. If the trial states the load and the model carries everything that reaches the node, the
+/// rate is an input of the model and not a prediction.
 fn given(observation: &Observation, flow: &FlowObservation, field: Field<f64>) -> Field<f64> {
     match field {
         Field::Observed {
@@ -182,7 +182,7 @@ fn carries_the_load(observation: &Observation, flow: &FlowObservation) -> bool {
     let (Ok(Some(asked)), Some(carried)) = (asked, flow.frames_per_s.value()) else {
         return false;
     };
-    // Loss that was an input of the model is not the node's loss.
+    // A loss that is an input of the model is not the node's loss.
     let lost_before = match &flow.loss_ratio {
         Field::Observed {
             value,
@@ -214,7 +214,7 @@ fn share_of_limit(observation: &Observation, flow: &FlowObservation) -> Field<f6
 }
 
 /// A server's report interval: counters `interval_NN_bytes`, `…_datagrams`, `…_lost` and `…_jitter_ps`, with NN from
-/// 01, and `interval_ps` where intervals are not of one second.
+/// 01, and `interval_ps` where intervals are not one second.
 fn of_interval(flow: &FlowObservation, interval: u32, metric: Metric) -> Field<f64> {
     let counter = |name: &str| {
         let found = flow.counters.get(&format!("interval_{interval:02}_{name}"));
@@ -261,7 +261,8 @@ fn series_of<'a>(
         })
 }
 
-/// What the shortest interval at a row's probe suggests: payload bits over it, in bit/s or as a share of the link.
+/// The rate implied by the shortest interval at a row's probe: payload bits over it, in bit/s or as a share of the
+/// link.
 fn of_interval_at_probe(row: &Row, observation: &Observation, metric: Metric) -> Field<f64> {
     let series = match series_of(row, observation, true) {
         Ok(series) => series,
@@ -295,7 +296,7 @@ fn of_series(row: &Row, observation: &Observation, metric: Metric) -> Field<f64>
         Err(why) => return Field::absent(why),
     };
     let Some(tick_ps) = series.clock.tick_ps else {
-        return Field::absent("the series counts instructions, which are no time");
+        return Field::absent("the series counts instructions, not time");
     };
     let histogram = &series.histogram;
     let ticks = match (metric, histogram.count) {
@@ -305,7 +306,7 @@ fn of_series(row: &Row, observation: &Observation, metric: Metric) -> Field<f64>
         _ => histogram.mean_ticks,
     };
     let kind = match (metric, series.kind) {
-        // A series is calibrated where its mean was; of its spread, the figure's role tells.
+        // A series is calibrated where its mean is; for its spread, the figure's role decides.
         (Metric::Latency3Sigma, Kind::Calibrated) => Kind::Predicted,
         (_, kind) => kind,
     };
@@ -318,7 +319,7 @@ fn of_series(row: &Row, observation: &Observation, metric: Metric) -> Field<f64>
 /// A metric that follows from the trial alone, in its base unit.
 pub(crate) fn of_trial(trial: &Trial, metric: Metric) -> Field<f64> {
     if metric.is_stated() {
-        return Field::absent("a condition that the document states, and no result of a trial");
+        return Field::absent("a condition in the document, not the result of a trial");
     }
     let sizes = match trial.sizes() {
         Ok(sizes) => sizes,
@@ -339,8 +340,8 @@ pub(crate) fn of_trial(trial: &Trial, metric: Metric) -> Field<f64> {
     computed(value, "it does not follow from the trial")
 }
 
-/// A metric of the link alone with frames of the trial's size, in its base unit. Rates are those of whole frames in
-/// a second, as published tables have them.
+/// A metric of the link alone with frames of the trial's size, in its base unit. Rates are whole frames per second, as
+/// in published tables.
 pub(crate) fn of_link(trial: &Trial, link: LineRate, metric: Metric) -> Field<f64> {
     if metric.is_of_the_trial() {
         return of_trial(trial, metric);
@@ -375,8 +376,8 @@ fn computed(value: Option<f64>, why_not: &str) -> Field<f64> {
     )
 }
 
-/// A figure of two others. It is of the weaker kind of the two: what a model computes from a figure that it was fitted
-/// to is calibrated. Kinds of which one is no model's do not mix.
+/// A figure computed from two others. It has the weaker kind of the two: a model's result from a figure that it was
+/// fitted to is calibrated. Kinds do not mix if one of them is not a model's.
 pub(crate) fn both(a: Field<f64>, b: Field<f64>, f: impl Fn(f64, f64) -> f64) -> Field<f64> {
     let (a, b, kind) = match (a, b) {
         (
@@ -391,7 +392,7 @@ pub(crate) fn both(a: Field<f64>, b: Field<f64>, f: impl Fn(f64, f64) -> f64) ->
         }
     };
     let Some(kind) = kind else {
-        return Field::absent("figures of different kinds are not put together");
+        return Field::absent("figures of different kinds cannot be combined");
     };
     let value = f(a, b);
     Field::Observed { value, kind }

@@ -1,6 +1,6 @@
-//! Reads pairs of figures that were measured in turn, one pair a line, and prints the ratio of their medians with
-//! its 95 % interval as JSON. The statistics are those of [`wirelab_trial::Ratio`], so that `make bench` has no
-//! second copy of them.
+//! Reads pairs of figures that were measured in turn, one pair per line, and prints the ratio of their medians with its
+//! 95 % interval as JSON. The statistics are those of [`wirelab_trial::Ratio`], so that `make bench` needs no second
+//! implementation.
 
 use std::error::Error;
 use std::io;

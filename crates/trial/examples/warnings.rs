@@ -7,7 +7,7 @@ use wirelab_trial::WarningCode;
 
 const HEAD: &str = "# Warnings
 
-A warning says what a reader of a trial must know. In a terminal it stands below the table, in JSON in `warnings` of the
+A warning says what a reader of a trial must know. In a terminal it is below the table, in JSON in `warnings` of the
 observation, or of the report of a fit, with `code`, `text` and `way_out`, which says what to do. Scripts compare the code:
 texts may change, codes do not.
 

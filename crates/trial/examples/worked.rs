@@ -91,7 +91,7 @@ fn observe(trial: Trial, name: &str, kind: &str, setup: &[(&str, &str)]) -> Obse
     }
 }
 
-/// A flow of which nothing is known but its place.
+/// A flow of which nothing is known except its port.
 fn flow(port: &str, o: &Observation, path: &str, why: &str) -> FlowObservation {
     FlowObservation {
         port: port.to_owned(),
@@ -178,7 +178,7 @@ fn ports() -> Observation {
     let mut f = flow("lab-node/n0", &o, "xdp", "not observed");
     f.sent_frames = Field::measured(frames);
     f.counts = Field::measured(clean(&o, frames));
-    // A frame and its gap take 122.88 µs; the shaper held the last ones up for 15 µs.
+    // A frame and its gap take 122.88 µs; the shaper delayed the last ones by 15 µs.
     let elapsed = wire(frames * 122_880_000 + 15_000_000, ClockKind::Wall);
     rates(&mut f, &o, frames, elapsed, Kind::Measured);
     f.loss_ratio = Field::measured(0.0);
@@ -256,7 +256,7 @@ fn iperf() -> Observation {
     ];
     let mut o = observe(t, "iperf:192.168.1.10", "iperf", &setup);
     let (sent, lost) = (42_518u64, 3u64);
-    let why = "an iperf server checks no content and tells no more than its report";
+    let why = "an iperf server checks no content and reports only these counts";
     let mut f = flow("192.168.1.10:5001", &o, "iperf", why);
     let elapsed = Elapsed {
         ps: 10_000_214_000_000,
@@ -295,7 +295,7 @@ fn board() -> Observation {
         ("memory", "frames in AHB SRAM"),
     ];
     let mut o = observe(t, "board:lpc1768", "board", &setup);
-    let why = "this board counts instructions, which are no time";
+    let why = "this board counts instructions, not time";
     let mut f = flow("eth0", &o, "pcapng", why);
     f.sent_frames = Field::measured(50);
     f.counts = Field::measured(clean(&o, 50));

@@ -1,31 +1,31 @@
-//! What really ran of a background beside a trial's own frames.
+//! The background traffic that was really sent beside a trial's own frames.
 
 use serde::Serialize;
 
 use crate::observation::Observation;
 
-/// A background that reaches less than this share of the rate asked missed it.
+/// A background that reaches less than this share of the requested rate missed it.
 const KEPT_SHARE: f64 = 0.95;
-/// Nanoseconds of a second.
+/// Nanoseconds in a second.
 const SECOND_NS: f64 = 1e9;
 
-/// What really ran beside the blocks of one way.
+/// The background that was really sent beside the blocks of one path.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BackgroundRan {
-    /// Frames/s that were asked.
+    /// Requested frames/s.
     pub asked_frames_per_s: f64,
     /// Frames/s that were sent, over all blocks.
     pub frames_per_s: f64,
     /// Frames sent.
     pub sent_frames: u64,
-    /// Frames that the node received, where it tells.
+    /// Frames that the node received, where it reports them.
     pub received_frames: Option<u64>,
-    /// Frames that did not arrive, where the node tells.
+    /// Frames that did not arrive, where the node reports them.
     pub lost_frames: Option<u64>,
 }
 
 impl BackgroundRan {
-    /// What ran beside these blocks; `None` where nothing was asked to, or its rate is not known of every block.
+    /// The background beside these blocks; `None` where none was requested, or the rate of some block is unknown.
     pub fn of(blocks: &[Observation]) -> Option<BackgroundRan> {
         blocks.first()?.trial.background?;
         let sum = |name: &str| -> Option<u64> {
@@ -44,18 +44,18 @@ impl BackgroundRan {
         })
     }
 
-    /// Share of the frames sent that did not arrive, where the node tells.
+    /// Share of the sent frames that did not arrive, where the node reports it.
     pub fn loss_ratio(&self) -> Option<f64> {
         let sent = (self.sent_frames > 0).then_some(self.sent_frames as f64)?;
         Some(self.lost_frames? as f64 / sent)
     }
 
-    /// Whether the tester sent less than was asked, by more than a twentieth.
+    /// Whether the tester sent less than requested, by more than a twentieth.
     pub fn missed_its_rate(&self) -> bool {
         self.frames_per_s < KEPT_SHARE * self.asked_frames_per_s
     }
 
-    /// Whether two backgrounds were so much alike, within a twentieth, that what ran beside them can be compared.
+    /// Whether two backgrounds are equal within a twentieth, so that the trials beside them are comparable.
     pub fn is_like(&self, other: &BackgroundRan) -> bool {
         let (a, b) = (self.frames_per_s, other.frames_per_s);
         a.min(b) >= KEPT_SHARE * a.max(b)

@@ -1,30 +1,30 @@
-//! How far a ratio of sums may be off within one run: a block bootstrap over the run's sub-intervals.
+//! The uncertainty of a ratio of sums within one run: a block bootstrap over the run's sub-intervals.
 //!
-//! Neighbouring sub-intervals of a run are alike (a queue that is full stays full), so whole blocks of them are drawn, not
-//! single ones: H. R. Künsch, The jackknife and the bootstrap for general stationary observations, Annals of Statistics 17
-//! (1989). The run is closed to a circle, so that each sub-interval is drawn equally often: D. N. Politis, J. P. Romano, A
-//! circular block-resampling procedure for stationary data, 1992. The length of a block grows with the third root of their
-//! number: P. Hall, J. L. Horowitz, B.-Y. Jing, On blocking rules for the bootstrap with dependent data, Biometrika 82
-//! (1995). Few blocks say too little of their own spread: the interval is widened as Student's t is against the normal
-//! distribution, with a degree of freedom less than there are blocks (B. Schmeiser, Batch size effects in the analysis of
-//! simulation output, Operations Research 30, 1982).
+//! Neighbouring sub-intervals of a run are correlated (a full queue stays full), so whole blocks of them are drawn, not
+//! single ones: H. R. Künsch, The jackknife and the bootstrap for general stationary observations, Annals of Statistics
+//! 17 (1989). The run is closed to a circle, so that each sub-interval is drawn equally often: D. N. Politis, J. P.
+//! Romano, A circular block-resampling procedure for stationary data, 1992. The length of a block grows with the third
+//! root of their number: P. Hall, J. L. Horowitz, B.-Y. Jing, On blocking rules for the bootstrap with dependent data,
+//! Biometrika 82 (1995). With few blocks the spread is underestimated, so the interval is widened by the ratio of
+//! Student's t to the normal distribution, with one degree of freedom less than there are blocks (B. Schmeiser, Batch
+//! size effects in the analysis of simulation output, Operations Research 30, 1982).
 
 use crate::random::SplitMix64;
 use crate::summary::student_t;
 
 /// Confidence of the intervals.
 pub const CONFIDENCE: f64 = 0.95;
-/// Fewest sub-intervals of which a spread is told: they make four blocks.
+/// Fewest sub-intervals for a spread: they make four blocks.
 pub const FEWEST_PARTS: usize = 8;
-/// Times that blocks are drawn.
+/// Number of resamples.
 const RESAMPLES: usize = 2_000;
-/// Blocks of so many times the third root of the number of sub-intervals.
+/// Length of a block as a multiple of the third root of the number of sub-intervals.
 const BLOCK_FACTOR: f64 = 2.0;
 
-/// What Student's t is with [`CONFIDENCE`] and endless freedom: that of the normal distribution.
+/// Student's t at [`CONFIDENCE`] with infinite freedom: that of the normal distribution.
 const NORMAL: f64 = 1.959_964;
 
-/// How far an estimate may be off, in its own unit.
+/// The uncertainty of an estimate, in its own unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// The estimate.
@@ -37,16 +37,16 @@ pub struct Spread {
     pub parts: u32,
 }
 
-/// Sub-intervals in a block, of so many in the run.
+/// Sub-intervals of a block, in a run of so many.
 fn block_of(parts: usize) -> usize {
     let root = (parts as f64).cbrt();
     ((BLOCK_FACTOR * root).round() as usize).clamp(1, (parts / 4).max(1))
 }
 
-/// The spread of Σ a / Σ b over the sub-intervals (a, b) of a run, in their order, with [`CONFIDENCE`]; `None` for fewer
-/// than [`FEWEST_PARTS`], and where the b add up to nothing.
+/// The spread of Σ a / Σ b over the sub-intervals (a, b) of a run, in their order, with [`CONFIDENCE`]; `None` for
+/// fewer than [`FEWEST_PARTS`], and where the b sum to 0.
 ///
-/// The draws come from a generator that the figures themselves seed: equal runs have equal spreads.
+/// The figures themselves seed the generator: equal runs have equal spreads.
 pub fn spread(parts: &[(f64, f64)]) -> Option<Spread> {
     let n = parts.len();
     let (a, b) = parts
@@ -89,8 +89,8 @@ pub fn spread(parts: &[(f64, f64)]) -> Option<Spread> {
     })
 }
 
-/// What few blocks make the spread too small by: their own mean is taken off (n/(n − l)), whole blocks may be drawn for
-/// more than the run has, and Student's t stands for the normal distribution.
+/// The factor by which few blocks underestimate the spread: their own mean is subtracted (n/(n − l)), whole blocks may
+/// be drawn for more than the run has, and Student's t replaces the normal distribution.
 fn widening(parts: usize, length: usize, drawn: usize) -> f64 {
     let (n, l) = (parts as f64, length as f64);
     let freedom = (parts / length).saturating_sub(1).max(1);
@@ -109,8 +109,8 @@ fn seed(parts: &[(f64, f64)]) -> u64 {
 mod tests {
     use super::*;
 
-    /// Of 400 runs of 64 sub-intervals with a correlation of `phi` from one to the next, the share whose spread holds the
-    /// true ratio of 1.
+    /// Of 400 runs of 64 sub-intervals with a correlation of `phi` between neighbours, the share whose spread contains
+    /// the true ratio of 1.
     fn coverage(phi: f64, seed: u64) -> f64 {
         let mut rng = SplitMix64::new(seed);
         let mut held = 0;

@@ -1,7 +1,7 @@
-//! What no results can hold: counts that do not add up, shares above 1, figures that contradict each other.
+//! Detects impossible results: counts that do not add up, shares above 1, figures that contradict each other.
 //!
-//! One check for both ends: what is written is checked before, and what was read after, so that an impossible figure
-//! is refused wherever it comes from, and never shown as a measured one.
+//! The same check runs before writing and after reading, so that an impossible figure is refused whatever its source,
+//! and never shown as measured.
 
 mod counts;
 mod flow;
@@ -23,16 +23,16 @@ use crate::results::{Found, Part, ResultsFile};
 use crate::slices::MOST_SLICES;
 use crate::warning_code::WarningCode;
 
-/// Most figures that are named; one wrong file may hold millions.
+/// Most figures that are named; a wrong file may hold millions.
 pub const MOST_NAMED: usize = 8;
-/// How far two figures that follow from each other may differ, as a share: they were rounded on their own.
+/// Allowed relative difference of two figures that follow from each other: they were rounded separately.
 const ROUNDING: f64 = 0.01;
-/// No host handles more frames a second: one of 64 bytes would have the time of seven Tbit/s.
+/// No host handles more frames/s: with 64 bytes they would need seven Tbit/s.
 const MOST_FRAMES_PER_S: f64 = 1e10;
 /// Characters of a name that are shown.
 const NAME: usize = 80;
 
-/// A figure that cannot be, and where it stands.
+/// An impossible figure, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Impossible {
     /// Its place, from the outside to the inside, e.g. `observation 3, flow 1 (transmit on n0), counts`.
@@ -47,7 +47,7 @@ impl fmt::Display for Impossible {
     }
 }
 
-/// What is wrong so far, and the place that is looked at.
+/// The errors so far, and the present place.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     place: Vec<String>,
@@ -55,9 +55,9 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Look at what stands inside `place`.
+    /// Checks what is inside `place`.
     fn within(&mut self, place: impl Into<String>, look: impl FnOnce(&mut Findings)) {
-        // Names come from the file: nothing in them steers a terminal, and none fills it.
+        // Names come from the file, so they must not control or flood a terminal.
         let place: String = place.into();
         let place = place
             .chars()
@@ -69,7 +69,7 @@ impl Findings {
         self.place.pop();
     }
 
-    /// Say what is wrong with a field here.
+    /// Records an error of a field here.
     fn say(&mut self, field: &str, what: impl Into<String>) {
         let mut place = self.place.join(", ");
         if !place.is_empty() && !field.is_empty() {
@@ -94,19 +94,19 @@ impl Findings {
         });
     }
 
-    /// A share is 0 to 1, as far as rounding goes.
+    /// A share is 0 to 1, within rounding.
     fn share(&mut self, field: &str, value: f64) {
         self.must((0.0..=1.0 + 1e-9).contains(&value), field, || {
             format!("{value} is not a share from 0 to 1")
         });
     }
 
-    /// An interval has its ends in order, a share as its confidence, and lies around its figure, where there is one.
+    /// The ends of an interval are in order, its confidence is a share, and it contains its figure, if any.
     fn interval(&mut self, field: &str, interval: &Stated, around: Option<f64>) {
         let (low, high) = (interval.low, interval.high);
         let is_one = high.is_finite() && (0.0..=high).contains(&low);
         self.must(is_one, field, || {
-            format!("from {low} to {high} is no interval")
+            format!("from {low} to {high} is not an interval")
         });
         self.share(field, interval.confidence);
         let Some(value) = around else { return };
@@ -118,7 +118,7 @@ impl Findings {
         );
     }
 
-    /// An interval within one run: its spread was taken over so many sub-intervals as a run has.
+    /// An interval within one run: its number of sub-intervals is possible in a run.
     fn within_run(&mut self, field: &str, interval: &Stated, around: Option<f64>) {
         self.interval(field, interval, around);
         let is_one = interval.over == Over::WithinRun && interval.confidence > 0.0;
@@ -144,7 +144,7 @@ impl Findings {
     }
 }
 
-/// What cannot be in a whole file, at most one more than [`MOST_NAMED`]; empty for a sound one.
+/// Impossible figures of a whole file, at most one more than [`MOST_NAMED`]; empty for a valid one.
 pub fn file(file: &ResultsFile) -> Vec<Impossible> {
     let mut findings = Findings::default();
     for (at, one) in file.observations.iter().enumerate() {
@@ -169,21 +169,21 @@ pub fn file(file: &ResultsFile) -> Vec<Impossible> {
     findings.found
 }
 
-/// What cannot be in one observation; empty for a sound one.
+/// Impossible figures of one observation; empty for a valid one.
 pub fn observation(one: &Observation) -> Vec<Impossible> {
     let mut findings = Findings::default();
     look_at(one, &mut findings);
     findings.found
 }
 
-/// What cannot be in what a search found; empty where it is sound.
+/// Impossible figures of a search result; empty for a valid one.
 pub fn found(found: &Found) -> Vec<Impossible> {
     let mut findings = Findings::default();
     search::look_at(found, &mut findings);
     findings.found
 }
 
-/// Several in one sentence, the first [`MOST_NAMED`] by name.
+/// Several errors in one sentence, the first [`MOST_NAMED`] by name.
 pub fn in_words(all: &[Impossible]) -> String {
     let named: Vec<String> = all
         .iter()
@@ -197,7 +197,7 @@ pub fn in_words(all: &[Impossible]) -> String {
     format!("{}{more}", named.join("; "))
 }
 
-/// The observation as it may be kept: where its figures cannot be, it is void, says which, and holds no figure.
+/// The observation to keep: if its figures are impossible, it is void, names them, and holds no figure.
 #[must_use]
 pub fn kept(mut one: Observation) -> Observation {
     let wrong = observation(&one);
@@ -206,7 +206,7 @@ pub fn kept(mut one: Observation) -> Observation {
     }
     let text = in_words(&wrong);
     one.status = Status::Void {
-        why: format!("its figures cannot be: {text}"),
+        why: format!("its figures are impossible: {text}"),
     };
     one.flows.clear();
     one.series.clear();
@@ -215,15 +215,13 @@ pub fn kept(mut one: Observation) -> Observation {
     one.tester = TesterObservation::new(Field::absent(why), one.tester.was_limit);
     one.warnings.push(Warning::new(
         WarningCode::IMPOSSIBLE_FIGURES,
-        format!(
-            "the node or the tester gave figures that cannot be, and they were left out: {text}"
-        ),
-        "measure again; where it comes again, report it with this text",
+        format!("the node or the tester gave impossible figures, which were left out: {text}"),
+        "measure again; if it happens again, report it with this text",
     ));
     one
 }
 
-/// The observations of a part are in the file, behind those of the part before.
+/// The observations of a part are in the file, after those of the previous part.
 fn place_of(part: &Part, (free, total): (u64, u64), findings: &mut Findings) {
     let end = part.first.checked_add(part.observations);
     findings.must(end.is_some_and(|end| end <= total), "observations", || {
@@ -243,7 +241,7 @@ fn place_of(part: &Part, (free, total): (u64, u64), findings: &mut Findings) {
 }
 
 fn look_at(one: &Observation, findings: &mut Findings) {
-    // A trial that could not be asked has no frame of that size, and no figure.
+    // An impossible trial has no frame of that size, and no figure.
     if !matches!(one.status, Status::Void { .. }) {
         asked(one, findings);
         counters(one, findings);
@@ -270,7 +268,7 @@ fn look_at(one: &Observation, findings: &mut Findings) {
     findings.within("tester", |f| tester(one, f));
 }
 
-/// What was asked can be asked, and its frames have the sizes that were asked.
+/// The requested trial is possible, and its frames have the requested sizes.
 fn asked(one: &Observation, findings: &mut Findings) {
     let (trial, sizes) = (&one.trial, &one.sizes);
     let follows = trial.size.resolve(trial.framing).is_ok_and(|these| {
@@ -280,7 +278,7 @@ fn asked(one: &Observation, findings: &mut Findings) {
     });
     findings.must(follows && trial.size.bytes > 0, "sizes", || {
         format!(
-            "a frame of {} bytes with a length of {} and a payload of {} bytes is no {} of {} bytes",
+            "a frame of {} bytes with a length of {} and a payload of {} bytes is not a {} of {} bytes",
             sizes.frame,
             sizes.length,
             sizes.payload,
@@ -298,14 +296,14 @@ fn asked(one: &Observation, findings: &mut Findings) {
             findings.share(&format!("trial.faults, {name}"), rate);
         }
     }
-    // A node that was not asked says nothing of itself.
+    // A node that was never reached reports nothing of itself.
     let has = one.node.capabilities.ports;
     findings.must(has == 0 || trial.ports <= has, "trial.ports", || {
         format!("{}, but the node has {has}", trial.ports)
     });
 }
 
-/// Whether the four sizes are of one frame.
+/// Whether the four sizes belong to one frame.
 fn is_whole(sizes: &Sizes, framing: Framing) -> bool {
     let again = Size::new(SizeUnit::Payload, sizes.payload).resolve(framing);
     again.is_ok_and(|again| {
@@ -316,7 +314,7 @@ fn is_whole(sizes: &Sizes, framing: Framing) -> bool {
     })
 }
 
-/// A port has one flow each way at most, and none is there twice.
+/// A port has at most one flow in each direction.
 fn flows(one: &Observation, findings: &mut Findings) {
     let ports = u64::from(one.trial.ports);
     let most = ports.saturating_mul(2);
@@ -342,7 +340,7 @@ fn near(a: f64, b: f64, share: f64) -> bool {
     (a - b).abs() <= share * a.abs().max(b.abs()) + f64::MIN_POSITIVE
 }
 
-/// A frame may come twice (RFC 5560), and late ones of the run before count with those of a background.
+/// A frame may arrive twice (RFC 5560), and late frames of the earlier run count with those of a background.
 fn counters(one: &Observation, findings: &mut Findings) {
     const LATE: u64 = 1_000;
     if let (Some(sent), Some(received)) = (
@@ -356,7 +354,7 @@ fn counters(one: &Observation, findings: &mut Findings) {
     }
 }
 
-/// The ceiling is a bound, and what it may be off is a share.
+/// The ceiling is a bound, and its uncertainty is a share.
 fn tester(one: &Observation, findings: &mut Findings) {
     let tester = &one.tester;
     for (field, share) in [

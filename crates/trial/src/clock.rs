@@ -1,4 +1,4 @@
-//! Which clock a time was taken with. Times of different kinds never mix.
+//! The clock of a time. Times of different kinds never mix.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub enum ClockKind {
     Instructions,
 }
 
-/// Whose clock it is.
+/// The owner of a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Owner {
@@ -25,14 +25,14 @@ pub enum Owner {
     Node,
 }
 
-/// A clock: what one tick is and how fine it reads.
+/// A clock: the size of a tick and its resolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Clock {
     /// Its kind.
     pub kind: ClockKind,
     /// Picoseconds a tick; `None` for a clock that counts instructions.
     pub tick_ps: Option<u64>,
-    /// The smallest step the clock makes, in ticks.
+    /// Its smallest step, in ticks.
     pub resolution_ticks: u64,
     /// Whose it is.
     pub owner: Owner,

@@ -1,13 +1,13 @@
-//! What a flow's receiver counted, and what an injector did in the receiver's terms.
+//! The counts of a flow's receiver, and the faults of an injector in the receiver's terms.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Frames of one flow as its receiver counted them. Each frame of the flow is exactly one of good,
-/// header-corrupt, truncated, stale and corrupted; duplicated and reordered are counted in addition.
+/// The frames of one flow as its receiver counted them. Each frame of the flow is exactly one of good, header-corrupt,
+/// truncated, stale and corrupted; duplicated and reordered are counted in addition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
-    /// Frames of the flow that arrived, in whatever state.
+    /// Frames of the flow that arrived, in any state.
     pub received_frames: u64,
     /// Every byte right.
     pub good_frames: u64,
@@ -25,23 +25,23 @@ pub struct Counts {
     pub reordered_frames: u64,
     /// Largest reordering extent in frames (RFC 4737, 4.2.2).
     pub reordering_extent_frames: u64,
-    /// So late that the window no longer tells duplicate from reordered.
+    /// So late that the window no longer distinguishes duplicate from reordered.
     pub too_late_frames: u64,
     /// Different sequences that arrived with an intact header.
     pub distinct_sequences: u64,
-    /// Sequences sent that certainly were lost on their way: sent − distinct − missed − lost or missed.
+    /// Sequences sent that certainly were lost on the way: sent − distinct − missed − lost or missed.
     pub lost_frames: u64,
-    /// Sequences that arrived, as far as is known, and that the tester's own queue dropped before anybody counted
-    /// them: the tester's loss, kept apart from that of the path and the node.
+    /// Sequences that arrived, as far as known, and that the tester's own queue dropped before they were counted: the
+    /// tester's loss, separate from that of the path and the node.
     #[serde(default)]
     pub missed_frames: u64,
-    /// Sequences that never arrived, and that either the path lost or the tester's own queue dropped: the system counts
-    /// buffers that it dropped, and one may have held one datagram or many, of the flow or foreign.
+    /// Sequences that either the path lost or the tester's own queue dropped: the system counts dropped buffers, and
+    /// one buffer may have held one datagram or many, of the flow or foreign.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost_or_missed_frames: u64,
-    /// Frames on the port that are not of the flow.
+    /// Frames on the port that do not belong to the flow.
     pub foreign_frames: u64,
-    /// Frames of the flow's kind that were sent before this run began, e.g. in the trial before: they left a queue of
+    /// Frames of the flow's kind that were sent before this run began, e.g. in the trial before, and left a queue of
     /// the node late. They are in no other count.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub other_run_frames: u64,
@@ -54,8 +54,8 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Sequences sent that were lost on their way at most: where the tester's own queue may have dropped some, more than
-    /// those that certainly were.
+    /// The largest number of sent sequences that may have been lost on the way: where the tester's own queue may have
+    /// dropped some, more than those that certainly were.
     pub const fn lost_frames_at_most(&self) -> u64 {
         self.lost_frames.saturating_add(self.lost_or_missed_frames)
     }
@@ -63,7 +63,7 @@ impl Counts {
     /// The count identity: distinct + missed + lost or missed + lost = sent, and the states add up to what was received.
     ///
     /// # Errors
-    /// Which sum does not hold, with its numbers.
+    /// The sum that does not match, with its numbers.
     pub fn check_identity(&self, sent: u64) -> Result<(), String> {
         // Counts may come from a hostile file: their sums need not fit.
         let sum = |counts: &[u64]| counts.iter().copied().map(u128::from).sum::<u128>();
@@ -114,7 +114,7 @@ impl Counts {
         Ok(())
     }
 
-    /// Frames that were sent and did not arrive, or went by unseen.
+    /// Frames that were sent and did not arrive, or were missed.
     pub const fn unseen_frames(&self) -> u64 {
         self.lost_frames
             .saturating_add(self.missed_frames)
@@ -137,7 +137,7 @@ impl Counts {
             .all(|n| *n == 0)
     }
 
-    /// Whether nothing is wrong but what the tester's own queue dropped, or may have.
+    /// Whether nothing is wrong except what the tester's own queue dropped, or may have.
     pub fn is_clean_but_for_the_tester(&self) -> bool {
         let without = Counts {
             missed_frames: 0,
@@ -148,20 +148,20 @@ impl Counts {
     }
 }
 
-/// What an injector did, in the receiver's terms: what a faultless path must show.
+/// An injector's faults in the receiver's terms: the counts of a faultless path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ledger {
-    /// Sequences used, whether or not they left.
+    /// Sequences used, whether or not they were sent.
     pub sent_frames: u64,
     /// Sequences left out.
     pub dropped_frames: u64,
-    /// Frames that left with a damaged header (copies counted).
+    /// Frames sent with a damaged header (copies counted).
     pub header_corrupt_frames: u64,
-    /// Frames that left cut short (copies counted).
+    /// Frames sent truncated (copies counted).
     pub truncated_frames: u64,
-    /// Frames that left with another sequence's content (copies counted).
+    /// Frames sent with another sequence's content (copies counted).
     pub stale_frames: u64,
-    /// Frames that left with a damaged LFSR part (copies counted).
+    /// Frames sent with a damaged LFSR part (copies counted).
     pub corrupted_frames: u64,
     /// Second copies with an intact header.
     pub duplicated_frames: u64,
@@ -169,7 +169,7 @@ pub struct Ledger {
     pub reordered_frames: u64,
     /// Sequences that no intact header carries.
     pub lost_frames: u64,
-    /// Frames that left with a wrong FCS: a checker behind a MAC has no such count, so a node that has one compares it.
+    /// Frames sent with a wrong FCS: a checker behind a MAC has no such count, so a node that has one compares it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bad_fcs_frames: u64,
 }

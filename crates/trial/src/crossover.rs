@@ -1,7 +1,7 @@
-//! Where two attachments of a MAC are level: slots that the CPU copies over a bus of some wait states, beside DMA.
+//! The crossover of two attachments of a MAC: slots that the CPU copies over a bus with wait states, against DMA.
 //!
-//! Each delay is asked for by itself, at each length: whose mean is smaller with each pair of wait states, and, where that changes,
-//! between which two pairs, and where a straight line between these two meets DMA's mean.
+//! For each delay and length it finds which mean is smaller at each pair of wait states. Where that changes, it
+//! interpolates between the two neighbouring pairs for the point at which the means are equal.
 
 use std::cmp::Ordering;
 
@@ -13,19 +13,19 @@ use crate::stage::{self, StageFigures};
 use crate::trial::Direction;
 use crate::way::Path;
 
-/// The set-up key of a node whose MAC is attached in one way or another.
+/// The set-up key for the attachment of a node's MAC.
 pub const ATTACHMENT: &str = "attachment";
-/// What it is for DMA.
+/// Its value for DMA.
 pub const DMA: &str = "dma";
-/// The set-up key of the clocks from one read of the slots' bus to the next, at least.
+/// The set-up key of the least clocks from one read of the slots' bus to the next.
 pub const READ_CLOCKS: &str = "read_clocks";
-/// The set-up key of the clocks from one write of that bus to the next, at least.
+/// The set-up key of the least clocks from one write of that bus to the next.
 pub const WRITE_CLOCKS: &str = "write_clocks";
 
-/// The point that delays are counted from, or to.
+/// The point at which delays begin or end.
 const LINE: &str = "line";
 
-/// Who has the smaller mean.
+/// Which has the smaller mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ahead {
@@ -33,7 +33,7 @@ pub enum Ahead {
     Slots,
     /// DMA.
     Dma,
-    /// Both take the same.
+    /// Both are equal.
     Level,
 }
 
@@ -46,31 +46,31 @@ pub struct Slots {
     pub write_clocks: u32,
     /// Mean of the delay, in ps.
     pub mean_ps: f64,
-    /// Whose mean is smaller there.
+    /// Which mean is smaller there.
     pub ahead: Ahead,
 }
 
-/// Where it changes who is ahead.
+/// A change of the smaller one.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
-    /// Place of the last pair before it among the slots, from 0; the next one is behind it.
+    /// Index of the last pair before it among the slots, from 0; the change is between it and the next.
     pub after: usize,
-    /// Who is ahead behind it.
+    /// The smaller one after it.
     pub then: Ahead,
-    /// Where a straight line between the two pairs has DMA's mean, in clocks from read to read.
+    /// Where a straight line between the two pairs meets DMA's mean, in clocks from read to read.
     pub level_read_clocks: f64,
-    /// The same place in clocks from write to write.
+    /// The same point in clocks from write to write.
     pub level_write_clocks: f64,
 }
 
-/// One delay at one length: slots at each pair of wait states, beside DMA.
+/// One delay at one length: slots at each pair of wait states, against DMA.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Crossover {
     /// How the slots are attached.
     pub attachment: String,
     /// As the node sees it.
     pub direction: Direction,
-    /// The way through the node, where one was asked.
+    /// The path through the node, where one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
     /// Point where the delay begins.
@@ -83,11 +83,11 @@ pub struct Crossover {
     pub slots: Vec<Slots>,
     /// Mean with DMA, in ps.
     pub dma_mean_ps: f64,
-    /// Where it changes who is ahead; none where one is throughout.
+    /// Changes of the smaller one; empty where one is always smaller.
     pub changes: Vec<Change>,
 }
 
-/// What a node is, by its set-up keys.
+/// The type of a node, from its set-up keys.
 enum Kind {
     Slots {
         attachment: String,
@@ -96,7 +96,8 @@ enum Kind {
     Dma,
 }
 
-/// The crossovers of a file's delays from the line and to it, in its order; none where it lacks DMA, or slots with two pairs of wait states.
+/// The crossovers of a file's delays from and to the line, in its order; empty where it lacks DMA, or slots with two
+/// pairs of wait states.
 #[must_use]
 pub fn crossovers(file: &ResultsFile) -> Vec<Crossover> {
     let mut rows = stage::table(file);
@@ -135,7 +136,7 @@ pub fn crossovers(file: &ResultsFile) -> Vec<Crossover> {
     for crossover in &mut all {
         let slots = &mut crossover.slots;
         slots.sort_by_key(|slots| (slots.read_clocks, slots.write_clocks));
-        // The same pair again says nothing of wait states.
+        // The same pair again shows nothing about wait states.
         slots.dedup_by_key(|slots| (slots.read_clocks, slots.write_clocks));
         crossover.changes = changes(slots, crossover.dma_mean_ps);
     }
@@ -231,13 +232,13 @@ mod tests {
         // A quarter of the way from 14 to 18.
         assert_eq!(change[0].level_read_clocks, 5.5);
         assert_eq!(change[0].level_write_clocks, 4.0);
-        // One of them throughout.
+        // One of them is always smaller.
         assert!(found(&rising, 19.0).is_empty());
         assert!(found(&rising, 9.0).is_empty());
-        // A slower bus that is ahead would be told as well.
+        // A slower bus with a smaller mean is reported too.
         let falling = found(&[(4, 2, 18.0), (5, 3, 10.0)], 15.0);
         assert_eq!(falling[0].then, Ahead::Slots);
-        // Level at a pair itself.
+        // Equal at a pair itself.
         let level = found(&[(4, 2, 10.0), (5, 3, 15.0), (6, 4, 15.0)], 15.0);
         assert_eq!((level.len(), level[0].then), (1, Ahead::Level));
         assert_eq!(level[0].level_read_clocks, 5.0);

@@ -1,4 +1,4 @@
-//! The shortest cycle of a fieldbus of like nodes, as plain data: a model fills it in, a report shows it.
+//! The shortest cycle of a fieldbus of identical nodes, as plain data: a model computes it, a report shows it.
 //!
 //! Field names are stable and say their unit; the JSON of a [`CycleTimes`] is made of them.
 
@@ -7,12 +7,12 @@ use serde::Serialize;
 use crate::field::Field;
 use wirelab_wire::Framing;
 
-/// How long a node itself takes for its part of a cycle.
+/// How long a node takes for its part of a cycle.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NodeDelay {
     /// Mean time in ps of one frame at a time.
     pub mean_ps: Field<u64>,
-    /// Between which instants, e.g. `wire-rx end to Rx UDP`.
+    /// The two instants that it spans, e.g.
     pub span: String,
 }
 
@@ -25,33 +25,33 @@ pub struct CycleTerm {
     pub time_ps: u64,
 }
 
-/// The shortest cycle with one way to lay data into frames.
+/// The shortest cycle with one way to arrange data in frames.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CycleTime {
-    /// Frames that go one way in a cycle.
+    /// Frames in one direction in a cycle.
     pub frames: u64,
     /// Bytes of the link they take, with preamble and gap.
     pub link_bytes: u64,
     /// Share of the link's bytes that are cyclic data, 0 to 1.
     pub efficiency_ratio: f64,
-    /// What the cycle is the sum of, without the nodes.
+    /// The terms of the cycle, without the nodes.
     pub terms: Vec<CycleTerm>,
-    /// Shortest cycle with nodes that take no time, in ps.
+    /// Shortest cycle with nodes of no delay, in ps.
     pub cycle_ps: u64,
-    /// Shortest cycle with the receive and transmit delay of a node in it, in ps.
+    /// Shortest cycle including the receive and transmit delay of a node, in ps.
     pub cycle_with_node_ps: Field<u64>,
 }
 
-/// Shortest cycles of a number of like nodes with one controller.
+/// Shortest cycles of a number of identical nodes with one controller.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CycleTimes {
     /// The node.
     pub node: String,
-    /// The node in a line.
+    /// The node in one line.
     pub title: String,
-    /// How many of them.
+    /// Number of nodes.
     pub nodes: u32,
-    /// Cyclic data of each node, each way, in bytes.
+    /// Cyclic data of each node in each direction, in bytes.
     pub data_bytes: u32,
     /// Layer and VLAN tags of an individual frame.
     pub framing: Framing,
@@ -59,15 +59,15 @@ pub struct CycleTimes {
     pub frame_bytes: u32,
     /// The link in bit/s.
     pub link_bits_per_s: u64,
-    /// Time in which each node passes a summation frame on, in ps.
+    /// Time in which each node forwards a summation frame, in ps.
     pub forward_ps: u64,
-    /// From the end of a frame on the wire to the data in the node's hands.
+    /// From the end of a frame on the wire until the node has the data.
     pub receive: NodeDelay,
     /// From the node's data to the beginning of a frame on the wire.
     pub transmit: NodeDelay,
-    /// A frame for each node each way.
+    /// A frame for each node in each direction.
     pub individual: CycleTime,
-    /// One frame for all nodes, which each passes on.
+    /// One frame for all nodes, which each forwards.
     pub summation: CycleTime,
     /// What the figures leave out.
     pub notes: Vec<String>,

@@ -1,4 +1,4 @@
-//! What of an observation depends on the speed of the host that emulates a node.
+//! Marks the figures of an observation that depend on the speed of the host that emulates a node.
 
 use crate::clock::ClockKind;
 use crate::field::{Field, Kind};
@@ -11,9 +11,9 @@ use crate::warning_code::WarningCode;
 pub const FLOOR: &str = "tester's floor";
 
 impl Observation {
-    /// Mark what a host that emulates the node in real time has a part in: rates, times, losses and counts of arrived
-    /// frames, the node's CPU load and its counters. Left as they are: simulated times, counts of instructions, and what
-    /// the tester says of itself (its ceiling, its floor, what it sent).
+    /// Marks figures that a host influences if it emulates the node in real time: rates, times, losses and counts of
+    /// arrived frames, the node's CPU load and its counters. Unchanged are simulated times, counts of instructions, and
+    /// figures of the tester itself (its ceiling, its floor, what it sent).
     pub fn mark_emulated(&mut self) {
         emulate(&mut self.cpu_load);
         self.counters.values_mut().for_each(emulate);
@@ -24,14 +24,14 @@ impl Observation {
         }
     }
 
-    /// The same, and why and what to take in its place in a warning.
+    /// The same, with a warning that says why and what to use instead.
     pub fn tell_emulated(&mut self, why: impl Into<String>, way_out: impl Into<String>) {
         self.mark_emulated();
         self.warnings
             .push(Warning::new(WarningCode::EMULATED, why, way_out));
     }
 
-    /// Whether any of its rates or times is that of an emulation.
+    /// Whether any of its rates or times is emulated.
     pub fn is_emulated(&self) -> bool {
         let timed = |f: &FlowObservation| {
             let kinds = [f.frames_per_s.kind(), f.counts.kind(), f.loss_ratio.kind()];

@@ -1,7 +1,7 @@
-//! Why a node does what it does, as plain data: a model or measurements fill it in, a report draws it.
+//! Explains the speed of a node, as plain data: a model or measurements compute it, a report draws it.
 //!
 //! Field names are stable and say their unit; the JSON of an [`Explanation`] is made of them. Times of a closed form
-//! are means of whole circuits, so they need not be whole picoseconds.
+//! are means over whole circuits, so they need not be whole picoseconds.
 
 use serde::Serialize;
 
@@ -16,11 +16,11 @@ use wirelab_wire::{Layer, SizeUnit, Sizes};
 pub enum Basis {
     /// The maximum cycle ratio of the marked graph, exactly.
     ClosedForm,
-    /// Frames played one by one.
+    /// Frames simulated one by one.
     Simulation,
 }
 
-/// What limits, in a word for scripts.
+/// What limits, as a word for scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitKind {
@@ -32,43 +32,43 @@ pub enum LimitKind {
     InFlight,
     /// The shortest time between two starts of a paced or polled stage.
     Pace,
-    /// Nothing in the node: no more is offered.
+    /// The load: nothing in the node limits.
     Load,
     /// Frames are lost before or in the node.
     Loss,
 }
 
-/// What limits, and the sentences that say so.
+/// What limits, with sentences for a reader.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Limit {
-    /// In a word.
+    /// The kind of limit.
     pub kind: LimitKind,
-    /// The resource, the stage or the place it is.
+    /// The resource, stage or place that limits.
     pub name: String,
     /// One sentence.
     pub answer: String,
-    /// What else must be known to act on it, a sentence each.
+    /// Further facts that one must know to act on it, one sentence each.
     pub because: Vec<String>,
 }
 
-/// Where a parameter comes from.
+/// The origin of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Provenance {
-    /// From a source that can be looked up.
+    /// A source that can be looked up.
     Sourced,
     /// Derived from published or measured figures.
     Calibrated,
-    /// Given by hand.
+    /// Set by the user.
     Set,
 }
 
-/// A parameter that a cost is made of.
+/// A parameter of a cost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct UsedParameter {
     /// Its name in the node file.
     pub name: String,
-    /// Value with unit, as the file has them.
+    /// Value with unit, as in the file.
     pub value: String,
     /// Where it comes from.
     pub provenance: Provenance,
@@ -85,7 +85,7 @@ pub struct CostTerm {
     pub words: String,
     /// Its cost.
     pub cost_ps: u64,
-    /// What it is made of.
+    /// Its parameters.
     pub parameters: Vec<UsedParameter>,
 }
 
@@ -94,20 +94,20 @@ pub struct CostTerm {
 pub struct StageShare {
     /// Its name.
     pub name: String,
-    /// What it holds; `None` for a mere delay.
+    /// The resource it holds; `None` for a pure delay.
     pub resource: Option<String>,
-    /// Its cost a frame.
+    /// Its cost per frame.
     pub cost_ps: u64,
-    /// Its cost over the period, 0 to 1; a delay that several frames share may have more.
+    /// Its cost over the period, 0 to 1; a delay that several frames share may exceed 1.
     pub share_ratio: f64,
-    /// Whether the period is made of it.
+    /// Whether it is critical for the period.
     pub critical: bool,
-    /// By how much it may grow before the period does; 0 on the critical circuit, `None` where only the simulation
-    /// tells the period.
+    /// How much it may grow before the period does; 0 on the critical circuit, `None` where only the simulation gives
+    /// the period.
     pub may_grow_ps: Option<u64>,
-    /// How long a frame waits before it on average; `None` where the closed form tells the period.
+    /// Mean time that a frame waits before it; `None` where the closed form gives the period.
     pub waits_ps: Option<f64>,
-    /// What its cost is the sum of.
+    /// The terms of its cost.
     pub terms: Vec<CostTerm>,
 }
 
@@ -116,11 +116,11 @@ pub struct StageShare {
 pub struct ResourceUse {
     /// Its name.
     pub name: String,
-    /// Share of the time that a stage holds it, 0 to 1.
+    /// Share of the time in which a stage holds it, 0 to 1.
     pub busy_ratio: f64,
 }
 
-/// Stages of which each waits for the one before it, round to the first.
+/// Stages that each wait for the one before, in a circle.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Circuit {
     /// Its stages in order.
@@ -129,22 +129,22 @@ pub struct Circuit {
     pub cost_ps: u64,
     /// Frames that may be in it at once.
     pub tokens: u64,
-    /// Cost over tokens: the period it would have by itself.
+    /// Cost over tokens: the period if only this circuit limited.
     pub period_ps: f64,
-    /// What the tokens are: a place of the node file, or a resource.
+    /// The meaning of the tokens: a place of the node file, or a resource.
     pub closed_by: String,
     /// The circuit in words.
     pub words: String,
 }
 
-/// What works while something else is waited for.
+/// Work that is hidden behind a wait.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Hidden {
-    /// Stages of one resource, or one delay, that do not show in the period.
+    /// Stages of one resource, or one delay, that do not affect the period.
     pub stages: Vec<String>,
-    /// Critical stages that run meanwhile.
+    /// Critical stages that run at the same time.
     pub behind: Vec<String>,
-    /// By how much they may grow together before that limits; `None` where only the simulation tells the period.
+    /// How much they may grow together before that limits; `None` where only the simulation gives the period.
     pub may_grow_ps: Option<u64>,
     /// In words.
     pub words: String,
@@ -159,9 +159,9 @@ pub struct StageBox {
     pub frame: Option<u64>,
     /// Frames it takes at once.
     pub frames: u32,
-    /// When it begins; may be before the picture.
+    /// Its start; may be before the picture.
     pub start_ps: u64,
-    /// When it ends; may be after the picture.
+    /// Its end; may be after the picture.
     pub end_ps: u64,
     /// Whether the stage is on the critical circuit.
     pub critical: bool,
@@ -178,16 +178,16 @@ impl StageBox {
     }
 }
 
-/// What one resource does; a delay without a resource has lanes of its own.
+/// The work of one resource; a delay without a resource has its own lanes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Lane {
-    /// The resource, or the stage that needs none.
+    /// The resource, or the stage without one.
     pub name: String,
     /// In order of their start; boxes of one lane do not overlap.
     pub boxes: Vec<StageBox>,
 }
 
-/// Two periods of the steady state, or where a node rests for most of them, the time in which it works.
+/// Two periods of the steady state; if the node is idle for most of that, the time in which it works.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Timeline {
     /// Left edge, simulated time.
@@ -200,22 +200,22 @@ pub struct Timeline {
     pub lanes: Vec<Lane>,
 }
 
-/// What a ceiling comes from.
+/// The law of a ceiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CeilingLaw {
     /// The link: bits of data over bits of the link.
     Wire,
-    /// A cost of each frame whatever its size.
+    /// A cost of each frame, independent of its size.
     PerPacket,
     /// A cost of each byte.
     PerByte,
 }
 
-/// The most that one law lets through at each size.
+/// The most that one law allows at each size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ceiling {
-    /// The resource or what else it is of.
+    /// Its resource or other origin.
     pub name: String,
     /// Its law.
     pub law: CeilingLaw,
@@ -225,7 +225,7 @@ pub struct Ceiling {
     pub curve: Vec<(u32, f64)>,
 }
 
-/// What came of one size.
+/// The result for one size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RooflinePoint {
     /// Size in bytes, in the unit of the roofline.
@@ -236,14 +236,14 @@ pub struct RooflinePoint {
     pub kind: Kind,
     /// As the node sees it.
     pub direction: Direction,
-    /// What limits it, in few words.
+    /// What limits it, in a few words.
     pub limited_by: String,
 }
 
-/// Bit/s against size under the ceilings of the node.
+/// Bit/s as a function of size, under the ceilings of the node.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Roofline {
-    /// What the sizes count, payload or datagram.
+    /// The unit of the sizes, payload or datagram.
     pub unit: SizeUnit,
     /// Ceilings.
     pub ceilings: Vec<Ceiling>,
@@ -251,18 +251,18 @@ pub struct Roofline {
     pub points: Vec<RooflinePoint>,
 }
 
-/// Why a model does what it does in one trial.
+/// The explanation of a model's result in one trial.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
     /// The node.
     pub node: String,
-    /// The node in a line.
+    /// The node in one line.
     pub title: String,
-    /// What was asked.
+    /// The requested trial.
     pub trial: Trial,
     /// Sizes of the frames that are really sent.
     pub sizes: Sizes,
-    /// Where the period comes from.
+    /// How the period was found.
     pub basis: Basis,
     /// Predicted, or calibrated where the model was fitted to this very trial.
     pub kind: Kind,
@@ -278,17 +278,17 @@ pub struct Explanation {
     pub loss_ratio: f64,
     /// What limits.
     pub limit: Limit,
-    /// The circuit that makes the period; `None` where only the simulation tells it.
+    /// The circuit that defines the period; `None` where only the simulation gives it.
     pub circuit: Option<Circuit>,
     /// What would limit if the critical circuit did not, slowest first.
     pub next: Vec<Circuit>,
-    /// Every stage, in order of a frame's way.
+    /// Every stage, in the order in which a frame meets them.
     pub stages: Vec<StageShare>,
     /// Every resource.
     pub resources: Vec<ResourceUse>,
     /// What is hidden behind what.
     pub hidden: Vec<Hidden>,
-    /// What a reader must know beside: a raised datagram, what the model leaves out.
+    /// Further notes: a raised datagram, what the model leaves out.
     pub notes: Vec<String>,
     /// Two periods.
     pub timeline: Timeline,
@@ -296,7 +296,7 @@ pub struct Explanation {
     pub roofline: Roofline,
 }
 
-/// One measured figure and what can be said of it.
+/// One measured figure and its interpretation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reading {
     /// Number of the trial in the file, from 1.
@@ -309,19 +309,19 @@ pub struct Reading {
     pub bits_per_s: f64,
     /// Frames/s.
     pub frames_per_s: f64,
-    /// Share of frames that were lost; `None` where nobody counted.
+    /// Share of frames that were lost; `None` where it was not counted.
     pub loss_ratio: Option<f64>,
     /// CPU load of the node, 0 to 1; `None` where it is not known.
     pub cpu_ratio: Option<f64>,
     /// Where the figure comes from.
     pub kind: Kind,
-    /// What limits it, in a word, where that can be told.
+    /// What limits it, where known.
     pub limit: Option<ReadingLimit>,
-    /// A sentence: what limits it, or why that cannot be told.
+    /// A sentence: what limits it, or why that is unknown.
     pub words: String,
 }
 
-/// What a measured figure is limited by.
+/// What limits a measured figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadingLimit {
@@ -335,63 +335,62 @@ pub enum ReadingLimit {
     Cpu,
     /// The tester, not the node.
     Tester,
-    /// No more was offered.
+    /// The offered load.
     Load,
 }
 
-/// Readings that can be compared: one node, one framing, one direction, one kind of buffers.
+/// Comparable readings: one node, one framing, one direction, one kind of buffers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReadingGroup {
     /// What the readings have in common, in words.
     pub title: String,
     /// Each figure, by size and load.
     pub readings: Vec<Reading>,
-    /// What can be said of them together, a sentence each.
+    /// Findings from all of them, one sentence each.
     pub findings: Vec<String>,
-    /// What cannot be told from them, and what to measure for it.
+    /// Unknowns, each with what to measure.
     pub open: Vec<String>,
-    /// Measured points under the ceilings that were found.
+    /// Measured points under the ceilings found.
     pub roofline: Roofline,
 }
 
-/// What the fast track gains at one size: as the stages of the stack predict it, and as it was measured.
+/// The gain of the fast track at one size: predicted from the stages of the stack, and measured.
 ///
-/// Times are middles, from the driver to the application.
+/// Times are medians, from the driver to the application.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FastTrackGain {
     /// The node's name.
     pub node: String,
     /// The layer.
     pub layer: Layer,
-    /// How the application waits, both ways alike.
+    /// How the application waits, the same on both paths.
     pub wait: Wait,
     /// Length of the frames in bytes, without FCS.
     pub length_bytes: u32,
     /// Through the stack, measured.
     pub stack_measured_ps: u64,
-    /// Past the stack, predicted: through the stack less the stages that are skipped. Nothing that was measured of the
-    /// fast track has a part in it.
+    /// Past the stack, predicted: through the stack minus the skipped stages. No measurement of the fast track is used.
     pub predicted_ps: u64,
     /// Past the stack, measured; `None` where that was not measured.
     pub measured_ps: Option<u64>,
-    /// What the skipped stages take: the gain that is predicted.
+    /// The time of the skipped stages: the predicted gain.
     pub predicted_gain_ps: u64,
-    /// The gain that was measured, below 0 where the fast track is slower.
+    /// The measured gain, negative where the fast track is slower.
     pub measured_gain_ps: Option<i64>,
-    /// Predicted over measured time past the stack less 1, in percent.
+    /// Predicted over measured time past the stack minus 1, in percent.
     pub error_percent: Option<f64>,
 }
 
-/// What a results file says of its nodes without a model of them.
+/// An explanation of the nodes in a results file without a model of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ResultsExplanation {
     /// Comparable readings.
     pub groups: Vec<ReadingGroup>,
-    /// Explanations by models, where the results came from such.
+    /// Explanations by models, where the results are from models.
     pub models: Vec<Explanation>,
-    /// Trials of which nothing can be said, and why.
+    /// Trials without an explanation, and why.
     pub left_out: Vec<String>,
-    /// What the fast track gains, where the stages of the stack were measured.
+    /// The gain of the fast track, where the stages of the stack were measured.
     pub fast_track: Vec<FastTrackGain>,
 }
 

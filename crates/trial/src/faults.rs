@@ -1,11 +1,11 @@
 //! Faults that a sender makes on purpose: which, and how often.
 //!
-//! They are written as `drop=1e-4`, a probability per frame, or as `corrupt=1/s`, so many times a second.
+//! They are written as `drop=1e-4`, a probability per frame, or as `corrupt=1/s`, a number per second.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Faults that the sender makes on purpose: how often each, per frame or per second.
+/// Faults that the sender makes on purpose, each with its frequency per frame or per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FaultRates {
@@ -17,16 +17,16 @@ pub struct FaultRates {
     pub swap: f64,
     /// One bit of the test header inverted.
     pub header_corrupt: f64,
-    /// Frame cut short.
+    /// Frame truncated.
     pub truncate: f64,
     /// Content of an earlier sequence.
     pub stale: f64,
     /// One bit of the LFSR part inverted.
     pub corrupt: f64,
-    /// Wrong FCS, so that the receiver's MAC drops the frame; a sender that does not make its own FCS cannot.
+    /// Wrong FCS, so that the receiver's MAC drops the frame; only a sender that makes its own FCS can do this.
     #[serde(skip_serializing_if = "is_never")]
     pub bad_fcs: f64,
-    /// What the rates are of.
+    /// The unit of the rates.
     #[serde(skip_serializing_if = "FaultsPer::is_frame")]
     pub per: FaultsPer,
     /// Seed of the random choice: the same seed gives the same faults.
@@ -37,14 +37,14 @@ fn is_never(rate: &f64) -> bool {
     *rate == 0.0
 }
 
-/// What rates of faults are of.
+/// The unit of fault rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultsPer {
     /// Each is the probability that a frame has the fault, from 0 to 1.
     #[default]
     Frame,
-    /// Each is how many frames a second have the fault.
+    /// Each is the number of frames per second with the fault.
     Second,
 }
 
@@ -54,20 +54,20 @@ impl FaultsPer {
     }
 }
 
-/// Why a fault cannot be asked so.
+/// Why a fault is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FaultError {
-    /// There is none of this name.
+    /// No fault has this name.
     #[error("no such fault: choose one of {}, seed", FaultRates::default().named().map(|(name, _)| name).join(", "))]
     Unknown,
-    /// Neither a probability nor a number of times a second.
+    /// Neither a probability nor a number per second.
     #[error(
-        "a probability is a number from 0 to 1, e.g. 1e-5; so many times a second is written 1/s"
+        "a probability is a number from 0 to 1, e.g. 1e-5; a number per second is written as 1/s"
     )]
     Rate,
     /// Some are per frame and some per second.
     #[error(
-        "the faults of a trial are all probabilities or all so many times a second: write this one as the others"
+        "the faults of a trial are either all probabilities or all numbers per second: write this one like the others"
     )]
     Mixed,
 }
@@ -87,7 +87,7 @@ impl FaultRates {
         ]
     }
 
-    /// The rate of the fault called `name`, to be set; `None` if there is no such fault.
+    /// The rate of the fault called `name`; `None` if there is no such fault.
     pub fn rate_mut(&mut self, name: &str) -> Option<&mut f64> {
         match name {
             "drop" => Some(&mut self.drop),
@@ -102,10 +102,10 @@ impl FaultRates {
         }
     }
 
-    /// Sets a rate as it is written: `1e-4`, or `1/s` for so many times a second.
+    /// Sets a rate from its text: `1e-4`, or `1/s` for a number per second.
     ///
     /// # Errors
-    /// [`FaultError`] where there is no such fault, the rate is none, or others are of another kind.
+    /// [`FaultError`] where there is no such fault, the rate is invalid, or others have the other unit.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), FaultError> {
         let (number, per) = match text.strip_suffix("/s") {
             Some(number) => (number, FaultsPer::Second),
@@ -123,7 +123,7 @@ impl FaultRates {
     /// Sets a rate.
     ///
     /// # Errors
-    /// [`FaultError`] where there is no such fault, or others are of another kind.
+    /// [`FaultError`] where there is no such fault, or others have the other unit.
     pub fn set_rate(&mut self, name: &str, rate: f64, per: FaultsPer) -> Result<(), FaultError> {
         *self.rate_mut(name).ok_or(FaultError::Unknown)? = rate;
         let mut others = self.named().into_iter().filter(|(other, _)| *other != name);

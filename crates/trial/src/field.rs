@@ -1,27 +1,27 @@
-//! A figure is observed, with the kind of its value, or absent, with the reason. "Not seen" is never 0.
+//! A figure is observed, with the kind of its value, or absent, with the reason. An unknown value is never 0.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where a figure comes from; shown wherever the figure is shown.
+/// The origin of a figure; shown wherever the figure is shown.
 ///
-/// From the strongest to the weakest: one that was seen, on the hardware or on an emulation that a busy host slows; one
-/// that a model computed on its own, or that it was fitted to; and one that nobody here saw or computed.
+/// From the strongest to the weakest: observed, on the hardware or on an emulation that a busy host slows; computed by
+/// a model on its own, or by one that was fitted to it; and neither observed nor computed here.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Seen in this run on a node, or in simulated time, or as a count of instructions: no figure depends on the speed of
-    /// a host that is not part of what is measured.
+    /// Observed in this run on a node, in simulated time, or as a count of instructions: no figure depends on the speed
+    /// of a host that is not part of the measurement.
     Measured,
-    /// Timed in this run on an emulated target. It depends on the host that emulates, and is no figure of the hardware.
+    /// Timed in this run on an emulated target. It depends on the emulating host, and is not a figure of the hardware.
     Emulated,
     /// Computed by a model that was not fitted to this figure.
     Predicted,
     /// Computed by a model that was fitted to this figure.
     Calibrated,
-    /// Printed by somebody else.
+    /// Printed in a document.
     Published,
 }
 
@@ -46,7 +46,7 @@ impl Kind {
         }
     }
 
-    /// The word in short, for a place beside a figure.
+    /// The short form of the word, for use beside a figure.
     pub const fn short(self) -> &'static str {
         match self {
             Kind::Measured => "meas.",
@@ -57,19 +57,19 @@ impl Kind {
         }
     }
 
-    /// The weakest of several: what a figure made of them is. `None` of none.
+    /// The weakest of several: the kind of a figure computed from them. `None` for an empty list.
     pub fn weakest(kinds: impl IntoIterator<Item = Kind>) -> Option<Kind> {
         kinds.into_iter().max()
     }
 
-    /// The kind of a figure made of two where it names no parts: the weaker of a model's two; otherwise kinds do not mix,
-    /// and there is none.
+    /// The kind of a figure computed from two: the weaker of a model's two kinds; otherwise kinds do not mix, and the
+    /// result is `None`.
     pub fn joined(self, other: Kind) -> Option<Kind> {
         let of_a_model = |kind| matches!(kind, Kind::Predicted | Kind::Calibrated);
         (self == other || (of_a_model(self) && of_a_model(other))).then(|| self.max(other))
     }
 
-    /// Whether a node or an emulation of one was asked, so that a tester took part.
+    /// Whether a node or an emulation was used, so that a tester took part.
     pub const fn was_seen(self) -> bool {
         matches!(self, Kind::Measured | Kind::Emulated)
     }
@@ -81,20 +81,20 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// A value with its kind, or the reason why there is none.
+/// A value with its kind, or the reason for its absence.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Field<T> {
     /// There is a value.
     Observed {
-        /// The value, in the unit that the field's name says.
+        /// The value, in the unit of the field's name.
         value: T,
-        /// Where it comes from.
+        /// Its origin.
         kind: Kind,
     },
-    /// There is none.
+    /// There is no value.
     Absent {
-        /// Why, in words for a reader.
+        /// The reason, in words for a reader.
         absent: String,
     },
 }
@@ -108,7 +108,7 @@ impl<T> Field<T> {
         }
     }
 
-    /// No value, and why.
+    /// An absent value, with the reason.
     pub fn absent(why: impl Into<String>) -> Field<T> {
         Field::Absent { absent: why.into() }
     }

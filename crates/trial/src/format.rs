@@ -1,4 +1,4 @@
-//! Numbers as a reader expects them: thousands separators, SI prefixes (powers of ten), times, percent, dates.
+//! Formats numbers for readers: thousands separators, SI prefixes (powers of ten), times, percent, dates.
 
 /// An integer with a comma between groups of three digits, e.g. `148,809`.
 pub fn integer(n: u64) -> String {
@@ -36,7 +36,7 @@ pub fn decimal(value: f64, places: usize) -> String {
     if !whole.bytes().all(|b| b.is_ascii_digit()) {
         return text;
     }
-    // A rounded-away negative is no "-0".
+    // A negative that rounds to 0 has no sign.
     let sign = if unsigned.bytes().any(|b| matches!(b, b'1'..=b'9')) {
         sign
     } else {
@@ -74,7 +74,7 @@ pub fn si(value: f64, unit: &str) -> String {
     scaled(value, 0, &PREFIXES, unit)
 }
 
-/// A time in picoseconds in the unit a reader expects, to four significant digits, e.g. `6.72 µs`, `3 s`.
+/// A time in picoseconds in a suitable unit, to four significant digits, e.g. `6.72 µs`, `3 s`.
 pub fn time(ps: u64) -> String {
     time_f(ps as f64)
 }
@@ -88,7 +88,7 @@ pub fn time_f(ps: f64) -> String {
 fn scaled(value: f64, first: usize, prefixes: &[&str], unit: &str) -> String {
     let mut at = first;
     let mut mantissa = value;
-    // 999.95 is four digits of the next prefix already.
+    // 999.95 has four digits only with the next prefix.
     while mantissa.abs() >= 999.95 && at + 1 < prefixes.len() {
         mantissa /= 1000.0;
         at += 1;
@@ -108,7 +108,7 @@ fn scaled(value: f64, first: usize, prefixes: &[&str], unit: &str) -> String {
     format!("{text} {}{unit}", prefixes[at])
 }
 
-/// The unit that suits times around `ps`: its name, and picoseconds in it.
+/// A suitable unit for times around `ps`: its name, and the picoseconds in it.
 pub fn time_unit(ps: f64) -> (&'static str, f64) {
     match ps {
         p if p < 1e3 => ("ps", 1.0),
@@ -119,7 +119,7 @@ pub fn time_unit(ps: f64) -> (&'static str, f64) {
     }
 }
 
-/// Memory in bytes, in binary units that are written as such, e.g. `7.75 GiB`.
+/// Memory in bytes, in binary units, e.g. `7.75 GiB`.
 pub fn memory(bytes: u64) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let mut value = bytes as f64;

@@ -1,7 +1,7 @@
-//! Trials that a host spoilt: the one place that judges them.
+//! Judges trials that a host disturbed.
 //!
-//! A hold is time in which a sender or checker was ready and did not run: a busy core, a stopped process, a virtual machine
-//! that waited for its processor. Back-pressure is none: where the path takes no more, what it took is a load that was
+//! A hold is time in which a sender or checker was ready and did not run: a busy core, a stopped process, a virtual
+//! machine that waited for its processor. Back-pressure is not a hold: the rate that the path took is a load that was
 //! achieved.
 
 use crate::clock::ClockKind;
@@ -14,21 +14,21 @@ use crate::observation::{FlowObservation, Observation, Status, Warning};
 use crate::trial::{Direction, Extent};
 use crate::warning_code::WarningCode;
 
-/// A trial whose sender or checker was held up for more than this share of its time says nothing of the node. A tenth:
-/// twice what the kernel itself takes from a thread of real-time priority (50 ms of each second, `sched_rt_runtime_us`),
-/// so that a sender which has its core to itself never is beyond it.
+/// A trial is void if its sender or checker was paused for more than this share of its time. A tenth is twice what the
+/// kernel itself takes from a thread of real-time priority (50 ms of each second, `sched_rt_runtime_us`), so that a
+/// sender with a core of its own never exceeds it.
 pub const HELD_SHARE: f64 = 0.1;
-/// Holds shorter than this in ps, one after another, are the pace of a sender that is slow, and no stop of its host.
+/// Consecutive holds shorter than this in ps are the pace of a slow sender, not a pause by its host.
 pub const LEAST_HOLD_PS: u64 = 1_000_000_000;
-/// From this share of the time that a sender was short on, the path explains why it was.
+/// From this share of the time by which a sender was late, the path is the reason.
 const EXPLAINED: f64 = 0.5;
-/// The counter of an observation in which a node tells for how long its host held its sender up, in ns.
+/// The counter in which a node reports for how long its host paused its sender, in ns.
 pub const NODE_SENDER_HELD: &str = "node_sent_held_up_ns";
 
 impl FlowObservation {
-    /// Whether its sender fell behind because the path took no more: then what it achieved is what the path takes. Where
-    /// holds by its host explain as much, it is not known what the path would have taken: the burst that makes up for a
-    /// hold fills a queue at once, and is blocked in it.
+    /// Whether its sender fell behind because the path took no more: then the achieved rate is that of the path. If
+    /// pauses by its host explain as much, the rate of the path is unknown: the burst that catches up after a pause
+    /// fills a queue at once, and is blocked by it.
     pub fn was_held_back(&self) -> bool {
         let Some(sender) = self.sender.value() else {
             return false;
@@ -46,31 +46,31 @@ impl FlowObservation {
         sender.kept_rate.value() == Some(&false) && explains(*blocked) && !explains(slipped)
     }
 
-    /// Whether its sender waited for most of its time until the path took more, at whatever load.
+    /// Whether its sender waited for the path for most of its time, at any load.
     pub fn waited_for_the_path(&self) -> bool {
         let blocked = self.sender.value().and_then(|s| s.blocked_ps.value());
         let times = blocked.zip(self.sent_for_ps());
         times.is_some_and(|(blocked, lasted)| *blocked as f64 >= EXPLAINED * lasted as f64)
     }
 
-    /// How long its sender was at work in ps, by its own rate.
+    /// How long its sender worked in ps, by its own rate.
     fn sent_for_ps(&self) -> Option<u64> {
         let rate = self.sender.value()?.achieved_frames_per_s.value()?;
         let sent = self.sent_frames.value().filter(|sent| **sent > 1)?;
         (*rate > 0.0).then(|| (*sent as f64 / rate * 1e12) as u64)
     }
 
-    /// Time in ps in which its sender was held up by its own host, in a trial asked to last `asked_ps`.
+    /// Time in ps in which its host paused its sender, in a trial of `asked_ps`.
     fn sender_held_ps(&self, asked_ps: Option<u64>) -> u64 {
         let Some(sender) = self.sender.value() else {
             return 0;
         };
-        // A sender that cannot tell back-pressure from a hold may have counted the one as the other.
+        // A sender that cannot distinguish back-pressure from a pause may have counted one as the other.
         let tells = sender.blocked_ps.value().is_some();
         let slipped = sender.slipped_ps.value().filter(|_| tells);
         let slipped = slipped.copied().unwrap_or(0);
         let slipped = match sender.gap.value() {
-            // A sender that is only slow has many short gaps.
+            // A slow sender has many short gaps.
             Some(gap) => {
                 let shared = self.counters.get(SHARED_TIME);
                 let frames = shared.and_then(|frames| frames.value().copied());
@@ -113,7 +113,7 @@ fn ms(ps: u64) -> String {
     crate::format::decimal(ps as f64 / 1e9, 0)
 }
 
-/// Whether the tester, not the node, sends a flow; both ends of ports are the tester's.
+/// Whether the tester, not the node, sends a flow; both ends of ports belong to the tester.
 fn tester_sends(node: &Description, flow: &FlowObservation) -> bool {
     node.kind == "ports" || flow.direction != Direction::Transmit
 }
@@ -123,8 +123,8 @@ fn tester_checks(node: &Description, flow: &FlowObservation) -> bool {
 }
 
 impl Observation {
-    /// Why the tester's own host spoilt this trial, where it held a sender or checker up for more than [`HELD_SHARE`] of
-    /// the time, at whatever load. What is not known of a flow is not held against it.
+    /// Why the tester's own host spoilt this trial: it paused a sender or checker for more than [`HELD_SHARE`] of the
+    /// time, at any load. Unknown times do not count.
     pub fn tester_held_up(&self) -> Option<String> {
         if self.status != Status::Complete {
             return None;
@@ -132,9 +132,9 @@ impl Observation {
         self.flows.iter().find_map(|flow| self.held_up(flow))
     }
 
-    /// Why the host of a node that tells its holds spoilt this trial, where it held the node's sender or receiver up for
-    /// more than [`HELD_SHARE`] of the time. A node that is slow by itself is a figure; one that was stopped, or whose
-    /// processor others had, shows what else its host did.
+    /// Why the host of a node that reports its pauses spoilt this trial: it paused the node's sender or receiver for
+    /// more than [`HELD_SHARE`] of the time. The speed of a slow node is a result; a node that was stopped, or shared
+    /// its processor, shows the other work of its host.
     pub fn node_held_up(&self) -> Option<String> {
         if self.status != Status::Complete || self.node.kind == "ports" {
             return None;
@@ -163,7 +163,7 @@ impl Observation {
         })
     }
 
-    /// Whether all that came while a node's receiver was held up waited for it.
+    /// Whether everything that arrived during a pause of a node's receiver was queued.
     fn node_kept_all(&self, flow: &FlowObservation) -> bool {
         let lost = flow.counts.value().map(|c| c.lost_frames);
         !self.trial.framing.layer.is_tcp() && lost == Some(0)
@@ -176,7 +176,7 @@ impl Observation {
         }
     }
 
-    /// How long a flow lasted in ps, at most; `None` where that is no time.
+    /// Longest time that a flow took in ps; `None` where there is no such time.
     fn lasted_ps(&self, flow: &FlowObservation) -> Option<u64> {
         let elapsed = flow.elapsed.value();
         if elapsed.is_some_and(|elapsed| elapsed.clock != ClockKind::Wall) {
@@ -190,7 +190,7 @@ impl Observation {
         let lasted = self.lasted_ps(flow)?;
         let asked_ps = self.asked_ps();
         let beyond = |held: u64| is_beyond(held, lasted);
-        // Of a flow between two ports its port is the tester's own, and else the node.
+        // The port of a flow between two ports is the tester's own, otherwise it is the node's.
         let own = self.node.kind == "ports";
         let says = |who: &str, way: &str, held: u64| {
             format!(
@@ -212,14 +212,14 @@ impl Observation {
         (spoils && beyond(held)).then(|| says("checker", "from ", held))
     }
 
-    /// Whether all that came while a checker was held up waited for it in its queue, with the time at which it came. A
-    /// stream is different: a full queue holds its sender back.
+    /// Whether everything that arrived during a pause of a checker was queued, with its arrival time. A stream is
+    /// different: a full queue holds its sender back.
     fn waited_in_a_queue(&self, flow: &FlowObservation) -> bool {
         let is_known = flow.counts.value().is_some() || flow.counters.contains_key(CHECKER_MISSED);
         !self.trial.framing.layer.is_tcp() && is_known && !flow.tester_dropped()
     }
 
-    /// Whether the tester missed the rate by less than a hold, and nothing was found that must not be thrown away.
+    /// Whether the tester missed the rate by less than a pause, and there is no finding that must be kept.
     pub(crate) fn missed_its_rate(&self) -> bool {
         let slow =
             |flow: &FlowObservation| tester_sends(&self.node, flow) && flow.sender_was_slow();
@@ -231,8 +231,8 @@ impl Observation {
             && self.flows.iter().all(clean)
     }
 
-    /// Whether the tester's own queues dropped what the node sent. Where the tester sends too, less is no remedy: what is
-    /// asked is how a node fares that gets all.
+    /// Whether the tester's own queues dropped what the node sent. Where the tester sends too, a lower load is no
+    /// solution: the question is how a node behaves under all of it.
     pub(crate) fn dropped_what_came(&self) -> bool {
         self.status == Status::Complete
             && self.node.kind != "ports"
@@ -251,7 +251,7 @@ impl Observation {
         rates?.into_iter().reduce(f64::min)
     }
 
-    /// Take out all that could be read as a figure of the node, or of who was its limit, and say why.
+    /// Removes everything that could be read as a figure of the node or of its limit, and says why.
     pub fn make_void(&mut self, why: &str) {
         self.status = Status::Void {
             why: why.to_owned(),
@@ -270,7 +270,7 @@ impl Observation {
         self.tester.was_limit = Field::absent(why);
     }
 
-    /// Whether it is void because the tester was held up.
+    /// Whether it is void because of pauses of the tester.
     pub fn is_void_by_tester(&self) -> bool {
         let held = |warning: &Warning| warning.is(WarningCode::TESTER_HELD_UP);
         matches!(self.status, Status::Void { .. }) && self.warnings.iter().any(held)

@@ -1,4 +1,4 @@
-//! Whether the host held a thread up: what of its time it neither worked nor was allowed to wait.
+//! Measures pauses of a thread by the host: time in which it neither worked nor was waiting.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -8,59 +8,59 @@ use nix::time::{ClockId, clock_gettime};
 
 use crate::host_clock::now_ns;
 
-/// How often to look, in ns: seldom enough that it costs nothing, and far below a hold that matters.
+/// Time between checks, in ns: rare enough to cost nothing, and far below a significant pause.
 const EVERY_NS: u64 = 5_000_000;
 
-/// How late a socket's timeout may be with nothing that held the thread up: the kernel counts it in ticks of at most
-/// 10 ms and rounds up (SO_RCVTIMEO, socket(7)).
+/// How late a socket's timeout may be without a pause: the kernel counts it in ticks of at most 10 ms and rounds up
+/// (SO_RCVTIMEO, socket(7)).
 const TICKS_NS: u64 = 20_000_000;
 
-/// What a watch found.
+/// The pauses that a watch found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holds {
-    /// How often the thread was held up.
+    /// Number of pauses.
     pub count: u64,
-    /// Sum of these holds in ns.
+    /// Their sum in ns.
     pub held_ns: u64,
-    /// Time in ns in which the path took no more (back-pressure).
+    /// Time in ns of back-pressure.
     pub blocked_ns: u64,
 }
 
 /// Watches the clocks of the thread that it was made on.
 ///
-/// Between two looks the thread worked (its own CPU clock), waited for what it names by [`HoldWatch::waited`] and its
-/// like, or was held up: it was stopped, or ready to run and another thread had its processor. What was waited counts no
-/// longer than the thread meant to wait, so that a wake-up that came late is a hold.
+/// Between two checks the thread worked (its own CPU clock), waited for what [`HoldWatch::waited`] and similar
+/// functions name, or was paused: it was stopped, or ready to run while another thread had its processor. A wait counts
+/// no longer than the thread intended, so a late wake-up is a pause.
 #[derive(Debug)]
 pub struct HoldWatch {
-    /// Holds that are worth counting, between two looks.
+    /// Shortest pause between two checks that counts.
     least_ns: u64,
     /// Time on the processor and time ready to run, of this thread (Documentation/scheduler/sched-stats.rst).
     schedstat: Option<File>,
-    /// When the caller's clock last said that it was time to look.
+    /// The time of the last check by the caller's clock.
     ticked_ns: u64,
     wall_ns: u64,
     cpu_ns: u64,
     ready_ns: u64,
-    /// Since the last look: what was waited for in all, and of that for room in the path.
+    /// Since the last check: all waits, and the part of them for room in the path.
     waited_ns: u64,
     blocked_ns: u64,
-    /// Whether nothing waited for the thread since the last look, where that is known.
+    /// Whether nothing was pending for the thread since the last check, where known.
     behind: Option<bool>,
     found: Holds,
 }
 
 impl HoldWatch {
-    /// A sender over sockets: a tenth of the time between two looks, as much as may be missing of a trial.
+    /// For a sender over sockets: a tenth of the time between two checks, as much as may be missing of a trial.
     pub const SENDER: Duration = Duration::from_micros(500);
-    /// A receiver over sockets, whose queue holds far more than what comes meanwhile.
+    /// For a receiver over sockets, whose queue holds far more than what arrives in that time.
     pub const RECEIVER: Duration = Duration::from_millis(2);
 
-    /// Begins to watch the calling thread. Holds of less than `least` in each 5 ms are not counted.
+    /// Starts to watch the calling thread. Pauses of less than `least` in each 5 ms do not count.
     pub fn start(least: Duration) -> HoldWatch {
         let mut watch = HoldWatch {
             least_ns: least.as_nanos() as u64,
-            // A kernel without it leaves the holds inside of waits out.
+            // A kernel without it does not see pauses inside of waits.
             schedstat: File::open("/proc/thread-self/schedstat").ok(),
             ticked_ns: 0,
             wall_ns: now_ns(),
@@ -75,19 +75,19 @@ impl HoldWatch {
         watch
     }
 
-    /// The thread waited from `began_ns` to `ended_ns`, and meant to wait for `at_most_ns`.
+    /// Records that the thread waited from `began_ns` to `ended_ns`, and intended to wait for `at_most_ns`.
     pub fn waited(&mut self, began_ns: u64, ended_ns: u64, at_most_ns: u64) {
         self.waited_ns += ended_ns.saturating_sub(began_ns).min(at_most_ns);
     }
 
-    /// The thread waited in a socket from `began_ns` to `ended_ns`, for `patience` at most, for what nobody knows the
-    /// time of.
+    /// Records that the thread waited in a socket from `began_ns` to `ended_ns`, for `patience` at most, for an event
+    /// at an unknown time.
     pub fn idle(&mut self, began_ns: u64, ended_ns: u64, patience: Duration) {
         self.waited(began_ns, ended_ns, timeout_ns(patience));
     }
 
-    /// The path took no more from `began_ns` to `ended_ns`, and the thread meant to look again after `patience`; for how
-    /// long it waited for that, in ns.
+    /// Records that the path took no more from `began_ns` to `ended_ns`, while the thread intended to check again after
+    /// `patience`; returns that wait in ns.
     pub fn blocked(&mut self, began_ns: u64, ended_ns: u64, patience: Duration) -> u64 {
         let waited = ended_ns.saturating_sub(began_ns);
         let blocked = waited.min(timeout_ns(patience));
@@ -95,19 +95,19 @@ impl HoldWatch {
         blocked
     }
 
-    /// The path took no more for so many ns in all, each wait no longer than the thread meant it to be.
+    /// Records that the path took no more for so many ns in all, where no wait was longer than intended.
     pub fn blocked_for(&mut self, ns: u64) {
         self.waited_ns += ns;
         self.blocked_ns += ns;
     }
 
-    /// Whether what the thread feeds still had something to do until now. Where that is so from one look to the next,
-    /// nothing waited for the thread, whatever kept it from running.
+    /// Records whether the path that the thread feeds always had work until now. If so from one check to the next, no
+    /// work waited for the thread, whatever kept it from running.
     pub fn behind(&mut self, all_along: bool) {
         self.behind = Some(self.behind.unwrap_or(true) && all_along);
     }
 
-    /// Looks at the clocks where it is time to, by a reading of any steady clock.
+    /// Checks the clocks if a check is due, by any steady clock.
     #[inline]
     pub fn tick(&mut self, now_ns: u64) {
         if now_ns.saturating_sub(self.ticked_ns) >= EVERY_NS {
@@ -116,7 +116,7 @@ impl HoldWatch {
         }
     }
 
-    /// Looks at the clocks.
+    /// Checks the clocks.
     pub fn look(&mut self) {
         let (wall, cpu) = (now_ns(), cpu_ns());
         let ready = self.read_ready().unwrap_or(self.ready_ns);
@@ -138,12 +138,12 @@ impl HoldWatch {
         self.found.blocked_ns += blocked.min(off - held);
     }
 
-    /// What was found until the last look.
+    /// The pauses up to the last check.
     pub const fn found(&self) -> Holds {
         self.found
     }
 
-    /// Looks once more; all that was found.
+    /// Checks once more; returns all pauses.
     pub fn finish(&mut self) -> Holds {
         self.look();
         self.found
@@ -165,7 +165,7 @@ fn timeout_ns(patience: Duration) -> u64 {
 
 /// CPU time of the calling thread in ns.
 fn cpu_ns() -> u64 {
-    // Every Linux has this clock, so that reading it cannot fail.
+    // Every Linux has this clock, so reading it cannot fail.
     clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(0, |t| {
         t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64
     })
@@ -177,7 +177,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A while in which this thread sleeps: long, so that what a busy host takes is small beside it.
+    /// A sleep of this thread, long enough that the delays of a busy host are small beside it.
     const NAP: Duration = Duration::from_millis(300);
     const LEAST: Duration = Duration::from_millis(200);
 

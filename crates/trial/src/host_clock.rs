@@ -1,7 +1,7 @@
-//! The host's clocks: reading, waiting for a due time, and what lies between wall clock and monotonic clock.
+//! The host's clocks: reading, waiting for a due time, and the offset between wall clock and monotonic clock.
 //!
-//! Test headers carry CLOCK_MONOTONIC, which nobody sets; time stamps of the kernel are CLOCK_REALTIME, which may be
-//! stepped at any moment. [`WallOffset`] converts the one into the other.
+//! Test headers carry CLOCK_MONOTONIC, which is never set; time stamps of the kernel are CLOCK_REALTIME, which may step
+//! at any moment. [`WallOffset`] converts the one into the other.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use crate::node::Cancel;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 
-/// How long before a due time sleeping ends and spinning begins: what a wake-up may be late, in ns.
+/// How long before a due time a sleep ends and spinning begins: the possible delay of a wake-up, in ns.
 const SPIN_NS: u64 = 60_000;
 
-/// The longest sleep, so that a run that was cancelled ends soon, in ns.
+/// Longest sleep, so that a cancelled run ends soon, in ns.
 const NAP_NS: u64 = 20_000_000;
 
-/// A step of the wall clock smaller than this is not told from the uncertainty of reading two clocks, in ns.
+/// Smallest detectable step of the wall clock, given the uncertainty of reading two clocks, in ns.
 const STEP_NS: u64 = 20_000;
 
 /// CLOCK_MONOTONIC in ns.
@@ -36,13 +36,13 @@ pub fn unix_s() -> u64 {
 
 #[inline]
 fn read(clock: ClockId) -> u64 {
-    // Both clocks exist on every Linux, so that reading them cannot fail.
+    // Both clocks exist on every Linux, so reading them cannot fail.
     clock_gettime(clock).map_or(0, |t| {
         t.tv_sec() as u64 * 1_000_000_000 + t.tv_nsec() as u64
     })
 }
 
-/// Waits until CLOCK_MONOTONIC reaches `due_ns` or the run is cancelled; the time it is then.
+/// Waits until CLOCK_MONOTONIC reaches `due_ns` or the run is cancelled; returns the time then.
 pub fn wait_until(due_ns: u64, cancel: &Cancel) -> u64 {
     loop {
         let now = now_ns();
@@ -55,7 +55,7 @@ pub fn wait_until(due_ns: u64, cancel: &Cancel) -> u64 {
             }
             let wake = (due_ns - SPIN_NS).min(now + NAP_NS);
             let at = TimeSpec::from_duration(Duration::from_nanos(wake));
-            // An interruption only means to look again.
+            // After an interruption the loop checks again.
             let _ = clock_nanosleep(
                 ClockId::CLOCK_MONOTONIC,
                 ClockNanosleepFlags::TIMER_ABSTIME,
@@ -67,7 +67,7 @@ pub fn wait_until(due_ns: u64, cancel: &Cancel) -> u64 {
     }
 }
 
-/// By what the wall clock is ahead of the monotonic clock, and how well that is known.
+/// The offset of the wall clock to the monotonic clock, and its uncertainty.
 #[derive(Clone, Copy, Debug)]
 pub struct WallOffset {
     ns: u64,
@@ -76,7 +76,7 @@ pub struct WallOffset {
 }
 
 impl WallOffset {
-    /// An offset that is known from elsewhere, to so many ns.
+    /// An offset from another source, with its uncertainty in ns.
     pub const fn of(ns: u64, uncertainty_ns: u64) -> WallOffset {
         WallOffset { ns, uncertainty_ns }
     }

@@ -1,21 +1,21 @@
-//! Firmware images that come with the program: where they are looked for.
+//! The folders of firmware images that come with the program.
 
 use std::path::{Path, PathBuf};
 
 /// The variable that names a folder with images.
 pub const FOLDER_VARIABLE: &str = "WIRELAB_FIRMWARE";
 
-/// Where images are looked for, in this order.
+/// The folders that are searched for images, in this order.
 pub fn folders() -> Vec<PathBuf> {
     let variable = std::env::var_os(FOLDER_VARIABLE).filter(|v| !v.is_empty());
     let program = std::env::current_exe().and_then(|exe| exe.canonicalize());
     folders_of(variable.map(PathBuf::from), program.ok().as_deref())
 }
 
-/// The file of an image that was built or installed.
+/// The file of a built or installed image.
 ///
 /// # Errors
-/// The folders in which it is not.
+/// The searched folders.
 pub fn installed(file: &str) -> Result<PathBuf, Vec<PathBuf>> {
     let searched = folders();
     let mut paths = searched.iter().map(|folder| folder.join(file));
@@ -24,7 +24,7 @@ pub fn installed(file: &str) -> Result<PathBuf, Vec<PathBuf>> {
 
 fn folders_of(variable: Option<PathBuf>, program: Option<&Path>) -> Vec<PathBuf> {
     if let Some(folder) = variable {
-        // Who names a folder does not want the images of another.
+        // A folder named by the user is the only one.
         return vec![folder];
     }
     let Some(folder) = program.and_then(Path::parent) else {

@@ -1,7 +1,7 @@
-//! The interval that a figure states: over the repeats of a trial, or within one run.
+//! The confidence interval of a figure: over the repeats of a trial, or within one run.
 //!
-//! An interval within one run is taken from its sub-intervals ([`crate::bootstrap`]). It says how far the figure of this
-//! run would move with what went on during it; it knows nothing of what differs between two runs.
+//! An interval within one run is taken from its sub-intervals ([`crate::bootstrap`]). It shows how much the figure
+//! would vary with the events during this run, not with differences between runs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,18 +12,18 @@ use crate::slices::{Slice, Slices};
 use crate::summary::Summary;
 use crate::summary::nearest_rank;
 
-/// What the spread of an interval was taken over.
+/// The basis of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
     /// The repeats of a trial.
     Repeats,
-    /// The sub-intervals of one run: it knows nothing of what differs between runs.
+    /// The sub-intervals of one run, without the differences between runs.
     WithinRun,
 }
 
 impl Over {
-    /// For a reader.
+    /// The word for a reader.
     pub const fn words(self) -> &'static str {
         match self {
             Over::Repeats => "over repeats",
@@ -31,7 +31,7 @@ impl Over {
         }
     }
 
-    /// For scripts, as JSON has it.
+    /// The word for scripts, as in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Over::Repeats => "repeats",
@@ -49,14 +49,14 @@ pub struct Stated {
     pub high: f64,
     /// Confidence, 0 to 1.
     pub confidence: f64,
-    /// What its spread was taken over.
+    /// Its basis.
     pub over: Over,
-    /// Number of these: repeats, or sub-intervals of the run.
+    /// Number of repeats, or of sub-intervals of the run.
     pub parts: u32,
 }
 
 impl Stated {
-    /// The interval of the mean of repeats; `None` of a single one. No figure of a trial is below 0.
+    /// The interval of the mean of repeats; `None` for a single one. No figure of a trial is below 0.
     pub fn of_repeats(summary: &Summary) -> Option<Stated> {
         let interval = summary.mean_interval?;
         Some(Stated {
@@ -79,7 +79,7 @@ impl Stated {
         }
     }
 
-    /// The same interval of the figure times `factor`, which is not below 0.
+    /// The interval of the figure times `factor`, which is at least 0.
     #[must_use]
     pub fn times(self, factor: f64) -> Stated {
         Stated {
@@ -89,8 +89,8 @@ impl Stated {
         }
     }
 
-    /// The interval of a sum: the ends are added up, since what made one flow slow may have made the other slow. `None`
-    /// where they were taken over different things.
+    /// The interval of a sum: the ends are added, because the same cause may have slowed both flows. `None` where the
+    /// bases differ.
     pub fn plus(self, other: Stated) -> Option<Stated> {
         (self.over == other.over).then(|| Stated {
             low: self.low + other.low,
@@ -102,7 +102,7 @@ impl Stated {
     }
 }
 
-/// The intervals of a flow's figures; none where the run was too short for one.
+/// The intervals of a flow's figures; `None` where the run was too short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowIntervals {
     /// Of the frames/s that arrived.
@@ -123,12 +123,12 @@ pub struct FlowIntervals {
 }
 
 impl FlowIntervals {
-    /// Whether there are none.
+    /// Whether all are `None`.
     pub fn is_empty(&self) -> bool {
         *self == FlowIntervals::default()
     }
 
-    /// Leave out those of the rates.
+    /// Removes those of the rates.
     pub fn without_rates(&mut self) {
         *self = FlowIntervals {
             loss_ratio: self.loss_ratio,
@@ -138,12 +138,12 @@ impl FlowIntervals {
 }
 
 impl Slices {
-    /// The interval of a rate of this flow, by how its arrivals were spread over time.
+    /// The interval of a rate of this flow, from the distribution of its arrivals over time.
     pub fn of_rate(&self, rate: f64) -> Option<Stated> {
         let part = |slice: &Slice| (slice.amount as f64, slice.ns as f64);
         let parts: Vec<(f64, f64)> = self.0.iter().map(part).collect();
         let spread = spread(&parts).filter(|spread| spread.estimate > 0.0)?;
-        // A timed rate leaves out the frames that came with the first; what follows is how it varies.
+        // A timed rate does not count the frames that arrived with the first; the rest shows its variation.
         let share = |off: f64| rate * off / spread.estimate;
         Some(Stated::within(
             rate - share(spread.below),
@@ -152,12 +152,12 @@ impl Slices {
         ))
     }
 
-    /// The interval of the loss of a flow of which so many sequences were sent: how the sequences that never arrived were
-    /// spread over the run, on either side of what was lost for certain and of what may have been.
+    /// The interval of the loss of a flow with so many sent sequences, from the distribution of missing sequences over
+    /// the run, around both the certain and the possible loss.
     ///
-    /// Without a loss, and at least, the upper end is three lost sequences more (the rule of three: J. A. Hanley,
-    /// A. Lippman-Hand, If nothing goes wrong, is everything all right?, JAMA 249, 1983), which holds for single losses that
-    /// do not depend on each other. `None` where there is a loss, and nobody knows where in the run.
+    /// Without a loss, and always at least, the upper end is three more lost sequences (the rule of three: J. A.
+    /// Hanley, A. Lippman-Hand, If nothing goes wrong, is everything all right?, JAMA 249, 1983), which is valid for
+    /// independent single losses. `None` where there is a loss at an unknown time of the run.
     pub fn of_loss(&self, counts: &Counts, sent: u64) -> Option<Stated> {
         if sent == 0 || self.0.len() < FEWEST_PARTS {
             return None;
@@ -179,9 +179,9 @@ impl Slices {
         Some(Stated::within(lost - below, high.min(1.0), parts))
     }
 
-    /// The spread of the share of sequences that never arrived. Those after the last arrival belong to the last slice.
+    /// The spread of the share of missing sequences. Those after the last arrival belong to the last slice.
     fn losses(&self, sent: u64) -> Option<Spread> {
-        // A hostile node may tell any number.
+        // A hostile node may report any number.
         let passed = self.0.iter().map(|slice| slice.passed);
         let passed = passed.fold(0, u64::saturating_add);
         if passed == 0 {
@@ -217,18 +217,18 @@ pub struct PercentileIntervals {
     pub p99_9_ticks: Option<Stated>,
 }
 
-/// Sub-intervals of a series, each of equally many samples.
+/// Number of sub-intervals of a series, each with equally many samples.
 const CHUNKS: usize = 64;
-/// Samples of a sub-interval at least.
+/// Fewest samples of a sub-interval.
 const FEWEST_SAMPLES: usize = 8;
-/// Samples beyond a percentile at least, on either side: with fewer nobody knows where it ends.
+/// Fewest samples beyond a percentile, on either side: with fewer its position is unknown.
 const FEWEST_BEYOND: f64 = 5.0;
 
 impl PercentileIntervals {
-    /// Of samples in their order of arrival.
+    /// From samples in their order of arrival.
     ///
-    /// How the share of samples up to a percentile varies over the run gives the percentiles on either side between which
-    /// it lies: R. S. Woodruff, Confidence intervals for medians and other position measures, JASA 47 (1952).
+    /// The variation over the run of the share of samples up to a percentile gives the neighbouring percentiles that
+    /// enclose it: R. S. Woodruff, Confidence intervals for medians and other position measures, JASA 47 (1952).
     pub fn of(in_order: &[u64]) -> PercentileIntervals {
         let chunks = CHUNKS.min(in_order.len() / FEWEST_SAMPLES);
         if chunks < FEWEST_PARTS {
@@ -249,7 +249,7 @@ impl PercentileIntervals {
         }
     }
 
-    /// Widen each so that it holds the percentile that is shown, where that comes of more samples than the interval.
+    /// Widens each to contain the displayed percentile, which may be from more samples than the interval.
     pub fn hold(&mut self, shown: impl Fn(f64) -> Option<u64>) {
         for (percent, interval) in [
             (50.0, &mut self.p50_ticks),
@@ -264,7 +264,7 @@ impl PercentileIntervals {
         }
     }
 
-    /// Whether there are none.
+    /// Whether all are `None`.
     pub fn is_empty(&self) -> bool {
         *self == PercentileIntervals::default()
     }
@@ -287,7 +287,7 @@ fn percentile(chunks: &[&[u64]], sorted: &[u64], percent: f64) -> Option<Stated>
         return None;
     }
     let at = sorted[nearest_rank(percent, n as u64)? as usize - 1];
-    // Equal samples lie on both sides of the percentile: the share varies as it does with them or without.
+    // Equal samples lie on both sides of the percentile: the variation with them and without them counts.
     let with = off(chunks, |ticks| ticks <= at)?;
     let without = off(chunks, |ticks| ticks < at)?;
     let below = with.below.max(without.below);

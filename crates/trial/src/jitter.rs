@@ -4,7 +4,7 @@ use wirelab_wire::header::TIME_MODULUS;
 
 /// The jitter of one flow: J += (|D| − J)/16, where D is the change of transit time from one frame to the next.
 ///
-/// An offset between the two clocks does not matter, since only changes of the transit time count.
+/// An offset between the two clocks has no effect, because only changes of the transit time count.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Jitter {
     last_transit_ns: Option<u64>,
@@ -21,7 +21,7 @@ impl Jitter {
         }
     }
 
-    /// Take note of a frame, in order of arrival: the sender's time in ns modulo 2⁴⁸ and that of arrival in ns.
+    /// Records a frame, in order of arrival: the sender's time in ns modulo 2⁴⁸ and the arrival time in ns.
     pub fn observe(&mut self, sent_ns: u64, received_ns: u64) {
         let transit = received_ns.wrapping_sub(sent_ns) % TIME_MODULUS;
         if let Some(last) = self.last_transit_ns.replace(transit) {
@@ -31,8 +31,8 @@ impl Jitter {
         }
     }
 
-    /// Forget the last frame, as when the sender's clock was set: the estimate stays, and the next frame only
-    /// starts anew.
+    /// Forgets the last frame, e.g. after a step of the sender's clock: the estimate stays, and the next frame only
+    /// starts again.
     pub const fn restart(&mut self) {
         self.last_transit_ns = None;
     }
@@ -45,7 +45,7 @@ impl Jitter {
         }
     }
 
-    /// The same in ps, with the sixteenths.
+    /// The same in ps, including the sixteenths.
     pub const fn ps(&self) -> Option<u64> {
         match self.last_transit_ns {
             Some(_) => Some(self.scaled_ns * 125 / 2),

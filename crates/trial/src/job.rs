@@ -1,6 +1,6 @@
-//! How fast a sender goes, and what every sender and checker of test frames answers, whatever carries the frames.
+//! The pace of a sender, and the reports of every sender and checker of test frames, whatever carries the frames.
 //!
-//! Times are CLOCK_MONOTONIC of the host in ns; that is also what the test header carries, modulo 2⁴⁸.
+//! Times are CLOCK_MONOTONIC of the host in ns; the test header carries the same, modulo 2⁴⁸.
 
 mod judge;
 mod observe;
@@ -13,12 +13,12 @@ use crate::pace::Pacer;
 use crate::series::{Histogram, Series};
 use crate::slices::Slices;
 
-/// How fast a sender goes.
+/// The pace of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
     /// As fast as it can.
     Max,
-    /// One frame every so many picoseconds; after a hold the sender catches up within the limit of [`Pacer`].
+    /// One frame every so many picoseconds; after a pause the sender catches up within the limit of [`Pacer`].
     Interval {
         /// Picoseconds from the start of one frame to the start of the next.
         ps: u64,
@@ -31,14 +31,14 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// The pace of a rate in frames/s; without one, as fast as the sender can.
+    /// The pace for a rate in frames/s; without a rate, as fast as the sender can.
     pub fn of(frames_per_s: Option<f64>) -> Pace {
         frames_per_s.map_or(Pace::Max, |rate| Pace::Interval {
             ps: ((1e12 / rate).round() as u64).max(1),
         })
     }
 
-    /// The same pace, with strict gaps where that is asked ([`Trial::strict_gaps`](crate::Trial::strict_gaps)).
+    /// The same pace, with strict gaps where requested ([`Trial::strict_gaps`](crate::Trial::strict_gaps)).
     #[must_use]
     pub const fn strict(self, strict: bool) -> Pace {
         match self {
@@ -65,12 +65,12 @@ impl Pace {
     }
 }
 
-/// What a sender did.
+/// The report of a sender.
 #[derive(Clone, Debug, Default)]
 pub struct SendReport {
-    /// Frames that left.
+    /// Frames sent.
     pub emitted_frames: u64,
-    /// Sequences used, 0 to this, whether or not they left.
+    /// Sequences used, 0 to this, whether or not they were sent.
     pub sequences: u64,
     /// Time of the first frame in ns.
     pub first_ns: u64,
@@ -78,15 +78,15 @@ pub struct SendReport {
     pub last_ns: u64,
     /// Gaps between the starts of successive frames in ns.
     pub gap: Histogram,
-    /// How often the sender was held up by its own host, at any load.
+    /// Number of pauses of the sender by its own host, at any load.
     pub slips: u64,
-    /// Sum of those holds in ns.
+    /// Sum of those pauses in ns.
     pub slipped_ns: u64,
-    /// Time in ns in which the path took no more (back-pressure), where the sender can tell.
+    /// Time in ns of back-pressure, where the sender can measure it.
     pub blocked_ns: Option<u64>,
-    /// Most frames that left back to back, faster than the pace, to catch up after a hold, where the sender can tell.
+    /// Most frames sent back to back, faster than the pace, to catch up after a pause, where the sender knows.
     pub longest_burst_frames: Option<u64>,
-    /// Frames that the driver refused (its queue was full); they did not leave, and their sequence is used.
+    /// Frames that the driver refused (its queue was full); they were not sent, and their sequence is used.
     pub refused_frames: u64,
     /// Whether the kernel copied frame data, where that is known.
     pub kernel_copied: Option<bool>,
@@ -94,7 +94,7 @@ pub struct SendReport {
     pub call_ns: u64,
 }
 
-/// A sender that achieves less than this share of the rate asked did not keep it.
+/// A sender that achieves less than this share of the requested rate did not keep it.
 const KEPT: f64 = 0.995;
 
 impl SendReport {
@@ -105,14 +105,14 @@ impl SendReport {
         Some(self.emitted_frames.saturating_sub(1) as f64 * 1e9 / span as f64)
     }
 
-    /// Sequences that left: those used, less what the driver refused. Which ones those were is not known; a refused copy
-    /// of a frame that left is why at least what arrived did leave.
+    /// Sequences sent: those used, minus those that the driver refused. Which ones it refused is unknown. A refused
+    /// copy of a sent frame does not reduce the number, so at least the arrived ones were sent.
     pub fn sequences_left(&self, arrived: u64) -> u64 {
         let left = self.sequences.saturating_sub(self.refused_frames);
         left.max(arrived.min(self.sequences))
     }
 
-    /// Frames that were emitted and that the checker neither saw nor may have dropped.
+    /// Emitted frames that the checker neither saw nor may have dropped.
     pub fn unseen(&self, seen: &CheckReport) -> u64 {
         let uncounted = self
             .emitted_frames
@@ -120,41 +120,43 @@ impl SendReport {
         uncounted.saturating_sub(seen.missed.at_most)
     }
 
-    /// So many of the frames that were emitted never left after all: the system dropped them behind the sender's back.
+    /// Corrects for frames that were emitted but not sent: the system dropped them after the sender.
     pub fn never_left(&mut self, frames: u64) {
         self.emitted_frames = self.emitted_frames.saturating_sub(frames);
         self.refused_frames = self.refused_frames.saturating_add(frames);
     }
 
-    /// Whether the rate asked was kept within 0.5 %; `None` where none was asked, or fewer than two frames left.
+    /// Whether the requested rate was kept within 0.5 %; `None` where none was requested, or fewer than two frames were
+    /// sent.
     pub fn kept_rate(&self, asked_frames_per_s: Option<f64>) -> Option<bool> {
         Some(self.frames_per_s()? >= KEPT * asked_frames_per_s?)
     }
 }
 
-/// Most datagrams that Linux takes or keeps in one buffer (since 6.9, 64 before): a drop of it counts as one.
+/// Most datagrams that Linux accepts or keeps in one buffer (since 6.9; 64 before): one dropped buffer may be that
+/// many.
 pub const UDP_MAX_SEGMENTS: u64 = 128;
 
-/// Bounds of how many frames of a flow a checker's own queue dropped: what the system counts are buffers, of which one
-/// may hold many datagrams that it had joined, and some may be foreign.
+/// Bounds for the frames of a flow that a checker's own queue dropped: the system counts buffers, each of which may
+/// hold many joined datagrams, and some may be foreign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Missed {
-    /// So many were dropped for certain.
+    /// Certainly dropped.
     pub at_least: u64,
-    /// No more than so many can have been.
+    /// Possibly dropped, at most.
     pub at_most: u64,
 }
 
 impl Missed {
-    /// Of `unseen` frames of a flow: those that the checker's queue dropped for certain, those of which that cannot be
-    /// known, and those that were lost for certain.
+    /// Splits `unseen` frames of a flow into those that the checker's queue certainly dropped, those that are
+    /// uncertain, and those that certainly were lost.
     pub fn split(self, unseen: u64) -> (u64, u64, u64) {
         let missed = self.at_least.min(unseen);
         let either = self.at_most.min(unseen).saturating_sub(missed);
         (missed, either, unseen - missed - either)
     }
 
-    /// A number that is known.
+    /// An exact number.
     pub const fn exactly(frames: u64) -> Missed {
         Missed {
             at_least: frames,
@@ -163,38 +165,38 @@ impl Missed {
     }
 }
 
-/// What a checker saw.
+/// The report of a checker.
 #[derive(Clone, Debug, Default)]
 pub struct CheckReport {
     /// Counts; `lost_frames` and `missed_frames` are 0 until the sender's number is known, see
     /// [`CheckReport::with_sent`].
     pub counts: Counts,
-    /// Arrival of the first timed frame in ns, and how many frames of the flow came before it (before the last of
-    /// those that share this time).
+    /// Arrival of the first timed frame in ns, and how many frames of the flow came before it (before the last one with
+    /// that time).
     pub first: Option<(u64, u64)>,
     /// Arrival of the last timed frame in ns, and how many frames of the flow came before it.
     pub last: Option<(u64, u64)>,
-    /// How its arrivals were spread over time.
+    /// Distribution of its arrivals over time.
     pub slices: Slices,
     /// RFC 3550 jitter in ns, where every frame was timed at both ends.
     pub jitter_ns: Option<u64>,
-    /// Latency (arrival less transmit time on one clock) and what else was sampled.
+    /// Latency (arrival minus transmit time on one clock) and other samples.
     pub series: Vec<Series>,
-    /// For how long the checker watched its port in ns, where it can tell.
+    /// How long the checker watched its port in ns, where known.
     pub watched_ns: Option<u64>,
     /// Frames of the flow that the checker's own queue lost before it saw them.
     pub missed: Missed,
-    /// Time in ns in which the checker was held up by its own host, where it can tell.
+    /// Time in ns in which its own host paused the checker, where known.
     pub held_up_ns: Option<u64>,
-    /// Things a reader should know, in words.
+    /// Notes for the reader, in words.
     pub notes: Vec<String>,
 }
 
-/// So few foreign frames a second are what hosts say to one another.
+/// A rate of foreign frames/s that is normal between hosts.
 const QUIET_FOREIGN_PER_S: u64 = 100;
 
 impl CheckReport {
-    /// Foreign frames/s while the checker watched; `None` where there were none, or the time is not known.
+    /// Foreign frames/s while the checker watched; `None` where there were none, or the time is unknown.
     pub fn foreign_frames_per_s(&self) -> Option<u64> {
         let ns = self.watched_ns.filter(|ns| *ns > 0)?;
         let frames = u128::from(self.counts.foreign_frames);
@@ -202,15 +204,15 @@ impl CheckReport {
         (frames > 0).then_some(rate)
     }
 
-    /// Whether foreign traffic is large: more than hosts say to one another, and over a hundredth of the flow.
+    /// Whether there is much foreign traffic: more than is normal between hosts, and more than a hundredth of the flow.
     pub fn is_crowded(&self) -> bool {
         let foreign = self.counts.foreign_frames;
         self.foreign_frames_per_s() > Some(QUIET_FOREIGN_PER_S)
             && foreign.saturating_mul(100) > self.counts.received_frames
     }
 
-    /// The same report with the losses against `sent` sequences. What the checker's own queue dropped is no loss of
-    /// the path.
+    /// The same report with the losses against `sent` sequences. Frames that the checker's own queue dropped are not
+    /// losses of the path.
     #[must_use]
     pub fn with_sent(mut self, sent: u64) -> CheckReport {
         let unseen = sent.saturating_sub(self.counts.distinct_sequences);
@@ -223,14 +225,15 @@ impl CheckReport {
         self
     }
 
-    /// Frames/s between the first and the last timed frame: frames that arrived over the time they took.
+    /// Frames/s between the first and the last timed frame: arrived frames over their time.
     pub fn frames_per_s(&self) -> Option<f64> {
         self.frames_per_s_over(0)
     }
 
-    /// The same once it is known what is missing ([`CheckReport::with_sent`]), over the time of sending where that is longer
-    /// and says more. Nobody knows when missing frames would have come: a queue that is full after a third of the time has
-    /// taken no more a second than what came of it in all. A stream is read at once where its reader came late.
+    /// The same once the missing frames are known ([`CheckReport::with_sent`]), over the time of sending where that is
+    /// longer and more significant. When missing frames would have arrived is unknown: a queue that is full after a
+    /// third of the time took no more per second than what arrived in total. A stream is read at once if its reader was
+    /// late.
     pub fn arrived_frames_per_s(&self, sent: &SendReport, is_stream: bool) -> Option<f64> {
         let sending_ns = sent.last_ns.saturating_sub(sent.first_ns);
         let is_timed = self.counts.unseen_frames() == 0 && !is_stream;

@@ -1,7 +1,7 @@
-//! The node types: what each says of itself before a node of it is opened, and the one list of them.
+//! The node types: what each declares before a node of it is opened, and the one list of them.
 //!
-//! A crate with a node type has a [`NodeKind`]. The command line lists them in one [`NodeKinds`], of which help,
-//! completions and the nodes themselves come. Nothing else compares a kind's name.
+//! A crate with a node type has a [`NodeKind`]. The command line lists them in one [`NodeKinds`], the source of help,
+//! completions and the nodes themselves. Nothing else compares the name of a node type.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::node_name::{MODEL, NameError, NodeName};
 use crate::open::{OpenError, OpenOptions};
 use crate::trial::{Direction, Extent};
 
-/// When a trial ends where nobody said: enough for a rate to three digits.
+/// Default extent of a trial: enough for a rate to three digits.
 pub const SECOND: Extent = Extent::Time {
     time_ps: 1_000_000_000_000,
 };
@@ -27,28 +27,28 @@ pub type Open = fn(&NodeName, &OpenOptions) -> Result<Box<dyn Node>, OpenError>;
 /// A node type.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeKind {
-    /// Its name, in front of the colon.
+    /// Its name, before the colon.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// Its description in one line.
     pub about: &'static str,
-    /// What follows the colon, e.g. `HOST[:PORT]`.
+    /// The target after the colon, e.g.
     pub target: &'static str,
-    /// Whole names, to be copied.
+    /// Complete example names.
     pub examples: &'static [&'static str],
-    /// Names that can be listed and completed beside the examples.
+    /// Further names for lists and completion.
     pub names: fn() -> Vec<&'static str>,
-    /// What a node of that name can do, and what trials of it are by default.
+    /// What a node of that name can do, and the defaults of its trials.
     pub profile: fn(&NodeName) -> Profile,
     /// The set-up keys that follow from the name alone.
     pub setup: fn(&NodeName) -> Result<Setup, OpenError>,
-    /// Why this program was built without it, and the fix; `None` where it has it.
+    /// Why this program was built without it, and the fix; `None` where it is included.
     pub left_out: Option<&'static str>,
     /// Opens the node.
     pub open: Open,
 }
 
 impl NodeKind {
-    /// A kind with neither names to list nor set-up keys that follow from a name, of the usual profile.
+    /// A type without further names or set-up keys, with the usual profile.
     pub const fn new(name: &'static str, open: Open) -> NodeKind {
         NodeKind {
             name,
@@ -63,7 +63,7 @@ impl NodeKind {
         }
     }
 
-    /// A kind that a program was built without: why, and the fix.
+    /// A type that the program was built without: why, and the fix.
     pub const fn left_out(name: &'static str, why: &'static str) -> NodeKind {
         NodeKind {
             left_out: Some(why),
@@ -79,34 +79,35 @@ impl NodeKind {
 pub struct Profile {
     /// Whether `measure` without options runs the whole datasheet.
     pub datasheet: bool,
-    /// Layer of trials where none is given.
+    /// Default layer of trials.
     pub layer: Layer,
-    /// Direction of trials where none is given; the usual ones if `None`.
+    /// Default direction of trials; the usual ones if `None`.
     pub direction: Option<Direction>,
-    /// Extent of trials where none is given.
+    /// Default extent of trials.
     pub extent: Extent,
-    /// The same of the trials of a search.
+    /// Default extent of the trials of a search.
     pub search_extent: Extent,
-    /// Whether it takes a firmware image in place of its own.
+    /// Whether it accepts a firmware image in place of its own.
     pub takes_image: bool,
-    /// Whether its figures are computed, so that no frame is sent and no tester has a part.
+    /// Whether its figures are computed, so that no frame is sent and no tester takes part.
     pub is_computed: bool,
-    /// How `stages` goes with it.
+    /// How `stages` works with it.
     pub stages: StageProfile,
 }
 
-/// How the stages of a node are asked for.
+/// How the stages of a node are measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StageProfile {
-    /// The options of `stages` that have a meaning for it, beside those of the output and of [`StageProfile::more`].
+    /// The options of `stages` that it supports, beside those of the output and of [`StageProfile::more`].
     pub options: &'static [&'static str],
-    /// Options beside those that most kinds take.
+    /// Options beside those of most types.
     pub more: &'static [&'static str],
-    /// Most frames of a trial whose times it keeps, where that is known before.
+    /// Most frames of a trial whose times it keeps, where known in advance.
     pub max_frames: Option<u64>,
-    /// Whose limit the lengths are, as in "a lab's interfaces carry"; not checked before the node is opened if `None`.
+    /// The owner of the limit on lengths, as in "a lab's interfaces carry"; if `None`, not checked before the node is
+    /// opened.
     pub lengths_limited_by: Option<&'static str>,
-    /// Whether a VLAN interface on the way to it may add a tag.
+    /// Whether a VLAN interface on the path to it may add a tag.
     pub may_add_tag: bool,
     /// Why it has no capture points, and what to do.
     pub why_none: Option<&'static str>,
@@ -141,15 +142,15 @@ impl Profile {
     };
 }
 
-/// All kinds that a program has, in the order in which they are shown.
+/// All types of a program, in display order.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeKinds(pub &'static [&'static NodeKind]);
 
 impl NodeKinds {
-    /// The name that `text` is, and its kind.
+    /// Parses the name `text`, and finds its type.
     ///
     /// # Errors
-    /// [`NameError`], with the nearest kind where there is none of that name.
+    /// [`NameError`], with the nearest type where none has that name.
     pub fn parse(&self, text: &str) -> Result<(NodeName, &'static NodeKind), NameError> {
         let name: NodeName = text.parse()?;
         let found = self.0.iter().find(|kind| kind.name == name.kind());
@@ -163,7 +164,7 @@ impl NodeKinds {
         }
     }
 
-    /// Open the node called `text`.
+    /// Opens the node called `text`.
     ///
     /// # Errors
     /// [`OpenError`]
@@ -172,7 +173,7 @@ impl NodeKinds {
         self.open_parsed(&name, kind, options)
     }
 
-    /// Open a node whose name was parsed before.
+    /// Opens a node whose name is already parsed.
     ///
     /// # Errors
     /// [`OpenError`]
@@ -190,7 +191,7 @@ impl NodeKinds {
         (kind.open)(name, options).map_err(|error| self.or_of_a_kind(name, error))
     }
 
-    /// An error of a bare name that no model has, with what it may have been meant for; any other as it is.
+    /// Adds to the error of an unknown bare name what it may mean; other errors are unchanged.
     pub fn or_of_a_kind(&self, name: &NodeName, error: OpenError) -> OpenError {
         let OpenError::Unknown(why) = &error else {
             return error;
@@ -220,21 +221,21 @@ impl NodeKinds {
         )
     }
 
-    /// Each kind in a few words, for the end of a sentence.
+    /// Each type in a few words, for the end of a sentence.
     pub fn summary(&self) -> String {
         let each = self.lines().into_iter();
         let each = each.map(|(how, about)| format!("{how} ({about})"));
         each.collect::<Vec<_>>().join(", ")
     }
 
-    /// A line for each kind, for help and documentation: how its nodes are named, and what they are.
+    /// A line for each type, for help and documentation: the form of its names, and its description.
     pub fn lines(&self) -> Vec<(String, &'static str)> {
         let each = self.0.iter();
         each.map(|kind| (format!("{}:{}", kind.name, kind.target), kind.about))
             .collect()
     }
 
-    /// Whole names to show and to complete: the examples and the names of each kind, each once.
+    /// Complete names to show and to complete: the examples and the names of each type, without duplicates.
     pub fn completions(&self) -> Vec<(&'static str, &'static str)> {
         let mut all: Vec<(&str, &str)> = Vec::new();
         for kind in self.0 {

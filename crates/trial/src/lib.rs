@@ -1,12 +1,12 @@
-//! The contract of wirelab: a [`Trial`] is asked of a [`Node`], an [`Observation`] comes of it.
+//! The contract of wirelab: a [`Node`] runs a [`Trial`] and returns an [`Observation`].
 //!
-//! The same trial can be asked of Linux ports, an iperf peer, a board, HDL in simulation or a model, which is
-//! why published, predicted and measured figures stand side by side. This room also holds the statistics that
-//! every node type shares, the results file, and how figures are written for a reader.
+//! The same trial runs on Linux ports, an iperf peer, a board, HDL in simulation or a model, so published, predicted
+//! and measured figures can be compared. This crate also holds the statistics that every node type shares, the results
+//! file, and the formatting of figures for a reader.
 //!
-//! It knows `wire` alone; all crates but `wire`, `cores`, `emulator` and `ebpf-build` use it. Start reading at
-//! [`trial::Trial`], then [`node::Node`], [`observation::Observation`] and [`field::Field`]; [`results::ResultsFile`] is
-//! what is kept.
+//! It knows only `wire`; all crates except `wire`, `cores`, `emulator` and `ebpf-build` use it. Start reading at
+//! [`trial::Trial`], then [`node::Node`], [`observation::Observation`] and [`field::Field`]; [`results::ResultsFile`]
+//! is the saved form.
 #![forbid(unsafe_code)]
 
 pub mod background;

@@ -1,4 +1,4 @@
-//! How much to offer: `max`, a share of the link, frames/s, bit/s, or the gap between frames.
+//! The load of a trial: `max`, a share of the link, frames/s, bit/s, or the gap between frames.
 
 use std::fmt;
 use std::str::FromStr;
@@ -36,13 +36,13 @@ pub enum Load {
     },
 }
 
-/// Why a load cannot be used.
+/// Why a load is invalid.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LoadError {
-    /// The text is no load.
+    /// The text is not a load.
     #[error("invalid load '{0}': write max, 95%, 50kpps, 800M (bit/s) or gap=96B")]
     Syntax(String),
-    /// A share or gap of a link whose rate is not known.
+    /// A share or gap of a link whose rate is unknown.
     #[error(
         "a load of {0} needs the link's rate, and this port has none: give it with --rate, e.g. --rate 1G, in a plan with rate"
     )]
@@ -52,7 +52,7 @@ pub enum LoadError {
         "a load of {load} is {asked:.0} frames/s, but a link of {link_bits_per_s} bit/s carries {limit:.0} frames/s of this size"
     )]
     AboveLink {
-        /// The load asked.
+        /// The requested load.
         load: Load,
         /// In frames/s.
         asked: f64,
@@ -91,7 +91,7 @@ impl Load {
             }
         };
         match link {
-            // A millionth of tolerance: the same load written as a share and as a rate must both pass.
+            // With a tolerance of a millionth: the same load written as a share and as a rate must both pass.
             Some(link) if rate > link.frames_per_s(sizes) * 1.000_001 => {
                 Err(LoadError::AboveLink {
                     load: *self,
@@ -173,7 +173,7 @@ impl FromStr for Load {
     }
 }
 
-/// A number with an SI prefix (k, M, G, T: powers of ten), e.g. `100M`; `None` if it is none.
+/// A number with an SI prefix (k, M, G, T: powers of ten), e.g. `100M`; `None` if it is not one.
 pub fn parse_si(text: &str) -> Option<f64> {
     let text = text.trim();
     let (digits, factor) = match text.char_indices().next_back()? {
@@ -184,7 +184,7 @@ pub fn parse_si(text: &str) -> Option<f64> {
         _ => (text, 1.0),
     };
     let plain = digits.trim_end();
-    // The standard parser also takes "inf" and "nan", which are no figures.
+    // The standard parser also accepts "inf" and "nan".
     if !plain.ends_with(|c: char| c.is_ascii_digit() || c == '.') {
         return None;
     }

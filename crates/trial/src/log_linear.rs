@@ -1,4 +1,4 @@
-//! A histogram for hot paths: log-linear buckets, a few ns a sample, and nothing allocated on the way.
+//! A histogram for hot paths: log-linear buckets, a few ns per sample, without allocation.
 
 use crate::series::{BUCKETS, Histogram, bucket_of};
 
@@ -28,7 +28,7 @@ impl LogLinear {
         }
     }
 
-    /// Take one sample.
+    /// Adds one sample.
     #[inline]
     pub fn record(&mut self, ticks: u64) {
         self.counts[bucket_of(ticks)] += 1;
@@ -37,7 +37,7 @@ impl LogLinear {
         self.sum += u128::from(ticks);
     }
 
-    /// The histogram of what was taken so far, of a clock with `tick_ps` picoseconds a tick.
+    /// The histogram of the samples so far, of a clock with `tick_ps` picoseconds per tick.
     pub fn histogram(&self, tick_ps: Option<u64>) -> Histogram {
         Histogram::from_log_linear(tick_ps, &self.counts, self.least, self.most, self.sum)
     }

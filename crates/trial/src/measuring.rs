@@ -1,4 +1,4 @@
-//! What measuring stages cost, and what a reader must know of how they were taken: facts of a run, beside its trials.
+//! The cost of measuring stages, and notes on how they were measured: facts of a run, beside its trials.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,24 +11,24 @@ pub struct Measuring {
     /// The same delay with the probes on and off, at each size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overheads: Vec<Overhead>,
-    /// What taking each point costs, as the node measured it itself: where it is warm, and at the load of the trials.
+    /// The cost of recording at each point, as the node measured it: on a warm node, and at the load of the trials.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub costs: Vec<PointCost>,
-    /// What else to know, a sentence each: where each part ran, and what was the same for ways that are compared.
+    /// Further notes, one sentence each: where each part ran, and what was the same for compared paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// A delay that an outsider can see, with the probes on and with the probes off; both medians measured.
+/// A delay that is visible from outside, with the probes on and off; both medians measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Overhead {
-    /// What was timed, e.g. `round trip`.
+    /// The timed delay, e.g. `round trip`.
     pub what: String,
-    /// The way of the frames through the node, in words.
+    /// The path of the frames through the node, in words.
     pub way: String,
     /// Length of the frames in bytes, without FCS.
     pub length_bytes: u32,
-    /// Alternating runs of each.
+    /// Alternating runs with and without probes, each.
     pub runs: u32,
     /// Median of the runs with the probes on, in ns.
     pub on_ns: f64,
@@ -40,37 +40,36 @@ pub struct Overhead {
     pub high_ns: f64,
 }
 
-/// At which load a cost was measured.
+/// The load at which a cost was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CostLoad {
-    /// In a trial of its own, so fast that code, memory and stack of the probes stay in the caches between frames.
+    /// In a separate trial, so fast that code, memory and stack of the probes stay in the caches between frames.
     Warm,
-    /// In the trials whose stages are shown: at a low load all of that leaves the caches from frame to frame.
+    /// In the trials whose stages are shown: at a low load everything leaves the caches between frames.
     Trial,
 }
 
-/// What taking the time of a frame at one capture point costs; measured by the node itself.
+/// The cost of recording the time of a frame at one capture point; measured by the node itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PointCost {
-    /// The point with its way, `in.stack`.
+    /// The point with its direction, `in.stack`.
     pub point: String,
-    /// Which of both it is.
+    /// The load type.
     pub at: CostLoad,
-    /// The load that was asked.
+    /// The requested load.
     pub load: Load,
-    /// Frames that passed in a second; absent where the trial was run in blocks.
+    /// Frames that passed per second; absent where the trial was run in blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frames_per_s: Option<f64>,
     /// Length of the frames in bytes, without FCS.
     pub length_bytes: u32,
-    /// A quarter of the frames cost no more, in ns. As the others, this holds one reading of the clock.
+    /// A quarter of the frames cost at most this, in ns. Like the others, this includes one reading of the clock.
     pub q1_ns: u64,
     /// The median, in ns.
     pub median_ns: u64,
-    /// Three quarters of the frames cost no more, in ns.
+    /// Three quarters of the frames cost at most this, in ns.
     pub q3_ns: u64,
-    /// What two readings of the clock give there with nothing between them, in ns at the median: how much of the other
-    /// figures is the clock.
+    /// The median time of two clock readings with nothing between them, in ns: the clock's part of the other figures.
     pub clock_ns: u64,
 }

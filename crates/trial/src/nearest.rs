@@ -1,6 +1,6 @@
-//! The known word that is nearest to a misspelt one.
+//! Finds the known word that is nearest to a misspelt one.
 
-/// `did you mean 'x'? ` where one of the known words is near, or nothing.
+/// `did you mean 'x'? ` where one of the known words is near, else an empty text.
 pub fn did_you_mean<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> String {
     nearest(word, known).map_or(String::new(), |k| format!("did you mean '{k}'? "))
 }

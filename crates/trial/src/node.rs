@@ -1,4 +1,4 @@
-//! Anything that can run a trial: what it says of itself, how it runs one, how it declines.
+//! Everything that can run a trial: how it describes itself, runs a trial, and refuses one.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::observation::{Observation, Warning};
 use crate::trial::{Buffers, Direction, Trial};
 use crate::way::Path;
 
-/// What a node can be asked.
+/// The trials that a node supports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Capabilities {
     /// Layers it can send or receive.
@@ -22,7 +22,7 @@ pub struct Capabilities {
     pub directions: Vec<Direction>,
     /// Kinds of buffers.
     pub buffers: Vec<Buffers>,
-    /// Ways through the node; empty where none can be chosen.
+    /// Paths through the node; empty where none can be chosen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<Path>,
     /// Number of ports.
@@ -35,33 +35,33 @@ pub struct Capabilities {
     pub link_bits_per_s: Option<u64>,
 }
 
-/// What a node says of itself.
+/// How a node describes itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Description {
-    /// How it is named on the command line, e.g. `lab:4`.
+    /// Its name on the command line, e.g.
     pub name: String,
     /// Its kind: `ports`, `iperf`, `node`, `board`, `hdl` or `model`.
     pub kind: String,
-    /// What it can be asked.
+    /// The trials that it supports.
     pub capabilities: Capabilities,
-    /// Set-up keys: core, clock, memory, cache, interface, offloads, buffers, stack and what else is known.
+    /// Set-up keys: core, clock, memory, cache, interface, offloads, buffers, stack and other facts.
     pub setup: BTreeMap<String, String>,
 }
 
-/// What the trial asked that the node cannot do.
+/// A part of the trial that the node cannot do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {why}")]
 pub struct Unsupported {
     /// The field of the trial.
     pub field: &'static str,
-    /// Why not, and what can be asked instead.
+    /// Why not, and what can be requested instead.
     pub why: String,
 }
 
-/// Why there is no observation at all.
+/// Why there is no observation.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
-    /// The node cannot do what was asked.
+    /// The node cannot do the trial.
     #[error("this node cannot do that: {0}")]
     Unsupported(#[from] Unsupported),
     /// The trial contradicts itself or a limit.
@@ -76,32 +76,33 @@ pub enum NodeError {
 }
 
 impl NodeError {
-    /// What the trial asked in `field` the node cannot do: why not, and what can be asked instead.
+    /// The error that the node cannot do what the trial requests in `field`: why not, and what can be requested
+    /// instead.
     pub fn unsupported(field: &'static str, why: impl Into<String>) -> NodeError {
         let why = why.into();
         NodeError::Unsupported(Unsupported { field, why })
     }
 
-    /// The trial contradicts itself or a limit, as another error says.
+    /// The error that the trial contradicts itself or a limit, from another error.
     pub fn bad(error: impl std::fmt::Display) -> NodeError {
         NodeError::BadTrial(error.to_string())
     }
 }
 
-/// Set from outside to end a running trial early; what was seen so far is kept.
+/// Set from outside to end a running trial early; what was measured so far is kept.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// A flag that nobody has set yet.
+    /// A flag that is not set.
     pub fn new() -> Cancel {
         Cancel::default()
     }
-    /// Ask every trial that watches this flag to end.
+    /// Requests that every trial that watches this flag ends.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
-    /// The flag itself, for what watches a plain one.
+    /// The flag itself, for code that needs a plain one.
     pub fn flag(&self) -> &AtomicBool {
         &self.0
     }
@@ -111,34 +112,34 @@ impl Cancel {
     }
 }
 
-/// Where a running trial tells how far it is.
+/// Receives the progress of a running trial.
 pub trait Progress: Sync {
-    /// `done` of `total` steps, and in words what is going on.
+    /// `done` of `total` steps, and the present activity in words.
     fn report(&self, done: u64, total: u64, what: &str);
 }
 
-/// Progress that nobody watches.
+/// Progress without a receiver.
 impl Progress for () {
     fn report(&self, _: u64, _: u64, _: &str) {}
 }
 
-/// Frames/s of one flow that the tester reaches against itself in one run, when asked this trial with all its flows; or why
-/// that is not known.
+/// Frames/s of one flow that the tester reaches against itself in one run of this trial with all its flows; or why that
+/// is unknown.
 pub type TesterCeiling = Box<dyn FnMut(&Trial) -> Field<f64>>;
 
-/// Frames of a trial whose times at its capture points a node keeps.
+/// How many frames' times a node keeps at its capture points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CaptureLimits {
-    /// Of one trial; more are asked in several trials.
+    /// In one trial; for more, several trials are run.
     pub of_a_trial: u64,
-    /// In all, where that is few.
+    /// In total, where that is limited.
     pub in_all: Option<u64>,
 }
 
-/// What the stages of a node are taken from.
+/// The source of a node's stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageSource {
-    /// Its own capture points by its own clock, as far as it has any.
+    /// Its own capture points by its own clock, if any.
     Timed,
     /// The same, inside a Linux kernel that traces itself.
     Traced,
@@ -148,15 +149,15 @@ pub enum StageSource {
     Simulated,
 }
 
-/// A device under test: Linux ports, an iperf peer, a board, HDL in simulation, or a model on paper.
+/// A device under test: Linux ports, an iperf peer, a board, HDL in simulation, or a model.
 pub trait Node {
-    /// What it is and can do.
+    /// How it describes itself.
     fn describe(&self) -> Description;
 
-    /// Run one trial to its end or until `cancel` is set.
+    /// Runs one trial to its end or until `cancel` is set.
     ///
     /// # Errors
-    /// [`NodeError`] where nothing was observed; a trial that began always gives an observation.
+    /// [`NodeError`] where nothing was observed; a trial that began always returns an observation.
     fn run(
         &mut self,
         trial: &Trial,
@@ -164,7 +165,7 @@ pub trait Node {
         cancel: &Cancel,
     ) -> Result<Observation, NodeError>;
 
-    /// Run a trial of which nobody wants the figures, so that caches and clocks are those of a node at work.
+    /// Runs a trial without using its figures, so that caches and clocks are those of a working node.
     ///
     /// # Errors
     /// As [`Node::run`].
@@ -172,13 +173,13 @@ pub trait Node {
         self.run(trial, &(), cancel).map(drop)
     }
 
-    /// What a trial takes beside the time in which frames are offered, in ps, from tries with room to spare: connections and
-    /// reports of a peer across a network, threads and rings of ports.
+    /// Time that a trial takes in addition to the time of its frames, in ps, measured with a margin: connections and
+    /// reports of a remote peer, threads and rings of ports.
     fn overhead_ps(&self) -> u64 {
         0
     }
 
-    /// What the tester itself can do with this node's traffic. It is asked between trials, apart from the node.
+    /// The tester's own ceiling for this node's traffic. It is measured between trials, without the node.
     fn tester_ceiling(&self) -> TesterCeiling {
         Box::new(|_| Field::absent("the tester takes no simulated time"))
     }
@@ -191,12 +192,12 @@ pub trait Node {
         }
     }
 
-    /// What its stages are taken from.
+    /// The source of its stages.
     fn stages(&self) -> StageSource {
         StageSource::Timed
     }
 
-    /// Write every frame that arrives at it or at the tester into a new pcapng file from now on.
+    /// From now on, writes every frame that arrives at it or at the tester into a new pcapng file.
     ///
     /// # Errors
     /// [`NodeError`] where its frames are not between ports, or the file cannot be made.
@@ -206,7 +207,7 @@ pub trait Node {
         ))
     }
 
-    /// End the file, and say how many frames it has; `None` where none was begun.
+    /// Ends the file, and returns its number of frames; `None` where none was begun.
     ///
     /// # Errors
     /// [`NodeError`] where it cannot be written.
@@ -214,16 +215,16 @@ pub trait Node {
         Ok(None)
     }
 
-    /// What figures of it will not be of, known before anything is sent.
+    /// Known limitations of its figures, before anything is sent.
     fn warnings(&self) -> Vec<Warning> {
         Vec::new()
     }
 
-    /// What it lacks in the place where it runs, in its own words.
+    /// What it cannot do in its environment, in its own words.
     fn notices(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Have another program measure the same from now on where one can, once for each layer and direction.
+    /// From now on, lets another program repeat suitable measurements, once for each layer and direction.
     fn hear_second_opinion(&mut self) {}
 }

@@ -1,79 +1,79 @@
-//! The name of a node on the command line and in studies, `KIND:TARGET[,KEY[=VALUE]]…`, parsed once.
+//! The name of a node on the command line and in studies, `KIND:TARGET[,KEY[=VALUE]]…`, which is parsed once.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::nearest::head;
 
-/// The kind of a name that has none: a node model, by its name or file.
+/// The type of a name without one: a node model, by its name or file.
 pub const MODEL: &str = "model";
 /// Longest name in bytes: a path of Linux, and some options.
 const LONGEST: usize = 8192;
 
-/// A node's kind, target and options, e.g. `lab:2`, `ports:A:B`, `iperf:HOST,token=FILE`, `hdl:reference,mac=dma`; a name
-/// without a kind is that of a model.
+/// A node's type, target and options, e.g. `lab:2`, `ports:A:B`, `iperf:HOST,token=FILE`, `hdl:reference,mac=dma`; a
+/// name without a type is that of a model.
 ///
-/// The grammar is the same for all kinds. Whether a kind exists is decided by [`crate::kind::NodeKinds`], and what its
-/// target and options may be by the kind itself.
+/// The grammar is the same for all types. [`crate::kind::NodeKinds`] decides whether a type exists, and the type
+/// decides about its target and options.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeName {
-    /// `None` where the name is a bare one.
+    /// `None` for a bare name.
     kind: Option<String>,
     target: String,
-    /// As they were written.
+    /// As written.
     options: Vec<String>,
 }
 
-/// Why a text is no name of a node.
+/// Why a text is not the name of a node.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid node name '{}': {why}", shown(.name))]
 pub struct NameError {
     /// The text.
     pub name: String,
-    /// What is wrong, and the fix.
+    /// The error and its fix.
     pub why: String,
 }
 
 impl NameError {
-    /// What is wrong with `name`, and the fix.
+    /// The error of `name`, with its fix.
     pub fn new(name: impl fmt::Display, why: impl Into<String>) -> NameError {
         let (name, why) = (name.to_string(), why.into());
         NameError { name, why }
     }
 }
 
-/// What an error shows of a text that may be long or hold control characters.
+/// The part of a text that an error shows: texts may be long or hold control characters.
 fn shown(name: &str) -> String {
     head(name).escape_debug().collect()
 }
 
 impl NodeName {
-    /// The kind, e.g. `lab`; [`MODEL`] for a bare name.
+    /// The type, e.g. `lab`; [`MODEL`] for a bare name.
     pub fn kind(&self) -> &str {
         self.kind.as_deref().unwrap_or(MODEL)
     }
 
-    /// Whether the name was written without a kind.
+    /// Whether the name has no type.
     pub const fn is_bare(&self) -> bool {
         self.kind.is_none()
     }
 
-    /// What stands between the kind and the first option; may be empty.
+    /// The text between the type and the first option; may be empty.
     pub fn target(&self) -> &str {
         &self.target
     }
 
-    /// The options, each with its value where it has one.
+    /// The options, each with its value, if any.
     pub fn options(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
         self.options.iter().map(|option| split(option))
     }
 
-    /// The value of an option: `Some(None)` where it was given without one.
+    /// The value of an option: `Some(None)` where it has none.
     pub fn option(&self, key: &str) -> Option<Option<&str>> {
         self.options().find(|(k, _)| *k == key).map(|(_, v)| v)
     }
 
-    /// The target and the options as they were written, for kinds whose target is a list, such as `ports:A:B,C:D`.
+    /// The target and the options as written, for types whose target is a list, such as `ports:A:B,C:D`.
     pub fn items(&self) -> impl Iterator<Item = &str> {
         let options = self.options.iter().map(String::as_str);
         std::iter::once(self.target.as_str()).chain(options)
@@ -82,7 +82,7 @@ impl NodeName {
     /// The same node with one more option.
     ///
     /// # Errors
-    /// [`NameError`] where it has that option already, or the value has a comma.
+    /// [`NameError`] where it already has that option, or the value has a comma.
     pub fn with(&self, key: &str, value: impl fmt::Display) -> Result<NodeName, NameError> {
         format!("{self},{key}={value}").parse()
     }
@@ -96,7 +96,7 @@ impl NodeName {
         }
     }
 
-    /// Refuse options that a kind does not take; `known` says in words which it does.
+    /// Refuses options that a type does not support; `known` lists the supported ones in words.
     ///
     /// # Errors
     /// [`NameError`] with the first unknown option.
@@ -118,7 +118,7 @@ fn split(option: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The kind in front of the first colon. What has a dot or a slash there is a path.
+/// The type before the first colon. A text with a dot or a slash there is a path.
 fn kind_of(text: &str) -> Option<(&str, &str)> {
     let (kind, rest) = text.split_once(':')?;
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -149,7 +149,7 @@ impl FromStr for NodeName {
                 options: Vec::new(),
             });
         };
-        // A model has no options, and its file may have a comma in its name.
+        // A model has no options, and its file name may contain a comma.
         let (target, options) = match rest.split_once(',') {
             Some((target, options)) if kind != MODEL => (target, Some(options)),
             _ => (rest, None),
@@ -178,7 +178,7 @@ impl FromStr for NodeName {
     }
 }
 
-/// As it was written.
+/// As written.
 impl fmt::Display for NodeName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(kind) = &self.kind {
@@ -191,7 +191,7 @@ impl fmt::Display for NodeName {
     }
 }
 
-/// Parses any bytes, for the fuzzer: a name is written again as it was read, and an error fits on a line.
+/// Entry for fuzzing: parses any bytes; a name must survive a round trip, and an error must fit on a line.
 pub fn fuzz_node_name(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;

@@ -1,4 +1,4 @@
-//! What came of a trial: counts, times, series, and what the tester itself could do.
+//! The result of a trial: counts, times, series, and the limits of the tester itself.
 
 use std::collections::BTreeMap;
 
@@ -16,20 +16,20 @@ use crate::series::{Histogram, Series};
 use crate::trial::{Direction, Trial};
 use crate::warning_code::WarningCode;
 
-/// Whether an observation can be used.
+/// Whether an observation is usable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Status {
     /// The trial ran to its end.
     Complete,
-    /// It ended early; what was seen until then is kept.
+    /// It ended early; what was measured until then is kept.
     Partial {
         /// Why it ended.
         why: String,
     },
     /// It must not be used, e.g. because a frame of a buffer scenario was bad.
     Void {
-        /// Why not.
+        /// The reason.
         why: String,
     },
 }
@@ -38,7 +38,7 @@ impl Status {
     /// The user ended the trial.
     pub fn cancelled() -> Status {
         Status::Partial {
-            why: "ended by the user; what was seen until then is kept".to_owned(),
+            why: "ended by the user; what was measured until then is kept".to_owned(),
         }
     }
 }
@@ -62,16 +62,16 @@ pub struct Elapsed {
     pub ps: u64,
     /// What they span.
     pub spans: Spans,
-    /// Real or simulated time. Never instructions: those are no time, and stand in a series of their own.
+    /// Real or simulated time. Never instructions: those are not a time, and have their own series.
     pub clock: ClockKind,
 }
 
-/// How the sender of a flow did.
+/// The report of a flow's sender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SenderObservation {
-    /// The path frames took out: `xdp`, `packet`, or a node's own word.
+    /// The path of sent frames: `xdp`, `packet`, or a node's own word.
     pub path: String,
-    /// Frames/s asked of the sender; absent at maximum load.
+    /// Requested frames/s of the sender; absent at maximum load.
     pub asked_frames_per_s: Field<f64>,
     /// Frames/s it achieved, from its own frame times.
     pub achieved_frames_per_s: Field<f64>,
@@ -79,25 +79,25 @@ pub struct SenderObservation {
     pub kept_rate: Field<bool>,
     /// Gaps between the starts of successive frames, by the sender's clock.
     pub gap: Field<Histogram>,
-    /// How often the sender was held up by its own host, at any load.
+    /// Number of pauses of the sender by its own host, at any load.
     pub slips: Field<u64>,
-    /// Sum of those holds in ps.
+    /// Sum of those pauses in ps.
     pub slipped_ps: Field<u64>,
-    /// Time in ps in which the path took no more (back-pressure): the load achieved is then the path's.
+    /// Time in ps of back-pressure: the achieved load is then the path's.
     #[serde(default = "not_told")]
     pub blocked_ps: Field<u64>,
-    /// Most frames that left back to back, faster than the pace, to catch up after a hold; 1 where none did.
+    /// Most frames sent back to back, faster than the pace, to catch up after a pause; 1 where none were.
     #[serde(default = "not_told")]
     pub longest_burst_frames: Field<u64>,
-    /// Whether the kernel copied frame data on their way out.
+    /// Whether the kernel copied the data of sent frames.
     pub kernel_copied: Field<bool>,
-    /// What an injector did, where faults were asked for.
+    /// The faults of an injector, where requested.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ledger: Option<Ledger>,
 }
 
 fn not_told() -> Field<u64> {
-    Field::absent("not told by the wirelab that wrote this")
+    Field::absent("not reported by the wirelab that wrote this")
 }
 
 /// One flow of a trial: one sending and one receiving port.
@@ -111,9 +111,9 @@ pub struct FlowObservation {
     pub stream: u8,
     /// Sequences the sender used.
     pub sent_frames: Field<u64>,
-    /// What the receiver counted.
+    /// The receiver's counts.
     pub counts: Field<Counts>,
-    /// First preamble to last gap unless it says otherwise.
+    /// From the first preamble to the last gap unless `spans` differs.
     pub elapsed: Field<Elapsed>,
     /// Frames/s that arrived (RFC 2285 forwarding rate).
     pub frames_per_s: Field<f64>,
@@ -128,7 +128,7 @@ pub struct FlowObservation {
     /// Share of sent sequences that certainly were lost, 0 to 1.
     pub loss_ratio: Field<f64>,
     /// The largest share that may have been lost, where that is more: some sequences were lost or dropped by the
-    /// tester's own queue, and which cannot be known.
+    /// tester's own queue, and which of the two is unknown.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub loss_ratio_at_most: Option<f64>,
     /// The intervals of rates and loss, within this run.
@@ -136,11 +136,11 @@ pub struct FlowObservation {
     pub intervals: FlowIntervals,
     /// RFC 3550 interarrival jitter in ps.
     pub jitter_ps: Field<u64>,
-    /// How the sender did.
+    /// The sender's report.
     pub sender: Field<SenderObservation>,
-    /// The path frames were received and checked on: `xdp`, `packet`, or a node's own word.
+    /// The path of received and checked frames: `xdp`, `packet`, or a node's own word.
     pub receiver_path: String,
-    /// Time in ps in which the checker was held up by its own host.
+    /// Time in ps in which its own host paused the checker.
     #[serde(default = "not_told")]
     pub checker_held_up_ps: Field<u64>,
     /// Latency and other series of this flow.
@@ -152,7 +152,7 @@ pub struct FlowObservation {
 }
 
 impl FlowObservation {
-    /// Leave out how fast the flow went, and say why.
+    /// Removes the rates of the flow, and says why.
     pub fn without_rates(&mut self, why: &str) {
         self.frames_per_s = Field::absent(why);
         self.payload_bits_per_s = Field::absent(why);
@@ -170,12 +170,12 @@ impl FlowObservation {
         let missed = counter(CHECKER_MISSED);
         let departed = counter(DEPARTURE_UNKNOWN).copied().unwrap_or(0);
         counts.is_some_and(|c| c.missed_frames > 0 || c.lost_or_missed_frames > departed)
-            // Of a peer that checks no content there are no counts.
+            // A peer that checks no content has no counts.
             || (self.loss_ratio_at_most.is_some() && departed == 0)
             || (counts.is_none() && missed.is_some_and(|missed| *missed > 0))
     }
 
-    /// Whether its sender did not keep the rate asked, for another reason than a path that took no more.
+    /// Whether its sender fell behind the requested rate for a reason other than back-pressure.
     pub fn sender_was_slow(&self) -> bool {
         let kept = self.sender.value().and_then(|s| s.kept_rate.value());
         kept == Some(&false) && !self.was_held_back()
@@ -187,15 +187,15 @@ impl FlowObservation {
 pub struct CpuLoad {
     /// 0 to 1.
     pub busy_ratio: f64,
-    /// The idle baseline, 0 to 1: the busy share of the node without the trial. Absent where nobody saw it.
+    /// The idle baseline, 0 to 1: the busy share of the node without the trial. Absent where it is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_baseline_ratio: Option<f64>,
-    /// Whether tester and node shared a core, so that the figure must not feed a fit.
+    /// Whether tester and node shared a core, so the figure must not be used in a fit.
     pub shared: bool,
 }
 
 /// From this busy share of its idle baseline on, a node does other work beside the trial: a tenth of its cores is more
-/// than the 10 ms steps in which a node reads its idle time make of the shortest baseline.
+/// than the effect of the 10 ms steps in which a node reads its idle time, even on the shortest baseline.
 pub const NODE_BUSY: f64 = 0.1;
 
 /// Whether a node with this idle baseline, 0 to 1, does other work.
@@ -204,32 +204,32 @@ pub fn is_node_busy(idle_baseline_ratio: f64) -> bool {
 }
 
 impl CpuLoad {
-    /// Whether the node's cores were busy before the trial: with other work, or since the node waits by spinning.
+    /// Whether the node's cores were busy before the trial: with other work, or because the node waits by spinning.
     pub fn was_busy_before(&self) -> bool {
         self.idle_baseline_ratio.is_some_and(is_node_busy)
     }
 }
 
 impl Observation {
-    /// Whether it has a warning of this code.
+    /// Whether it has a warning with this code.
     pub fn warned(&self, code: WarningCode) -> bool {
         self.warnings.iter().any(|warning| warning.is(code))
     }
 }
 
-/// Something a reader must know, and what to do about it.
+/// Something that a reader must know, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
     /// A stable word for scripts, e.g. `sender-below-rate`; docs/warnings.md has all of them.
     pub code: String,
-    /// What is the matter.
+    /// What happened.
     pub text: String,
     /// What to do.
     pub way_out: String,
 }
 
 impl Warning {
-    /// A warning of these words.
+    /// A warning with this text.
     pub fn new(code: WarningCode, text: impl Into<String>, way_out: impl Into<String>) -> Warning {
         Warning {
             code: code.word().to_owned(),
@@ -238,13 +238,13 @@ impl Warning {
         }
     }
 
-    /// What a node says of a trial's times in its own words: which point has none, or how to interpret one.
+    /// A node's own note about a trial's times: which point has none, or how to interpret one.
     pub fn of_node(note: impl Into<String>) -> Warning {
         let way_out = "nothing to do: the figures that are shown are valid; the note names those that are missing, or says how to interpret them";
         Warning::new(WarningCode::NODE, note, way_out)
     }
 
-    /// Whether it is of this code.
+    /// Whether it has this code.
     pub fn is(&self, code: WarningCode) -> bool {
         self.code == code.word()
     }
@@ -256,10 +256,10 @@ pub struct TesterObservation {
     /// Frames/s of this size that the tester reached against itself, the best of several runs; never less than the
     /// fastest flow of the trial.
     pub ceiling_frames_per_s: Field<f64>,
-    /// By what share of the best run the second best was slower, 0 to 1.
+    /// How much slower the second best run was, relative to the best, 0 to 1.
     #[serde(default = "no_ceiling")]
     pub ceiling_spread_ratio: Field<f64>,
-    /// The tester counts as the limit of a flow at maximum load from this share below its ceiling on, 0 to 1.
+    /// From this share below its ceiling on, the tester counts as the limit of a flow at maximum load, 0 to 1.
     #[serde(default = "no_ceiling")]
     pub ceiling_margin_ratio: Field<f64>,
     /// Whether the tester, not the node, was the limit.
@@ -271,7 +271,7 @@ fn no_ceiling() -> Field<f64> {
 }
 
 impl TesterObservation {
-    /// A tester of which no spread is known: its ceiling, and whether it was the limit.
+    /// A tester without a known spread: its ceiling, and whether it was the limit.
     pub fn new(ceiling_frames_per_s: Field<f64>, was_limit: Field<bool>) -> TesterObservation {
         TesterObservation {
             ceiling_frames_per_s,
@@ -281,8 +281,8 @@ impl TesterObservation {
         }
     }
 
-    /// Before the tester's ceiling is known: a paced trial tells whether the tester `held_up` its flows, one at
-    /// maximum load does not.
+    /// Before the tester's ceiling is known: a paced trial shows whether the tester `held_up` its flows, one at maximum
+    /// load does not.
     pub fn of_trial(paced: bool, held_up: bool) -> TesterObservation {
         TesterObservation::new(
             Field::absent("not measured in this run"),
@@ -294,10 +294,10 @@ impl TesterObservation {
     }
 }
 
-/// What came of a trial.
+/// The result of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Observation {
-    /// What was asked.
+    /// The requested trial.
     pub trial: Trial,
     /// All four sizes of its frames.
     pub sizes: Sizes,

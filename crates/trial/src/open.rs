@@ -1,11 +1,11 @@
-//! How a node is opened: what a command says of its use, and why there may be no node.
+//! How a node is opened: the purpose of a command, and why there may be no node.
 
 use std::path::PathBuf;
 
 use crate::node::NodeError;
 use crate::node_name::NameError;
 
-/// Which way frames take through this host's kernel.
+/// The path of frames through this host's kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Path {
     /// The fast path where it works, else the portable one.
@@ -35,11 +35,11 @@ impl std::str::FromStr for Path {
 /// How frames between ports of this host are sent and received, beside what trials request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PortsOptions {
-    /// The way through the kernel.
+    /// The path through the kernel.
     pub path: Path,
     /// How often a trial with buffers is repeated; its median and spread are the result.
     pub buffer_runs: u32,
-    /// Record the latency of the frames that are timed.
+    /// Whether to record the latency of timed frames.
     pub latency: bool,
 }
 
@@ -53,35 +53,35 @@ impl Default for PortsOptions {
     }
 }
 
-/// What a node is opened for.
+/// The purpose of opening a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Purpose {
     /// Trials of any kind.
     #[default]
     Trials,
-    /// Echoes alone: the node sends back what it receives.
+    /// Only echoes: the node returns what it receives.
     Echoes,
     /// The stages inside the node.
     Stages {
-        /// The node's own clock, also where it could count instructions.
+        /// Use the node's own clock, even if it could count instructions.
         by_clock: bool,
         /// How the XDP program of a Linux node is attached: auto, native, generic or off.
         xdp: String,
     },
 }
 
-/// What a command says of the node that it opens.
+/// The options of a command for the node that it opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenOptions {
-    /// What for.
+    /// The purpose.
     pub purpose: Purpose,
     /// Largest payload in bytes that will be sent, for the MTU of a lab that is made.
     pub payload: u32,
     /// Firmware in place of the node's own.
     pub image: Option<PathBuf>,
-    /// Changes of a model, `PATH=VALUE` each; other kinds have nothing to change.
+    /// Changes of a model, `PATH=VALUE` each; other types have nothing to change.
     pub set: Vec<String>,
-    /// Of frames between ports of this host.
+    /// For frames between ports of this host.
     pub ports: PortsOptions,
 }
 
@@ -100,7 +100,7 @@ impl Default for OpenOptions {
 /// Why a node cannot be opened. Each text names the thing and the fix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
-    /// There is no node of that name.
+    /// No node has that name.
     #[error("{0}")]
     Unknown(String),
     /// The name or an option is wrong, or they contradict each other.
@@ -109,18 +109,18 @@ pub enum OpenError {
     /// A privilege is missing.
     #[error("{0}")]
     Privilege(String),
-    /// The node is there, and did not come up or does not answer.
+    /// The node exists, and did not start or does not answer.
     #[error("{0}")]
     Failed(String),
 }
 
 impl OpenError {
-    /// The name or an option is wrong, as another error says.
+    /// A wrong name or option, from another error.
     pub fn usage(error: impl std::fmt::Display) -> OpenError {
         OpenError::Usage(error.to_string())
     }
 
-    /// The node did not come up, as another error says.
+    /// A node that did not start, from another error.
     pub fn failed(error: impl std::fmt::Display) -> OpenError {
         OpenError::Failed(error.to_string())
     }

@@ -1,23 +1,22 @@
-//! When each frame is due: absolute times, and what becomes of a schedule that its host held up.
+//! When each frame is due: absolute times, and the fate of a schedule after a pause by its host.
 //!
-//! One rule for all paced senders. A sender that was held up catches up: frames that are overdue leave back to back
-//! until the schedule is reached again, so that the load asked is the load offered. A catch-up has at most as many frames
-//! as are due in 100 ms, never more than 10,000 and never fewer than ten, with those that come due while it goes on. What
-//! is overdue beyond that is not made up for: the schedule moves, which is a slip. iperf3 catches up without a limit, so
-//! that a node may get a second of traffic at once. RFC 2544 has no word on it, and hardware generators are not held up;
-//! with strict gaps nothing beyond ten frames is made up for, as there. The longest burst that a catch-up made is part of
-//! the result.
+//! All paced senders use one rule. A sender that was paused catches up: overdue frames are sent back to back until the
+//! schedule is reached again, so that the offered load is the requested one. A catch-up has at most the frames due in
+//! 100 ms, at most 10,000 and at least ten, including those that become due meanwhile. The rest is dropped: the
+//! schedule moves, which is a slip. iperf3 catches up without a limit, so a node may get a second of traffic at once.
+//! RFC 2544 does not cover this, and hardware generators are never paused; with strict gaps at most ten frames are
+//! caught up, as there. The longest burst of a catch-up is part of the result.
 
-/// A catch-up makes up for so much of the schedule, in ns.
+/// Longest part of the schedule that a catch-up covers, in ns.
 const CATCH_UP_NS: u64 = 100_000_000;
 
-/// And for no more than so many frames.
+/// Most frames of a catch-up.
 const CATCH_UP_FRAMES: u64 = 10_000;
 
 /// The least lateness in ns that counts as a pause, whatever the interval.
 const LEAST_PAUSE_NS: u64 = 20_000;
 
-/// So many intervals late is no pause yet.
+/// Up to this many intervals late is not a pause yet.
 const PAUSE_INTERVALS: u64 = 10;
 
 /// The schedule of a paced sender.
@@ -26,40 +25,40 @@ pub struct Pacer {
     /// Start of the schedule, in ps of the sender's clock.
     origin_ps: u128,
     interval_ps: u64,
-    /// Lateness that is made up for, in ns.
+    /// Lateness that is caught up, in ns.
     limit_ns: u64,
-    /// Frames that leave back to back at most to make up for it.
+    /// Most frames sent back to back to catch up.
     most_frames: u64,
-    /// Whether nothing is made up for beyond the limit, not even what lies within it.
+    /// Whether beyond the limit nothing is caught up, not even the part within it.
     strict: bool,
     frame: u64,
-    /// When the frame before started, in ns.
+    /// Start of the previous frame, in ns.
     last_ns: u64,
-    /// Lateness in ns that comes of a path that took no more; the rest comes of the host.
+    /// Lateness in ns caused by back-pressure; the rest is caused by the host.
     blocked_ns: u64,
-    /// Frames of the burst that goes on.
+    /// Frames of the present burst.
     burst: u64,
-    /// When its first frame started, in ns.
+    /// Start of its first frame, in ns.
     burst_ns: u64,
-    /// Whether the path took no frame for some time since the frame before.
+    /// Whether the path was blocked since the previous frame.
     blocked: bool,
-    /// How often the sender was so late that the schedule was moved.
+    /// How often the sender was so late that the schedule moved.
     pub slips: u64,
-    /// By how much in all, in ns: time in which nothing was offered.
+    /// The total of these moves, in ns: time in which nothing was offered.
     pub slipped_ns: u64,
-    /// Most frames that left back to back to catch up; 1 where none did.
+    /// Most frames sent back to back to catch up; 1 where none were.
     pub longest_burst: u64,
 }
 
 impl Pacer {
-    /// Frame n is due at `start_ns` + n intervals. What a hold kept back is made up for.
+    /// Frame n is due at `start_ns` + n intervals. Frames delayed by a pause are caught up.
     pub fn new(start_ns: u64, interval_ps: u64) -> Pacer {
         let of = |frames: u64| interval_ps.saturating_mul(frames) / 1000;
         let caught_up = CATCH_UP_NS.min(of(CATCH_UP_FRAMES));
         let strict = Pacer::strict(start_ns, interval_ps);
         let limit_ns = strict.limit_ns.max(caught_up);
         Pacer {
-            // The frame that is due now goes with those that are overdue.
+            // The frame due now is sent together with the overdue ones.
             limit_ns: limit_ns - of(1),
             most_frames: frames_in(limit_ns, interval_ps),
             strict: false,
@@ -74,7 +73,7 @@ impl Pacer {
             origin_ps: u128::from(start_ns) * 1000,
             interval_ps,
             limit_ns,
-            // The frame that is due now goes with those that are overdue.
+            // The frame due now is sent together with the overdue ones.
             most_frames: frames_in(limit_ns, interval_ps) + 1,
             frame: 0,
             last_ns: 0,
@@ -89,12 +88,12 @@ impl Pacer {
         }
     }
 
-    /// Lateness in ns up to which a frame leaves the schedule where it is.
+    /// Lateness in ns up to which a frame does not move the schedule.
     pub const fn limit_ns(&self) -> u64 {
         self.limit_ns
     }
 
-    /// Frames that leave back to back at most to catch up.
+    /// Most frames sent back to back to catch up.
     pub const fn most_frames(&self) -> u64 {
         self.most_frames
     }
@@ -106,7 +105,7 @@ impl Pacer {
         u64::try_from(due_ps / 1000).unwrap_or(u64::MAX)
     }
 
-    /// The next frame starts at `now_ns`. Where that is too late to catch up, the schedule moves.
+    /// Records that the next frame starts at `now_ns`. If that is too late to catch up, the schedule moves.
     #[inline]
     pub fn start(&mut self, now_ns: u64) {
         let due_ns = self.due_ns();
@@ -125,20 +124,20 @@ impl Pacer {
             };
             self.slip(moved);
         } else if self.burst >= self.most_frames && late.saturating_mul(1000) >= self.interval_ps {
-            // The next frame, too, is overdue, and would make the burst longer.
+            // The next frame is overdue too, and would extend the burst.
             self.slip(late);
         } else if late.saturating_mul(1000) < self.interval_ps {
             self.blocked_ns = 0;
         }
-        // The schedule goes on by an interval. A path that takes a burst faster than that made nothing late: what had held
-        // the sender up before did, and the burst that makes up for it only fills the queue.
+        // The schedule advances by an interval. A path that takes a burst faster than that caused no delay: the earlier
+        // pause of the sender did, and the burst after it only fills the queue.
         self.blocked_ns = self.blocked_ns.saturating_sub(self.interval_ps / 1000);
         self.last_ns = now_ns;
         self.frame += 1;
     }
 
-    /// Whether a path that was full let a burst through no faster than its pace. Of a wait that is shorter than what had
-    /// been sent was due in, the frames lay in a queue, and leave it back to back.
+    /// Whether a path that was full let a burst through no faster than its pace. If the wait was shorter than the time
+    /// in which the sent frames were due, they were in a queue, and leave it back to back.
     #[inline]
     fn is_held_to_pace(&self, now_ns: u64) -> bool {
         let due_ps = u128::from(self.burst) * u128::from(self.interval_ps);
@@ -149,15 +148,15 @@ impl Pacer {
     #[cold]
     fn slip(&mut self, moved: u64) {
         self.origin_ps += u128::from(moved) * 1000;
-        // What the path held up is no fault of the host.
+        // Delay by the path is not the host's fault.
         let held = moved.saturating_sub(self.blocked_ns);
         self.blocked_ns -= moved.min(self.blocked_ns);
         self.slips += u64::from(held > 0);
         self.slipped_ns += held;
     }
 
-    /// The path took no frame for so many ns: a schedule that moves for it does not slip, and what it lets through no
-    /// faster than the pace is no burst.
+    /// Records that the path took no frame for so many ns: a schedule that moves for it does not slip, and what it lets
+    /// through no faster than the pace is not a burst.
     pub fn was_blocked(&mut self, ns: u64) {
         self.blocked_ns = self.blocked_ns.saturating_add(ns);
         self.blocked |= ns > 0;
@@ -185,7 +184,7 @@ mod tests {
         assert_eq!(pacer.longest_burst, 1);
     }
 
-    /// Frames that leave until the schedule is met again, when nothing holds the sender up any more.
+    /// Frames sent until the schedule is reached again, when nothing delays the sender any more.
     fn catch_up(pacer: &mut Pacer, now_ns: u64) -> u64 {
         let mut frames = 0;
         while pacer.due_ns() <= now_ns {
@@ -197,14 +196,14 @@ mod tests {
 
     #[test]
     fn a_hold_is_made_up_for_within_the_limit() {
-        // 100,000 frames/s, held up for 40 ms.
+        // 100,000 frames/s, paused for 40 ms.
         let mut pacer = Pacer::new(0, 10_000_000);
         pacer.start(0);
         assert_eq!(catch_up(&mut pacer, 40_000_000), 4_000);
         assert_eq!((pacer.slips, pacer.slipped_ns), (0, 0));
         assert_eq!(pacer.longest_burst, 4_000);
         assert_eq!(pacer.due_ns(), 40_010_000, "on the old schedule");
-        // And for a second: what was due in the last 100 ms is sent, the rest is not.
+        // And for a second: the frames due in the last 100 ms are sent, the rest is dropped.
         let sent = catch_up(&mut pacer, 1_040_010_000);
         assert_eq!((sent, pacer.longest_burst), (10_000, 10_000));
         assert_eq!((pacer.slips, pacer.slipped_ns), (1, 900_010_000));
@@ -249,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_path_that_is_faster_than_the_pace_explains_no_lateness() {
-        // 6,839 frames/s on a path that carries 8,256; the host holds the sender up for 250 ms now and then. The burst
+        // 6,839 frames/s on a path that carries 8,256; the host pauses the sender for 250 ms now and then. The burst
         // that follows fills the queue, and the path takes a frame each 121 µs.
         let mut pacer = Pacer::new(0, 146_220_000);
         let (mut now, mut holds) = (0, 0);
@@ -266,7 +265,7 @@ mod tests {
                 now += 121_000;
             }
         }
-        // Of each hold a burst of 100 ms is allowed, and that makes up for what the path is faster.
+        // Each pause allows a burst of 100 ms, and that uses the path's higher speed.
         let slipped = holds * 200_000_000..=holds * 250_000_000;
         assert!(
             holds > 1 && slipped.contains(&pacer.slipped_ns),
@@ -276,7 +275,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_that_a_catch_up_meets_does_not_hide_its_burst() {
-        // 100,000 frames/s, held up for 100 ms; then the queue takes a hundred frames, and is full for 50 µs.
+        // 100,000 frames/s, paused for 100 ms; then the queue takes a hundred frames, and is full for 50 µs.
         let mut pacer = Pacer::new(0, 10_000_000);
         pacer.start(0);
         let mut now = 100_000_000;
@@ -289,13 +288,13 @@ mod tests {
                 now += 50_000;
             }
         }
-        // Five frames more leave by their pace, while the queue is full.
+        // Five more frames are sent at their pace, while the queue is full.
         assert_eq!((sent, pacer.longest_burst), (10_005, 10_000));
     }
 
     #[test]
     fn a_sender_that_is_hardly_faster_than_its_pace_makes_no_longer_burst() {
-        // 100,000 frames/s, held up for 100 ms, of a sender that takes 9.9 µs for a frame.
+        // 100,000 frames/s, paused for 100 ms, by a sender that takes 9.9 µs for a frame.
         for (mut pacer, most) in [
             (Pacer::new(0, 10_000_000), 10_000),
             (Pacer::strict(0, 10_000_000), 11),
@@ -313,7 +312,7 @@ mod tests {
 
     #[test]
     fn what_leaves_no_faster_than_the_pace_is_no_burst_however_long_the_path_is_full() {
-        // 100,000 frames/s of a path that takes a hundred in 1.01 ms; the waits do not make up for all of that.
+        // 100,000 frames/s on a path that takes a hundred in 1.01 ms; the waits do not compensate for all of that.
         let mut pacer = Pacer::new(0, 10_000_000);
         let mut now = 0;
         for _ in 0..1_000 {

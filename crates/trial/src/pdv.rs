@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::series::{Histogram, HistogramBuilder, Series};
 
-/// Packet delay variation: delay less the smallest delay of the same flow (RFC 5481, 4.2).
+/// Packet delay variation: delay minus the smallest delay of the same flow (RFC 5481, 4.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Pdv {
     /// Median in ticks.
@@ -31,9 +31,9 @@ impl Pdv {
     }
 }
 
-/// Inter-packet delay variation (RFC 5481, 4.1; RFC 3393): delay less that of the frame with the sequence before.
+/// Inter-packet delay variation (RFC 5481, 4.1; RFC 3393): delay minus that of the frame with the previous sequence.
 ///
-/// A frame whose predecessor was lost, or came later, has none.
+/// A frame whose predecessor was lost, or arrived later, has none.
 #[derive(Clone, Debug, Default)]
 pub struct Ipdv {
     last: Option<(u64, u64)>,
@@ -48,7 +48,7 @@ impl Ipdv {
         Ipdv::default()
     }
 
-    /// Take note of a frame: its sequence, not wrapped, and its delay in ticks. Returns its IPDV in ticks.
+    /// Records a frame: its sequence, not wrapped, and its delay in ticks. Returns its IPDV in ticks.
     pub fn observe(&mut self, sequence: u64, delay_ticks: u64) -> Option<i64> {
         let (last_sequence, last_delay) = self.last.replace((sequence, delay_ticks))?;
         if last_sequence.checked_add(1) != Some(sequence) {

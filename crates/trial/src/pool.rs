@@ -1,5 +1,5 @@
-//! Trials asked in blocks, taken together: what alternates with another is asked several times, a part of its frames
-//! each time, and is one thing to its reader.
+//! Pools trials that were run in blocks: trials that alternate are run several times, each time with a part of the
+//! frames, and are one trial for the reader.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use crate::results::ResultsFile;
 use crate::series::{RAW_SAMPLES, Series, SeriesBuilder};
 use crate::trial::Extent;
 
-/// Why a figure of a single block is not that of all.
+/// Why a figure of a single block is not shown for all.
 const IN_BLOCKS: &str = "the trial was run in blocks; each has its own in the results file";
 
-/// Observations of equal trials on one node become one, in the order of the first of each: series of one name are
-/// joined in the order of the blocks, counts are added, and what belongs to a block alone (rates, CPU load) is left
-/// out with the reason. A trial that was run once stays as it is.
+/// Equal trials on one node become one observation, in the order of their first blocks: series of one name are joined
+/// in the order of the blocks, counts are added, and figures of single blocks (rates, CPU load) are left out with the
+/// reason. A trial with a single block is unchanged.
 pub fn pooled(observations: &[Observation]) -> Vec<Observation> {
     together(&observations.iter().collect::<Vec<_>>())
 }
@@ -36,8 +36,8 @@ fn together(observations: &[&Observation]) -> Vec<Observation> {
     groups.iter().map(|group| one(group)).collect()
 }
 
-/// The observations of a file, [`pooled`] within each of its parts: what was asked again in another part, or by another
-/// command whose file was appended, is another run.
+/// The observations of a file, [`pooled`] within each of its parts: a trial of another part, or of another command
+/// whose file was appended, is another run.
 pub fn pooled_runs(file: &ResultsFile) -> Vec<Observation> {
     let part_of = |at: usize| {
         let mut parts = file.parts.iter();
@@ -185,13 +185,13 @@ fn joined(group: &[&Series]) -> Series {
         ticks.for_each(|ticks| builder.push(*ticks));
         let mut whole = builder.finish();
         whole.kind = first.kind;
-        // It is of several runs.
+        // It spans several runs.
         whole.intervals = PercentileIntervals::default();
         return whole;
     }
     let mut whole = first.clone();
     for other in &group[1..] {
-        // Their ticks are the same: it is how they were grouped.
+        // The ticks are equal, because the grouping uses them.
         let _ = whole.histogram.merge(&other.histogram);
         whole.raw_ticks.extend_from_slice(&other.raw_ticks);
     }
@@ -202,7 +202,7 @@ fn joined(group: &[&Series]) -> Series {
     whole
 }
 
-/// Counters by their names: added where they count, the middle one where they are times or means.
+/// Counters by their names: added where they count, else the median where they are times or means.
 fn counters<'a>(
     blocks: impl Iterator<Item = &'a BTreeMap<String, Field<u64>>>,
 ) -> BTreeMap<String, Field<u64>> {
@@ -295,7 +295,7 @@ mod tests {
     fn every_count_of_blocks_is_added_and_a_loss_that_is_a_range_stays_one() {
         let names = serde_json::to_value(Counts::default()).unwrap();
         let shown = names.as_object().unwrap().keys().map(String::as_str);
-        // Those that are left out where they are 0.
+        // These are left out where they are 0.
         let hidden = ["lost_or_missed_frames", "other_run_frames"];
         let each: BTreeMap<&str, u64> = shown.chain(hidden).zip(1..).collect();
         let counts: Counts = serde_json::from_value(serde_json::to_value(&each).unwrap()).unwrap();

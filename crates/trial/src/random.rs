@@ -1,4 +1,4 @@
-//! Seeded random figures, so that what was chosen by chance can be chosen again.
+//! Seeded random numbers, so that random choices are repeatable.
 
 /// SplitMix64 (G. Steele, D. Lea, C. Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
 #[derive(Clone, Debug)]
@@ -10,7 +10,7 @@ impl SplitMix64 {
         SplitMix64(seed)
     }
 
-    /// Another generator of the same seed: each `stream` gives figures of its own.
+    /// Another generator of the same seed: each `stream` gives different numbers.
     pub fn stream(seed: u64, stream: u64) -> SplitMix64 {
         let start = SplitMix64(seed).next_u64();
         SplitMix64(start ^ stream.wrapping_mul(0xD134_2543_DE82_EF95))
@@ -24,7 +24,7 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// A figure from 0 up to, but not, 1, of 53 bits.
+    /// A number from 0 up to, but not including, 1, with 53 bits.
     pub const fn uniform(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }

@@ -1,7 +1,7 @@
-//! A trial as a node runs it: what every node type works out of a [`Trial`] before anything is sent, and refuses.
+//! A trial as a node runs it: what every node type derives from a [`Trial`] before anything is sent, and refuses.
 //!
-//! A kind declares in [`Accepts`] what it takes. What it does not declare is refused here, with the reason that it gives: a
-//! field that is new to [`Trial`] is refused by every kind until the kind declares it.
+//! A node type declares in [`Accepts`] what it supports. Everything else is refused here, with the reason of the node
+//! type: a field that is new in [`Trial`] is refused by every type until the type declares it.
 
 use wirelab_wire::{Layer, LineRate, Sizes};
 
@@ -10,73 +10,72 @@ use crate::node::NodeError;
 use crate::trial::{Buffers, Direction, Extent, Trial, TrialOption};
 use crate::way::Path;
 
-/// What a trial that wants no more than an echo's latency is told where it has no rate.
+/// The refusal of an echo without a rate, which would only be about latency.
 const ECHO_NEEDS_A_RATE: &str = "an echo needs a load with a rate, e.g. --load 1kpps: at max its latency is that of a full queue";
 
-/// The link that a node's frames leave on.
+/// The link of a node's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// One whose rate may be given, which then stands for a link that is not there: nothing else would hold the sender
-    /// back.
+    /// A link whose rate may be given, which then also emulates a missing link: nothing else would limit the sender.
     Carrier(Option<LineRate>),
-    /// One of this rate and no other, in bit/s.
+    /// A link with only this rate, in bit/s.
     Fixed(u64),
-    /// One that is part of a model, in which frames wait for it: a rate that is given takes its place.
+    /// A link in a model, in which frames wait for it: a given rate replaces its own.
     Modelled(Option<LineRate>),
 }
 
-/// Which sizes a node's frames may have.
+/// The possible sizes of a node's frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SizeLimits {
-    /// Those of a test frame. A frame in a TCP stream is a write, which Ethernet does not bound.
+    /// Those of a test frame. A frame in a TCP stream is a write, which Ethernet does not limit.
     TestFrame,
-    /// Any that the framing allows: the node's own program writes what is in it.
+    /// All that the framing allows: the node's own program fills the frame.
     Any,
 }
 
-/// What a node takes of a trial.
+/// What a node supports of a trial.
 #[derive(Clone, Copy, Debug)]
 pub struct Accepts<'a> {
     /// Layers.
     pub layers: &'a [Layer],
     /// Directions, as the node sees them.
     pub directions: &'a [Direction],
-    /// VLAN tags, at most.
+    /// Most VLAN tags.
     pub vlan_tags: u8,
-    /// Ports in use at once, 1 to this.
+    /// Most ports in use at once.
     pub ports: u32,
     /// Kinds of buffers, where [`TrialOption::Buffers`] is declared.
     pub buffers: &'a [Buffers],
-    /// Ways through the node, where [`TrialOption::Path`] is declared.
+    /// Paths through the node, where [`TrialOption::Path`] is declared.
     pub paths: &'a [Path],
-    /// The optional fields of a trial that it takes.
+    /// The supported optional fields of a trial.
     pub options: &'a [TrialOption],
     /// The sizes of its frames.
     pub sizes: SizeLimits,
-    /// Why it refuses a field, by the field's name, and what can be asked instead.
+    /// Reasons for refusing a field, by the field's name, each with what can be requested instead.
     pub reasons: &'a [(&'static str, &'a str)],
-    /// The reason for an optional field that has none of its own.
+    /// The reason for an optional field without one of its own.
     pub otherwise: &'a str,
 }
 
-/// A trial made ready for a node.
+/// A trial, ready for a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resolved {
-    /// What was asked.
+    /// The requested trial.
     pub trial: Trial,
     /// All four sizes.
     pub sizes: Sizes,
-    /// The link: as the user gave it, or the node's.
+    /// The link: the user's, or the node's.
     pub link: Option<LineRate>,
     /// Frames/s of each flow; `None` at maximum load.
     pub frames_per_s: Option<f64>,
 }
 
 impl Accepts<'_> {
-    /// Refuse what the node does not take.
+    /// Refuses what the node does not support.
     ///
     /// # Errors
-    /// [`NodeError::Unsupported`] names the first field of the trial that it refuses, and why.
+    /// [`NodeError::Unsupported`] names the first refused field of the trial, and why.
     pub fn check(&self, trial: &Trial) -> Result<(), NodeError> {
         let layer = trial.framing.layer;
         self.among("layer", &layer, self.layers, |l| l.word().to_owned())?;
@@ -84,11 +83,11 @@ impl Accepts<'_> {
         self.among("direction", &trial.direction, directions, word)?;
         let (tags, most) = (trial.framing.vlan_tags, self.vlan_tags);
         if tags > most {
-            let why = || format!("it takes {most} tags at most: leave --vlan out");
+            let why = || format!("it supports {most} tags at most: leave --vlan out");
             return Err(self.refusal("vlan_tags", why));
         }
         if !(1..=self.ports).contains(&trial.ports) {
-            let why = || format!("{} asked, the node has {}", trial.ports, self.ports);
+            let why = || format!("{} requested, the node has {}", trial.ports, self.ports);
             return Err(self.refusal("ports", why));
         }
         for option in trial.options() {
@@ -97,7 +96,7 @@ impl Accepts<'_> {
             }
         }
         if trial.dscp.is_some() && !matches!(layer, Layer::UdpIpv4 | Layer::TcpIpv4) {
-            let why = "a code point is marked in the IPv4 header: ask --layer udp4 or tcp4";
+            let why = "a code point is in the IPv4 header: use --layer udp4 or tcp4";
             return Err(NodeError::unsupported("dscp", why));
         }
         if let Some(buffers) = &trial.buffers {
@@ -126,10 +125,10 @@ impl Accepts<'_> {
             return Ok(());
         }
         Err(self.refusal(field, || match can {
-            [] => "this node does none of these: leave it out".to_owned(),
+            [] => "this node supports none of these: leave it out".to_owned(),
             can => {
                 let list: Vec<String> = can.iter().map(shown).collect();
-                format!("this node does {}", list.join(", "))
+                format!("this node supports {}", list.join(", "))
             }
         }))
     }
@@ -140,7 +139,7 @@ fn word(of: &impl ToString) -> String {
 }
 
 impl Resolved {
-    /// The trial on a node that takes `accepts`, over `link`.
+    /// The trial on a node with `accepts`, over `link`.
     ///
     /// # Errors
     /// [`NodeError::Unsupported`] for what the node refuses, with its reason; [`NodeError::BadTrial`] for a size, a load or
@@ -161,7 +160,7 @@ impl Resolved {
         Resolved::of_sizes(trial, sizes.map_err(NodeError::bad)?, link)
     }
 
-    /// A trial whose frames have other sizes than were asked, checked by the node itself.
+    /// A trial whose frames have other sizes than requested, which the node itself checks.
     ///
     /// # Errors
     /// [`NodeError::BadTrial`] for a load or a link rate that contradicts a limit.
@@ -191,7 +190,7 @@ impl Resolved {
         })
     }
 
-    /// Refuse an echo at maximum load, where its frames do not wait for one another.
+    /// Refuses an echo at maximum load, where its frames do not wait for one another.
     ///
     /// # Errors
     /// [`NodeError::BadTrial`] for an echo without a rate.
@@ -202,7 +201,7 @@ impl Resolved {
         }
     }
 
-    /// How its senders keep their rate.
+    /// The pace of its senders.
     pub fn pace(&self) -> Pace {
         Pace::of(self.frames_per_s).strict(self.trial.strict_gaps)
     }
@@ -212,12 +211,12 @@ impl Resolved {
         self.trial.direction != Direction::Transmit
     }
 
-    /// Whether the node sends unasked.
+    /// Whether the node sends without an incoming frame.
     pub fn node_sends(&self) -> bool {
         matches!(self.trial.direction, Direction::Transmit | Direction::Both)
     }
 
-    /// The flows of a port, as the node sees them: one for each direction in which frames go unasked.
+    /// The flows of a port, as the node sees them: one for each direction in which frames are not echoes.
     pub fn flows(&self) -> impl Iterator<Item = Direction> + use<> {
         let asked = self.trial.direction;
         [Direction::Transmit, Direction::Receive]
@@ -225,11 +224,11 @@ impl Resolved {
             .filter(move |flow| asked == *flow || asked == Direction::Both)
     }
 
-    /// Expected time of the trial in ps; `None` where only the node knows how fast its frames go.
+    /// Expected time of the trial in ps; `None` where only the node knows how fast its frames are.
     pub fn expected_ps(&self) -> Option<u64> {
         match self.trial.extent {
             Extent::Time { time_ps } => Some(time_ps),
-            // A cast from f64 saturates, so a rate near 0 gives the longest time there is.
+            // A cast from f64 saturates, so a rate near 0 gives the longest possible time.
             Extent::Frames { frames } => self
                 .frames_per_s
                 .map(|rate| (frames as f64 * 1e12 / rate) as u64),

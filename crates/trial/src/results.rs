@@ -1,4 +1,4 @@
-//! The results file: versioned JSON, generated from these types; `spec/results.schema.json` is made from them.
+//! The results file: versioned JSON of these types; `spec/results.schema.json` is generated from them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,9 +9,9 @@ use crate::measuring::Measuring;
 use crate::observation::Observation;
 use crate::search::{BurstResult, CurveResult, SearchResult};
 
-/// Word that marks a results file.
+/// The word that identifies a results file.
 pub const FORMAT: &str = "wirelab-results";
-/// Version of the format; a reader refuses another.
+/// Version of the format; a reader refuses others.
 pub const VERSION: u32 = 1;
 
 /// The host the tester ran on.
@@ -29,32 +29,32 @@ pub struct Environment {
     pub virtual_machine: Field<bool>,
 }
 
-/// A part of a plan: a contiguous run of observations, and what a search made of them.
+/// A part of a plan: consecutive observations, and the result of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
     /// Its name in the plan, e.g. `UDP RX, datagram 64`.
     pub name: String,
-    /// Place of its first observation in the file, from 0.
+    /// Index of its first observation in the file, from 0.
     pub first: u64,
     /// How many observations it has.
     pub observations: u64,
-    /// What a search found; none for trials that were listed, and while the search runs.
+    /// The result of a search; `None` for listed trials, and while the search runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Found>,
-    /// Why a search could not begin, where it could not.
+    /// Why a search could not begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
 }
 
 impl Part {
-    /// Its observations among all of the file; fewer than it says where the file has fewer.
+    /// Its observations in the file; fewer than it claims where the file has fewer.
     pub fn of<'a>(&self, all: &'a [Observation]) -> &'a [Observation] {
         let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(all.len());
         &all[place(self.first)..place(self.first.saturating_add(self.observations))]
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Found {
@@ -83,22 +83,22 @@ pub struct ResultsFile {
     pub created_unix_ns: u64,
     /// The tester's host.
     pub environment: Environment,
-    /// Whether the run was ended before its plan was done.
+    /// Whether the run ended before its plan was done.
     pub interrupted: bool,
-    /// What came of each trial, in order.
+    /// The observation of each trial, in order.
     pub observations: Vec<Observation>,
-    /// The parts of the plan as far as they were begun, in order; none where a file was made without a plan.
+    /// The begun parts of the plan, in order; empty for a file without a plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
-    /// What measuring stages cost, where stages were measured.
+    /// The cost of measuring stages, where stages were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measuring: Option<Measuring>,
 }
 
-/// Why a text is no results file.
+/// Why a text is not a results file.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
-    /// Not JSON, or a field is missing or of another type; line and column are in the text.
+    /// Not JSON, or a field is missing or has another type; the text has line and column.
     #[error("not a results file: {0}")]
     Json(#[from] serde_json::Error),
     /// JSON of something else.
@@ -109,27 +109,27 @@ pub enum ResultsError {
         "results file of version {0}, but this wirelab reads version {VERSION}: use the wirelab that wrote it"
     )]
     Version(u32),
-    /// It holds figures that cannot be, each with its place.
+    /// It holds impossible figures, each with its place.
     #[error(
-        "the results file holds figures that cannot be, so something changed it after it was measured: {}; fix: take the file as wirelab wrote it, or measure again",
+        "the results file holds impossible figures, so it was changed after the measurement: {}; fix: take the file as wirelab wrote it, or measure again",
         check::in_words(.0)
     )]
     Impossible(Vec<Impossible>),
-    /// More values than one reader needs memory for.
+    /// More values than a reader should need memory for.
     #[error(
-        "not a results file that is read: it holds more than {MOST_VALUES} values; fix: measure fewer trials in one file"
+        "not an acceptable results file: it holds more than {MOST_VALUES} values; fix: measure fewer trials in one file"
     )]
     TooManyValues,
 }
 
-/// Most values (what commas part) of a results file: together with [`MOST_BYTES`] they bound the memory that reading takes,
-/// at most some 100 bytes a value.
+/// Most values (separated by commas) of a results file: together with [`MOST_BYTES`] they bound the memory for reading,
+/// at most some 100 bytes per value.
 pub const MOST_VALUES: usize = 40_000_000;
 /// Most bytes of a results file: 40,000 observations of a flow with latencies in buckets take half of it.
 pub const MOST_BYTES: u64 = 512 << 20;
 
 impl ResultsFile {
-    /// Read and check a results file's text: what [`check::file`] finds is refused.
+    /// Reads and checks a results file's text: what [`check::file`] finds is refused.
     ///
     /// # Errors
     /// [`ResultsError`] says what is wrong and where.
@@ -141,7 +141,7 @@ impl ResultsFile {
         }
     }
 
-    /// Read a results file's text whose figures may contradict each other, e.g. to show that nothing breaks of them.
+    /// Reads a results file's text without checking for contradictions, e.g. to test that such figures break nothing.
     ///
     /// # Errors
     /// [`ResultsError`] says what is wrong and where.
@@ -154,7 +154,7 @@ impl ResultsFile {
         if text.bytes().filter(|byte| *byte == b',').count() > MOST_VALUES {
             return Err(ResultsError::TooManyValues);
         }
-        // The head first, so that another version is named instead of a field that it lacks.
+        // The head is read first, so that the error names another version and not a missing field.
         let head: Head = serde_json::from_str(text)?;
         if head.format != FORMAT {
             return Err(ResultsError::Format(head.format));
@@ -165,7 +165,7 @@ impl ResultsFile {
         Ok(serde_json::from_str(text)?)
     }
 
-    /// Put the observations and parts of another file behind those of this one.
+    /// Appends the observations and parts of another file.
     pub fn append(&mut self, other: ResultsFile) {
         let before = self.observations.len() as u64;
         self.interrupted |= other.interrupted;
@@ -189,7 +189,7 @@ impl ResultsFile {
         text
     }
 
-    /// The JSON schema of the format, as `spec/results.schema.json` holds it.
+    /// The JSON schema of the format, as in `spec/results.schema.json`.
     pub fn schema_json() -> String {
         let schema = schemars::schema_for!(ResultsFile);
         let mut text = serde_json::to_string_pretty(&schema).expect("a schema always serialises");
@@ -198,10 +198,10 @@ impl ResultsFile {
     }
 }
 
-/// Entry for fuzzing: read hostile bytes as a results file, and take everything out of it that a report does.
+/// Entry for fuzzing: reads hostile bytes as a results file, and uses everything that a report does.
 ///
 /// # Panics
-/// If a file that was read does not read the same once it was written.
+/// If a file differs after it was written and read again.
 pub fn fuzz_results(bytes: &[u8]) {
     let Some(file) = std::str::from_utf8(bytes)
         .ok()

@@ -1,4 +1,4 @@
-//! Trials that a host spoilt are repeated, and void where none succeeds.
+//! Repeats trials that a host spoilt, and marks them void if none succeeds.
 
 use std::time::{Duration, Instant};
 
@@ -10,45 +10,45 @@ use crate::observation::{Observation, Warning};
 use crate::trial::{Extent, Trial};
 use crate::warning_code::WarningCode;
 
-/// How often a trial is asked at most that the tester's host spoils.
+/// Most attempts of a trial that the tester's host spoils.
 const MOST_ATTEMPTS: u64 = 3;
-/// Short trials, which one late tick spoils, are asked more often while all attempts together take less than this.
+/// Short trials, which one late tick spoils, get more attempts while all attempts together take less than this.
 const SHORT: Duration = Duration::from_secs(2);
-/// How often at most even then.
+/// Most attempts even then.
 const MOST_SHORT_ATTEMPTS: u64 = 10;
-/// After so many trials in a row that did not succeed, the host is busy all the time: each is asked once until one
-/// succeeds.
+/// After this many consecutive failed trials the host is always busy: each trial gets one attempt until one succeeds.
 const HOPELESS: u32 = 3;
-/// Repeats for a rate that was missed by a little take at most this part of the time of all trials, but the first are free.
+/// Repeats for a slightly missed rate take at most this part of the time of all trials, except the first ones.
 const REPEATS_SHARE: u64 = 20;
-/// Repeats of that kind that are made in any case.
+/// Repeats of that kind that are always allowed.
 const FREE_REPEATS: u64 = MOST_ATTEMPTS - 1;
-/// A node that sends more at maximum load than the tester's queue holds is asked for this share of what the tester took.
+/// If a node sends more at maximum load than the tester's queue holds, this share of what the tester received is
+/// requested.
 const LOWERED: f64 = 0.8;
-/// How often it is asked so, each time for less.
+/// Most such requests, each for less.
 const MOST_LOWERED: u64 = 3;
-/// How often it is asked for twice as much then.
+/// Most doublings after that.
 const MOST_RAISED: u64 = 4;
-/// The share of a load from which a node kept it.
+/// The share of a load from which on a node kept it.
 const KEPT: f64 = 0.95;
 
-/// A node whose trials are asked again where the tester's own host spoilt them, or the node's as far as it tells that. One
-/// that does not succeed is void, with the reason; of one that the node's host spoilt the figures are bounds. One of which the
-/// tester's own queue dropped what the node sent is asked again too, at maximum load for less than that: the figure is then
-/// a lower bound, and the tester its limit. How often it was asked stands in the counter [`ATTEMPTS`]; one that a node took
-/// together with another, and has that counter already, is not asked again.
+/// A node whose trials are repeated where the tester's own host spoilt them, or the node's host, as far as the node
+/// reports that. A trial without success is void, with the reason; figures of one that the node's host spoilt are
+/// bounds. If the tester's own queue dropped what the node sent at maximum load, the trial is repeated at a lower load:
+/// its figure is then a lower bound, with the tester as the limit. The counter [`ATTEMPTS`] holds the number of
+/// attempts; a trial that a node ran together with another, and that already has that counter, is not repeated.
 pub struct Retrying<'a> {
     node: &'a mut dyn Node,
-    /// Time of all trials in ps, and of those that were repeats for a rate missed by a little.
+    /// Time of all trials in ps, and of the repeats for slightly missed rates.
     asked_ps: u64,
     repeated_ps: u64,
     repeats: u64,
-    /// Trials in a row that did not succeed.
+    /// Consecutive failed trials.
     in_vain: u32,
 }
 
 impl<'a> Retrying<'a> {
-    /// Nothing was asked yet.
+    /// No trial ran yet.
     pub fn new(node: &'a mut dyn Node) -> Retrying<'a> {
         Retrying {
             node,
@@ -59,7 +59,7 @@ impl<'a> Retrying<'a> {
         }
     }
 
-    /// Whether a trial that was held up is worth another attempt.
+    /// Whether a disturbed trial is worth another attempt.
     fn may_ask_again(&self, attempts: u64, begun: Instant) -> bool {
         let most = match begun.elapsed() < SHORT {
             true => MOST_SHORT_ATTEMPTS,
@@ -68,8 +68,8 @@ impl<'a> Retrying<'a> {
         self.in_vain < HOPELESS && attempts < most
     }
 
-    /// A trial at maximum load of which the tester's queue dropped frames, asked again at a load that the tester takes; the
-    /// same observation where that does not succeed.
+    /// Repeats a trial at maximum load, of which the tester's queue dropped frames, at a load that the tester can
+    /// receive; returns the same observation where that does not succeed.
     fn lowered(
         &mut self,
         trial: &Trial,
@@ -82,7 +82,7 @@ impl<'a> Retrying<'a> {
             let Some(rate) = taken.map(|rate| rate * LOWERED).filter(|rate| *rate > 0.0) else {
                 return (dropped, attempt - 1);
             };
-            // A node that sends at maximum load alone has what was seen there.
+            // A node that sends only at maximum load keeps that observation.
             let Ok(seen) = self.at(rate, trial, progress, cancel) else {
                 return (dropped, attempt - 1);
             };
@@ -90,7 +90,7 @@ impl<'a> Retrying<'a> {
                 return (dropped, attempt);
             }
             if seen.arrived_whole() {
-                // Where more was dropped before, that is the bound.
+                // If more was dropped before, that is the bound.
                 let most = if attempt == 1 { MOST_RAISED } else { 0 };
                 let (seen, raised) = self.raised((seen, rate), most, trial, progress, cancel);
                 return (seen, attempt + raised);
@@ -100,8 +100,8 @@ impl<'a> Retrying<'a> {
         (dropped, MOST_LOWERED)
     }
 
-    /// A flood leaves the tester's queue less than it takes of a steady load: what it took of the one may be far below the
-    /// other. So it is asked for twice as much until it drops again, or the node sends no more.
+    /// At overload the tester's queue takes less than of a steady load, possibly far less. So the load is doubled until
+    /// it drops again, or the node sends no more.
     fn raised(
         &mut self,
         (mut best, mut rate): (Observation, f64),
@@ -141,7 +141,7 @@ impl<'a> Retrying<'a> {
         self.node.run(&asked, progress, cancel)
     }
 
-    /// Whether one that missed its rate by a little is worth another attempt of `trial_ps`.
+    /// Whether a slightly missed rate is worth another attempt of `trial_ps`.
     fn may_repeat(&mut self, attempts: u64, trial_ps: u64) -> bool {
         let after = self.repeated_ps.saturating_add(trial_ps);
         let allowed = self.repeats < FREE_REPEATS || after <= self.asked_ps / REPEATS_SHARE;
@@ -205,7 +205,7 @@ impl Node for Retrying<'_> {
                 true => self.in_vain.saturating_add(1),
                 false => 0,
             };
-            // What a node tells that its own host held up is a bound of its figures, and says so.
+            // If a node reports that its own host paused it, its figures are bounds, and say so.
             if let Some(why) = held {
                 give_up(&mut observation, &why, attempts);
             }
@@ -223,7 +223,7 @@ fn lowered_load(frames_per_s: f64) -> Warning {
     Warning::new(
         WarningCode::TESTER_LOWERED_LOAD,
         format!(
-            "the tester's own queue dropped what came at maximum load, so the node was asked for {rate} frames/s in its place: it may be faster"
+            "the tester's own queue dropped frames at maximum load, so {rate} frames/s were requested from the node instead: it may be faster"
         ),
         "measure from a faster host, or free this one's processors of other work",
     )

@@ -1,4 +1,4 @@
-//! Searches as plain data: what is looked for, and what came of it. `wirelab_bench::search` runs them.
+//! Searches as plain data: their goals and their results. `wirelab_bench::search` runs them.
 //!
 //! The terms are those of RFC 9971 (MLRsearch) for rates, RFC 2544, 26.3 for the loss curve, RFC 9004 for bursts.
 

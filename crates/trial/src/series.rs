@@ -12,7 +12,7 @@ pub use crate::summary::nearest_rank;
 /// Raw samples kept of each series.
 pub const RAW_SAMPLES: usize = 65_536;
 
-/// A histogram of ticks: which values (to the resolution of its buckets) occurred how often.
+/// A histogram of ticks: how often each value occurred, to the resolution of its buckets.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Histogram {
     /// Picoseconds a tick; `None` where ticks are instructions.
@@ -36,7 +36,7 @@ pub struct Histogram {
 pub struct Series {
     /// What was measured, e.g. `latency` or a stage's name.
     pub name: String,
-    /// Where its samples come from.
+    /// The origin of its samples.
     pub kind: Kind,
     /// The clock of its ticks.
     pub clock: Clock,
@@ -51,7 +51,7 @@ pub struct Series {
     pub intervals: PercentileIntervals,
 }
 
-/// Two histograms whose ticks are not the same: they cannot be added.
+/// Two histograms with different ticks, which cannot be added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "histograms with ticks of {0:?} ps and {1:?} ps cannot be added: their clocks are not the same"
@@ -68,10 +68,10 @@ impl Histogram {
         builder.finish(tick_ps)
     }
 
-    /// The histogram of counts in log-linear buckets (see [`bucket_of`]), as the eBPF programs keep them, with
-    /// the exact smallest, largest and sum of the samples.
+    /// The histogram of counts in log-linear buckets (see [`bucket_of`]), as the eBPF programs keep them, with the
+    /// exact smallest, largest and sum of the samples.
     ///
-    /// The mean is exact; the standard deviation is that of samples in the middle of their buckets.
+    /// The mean is exact; the standard deviation assumes samples in the middle of their buckets.
     pub fn from_log_linear(
         tick_ps: Option<u64>,
         counts: &[u64],
@@ -116,12 +116,12 @@ impl Histogram {
             below >= rank
         });
         let value = bucket.map_or(self.max_ticks, |b| b.0);
-        // Not clamp: a hostile file may have them the wrong way round.
+        // Not `clamp`: a hostile file may have them in the wrong order.
         Some(value.max(self.min_ticks).min(self.max_ticks))
     }
 
-    /// Add the samples of another histogram with the same ticks. Mean and standard deviation are combined
-    /// exactly (T. Chan, G. Golub, R. LeVeque: Updating Formulae, 1979).
+    /// Adds the samples of another histogram with the same ticks. Mean and standard deviation are combined exactly (T.
+    /// Chan, G. Golub, R. LeVeque: Updating Formulae, 1979).
     ///
     /// # Errors
     /// [`TickMismatch`] where neither is empty and their ticks differ.
@@ -181,8 +181,8 @@ fn stddev(squares: f64, count: u64) -> f64 {
 /// Number of log-linear buckets that cover all of u64.
 pub const BUCKETS: usize = 64 + 58 * 32;
 
-/// The log-linear bucket of a value: values below 64 each have their own, above them every power of two is
-/// divided into 32 (so the error is below 3.2 %).
+/// The log-linear bucket of a value: values below 64 have one each, above that every power of two has 32 (so the error
+/// is below 3.2 %).
 pub const fn bucket_of(value: u64) -> usize {
     if value < 64 {
         return value as usize;
@@ -240,9 +240,9 @@ impl HistogramBuilder {
         }
     }
 
-    /// Take one sample.
+    /// Adds one sample.
     pub fn record(&mut self, ticks: u64) {
-        // It grows by itself and refuses only where usize is too small for its index; no sample is ever lost.
+        // It resizes automatically and refuses only where usize is too small for its index; no sample is ever lost.
         if self.hdr.record(ticks).is_err() {
             self.hdr.saturating_record(ticks);
         }
@@ -255,7 +255,7 @@ impl HistogramBuilder {
         self.squares += before * (ticks as f64 - self.mean);
     }
 
-    /// The histogram of what was taken so far.
+    /// The histogram of the samples so far.
     pub fn finish(&self, tick_ps: Option<u64>) -> Histogram {
         if self.count == 0 {
             return Histogram {
@@ -285,7 +285,7 @@ pub struct SeriesBuilder {
     name: String,
     clock: Clock,
     raw: Vec<u64>,
-    /// Which sample, counted from 1, each of `raw` is, once it is a reservoir.
+    /// The number of each sample in `raw`, counted from 1, once it is a reservoir.
     numbers: Vec<u64>,
     histogram: HistogramBuilder,
     rng: SplitMix64,
@@ -304,8 +304,8 @@ impl SeriesBuilder {
         }
     }
 
-    /// Take one sample. Beyond [`RAW_SAMPLES`] every sample has the same chance to be among those kept
-    /// (algorithm R; J. Vitter, ACM TOMS 11 (1985)).
+    /// Adds one sample. Beyond [`RAW_SAMPLES`] every sample has the same chance to be kept (algorithm R; J. Vitter, ACM
+    /// TOMS 11 (1985)).
     pub fn push(&mut self, ticks: u64) {
         self.histogram.record(ticks);
         if self.raw.len() < RAW_SAMPLES {
@@ -327,8 +327,8 @@ impl SeriesBuilder {
         self.histogram.count
     }
 
-    /// The series, measured unless its kind is changed afterwards, with the intervals of its percentiles. The samples that
-    /// it keeps are in their order of arrival.
+    /// The series, measured unless its kind is changed afterwards, with the intervals of its percentiles. The kept
+    /// samples are in their order of arrival.
     pub fn finish(mut self) -> Series {
         if !self.numbers.is_empty() {
             let mut in_order: Vec<(u64, u64)> = self.numbers.into_iter().zip(self.raw).collect();

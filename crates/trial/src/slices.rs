@@ -1,11 +1,11 @@
-//! What arrived of a flow over time, in little memory: the sub-intervals of a run, from which its intervals are taken.
+//! The arrivals of a flow over time, in little memory: the sub-intervals of a run for its confidence intervals.
 
-/// Slices that are told apart at most. When they are used up, two become one, and from then on each lasts twice as long.
+/// Most slices. When they are used up, pairs are merged, and from then on each lasts twice as long.
 pub const MOST_SLICES: usize = 128;
-/// How long a slice lasts at first, in ns.
+/// Initial length of a slice, in ns.
 const FIRST_WIDTH_NS: u64 = 1_024;
 
-/// How far a flow had come.
+/// The progress of a flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Frames that had arrived, or bytes, where a flow has no frames.
@@ -16,8 +16,8 @@ pub struct Totals {
     pub passed: u64,
 }
 
-/// Notes how far a flow had come at some times. Nothing is allocated after [`Marks::new`], and while a slice lasts it costs
-/// a comparison.
+/// Records the progress of a flow over time. Nothing is allocated after [`Marks::new`], and within a slice it costs one
+/// comparison.
 #[derive(Clone, Debug)]
 pub struct Marks {
     width_ns: u64,
@@ -41,13 +41,13 @@ impl Marks {
         }
     }
 
-    /// Whether the slice is over at this time in ns.
+    /// Whether the slice has ended at this time in ns.
     #[inline]
     pub const fn is_due(&self, at_ns: u64) -> bool {
         at_ns >= self.due_ns
     }
 
-    /// A slice is over: before what comes at `at_ns`, the flow had come so far. The slices that nothing came in are empty.
+    /// Ends a slice: before the arrival at `at_ns`, the flow had made this progress. Slices without arrivals are empty.
     pub fn come_to(&mut self, at_ns: u64, before: Totals) {
         let Some((first, _)) = self.marks.first() else {
             self.push(at_ns, before);
@@ -63,13 +63,13 @@ impl Marks {
         }
     }
 
-    /// Somebody looked at `at_ns`, and the flow had come so far; nobody knows more of the time since the last look.
+    /// Records a check at `at_ns` with this progress; the times between checks are unknown.
     pub fn looked(&mut self, at_ns: u64, totals: Totals) {
         let Some((_, last)) = self.marks.last() else {
             self.push(at_ns, totals);
             return;
         };
-        // What nothing came in belongs to the slice in which something comes again, or to none.
+        // A gap belongs to the slice of the next arrival, or to none.
         if last.amount != totals.amount && self.is_due(at_ns) {
             if self.marks.len() > MOST_SLICES {
                 self.join();
@@ -83,7 +83,7 @@ impl Marks {
         self.due_ns = at_ns.saturating_add(self.width_ns);
     }
 
-    /// Two slices become one.
+    /// Merges pairs of slices.
     fn join(&mut self) {
         let mut at = 0;
         self.marks.retain(|_| {
@@ -96,7 +96,7 @@ impl Marks {
         }
     }
 
-    /// The slices of a flow that ended at `at_ns`, having come so far. A short rest belongs to the slice before.
+    /// The slices of a flow that ended at `at_ns` with this progress. A short rest belongs to the slice before.
     pub fn finish(mut self, at_ns: u64, totals: Totals) -> Slices {
         let rest = self
             .marks
@@ -123,16 +123,16 @@ impl Marks {
     }
 }
 
-/// What arrived in one slice of a run.
+/// The arrivals in one slice of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Slice {
-    /// How long it lasted, in ns.
+    /// Its length, in ns.
     pub ns: u64,
     /// Frames that arrived, or bytes, where a flow has no frames.
     pub amount: u64,
     /// Different sequences that arrived.
     pub distinct: u64,
-    /// Sequences by which the highest that had arrived grew.
+    /// Increase of the highest arrived sequence.
     pub passed: u64,
 }
 
@@ -141,8 +141,8 @@ pub struct Slice {
 pub struct Slices(pub Vec<Slice>);
 
 impl Slices {
-    /// The same run in at most so many slices (at least one), of which each is one of these or several that follow one
-    /// another. A hostile node may tell any number.
+    /// The same run in at most so many slices (at least one), each merged from consecutive ones. A hostile node may
+    /// report any number.
     #[must_use]
     pub fn joined(&self, most: usize) -> Slices {
         let each = self.0.len().div_ceil(most.max(1)).max(1);
@@ -170,7 +170,7 @@ mod tests {
         }
     }
 
-    /// A flow of so many frames, one each `gap_ns`, with a pause of `pause_ns` after half of them.
+    /// A flow of so many frames, one every `gap_ns`, with a pause of `pause_ns` after half of them.
     fn flow(frames: u64, gap_ns: u64, pause_ns: u64) -> Slices {
         let (mut marks, mut last) = (Marks::new(), 0);
         for n in 0..frames {

@@ -1,21 +1,21 @@
-//! What repeated trials say: mean and median with their intervals, and the ratio of two things run in turn.
+//! Statistics of repeated trials: mean and median with their intervals, and the ratio of two figures measured in turn.
 
 use serde::Serialize;
 
 use crate::random::SplitMix64;
 
-/// An interval that holds the true figure with the confidence it says.
+/// A confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Confidence, 0 to 1. Of a median it may be more, or with few samples less, than was asked.
+    /// Confidence, 0 to 1. For a median it may be higher, or with few samples lower, than requested.
     pub confidence: f64,
 }
 
-/// What a number of repeated trials gave.
+/// The summary of repeated trials.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// Number of trials.
@@ -28,7 +28,7 @@ pub struct Summary {
     pub mean_interval: Option<Interval>,
     /// Median.
     pub median: f64,
-    /// Interval of the median from order statistics, free of any distribution (H. A. David, H. N. Nagaraja:
+    /// Interval of the median from order statistics, independent of any distribution (H. A. David, H. N. Nagaraja:
     /// Order Statistics, 7.1); `None` for a single trial.
     pub median_interval: Option<Interval>,
     /// Smallest.
@@ -70,12 +70,12 @@ impl Summary {
     }
 }
 
-/// The ratio of two medians, and the interval it lies in.
+/// The ratio of two medians, and its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Ratio {
     /// Median of the first over median of the second.
     pub ratio: f64,
-    /// By bootstrap over the pairs.
+    /// From a bootstrap over the pairs.
     pub interval: Interval,
 }
 
@@ -83,7 +83,7 @@ pub struct Ratio {
 pub const RESAMPLES: usize = 10_000;
 
 impl Ratio {
-    /// Ratio of the medians of two things measured in turn, so that `pairs` were run under like conditions.
+    /// The ratio of the medians of two figures measured in turn, so that `pairs` had the same conditions.
     ///
     /// The interval is that of the percentile bootstrap over whole pairs, with a seed. `None` where there are no pairs,
     /// or a figure is not finite and above 0.
@@ -106,12 +106,11 @@ impl Ratio {
         })
     }
 
-    /// Ratio of a percentile (nearest rank) of two things measured in turn in blocks, each over the samples of all its
-    /// blocks: what the first took over what the second took.
+    /// The ratio of a percentile (nearest rank) of two figures measured in turn in blocks, each over the samples of all
+    /// its blocks: the first over the second.
     ///
-    /// The interval is that of the percentile bootstrap over whole pairs of blocks, as in [`Ratio::of_medians`], so
-    /// that what a host does to a block as a whole is in it. `None` where there are no samples on a side, or a
-    /// percentile is 0.
+    /// The interval is that of the percentile bootstrap over whole pairs of blocks, as in [`Ratio::of_medians`], so it
+    /// includes effects of the host on whole blocks. `None` where there are no samples on a side, or a percentile is 0.
     pub fn of_percentiles(
         blocks: &[(Vec<u64>, Vec<u64>)],
         percent: f64,
@@ -129,7 +128,7 @@ impl Ratio {
         let ratio = ratio_of(&all)?;
         Some(Ratio {
             ratio,
-            // A choice of blocks without samples says nothing else than all of them.
+            // A choice of blocks without samples counts as all of them.
             interval: bootstrap(blocks.len(), confidence, seed, |chosen| {
                 ratio_of(chosen).unwrap_or(ratio)
             }),
@@ -137,8 +136,8 @@ impl Ratio {
     }
 }
 
-/// The interval of a figure by the percentile bootstrap (B. Efron, R. Tibshirani: An Introduction to the Bootstrap, 1993,
-/// 13.3): the figure of as many of `count` things drawn with replacement, [`RESAMPLES`] times, with a seed.
+/// The interval of a figure by the percentile bootstrap (B. Efron, R. Tibshirani: An Introduction to the Bootstrap,
+/// 1993, 13.3): the figure of `count` items drawn with replacement, [`RESAMPLES`] times, with a seed.
 fn bootstrap(
     count: usize,
     confidence: f64,
@@ -163,11 +162,11 @@ fn bootstrap(
     }
 }
 
-/// Samples in blocks, laid out so that a percentile of any choice of blocks is a search and not a sort.
+/// Samples in blocks, arranged so that a percentile of any choice of blocks needs a search and not a sort.
 struct Blocks {
-    /// Every value once, the smallest first.
+    /// Every distinct value, the smallest first.
     values: Vec<u64>,
-    /// Of each block, how many of its samples are at most each value.
+    /// For each block, how many of its samples are at most each value.
     up_to: Vec<Vec<u32>>,
 }
 
@@ -193,7 +192,7 @@ impl Blocks {
         }
     }
 
-    /// The percentile over all samples of these blocks, one that is named twice counting twice.
+    /// The percentile over all samples of these blocks; a block that is named twice counts twice.
     fn percentile(&self, chosen: &[usize], percent: f64) -> Option<u64> {
         let up_to = |at: usize| {
             chosen
@@ -229,10 +228,10 @@ pub(crate) fn median(sorted: &[f64]) -> f64 {
     f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2])
 }
 
-/// The narrowest pair of order statistics that holds the median with the confidence asked, or the whole range.
+/// The narrowest pair of order statistics that contains the median with the requested confidence, or the whole range.
 fn median_interval(sorted: &[f64], confidence: f64) -> Interval {
     let n = sorted.len();
-    // P(Bin(n, 1/2) < k) outside on each side; by logarithms, since 2^-n leaves the range of f64.
+    // P(Bin(n, 1/2) < k) is outside on each side; computed by logarithms, because 2^-n exceeds the range of f64.
     let mut ln_term = -(n as f64) * std::f64::consts::LN_2;
     let mut outside = ln_term.exp();
     let mut best = (0, 1.0 - 2.0 * outside);
@@ -280,7 +279,7 @@ fn two_sided_tail(t: f64, freedom: usize) -> f64 {
     // ln B(ν/2, 1/2), by Γ(z + 1) = z Γ(z) down to Γ(1/2) = √π and Γ(1) = 1.
     let ln_beta = ln_gamma_half(freedom) + ln_gamma_half(1) - ln_gamma_half(freedom + 1);
     let front = a * x.ln() + b * (1.0 - x).ln() - ln_beta;
-    // The continued fraction converges fast on its own side of the mean (DLMF 8.17.22).
+    // The continued fraction converges fast on its side of the mean (DLMF 8.17.22).
     if x < (a + 1.0) / (a + b + 2.0) {
         front.exp() * beta_fraction(a, b, x) / a
     } else {
@@ -326,13 +325,13 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     fraction
 }
 
-/// Which of `count` samples in ascending order, counted from 1, is the percentile.
+/// The index of the percentile among `count` ascending samples, counted from 1.
 pub fn nearest_rank(percent: f64, count: u64) -> Option<u64> {
     if count == 0 || percent.is_nan() {
         return None;
     }
     let exact = percent / 100.0 * count as f64;
-    // 99.9 % of 1000 is 999, even where the product is a hair above.
+    // 99.9 % of 1000 is 999, even if the product is slightly above.
     let rank = if (exact - exact.round()).abs() < 1e-9 * count as f64 {
         exact.round()
     } else {
@@ -447,7 +446,7 @@ mod tests {
 
     #[test]
     fn a_ratio_of_percentiles_is_that_of_all_samples_with_an_interval_over_blocks() {
-        // Blocks whose every sample is one value: the 99 % of a choice is its largest, the median its middle one.
+        // Blocks with a single value each: the 99th percentile of a choice is its largest, the median its middle one.
         let pairs: Vec<(Vec<u64>, Vec<u64>)> = (0..8u64)
             .map(|at| (vec![100 + at; 50], vec![400 + 4 * at; 50]))
             .collect();
@@ -461,7 +460,7 @@ mod tests {
             assert!((interval.low - 0.25).abs() < 1e-9 && (interval.high - 0.25).abs() < 1e-9);
         }
         assert_eq!(Ratio::of_percentiles(&pairs, 99.0, 0.95, 1), Some(tail));
-        // One block in eight with a tail of its own: with it or without it, that is what the interval says.
+        // One block in eight has a tail of its own: with or without it, the interval shows that.
         let mut wild = pairs;
         wild[3].0[..10].fill(9_000);
         let wild = Ratio::of_percentiles(&wild, 99.0, 0.95, 1).unwrap();

@@ -1,12 +1,12 @@
-//! Which sequence numbers of one flow arrived, and how: in order, twice, late or not at all.
+//! Tracks the sequence numbers of one flow: in order, duplicate, late or missing.
 //!
 //! Duplicates follow RFC 5560 (a duplicate never hides a loss), reordering and its extent RFC 4737 (4.1 and
 //! 4.2.2). The eBPF checker follows the same rules; `spec/test-frame.md` states them for every implementation.
 
-/// Sequences that are remembered; a frame older than this counts as too late.
+/// Sequences that are remembered; an older frame counts as too late.
 pub const WINDOW: u64 = 65_536;
 
-/// What one arrival was.
+/// The kind of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The next expected sequence.
@@ -23,14 +23,14 @@ pub enum Event {
         /// Frames from the earliest arrival with a larger sequence to this one (RFC 4737, 4.2.2).
         extent: u64,
     },
-    /// Older than the window, or before sequence 0: nobody can tell whether it is a duplicate.
+    /// Older than the window, or before sequence 0: whether it is a duplicate is unknown.
     TooLate,
 }
 
 /// The sequences of one flow, which starts at 0 and may wrap at 2³².
 ///
-/// Only frames with an intact header are observed. A frame in order costs a bit; a jump costs the window at
-/// most, however far it goes; nothing is allocated after [`Tracker::new`].
+/// Only frames with an intact header are observed. A frame in order costs a bit; a jump costs at most the window,
+/// however far it goes; nothing is allocated after [`Tracker::new`].
 #[derive(Clone, Debug)]
 pub struct Tracker {
     next: u64,
@@ -42,7 +42,7 @@ pub struct Tracker {
     too_late: u64,
     /// A bit for each of the last [`WINDOW`] sequences: whether it arrived.
     seen: Box<[u64]>,
-    /// For each of them that is missing: the index of the arrival that jumped over it.
+    /// For each of them that is missing: the index of the arrival that skipped it.
     jumped_at: Box<[u64]>,
 }
 
@@ -68,11 +68,11 @@ impl Tracker {
         }
     }
 
-    /// Take note of one arrival with an intact header.
+    /// Records one arrival with an intact header.
     pub fn observe(&mut self, sequence: u32) -> Event {
         let index = self.received;
         self.received += 1;
-        // The 32 bits on the wire are read as the nearest sequence to the one expected.
+        // The 32 bits on the wire are extended to the sequence nearest to the expected one.
         let ahead = sequence.wrapping_sub(self.next as u32) as i32;
         if ahead >= 0 {
             return self.advance(index, ahead as u64);
@@ -98,7 +98,7 @@ impl Tracker {
 
     fn advance(&mut self, index: u64, missing: u64) -> Event {
         if missing > 0 {
-            // The arrival itself takes the newest place in the window.
+            // The arrival itself takes the newest position in the window.
             let kept = missing.min(WINDOW - 1);
             self.forget(self.next + missing - kept, kept as usize, index);
         }
@@ -112,7 +112,7 @@ impl Tracker {
         }
     }
 
-    /// Mark `count` sequences from `first` on as missing since the arrival `index`.
+    /// Marks `count` sequences from `first` as missing since the arrival `index`.
     fn forget(&mut self, first: u64, count: usize, index: u64) {
         let start = slot_of(first);
         let end = start + count;
@@ -128,15 +128,15 @@ impl Tracker {
         }
     }
 
-    /// Frames observed, in whatever order and however often.
+    /// Observed frames, in any order and including duplicates.
     pub const fn received(&self) -> u64 {
         self.received
     }
-    /// Different sequences that arrived; those too late are not among them.
+    /// Different sequences that arrived, without those that were too late.
     pub const fn distinct(&self) -> u64 {
         self.distinct
     }
-    /// Further copies of sequences that had arrived before.
+    /// Duplicates of sequences that had arrived before.
     pub const fn duplicated(&self) -> u64 {
         self.duplicated
     }
@@ -166,28 +166,27 @@ const fn slot_of(sequence: u64) -> usize {
     (sequence % WINDOW) as usize
 }
 
-/// What one arrival of a repeating frame was.
+/// The kind of an arrival of a repeating frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlotEvent {
     /// The slot after the last one, or the first arrival.
     InOrder,
-    /// Another slot: at least so many frames are missing; any multiple of the number of slots may have been
-    /// lost besides.
+    /// Another slot: at least so many frames are missing; any multiple of the number of slots may be lost in addition.
     Skip {
-        /// Slots passed over.
+        /// Skipped slots.
         skipped: u32,
     },
-    /// The same slot again: a duplicate, or as many frames lost as there are slots less one, or more.
+    /// The same slot again: a duplicate, or a loss of one frame less than there are slots, or more.
     Repeat,
     /// A slot that the sender does not have.
     Unknown,
 }
 
-/// Frames that lie ready in slots 0…K−1 and are sent again and again, so that their sequence is the slot.
+/// Frames in slots 0…K−1 that are sent repeatedly, so that their sequence is the slot.
 ///
-/// Slots must follow one another modulo K, starting anywhere. A slot number does not tell one round from
-/// another: a loss of exactly K frames leaves no trace here, and a repeated slot may be a duplicate or a loss of
-/// K−1. So the flow's loss is always taken from numbers, sent − received, and this order check comes in addition.
+/// Slots must follow one another modulo K, from any start. A slot number does not identify its round: a loss of exactly
+/// K frames leaves no trace here, and a repeated slot may be a duplicate or a loss of K−1. So the flow's loss is always
+/// computed from numbers, sent − received, and this order check is additional.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotTracker {
     slots: u32,
@@ -209,7 +208,7 @@ impl SlotTracker {
         }
     }
 
-    /// Take note of one arrival with an intact header.
+    /// Records one arrival with an intact header.
     pub fn observe(&mut self, slot: u32) -> SlotEvent {
         self.received += 1;
         if slot >= self.slots {
@@ -240,11 +239,11 @@ impl SlotTracker {
     pub const fn received(&self) -> u64 {
         self.received
     }
-    /// Slots passed over: at least as many frames are missing, unless frames were swapped.
+    /// Skipped slots: at least as many frames are missing, unless frames were swapped.
     pub const fn skipped(&self) -> u64 {
         self.skipped
     }
-    /// Arrivals whose slot did not follow the one before; 0 for a faultless flow.
+    /// Arrivals whose slot did not follow the previous one; 0 for a faultless flow.
     pub const fn order_breaks(&self) -> u64 {
         self.order_breaks
     }

@@ -1,4 +1,4 @@
-//! One thing asked of a node.
+//! A trial: one measurement by a node.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use crate::load::Load;
 use crate::way::{Background, Path, Probes, Wait};
 use crate::words::words;
 
-/// Which way frames go, as the node sees it.
+/// The direction of frames, as the node sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -20,17 +20,17 @@ pub enum Direction {
     Receive,
     /// Both at once.
     Both,
-    /// The node sends back what it receives.
+    /// The node returns what it receives.
     Echo,
 }
 
-/// How frame data get into what the MAC sends.
+/// How frame data reach the MAC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Buffers {
-    /// Frames lie ready, only the index moves.
+    /// Frames are ready in memory, only the index moves.
     Prefilled,
-    /// CPU copy for each frame, then wait for it to leave.
+    /// CPU copy for each frame, then a wait until it is sent.
     Copied,
     /// The same with a DMA copy.
     DmaCopied,
@@ -56,7 +56,7 @@ pub enum Extent {
     },
 }
 
-/// One thing asked of a node.
+/// One measurement by a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
@@ -64,38 +64,38 @@ pub struct Trial {
     pub framing: Framing,
     /// As the node sees it.
     pub direction: Direction,
-    /// The size that was asked, in the unit it was asked in.
+    /// The requested size, in its unit.
     pub size: Size,
-    /// How much to offer on each flow.
+    /// The load on each flow.
     pub load: Load,
     /// When to end.
     pub extent: Extent,
     /// Number of the node's ports in use at once.
     pub ports: u32,
-    /// Link rate in bit/s given by the user, where the carrier has none or another is wanted.
+    /// Link rate in bit/s from the user, where the carrier has none or another is wanted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub link_bits_per_s: Option<u64>,
     /// How frame data reach the MAC; `None` leaves it to the node.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub buffers: Option<Buffers>,
-    /// The way through the node; `None` leaves it to the node, which takes its stack where it has one.
+    /// The path through the node; `None` leaves it to the node, which uses its stack where it has one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<Path>,
     /// How the node's application waits for frames; `None` leaves it to the node, which sleeps.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wait: Option<Wait>,
-    /// The frames that take the fast track, as a rule of the packet identifier, e.g. `port=1026`; `None` for those of
-    /// the trial. On other paths it chooses the trial's UDP port alone, so that two ways differ in nothing else.
+    /// The frames for the fast track, as a rule of the packet identifier, e.g. `port=1026`; `None` for those of the
+    /// trial. On other paths it only chooses the trial's UDP port, so that two paths differ in nothing else.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub rule: Option<String>,
-    /// What else is sent to the node meanwhile.
+    /// Background traffic to the node.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub background: Option<Background>,
-    /// What takes the times at the node's capture points; `None` leaves it to the node.
+    /// The probes at the node's capture points; `None` leaves it to the node.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub probes: Option<Probes>,
-    /// Whether a late frame keeps its distance to the next: nothing is made up for after a hold. Otherwise a sender
-    /// that was held up catches up, in bursts of a stated limit.
+    /// Whether a late frame keeps its distance to the next: nothing is caught up after a pause. Otherwise a sender
+    /// catches up after a pause, in bursts of a stated limit.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub strict_gaps: bool,
     /// Faults made by the sender.
@@ -108,7 +108,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// One port, and all else left to the node.
+    /// One port, and everything else left to the node.
     pub fn new(
         framing: Framing,
         direction: Direction,
@@ -144,7 +144,7 @@ impl Trial {
         self.size.resolve_test(self.framing)
     }
 
-    /// The link as the user gave it, with the standard's overhead.
+    /// The link of the user, with the standard's overhead.
     pub fn link(&self) -> Option<LineRate> {
         self.link_bits_per_s.and_then(LineRate::new)
     }
@@ -152,7 +152,7 @@ impl Trial {
 
 macro_rules! options {
     ($($(#[$doc:meta])* $option:ident $name:literal,)+) => {
-        /// A field of [`Trial`] that says more than which frames go where, how many and how fast.
+        /// A field of [`Trial`] beyond frames, direction, number and rate.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum TrialOption { $($(#[$doc])* $option,)+ }
 
@@ -173,15 +173,15 @@ options! {
     Link "link_bits_per_s",
     /// How frame data reach the MAC.
     Buffers "buffers",
-    /// The way through the node.
+    /// The path through the node.
     Path "path",
     /// How its application waits.
     Wait "wait",
-    /// The frames that take the fast track.
+    /// The frames for the fast track.
     Rule "rule",
-    /// What else is sent meanwhile.
+    /// Background traffic.
     Background "background",
-    /// What takes the times at its capture points.
+    /// The probes at its capture points.
     Probes "probes",
     /// Whether a late frame keeps its distance to the next.
     StrictGaps "strict_gaps",
@@ -192,9 +192,9 @@ options! {
 }
 
 impl Trial {
-    /// The optional fields that this trial asks.
+    /// The optional fields that this trial sets.
     pub fn options(&self) -> impl Iterator<Item = TrialOption> + use<> {
-        // Without `..`, so that the compiler asks for a new field here; from then on each kind refuses it or declares it.
+        // Without `..`, so that the compiler requires a new field here; then each node type refuses it or declares it.
         let Trial {
             framing: _,
             direction: _,
@@ -229,7 +229,7 @@ impl Trial {
         .filter_map(|(option, asked)| asked.then_some(option))
     }
 
-    /// This trial with one optional field asked: what a node type that refuses the field is tested with.
+    /// This trial with one optional field set, to test a node type that refuses the field.
     #[must_use]
     pub fn asking(&self, option: TrialOption) -> Trial {
         let mut trial = self.clone();
@@ -255,8 +255,8 @@ impl Trial {
         trial
     }
 
-    /// This trial with each optional field but those of `taken`, alone, and the name of the field: what a node type that
-    /// takes no others is tested with.
+    /// This trial with each optional field except those of `taken`, alone, and the name of the field, to test a node
+    /// type that supports no others.
     pub fn asking_all_but<'a>(
         &'a self,
         taken: &'a [TrialOption],

@@ -1,9 +1,8 @@
-//! Frames that passed a capture point of a node's kernel without a program being run: told by what the points counted
-//! of all frames of a trial, not of the first alone.
+//! Frames that passed a capture point of a node's kernel while no program ran there, from the points' counts of all
+//! frames of a trial, not only of the first.
 //!
-//! A tracing program is called by the kernel, and a kernel may have reasons not to call it: it is in the middle of the
-//! same program, or what the receive work has interrupted is a process that the host lets nobody look at. The frame
-//! goes on all the same.
+//! The kernel calls a tracing program, and may have reasons not to: it is already in the same program, or the receive
+//! work interrupted a process that the host protects from tracing. The frame continues nevertheless.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,17 +10,18 @@ use crate::field::Field;
 use crate::observation::Warning;
 use crate::warning_code::WarningCode;
 
-/// The counter of them, beside `probe_unseen.WAY.POINT` of each point: frames that some point of a flow did not see.
+/// The counter of these frames, beside `probe_unseen.WAY.POINT` of each point: frames that some point of a flow did not
+/// see.
 pub const UNSEEN: &str = "unseen_frames";
-/// Points that have an account of their own: they are told of at other points.
+/// Points with an account of their own, which other points report.
 const TOLD_ELSEWHERE: [&str; 3] = ["wire", "interrupt", "copy"];
 
-/// Count the unseen frames of a way (`in` or `out`), of whose frames at least `arrived` different ones came to its end.
+/// Counts the unseen frames of a direction (`in` or `out`) at whose end at least `arrived` different frames arrived.
 ///
-/// Each of these passed every point. What the node knows frame by frame stands in its counters as
-/// `probe_unseen.WAY.POINT`; those that are in no count of a point are added to it. So the figures are lower bounds: a
-/// frame that was seen and then lost may stand in for one that was not seen. A point that took no frame is absent, and
-/// has none. The counter [`UNSEEN`] is there, 0 or not, wherever points counted.
+/// Each of these passed every point. The node's own knowledge of single frames is in its counters
+/// `probe_unseen.WAY.POINT`; frames missing from a point's count are added. So the figures are lower bounds: a frame
+/// that was seen and then lost may compensate for one that was not seen. A point that recorded no frame is absent. The
+/// counter [`UNSEEN`] exists, 0 or not, wherever points counted.
 pub fn count(
     counters: &mut BTreeMap<String, Field<u64>>,
     way: &str,
@@ -62,7 +62,7 @@ pub fn count(
     (!names.is_empty()).then(|| warning(&names))
 }
 
-/// Points of the way that count anything.
+/// Points of the direction that count anything.
 fn points(counters: &BTreeMap<String, Field<u64>>, way: &str) -> BTreeSet<String> {
     let point = |name: &String| {
         let rest = name.strip_prefix("probe_taken.");
@@ -73,7 +73,7 @@ fn points(counters: &BTreeMap<String, Field<u64>>, way: &str) -> BTreeSet<String
     counters.keys().filter_map(point).collect()
 }
 
-/// Without a number: blocks of one trial have one warning, and their counters are added.
+/// Without a number: the blocks of one trial have one warning, and their counters are added.
 fn warning(points: &[String]) -> Warning {
     let text = format!(
         "frames arrived that {} did not see: the kernel ran no program there as they passed. They have no time there, \
@@ -83,9 +83,7 @@ fn warning(points: &[String]) -> Warning {
     Warning::new(
         WarningCode::UNSEEN_FRAMES,
         text,
-        "some hosts run no tracing program while a process of their own has the core, and receive work interrupts what \
-         runs there: leave it on the core of who sends (wirelab node serve --receive-work leave), or keep other work \
-         off the node's cores",
+        "some hosts run no tracing program while one of their own processes has the core, and receive work interrupts such a process: leave it on the sender's core (wirelab node serve --receive-work leave), or keep other work off the node's cores",
     )
 }
 
@@ -124,14 +122,14 @@ mod tests {
                 .contains("in.call, in.socket, in.stack did not"),
             "{warning:?}"
         );
-        // As the node told; what it did not tell; what the node's count of lost frames hides.
+        // As the node reported; what it did not report; what the node's count of lost frames hides.
         assert_eq!(value(&all, "probe_unseen.in.stack"), Some(6));
         assert_eq!(value(&all, "probe_unseen.in.call"), Some(6));
         assert_eq!(value(&all, "probe_unseen.in.socket"), Some(10));
         assert_eq!(value(&all, "probe_unseen.in.copy"), None);
         assert_eq!(value(&all, "probe_unseen.in.driver"), None);
         assert_eq!(value(&all, UNSEEN), Some(10));
-        // The other way of an echo has its own account; the larger stands.
+        // The other direction of an echo has its own account; the larger is kept.
         assert_eq!(count(&mut all, "out", 1), None);
         assert_eq!(value(&all, UNSEEN), Some(10));
     }

@@ -1,4 +1,4 @@
-//! The way of frames through the node, how its application waits for them, and what else arrives meanwhile.
+//! The path of frames through the node, how its application waits for them, and background traffic.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use wirelab_wire::{Size, SizeUnit};
 use crate::load::Load;
 use crate::words::words;
 
-/// The way of frames through the node.
+/// The path of frames through the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Path {
@@ -28,22 +28,22 @@ pub enum Path {
 pub enum Wait {
     /// It sleeps until the kernel wakes it.
     Sleep,
-    /// It asks again and again, and has its core for itself: the time to wake up is left out.
+    /// It polls, and has its core to itself: the time to wake up is excluded.
     Spin,
 }
 
-/// A second flow to the node for as long as the trial lasts, whose frames are counted and nothing more.
+/// A second flow to the node for the duration of the trial, whose frames are only counted.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Background {
-    /// How much of it; not [`Load::Max`].
+    /// Its load; not [`Load::Max`].
     pub load: Load,
     /// The size of its frames.
     pub size: Size,
 }
 
 impl Background {
-    /// The size where none is written: that of the smallest frames of the Zynq document, 64 bytes of length.
+    /// The default size: that of the smallest frames of the Zynq document, 64 bytes of length.
     pub const SIZE: Size = Size::new(SizeUnit::Length, 64);
 }
 
@@ -90,7 +90,7 @@ impl FromStr for Background {
     }
 }
 
-/// The programs that take the times at a Linux node's capture points.
+/// The programs that record times at a Linux node's capture points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Probes {
@@ -100,15 +100,15 @@ pub enum Probes {
     Fentry,
     /// Programs at raw tracepoints.
     Raw,
-    /// None: what a trial gives without them is what taking the times costs.
+    /// None: the difference to a trial with them is the cost of measuring.
     Off,
 }
 
 words!(Probes, "set of probes",
     "auto" => Probes::Auto, "fentry" => Probes::Fentry, "raw" => Probes::Raw, "off" => Probes::Off);
-words!(Path, "way through the node",
+words!(Path, "path through the node",
     "stack" => Path::Stack, "driver" => Path::Driver, "fast-track" => Path::FastTrack);
-words!(Wait, "way to wait", "sleep" => Wait::Sleep, "spin" => Wait::Spin);
+words!(Wait, "wait method", "sleep" => Wait::Sleep, "spin" => Wait::Spin);
 
 #[cfg(test)]
 mod tests {

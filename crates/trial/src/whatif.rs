@@ -1,4 +1,4 @@
-//! What each change of a node would buy, as plain data: a model fills it in, a report shows it.
+//! The gain of each change to a node, as plain data: a model computes it, a report shows it.
 //!
 //! Field names are stable and say their unit; the JSON of a [`Whatif`] is made of them.
 
@@ -21,7 +21,7 @@ pub enum Aim {
     Latency,
 }
 
-/// The figure that a gain is counted in.
+/// The figure of a gain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gain {
@@ -35,7 +35,7 @@ pub enum Gain {
     Latency,
 }
 
-/// What a change is of.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
@@ -47,7 +47,7 @@ pub enum ChangeKind {
     Clock,
     /// A stage in half the time.
     Stage,
-    /// An assignment by hand.
+    /// An assignment by the user.
     Own,
     /// Two changes at once.
     Pair,
@@ -64,14 +64,14 @@ pub struct PointLatency {
     pub kind: Kind,
 }
 
-/// What the node does, before or after a change.
+/// The node's result, before or after a change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WhatifFigures {
     /// Frames/s that get through, of all flows together.
     pub frames_per_s: f64,
     /// Bit/s of all flows together: payload on Ethernet, application data on UDP and TCP.
     pub bits_per_s: f64,
-    /// Predicted, or calibrated where the model was fitted to this trial's time; of rate and loss.
+    /// Predicted, or calibrated where the model was fitted to this trial's time; for rate and loss.
     pub kind: Kind,
     /// Share of frames that are lost, 0 to 1.
     pub loss_ratio: f64,
@@ -83,26 +83,26 @@ pub struct WhatifFigures {
     pub latency: Vec<PointLatency>,
     /// Whether rates come from the closed form or the simulation.
     pub basis: Basis,
-    /// What limits the rate, in few words: the critical circuit's name.
+    /// What limits the rate, in a few words: the critical circuit's name.
     pub limited_by: String,
 }
 
-/// A change, and what it buys.
+/// A change, and its gain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
-    /// What it is of.
+    /// Its kind.
     pub kind: ChangeKind,
     /// In words.
     pub what: String,
-    /// The assignments that make it, as `--set` takes them.
+    /// Its assignments, in the syntax of `--set`.
     pub set: Vec<String>,
-    /// The figure that the gain is counted in.
+    /// The figure of the gain.
     pub gain: Gain,
-    /// By how much the figure is better, in percent of what it was; below 0 where it is worse.
+    /// Improvement of the figure, in percent of its old value; negative where it is worse.
     pub gain_percent: f64,
-    /// What the node then does.
+    /// The node's result with the change.
     pub after: WhatifFigures,
-    /// Why it gains nothing or costs, where it does.
+    /// Why it gains nothing or costs something.
     pub why_not: Option<String>,
 }
 
@@ -111,34 +111,34 @@ pub struct Change {
 pub struct Untried {
     /// The change in words.
     pub what: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// Every change tried on a node in one trial, the best first.
+/// Every tried change of a node in one trial, the best first.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Whatif {
     /// The node.
     pub node: String,
-    /// The node in a line.
+    /// The node in one line.
     pub title: String,
-    /// What was asked.
+    /// The requested trial.
     pub trial: Trial,
     /// Sizes of the frames that are really sent.
     pub sizes: Sizes,
-    /// What changes are ranked by.
+    /// The criterion for the ranking.
     pub aim: Aim,
     /// The capture point they are ranked by, where it is latency.
     pub point: Option<String>,
-    /// What the node does unchanged.
+    /// The node's result without changes.
     pub baseline: WhatifFigures,
     /// Single changes, the best first.
     pub singles: Vec<Change>,
-    /// Two at a time among the best singles, the best first.
+    /// Pairs of the best singles, the best first.
     pub pairs: Vec<Change>,
     /// Changes that do not fit this trial.
     pub untried: Vec<Untried>,
-    /// What a reader must know beside.
+    /// Further notes for the reader.
     pub notes: Vec<String>,
 }
 

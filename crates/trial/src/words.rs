@@ -1,6 +1,6 @@
-//! Types of which each value is a word, on the command line as in files.
+//! Types whose values are words, on the command line and in files.
 
-/// `Display` and `FromStr` of a type by the words of its values; `|` stands before another word for the same value.
+/// `Display` and `FromStr` of a type by the words of its values; `|` precedes another word for the same value.
 macro_rules! words {
     ($type:ty, $what:literal, $($text:literal $(| $alias:literal)* => $value:path),+ $(,)?) => {
         impl std::fmt::Display for $type {

@@ -168,7 +168,7 @@ fn samples_and_intervals_are_bounded_by_the_run() {
             (
                 "a latency of 30 years",
                 |o| latency_of(o, 1_000_000_000_000_000_000, 12),
-                "a test frame tells no more than",
+                "a test frame cannot encode more than",
             ),
             (
                 "a latency of an hour in 3 s",
@@ -222,7 +222,7 @@ fn samples_and_intervals_are_bounded_by_the_run() {
                         "link_bits_per_s": interval(0.0, 1e30, 64, "within_run"),
                     });
                 },
-                "link_bits_per_s is not as far off as frames_per_s",
+                "link_bits_per_s differs from frames_per_s",
             ),
             (
                 "an interval beyond all samples",

@@ -1,4 +1,4 @@
-//! The command line: one definition that gives parsing, help, man page and completions.
+//! The command line: one definition for parsing, help, man page and completions.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub use model::{
 pub use node::{NodeArgs, NodeCommand, NodeServeArgs};
 pub use stages::StagesArgs;
 
-/// Headings of the help, each with the options under it.
+/// Headings of the help, each with its options.
 type Headings = &'static [(&'static str, &'static [&'static str])];
 
 /// Gives an option its heading; options without one stay under "Options".
@@ -87,7 +87,7 @@ pub enum Command {
     },
 }
 
-/// Sizes, counted in one of four ways.
+/// Sizes, in one of four units.
 #[derive(Args, Clone, Debug)]
 #[group(required = false, multiple = false)]
 pub struct SizeArgs {
@@ -191,7 +191,7 @@ pub enum LabCommand {
     },
 }
 
-/// The link, and how long.
+/// The link rate and the extent.
 #[derive(Args, Clone, Debug)]
 pub struct ExtentArgs {
     /// Link rate in bit/s, e.g. 100M [default: the port's own]
@@ -205,7 +205,7 @@ pub struct ExtentArgs {
     pub frames: Option<u64>,
 }
 
-/// What to send, for how long, and on which path.
+/// Faults, gaps and path of the offered frames.
 #[derive(Args, Clone, Debug)]
 pub struct OfferArgs {
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! From words on the command line to sizes, loads, trials and nodes; every error says what to write instead.
+//! Turns words on the command line into sizes, loads, trials and nodes; every error has a fix.
 
 use wirelab_bench::{Matrix, Plan, Section, expand, parse_duration_ps};
 use wirelab_model::file::NodeFile;
@@ -11,7 +11,7 @@ use wirelab_trial::{Extent, FaultRates, Framing, Layer, Size, SizeUnit, Trial};
 use crate::args::{ExtentArgs, FramingArgs, MatrixArgs, SizeArgs};
 use crate::exit::{Failure, Fallible};
 
-/// Sizes in the unit they were given in; `default` where none was given.
+/// Sizes in their given unit; by default `default`.
 pub fn sizes(args: &SizeArgs, default: &[Size]) -> Vec<Size> {
     let with = |unit, list: &[u32]| list.iter().map(|b| Size::new(unit, *b)).collect::<Vec<_>>();
     let given = [
@@ -35,7 +35,7 @@ pub fn rfc_2544_sizes() -> Vec<Size> {
         .to_vec()
 }
 
-/// The sizes that people of a layer ask: RFC 2544's frames, the usual datagrams of iperf, a full TCP segment.
+/// The usual sizes of a layer: RFC 2544's frames, the usual datagrams of iperf, a full TCP segment.
 fn usual_sizes(layer: Layer) -> Vec<Size> {
     let datagrams = |list: &[u32]| {
         list.iter()
@@ -50,7 +50,7 @@ fn usual_sizes(layer: Layer) -> Vec<Size> {
     }
 }
 
-/// The matrix that the options describe; a trial ends with `default` where they do not say when.
+/// The matrix of the options; `default` is the default extent of a trial.
 pub fn matrix(
     args: &MatrixArgs,
     extent: &ExtentArgs,
@@ -92,7 +92,7 @@ pub fn asks_something(args: &MatrixArgs, extent: &ExtentArgs) -> bool {
         || extent.frames.is_some()
 }
 
-/// The trials of the options on one port of a model; without sizes, of the largest usual one.
+/// The trials of the options on one port of a model; by default of the largest usual size.
 pub fn model_trials(
     file: &NodeFile,
     args: &MatrixArgs,
@@ -107,7 +107,7 @@ pub fn model_trials(
     Ok(steps.into_iter().map(|step| step.trial).collect())
 }
 
-/// Each word as its type reads it.
+/// Parses each word.
 pub fn parse_all<T: std::str::FromStr>(words: &[String]) -> Fallible<Vec<T>>
 where
     T::Err: std::fmt::Display,
@@ -118,7 +118,7 @@ where
         .collect()
 }
 
-/// Layer and tags; the layer is `unsaid` where none was given.
+/// Layer and tags; `unsaid` is the default layer.
 pub fn framing(args: &FramingArgs, unsaid: Layer) -> Fallible<Framing> {
     let layer = match args.layer.as_deref() {
         None => unsaid,
@@ -150,16 +150,16 @@ pub fn time_ps(option: &str, text: &str) -> Fallible<u64> {
     parse_duration_ps(text).map_err(|e| Failure::usage(format!("{option}: {e}")))
 }
 
-/// When to end; `default` where neither time nor frames were given.
+/// The extent of a trial; `default` where neither time nor frames are given.
 pub fn extent(args: &ExtentArgs, default: Extent) -> Fallible<Extent> {
     match (args.frames, &args.time) {
         (Some(0), _) => Err(Failure::usage(
-            "--frames 0 asks for nothing: give at least 1",
+            "--frames 0 requests nothing: give at least 1",
         )),
         (Some(frames), _) => Ok(Extent::Frames { frames }),
         (None, Some(text)) => match time_ps("--time", text)? {
             0 => Err(Failure::usage(format!(
-                "--time {text} asks for nothing: give a longer time, e.g. 200ms"
+                "--time {text} requests nothing: give a longer time, e.g. 200ms"
             ))),
             time_ps => Ok(Extent::Time { time_ps }),
         },
@@ -167,7 +167,7 @@ pub fn extent(args: &ExtentArgs, default: Extent) -> Fallible<Extent> {
     }
 }
 
-/// Faults written as `drop=1e-4,corrupt=1e-5,seed=7`, or `corrupt=1/s`.
+/// Parses faults such as `drop=1e-4,corrupt=1e-5,seed=7`, or `corrupt=1/s`.
 pub fn faults(text: Option<&str>) -> Fallible<FaultRates> {
     let mut rates = FaultRates::default();
     for part in text
@@ -190,7 +190,7 @@ pub fn faults(text: Option<&str>) -> Fallible<FaultRates> {
     Ok(rates)
 }
 
-/// The way through the kernel.
+/// The path through the kernel.
 pub fn path(text: &str) -> Fallible<Path> {
     text.parse()
         .map_err(|e| Failure::usage(format!("--path: {e}")))
@@ -201,7 +201,7 @@ pub fn port(text: &str) -> Fallible<PortName> {
     text.parse().map_err(Failure::usage)
 }
 
-/// A MAC address written as `02:57:4c:00:00:01`.
+/// A MAC address such as `02:57:4c:00:00:01`.
 pub fn mac(option: &str, text: &str) -> Fallible<[u8; 6]> {
     let bytes: Option<Vec<u8>> = text
         .split([':', '-'])

@@ -7,11 +7,11 @@ use wirelab_trial::{NameError, NodeError, OpenError};
 
 /// The end of a command that ran.
 pub enum Outcome {
-    /// All is well.
+    /// Success.
     Done,
     /// A trial failed or a limit was missed; the output says which.
     Missed,
-    /// The exit status of a command that was run for the user.
+    /// The exit status of another command that ran for the user.
     Code(u8),
 }
 
@@ -29,7 +29,7 @@ impl Outcome {
 /// Why a command did not run to its end.
 #[derive(Debug)]
 pub enum Failure {
-    /// The user asked for something that is not there or contradicts itself.
+    /// A request that is impossible or contradicts itself.
     Usage(String),
     /// A privilege is missing.
     Privilege(String),
@@ -89,8 +89,8 @@ impl From<LabError> for Failure {
     }
 }
 
-/// A value that a command needs, or why it ends.
+/// A value that a command needs, or the reason to end.
 pub type Fallible<T> = std::result::Result<T, Failure>;
 
-/// What every command gives.
+/// The result of every command.
 pub type Result = std::result::Result<Outcome, Failure>;

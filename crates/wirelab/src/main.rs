@@ -1,8 +1,9 @@
-//! The command line of wirelab. It wires the rooms together and holds no logic of its own.
+//! The command line of wirelab. It connects the crates and holds no logic of its own.
 //!
 //! `args` defines all commands; `commands` has one file for each; `ask` turns words into trials and nodes.
 //!
-//! It alone may use all crates. Start reading at `nodes.rs`, then `commands/measure.rs` and `commands/trials.rs`.
+//! Only this crate may use all others. Start reading at `nodes.rs`, then `commands/measure.rs` and
+//! `commands/trials.rs`.
 #![forbid(unsafe_code)]
 
 mod args;

@@ -1,4 +1,4 @@
-//! The node types that this program has, a line for each, and nodes for studies and commands on paper.
+//! The node types of this program, one line each, and nodes for studies and model commands.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -12,7 +12,7 @@ use wirelab_trial::{Node, NodeKinds, OpenError, OpenOptions};
 
 use crate::exit::Failure;
 
-/// All kinds, in the order in which help shows them.
+/// All node types, in the order of the help.
 pub static KINDS: NodeKinds = NodeKinds(&[
     &wirelab_remote::LAB,
     &wirelab_ports::PORTS,
@@ -26,7 +26,7 @@ pub static KINDS: NodeKinds = NodeKinds(&[
 
 #[cfg(feature = "hdl")]
 pub use wirelab_hdl::HDL;
-/// A kind that this program was built without.
+/// A node type that this program was built without.
 #[cfg(not(feature = "hdl"))]
 pub static HDL: wirelab_trial::NodeKind = wirelab_trial::NodeKind {
     about: "ports of hardware in simulation, or the reference node",
@@ -39,7 +39,7 @@ pub static HDL: wirelab_trial::NodeKind = wirelab_trial::NodeKind {
     )
 };
 
-/// The help of an argument that is a node: a line for each kind.
+/// The help of a node argument: a line for each node type.
 pub fn help() -> String {
     let lines = KINDS.lines();
     let widest = lines.iter().map(|(how, _)| how.chars().count()).max();
@@ -50,12 +50,12 @@ pub fn help() -> String {
     format!("The node:\n{}", lines.collect::<String>())
 }
 
-/// Takes any text for the name of a node, and offers the names that are known to completions.
+/// Accepts any text as the name of a node, and offers known names for completion.
 #[derive(Clone, Copy, Debug)]
 pub enum Names {
-    /// Of all kinds.
+    /// Of all node types.
     All,
-    /// Of models alone.
+    /// Only models.
     Models,
 }
 
@@ -84,12 +84,12 @@ impl TypedValueParser for Names {
     }
 }
 
-/// The file of a model, with changes as `--set` takes them.
+/// The file of a model, with the changes of `--set`.
 pub fn model(text: &str, set: &[String]) -> Result<NodeFile, Failure> {
     let (name, kind) = KINDS.parse(text)?;
     if !(kind.profile)(&name).is_computed {
         return Err(Failure::usage(format!(
-            "{text} is no model: {}; fix: name a model (wirelab predict --list) or its file, or 'wirelab measure {text}'",
+            "{text} is not a model: {}; fix: name a model (wirelab predict --list) or its file, or 'wirelab measure {text}'",
             kind.about
         )));
     }

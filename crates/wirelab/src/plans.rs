@@ -1,4 +1,4 @@
-//! The plan that `wirelab measure` runs: a file, a search of the options, the datasheet, or a matrix of the options.
+//! The plan for `wirelab measure`: from a file, a search, the datasheet, or a matrix of the options.
 
 use wirelab_bench::search::{BurstSearch, Goal, LossCurve, Search};
 use wirelab_bench::{Matrix, Plan, SearchKind, SearchSection, Section, datasheet, parse_percent};
@@ -8,7 +8,7 @@ use crate::args::{MeasureArgs, SearchArgs};
 use crate::ask;
 use crate::exit::{Failure, Fallible};
 
-/// The plan of the options, for a node of which `profile` is known.
+/// The plan of the options, for a node with this `profile`.
 pub fn plan(args: &MeasureArgs, profile: &Profile) -> Fallible<Plan> {
     if let Some(path) = &args.plan {
         return Plan::load(path).map_err(Failure::usage);
@@ -47,7 +47,7 @@ fn matrix(args: &MeasureArgs, profile: &Profile) -> Fallible<Matrix> {
     Ok(matrix)
 }
 
-/// The ways through a node that `--path` names; `None` where it names one through this host's kernel.
+/// The paths through a node in `--path`; `None` where it is a path through this host's kernel.
 pub fn node_paths(words: &str) -> Option<Vec<Path>> {
     words.split(',').map(|word| word.parse().ok()).collect()
 }
@@ -68,13 +68,13 @@ fn ways(args: &MeasureArgs, matrix: &mut Matrix) -> Fallible<()> {
     }
     if matrix.shared.rule.is_some() && !matrix.paths.contains(&Some(Path::FastTrack)) {
         return Err(Failure::usage(
-            "--rule says which frames take the fast track: add --path fast-track",
+            "--rule selects frames for the fast track: add --path fast-track",
         ));
     }
     let background = ways.background.as_deref().map(str::parse).transpose();
     let background = background.map_err(Failure::usage)?;
     matrix.backgrounds = match background {
-        // What a load does to a latency shows beside the latency without it.
+        // The effect of a background on a latency shows beside the latency without it.
         Some(_) if matrix.directions.contains(&Direction::Echo) => vec![None, background],
         _ => vec![background],
     };
@@ -100,23 +100,23 @@ fn search(args: &MeasureArgs, profile: &Profile) -> Fallible<SearchSection> {
     };
     let Extent::Time { time_ps } = matrix.shared.extent else {
         return Err(Failure::usage(
-            "--frames: a search takes trials of a time: give --time instead",
+            "--frames: the trials of a search have a time: give --time instead",
         ));
     };
     let layer = matrix.framings[0].layer;
     if layer.is_tcp() {
         return Err(Failure::usage(
-            "TCP sends again what was lost, so no loss ratio tells its rate: ask a TCP trial at load max",
+            "TCP retransmits lost data, so a loss ratio does not show its rate: use a TCP trial at load max",
         ));
     }
     if !matrix.shared.faults.is_clean() || !args.matrix.buffers.is_empty() || args.repeat != 1 {
         return Err(Failure::usage(
-            "--inject, --buffers and --repeat do not go together with a search: --trials asks each load more often",
+            "--inject, --buffers and --repeat cannot be combined with a search: --trials repeats each load",
         ));
     }
     if args.ways.is_asked() || node_paths(&args.offer.path).is_some() {
         return Err(Failure::usage(
-            "a search takes the node's own way: leave --path, --wait, --rule, --background and --probes out",
+            "a search uses the node's default path: leave --path, --wait, --rule, --background and --probes out",
         ));
     }
     let kind = search_kind(asked, time_ps, warm_up_ps(args)?)?;
@@ -133,7 +133,7 @@ fn search(args: &MeasureArgs, profile: &Profile) -> Fallible<SearchSection> {
             .any(|way| sent_by_node.contains(way))
     {
         return Err(Failure::usage(
-            "--bursts: bursts are sent to the node: give --direction rx or echo",
+            "--bursts: the tester sends bursts to the node: give --direction rx or echo",
         ));
     }
     (section.load, section.ports) = match (&matrix.loads[..], &matrix.ports[..]) {
@@ -141,7 +141,7 @@ fn search(args: &MeasureArgs, profile: &Profile) -> Fallible<SearchSection> {
         ([load], [ports]) => (*load, Some(*ports)),
         _ => {
             return Err(Failure::usage(
-                "a search takes one --load, the highest to ask, and one number of --ports",
+                "a search takes one --load, the highest, and one number of --ports",
             ));
         }
     };
@@ -174,7 +174,7 @@ fn search_kind(asked: &SearchArgs, time_ps: u64, warm_up_ps: u64) -> Fallible<Se
             (_, Some(text)) => share("--search loss", text, 0.0..=0.99)?,
             _ => {
                 return Err(Failure::usage(format!(
-                    "--search {word}: no such goal: write no-loss, or the loss that is allowed, e.g. loss=2.5%"
+                    "--search {word}: unknown goal: write no-loss, or the allowed loss, e.g. loss=2.5%"
                 )));
             }
         };
@@ -200,7 +200,7 @@ fn search_kind(asked: &SearchArgs, time_ps: u64, warm_up_ps: u64) -> Fallible<Se
     })
 }
 
-/// A share in percent as a ratio.
+/// A share in percent, as a ratio.
 fn share(option: &str, text: &str, range: std::ops::RangeInclusive<f64>) -> Fallible<f64> {
     let ratio = parse_percent(text).filter(|ratio| range.contains(ratio));
     ratio.ok_or_else(|| {
@@ -211,7 +211,7 @@ fn share(option: &str, text: &str, range: std::ops::RangeInclusive<f64>) -> Fall
     })
 }
 
-/// Whether all that a plan requests are echoes.
+/// Whether all trials of a plan are echoes.
 pub fn is_of_echoes(plan: &Plan) -> bool {
     let matrices = plan.matrices().map(|m| &m.directions);
     let searches = plan.searches().map(|s| &s.directions);
@@ -219,7 +219,7 @@ pub fn is_of_echoes(plan: &Plan) -> bool {
     directions.peek().is_some() && directions.all(|direction| *direction == Direction::Echo)
 }
 
-/// The largest payload of a plan, for the MTU of a lab that is made for it.
+/// The largest payload of a plan, for the MTU of its lab.
 pub fn largest_payload(plan: &Plan) -> u32 {
     let matrices = plan.matrices().map(|m| (&m.framings, &m.sizes));
     let searches = plan.searches().map(|s| (&s.framings, &s.sizes));

@@ -1,4 +1,4 @@
-//! Tells whom a server refuses what, without filling the terminal: forged datagrams may ask a thousand times a second.
+//! Prints what a server refuses without flooding the terminal: forged datagrams may arrive a thousand times a second.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use crate::terminal::complain;
 
-/// How long a refusal is not told again, and how many are told in that time.
+/// How long a refusal is not repeated, and how many are printed in that time.
 const AGAIN: Duration = Duration::from_secs(60);
 const MOST: usize = 16;
 
-/// What was told lately.
+/// Recent refusals.
 #[derive(Debug, Default)]
 pub struct Refusals(Mutex<Vec<(IpAddr, String, Instant)>>);
 
 impl Refusals {
-    /// Tell that a peer is refused `why`, in one line, where that was not told lately.
+    /// Prints in one line that a peer is refused `why`, unless it was printed recently.
     pub fn tell(&self, peer: IpAddr, why: &str) {
         if self.is_new(peer, why, Instant::now()) {
             complain(format_args!("{peer} was refused {why}"));

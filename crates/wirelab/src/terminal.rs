@@ -1,4 +1,4 @@
-//! What a person at a terminal sees beside the result: progress on stderr, width, colour, and Ctrl-C.
+//! Output on a terminal beside the result: progress on stderr, width, colour, and Ctrl-C.
 
 use std::fmt::Arguments;
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use wirelab_trial::{Cancel, Progress, Warning};
 
-/// A flag that Ctrl-C and termination set; a second Ctrl-C ends the program at once.
+/// A flag that Ctrl-C and termination set; a second Ctrl-C ends the program immediately.
 pub fn cancel_on_signal() -> Cancel {
     let cancel = Cancel::new();
     let on_signal = cancel.clone();
@@ -26,7 +26,7 @@ pub fn cancel_on_signal() -> Cancel {
     cancel
 }
 
-/// Say before anything is sent what the figures will not be of.
+/// Prints the known limitations of the figures before anything is sent.
 pub fn warn_of(warnings: &[Warning]) {
     for warning in warnings {
         let (text, way_out) = (&warning.text, &warning.way_out);
@@ -34,7 +34,7 @@ pub fn warn_of(warnings: &[Warning]) {
     }
 }
 
-/// Progress in one line on stderr, only on a terminal and only for what takes longer than a second.
+/// Progress in one line on stderr, only on a terminal and only for work longer than a second.
 pub struct Bar {
     shown: Mutex<Option<Instant>>,
     begun: Instant,
@@ -58,7 +58,7 @@ impl Bar {
         }
     }
 
-    /// Take the line away, so that what follows starts at the margin.
+    /// Removes the line, so that the next output starts at the margin.
     pub fn clear(&self) {
         let mut shown = self.shown.lock().unwrap_or_else(|e| e.into_inner());
         if self.on && shown.take().is_some() {
@@ -67,8 +67,7 @@ impl Bar {
     }
 }
 
-/// Show progress by the clock while `work` runs, for what takes `expected` or, where that is not known, as long
-/// as it takes.
+/// Shows progress by the clock while `work` runs, for the `expected` time or, where that is unknown, until it ends.
 pub fn while_showing<T>(what: &str, expected: Option<Duration>, work: impl FnOnce() -> T) -> T {
     let (bar, over) = (Bar::new(), AtomicBool::new(false));
     std::thread::scope(|scope| {
@@ -83,7 +82,7 @@ pub fn while_showing<T>(what: &str, expected: Option<Duration>, work: impl FnOnc
         });
         let done = work();
         over.store(true, Ordering::Relaxed);
-        // A ticker that died has only failed to draw.
+        // If the ticker died, only the progress is missing.
         let _ = ticker.join();
         bar.clear();
         done
@@ -107,7 +106,7 @@ impl Progress for Bar {
     }
 }
 
-/// Write to standard output; end quietly where its reader has gone (`wirelab … | head`), and with an error where it
+/// Writes to standard output; ends quietly where its reader has gone (`wirelab … | head`), and with an error where it
 /// cannot be written. Every command has cleaned up and written its files by then.
 pub fn write_out(text: Arguments<'_>) {
     let mut out = stdout();
@@ -123,7 +122,7 @@ pub fn write_out(text: Arguments<'_>) {
     std::process::exit(1);
 }
 
-/// Say something on standard error; where nobody listens any more there is nobody to tell.
+/// Prints on standard error; errors are ignored, because there is no other place to report them.
 pub fn complain(text: Arguments<'_>) {
     let _ = writeln!(stderr(), "{text}");
 }
@@ -141,7 +140,7 @@ macro_rules! say {
 
 pub(crate) use {put, say};
 
-/// Width of standard output in characters: what `COLUMNS` says, else what the terminal says; `None` where it is none.
+/// Width of standard output in characters: that of `COLUMNS`, else of the terminal; `None` without a terminal.
 fn width() -> Option<usize> {
     let columns = std::env::var("COLUMNS").ok();
     let said = columns.and_then(|text| text.parse().ok());

@@ -71,7 +71,7 @@ const IN_MESSAGES: &[&str] = &[
 ];
 
 /// How the heading of such a section ends.
-const ABSENT: &str = " flags that are not here";
+const ABSENT: &str = " flags that are not supported";
 
 /// Each command by its words, and the options that its help lists.
 type Commands = BTreeMap<String, BTreeSet<String>>;

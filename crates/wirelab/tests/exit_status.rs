@@ -114,7 +114,7 @@ fn a_sender_of_which_nothing_left_ends_with_1_and_says_so() {
     assert_eq!(told["refused_frames"], 1_000, "{told}");
     let dropped = stdout(&send("packet", &paced[..4]));
     assert!(
-        dropped.contains("1,000 more frames did not leave"),
+        dropped.contains("the driver refused 1,000 more frames: not sent"),
         "{dropped}"
     );
     assert!(!dropped.contains("--sent"), "{dropped}");

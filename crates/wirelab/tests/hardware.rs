@@ -160,7 +160,7 @@ fn a_study_of_which_a_node_can_be_asked_no_row_is_refused() {
         let told = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{told}");
         assert!(
-            told.contains("ethernet-fmc: hdl:2 can be asked none of the rows"),
+            told.contains("ethernet-fmc: hdl:2 supports none of the rows"),
             "{told}"
         );
         assert!(

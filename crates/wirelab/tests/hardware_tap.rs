@@ -244,7 +244,7 @@ fn an_interrupted_generator_says_so_and_leaves_nothing() {
     hdl.interrupt();
     let (code, said) = hdl.end();
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("not all that was asked was sent"), "{said}");
+    assert!(said.contains("not everything requested was sent"), "{said}");
     assert!(said.contains("checker: 0 frames of the flow"), "{said}");
     assert!(!namespace.has_interface());
 }

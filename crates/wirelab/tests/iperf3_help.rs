@@ -74,7 +74,7 @@ fn each_flag_of_iperf3_is_ours_or_has_a_reason() {
     }
     ours.insert("-6".to_owned());
     ours.insert("-h".to_owned());
-    let missing = table("### iperf3 flags that are not here");
+    let missing = table("### iperf3 flags that are not supported");
     let unexplained: Vec<&String> = theirs
         .iter()
         .filter(|name| !ours.contains(*name) && !missing.contains(*name))

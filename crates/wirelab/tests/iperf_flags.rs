@@ -11,7 +11,7 @@ use common::{stdout, wirelab};
 use docs_common::page;
 use iperf_common::has;
 
-const HEADING: &str = "### iperf 2 flags that are not here";
+const HEADING: &str = "### iperf 2 flags that are not supported";
 
 /// The flags that a line of a help begins with, short and long.
 fn flags_of(line: &str) -> Vec<String> {

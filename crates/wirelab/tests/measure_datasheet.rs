@@ -139,7 +139,7 @@ fn what_is_asked_wrongly_says_what_to_write() {
     for (args, text) in [
         (
             &["--search", "quick"][..],
-            "--search quick: no such goal: write no-loss, or the loss that is allowed, e.g. loss=2.5%",
+            "--search quick: unknown goal: write no-loss, or the allowed loss, e.g. loss=2.5%",
         ),
         (
             &["--search", "loss=half"],
@@ -151,19 +151,19 @@ fn what_is_asked_wrongly_says_what_to_write() {
         ),
         (
             &["--search", "no-loss", "--layer", "tcp4"],
-            "TCP sends again what was lost",
+            "TCP retransmits lost data",
         ),
         (
             &["--search", "no-loss", "--frames", "5"],
-            "--frames: a search takes trials of a time",
+            "--frames: the trials of a search have a time",
         ),
         (
             &["--search", "no-loss", "--load", "10%,20%"],
-            "one --load, the highest to ask",
+            "one --load, the highest",
         ),
         (
             &["--search", "no-loss", "--repeat", "3"],
-            "--trials asks each load more often",
+            "--trials repeats each load",
         ),
         (
             &["--bursts", "--direction", "tx"],

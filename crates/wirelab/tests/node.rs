@@ -135,7 +135,7 @@ fn a_node_says_what_it_is_and_puts_everything_back_when_it_is_terminated() {
             .success()
     );
     assert_eq!(node.0.wait().unwrap().code(), Some(0));
-    assert_eq!(steered(&lab), "", "receive work goes where it went before");
+    assert_eq!(steered(&lab), "", "the cores of receive work are restored");
     let name = lab.spec().namespace(Side::Node);
     let left = Command::new("ip")
         .args(["netns", "pids", &name])

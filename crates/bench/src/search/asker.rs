@@ -1,4 +1,4 @@
-//! Asks the trials of a search: within its limits, each judged, kept and summed up in a record.
+//! Runs the trials of a search: within its limits, each judged, kept and summarized in a record.
 
 use wirelab_trial::search::{SearchEnded, TrialRecord};
 use wirelab_trial::{
@@ -17,21 +17,21 @@ use crate::run::{FAILURES_IN_A_ROW, Sink};
 /// Most trials of one search.
 pub const MAX_SEARCH_TRIALS: u64 = 100_000;
 
-/// Whom a search asks, and who watches it.
+/// The node, the observers and the limits of a search.
 pub struct Asking<'a> {
     /// The node.
     pub node: &'a mut dyn Node,
-    /// How fast the tester is against itself.
+    /// The tester's rate against itself.
     pub ceiling: &'a mut dyn Ceiling,
     /// Gets milliseconds of trial time: done, and at most.
     pub progress: &'a dyn Progress,
-    /// Ends the search early; what was found is kept.
+    /// Ends the search early; its results so far are kept.
     pub cancel: &'a Cancel,
-    /// Gets every observation, warm-up excepted.
+    /// Gets every observation except warm-ups.
     pub sink: &'a mut dyn Sink,
 }
 
-/// A search that is running.
+/// A running search.
 pub(super) struct Asker<'a> {
     node: &'a mut dyn Node,
     ceiling: CachedCeiling<'a>,
@@ -45,9 +45,9 @@ pub(super) struct Asker<'a> {
     pub link: Option<LineRate>,
     pub records: Vec<TrialRecord>,
     pub asked_ps: u64,
-    /// Kind of all figures so far together; measured ones are not mixed with others.
+    /// Common kind of all figures so far; measured figures are not mixed with others.
     pub kind: Option<Kind>,
-    /// What the search may take at most, for its progress; never above `max_time_ps`.
+    /// Longest time of the search, for its progress; never above `max_time_ps`.
     pub at_most_ps: u64,
     max_trials: u64,
     max_time_ps: u64,
@@ -97,7 +97,7 @@ impl<'a> Asker<'a> {
             .frames_per_s
     }
 
-    /// A trial whose observation is thrown away.
+    /// Runs a trial and drops its observation.
     pub fn warm_up(&mut self, load: Load, time_ps: u64) -> Result<(), SearchEnded> {
         let trial = self.trial(load, Extent::Time { time_ps });
         self.charge(time_ps)?;
@@ -110,7 +110,7 @@ impl<'a> Asker<'a> {
         })
     }
 
-    /// Run one trial until it gives figures. One without any is asked again, and the search ends after
+    /// Runs one trial until it has a result. A trial without one is repeated, and the search ends after
     /// [`FAILURES_IN_A_ROW`] of them.
     pub fn ask(
         &mut self,
@@ -141,7 +141,7 @@ impl<'a> Asker<'a> {
         }
     }
 
-    /// Why the last trial did not succeed, where the tester's own host held it up.
+    /// Why the last trial did not succeed, where the tester's own host paused it.
     pub fn held_up(&self) -> Option<&str> {
         let last = self.records.last().filter(|r| r.tester_was_limit)?;
         last.problem.as_deref()
@@ -167,7 +167,7 @@ impl<'a> Asker<'a> {
         Ok(())
     }
 
-    /// One trial with its record; the inner error says why it gave no figure.
+    /// Runs one trial and returns its record; the inner error says why it has no result.
     fn once(
         &mut self,
         load: Load,
@@ -226,7 +226,7 @@ impl<'a> Asker<'a> {
         Ok(reading)
     }
 
-    /// Where the node cannot do such a trial, or the tester may not, that is kept as its observation and ends the search.
+    /// Where the node cannot do such a trial, or the tester may not, keeps that as its observation and ends the search.
     fn declined(&mut self, trial: &Trial, error: &NodeError) -> Result<(), SearchEnded> {
         if !matches!(error, NodeError::Unsupported(_) | NodeError::Privilege(_)) {
             return Ok(());
@@ -250,7 +250,7 @@ impl<'a> Asker<'a> {
         }
         Err(SearchEnded::Failed {
             why: format!(
-                "some trials are {} and some {}, which are not compared: search what does one of both",
+                "some trials are {} and some {}, which are not comparable: search with a node that gives only one of them",
                 so_far.unwrap_or(reading.kind),
                 reading.kind
             ),

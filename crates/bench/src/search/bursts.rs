@@ -1,9 +1,9 @@
-//! Back-to-back frames as RFC 9004 has them: the longest burst at line rate without loss, and the buffer it tells.
+//! Back-to-back frames after RFC 9004: the longest burst at line rate without loss, and the buffer that it shows.
 
 use wirelab_trial::search::{
     Burst, BurstLengths, BurstResult, BurstSearch, MAX_REPEATS, MIN_REPEATS, Screened, SearchEnded,
 };
-use wirelab_trial::{Direction, Extent, Field, Kind, Load, Summary, Trial};
+use wirelab_trial::{Direction, Extent, Field, Kind, Load, Summary, Trial, format};
 use wirelab_wire::LineRate;
 
 use super::asker::{Asker, Asking};
@@ -11,13 +11,13 @@ use super::refuse::{SearchError, check_limits, check_trial};
 use crate::ceiling::AT_LINK_RATE;
 use crate::repeats::CONFIDENCE;
 
-/// Search the longest burst at line rate that a node takes without loss.
+/// Searches the longest burst at line rate that a node receives without loss.
 ///
 /// `throughput_frames_per_s` is the throughput of each flow, as [`find_rates`](super::find_rates) finds it for
-/// [`Goal::no_loss`](super::Goal::no_loss); from [`AT_LINK_RATE`] of line rate on, nothing is asked.
+/// [`Goal::no_loss`](super::Goal::no_loss); from [`AT_LINK_RATE`] of line rate on, no burst is sent.
 ///
 /// # Errors
-/// [`SearchError`] before the first burst, [`SearchError::NoLinkRate`] where there is no line rate.
+/// [`SearchError`] before the first burst, [`SearchError::NoLinkRate`] where the line rate is unknown.
 pub fn back_to_back(
     asking: Asking<'_>,
     trial: &Trial,
@@ -29,13 +29,13 @@ pub fn back_to_back(
     if matches!(trial.direction, Direction::Transmit | Direction::Both) {
         return Err(SearchError::Goal {
             field: "direction",
-            why: "bursts are sent to the node: ask receive or echo",
+            why: "the tester sends bursts to the node: use receive or echo",
         });
     }
     if !(throughput_frames_per_s.is_finite() && throughput_frames_per_s >= 0.0) {
         return Err(SearchError::Goal {
             field: "throughput_frames_per_s",
-            why: "it is the throughput that was found, 0 or more",
+            why: "it must be the throughput that was found, 0 or more",
         });
     }
     let sizes = trial.sizes()?;
@@ -82,13 +82,13 @@ pub fn back_to_back(
 fn check(search: &BurstSearch) -> Result<(), SearchError> {
     let bad = |field, why| Err(SearchError::Goal { field, why });
     if !(MIN_REPEATS..=MAX_REPEATS).contains(&search.repeats) {
-        return bad("repeats", "it is 50 (RFC 9004) to 1,000");
+        return bad("repeats", "it must be 50 (RFC 9004) to 1,000");
     }
     if search.longest_ps == 0 {
-        return bad("longest_ps", "it is above 0; RFC 2544 asks 2 s");
+        return bad("longest_ps", "it must be above 0; RFC 2544 has 2 s");
     }
     if search.resolution_frames == 0 {
-        return bad("resolution_frames", "it is at least 1");
+        return bad("resolution_frames", "it must be at least 1");
     }
     check_limits(search.max_trials, search.max_time_ps)
 }
@@ -114,8 +114,8 @@ fn repeats(
     Ok(())
 }
 
-/// The longest burst in 1..=`longest` that passes, to the resolution, or 0: steps of 1, 2, 4, … from `start`
-/// until both a burst that passes and one that fails are known, then halving.
+/// The longest burst in 1..=`longest` that passes, to the resolution, or 0. Steps of 1, 2, 4, … from `start` find a
+/// burst that passes and one that fails, then the interval is halved.
 fn longest_burst<E>(
     passes: &mut dyn FnMut(u64) -> Result<bool, E>,
     start: u64,
@@ -177,12 +177,13 @@ fn burst(asker: &mut Asker, link: LineRate, frames: u64) -> Result<bool, SearchE
     if reading.held_back {
         return Err(SearchEnded::Failed {
             why: format!(
-                "the path held the sender back in a burst of {frames} frames, which decides nothing of the node: a burst with gaps is none"
+                "the path held the sender back in a burst of {}: a burst with gaps shows nothing of the node",
+                format::count(frames, "frame")
             ),
         });
     }
     reading.loss.is_within(0.0).ok_or_else(|| SearchEnded::Failed {
-        why: "the tester's own queue dropped frames of a burst, so whether the node did cannot be told: use a faster host or larger frames".to_owned(),
+        why: "the tester's own queue dropped frames of a burst, so it is unknown whether the node did: use a faster host or larger frames".to_owned(),
     })
 }
 
@@ -193,10 +194,10 @@ fn summary(
     kind: Kind,
 ) -> Field<BurstLengths> {
     if screened.is_some() {
-        return Field::absent("throughput is line rate, so bursts tell no buffer (RFC 9004)");
+        return Field::absent("throughput is line rate, so bursts show no buffer (RFC 9004)");
     }
     if bursts.len() < search.repeats as usize {
-        return Field::absent("the search ended before all repeats were there");
+        return Field::absent("the search ended before all repeats were done");
     }
     let frames: Vec<f64> = bursts.iter().map(|burst| burst.frames as f64).collect();
     let lengths = |s: Summary| BurstLengths {

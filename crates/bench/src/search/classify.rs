@@ -1,60 +1,61 @@
-//! Whether a load meets a goal: the rules of RFC 9971 on the trials seen at that load.
+//! Decides whether a load meets a goal: the rules of RFC 9971 on the trials at that load.
 
 use wirelab_trial::search::Goal;
 
-/// After so many trials at one load that the tester could not offer, or as many as the goal asks of a load where that
-/// is more, it is taken to be unable to.
+/// After this many trials at a load that the tester could not offer, or as many as the goal requires at a load if that
+/// is more, the tester counts as unable to offer it.
 pub(super) const TESTER_ATTEMPTS: u64 = 2;
 
-/// Frames that arrive at less than this share of the load without loss lay in a queue; above it clocks and timers differ.
+/// If the arrived rate is less than this share of the load without loss, the rest was in a queue; above it clocks and
+/// timers explain the difference.
 const ARRIVED_SHARE: f64 = 0.995;
 
-/// A trial at a load, reduced to what goals need.
+/// A trial at a load, reduced to what goals use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LoadTrial {
     pub trial_ps: u64,
     pub loss_ratio: f64,
-    /// The largest loss that it may have been: what the tester may have dropped itself is in doubt.
+    /// The largest possible loss: frames that the tester may have dropped are in doubt.
     pub loss_ratio_at_most: f64,
     /// Frames/s that arrived, for the slowest flow.
     pub arrived_frames_per_s: Option<f64>,
-    /// Whether the tester meant to offer more: loss may then come from its faster stretches and does not count.
+    /// Whether the tester intended to offer more: loss may then be from its faster intervals and does not count.
     pub held_up: bool,
-    /// The loss of what was really sent, where the path held the sender back.
+    /// The loss of the frames that were really sent, where the path held the sender back.
     pub held_back_at_loss: Option<f64>,
 }
 
 impl LoadTrial {
-    /// Whether it tells a goal anything.
+    /// Whether it is relevant to a goal.
     fn counts_for(&self, goal: &Goal) -> bool {
         (!self.held_up || self.loss_ratio <= goal.loss_ratio) && !self.is_in_doubt(goal)
     }
 
-    /// Whether the tester's own drops leave open what it tells the goal.
+    /// Whether the tester's own drops make its result for the goal uncertain.
     fn is_in_doubt(&self, goal: &Goal) -> bool {
         self.loss_ratio <= goal.loss_ratio && self.loss_ratio_at_most > goal.loss_ratio
     }
 }
 
-/// All that was seen at one load.
+/// All trials at one load.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LoadRecord {
     pub frames_per_s: f64,
     pub trials: Vec<LoadTrial>,
     /// Trials in which the tester was the limit.
     pub tester_limited: u64,
-    /// Of those in which less was offered than asked: the frames/s that were, and the loss ratio.
+    /// Of those that offered less than requested: the offered frames/s, and the loss ratio.
     pub offered_less: Vec<(f64, f64)>,
 }
 
-/// What a load is to a goal.
+/// The class of a load for a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Lower,
     Upper,
     /// The tester cannot offer it.
     TooFast,
-    /// The tester offered less, and the node carried that: no bound, what was offered is a load of its own.
+    /// The tester offered less, and the node carried that: no bound, because the offered rate is another load.
     Passed,
     Undecided,
 }
@@ -69,8 +70,8 @@ impl LoadRecord {
         }
     }
 
-    /// RFC 9971, appendix on load classification: the load is decided when neither the best nor the worst that
-    /// the missing time could bring would change the class.
+    /// RFC 9971, appendix on load classification: the load is decided when neither the best nor the worst possible
+    /// result of the missing time would change the class.
     pub fn class(&self, goal: &Goal) -> Class {
         let sum = |long: bool, high: bool| {
             let those = |t: &&LoadTrial| {
@@ -82,7 +83,7 @@ impl LoadRecord {
             times.map(|t| t.trial_ps as f64).sum::<f64>()
         };
         let (long_low, long_high) = (sum(true, false), sum(true, true));
-        // Short trials with loss count as long ones as far as short trials without do not make up for them.
+        // Short trials with loss count as long ones as far as short trials without loss do not compensate for them.
         let balance = sum(false, false) * goal.exceed_ratio / (1.0 - goal.exceed_ratio);
         let high = long_high + (sum(false, true) - balance).max(0.0);
         let whole = (high + long_low).max(goal.duration_sum_ps as f64);
@@ -98,7 +99,7 @@ impl LoadRecord {
         } else if whole - self.carried_less(goal).count() as f64 * goal.final_trial_ps as f64
             <= allowed
         {
-            // With what was offered in place of what was asked the goal was met.
+            // The goal was met at the offered load, not at the requested one.
             Class::Passed
         } else if limited >= TESTER_ATTEMPTS.max(goal.trials_per_load()) {
             Class::TooFast
@@ -107,13 +108,13 @@ impl LoadRecord {
         }
     }
 
-    /// Whether it fails the goal since the path takes no more, and not for a loss.
+    /// Whether it fails the goal because the path takes no more, not because of loss.
     pub fn is_beyond_the_path(&self, goal: &Goal) -> bool {
         let mut losses = self.trials.iter().filter_map(|t| t.held_back_at_loss);
         losses.any(|loss| loss <= goal.loss_ratio)
     }
 
-    /// Whether nothing else fails the goal here than that the path took less than was asked.
+    /// Whether the only failure is that the path took less than the requested load.
     pub fn fails_by_the_path_alone(&self, goal: &Goal) -> bool {
         let fails = |t: &&LoadTrial| t.counts_for(goal) && t.loss_ratio > goal.loss_ratio;
         let mut failing = self.trials.iter().filter(fails);
@@ -123,21 +124,21 @@ impl LoadRecord {
         })
     }
 
-    /// The frames/s that were offered in place of this load, and that the node carried.
+    /// The frames/s that were offered instead of this load, and that the node carried.
     pub fn carried_less(&self, goal: &Goal) -> impl Iterator<Item = f64> {
         let loss_ratio = goal.loss_ratio;
         let offered = self.offered_less.iter();
         offered.filter_map(move |(offered, loss)| (*loss <= loss_ratio).then_some(*offered))
     }
 
-    /// Full trials of the goal that were seen here.
+    /// Full trials of the goal at this load.
     pub fn full_trials<'a>(&'a self, goal: &'a Goal) -> impl Iterator<Item = &'a LoadTrial> {
         let full = |t: &&LoadTrial| t.trial_ps >= goal.final_trial_ps && t.counts_for(goal);
         self.trials.iter().filter(full)
     }
 
-    /// Frames/s that arrived in the worst full trial that the exceed ratio leaves: load · (1 − loss) (RFC 9971), or what
-    /// arrived in a second where that is clearly less: a queue had taken in the rest, and gave it out after the trial.
+    /// Frames/s that arrived in the worst full trial that the exceed ratio leaves: load · (1 − loss) (RFC 9971), or the
+    /// arrived rate where that is clearly lower: then a queue held the rest, and released it after the trial.
     pub fn conditional_throughput(&self, goal: &Goal) -> f64 {
         let through = |trial: &LoadTrial| {
             let offered = self.frames_per_s * (1.0 - trial.loss_ratio);
@@ -209,7 +210,7 @@ mod tests {
             goal(60, 60, 0.005, 0.2),
         ];
         use Class::{Lower as L, Undecided as N, Upper as U};
-        // Trials added at a point: how many, of what length, with what loss.
+        // Trials added at a point: number, length and loss.
         let points = [
             ((59, 1, 0.0), [N, N, N, N]),
             ((1, 1, 0.01), [U, N, N, N]),
@@ -259,7 +260,7 @@ mod tests {
             (&[(60, 0.0)], Class::Lower),
             (&[(60, 0.1), (60, 0.0)], Class::Lower),
             (&[(60, 0.1), (60, 0.1)], Class::Upper),
-            // Short trials with and without loss make up for each other.
+            // Short trials with and without loss compensate for each other.
             (&[(10, 0.1), (10, 0.0)], Class::Undecided),
             (&[(40, 0.1), (10, 0.0), (60, 0.1)], Class::Upper),
         ] {
@@ -301,7 +302,7 @@ mod tests {
         for (offered, class) in [
             (&[(400.0, 0.0)][..], Class::Undecided),
             (&[(400.0, 0.0), (300.0, 0.0)], Class::Passed),
-            // What was lost may come of the tester's faster stretches: asked once more.
+            // The loss may be from the tester's faster intervals, so the trial is repeated.
             (&[(400.0, 0.1), (300.0, 0.0)], Class::Undecided),
             (&[(400.0, 0.1), (300.0, 0.0), (500.0, 0.0)], Class::Passed),
             (&[(400.0, 0.1), (300.0, 0.0), (500.0, 0.1)], Class::TooFast),

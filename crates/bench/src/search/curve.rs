@@ -1,4 +1,4 @@
-//! The loss curve of RFC 2544, 26.3: from the highest load down, until nothing is lost twice in a row.
+//! The loss curve of RFC 2544, 26.3: from the highest load down, until two successive loads have no loss.
 
 use wirelab_trial::search::{CurveResult, LossCurve, LossPoint, SearchEnded};
 use wirelab_trial::{Extent, Field, Load, Trial};
@@ -10,7 +10,7 @@ use super::refuse::{SearchError, check_limits, check_trial};
 /// Successive trials without loss that end the curve (RFC 2544, 26.3).
 const WITHOUT_LOSS: u32 = 2;
 
-/// Take the loss curve of a node: 100 % is the load of `trial`, or what the link carries where that is `max`.
+/// Measures the loss curve of a node: 100 % is the load of `trial`, or what the link carries where that is `max`.
 ///
 /// # Errors
 /// [`SearchError`] before the first trial, [`SearchError::NoLinkRate`] where neither load nor link is known.
@@ -23,7 +23,7 @@ pub fn loss_curve(
     check_trial(trial)?;
     let sizes = trial.sizes()?;
     let steps = (100.0 / curve.step_percent).ceil() as u64;
-    // Each point may have a trial without a result before the one that counts.
+    // Each point may have a trial without a result before the valid one.
     let limits = (2 * steps, curve.max_time_ps);
     let mut asker = Asker::new(asking, "loss curve", trial, sizes, limits);
     let asked = trial
@@ -99,7 +99,7 @@ fn point(
     Ok(point)
 }
 
-/// What was lost of the load that was offered; what the path did not take was not.
+/// The loss at the offered load; frames that the path did not take were not offered.
 fn loss(reading: &TrialReading) -> Field<f64> {
     let Loss { ratio, at_most } = reading.loss_of_sent;
     if reading.loss_of_sent.is_in_doubt() {
@@ -109,7 +109,7 @@ fn loss(reading: &TrialReading) -> Field<f64> {
     }
     if reading.held_back && ratio > 0.0 && reading.held_back_at().is_none() {
         return Field::absent(
-            "the path held the flows back to different loads, so their loss is of no one load",
+            "the path held the flows back to different loads, so their loss has no single load",
         );
     }
     Field::Observed {
@@ -121,10 +121,10 @@ fn loss(reading: &TrialReading) -> Field<f64> {
 fn check(curve: &LossCurve) -> Result<(), SearchError> {
     let bad = |field, why| Err(SearchError::Goal { field, why });
     if curve.trial_ps == 0 {
-        return bad("trial_ps", "a trial lasts some time: give e.g. 1s");
+        return bad("trial_ps", "a trial must take some time: give e.g. 1s");
     }
     if !(0.1..=10.0).contains(&curve.step_percent) {
-        return bad("step_percent", "it is from 0.1 to 10 (RFC 2544, 26.3)");
+        return bad("step_percent", "it must be 0.1 to 10 (RFC 2544, 26.3)");
     }
     check_limits(1, curve.max_time_ps)
 }

@@ -13,22 +13,21 @@ use super::refuse::{SearchError, check_search, check_trial};
 
 /// The first load, as a share of the highest.
 const FIRST_SHARE: f64 = 0.1;
-/// The smallest load where none is given, as a share of the highest.
+/// The default smallest load, as a share of the highest.
 const MIN_SHARE: f64 = 1e-3;
-/// Rounding of two logarithms that must not cost another trial.
+/// Rounding error of two logarithms that must not cause another trial.
 const ROUNDING: f64 = 1e-9;
 
-/// Find the rate of each goal of `search` on a node.
+/// Finds the rate of each goal of `search` on a node.
 ///
-/// `trial` says what to offer but for load and extent: its load, unless it is `max`, is the highest that is
-/// asked. No load is asked above that, above the link's rate, or above the tester's own ceiling; where none of
-/// these is known, one trial at load `max` comes first. Loads are frames/s of each flow. Each result is within
-/// its goal's width wherever the loss does not fall with the load; where it does, the smallest load with too much
-/// loss bounds it.
+/// `trial` is the offered trial, except load and extent: its load, unless it is `max`, is the highest of the search. No
+/// load exceeds that, the link's rate, or the tester's own ceiling; where none of these is known, one trial at load
+/// `max` is first. Loads are frames/s of each flow. Each result is within its goal's width if the loss does not fall
+/// with increasing load; if it does, the smallest load with too much loss is the bound.
 ///
 /// # Errors
-/// [`SearchError`] where there is nothing to search. What goes wrong later is in [`SearchResult::ended`], and what
-/// was found until then in the goals.
+/// [`SearchError`] where there is nothing to search. Later errors are in [`SearchResult::ended`], and the results until
+/// then in the goals.
 pub fn find_rates(
     asking: Asking<'_>,
     trial: &Trial,
@@ -62,7 +61,7 @@ pub fn find_rates(
     Ok(rates.result(asker, trial, search, ended))
 }
 
-/// The highest load that is known without asking: the trial's, or the link's.
+/// The highest load that is known without a trial: the trial's, or the link's.
 fn highest_asked(asker: &Asker, trial: &Trial) -> Result<Option<MaxLoad>, SearchError> {
     let (sizes, link) = (&asker.sizes, asker.link);
     let asked = trial.load.frames_per_s(sizes, trial.framing.layer, link)?;
@@ -79,7 +78,7 @@ fn highest_asked(asker: &Asker, trial: &Trial) -> Result<Option<MaxLoad>, Search
     })
 }
 
-/// The highest load of the search; it may take a trial to know it.
+/// The highest load of the search; a trial may be needed to find it.
 fn highest(
     asker: &mut Asker,
     trial: &Trial,
@@ -92,7 +91,7 @@ fn highest(
         frames_per_s: *frames_per_s,
         set_by: MaxLoadSource::TesterCeiling,
     });
-    // Where both are equal the link is named: nobody could offer more.
+    // If both are equal the link is named, because no tester could offer more.
     let known = match (asked, ceiling) {
         (Some(asked), Some(ceiling)) if ceiling.frames_per_s < asked.frames_per_s => Some(ceiling),
         (asked, ceiling) => asked.or(ceiling),
@@ -123,7 +122,7 @@ fn highest(
     }
 }
 
-/// The smallest load of the search, so large that the shortest trial holds a frame.
+/// The smallest load of the search, large enough that the shortest trial holds a frame.
 fn smallest(search: &Search, max: f64) -> Result<f64, SearchError> {
     let times = search.goals.iter().map(|g| g.final_trial_ps);
     let shortest_ps = times.chain(search.preliminary_trial_ps).min().unwrap_or(1);
@@ -148,16 +147,16 @@ fn at_most_ps(search: &Search, min: f64, max: f64) -> u64 {
 }
 
 struct Rates {
-    /// Every load asked, smallest first.
+    /// Every load so far, smallest first.
     seen: Vec<LoadRecord>,
-    /// Trials asked for each goal.
+    /// Number of trials for each goal.
     per_goal: Vec<u64>,
     range: Option<(f64, MaxLoad)>,
-    /// Whether the path held the sender back at load `max`, from which the highest load is known.
+    /// Whether the path held the sender back at load `max`, which defines the highest load.
     path_set_max: bool,
 }
 
-/// The loads between which the rate of a goal lies, as far as they are known.
+/// The loads that enclose the rate of a goal, as far as known.
 #[derive(Clone, Copy)]
 struct Bounds<'a> {
     lower: Option<&'a LoadRecord>,
@@ -192,14 +191,14 @@ impl Rates {
                 self.follow(asker, goal, at, (min, max), (hint, step))?;
                 let bounds = self.bounds(goal);
                 hint = bounds.lower.map_or(min, |load| load.frames_per_s);
-                // What comes next is close by, if the node is the same in long trials as in short ones.
+                // The next bound is close, if long trials behave like short ones.
                 step = goal.log_width().min(FIRST_STEP);
             }
         }
         Ok(())
     }
 
-    /// Ask loads until the bounds of a goal are within its width, or nothing is left to ask.
+    /// Tries loads until the bounds of a goal are within its width, or no load is left.
     fn follow(
         &mut self,
         asker: &mut Asker,
@@ -228,8 +227,8 @@ impl Rates {
                 };
                 let within = |taken: &CarriedLoad| (range.0..load).contains(&taken.frames_per_s);
                 if let Some(taken) = reading.taken.filter(within) {
-                    // What the path took in place of the load is a load of its own. More loss than a goal allows does not
-                    // fail it: that may come of a sender that pushes as hard as the path lets it.
+                    // The rate that the path took instead of the load is a load of its own. More loss than a goal
+                    // allows does not fail it, because it may be caused by a sender that pushes against the path.
                     self.at(taken.frames_per_s).trials.push(LoadTrial {
                         loss_ratio: taken.loss_at_most,
                         loss_ratio_at_most: taken.loss_at_most,
@@ -252,9 +251,9 @@ impl Rates {
         Ok(())
     }
 
-    /// A trial in which the tester offered less than the load. Where the node carried what was offered, it carries that,
-    /// and what else was offered at this load is carried by as many trials as offered that much. Loss tells nothing,
-    /// since it may come of the faster stretches between two pauses of the tester.
+    /// A trial in which the tester offered less than the load. If the node carried the offered rate, it carries any
+    /// lower one too; other rates offered at this load count once for each trial that offered as much. Loss shows
+    /// nothing, because it may be from the faster intervals between two pauses of the tester.
     fn offered_less(&mut self, goal: &Goal, load: f64, offered: f64, seen: LoadTrial) {
         let before: Vec<f64> = self.at(load).carried_less(goal).collect();
         self.at(load).offered_less.push((offered, seen.loss_ratio));
@@ -271,7 +270,7 @@ impl Rates {
         }
     }
 
-    /// The next load to ask for a goal, and whether it lies a step beyond what is known.
+    /// The next load for a goal, and whether it is a step beyond the known loads.
     fn next(
         &self,
         goal: &Goal,
@@ -288,7 +287,7 @@ impl Rates {
             (None, Some(upper)) => Some(((upper * (-step).exp()).max(min), true)),
             (Some(lower), None) if lower >= max => None,
             (Some(lower), None) => {
-                // Beyond what was decided before.
+                // Beyond the loads that are decided already.
                 let mut step = step;
                 while self.is_decided((lower * step.exp()).min(max), goal)
                     && lower * step.exp() < max
@@ -298,7 +297,7 @@ impl Rates {
                 Some(((lower * step.exp()).min(max), true))
             }
             (Some(lower), Some(upper)) => {
-                // Where the tester was held up at the middle, a load beside it may do.
+                // If the tester was paused at the middle, a load beside it may work.
                 let between = |share: f64| lower * (upper / lower).powf(share);
                 let mut places = [0.5, 0.35, 0.65].map(between).into_iter();
                 let new = places.find(|load| !self.is_passed(*load, goal));
@@ -306,11 +305,11 @@ impl Rates {
                     .map(|load| (load, false))
             }
         };
-        // A load that was decided before tells nothing new.
+        // A load that is already decided shows nothing new.
         next.filter(|(load, _)| !self.is_decided(*load, goal))
     }
 
-    /// Whether the tester was held up so near to a load that asking it would tell nothing new.
+    /// Whether the tester was paused so near to a load that trying it would show nothing new.
     fn is_passed(&self, load: f64, goal: &Goal) -> bool {
         let near = |seen: &&LoadRecord| {
             let apart = (seen.frames_per_s / load).ln().abs();
@@ -336,7 +335,7 @@ impl Rates {
         let highest = carried.next().map_or(0.0, |load| load.frames_per_s);
         for load in &self.seen {
             match load.class(goal) {
-                // A tester that offered more at another time was held up here, and a path that took more took less.
+                // A tester that offered more at another time was paused here, and a path that took more took less.
                 Class::TooFast if load.frames_per_s < highest => {}
                 Class::Upper
                     if load.frames_per_s < highest && load.fails_by_the_path_alone(goal) => {}
@@ -404,9 +403,9 @@ impl Rates {
         let upper = bounds.upper.map(|(load, _)| load.frames_per_s);
         let through = bounds.lower.map(|load| load.conditional_throughput(goal));
         let through = match outcome {
-            // The rate lies somewhere between the bounds, and a figure would be taken for it.
+            // The rate is somewhere between the bounds, and a number would look exact.
             Outcome::Unfinished if limit.is_some() => Field::absent(
-                "the tester was held up at each load between the bounds: free a core, or raise the width",
+                "the host paused the tester at each load between the bounds: free a core, or raise the width",
             ),
             Outcome::Unfinished => Field::absent("the search ended before: the bounds are known"),
             _ => figure(through, "no load is known to meet the goal"),
@@ -445,16 +444,16 @@ impl Rates {
         let Some((min, max)) = self.range else {
             return (Outcome::Unfinished, None);
         };
-        // Hint and step are of no account but at the ends, and there the last load of all is what counts.
+        // Hint and step matter only at the ends, where the last load is decisive.
         let range = (min, max.frames_per_s);
         let done = self.next(goal, range, min, f64::INFINITY).is_none();
         match (b.lower, b.upper) {
             _ if !done => (Outcome::Unfinished, None),
             (None, Some((_, Class::TooFast))) => (Outcome::TesterTooSlow, None),
             (None, _) => (Outcome::NoLowerBound, None),
-            // What the node does above the lower bound nobody saw: a rate that it carries, and no bracket.
+            // Above the lower bound there is no result: a rate that the node carries, and no bracket.
             (Some(_), Some((_, Class::TooFast))) => (Outcome::Found, Some(Limit::Tester)),
-            // The tester offered no load between what the node carries and what it does not.
+            // The tester offered no load between what the node carries and what it does not carry.
             _ if b.are_wide(goal) => (Outcome::Unfinished, Some(Limit::Tester)),
             (Some(_), Some((load, _))) if load.is_beyond_the_path(goal) => {
                 (Outcome::Found, Some(Limit::Path))

@@ -1,12 +1,12 @@
-//! What a search reads from an observation: what was lost, by whom, and what was carried.
+//! What an observation shows a search: the loss, its cause, and the carried load.
 
 use wirelab_trial::{Direction, Field, FlowObservation, Kind, Observation, Status};
 
-/// A sender that reaches this share of the rate asked has kept it, as in
+/// A sender that reaches this share of the requested rate kept it, as in
 /// [`kept_rate`](wirelab_trial::SenderObservation::kept_rate).
 const KEPT_SHARE: f64 = 0.995;
 
-/// The share of frames that was certainly lost, and the largest possible share: drops of the tester leave a doubt.
+/// The share of frames that was certainly lost, and the largest possible share: the two differ by drops of the tester.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Loss {
     pub ratio: f64,
@@ -21,12 +21,12 @@ impl Loss {
         }
     }
 
-    /// Whether it is uncertain, since the tester may have dropped some itself.
+    /// Whether it is uncertain, because the tester may have dropped some frames.
     pub fn is_in_doubt(self) -> bool {
         self.ratio < self.at_most
     }
 
-    /// Whether all that may have been lost keeps within a share, or all of it does not; `None` where that is in doubt.
+    /// Whether the loss is within a share; `None` where that is in doubt.
     pub fn is_within(self, loss_ratio: f64) -> Option<bool> {
         match self.ratio <= loss_ratio {
             true if self.at_most > loss_ratio => None,
@@ -43,17 +43,17 @@ pub(super) struct CarriedLoad {
     pub loss_at_most: f64,
 }
 
-/// What a trial shows about the node.
+/// What a trial shows of the node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TrialReading {
-    /// Of what was asked for: with what the node did not send and what the path did not take.
+    /// Relative to the requested frames, including those not sent and those that the path did not take.
     pub loss: Loss,
-    /// The same without what the path did not take, which was never sent.
+    /// The same without frames that the path did not take, which were never sent.
     pub loss_of_sent: Loss,
     pub held_back: bool,
-    /// What the path took where it held a sender back, as far as all flows together tell.
+    /// What the path took where it held a sender back, as far as all flows together show it.
     pub taken: Option<CarriedLoad>,
-    /// Frames/s that were sent, of the slowest flow and of the fastest.
+    /// Frames/s sent, of the slowest and of the fastest flow.
     pub sent_frames_per_s: Option<f64>,
     pub most_sent_frames_per_s: Option<f64>,
     /// Frames/s that arrived, for the slowest flow.
@@ -63,7 +63,7 @@ pub(super) struct TrialReading {
 }
 
 impl TrialReading {
-    /// The load of each flow, where the path held it back and all were held back alike: a loss is then of that load.
+    /// The load of each flow, where the path held all flows back equally: the loss then belongs to that load.
     pub fn held_back_at(&self) -> Option<f64> {
         let slowest = self.sent_frames_per_s.filter(|_| self.held_back)?;
         let most = self.most_sent_frames_per_s?;
@@ -75,7 +75,7 @@ impl TrialReading {
         self.loss = self.loss.max(flow.loss);
         self.loss_of_sent = self.loss_of_sent.max(flow.loss_of_sent);
         self.tester_was_limit |= !flow.nodes_own && flow.below;
-        // The slowest is what all flows together are carried by, or can be asked.
+        // The slowest flow limits the load of all flows together.
         let slowest = |a: Option<f64>, b: Option<f64>| a.into_iter().chain(b).reduce(f64::min);
         if flow.held_back {
             let before = self.taken.map(|taken| taken.frames_per_s);
@@ -90,7 +90,7 @@ impl TrialReading {
     }
 }
 
-/// What an observation shows about the node, or why it shows nothing.
+/// What an observation shows of the node, or why it shows nothing.
 pub(super) fn reading(
     observation: &Observation,
     asked: Option<f64>,
@@ -109,7 +109,7 @@ pub(super) fn reading(
         sent_frames_per_s: None,
         most_sent_frames_per_s: None,
         arrived_frames_per_s: observation.slowest_frames_per_s(),
-        // What the tester dropped makes the loss a range; that alone does not make it the limit of a step.
+        // Drops by the tester make the loss a range; that alone does not make it the limit of a step.
         tester_was_limit: observation.tester.was_limit.value() == Some(&true)
             && !observation
                 .flows
@@ -129,7 +129,7 @@ pub(super) fn reading(
         all_offered &= of.held_back || !of.below;
     }
     let loss_at_most = reading.loss_of_sent.at_most;
-    // At what one flow was held back to, nobody saw what the others lose of more.
+    // At the rate of the flow that was held back, the losses of faster flows are unknown.
     let tells = all_offered && (loss_at_most == 0.0 || reading.held_back_at().is_some());
     reading.taken = reading.taken.filter(|_| tells).map(|taken| CarriedLoad {
         loss_at_most,
@@ -138,17 +138,17 @@ pub(super) fn reading(
     Ok(reading)
 }
 
-/// What one flow of a trial tells.
+/// What one flow of a trial shows.
 struct OfFlow {
     loss: Loss,
     loss_of_sent: Loss,
     sent: Option<f64>,
     carried: Option<f64>,
     held_back: bool,
-    /// Whether its sender waited for the path, asked for all that it can.
+    /// Whether its sender waited for the path, when all that it can send was requested.
     waited: bool,
     below: bool,
-    /// Whether it is the node's or the path's doing where less is sent than was asked for.
+    /// Whether the node or the path causes a lower rate than requested.
     nodes_own: bool,
 }
 
@@ -163,7 +163,7 @@ impl OfFlow {
         let held_back = flow.was_held_back();
         let nodes_own = flow.direction == Direction::Transmit || held_back;
         let of_asked = |lost: f64| match sent.zip(asked) {
-            // A node that sends less than it was asked for does not carry the load either, nor does a path that takes less.
+            // A node that sends less than requested does not carry the load either, nor does a path that takes less.
             Some((sent, asked)) if nodes_own && below && sent < asked => {
                 1.0 - (1.0 - lost) * sent / asked
             }
@@ -196,14 +196,12 @@ fn lost_ratio(flow: &FlowObservation) -> Result<f64, String> {
     }
     match &flow.loss_ratio {
         Field::Observed { value, .. } if (0.0..=1.0).contains(value) => Ok(*value),
-        Field::Observed { value, .. } => {
-            Err(format!("port {port}: a loss ratio of {value} is none"))
-        }
+        Field::Observed { value, .. } => Err(format!("port {port}: {value} is not a loss ratio")),
         Field::Absent { absent } => Err(format!("port {port}: no loss: {absent}")),
     }
 }
 
-/// The share that may have been lost at most: what was not seen of what was sent.
+/// The largest share that may have been lost: sent frames that were not seen.
 fn lost_at_most(flow: &FlowObservation, lost: f64) -> f64 {
     let sent = flow.sent_frames.value().copied().unwrap_or(0) as f64;
     let dropped = flow.counts.value().map_or(0, |c| {
@@ -218,8 +216,7 @@ fn lost_at_most(flow: &FlowObservation, lost: f64) -> f64 {
     ratio.clamp(lost, 1.0)
 }
 
-/// Frames/s of a flow that the path took, with what was lost of it: what lay in its queues at the end had been sent and
-/// was not carried yet.
+/// Frames/s of a flow that the path took, with its loss: frames in its queues at the end were sent but not carried yet.
 fn carried(flow: &FlowObservation, sent: Option<f64>, lost: f64) -> Option<f64> {
     let arrived = flow.frames_per_s.value().filter(|_| lost < 1.0);
     let arrived = arrived.map(|rate| rate / (1.0 - lost));
@@ -229,14 +226,14 @@ fn carried(flow: &FlowObservation, sent: Option<f64>, lost: f64) -> Option<f64> 
     }
 }
 
-/// Frames/s that were sent: as the sender says, or, where nobody does, what arrived and what was lost.
+/// Frames/s sent: by the sender's report, or without one, what arrived plus what was lost.
 fn sent_rate(flow: &FlowObservation, lost: f64) -> Option<f64> {
     let arrived = flow.frames_per_s.value().filter(|_| lost < 1.0);
     achieved(flow).or(arrived.map(|rate| rate / (1.0 - lost)))
 }
 
-/// Whether the sender did not keep the rate. A node may leave that to be told from what arrived (a model does);
-/// of a tester that says nothing of itself nothing is assumed.
+/// Whether the sender fell behind the rate. For a node without such a report (e.g. a model) the arrived rate decides;
+/// for a tester without one nothing is assumed.
 fn below_rate(flow: &FlowObservation, lost: f64, asked: Option<f64>) -> bool {
     let kept = flow.sender.value().and_then(|s| s.kept_rate.value());
     let sent = match flow.direction {

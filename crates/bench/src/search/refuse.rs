@@ -1,4 +1,4 @@
-//! Why a search may be refused before its first trial.
+//! Reasons to refuse a search before its first trial.
 
 use wirelab_trial::search::{Goal, MIN_WIDTH_RATIO, Search};
 use wirelab_trial::{LoadError, Trial};
@@ -9,31 +9,34 @@ use super::asker::MAX_SEARCH_TRIALS;
 /// Most goals of one search.
 pub const MAX_GOALS: usize = 16;
 
-/// Whether a goal can be met or missed at all.
+/// Checks that a goal can be met or missed at all.
 fn check_goal(goal: &Goal) -> Result<(), SearchError> {
     let bad = |field, why| Err(SearchError::Goal { field, why });
     if goal.final_trial_ps == 0 {
-        return bad("final_trial_ps", "a trial lasts some time: give e.g. 1s");
+        return bad(
+            "final_trial_ps",
+            "a trial must take some time: give e.g. 1s",
+        );
     }
     if goal.duration_sum_ps < goal.final_trial_ps {
-        return bad("duration_sum_ps", "it holds at least one full trial");
+        return bad("duration_sum_ps", "it must hold at least one full trial");
     }
     if !(0.0..1.0).contains(&goal.loss_ratio) {
         return bad(
             "loss_ratio",
-            "it is from 0 up to, but not, 1 (2.5 % is 0.025)",
+            "it must be at least 0 and less than 1 (2.5 % is 0.025)",
         );
     }
     if !(0.0..1.0).contains(&goal.exceed_ratio) {
         return bad("exceed_ratio", "it is from 0 up to, but not, 1");
     }
     if !(MIN_WIDTH_RATIO..1.0).contains(&goal.width_ratio) {
-        return bad("width_ratio", "it is from 0.0001 up to, but not, 1");
+        return bad("width_ratio", "it must be at least 0.0001 and less than 1");
     }
     Ok(())
 }
 
-/// Whether the search can be run at all.
+/// Checks that the search can run at all.
 pub(super) fn check_search(search: &Search) -> Result<(), SearchError> {
     let bad = |field, why| Err(SearchError::Goal { field, why });
     if search.goals.is_empty() || search.goals.len() > MAX_GOALS {
@@ -43,7 +46,7 @@ pub(super) fn check_search(search: &Search) -> Result<(), SearchError> {
     if search.preliminary_trial_ps == Some(0) {
         return bad(
             "preliminary_trial_ps",
-            "a trial lasts some time: leave it out for none",
+            "a trial must take some time: leave it out for none",
         );
     }
     let min = search.min_load_frames_per_s.unwrap_or(1.0);
@@ -53,11 +56,11 @@ pub(super) fn check_search(search: &Search) -> Result<(), SearchError> {
     check_limits(search.max_trials, search.max_time_ps)
 }
 
-/// Whether the limits of trials and time allow anything.
+/// Checks that the limits of trials and time allow anything.
 pub(super) fn check_limits(max_trials: u64, max_time_ps: u64) -> Result<(), SearchError> {
     let bad = |field, why| Err(SearchError::Goal { field, why });
     if max_trials == 0 || max_trials > MAX_SEARCH_TRIALS {
-        return bad("max_trials", "it is 1 to 100,000");
+        return bad("max_trials", "it must be 1 to 100,000");
     }
     if max_time_ps == 0 {
         return bad("max_time_ps", "it is above 0");
@@ -65,7 +68,7 @@ pub(super) fn check_limits(max_trials: u64, max_time_ps: u64) -> Result<(), Sear
     Ok(())
 }
 
-/// Whether a trial has losses that can be searched.
+/// Checks that a trial has losses, as a search needs.
 pub(super) fn check_trial(trial: &Trial) -> Result<(), SearchError> {
     if trial.framing.layer.is_tcp() {
         return Err(SearchError::Tcp);
@@ -76,17 +79,17 @@ pub(super) fn check_trial(trial: &Trial) -> Result<(), SearchError> {
 /// Why a search is refused before its first trial.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SearchError {
-    /// A parameter that makes no sense.
+    /// An invalid parameter.
     #[error("{field}: {why}")]
     Goal {
         /// The parameter.
         field: &'static str,
-        /// What it must be.
+        /// Its valid values.
         why: &'static str,
     },
-    /// TCP sends again what was lost.
+    /// TCP retransmits lost data.
     #[error(
-        "TCP sends again what was lost, so no loss ratio tells its rate; fix: ask for a TCP trial at load max"
+        "TCP retransmits lost data, so a loss ratio does not show its rate; fix: use a TCP trial at load max"
     )]
     Tcp,
     /// A size that a test frame cannot have.
@@ -95,9 +98,9 @@ pub enum SearchError {
     /// A highest load that the link cannot carry.
     #[error("{0}")]
     Load(#[from] LoadError),
-    /// Nothing between the smallest and the highest load.
+    /// No loads between the smallest and the highest.
     #[error(
-        "the smallest load is {min:.3} frames/s and the highest {max:.3}; fix: lower the first, or make trials longer so that a slow load has a frame"
+        "the smallest load is {min:.3} frames/s and the highest {max:.3}; fix: lower the first, or make trials longer so that a low load has a frame"
     )]
     NoRange {
         /// Smallest load in frames/s.
@@ -105,7 +108,7 @@ pub enum SearchError {
         /// Highest load in frames/s.
         max: f64,
     },
-    /// Line rate is what this search is about, and the link has none.
+    /// This search needs the line rate, and the link rate is unknown.
     #[error(
         "the link's rate is not known, so there is no line rate; fix: give it with --rate, e.g. --rate 1G, in a plan with rate"
     )]

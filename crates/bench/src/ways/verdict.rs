@@ -1,34 +1,35 @@
-//! Whether a fast track does what it is for, as far as a run can tell: yes, no, or not decided.
+//! Whether a fast track achieves its purpose, as far as a run shows: yes, no, or not decided.
 
 use serde::Serialize;
 use wirelab_trial::{Ratio, Wait};
 
 use super::Beside;
 
-/// Frames of each way that are asked where a 99 % is to be judged: 32 blocks of [`FRAMES_OF_A_P99`].
+/// Frames of each path to request where a 99th percentile is judged: 32 blocks of [`FRAMES_OF_A_P99`].
 pub const FRAMES_FOR_P99: u64 = 8_192;
 /// Frames of each path in a block that has its own 99th percentile: two lie beyond it, so it is the third largest.
 pub const FRAMES_OF_A_P99: u64 = 256;
-/// Fewest frames of which a 99 % is judged: ten lie beyond it. With fewer it is not much else than the largest.
+/// Fewest frames for which a 99th percentile is judged: ten lie beyond it. With fewer it is hardly different from the
+/// maximum.
 pub const LEAST_FRAMES_FOR_P99: u64 = 1_000;
-/// Fewest pairs of blocks of which an interval is believed: that all of them lie on one side by chance has a probability
-/// of one in 32.
+/// Fewest pairs of blocks for a valid interval: that all of them lie on one side by chance has a probability of one in
+/// 32.
 pub const LEAST_BLOCKS: u64 = 6;
 
-/// What is claimed of a fast track beside the stack.
+/// The claim for a fast track beside the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Claim {
     /// Unloaded, spinning: its median is at most half of the stack's.
     MedianAtMostHalf,
-    /// Unloaded, sleeping: its median is not above the stack's. To wake the application takes longer than either way.
+    /// Unloaded, sleeping: its median is not above the stack's. Waking the application takes longer than either path.
     MedianNotAbove,
-    /// Beside a background: neither median nor 99 % is above the stack's.
+    /// Beside a background: neither median nor 99th percentile is above the stack's.
     MedianAndP99NotAbove,
 }
 
 impl Claim {
-    /// The most that a ratio may be.
+    /// The largest ratio of the claim.
     pub const fn most(self) -> f64 {
         match self {
             Claim::MedianAtMostHalf => 0.5,
@@ -50,9 +51,9 @@ impl Claim {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NotDecided {
-    /// An interval holds the most that the ratio may be.
+    /// An interval contains the largest allowed ratio.
     Interval {
-        /// Of what: `median` or `99 %`.
+        /// The figure: `median` or `99 %`.
         of: &'static str,
     },
     /// Too few pairs of blocks for an interval.
@@ -60,51 +61,51 @@ pub enum NotDecided {
         /// Pairs of blocks.
         blocks: u64,
     },
-    /// Too few frames for a 99 %.
+    /// Too few frames for a 99th percentile.
     FewFrames {
-        /// Frames of the way that has fewer.
+        /// Frames of the path with fewer.
         frames: u64,
     },
-    /// The background was not the same beside both ways.
+    /// The background was not the same beside both paths.
     Unlike {
         /// Frames/s beside the stack.
         stack_frames_per_s: f64,
         /// Frames/s beside the fast track.
         fast_track_frames_per_s: f64,
     },
-    /// There is no ratio: a way has no figure above 0.
+    /// There is no ratio: a path has no figure above 0.
     NoRatio,
 }
 
-/// What a run says of a claim.
+/// The result of a run for a claim.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
-    /// Every interval lies within.
+    /// Every interval is within the limit.
     Holds,
-    /// An interval lies beyond.
+    /// An interval is beyond the limit.
     DoesNotHold,
     /// Neither.
     NotDecided {
-        /// Why.
+        /// The reason.
         why: NotDecided,
     },
 }
 
-/// A claim, and what a run says of it.
+/// A claim, and the result of a run for it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// What is claimed.
+    /// The claim.
     pub claim: Claim,
-    /// What the run says.
+    /// The result.
     #[serde(flatten)]
     pub answer: Answer,
-    /// Whether it counts for another background than the one asked, since that missed its rate.
+    /// Whether it applies to another background than the requested one, which missed its rate.
     pub background_missed_its_rate: bool,
 }
 
 impl Verdict {
-    /// Nothing yet.
+    /// No result yet.
     pub(super) const fn none() -> Verdict {
         let why = NotDecided::NoRatio;
         Verdict {
@@ -114,7 +115,7 @@ impl Verdict {
         }
     }
 
-    /// What a pair of ways says of what is claimed under its conditions.
+    /// The result of a pair of paths for the claim under its conditions.
     pub(super) fn of(pair: &Beside) -> Verdict {
         let claim = match (pair.background, pair.wait) {
             (Some(_), _) => Claim::MedianAndP99NotAbove,
@@ -149,7 +150,7 @@ fn answer(pair: &Beside, claim: Claim) -> Answer {
     let frames = pair.stack.frames.min(pair.fast_track.frames);
     let few = with_p99 && frames < LEAST_FRAMES_FOR_P99;
     let mut ratios = vec![("median", pair.median_ratio)];
-    // Of a few frames the median alone may still say no.
+    // With few frames only the median may show that the claim does not hold.
     if with_p99 && !few {
         ratios.push(("99 %", pair.p99_ratio));
     }

@@ -1,4 +1,4 @@
-//! What is kept of a trial for others: its frames as pcapng, and the pin as a value change dump.
+//! Saves parts of a trial: its frames as pcapng, and the pin as a value change dump.
 
 use std::path::Path;
 
@@ -12,14 +12,14 @@ use wirelab_trial::NodeError;
 
 use super::plan::LINK_BITS_PER_S;
 
-/// Writes frames while a trial runs. Times in the file are ns, which is exact: frames begin at multiples of 40 ns.
+/// Writes frames while a trial runs. Times in the file are exact in ns: frames begin at multiples of 40 ns.
 pub struct Keeper {
     writer: Option<CaptureWriter>,
     replayer: Option<Replayer>,
 }
 
 impl Keeper {
-    /// A capture at `path`, and a port at which the frames leave; or nothing.
+    /// A capture at `path`, and a port at which the frames are sent; or nothing.
     pub fn new(path: Option<&Path>, port: Option<&PortName>) -> Result<Keeper, NodeError> {
         let open = |path: &Path| {
             let interface = InterfaceSpec {
@@ -38,7 +38,7 @@ impl Keeper {
         Ok(Keeper { writer, replayer })
     }
 
-    /// Keep a frame that left the board with a right FCS; a sniffer sees no other.
+    /// Saves a frame with a right FCS; a sniffer sees no other.
     pub fn keep(&mut self, frame: &SentFrame) -> Result<(), NodeError> {
         if !frame.fcs_is_right() {
             return Ok(());
@@ -53,7 +53,7 @@ impl Keeper {
         kept.map_err(|error| NodeError::Failed(error.to_string()))
     }
 
-    /// Write what is left.
+    /// Writes the buffered rest.
     pub fn finish(self) -> Result<(), NodeError> {
         let done = self.writer.map(CaptureWriter::finish).transpose();
         done.map(drop)
@@ -61,7 +61,7 @@ impl Keeper {
     }
 }
 
-/// Write the pin's course to `path`.
+/// Writes the levels of the pin to `path`.
 pub fn pin(path: Option<&Path>, edges: &[Edge]) -> Result<(), NodeError> {
     let Some(path) = path else {
         return Ok(());

@@ -1,9 +1,9 @@
 //! `board:lpc1768`: real firmware on an emulated NXP LPC1768, as a node.
 //!
 //! Time is simulated: it does not depend on the host, and two runs of a trial give the same figures to the picosecond.
-//! The firmware is asked over its serial line and does not know where it runs. The tester is at the other end of the
-//! wire: it checks every frame that leaves, and has frames arrive at their times. The pulse of P0.0 is what an
-//! oscilloscope would show.
+//! The control protocol uses the serial line, and the firmware does not know that it is emulated. The tester is at the
+//! other end of the wire: it checks every frame from the board, and sends frames at their due times. The pulse of P0.0
+//! is what an oscilloscope would show.
 
 mod keep;
 mod observe;
@@ -30,9 +30,9 @@ use crate::image::{Image, installed};
 use crate::{BoardError, catalogue};
 use serial::Serial;
 
-/// The core clock for which the emulator's timing rules are, in Hz.
+/// The core clock of the emulator's timing rules, in Hz.
 const CORE_HZ: u64 = 100_000_000;
-/// Cycles within which the firmware must say that it is up: 1 s of simulated time.
+/// Cycles within which the firmware must be ready: 1 s of simulated time.
 const BOOT: u64 = 100_000_000;
 /// The nonce of the first request.
 const NONCE: u32 = 1;
@@ -44,13 +44,13 @@ const PATIENCE: Patience = Patience {
     tries: 4,
 };
 
-/// The board with its firmware, up and in a session.
+/// The board with its firmware, in a session.
 pub struct Lpc1768Node {
     name: String,
     options: Lpc1768Options,
     client: Client<Serial>,
     setup: BTreeMap<String, String>,
-    /// The image, for the places of its functions.
+    /// The image, for the addresses of its functions.
     elf: Vec<u8>,
     address: [u8; 6],
     warnings: Vec<Warning>,
@@ -84,10 +84,10 @@ impl Lpc1768Node {
         Ok(Lpc1768Node::start(&name.to_string(), &options)?)
     }
 
-    /// Start the board; `name` is how it was asked for.
+    /// Starts the board; `name` is its name on the command line.
     ///
     /// # Errors
-    /// [`BoardError`]: no image or a bad one, or firmware that does not come up or is no node.
+    /// [`BoardError`]: no image or a bad one, or firmware that does not start or has no control protocol.
     pub fn start(name: &str, options: &Lpc1768Options) -> Result<Lpc1768Node, BoardError> {
         let image = image(options)?;
         let mut board = Lpc1768::new();
@@ -116,7 +116,7 @@ impl Lpc1768Node {
             path: image.path.clone(),
             why: format!("it is up, but {error}"),
         };
-        // Nobody else is on this line, and a nonce of another length would shift all times by some bits.
+        // No other client uses this line, and a nonce of another length would shift all times by some bits.
         let mut client = Client::open_with(serial, PATIENCE, NONCE).map_err(no_node)?;
         let mut setup = node_report::setup(&mut client).map_err(no_node)?;
         setup.insert("image".to_owned(), image.path.display().to_string());
@@ -138,16 +138,16 @@ impl Lpc1768Node {
         })
     }
 
-    /// The emulated board, for what a trial cannot ask: frames with a wrong FCS, a pulled cable.
+    /// The emulated board, for actions outside of trials: frames with a wrong FCS, an unplugged cable.
     pub fn board(&mut self) -> &mut Lpc1768 {
         &mut self.client.transport().board
     }
 
-    /// Run a trial, and list the instructions of a function that were executed in it: address, instruction, how often,
-    /// and its cycles on average. What a scenario takes is explained by its copy loop.
+    /// Runs a trial, and lists the executed instructions of a function: address, instruction, count, and mean cycles.
+    /// The copy loop explains the time of a scenario.
     ///
     /// # Errors
-    /// [`NodeError::BadTrial`] where the image has no such function, and what the trial gives.
+    /// [`NodeError::BadTrial`] where the image has no such function, and the errors of the trial.
     pub fn listing(
         &mut self,
         function: &str,
@@ -166,7 +166,7 @@ impl Lpc1768Node {
         Ok(self.board().machine().listing())
     }
 
-    /// What the firmware has printed for people.
+    /// What the firmware printed outside the control protocol.
     pub fn console(&mut self) -> String {
         self.client.transport().console()
     }
@@ -181,7 +181,7 @@ fn told(serial: &Serial) -> String {
     }
 }
 
-/// Whether the firmware says within [`BOOT`] that it is up.
+/// Whether the firmware is ready within [`BOOT`].
 fn wait_until_up(serial: &mut Serial) -> std::io::Result<bool> {
     while serial.board.cycle() < BOOT {
         serial.run_cycles(CORE_HZ / 1000)?;
@@ -199,7 +199,7 @@ fn clock_warning(core_hz: Option<u64>) -> Option<Warning> {
     (core_hz != Some(CORE_HZ)).then(|| Warning::new(WarningCode::CORE_CLOCK, match core_hz {
             Some(hz) => format!("the firmware sets a core clock of {hz} Hz; the emulator has 100 MHz"),
             None => "the firmware sets a core clock that the manual does not have; the emulator has 100 MHz".to_owned(),
-        }, "take no time from this run, or set the PLL to 100 MHz"))
+        }, "do not use times of this run, or set the PLL to 100 MHz"))
 }
 
 impl Node for Lpc1768Node {

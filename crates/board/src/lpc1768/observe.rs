@@ -1,4 +1,4 @@
-//! From what board and tester saw to an observation.
+//! Turns the results of board and tester into an observation.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use wirelab_trial::{
 };
 
 use super::plan::{FROM_NODE, LINK_BITS_PER_S, Plan, TO_NODE};
-use super::run::{Ran, pulse_ps};
+use super::run::{TrialResult, pulse_ps};
 use super::traffic::simulated;
 
-/// What an observation is made of.
+/// The parts of an observation.
 pub struct Parts<'a> {
     pub plan: &'a Plan,
     pub node: Description,
-    pub ran: Ran,
+    pub ran: TrialResult,
     pub started_unix_ns: u64,
     pub warnings: Vec<Warning>,
 }
@@ -103,7 +103,7 @@ impl Parts<'_> {
         flow
     }
 
-    /// What the board sent and the tester's checker saw. Rates are those of the pin, as the application note has them.
+    /// What the board sent and the tester's checker saw. Rates are those of the pin, as in the application note.
     fn sent(&mut self) -> FlowObservation {
         let mut sent = std::mem::take(&mut self.ran.sent);
         let seen = std::mem::take(&mut self.ran.seen);
@@ -132,7 +132,7 @@ impl Parts<'_> {
         flow
     }
 
-    /// What the tester sent and the board received, as the board counts it.
+    /// What the tester sent and the board received, by the board's count.
     fn received(&mut self) -> FlowObservation {
         let sent = self.ran.offered.clone();
         let counted = node_report::counts(&self.ran.told.counters);
@@ -141,8 +141,8 @@ impl Parts<'_> {
             Err(name) => (Counts::default(), Some(name)),
         };
         let span = match self.plan.resolved.trial.direction {
-            // The pin is up from the first frame of the flow to the last, as the firmware comes to look at them: never
-            // for less time than they took on the wire.
+            // The pin is high from the first frame of the flow to the last, as the firmware processes them: never for
+            // less time than they took on the wire.
             Direction::Receive => {
                 let offered_ps = sent.last_ns.saturating_sub(sent.first_ns) * 1000;
                 pulse_ps(&self.ran.edges).map(|ps| ps.max(offered_ps))
@@ -171,7 +171,7 @@ impl Parts<'_> {
         self.flow(Direction::Echo, &sent, seen)
     }
 
-    /// A run of frames counts only if every one was captured and right, as the application note has it.
+    /// A run of frames counts only if every one was captured and right, as in the application note.
     fn status(&self, flows: &[FlowObservation]) -> Status {
         let ran = &self.ran;
         if ran.cancelled {
@@ -180,7 +180,7 @@ impl Parts<'_> {
         if ran.status.state == State::Failed {
             let why = ran.status.why.clone().unwrap_or_default();
             return Status::Partial {
-                why: format!("the firmware could not go on: {why}"),
+                why: format!("the firmware could not continue: {why}"),
             };
         }
         let sends = flows.iter().find(|f| f.direction == Direction::Transmit);
@@ -228,7 +228,7 @@ impl Parts<'_> {
     }
 }
 
-/// Whether a field of the counts holds a counter of the protocol already.
+/// Whether a field of the counts already holds a counter of the protocol.
 fn is_of_the_counts(name: &str) -> bool {
     const HELD: [&str; 6] = [
         "good",
@@ -241,7 +241,7 @@ fn is_of_the_counts(name: &str) -> bool {
     HELD.iter().any(|part| name.contains(part)) || name.contains("reorder")
 }
 
-/// Set the rates of a flow of so many frames/s.
+/// Sets the rates of a flow of so many frames/s.
 fn rates(flow: &mut FlowObservation, plan: &Plan, frames_per_s: f64) {
     let bits = |bytes: u64| Field::measured(frames_per_s * 8.0 * bytes as f64);
     let payload = u64::from(plan.resolved.sizes.payload);

@@ -1,4 +1,4 @@
-//! What may follow the name of the board: `board:lpc1768,image=flash,descriptors=4`.
+//! The options in the name of the board: `board:lpc1768,image=flash,descriptors=4`.
 
 use std::path::PathBuf;
 
@@ -8,26 +8,26 @@ use wirelab_trial::{NameError, NodeName};
 /// Fewest and most descriptors that may be in use at a time.
 const DESCRIPTORS: std::ops::RangeInclusive<u16> = 2..=8;
 
-/// How the board is set up and what of it is kept.
+/// How the board is set up and what is saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lpc1768Options {
-    /// Which firmware runs.
+    /// The firmware.
     pub image: ImageChoice,
-    /// Descriptors of the transmit ring that may be in use; the firmware's own number (3) if `None`.
+    /// Descriptors of the transmit ring in use; the firmware's default (3) if `None`.
     pub descriptors: Option<u16>,
-    /// Where the frames of each trial go, as pcapng; a second trial replaces the first.
+    /// The file for the frames of each trial, as pcapng; a second trial replaces the first.
     pub capture: Option<PathBuf>,
-    /// A port of this host at which the frames leave too, in order and without their gaps.
+    /// A port of this host at which the frames are sent too, in order and without their gaps.
     pub port: Option<PortName>,
-    /// Where the course of P0.0 goes, as a value change dump.
+    /// The file for the levels of P0.0, as a value change dump.
     pub pin: Option<PathBuf>,
 }
 
-/// Which firmware runs.
+/// The firmware.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageChoice {
-    /// `lpc1768-NAME.elf` of those that were built: `ram`, as the application note has it, `flash`, and those with
-    /// another copy loop.
+    /// `lpc1768-NAME.elf` of the built ones: `ram`, as in the application note, `flash`, and those with another copy
+    /// loop.
     Named(String),
     /// A file.
     File(PathBuf),
@@ -40,10 +40,10 @@ impl Default for ImageChoice {
 }
 
 impl Lpc1768Options {
-    /// The options of a name: none, or `,KEY=VALUE` any number of times.
+    /// The options of a name: none, or any number of `,KEY=VALUE`.
     ///
     /// # Errors
-    /// [`NameError`] with the option and all there are.
+    /// [`NameError`] with the option and all existing ones.
     pub fn of(name: &NodeName) -> Result<Lpc1768Options, NameError> {
         name.only_options(&KEYS, KNOWN)?;
         let mut options = Lpc1768Options::default();

@@ -1,4 +1,4 @@
-//! From a trial to what the board is asked and what is put on its wire, checked before anything happens.
+//! Plans a trial: the request to the board and the frames on its wire, checked before anything happens.
 
 use wirelab_control::message::{Identity, Start};
 use wirelab_control::value::{Extent as Until, Load as Asked, Mac};
@@ -8,34 +8,34 @@ use wirelab_trial::{
     TrialOption,
 };
 
-/// Stream that the tester sends in.
+/// The tester's stream.
 pub const TO_NODE: u8 = 0;
-/// Stream that the board sends in.
+/// The board's stream.
 pub const FROM_NODE: u8 = 1;
-/// The tester's address: it is on no wire but this one.
+/// The tester's address, which is used only on this wire.
 pub const TESTER: [u8; 6] = [0x02, 0x57, 0x4C, 0, 0, 1];
 /// The link in bit/s.
 pub const LINK_BITS_PER_S: u64 = 100_000_000;
-/// Most frames that the tester offers: their faults and times are laid out beforehand.
+/// Most frames that the tester offers: their faults and times are planned in advance.
 const MOST_OFFERED: u64 = 4_000_000;
 /// How much longer than its extent a trial may take, in ps of simulated time: 1 s.
 const MARGIN_PS: u64 = 1_000_000_000_000;
 
-/// A trial made ready to run.
+/// A trial, ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What was asked.
+    /// The requested trial.
     pub resolved: Resolved,
     /// Sequences that the tester uses; 0 where it does not send.
     pub sequences: u64,
     /// The tester's faults.
     pub faults: Schedule,
-    /// What the board is asked.
+    /// The request to the board.
     pub start: Start,
 }
 
 impl Plan {
-    /// ps from the start of a frame to the start of the next, as the tester offers them.
+    /// ps from the start of one offered frame to the start of the next.
     pub fn interval_ps(&self) -> u64 {
         let Resolved { sizes, link, .. } = &self.resolved;
         let of_link = || link.map(|link| link.frames_per_s(sizes));
@@ -43,7 +43,7 @@ impl Plan {
         rate.map_or(1, |rate| ((1e12 / rate).round() as u64).max(1))
     }
 
-    /// Frames of a flow, where they can be told.
+    /// Frames of a flow, where known in advance.
     pub fn frames(&self) -> u64 {
         match self.resolved.trial.extent {
             Extent::Frames { frames } => frames,
@@ -55,13 +55,13 @@ impl Plan {
 const REASONS: [(&str, &str); 4] = [
     (
         "layer",
-        "this board has no stack: ask --layer ethernet, or board:zynq7000 for UDP and TCP",
+        "this board has no stack: use --layer ethernet, or board:zynq7000 for UDP and TCP",
     ),
     (
         "vlan_tags",
         "the firmware makes no tagged frames: leave the tags out",
     ),
-    ("ports", "the board has one: ask --ports 1"),
+    ("ports", "the board has one: use --ports 1"),
     (
         "link_bits_per_s",
         "its link runs at 100 Mbit/s: leave --rate out",
@@ -90,17 +90,17 @@ fn resolve(trial: &Trial, node: &Identity) -> Result<Resolved, NodeError> {
         ],
         sizes: SizeLimits::TestFrame,
         reasons: &REASONS,
-        otherwise: "the board has one way, in which it polls: leave it out",
+        otherwise: "the board has one path, on which it polls: leave it out",
     };
     accepts.check(trial)?;
     if trial.direction == Direction::Transmit && !trial.faults.is_clean() {
-        let why = "the tester makes faults, and it sends nothing here: ask receive, echo or both";
+        let why = "the tester makes faults, and it sends nothing here: use receive, echo or both";
         return Err(NodeError::unsupported("faults", why));
     }
     Resolved::new(trial, &accepts, Link::Fixed(LINK_BITS_PER_S))?.with_echo_rate()
 }
 
-/// Check the trial against what the board said of itself, and lay it out.
+/// Checks the trial against the board's report, and plans it.
 pub fn plan(trial: &Trial, node: &Identity, descriptors: Option<u16>) -> Result<Plan, NodeError> {
     let resolved = resolve(trial, node)?;
     let mut plan = Plan {
@@ -124,12 +124,12 @@ pub fn plan(trial: &Trial, node: &Identity, descriptors: Option<u16>) -> Result<
         )
         .map_err(NodeError::bad)?;
         if trial.direction != Direction::Both {
-            // What arrives, copies too: with so many frames the board is done.
+            // The board is done after this many arrivals, copies included.
             plan.start.extent = Until::Frames(plan.faults.emissions(plan.sequences));
         }
     }
     let expected = u128::from(plan.frames()) * u128::from(plan.interval_ps());
-    // A copy may take longer than the wire: as much time again, and some.
+    // A copy may take longer than the wire: the limit is twice the time, and more.
     let limit = u64::try_from(8 * expected).unwrap_or(u64::MAX);
     plan.start.limit_ps = Some(limit.saturating_add(MARGIN_PS).min(node.max_time_ps));
     Ok(plan)
@@ -150,7 +150,7 @@ fn start(
         Extent::Frames { frames } => Until::Frames(frames),
         Extent::Time { time_ps } => Until::TimePs(time_ps),
     };
-    // A capture costs time at each point: only a trial with a rate has some to spare.
+    // Capturing costs time at each point: only a trial with a rate leaves time for it.
     let captures = match trial.load {
         Load::Max => 0,
         _ => node.max_captures,

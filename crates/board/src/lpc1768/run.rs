@@ -1,5 +1,5 @@
-//! A trial on the board: asked over the serial line, then left alone until its pin, its wire or its time says that it is
-//! over. A question meanwhile would cost the firmware time that the trial is to measure.
+//! Runs a trial on the board: requested over the serial line, then left alone until its pin, its wire or its time shows
+//! that it is over. A request in between would cost the firmware time during the measurement.
 
 use std::io;
 
@@ -17,40 +17,40 @@ use super::serial::Serial;
 use super::traffic::{Offer, Watch};
 use wirelab_trial::job::{CheckReport, SendReport};
 
-/// Cycles between two looks at pin and wire: 0.1 ms of simulated time.
+/// Cycles between two checks of pin and wire: 0.1 ms of simulated time.
 const SLICE: u64 = 10_000;
-/// Simulated time from the board's reply to the tester's first frame: the firmware opens its ring meanwhile.
+/// Simulated time from the board's reply to the tester's first frame, in which the firmware opens its ring.
 const LEAD_PS: u64 = 2_000_000_000;
-/// How long the tester waits for the last frames after its own last one, in ps: 20 ms.
+/// How long the tester waits for the last frames after its own, in ps: 20 ms.
 const QUIET_PS: u64 = 20_000_000_000;
-/// How often a node that ends its trial is asked whether it has.
+/// Most status requests to a node that ends its trial.
 const MOST_LOOKS: u32 = 100;
 
-/// What came of a trial.
-pub struct Ran {
+/// The result of a trial.
+pub struct TrialResult {
     /// Its last status.
     pub status: Status,
-    /// What it told afterwards.
+    /// Its report afterwards.
     pub told: NodeReport,
     /// Edges of P0.0 during the trial.
     pub edges: Vec<Edge>,
     /// First preamble to the end of the last gap of what the board sent, in ps.
     pub wire_ps: Option<u64>,
-    /// Frames that left, and of these with a wrong FCS.
+    /// Sent frames, and how many of these had a wrong FCS.
     pub left: (u64, u64),
-    /// How the board sent, by the wire, and what the tester's checker saw of it.
+    /// How the board sent, measured on the wire.
     pub sent: SendReport,
-    /// What the checker saw.
+    /// What the tester's checker saw.
     pub seen: CheckReport,
     /// What the tester offered.
     pub offered: SendReport,
     /// Instructions that the board executed in the trial.
     pub instructions: u64,
-    /// Whether the user ended it.
+    /// Whether the user cancelled it.
     pub cancelled: bool,
 }
 
-/// What a broken conversation with the firmware means.
+/// The error for a failed exchange with the firmware.
 pub fn broken(error: &ClientError) -> NodeError {
     NodeError::Failed(format!("the firmware of board lpc1768: {error}"))
 }
@@ -59,7 +59,7 @@ fn halted(error: &io::Error) -> NodeError {
     NodeError::Failed(format!("board lpc1768: {error}"))
 }
 
-/// A trial that runs.
+/// A running trial.
 struct Running<'a> {
     plan: &'a Plan,
     watch: Watch,
@@ -70,7 +70,7 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
-    /// Let the board run for a slice, and look at what it did.
+    /// Runs the board for a slice, and processes what it did.
     fn slice(&mut self, serial: &mut Serial) -> Result<(), NodeError> {
         if let Some(offer) = &mut self.offer {
             offer.feed(&mut serial.board, &mut self.watch);
@@ -88,7 +88,7 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Whether the pin or the wire says that the trial is over.
+    /// Whether the pin or the wire shows that the trial is over.
     fn is_over(&self, now_ps: u64) -> bool {
         let pin_fell = self.edges.last().is_some_and(|edge| !edge.high);
         match (&self.offer, self.plan.resolved.trial.direction) {
@@ -108,7 +108,7 @@ impl Running<'_> {
     }
 }
 
-/// Run a trial to its end.
+/// Runs a trial to its end.
 pub fn run(
     client: &mut Client<Serial>,
     plan: &Plan,
@@ -116,9 +116,9 @@ pub fn run(
     keeper: &mut Keeper,
     progress: &dyn Progress,
     cancel: &Cancel,
-) -> Result<Ran, NodeError> {
+) -> Result<TrialResult, NodeError> {
     let board = &mut client.transport().board;
-    // What came before belongs to no trial.
+    // Earlier frames and edges do not belong to a trial.
     drop((board.take_sent(), board.take_edges()));
     let started = client
         .start(plan.start.clone())
@@ -149,7 +149,7 @@ pub fn run(
     let left = (running.watch.frames, running.watch.bad_fcs);
     let wire_ps = running.watch.wire_ps();
     let (sent, seen) = running.watch.finish();
-    Ok(Ran {
+    Ok(TrialResult {
         status,
         told,
         edges: running.edges,
@@ -163,7 +163,7 @@ pub fn run(
     })
 }
 
-/// Let the board run until the trial is over; whether the user ended it.
+/// Runs the board until the trial is over; returns whether the user cancelled it.
 fn until_over(
     serial: &mut Serial,
     running: &mut Running<'_>,
@@ -184,7 +184,7 @@ fn until_over(
     }
 }
 
-/// Have the firmware end its trial where it has not, and say how it ended.
+/// Ends the firmware's trial if it still runs, and returns how it ended.
 fn settle(client: &mut Client<Serial>, started: &Started) -> Result<Status, NodeError> {
     let mut status = client
         .status(Some(started.trial))

@@ -1,4 +1,4 @@
-//! The emulated board behind its serial line: a transport of the control protocol that lets the board run while it waits.
+//! The emulated board behind its serial line: a transport of the control protocol that runs the board while it waits.
 
 use std::io;
 use std::time::Duration;
@@ -8,11 +8,11 @@ use wirelab_control::transport::Transport;
 use wirelab_emulator::emac::CYCLE_PS;
 use wirelab_emulator::lpc1768::Lpc1768;
 
-/// Cycles between two looks at the line: 0.2 ms of simulated time.
+/// Cycles between two checks of the line: 0.2 ms of simulated time.
 const SLICE: u64 = 20_000;
-/// Most bytes of a line that has no end yet: far more than the protocol has, so that noise is not cut into lines.
+/// Most bytes of an unfinished line: far more than the protocol has, so that noise is not split into lines.
 const MOST_PENDING: usize = 64 * 1024;
-/// Most bytes of the console that are kept.
+/// Most bytes kept of the console.
 const MOST_CONSOLE: usize = 64 * 1024;
 
 /// A board with its serial line.
@@ -33,15 +33,15 @@ impl Serial {
         }
     }
 
-    /// Lines that the board printed for people: all that are no part of the control protocol.
+    /// Lines that the board printed outside the control protocol.
     pub fn console(&self) -> String {
         String::from_utf8_lossy(&self.console).into_owned()
     }
 
-    /// Let the board run for a while of simulated time.
+    /// Runs the board for some simulated time.
     ///
     /// # Errors
-    /// Where the firmware does not go on by itself.
+    /// Where the firmware cannot continue.
     pub fn run_cycles(&mut self, cycles: u64) -> io::Result<()> {
         let until = self.board.cycle().saturating_add(cycles);
         let ran = self.board.run_until(until);
@@ -81,7 +81,7 @@ impl Transport for Serial {
     ) -> io::Result<Option<usize>> {
         loop {
             while let Some(heard) = self.line() {
-                // What is longer than a line of the protocol is none.
+                // A line longer than any of the protocol is not one.
                 if let Some(place) = line.get_mut(..heard.len()) {
                     place.copy_from_slice(&heard);
                     return Ok(Some(heard.len()));

@@ -1,4 +1,4 @@
-//! The tester at the board's wire: it checks every frame that leaves the board, and puts frames on the way to it.
+//! The tester at the board's wire: it checks every frame from the board, and sends frames to it.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use super::plan::{Plan, TESTER, TO_NODE};
 const GAP_PS: u64 = 960_000;
 /// ps of a byte at 100 Mbit/s.
 const BYTE_PS: u64 = 80_000;
-/// Frames that are put on the wire ahead of time.
+/// Frames put on the wire in advance.
 const AHEAD: usize = 64;
 
 /// The emulator's clock as the tester reads it: whole ns.
@@ -28,15 +28,15 @@ pub const SIMULATED_NS: Clock = Clock {
     owner: Owner::Tester,
 };
 
-/// Checks the frames that leave the board.
+/// Checks the frames from the board.
 pub struct Watch {
     flow: Flow,
     judge: Judge,
     payload_bytes: u64,
     gaps: HistogramBuilder,
-    /// Frames, and of these with a wrong FCS, which nobody would receive.
+    /// Number of frames.
     pub frames: u64,
-    /// Frames whose FCS was wrong.
+    /// Frames with a wrong FCS, which no host would receive.
     pub bad_fcs: u64,
     /// Start of the first frame of the flow and end of the last, in ps.
     pub first_ps: Option<u64>,
@@ -44,12 +44,12 @@ pub struct Watch {
     pub last_ps: u64,
     before_ps: u64,
     latency: SeriesBuilder,
-    /// When the tester's frames had arrived, by sequence: what an echo is measured from.
+    /// Arrival times of the tester's frames, by sequence, from which echoes are measured.
     arrived: HashMap<u32, u64>,
 }
 
 impl Watch {
-    /// Nothing has been seen. `slots` where frames repeat.
+    /// A watch that has seen nothing. `slots` where frames repeat.
     pub fn new(source: [u8; 6], stream: u8, slots: Option<u32>, payload_bytes: u64) -> Watch {
         Watch {
             flow: Flow {
@@ -71,7 +71,7 @@ impl Watch {
         }
     }
 
-    /// Take note of a frame that left.
+    /// Records a frame from the board.
     pub fn take(&mut self, frame: &SentFrame) {
         self.frames += 1;
         if !frame.fcs_is_right() {
@@ -100,13 +100,13 @@ impl Watch {
         }
     }
 
-    /// First preamble to the end of the last frame's gap, in ps.
+    /// From the first preamble to the end of the last frame's gap, in ps.
     pub fn wire_ps(&self) -> Option<u64> {
         let first = self.first_ps?;
         Some(self.last_ps + GAP_PS - first)
     }
 
-    /// How the board sent, as the wire shows it, and what the checker saw.
+    /// How the board sent, measured on the wire, and what the checker saw.
     pub fn finish(self) -> (SendReport, CheckReport) {
         let sent = SendReport {
             emitted_frames: self.judge.received(),
@@ -122,7 +122,7 @@ impl Watch {
     }
 }
 
-/// Puts the frames of a trial on the wire to the board, at their times.
+/// Puts the frames of a trial on the wire to the board, at their due times.
 pub struct Offer<'a> {
     faults: &'a Schedule,
     spec: FrameSpec,
@@ -178,7 +178,7 @@ impl<'a> Offer<'a> {
         self.last_ps
     }
 
-    /// Put the next frames on the wire; `watch` learns when they arrive.
+    /// Puts the next frames on the wire; `watch` records when they arrive.
     pub fn feed(&mut self, board: &mut Lpc1768, watch: &mut Watch) {
         for _ in 0..AHEAD {
             let soon_ps = board.time_ps() + AHEAD as u64 * self.interval_ps;
@@ -209,7 +209,7 @@ impl<'a> Offer<'a> {
         let length = mutation.apply(&mut self.buffer[..length], offset);
         let arrival = Arrival::good(start_ps, &self.buffer[..length]);
         let end_ps = start_ps + (8 + arrival.bytes.len() as u64) * BYTE_PS;
-        // The wire was asked when it is free, and frames that wait are few.
+        // The wire is free at this time, and few frames are queued.
         if board.arrive(arrival).is_err() {
             return;
         }
@@ -223,7 +223,7 @@ impl<'a> Offer<'a> {
         self.next += 1;
     }
 
-    /// What was offered.
+    /// The report of what was offered.
     pub fn finish(self) -> SendReport {
         SendReport {
             emitted_frames: self.next,
@@ -236,7 +236,7 @@ impl<'a> Offer<'a> {
     }
 }
 
-/// Times of the emulator are simulated, whatever the firmware calls its clock: it cannot know.
+/// Times of the emulator are simulated, although the firmware cannot know that.
 pub fn simulated(mut series: Series) -> Series {
     series.clock.kind = ClockKind::Simulated;
     series

@@ -15,21 +15,21 @@ pub const PROGRAM: &str = "qemu-system-arm";
 /// The package that it comes with.
 pub const PACKAGE: &str = "qemu-system-arm";
 
-/// What a board is connected to.
+/// The connection of a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire<'a> {
     /// A TAP device by its open descriptor.
     Tap(i32),
     /// Two Unix datagram sockets: QEMU's own, and the other end's.
     Unix(&'a Path, &'a Path),
-    /// Nothing is at the other end.
+    /// Not connected.
     Open,
 }
 
 /// The command line of a board.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
-    /// The program; [`PROGRAM`] unless another is wanted.
+    /// The program; usually [`PROGRAM`].
     pub program: &'a Path,
     /// The machine.
     pub machine: &'a Machine,
@@ -49,11 +49,11 @@ pub struct Line<'a> {
 pub mod files {
     /// The UART as a Unix stream socket; one client at a time.
     pub const UART: &str = "uart.sock";
-    /// All that the board printed on it.
+    /// Everything that the board printed on it.
     pub const LOG: &str = "uart.log";
     /// QMP.
     pub const QMP: &str = "qmp.sock";
-    /// What QEMU itself says.
+    /// The messages of QEMU itself.
     pub const ERRORS: &str = "qemu.err";
     /// The board's end of a Unix datagram wire.
     pub const BOARD_WIRE: &str = "wire-board.sock";
@@ -62,8 +62,7 @@ pub mod files {
 }
 
 impl Line<'_> {
-    /// All arguments. On-board controllers take `-net nic`, and output before a client connects is kept by the log
-    /// alone.
+    /// All arguments. On-board controllers need `-net nic`; only the log keeps output from before a client connects.
     pub fn arguments(&self) -> Vec<String> {
         let at = |name: &str| comma(&self.folder.join(name));
         let mut all: Vec<String> = Vec::new();
@@ -106,10 +105,10 @@ impl Line<'_> {
         all
     }
 
-    /// The command, with its errors kept in the folder.
+    /// The command, which writes its errors to the folder.
     ///
     /// # Errors
-    /// What making the file of errors gives.
+    /// The error of making the file for errors.
     pub fn command(&self) -> std::io::Result<Command> {
         let errors = std::fs::File::create(self.folder.join(files::ERRORS))?;
         let mut command = Command::new(self.program);
@@ -123,7 +122,7 @@ impl Line<'_> {
     }
 }
 
-/// The version of the QEMU in PATH, for the record of a run; `None` where it does not say.
+/// The version of the QEMU in PATH, for the record of a run; `None` where it is unknown.
 pub fn version() -> Option<String> {
     let said = Command::new(PROGRAM).arg("--version").output().ok()?;
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
@@ -131,7 +130,7 @@ pub fn version() -> Option<String> {
     Some(format!("QEMU {number}"))
 }
 
-/// That a program of QEMU is not installed, and the fix.
+/// The message that a program of QEMU is not installed, with the fix.
 pub fn missing(program: &str) -> String {
     format!(
         "{program} is not installed; it comes with the package {PACKAGE} (`sudo apt-get install {PACKAGE}`)"

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// How long an answer may take.
+/// Longest time for an answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Most bytes of a line.
 const MOST_BYTES: usize = 256 * 1024;
@@ -20,10 +20,10 @@ pub struct Qmp {
 }
 
 impl Qmp {
-    /// Connect and agree on the protocol.
+    /// Connects and agrees on the protocol.
     ///
     /// # Errors
-    /// What the socket says, or that the other end does not speak QMP.
+    /// The socket's error, or that the other end does not speak QMP.
     pub fn connect(path: &Path) -> io::Result<Qmp> {
         let stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(Duration::from_millis(50)))?;
@@ -40,10 +40,10 @@ impl Qmp {
         Ok(qmp)
     }
 
-    /// Run a command; what it returns. Events in between are passed over.
+    /// Runs a command and returns its result. Events in between are skipped.
     ///
     /// # Errors
-    /// What QEMU answers, or that it does not.
+    /// QEMU's error, or that it does not answer.
     pub fn execute(&mut self, command: &str, arguments: Value) -> io::Result<Value> {
         let request = json!({ "execute": command, "arguments": arguments });
         self.stream.write_all(format!("{request}\n").as_bytes())?;
@@ -102,7 +102,7 @@ mod tests {
         let server = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             let _ = stream.write_all(script.as_bytes());
-            // Says no more, and hears until the other end has gone.
+            // Sends no more, and reads until the other end has closed.
             let _ = stream.shutdown(std::net::Shutdown::Write);
             let _ = stream.read_to_end(&mut Vec::new());
         });

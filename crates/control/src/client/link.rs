@@ -1,4 +1,4 @@
-//! One request on a transport: said again until its answer comes, whatever else comes in between.
+//! One request on a transport: repeated until its answer arrives, whatever else arrives in between.
 
 use std::time::Duration;
 
@@ -8,24 +8,24 @@ use crate::message::{Hello, Identity, Opened, Reply, Request, VERSION};
 use crate::refusal::{Code, Refusal};
 use crate::transport::Transport;
 
-/// A transport with what is counted on it.
+/// A transport with counters.
 pub(super) struct Link<T> {
     pub transport: T,
     pub patience: Patience,
     pub counts: ClientCounts,
 }
 
-/// What one received line means for the request that waits.
+/// The meaning of a received line for the pending request.
 enum Received {
     Answer(Box<Reply>),
-    /// The node got something it could not read, which may have been our request: say it again now.
+    /// The node received something unreadable, which may have been the request: repeat it now.
     SayAgain,
     Nothing,
 }
 
 impl<T: Transport> Link<T> {
-    /// Open a session. Over UDP the line is as long as a reply can be, so that the node may send one; a node that does
-    /// not know what fills it is asked without.
+    /// Opens a session. Over UDP the line is as long as a reply can be, so that the node may send one; a node that does
+    /// not know the padding gets a hello without it.
     pub fn hello(&mut self, id: RequestId) -> Result<(Opened, Identity), ClientError> {
         let said = |link: &mut Link<T>, padded: bool, id: RequestId| {
             let mut hello = Hello {
@@ -56,7 +56,7 @@ impl<T: Transport> Link<T> {
         }
     }
 
-    /// Say a request until its answer comes, or all tries are used up.
+    /// Repeats a request until its answer arrives, or all tries are used up.
     pub fn exchange(&mut self, request: &Request, id: RequestId) -> Result<Reply, ClientError> {
         let command = request.command();
         let mut out = LineBuf::new();
@@ -87,7 +87,7 @@ impl<T: Transport> Link<T> {
         deadline: Duration,
     ) -> Result<Option<Reply>, ClientError> {
         let mut buffer = [0; crate::line::MAX_LINE];
-        // However much noise comes in, one try ends at its deadline.
+        // One try ends at its deadline, however much noise arrives.
         while self.transport.now() < deadline {
             let Some(len) = self.transport.receive(&mut buffer, deadline)? else {
                 return Ok(None);
@@ -112,7 +112,7 @@ impl<T: Transport> Link<T> {
             return Ok(Received::Nothing);
         };
         if line.kind == Kind::Request {
-            // Our own line, echoed by a terminal or a loopback.
+            // This client's own line, echoed by a terminal or a loopback.
             self.counts.unreadable += 1;
             return Ok(Received::Nothing);
         }
@@ -149,7 +149,7 @@ impl<T: Transport> Link<T> {
     }
 }
 
-/// Whether a hello that was refused is worth saying again with what fills it, or without.
+/// Whether a refused hello is worth repeating with or without padding.
 fn turns(refusal: &Refusal, padded: bool) -> bool {
     match padded {
         true => refusal.code == Code::UnknownField && refusal.field.as_deref() == Some("pad"),

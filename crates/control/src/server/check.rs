@@ -1,4 +1,4 @@
-//! Whether a trial may be started: against what the node can do, its limits, and where traffic may go.
+//! Checks a trial before its start: the node's capabilities, its limits, and the allowed destinations.
 
 use wirelab_trial::Direction;
 use wirelab_wire::{Framing, Layer, SizeError, SizeUnit};
@@ -8,10 +8,10 @@ use crate::message::{Identity, Start};
 use crate::refusal::Refusal;
 use crate::value::{Extent, Load, Path, Traffic};
 
-/// Check a start and give the latest end of the trial in picoseconds after its start.
+/// Checks a start and returns the latest end of the trial in picoseconds after its start.
 ///
 /// # Errors
-/// [`Refusal`] names the field, and the limit where there is one.
+/// [`Refusal`] names the field, and the limit, if any.
 pub fn check_start(start: &Start, node: &Identity, peer: Peer) -> Result<u64, Refusal> {
     capabilities(start, node)?;
     sizes(start, node)?;
@@ -96,7 +96,7 @@ fn sizes(start: &Start, node: &Identity) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Whether the node sends without being sent anything.
+/// Whether the node sends without receiving.
 const fn sends_unasked(direction: Direction) -> bool {
     matches!(direction, Direction::Transmit | Direction::Both)
 }
@@ -133,7 +133,7 @@ fn amounts(start: &Start, node: &Identity) -> Result<(), Refusal> {
     }
 }
 
-/// Generated traffic goes only to the peer that asked.
+/// Generated traffic goes only to the requesting peer.
 fn destination(start: &Start, peer: Peer) -> Result<(), Refusal> {
     if start.path == Some(Path::Loopback) {
         return Ok(());

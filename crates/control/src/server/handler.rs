@@ -1,5 +1,5 @@
-//! What a node implements: run a trial and tell what it saw. Sessions, repetition, paging and limits are not its
-//! business.
+//! The interface that a node implements: run a trial and report its results. The server handles sessions, repetition,
+//! paging and limits.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use crate::value::State;
 
 /// A node, as the protocol sees it. Times are durations since any fixed moment, the same for all calls.
 pub trait NodeHandler {
-    /// What the node is and allows. Called often: keep it ready.
+    /// The node's identity and limits. Called often: keep it ready.
     fn identity(&self) -> &Identity;
 
-    /// Set-up keys and values, e.g. `core_clock_hz` and `400000000`; values are cut at 120 bytes.
+    /// Set-up keys and values, e.g. `core_clock_hz` and `400000000`; values are truncated at 120 bytes.
     fn setup(&self) -> &[(String, String)];
 
-    /// Start a trial that was checked against the identity and against where traffic may go. It must end by
-    /// itself after `limit` at the latest, and must not block.
+    /// Starts a trial that was checked against the identity and the allowed destinations. It must end on its own after
+    /// `limit` at the latest, and must not block.
     ///
     /// # Errors
     /// [`Refusal`] where the node cannot; nothing runs then.
@@ -31,10 +31,10 @@ pub trait NodeHandler {
         now: Duration,
     ) -> Result<Started, Refusal>;
 
-    /// How far the last trial is; also where the node can do what is due.
+    /// The status of the last trial; the node may also do pending work here.
     fn status(&mut self, now: Duration) -> Status;
 
-    /// End the last trial now; it goes into `state`.
+    /// Ends the last trial now, with the state `state`.
     fn stop(&mut self, state: State, now: Duration);
 
     /// All counters of a port in the last trial; empty where there is no such port. Names are keys.
@@ -52,6 +52,6 @@ pub trait NodeHandler {
     /// [`Refusal`] where there is no such point.
     fn point(&mut self, point: u32) -> Result<(Point, u32), Refusal>;
 
-    /// Records of a capture point from `from` on, as many as are convenient up to `most`.
+    /// Records of a capture point from index `from`, any convenient number up to `most`.
     fn records(&mut self, point: u32, from: u32, most: usize) -> Vec<Record>;
 }

@@ -1,4 +1,4 @@
-//! A node without I/O: a line and its sender in, at most one line out.
+//! A node without I/O: takes a line and its sender, and returns at most one line.
 
 mod check;
 mod handler;
@@ -21,23 +21,24 @@ use crate::refusal::{Code, MAX_WHY, Refusal, cut};
 use crate::token::Token;
 use crate::value::State;
 
-/// Greetings from addresses that may be forged: so many at once, then so many a second; beyond that the node is silent.
+/// Hellos from addresses that may be forged: so many at once, then so many per second; beyond that the node does not
+/// answer.
 const HELLOS_AT_ONCE: u32 = 32;
 const HELLOS_PER_S: u32 = 16;
 /// Most capture records that can fit one line: `0:0,` each.
 const MAX_RECORDS_A_LINE: usize = 100;
 
-/// Where a line came from. Traffic goes only there.
+/// The origin of a line. Traffic goes only there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Peer {
     /// A host: TCP or UDP from this address, whatever the port.
     Host(IpAddr),
-    /// Whoever is at the other end of this UART or pipe.
+    /// The other end of this UART or pipe.
     Serial(u32),
 }
 
 impl Peer {
-    /// Whether lines need a check, because nothing below finds errors.
+    /// Whether lines need a checksum, because no lower layer detects errors.
     pub const fn needs_check(self) -> bool {
         matches!(self, Peer::Serial(_))
     }
@@ -46,16 +47,17 @@ impl Peer {
 /// Limits of the server itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Sessions at once; each takes less than 1 KiB.
+    /// Most sessions at once; each takes less than 1 KiB.
     pub max_sessions: usize,
-    /// Sessions of one peer at once.
+    /// Most sessions of one peer at once.
     pub max_sessions_per_peer: usize,
-    /// Seed of session numbers, for repeatable tests; without one they come from the system, and cannot be guessed.
+    /// Seed of session numbers, for repeatable tests; without one the system generates them, and they cannot be
+    /// guessed.
     pub seed: Option<u64>,
 }
 
 impl Config {
-    /// 16 sessions, 4 of each peer, numbered by the system's randomness.
+    /// 16 sessions, 4 of each peer, with random numbers of the system.
     pub const fn random() -> Config {
         Config {
             max_sessions: 16,
@@ -65,7 +67,7 @@ impl Config {
     }
 }
 
-/// The trial that was started last.
+/// The last started trial.
 #[derive(Clone, Copy, Debug)]
 struct Current {
     trial: u32,
@@ -86,7 +88,7 @@ pub struct Server<H> {
 }
 
 impl<H: NodeHandler> Server<H> {
-    /// A node that nobody has talked to.
+    /// A node without clients.
     pub fn new(handler: H, config: Config) -> Server<H> {
         let sessions = Sessions::new(
             config.max_sessions.max(1),
@@ -104,7 +106,7 @@ impl<H: NodeHandler> Server<H> {
         }
     }
 
-    /// The same for clients that have this token alone.
+    /// The same, only for clients with this token.
     #[must_use]
     pub fn with_token(self, token: Token) -> Server<H> {
         Server {
@@ -123,8 +125,8 @@ impl<H: NodeHandler> Server<H> {
         self.sessions.len()
     }
 
-    /// Whether the line that was handled last came from a client that receives at its address, as its session number
-    /// shows, and that has the token where there is one.
+    /// Whether the last line was from a client that has proven that it receives at its address (it knows its session
+    /// number), and that has the token, if any.
     pub const fn last_was_proven(&self) -> bool {
         self.proven
     }
@@ -134,7 +136,7 @@ impl<H: NodeHandler> Server<H> {
         self.token.is_some()
     }
 
-    /// Do what time asks for: abandon the trial of a client that fell silent. Call it now and then.
+    /// Handles timeouts: abandons the trial of a silent client. Call it regularly.
     pub fn poll(&mut self, now: Duration) {
         let Some(current) = self.current else { return };
         let idle = self.idle();
@@ -149,7 +151,7 @@ impl<H: NodeHandler> Server<H> {
         Duration::from_millis(u64::from(self.handler.identity().idle_ms))
     }
 
-    /// Take one line (or what should be one) and write the answer into `out`, if there is any.
+    /// Takes one line (or what should be one) and writes the answer, if any, into `out`.
     pub fn handle<'o>(
         &mut self,
         bytes: &[u8],
@@ -161,7 +163,8 @@ impl<H: NodeHandler> Server<H> {
         answered.then_some(out.as_bytes())
     }
 
-    /// The same for a datagram, whose sender's address may be forged: outside a session no answer has more bytes.
+    /// The same for a datagram, whose sender's address may be forged: outside a session an answer has at most as many
+    /// bytes.
     pub fn handle_datagram<'o>(
         &mut self,
         bytes: &[u8],
@@ -173,7 +176,7 @@ impl<H: NodeHandler> Server<H> {
         answered.then_some(out.as_bytes())
     }
 
-    /// Whether there is an answer. `most` is how many bytes it may have outside a session.
+    /// Returns whether there is an answer. `most` is its largest size outside a session.
     fn take(
         &mut self,
         bytes: &[u8],
@@ -184,7 +187,7 @@ impl<H: NodeHandler> Server<H> {
     ) -> bool {
         self.poll(now);
         self.proven = false;
-        // Answers are never answered, and noise is not either: two nodes cannot get into a conversation.
+        // Answers and noise get no answer, so two nodes cannot start a conversation.
         if bytes.first() != Some(&b'?') {
             return false;
         }
@@ -208,7 +211,7 @@ impl<H: NodeHandler> Server<H> {
         in_session || most.is_none_or(|most| out.as_bytes().len() <= most)
     }
 
-    /// Answer a line of a request that was too long to be kept.
+    /// Answers a request whose line was too long to keep.
     pub fn handle_too_long<'o>(&self, out: &'o mut LineBuf) -> &'o [u8] {
         if let Some(refusal) = Refusal::of_fault(crate::line::Fault::TooLong) {
             refuse(refusal, RequestId::default(), out);
@@ -216,13 +219,13 @@ impl<H: NodeHandler> Server<H> {
         out.as_bytes()
     }
 
-    /// Answer a line of a session; whether there is such a session.
+    /// Answers a line of a session; returns whether the session exists.
     fn within(&mut self, line: &Line<'_>, peer: Peer, now: Duration, out: &mut LineBuf) -> bool {
         let Some(session) = self.sessions.get(line.id.session, peer, now) else {
             refuse(Refusal::new(Code::NoSession), line.id, out);
             return false;
         };
-        // The number is known only to who has received the reply to hello.
+        // Only a client that received the reply to hello knows the number.
         session.proven |= self.token.is_none();
         let (last, number, mut proven) = (session.last, line.id.number, session.proven);
         let mut starts = false;
@@ -248,7 +251,7 @@ impl<H: NodeHandler> Server<H> {
             }
         }
         self.proven = proven;
-        // Another tester of the same host that waits for its turn keeps nobody's trial alive.
+        // A waiting tester on the same host must not keep another's trial alive.
         let owner = self.current.as_mut().filter(|c| c.owner == peer);
         if let Some(current) = owner.filter(|_| proven && !starts) {
             current.heard = now;
@@ -399,7 +402,7 @@ impl<H: NodeHandler> Server<H> {
     }
 }
 
-/// The span of a page that begins at `from`.
+/// The span of a page from index `from`.
 fn page(from: u32, count: usize) -> Result<Span, Refusal> {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     if from > count {
@@ -412,7 +415,7 @@ fn page(from: u32, count: usize) -> Result<Span, Refusal> {
     })
 }
 
-/// Whether each name, behind its prefix, is a key: a mistake in the node must not become an unreadable line.
+/// Whether each name, after its prefix, is a valid key: an error of the node must not produce an unreadable line.
 fn names<'a>(mut all: impl Iterator<Item = &'a String>) -> Result<(), Refusal> {
     match all.find(|name| word(format!("set.{name}").as_bytes()).is_none()) {
         Some(bad) => Err(Refusal::failed(&format!("invalid key '{bad}'"))),
@@ -424,7 +427,7 @@ fn refuse(refusal: Refusal, id: RequestId, out: &mut LineBuf) {
     answer(Reply::Error(refusal), id, out);
 }
 
-/// Write a reply; one that does not fit a line becomes an error that says so.
+/// Writes a reply; one that does not fit a line becomes an error.
 fn answer(reply: Reply, id: RequestId, out: &mut LineBuf) {
     if reply.emit(id, out).is_none() {
         out.begin(Kind::Error, id, Code::Failed.word());

@@ -1,4 +1,4 @@
-//! How a session begins: the hello, whose sender may be forged, and the token.
+//! The beginning of a session: the hello, whose sender may be forged, and the token.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::refusal::{Code, Refusal};
 use crate::token::challenge;
 
 impl<H: NodeHandler> Server<H> {
-    /// Answer a line of session 0. `most` is how many bytes the answer may have.
+    /// Answers a line of session 0. `most` is the largest size of the answer in bytes.
     pub(super) fn open(
         &mut self,
         line: &Line<'_>,
@@ -48,7 +48,7 @@ impl<H: NodeHandler> Server<H> {
         };
         let identity = self.handler.identity().clone();
         answer(Reply::Hello(opened.clone(), identity), line.id, out);
-        // No session is opened, and none is given up for it, before it is known that the reply may be sent.
+        // Before it is known that the reply may be sent, no session is opened or replaced.
         if too_long(out) {
             return refuse(Refusal::new(Code::Pad), line.id, out);
         }
@@ -64,7 +64,7 @@ impl<H: NodeHandler> Server<H> {
         session.reply.clone_from(out);
     }
 
-    /// Take the answer to a session's challenge. A wrong one ends the challenge: it is not for trying.
+    /// Takes the answer to a session's challenge. A wrong answer ends the challenge, so that a client cannot guess.
     pub(super) fn authenticate(
         &mut self,
         session: u32,

@@ -1,15 +1,15 @@
-//! How often something may be done: a burst at first, then at a rate. The generic cell rate algorithm (ITU-T I.371).
+//! A rate limit: a burst at first, then a rate. The generic cell rate algorithm (ITU-T I.371).
 
 use std::time::Duration;
 
-/// Events that may happen within a time.
+/// A limited rate of events.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    /// Between two events at the rate.
+    /// Interval at the rate.
     every: Duration,
-    /// How far a burst may run ahead of the rate.
+    /// How far a burst may exceed the rate.
     ahead: Duration,
-    /// When the next event would be due at the rate alone.
+    /// When the next event would be due at the rate.
     due: Duration,
 }
 
@@ -23,7 +23,7 @@ impl Pace {
         }
     }
 
-    /// Whether one more event may happen now; then it counts.
+    /// Whether one more event may happen now; if so, it counts.
     pub(super) fn allows(&mut self, now: Duration) -> bool {
         let due = self.due.max(now);
         let may = due.saturating_sub(now) <= self.ahead;

@@ -1,4 +1,4 @@
-//! Sessions: who asked what last, and the answer it got. A table of fixed size.
+//! Sessions: the last request of each client, and its answer. A table of fixed size.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ pub(crate) struct Session {
     pub(crate) number: u32,
     pub(crate) peer: Peer,
     nonce: u32,
-    /// Number of the last request done; 0 after the hello that opened the session.
+    /// Number of the last executed request; 0 after the hello that opened the session.
     pub(crate) last: u32,
     heard: Duration,
     /// Reply to the last request.
     pub(crate) reply: LineBuf,
-    /// What a client with the token answers; none where it was answered wrongly, or the node asks for no token.
+    /// The expected answer of a client with the token; `None` after a wrong answer, or if the node requires no token.
     pub(crate) challenge: Option<String>,
-    /// Whether the client has shown that it receives at its address, and that it has the token where there is one.
+    /// Whether the client has proven that it receives at its address, and that it has the token, if any.
     pub(crate) proven: bool,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Sessions {
     random: Random,
 }
 
-/// Where session numbers come from.
+/// The source of session numbers.
 #[derive(Debug)]
 enum Random {
     /// The operating system.
@@ -54,7 +54,7 @@ impl Sessions {
         self.table.len()
     }
 
-    /// The session that this hello opened before, if the client has not used it yet.
+    /// The session that an earlier copy of this hello opened, if the client has not used it yet.
     pub(crate) fn opened_by(&mut self, peer: Peer, nonce: u32) -> Option<&mut Session> {
         self.table
             .iter_mut()
@@ -70,12 +70,13 @@ impl Sessions {
         Some(session)
     }
 
-    /// Make room and open a session of a [fresh number](Sessions::fresh_number). `None` where every place is taken by a client that was heard lately.
+    /// Makes room and opens a session with a [fresh number](Sessions::fresh_number). `None` where all sessions belong
+    /// to recently active clients.
     ///
-    /// A peer at its limit gives up a session of its own, else anybody does: first the oldest that proves nothing (a flood
-    /// of hellos from invented addresses wears out only such), then the oldest idle one. Of its own a peer also gives the
-    /// oldest of all; where its address may be forged only one that was silent for half of `idle`, or others could push out
-    /// the session of a trial that runs.
+    /// A peer at its limit replaces one of its own sessions, otherwise any peer's: first the oldest unproven one (a
+    /// flood of hellos from forged addresses replaces only such), then the oldest idle one. A peer may also replace the
+    /// oldest of its own; if its address may be forged, only one that was silent for half of `idle`, or others could
+    /// push out the session of a running trial.
     pub(crate) fn open(
         &mut self,
         number: u32,
@@ -125,7 +126,7 @@ impl Sessions {
         at.map(|at| self.table.swap_remove(at)).is_some()
     }
 
-    /// Session numbers are hard to guess: whoever knows one has received a reply at the address he claims.
+    /// Session numbers are hard to guess: a client that knows one has received a reply at its address.
     pub(crate) fn fresh_number(&mut self) -> u32 {
         loop {
             let number = self.random.next();

@@ -1,4 +1,4 @@
-//! How lines travel: TCP, UDP, and anything that reads and writes bytes.
+//! Transports for lines: TCP, UDP, and anything that reads and writes bytes.
 
 mod stream;
 mod tcp;
@@ -14,19 +14,19 @@ pub use udp::UdpTransport;
 
 use crate::line::MAX_LINE;
 
-/// A way to one node. Lines may be lost, repeated, swapped and damaged; the client copes.
+/// A transport to one node. Lines may be lost, repeated, reordered and damaged; the client handles that.
 pub trait Transport {
     /// Send one line, with its line feed.
     ///
     /// # Errors
-    /// Only what no repetition can mend.
+    /// Only errors that no repetition can fix.
     fn send(&mut self, line: &[u8]) -> io::Result<()>;
 
-    /// Wait for one line until `deadline`, which is a time of [`Transport::now`]; give its length, or `None` when
-    /// the deadline is reached.
+    /// Waits for one line until `deadline`, which is a time of [`Transport::now`]; returns its length, or `None` at the
+    /// deadline.
     ///
     /// # Errors
-    /// Only what no repetition can mend.
+    /// Only errors that no repetition can fix.
     fn receive(
         &mut self,
         line: &mut [u8; MAX_LINE],
@@ -36,11 +36,11 @@ pub trait Transport {
     /// Time since any fixed moment.
     fn now(&self) -> Duration;
 
-    /// Whether nothing below finds damaged bytes, so that a line needs its check.
+    /// Whether no lower layer detects damaged bytes, so a line needs its checksum.
     fn needs_check(&self) -> bool;
 
-    /// Whether a node cannot know that an address is the sender's own, as over UDP: its first reply then has at most as
-    /// many bytes as the request.
+    /// Whether a node cannot verify the sender's address, as over UDP: its first reply then has at most as many bytes
+    /// as the request.
     fn is_forgeable(&self) -> bool {
         false
     }
@@ -90,7 +90,7 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
     }
 }
 
-/// Real time since its making.
+/// Real time since its creation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stopwatch(Instant);
 
@@ -101,7 +101,7 @@ impl Stopwatch {
     pub(crate) fn now(self) -> Duration {
         self.0.elapsed()
     }
-    /// Time left until `deadline`, `None` when it is reached.
+    /// Remaining time until `deadline`, `None` when it is reached.
     pub(crate) fn left(self, deadline: Duration) -> Option<Duration> {
         deadline
             .checked_sub(self.now())
@@ -109,7 +109,7 @@ impl Stopwatch {
     }
 }
 
-/// Whether a read only ran out of time.
+/// Whether a read only timed out.
 pub(crate) fn is_timeout(error: &io::Error) -> bool {
     matches!(
         error.kind(),

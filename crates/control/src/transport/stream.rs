@@ -8,15 +8,15 @@ use super::{Stopwatch, Transport, is_timeout};
 use crate::assemble::{Assembled, Assembler};
 use crate::line::MAX_LINE;
 
-/// Pause between two looks at a stream that does not wait by itself: shorter than one character at 115,200 baud
-/// takes (87 µs, ten bits) would only burn time.
+/// Pause between two checks of a non-blocking stream: less than one character at 115,200 baud (87 µs, ten bits) would
+/// only waste CPU time.
 const PAUSE: Duration = Duration::from_micros(100);
-/// Finished lines kept while the client asks for one at a time; more than that is dropped, oldest first.
+/// Complete lines kept while the client reads one at a time; beyond that the oldest are dropped.
 const KEPT: usize = 64;
 
 /// A stream of bytes as a transport, with checks.
 ///
-/// `read` must not block for ever: give the stream a read timeout, or make it non-blocking.
+/// `read` must not block forever: give the stream a read timeout, or make it non-blocking.
 #[derive(Debug)]
 pub struct StreamTransport<S> {
     stream: S,
@@ -26,10 +26,10 @@ pub struct StreamTransport<S> {
 }
 
 impl<S: Read + Write> StreamTransport<S> {
-    /// A transport over `stream`. A line feed is sent first, so that whatever was half sent before ends here.
+    /// A transport over `stream`. It first sends a line feed, which ends an earlier incomplete line.
     ///
     /// # Errors
-    /// What writing to the stream gives.
+    /// The error of writing to the stream.
     pub fn new(mut stream: S) -> io::Result<StreamTransport<S>> {
         stream.write_all(b"\n")?;
         Ok(StreamTransport {
@@ -99,7 +99,7 @@ impl<S: Read + Write> Transport for StreamTransport<S> {
     }
 }
 
-/// Write all of a line to a stream that may not take it at once; for two seconds, which 512 bytes need at no speed
+/// Writes all of a line to a stream that may not accept it at once; for two seconds, enough for 512 bytes at any speed
 /// above 2,560 baud.
 pub(crate) fn write_patiently(stream: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
     let clock = Stopwatch::start();

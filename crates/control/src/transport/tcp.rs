@@ -1,4 +1,4 @@
-//! Lines over TCP. A broken connection is made anew: sessions belong to addresses, not to connections.
+//! Lines over TCP. A broken connection is replaced: sessions belong to addresses, not to connections.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -7,9 +7,9 @@ use std::time::Duration;
 use super::{Stopwatch, StreamTransport, Transport};
 use crate::line::MAX_LINE;
 
-/// How long a connection may take to be made.
+/// Longest time to connect.
 const CONNECT: Duration = Duration::from_secs(3);
-/// Longest single wait of a read, so that deadlines are kept well enough.
+/// Longest single wait of a read, so that deadlines are met well enough.
 const READ: Duration = Duration::from_millis(5);
 
 /// A TCP connection to a node.
@@ -24,7 +24,7 @@ impl TcpTransport {
     /// Connect.
     ///
     /// # Errors
-    /// What connecting gives, e.g. refused.
+    /// The error of connecting, e.g. refused.
     pub fn connect(to: SocketAddr) -> io::Result<TcpTransport> {
         let mut transport = TcpTransport {
             to,
@@ -69,7 +69,7 @@ impl Transport for TcpTransport {
         line: &mut [u8; MAX_LINE],
         deadline: Duration,
     ) -> io::Result<Option<usize>> {
-        // The stream counts time from its own making.
+        // The stream measures time from its own creation.
         let Some(left) = self.clock.left(deadline) else {
             return Ok(None);
         };

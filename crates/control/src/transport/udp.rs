@@ -1,4 +1,4 @@
-//! Lines over UDP, one a datagram.
+//! Lines over UDP, one per datagram.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -15,10 +15,10 @@ pub struct UdpTransport {
 }
 
 impl UdpTransport {
-    /// A socket that talks to `to`.
+    /// A socket connected to `to`.
     ///
     /// # Errors
-    /// What making and connecting the socket gives, e.g. no route.
+    /// The error of making or connecting the socket, e.g. no route.
     pub fn connect(to: SocketAddr) -> io::Result<UdpTransport> {
         let any = match to {
             SocketAddr::V4(_) => SocketAddr::from(([0u8; 4], 0)),
@@ -33,7 +33,7 @@ impl UdpTransport {
     }
 }
 
-/// An ICMP "port unreachable" of an earlier datagram: the node may not be up yet, and the client repeats.
+/// An ICMP "port unreachable" for an earlier datagram: the node may not have started yet, and the client repeats.
 fn is_unreachable(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::ConnectionRefused
 }
@@ -51,7 +51,7 @@ impl Transport for UdpTransport {
         line: &mut [u8; MAX_LINE],
         deadline: Duration,
     ) -> io::Result<Option<usize>> {
-        // One byte more than a line may have, so that a longer datagram is noticed and dropped.
+        // One byte more than a line may have, so that a longer datagram is detected and dropped.
         let mut bytes = [0; MAX_LINE + 1];
         while let Some(left) = self.clock.left(deadline) {
             self.socket

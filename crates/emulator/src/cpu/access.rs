@@ -10,7 +10,7 @@ use crate::timing::Refill;
 /// The aliases of single bits of the SRAM and peripheral regions (ARM DDI 0403, B3.1: bit-banding).
 const BIT_ALIASES: [(u32, u32); 2] = [(0x2200_0000, 0x2000_0000), (0x4200_0000, 0x4000_0000)];
 
-/// The address and bit behind an alias.
+/// The address and bit of an alias.
 fn alias(address: u32) -> Option<(u32, u32)> {
     let (from, to) = BIT_ALIASES
         .into_iter()
@@ -19,7 +19,7 @@ fn alias(address: u32) -> Option<(u32, u32)> {
     Some((to + bit / 8, bit % 8))
 }
 
-/// The aligned accesses that an unaligned one becomes (TRM 3.3.2): at most three.
+/// The aligned accesses that an unaligned one is split into (TRM 3.3.2): at most three.
 struct Pieces {
     at: [(u32, Width); 3],
     count: usize,
@@ -50,7 +50,7 @@ impl Pieces {
 }
 
 impl Core {
-    /// Reads an aligned value, wherever it is.
+    /// Reads an aligned value from a memory, a device or the core.
     fn read(&mut self, address: u32, width: Width, system: &mut System<'_>) -> Result<u32, Trap> {
         if let Some(value) = system.memory.peek(address, width) {
             return Ok(value);
@@ -75,7 +75,7 @@ impl Core {
         result.map_err(|fault| Trap::Crash(Reason::Bus(fault.at(address))))
     }
 
-    /// Writes an aligned value, wherever it goes.
+    /// Writes an aligned value to a memory, a device or the core.
     fn write(
         &mut self,
         address: u32,
@@ -115,7 +115,7 @@ impl Core {
         result.map_err(|fault| Trap::Crash(Reason::Bus(fault.at(address))))
     }
 
-    /// Before a device is touched, what is due has to have happened: it may change what is read.
+    /// Everything due must happen before a device is accessed: it may change the value read.
     fn device(&mut self, address: u32, system: &mut System<'_>) -> Result<(), Fault> {
         if address < map::FLASH_BYTES {
             return Err(Fault::new("flash cannot be written"));
@@ -321,7 +321,7 @@ impl Core {
                 Self::aligned(address, width)?;
                 let passes = self.monitor.take() == Some(address);
                 if passes {
-                    // STREX pairs and takes its time like a load (TRM 3.3.2).
+                    // STREX pairs and is timed like a load (TRM 3.3.2).
                     self.pipeline
                         .load(inst, &[address], false, &mut system.memory.buses);
                     self.write(address, width, self.get(rt) & width.mask(), system)?;

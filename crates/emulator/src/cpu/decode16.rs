@@ -24,7 +24,7 @@ const fn plain(rm: u8) -> Operand {
     }
 }
 
-/// What an instruction of 16 bits does.
+/// Decodes an instruction of 16 bits.
 pub fn decode(code: u16) -> Op {
     match code >> 12 {
         0 | 1 => shift_add(code),
@@ -116,7 +116,7 @@ pub fn decode(code: u16) -> Op {
 }
 
 impl Op {
-    /// CMP and the like change the flags in an IT block too.
+    /// CMP and similar instructions change the flags in an IT block too.
     fn compare_sets(self) -> Self {
         match self {
             Self::Alu {

@@ -26,7 +26,7 @@ const fn signed(value: u32, width: u32) -> i32 {
     (value << (32 - width)) as i32 >> (32 - width)
 }
 
-/// What an instruction of 32 bits does.
+/// Decodes an instruction of 32 bits.
 pub fn decode(code: u32) -> Op {
     match bits(code, 27, 2) {
         1 if code & 1 << 26 != 0 => Op::Undefined,
@@ -70,7 +70,7 @@ fn alu(code: u32, operand: Operand) -> Op {
         14 => Alu::Rsb,
         _ => return Op::Undefined,
     };
-    // Register 15 as destination is unpredictable but for the comparisons above.
+    // Register 15 as destination is unpredictable except for the comparisons above.
     if rd == 15 && !kind.only_flags() || rn == 15 && !kind.unary() {
         return Op::Undefined;
     }
@@ -107,7 +107,7 @@ fn shifted_register(code: u32) -> Op {
     )
 }
 
-/// The constant that 12 bits stand for, and its carry (A5.3.2).
+/// The constant that 12 bits encode, and its carry (A5.3.2).
 fn expand(imm: u32) -> Operand {
     let byte = imm & 0xff;
     let (value, carry) = match imm >> 8 {
@@ -155,7 +155,7 @@ fn plain_immediate(code: u32) -> Op {
         } else {
             Shift::Asr
         };
-        // ASR #0 would be the 16-bit forms of the DSP extension, which this core has not.
+        // ASR #0 would be the 16-bit forms of the DSP extension, which this core lacks.
         if shift == Shift::Asr && lsb == 0 {
             return Op::Undefined;
         }
@@ -505,7 +505,7 @@ const fn width(code: u32) -> Option<Width> {
     }
 }
 
-/// The addresses of single loads and stores but literals (A5.3.7 to A5.3.10).
+/// The addresses of single loads and stores except literals (A5.3.7 to A5.3.10).
 fn single(code: u32) -> Option<Address> {
     let rn = reg(code, 16);
     if code & 1 << 23 != 0 {

@@ -1,4 +1,4 @@
-//! How exceptions are taken and left (ARM DDI 0403, B1.5.6 to B1.5.8).
+//! Entry to and return from exceptions (ARM DDI 0403, B1.5.6 to B1.5.8).
 
 use super::nvic::{LOWEST, number};
 use super::trap::{Reason, Trap};
@@ -8,7 +8,7 @@ use crate::memory::Memory;
 use crate::timing::{EXCEPTION_ENTRY, EXCEPTION_RETURN, FETCH_TO_EXECUTE, TAIL_CHAIN};
 
 impl Core {
-    /// The priority that an exception has to be above: of what runs, raised by the masks.
+    /// The priority that a new exception must exceed: that of the running code, raised by the masks.
     pub(super) fn running(&self) -> i16 {
         let base = if self.basepri == 0 {
             LOWEST
@@ -111,7 +111,7 @@ impl Core {
         Ok(frame)
     }
 
-    /// Leaves a handler: to another that waits, or back to what was interrupted.
+    /// Leaves a handler: to a pending exception, or back to the interrupted code.
     pub(super) fn exception_return(
         &mut self,
         back: u32,
@@ -132,7 +132,7 @@ impl Core {
             self.faultmask = false;
         }
         self.attention = true;
-        // Whoever waits and is above what the return would lead to runs next, on the frame that is there.
+        // A pending exception above the priority of the return runs next, on the existing frame.
         let running = self.running();
         let next = self
             .nvic
@@ -180,7 +180,7 @@ impl Core {
         Ok(())
     }
 
-    /// SVC: its exception follows at once.
+    /// SVC: its exception is taken immediately.
     pub(super) fn supervisor(&mut self, inst: &Inst) -> Result<(), Trap> {
         self.nvic.pending |= 1 << number::SVCALL;
         self.attention = true;

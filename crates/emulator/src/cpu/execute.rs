@@ -6,7 +6,7 @@ use super::{Core, scs};
 use crate::bus::Width;
 use crate::timing::{MULTIPLY_ADD, Refill, divide, multiply_long};
 
-/// A shifted value and its carry. `amount` may be anything; 0 changes nothing but with RRX.
+/// A shifted value and its carry. `amount` may have any value; 0 changes nothing except with RRX.
 pub(super) const fn shifted(value: u32, shift: Shift, amount: u32, carry: bool) -> (u32, bool) {
     match (shift, amount) {
         (Shift::Rrx, _) => (value >> 1 | (carry as u32) << 31, value & 1 != 0),
@@ -134,7 +134,8 @@ impl Core {
         if kind.only_flags() {
             self.pipeline.data(1, inst);
         } else if rd == 15 {
-            // MOV and ADD to PC, of 16 bits; bit 0 is ignored (ALUWritePC). MOV PC, LR returns, early known.
+            // MOV and ADD to PC, of 16 bits; bit 0 is ignored (ALUWritePC). MOV PC, LR is a return, and its target is
+            // known early.
             let through_lr = matches!(operand, Operand::Reg { rm: 14, .. }) && kind == Alu::Mov;
             let refill = if through_lr && self.pipeline.knows(14) {
                 Refill::Decode
@@ -214,7 +215,7 @@ impl Core {
         let mask = u32::MAX >> (32 - width);
         let result = match field {
             Field::Insert => {
-                // Register 15 as source is BFC.
+                // Register 15 as source encodes BFC.
                 let source = if rn == 15 { 0 } else { self.get(rn) };
                 self.get(rd) & !(mask << lsb) | (source & mask) << lsb
             }
@@ -234,7 +235,7 @@ impl Core {
             Op::Mul { rd, rn, rm, flags } => {
                 let result = self.get(rn).wrapping_mul(self.get(rm));
                 self.set(rd, result);
-                // MULS leaves C and V.
+                // MULS leaves C and V unchanged.
                 self.logic_flags(
                     result,
                     self.flags.c,

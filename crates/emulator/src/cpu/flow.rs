@@ -1,4 +1,4 @@
-//! Branches, IT, special registers, hints and the like (ARM DDI 0403, A7.7).
+//! Branches, IT, special registers and hints (ARM DDI 0403, A7.7).
 
 use super::inst::{Hint, Inst, Op};
 use super::trap::{Reason, Trap};
@@ -111,7 +111,7 @@ impl Core {
         self.pipeline.branch(own, self.next, refill);
     }
 
-    /// A branch to a value of a register or of memory: in a handler it may be the return from it.
+    /// A branch to a value from a register or memory; in a handler it may be an exception return.
     pub(super) fn branch_to(
         &mut self,
         target: u32,
@@ -261,7 +261,7 @@ impl Core {
             20 => {
                 let swap = self.ipsr == 0 && (value as u8 ^ self.stack) & 2 != 0;
                 self.stack = self.stack & 2 | value as u8 & 1;
-                // The choice of the stack can be changed outside handlers only.
+                // The stack can be selected only outside handlers.
                 if swap {
                     self.stack ^= 2;
                     self.swap_stacks();

@@ -1,4 +1,4 @@
-//! What an instruction is once decoded, and which registers count for its timing.
+//! A decoded instruction, and the registers that matter for its timing.
 
 use crate::bus::Width;
 
@@ -24,7 +24,7 @@ pub enum Alu {
 }
 
 impl Alu {
-    /// Whether the result goes nowhere but into the flags.
+    /// Whether only the flags receive the result.
     pub const fn only_flags(self) -> bool {
         matches!(self, Self::Tst | Self::Teq | Self::Cmp | Self::Cmn)
     }
@@ -48,7 +48,7 @@ pub enum Shift {
 /// The second operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
-    /// A constant, and the carry that its making gives, if it changes the carry.
+    /// A constant, and the carry that its encoding gives, if it changes the carry.
     Imm { value: u32, carry: Option<bool> },
     /// A register, shifted.
     Reg { rm: u8, shift: Shift, amount: u8 },
@@ -57,15 +57,15 @@ pub enum Operand {
 /// Whether the flags change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flags {
-    /// They stay.
+    /// They do not change.
     Keep,
     /// They change.
     Set,
-    /// They change unless the instruction stands in an IT block.
+    /// They change unless the instruction is in an IT block.
     OutsideIt,
 }
 
-/// Where a load or store goes.
+/// The address of a load or store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Address {
     /// Base and offset.
@@ -81,7 +81,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// The registers that make the address.
+    /// The registers that form the address.
     const fn registers(self) -> u16 {
         match self {
             Self::Offset { rn, .. } | Self::Pre { rn, .. } | Self::Post { rn, .. } => 1 << rn,
@@ -91,7 +91,7 @@ impl Address {
     }
 }
 
-/// What a bit field instruction does.
+/// The operation of a bit field instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
     /// BFI, and BFC with register 15.
@@ -102,7 +102,7 @@ pub enum Field {
     Signed,
 }
 
-/// How the bits of a register are turned round.
+/// How the bits of a register are reversed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reverse {
     /// REV.
@@ -128,7 +128,7 @@ pub enum Hint {
     SendEvent,
 }
 
-/// A decoded instruction's work. Register numbers are below 16.
+/// The operation of a decoded instruction. Register numbers are below 16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
     Undefined,
@@ -309,23 +309,23 @@ pub enum Op {
     },
 }
 
-/// What an instruction's timing depends on, beside its own work.
+/// An operation, and what its timing depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Inst {
-    /// Its work.
+    /// Its operation.
     pub op: Op,
     /// Whether it has 32 bits.
     pub wide: bool,
-    /// Registers that make the address of a load or store.
+    /// Registers that form the address of a load or store.
     pub address: u16,
     /// Registers that a data processing instruction or load writes.
     pub result: u16,
-    /// Whether it reads no register (the flags are none).
+    /// Whether it reads no register (flags do not count).
     pub reads_none: bool,
 }
 
 impl Inst {
-    /// The instruction for this work.
+    /// The instruction for this operation.
     pub const fn new(op: Op, wide: bool) -> Self {
         Self {
             op,

@@ -1,4 +1,4 @@
-//! The Cortex-M3: registers, and one instruction after the other.
+//! The Cortex-M3: registers, and the execution of one instruction at a time.
 
 mod access;
 mod decode16;
@@ -26,7 +26,7 @@ pub use text::disassemble;
 pub use trap::{Crash, Reason, Trap};
 pub use watch::{Spent, Watch};
 
-/// What is outside the core.
+/// Everything outside the core.
 pub struct System<'a> {
     /// The memories and buses.
     pub memory: &'a mut Memory,
@@ -49,7 +49,7 @@ struct Apsr {
 pub enum Sleep {
     /// It runs.
     Awake,
-    /// WFI: until an interrupt waits that would be taken if PRIMASK were clear.
+    /// WFI: until an interrupt is pending that would be taken if PRIMASK were clear.
     Interrupt,
     /// WFE: until an event.
     Event,
@@ -57,7 +57,7 @@ pub enum Sleep {
 
 /// The core.
 pub struct Core {
-    /// Registers 0 to 14; 15 reads as the instruction's address and 4.
+    /// Registers 0 to 14; 15 reads as the instruction's address plus 4.
     pub registers: [u32; 16],
     /// The address of the instruction that executes.
     pub pc: u32,
@@ -73,34 +73,34 @@ pub struct Core {
     stack: u8,
     /// The stack pointer that is not in use.
     other_sp: u32,
-    /// The exception that runs, 0 for none.
+    /// The running exception, 0 for none.
     pub ipsr: u16,
     event: bool,
     /// The address that LDREX marked.
     monitor: Option<u32>,
-    /// Whether exceptions have to be looked at before the next instruction.
+    /// Whether exceptions must be checked before the next instruction.
     attention: bool,
-    /// Interrupt lines as last seen.
+    /// Interrupt lines at the last check.
     lines: u64,
     /// Whether the core sleeps.
     pub sleep: Sleep,
     /// The exceptions.
     pub nvic: Nvic,
     systick: SysTick,
-    /// When SysTick wants attention.
+    /// The cycle of the next SysTick event.
     pub systick_event: Option<u64>,
     control: Control,
-    /// The clockwork.
+    /// The timing.
     pub pipeline: Pipeline,
     /// Instructions executed since power-on.
     pub instructions: u64,
     table: Table,
-    /// An account of some code, if anybody wants one.
+    /// Accounting for a range of code, where requested.
     pub watch: Option<Box<Watch>>,
 }
 
 impl Core {
-    /// A core before its reset; cycles go on from `cycle`.
+    /// A core before its reset; its first cycle is `cycle`.
     pub fn new(cycle: u64) -> Self {
         Self {
             registers: [0; 16],
@@ -134,7 +134,7 @@ impl Core {
     ///
     /// # Errors
     ///
-    /// Where no memory is there or the vector is no Thumb address.
+    /// Where there is no memory or the vector is not a Thumb address.
     pub fn reset(&mut self, vectors: u32, memory: &Memory) -> Result<(), Trap> {
         let (cycle, instructions) = (self.pipeline.cycle, self.instructions);
         let (table, watch) = (std::mem::take(&mut self.table), self.watch.take());
@@ -171,7 +171,7 @@ impl Core {
         Ok(())
     }
 
-    /// Takes over the interrupt lines.
+    /// Sets the levels of the interrupt lines.
     pub fn set_lines(&mut self, lines: u64) {
         if lines != self.lines {
             self.lines = lines;
@@ -180,7 +180,7 @@ impl Core {
         }
     }
 
-    /// Counts SysTick up to `now`.
+    /// Advances SysTick to `now`.
     pub fn tick(&mut self, now: u64) {
         if self.systick.run(now) {
             self.nvic.pending |= 1 << nvic::number::SYSTICK;
@@ -192,7 +192,7 @@ impl Core {
     ///
     /// # Errors
     ///
-    /// Where the core cannot go on, or stops at a breakpoint or for a reset.
+    /// Where the core cannot continue, or stops at a breakpoint or for a reset.
     pub fn step(&mut self, system: &mut System<'_>) -> Result<(), Trap> {
         if self.attention {
             self.attention = false;
@@ -220,7 +220,7 @@ impl Core {
             return self.execute(&inst, false, system);
         }
         let condition = self.it >> 4;
-        // The last instruction of the block leaves it before it executes, so that a branch out of it can be the last.
+        // The last instruction of a block leaves the block before it executes, so it may be a branch out of it.
         self.it = if self.it & 7 == 0 {
             0
         } else {

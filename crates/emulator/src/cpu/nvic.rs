@@ -1,4 +1,4 @@
-//! Exceptions that wait and run, their priorities, and SysTick (ARM DDI 0403, B1.5 and B3.3 to B3.4).
+//! Pending and active exceptions, their priorities, and SysTick (ARM DDI 0403, B1.5 and B3.3 to B3.4).
 
 /// Interrupt lines of the LPC1768 (UM10360, table 50: 0 to 34).
 pub const LINES: u16 = 35;
@@ -6,7 +6,7 @@ pub const LINES: u16 = 35;
 pub const FIRST_LINE: u16 = 16;
 /// All exceptions.
 const EXCEPTIONS: usize = (FIRST_LINE + LINES) as usize;
-/// Priority bits that the LPC1768 has: the upper five.
+/// Priority bits of the LPC1768: the upper five.
 pub const PRIORITY_MASK: u8 = 0xf8;
 /// A priority below all.
 pub const LOWEST: i16 = 256;
@@ -23,11 +23,11 @@ pub mod number {
 /// The state of all exceptions.
 #[derive(Clone, Debug)]
 pub struct Nvic {
-    /// Exceptions that wait, bit by number.
+    /// Pending exceptions, bit by number.
     pub pending: u64,
-    /// Exceptions that have begun and not ended.
+    /// Active exceptions: begun and not ended.
     pub active: u64,
-    /// Exceptions that may be taken; those of the core always.
+    /// Enabled exceptions; those of the core always are.
     pub enabled: u64,
     /// Levels of the interrupt lines, bit by exception number.
     levels: u64,
@@ -51,14 +51,14 @@ impl Default for Nvic {
 }
 
 impl Nvic {
-    /// Takes over the levels of the interrupt lines; a rising one waits from now on.
+    /// Sets the levels of the interrupt lines; a rising edge makes its exception pending.
     pub fn set_lines(&mut self, lines: u64) {
         let levels = lines << FIRST_LINE & ((1 << EXCEPTIONS) - 1);
         self.pending |= levels & !self.levels;
         self.levels = levels;
     }
 
-    /// Forgets that these exceptions wait; a line that is up makes them wait again at once.
+    /// Clears the pending state of these exceptions; a line that is high makes its exception pending again.
     pub fn clear(&mut self, exceptions: u64) {
         self.pending = self.pending & !exceptions | self.levels & exceptions & !self.active;
     }
@@ -80,7 +80,7 @@ impl Nvic {
         }
     }
 
-    /// The waiting exception that would be taken first, and its group priority.
+    /// The pending exception that would be taken first, and its group priority.
     pub fn first(&self) -> Option<(u16, i16)> {
         let mut waiting = self.pending & self.enabled;
         let mut best: Option<(u16, i16)> = None;
@@ -95,7 +95,7 @@ impl Nvic {
         best.map(|(exception, priority)| (exception, self.group_of(priority)))
     }
 
-    /// The group priority of what runs now.
+    /// The group priority of the running code.
     pub fn running(&self) -> i16 {
         let mut active = self.active;
         let mut lowest = LOWEST;
@@ -106,13 +106,13 @@ impl Nvic {
         lowest
     }
 
-    /// An exception's handler begins.
+    /// Starts an exception's handler.
     pub fn begin(&mut self, exception: u16) {
         self.pending &= !(1 << exception);
         self.active |= 1 << exception;
     }
 
-    /// An exception's handler ends; a line that is still up makes it wait again.
+    /// Ends an exception's handler; a line that is still high makes it pending again.
     pub fn end(&mut self, exception: u16) {
         self.active &= !(1 << exception);
         self.pending |= self.levels & 1 << exception;
@@ -134,17 +134,17 @@ pub struct SysTick {
 impl SysTick {
     const ENABLE: u32 = 1;
 
-    /// Cycles until the counter is zero next; for ever if it stands.
+    /// Cycles until the counter reaches zero; `None` if it is stopped.
     fn left(&self) -> Option<u64> {
         match (self.control & Self::ENABLE, self.value, self.reload) {
             (0, ..) | (_, 0, 0) => None,
-            // One cycle to load, then down to zero.
+            // One cycle to reload, then down to zero.
             (_, 0, reload) => Some(u64::from(reload) + 1),
             (_, value, _) => Some(u64::from(value)),
         }
     }
 
-    /// When the counter becomes zero, if that pends the exception.
+    /// The cycle in which the counter reaches zero, if that makes the exception pending.
     pub fn next_event(&self) -> Option<u64> {
         if self.control & 2 == 0 {
             None
@@ -153,7 +153,7 @@ impl SysTick {
         }
     }
 
-    /// Counts up to `now`; whether the exception pends.
+    /// Advances to `now`; returns whether the exception becomes pending.
     pub fn run(&mut self, now: u64) -> bool {
         let mut fired = false;
         let passed = now.saturating_sub(self.since);

@@ -4,7 +4,7 @@ use super::Core;
 use super::nvic::{FIRST_LINE, LINES, PRIORITY_MASK, number};
 use crate::bus::{Fault, Width};
 
-/// The core's registers that are mere storage.
+/// The core's registers that only store a value.
 #[derive(Clone, Debug, Default)]
 pub struct Control {
     /// VTOR.
@@ -21,7 +21,7 @@ pub struct Control {
     counting: bool,
     count: u32,
     count_since: u64,
-    /// The reset that AIRCR has asked for.
+    /// Whether AIRCR requested a reset.
     pub reset: bool,
 }
 
@@ -36,7 +36,8 @@ const KEY: u32 = 0x05fa_0000;
 const KEY_READ: u32 = 0xfa05_0000;
 
 impl Control {
-    /// As after a reset: exceptions align the stack (ARM DDI 0403, B3.2.8; the Cortex-M3 r2p0 resets STKALIGN to 1).
+    /// The state after a reset: exceptions align the stack (ARM DDI 0403, B3.2.8; the Cortex-M3 r2p0 resets STKALIGN to
+    /// 1).
     pub fn new() -> Self {
         Self {
             config: STKALIGN,
@@ -56,7 +57,7 @@ impl Core {
         }
     }
 
-    /// Reads a private register; parts of words come from the word.
+    /// Reads a private register; halfwords and bytes are parts of the word.
     pub(super) fn read_private(&mut self, address: u32, width: Width) -> Result<u32, Fault> {
         let word = self.read_word(address & !3)?;
         Ok(word >> (address % 4 * 8) & width.mask())
@@ -89,12 +90,12 @@ impl Core {
             0xe000_ed14 => self.control.config,
             0xe000_ed18..=0xe000_ed20 => self.priorities((address - 0xe000_ed14) as usize),
             0xe000_ed24 => self.control.handlers,
-            // No fault has a status, as a fault stops the machine.
+            // Faults have no status, because a fault stops the machine.
             0xe000_ed28..=0xe000_ed3c => 0,
             // No MPU regions.
             0xe000_ed90 => 0,
             0xe000_edfc => self.control.debug,
-            // The rest of the debug and trace blocks: nothing is connected.
+            // The rest of the debug and trace blocks: not connected.
             0xe000_0000..=0xe000_2fff | 0xe000_ed40..=0xe000_ed7c | 0xe000_edf0..=0xe000_edf8 => 0,
             0xe004_0000..=0xe00f_ffff => 0,
             _ => return Err(Fault::new("no such register of the core").at(address)),
@@ -122,7 +123,7 @@ impl Core {
             | u32::from(self.ipsr)
     }
 
-    /// Writes a private register. Only the priorities can be written in parts.
+    /// Writes a private register. Only priorities can be written as halfwords or bytes.
     pub(super) fn write_private(
         &mut self,
         address: u32,
@@ -151,12 +152,12 @@ impl Core {
             self.attention = true;
             return Ok(());
         }
-        // Halves and bytes reach only the trace stimulus ports and the software trigger in what firmware does.
+        // Firmware writes halfwords and bytes only to the trace stimulus ports and the software trigger.
         if width != Width::Word
             && !(0xe000_0000..0xe000_1000).contains(&address)
             && address != 0xe000_ef00
         {
-            return Err(Fault::new("this register of the core takes words only").at(address));
+            return Err(Fault::new("this register of the core needs 32-bit accesses").at(address));
         }
         self.write_word(address, value)
     }

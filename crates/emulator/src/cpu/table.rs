@@ -1,10 +1,10 @@
-//! Decoded instructions at hand: the bits alone say what an instruction is, so that code which changes needs no care.
+//! A table of decoded instructions. The key is the code, so self-modifying code needs no care.
 
 use super::inst::{Inst, Op};
 use super::{decode16, decode32};
 use std::sync::OnceLock;
 
-/// Decoded 32-bit instructions that are kept; a power of two.
+/// Cached 32-bit instructions; a power of two.
 const WIDE: usize = 4096;
 
 /// All instructions of 16 bits.
@@ -13,7 +13,7 @@ static NARROW: OnceLock<Vec<Inst>> = OnceLock::new();
 /// The decoded instructions.
 pub struct Table {
     narrow: &'static [Inst],
-    /// Some of 32 bits, at the place that their bits give.
+    /// Some instructions of 32 bits, indexed by a hash of their code.
     wide: Vec<(u32, Inst)>,
 }
 

@@ -21,10 +21,10 @@ fn condition(number: u8) -> &'static str {
     CONDITIONS[(number & 15) as usize]
 }
 
-/// The instruction that `code` (its first halfword in the low half) has at `address`, and its size in bytes.
+/// The text of the instruction `code` (its first halfword in the low half) at `address`, and its size in bytes.
 ///
-/// The text is for people: 16-bit instructions have the `s` that they have outside IT blocks, conditions of an IT block
-/// stand in its IT.
+/// The text is for readers: 16-bit instructions have the `s` of their form outside IT blocks, and conditions of an IT
+/// block are shown in its IT.
 pub fn disassemble(address: u32, code: u32) -> (String, u32) {
     let first = code as u16;
     let inst = match first >= 0xe800 {

@@ -3,16 +3,16 @@
 use crate::bus::Fault;
 use std::fmt;
 
-/// What the core cannot go on with.
+/// Why the core cannot continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Reason {
-    /// No memory where an instruction should be.
+    /// No memory at an instruction's address.
     #[error("no memory to fetch an instruction from at {0:#010x}")]
     Fetch(u32),
-    /// No memory where a vector should be.
+    /// No memory at a vector's address.
     #[error("no memory with a vector at {0:#010x}")]
     Vector(u32),
-    /// The instruction does not exist, or ARM calls what it would do unpredictable.
+    /// The instruction does not exist, or ARM calls its effect unpredictable.
     #[error("undefined instruction")]
     Undefined,
     /// A branch to an address without bit 0.
@@ -21,21 +21,21 @@ pub enum Reason {
     /// A load or store that the bus refuses.
     #[error("{0}")]
     Bus(Fault),
-    /// An unaligned access where none may be.
+    /// An unaligned access where it is not allowed.
     #[error("unaligned access to {0:#010x}")]
     Unaligned(u32),
     /// A division by zero, with CCR.DIV_0_TRP set.
     #[error("division by zero")]
     DivideByZero,
     /// The value in LR or on the stack is not a valid exception return.
-    #[error("exception return with {0:#010x}, which does not fit the state")]
+    #[error("invalid exception return {0:#010x} in this state")]
     Return(u32),
     /// SVC where its exception cannot be taken.
     #[error("SVC at a priority that does not let its exception in")]
     Supervisor,
 }
 
-/// Why a step did not end as usual.
+/// Why a step did not end normally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trap {
     /// A fault. A real core would take HardFault; the machine stops instead.
@@ -46,18 +46,18 @@ pub enum Trap {
     Reset,
 }
 
-/// A fault, with the core as it was.
+/// A fault, with the state of the core.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crash {
-    /// What it was.
+    /// The reason.
     pub reason: Reason,
     /// The instruction's address.
     pub pc: u32,
-    /// Its first four bytes, where memory is.
+    /// Its first four bytes, where there is memory.
     pub code: Option<u32>,
     /// Registers 0 to 12, SP, LR, PC.
     pub registers: [u32; 16],
-    /// The exception that ran, 0 for none.
+    /// The running exception, 0 for none.
     pub exception: u16,
     /// The cycle.
     pub cycle: u64,

@@ -1,26 +1,26 @@
-//! How long the instructions of one piece of code took: what explains the time of a loop.
+//! Counts the cycles of each instruction in a range of code, to explain the time of a loop.
 
-/// What one instruction took.
+/// The cycles of one instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// Its address.
     pub address: u32,
     /// How often it was executed.
     pub count: u64,
-    /// Cycles from its executions to those of whatever came next: a branch has its refill, a load its waits, and an
+    /// Cycles from each execution to the next instruction: a branch includes its refill, a load its waits, and an
     /// interrupted instruction the interrupt.
     pub cycles: u64,
 }
 
-/// The account of a range of code.
+/// The accounting of a range of code.
 pub struct Watch {
     start: u32,
     spent: Vec<Spent>,
-    /// The place of the instruction that executes, and since when.
+    /// The index of the executing instruction, and its first cycle.
     open: Option<(usize, u64)>,
 }
 
-/// Bytes that can be watched at most: the flash.
+/// Most bytes that can be watched: the flash.
 const MAX_BYTES: u32 = crate::map::FLASH_BYTES;
 
 impl Watch {
@@ -38,7 +38,7 @@ impl Watch {
         }
     }
 
-    /// The instruction at `pc` begins to execute in `cycle`.
+    /// Records that the instruction at `pc` begins to execute in `cycle`.
     pub fn note(&mut self, pc: u32, cycle: u64) {
         if let Some((place, since)) = self.open.take() {
             self.spent[place].cycles += cycle - since;
@@ -50,7 +50,7 @@ impl Watch {
         }
     }
 
-    /// The instructions that were executed, by address.
+    /// The executed instructions, by address.
     pub fn spent(&self) -> Vec<Spent> {
         self.spent
             .iter()

@@ -1,4 +1,4 @@
-//! The receive filter: which frames the receiver keeps by their destination (UM10360, chapter 10, receive filtering).
+//! The receive filter: accepts frames by their destination (UM10360, chapter 10, receive filtering).
 
 use super::regs::filter;
 use crate::fcs::hash_bits;
@@ -15,14 +15,14 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The station address in the order of the wire. NXP's driver has its first byte in the low half of SA2, and its
-    /// last in the high half of SA0.
+    /// The station address in wire order. NXP's driver has its first byte in the low half of SA2, and its last in the
+    /// high half of SA0.
     pub fn address(&self) -> [u8; 6] {
         let [sa0, sa1, sa2] = self.station.map(|half| (half as u16).to_le_bytes());
         [sa2[0], sa2[1], sa1[0], sa1[1], sa0[0], sa0[1]]
     }
 
-    /// Whether a frame to `destination` passes.
+    /// Whether the filter accepts a frame to `destination`.
     pub fn passes(&self, destination: [u8; 6]) -> bool {
         let on = |bit| self.control & bit != 0;
         if destination == [0xFF; 6] {
@@ -55,7 +55,7 @@ mod tests {
         Filter {
             control,
             hash: [0; 2],
-            // As NXP's driver writes it.
+            // The values that NXP's driver writes.
             station: [0x0200, 0x370A, 0x0002],
         }
     }

@@ -1,4 +1,4 @@
-//! MII management: the serial bus to the PHY, with the time that it takes (UM10360: MCFG to MIND).
+//! MII management: the serial bus to the PHY, with its timing (UM10360: MCFG to MIND).
 
 use super::regs::miim;
 use crate::phy::{self, Phy};
@@ -17,7 +17,7 @@ pub struct Miim {
     /// The PHY.
     pub phy: Phy,
     busy_until: u64,
-    /// What lands in MRDD, or in the PHY, when the access is over.
+    /// The value for MRDD, or for the PHY, when the access ends.
     pending: Option<Access>,
 }
 
@@ -32,7 +32,7 @@ impl Miim {
         miim::DIVIDER[(self.config >> 2 & 0xF) as usize] * miim::PERIODS
     }
 
-    /// Bring the state up to `now`.
+    /// Brings the state up to `now`.
     fn settle(&mut self, now: u64) {
         if now < self.busy_until {
             return;
@@ -40,7 +40,7 @@ impl Miim {
         let (at, register) = (self.busy_until, self.address & 0x1F);
         let here = self.address >> 8 & 0x1F == phy::ADDRESS;
         match self.pending.take() {
-            // Nobody drives the line: it is pulled up.
+            // An undriven line is pulled up.
             Some(Access::Read) if !here => self.data = 0xFFFF,
             Some(Access::Read) => self.data = u32::from(self.phy.read(register, at)),
             Some(Access::Write(value)) if here => self.phy.write(register, value, at),
@@ -56,7 +56,7 @@ impl Miim {
         self.busy_until = now + self.access_cycles();
     }
 
-    /// MCMD was written: a rising READ or SCAN begins an access.
+    /// Handles a write to MCMD: a rising READ or SCAN begins an access.
     pub fn set_command(&mut self, value: u32, now: u64) {
         self.settle(now);
         let rising = value & !self.command;
@@ -66,7 +66,7 @@ impl Miim {
         }
     }
 
-    /// MWTD was written.
+    /// Handles a write to MWTD.
     pub fn write_data(&mut self, value: u32, now: u64) {
         self.settle(now);
         self.begin(Access::Write(value as u16), now);

@@ -1,6 +1,6 @@
-//! The Ethernet MAC of the LPC1768 with its DMA (UM10360, chapter 10): registers, ring by ring, to the bit.
+//! The Ethernet MAC of the LPC1768 with its DMA (UM10360, chapter 10), bit-exact in its registers.
 //!
-//! Not here: half duplex (no collision ever happens), Wake-on-LAN, sending of pause frames. Pause frames that come in are
+//! Not emulated: half duplex (there are no collisions), Wake-on-LAN, sending of pause frames. Received pause frames are
 //! obeyed where RX FLOW CONTROL is on.
 
 mod descriptors;
@@ -26,7 +26,7 @@ use regs::{command, int, mac1, mac2, supp};
 use transmit::Transmit;
 use wire::Incoming;
 
-/// Registers that nothing but their value is known of.
+/// Registers that only store a value.
 #[derive(Clone, Debug)]
 struct Plain {
     mac1: u32,
@@ -72,7 +72,7 @@ pub struct Emac {
     transmit: Transmit,
     receive: Receive,
     incoming: Incoming,
-    /// Up to which frame those that left were looped back.
+    /// Number of sent frames that were looped back.
     looped: usize,
 }
 
@@ -91,14 +91,13 @@ impl Default for Emac {
 }
 
 impl Emac {
-    /// Take the frames that have been put on the wire since this was last asked, at most [`MOST_SENT`]. The last may still
-    /// be leaving: its end says when.
+    /// Takes the frames sent since the last call, at most [`MOST_SENT`]. The last may still be on its way: see its end.
     pub fn take_sent(&mut self) -> Vec<SentFrame> {
         self.looped = 0;
         std::mem::take(&mut self.transmit.sent)
     }
 
-    /// Put a frame on the wire to the MAC, behind those that are there already.
+    /// Puts a frame on the wire to the MAC, after those already there.
     ///
     /// # Errors
     /// [`ArrivalError`]
@@ -106,17 +105,17 @@ impl Emac {
         self.incoming.push(frame, self.pace())
     }
 
-    /// When the wire to the MAC is free, in ps: the end of the last frame, without a gap.
+    /// When the wire to the MAC becomes free, in ps: the end of the last frame, without a gap.
     pub const fn wire_free_ps(&self) -> u64 {
         self.incoming.free_ps()
     }
 
-    /// What became of the frames that came in.
+    /// Counts of received frames.
     pub const fn received(&self) -> Received {
         self.receive.counts
     }
 
-    /// The station address that the software has set.
+    /// The station address that the software set.
     pub fn address(&self) -> [u8; 6] {
         self.filter.address()
     }
@@ -126,7 +125,7 @@ impl Emac {
         &mut self.miim.phy
     }
 
-    /// How fast the wire is: SUPP.SPEED is what the RMII logic goes by.
+    /// The speed of the wire; the RMII logic uses SUPP.SPEED.
     fn pace(&self) -> Pace {
         if self.plain.supp & supp::SPEED != 0 {
             Pace::FAST
@@ -190,8 +189,8 @@ impl Emac {
         bit(receives, command::RX_ENABLE) | bit(self.transmit.is_active(), command::TX_ENABLE)
     }
 
-    /// Frames that went out while a loopback is on come back in. The receiver gets a frame when its last byte has
-    /// left: later than byte by byte, by up to the time of the frame.
+    /// Returns sent frames to the receiver while a loopback is on. The receiver gets a frame after its last byte was
+    /// sent, so it is later than byte by byte, by up to the time of the frame.
     fn loop_back(&mut self) {
         let frames = self.transmit.sent[self.looped..].to_vec();
         self.transmit.sent.truncate(self.looped);
@@ -201,12 +200,12 @@ impl Emac {
                 bytes: frame.bytes,
                 ..Arrival::default()
             };
-            // A ring that is never read has no use for more.
+            // If the queue is full, the software does not read its ring, and the frame is lost.
             let _ = self.arrive(arrival);
         }
     }
 
-    /// The cycle at which the receiver decides on the next frame.
+    /// The cycle in which the receiver decides on the next frame.
     fn decision(&self) -> Option<u64> {
         if self.receive.is_busy() {
             return None;
@@ -248,8 +247,8 @@ impl Emac {
     }
 }
 
-/// The registers lie behind an AHB interface of 32 bits.
-const WORDS_ONLY: &str = "registers of the EMAC take 32-bit accesses only";
+/// The registers are behind an AHB interface of 32 bits.
+const WORDS_ONLY: &str = "registers of the EMAC need 32-bit accesses";
 
 impl Device for Emac {
     fn read(&mut self, offset: u32, width: Width, now: u64) -> Result<u32, Fault> {
@@ -291,10 +290,10 @@ impl Device for Emac {
             0xFE0 => plain.int_status,
             0xFE4 => plain.int_enable,
             0xFF4 => plain.power_down,
-            // FlowControlStatus and RxFilterWoLStatus: nothing of the kind happens.
+            // FlowControlStatus and RxFilterWoLStatus: these features are not emulated.
             0x174 | 0x204 => 0,
             0x02C | 0x208 | 0xFE8 | 0xFEC => {
-                return Err(Fault::new("the register can only be written"));
+                return Err(Fault::new("the register is write-only"));
             }
             _ => return Err(Fault::new("the EMAC has no such register")),
         })
@@ -337,7 +336,7 @@ impl Device for Emac {
             0xFEC => plain.int_status |= value & int::ALL,
             0xFF4 => plain.power_down = value & 1 << 31,
             0x030 | 0x034 | 0x104 | 0x114 | 0x12C | 0x158..=0x160 | 0x174 | 0x204 | 0xFE0 => {
-                return Err(Fault::new("the register can only be read"));
+                return Err(Fault::new("the register is read-only"));
             }
             _ => return Err(Fault::new("the EMAC has no such register")),
         }

@@ -1,13 +1,13 @@
-//! The receive side: frames from the wire, the filter's verdict, and the DMA that writes data and status.
+//! The receive side: frames from the wire, the filter's decision, and the DMA that writes data and status.
 //!
-//! What UM10360 says (chapter 10, receive process) and what is done here: while RECEIVE ENABLE and RxEnable are set, a frame
-//! that passes the filter is written into the buffers of the descriptors, byte for byte with its FCS; the status of each
-//! fragment (two words) is written behind its data and moves RxProduceIndex; a frame that finds no descriptor is an
-//! overrun. Runts are dropped without PassRuntFrame.
+//! As UM10360 says (chapter 10, receive process): while RECEIVE ENABLE and RxEnable are set, a frame that passes the
+//! filter is written into the buffers of the descriptors, byte for byte with its FCS. The status of each fragment (two
+//! words) is written after its data and advances RxProduceIndex. A frame that finds no descriptor is an overrun. Runts
+//! are dropped without PassRuntFrame.
 //!
-//! What the manual leaves open, and is assumed: the receive buffer, which delays frames for the filter, holds
-//! [`DELAY_BYTES`]; data are written by [`BURST_BYTES`]; the descriptor is read when the frame is known to be kept. What
-//! is beyond MAXF is cut off, and the frame marked by a wrong FCS.
+//! Assumptions where the manual is silent: the receive buffer, which delays frames for the filter, holds
+//! [`DELAY_BYTES`]; data are written by [`BURST_BYTES`]; the descriptor is read when the frame is known to be kept. A
+//! frame is truncated at MAXF, and marked by a wrong FCS.
 
 use super::descriptors::Ring;
 use super::regs::{int, ring, rsv};
@@ -15,36 +15,37 @@ use super::wire::{Arrival, PREAMBLE_BYTES, Pace};
 use crate::bus::{Fault, Master, Masters, Width};
 use crate::fcs;
 
-/// Bytes of the receive buffer. Assumption: the smallest frame, so that a runt can be dropped unseen.
+/// Bytes of the receive buffer. Assumption: the smallest frame, so that a runt can be dropped before anything is
+/// written.
 pub const DELAY_BYTES: usize = 64;
-/// Bytes that are written at once. Assumption: four words, the burst of AHB.
+/// Bytes written at once. Assumption: four words, the burst of AHB.
 pub const BURST_BYTES: usize = 16;
 /// The smallest frame with FCS (IEEE 802.3).
 const SMALLEST: usize = 64;
 
-/// What became of the frames that came in: the emulator's own counts, no register.
+/// The emulator's own counts of received frames, which no register holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
     /// Written to memory, good or bad.
     pub kept: u64,
     /// Of these, with an error other than the harmless RangeError.
     pub bad: u64,
-    /// Came while the receiver was off.
+    /// Arrived while the receiver was off.
     pub deaf: u64,
-    /// Not for this station.
+    /// Not accepted by the filter.
     pub filtered: u64,
     /// Shorter than 64 bytes.
     pub runts: u64,
     /// No descriptor was free.
     pub overruns: u64,
-    /// Control frames that the MAC kept to itself.
+    /// Control frames that the MAC did not pass on.
     pub control: u64,
 }
 
-/// What the receiver is set to for a frame.
+/// Receiver settings for a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// How fast the wire is.
+    /// The speed of the wire.
     pub pace: Pace,
     /// Whether receiver and channel are on.
     pub on: bool,
@@ -52,7 +53,7 @@ pub struct Settings {
     pub pass_runts: bool,
     /// PassRxFilter.
     pub pass_filter: bool,
-    /// PASS ALL RECEIVE FRAMES: control frames too.
+    /// PASS ALL RECEIVE FRAMES: includes control frames.
     pub pass_control: bool,
     /// FRAME LENGTH CHECKING.
     pub check_length: bool,
@@ -66,7 +67,7 @@ struct Work {
     start: u64,
     bytes: Vec<u8>,
     written: usize,
-    /// Where the fragment lies, its bytes, and those of it that are written.
+    /// The fragment's address, its bytes, and how many of them are written.
     address: u32,
     room: usize,
     filled: usize,
@@ -83,34 +84,34 @@ pub struct Receive {
     pub ring: Ring,
     /// RSV of the last frame.
     pub vector: u32,
-    /// What became of the frames.
+    /// Counts of received frames.
     pub counts: Received,
     work: Option<Work>,
 }
 
 impl Receive {
-    /// Whether a frame is in work.
+    /// Whether a frame is being written.
     pub const fn is_busy(&self) -> bool {
         self.work.is_some()
     }
 
-    /// RxReset: a frame in work is dropped, the indices begin anew.
+    /// RxReset: drops a frame in progress and resets the indices.
     pub fn reset(&mut self) {
         self.work = None;
         (self.ring.produce, self.ring.consume) = (0, 0);
     }
 
-    /// When there is something to do for the frame in work.
+    /// The next event of the frame in progress.
     pub fn next_event(&self) -> Option<u64> {
         self.work.as_ref().map(|work| work.at)
     }
 
-    /// When the receiver has enough of a frame that begins at `start` to decide on it.
+    /// When enough of a frame that begins at `start` has arrived to decide on it.
     pub fn decides_at(start: u64, bytes: usize, pace: Pace) -> u64 {
         start + pace.bytes(PREAMBLE_BYTES + bytes.min(DELAY_BYTES) as u64)
     }
 
-    /// Take a frame whose first bytes are in the receive buffer at `now`; gives interrupt bits.
+    /// Takes a frame whose first bytes are in the receive buffer at `now`; returns interrupt bits.
     pub fn take(
         &mut self,
         frame: Arrival,
@@ -192,7 +193,7 @@ impl Receive {
         flags
     }
 
-    /// Do all that is due up to `now`; gives interrupt bits.
+    /// Does everything that is due up to `now`; returns interrupt bits.
     pub fn run(&mut self, now: u64, set: &Settings, bus: &mut dyn Masters) -> u32 {
         let mut raised = 0;
         while let Some(mut work) = self.work.take() {
@@ -208,7 +209,7 @@ impl Receive {
                 }
                 Ok(Step::Done(bits)) => raised |= bits,
                 Err(_) => {
-                    // The bus refuses: the frame is lost, and the driver told as of an overrun.
+                    // The bus refused: the frame is lost, and the driver sees an overrun.
                     self.counts.overruns += 1;
                     raised |= int::RX_OVERRUN;
                 }
@@ -269,10 +270,10 @@ impl Receive {
         Ok(())
     }
 
-    /// Write the status of a fragment; `last` where it ends the frame.
+    /// Writes the status of a fragment; `last` where it ends the frame.
     fn close(&mut self, work: &mut Work, last: bool, bus: &mut dyn Masters) -> Result<Step, Fault> {
         let next = self.ring.after(self.ring.produce);
-        // The frame goes on, and there is no descriptor for its rest.
+        // There is no descriptor for the rest of the frame.
         let starved = !last && self.ring.after(next) == self.ring.consume;
         let mut status = (work.filled as u32).saturating_sub(1) & ring::SIZE;
         if last {
@@ -315,7 +316,7 @@ impl Receive {
     }
 }
 
-/// What the Error bit is the OR of (UM10360, table 179).
+/// The Error bit is the OR of these (UM10360, table 179).
 const ERRORS: u32 = ring::RX_ALIGNMENT
     | ring::RX_RANGE
     | ring::RX_LENGTH

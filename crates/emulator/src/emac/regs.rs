@@ -6,7 +6,7 @@ pub mod mac1 {
     pub const RECEIVE_ENABLE: u32 = 1;
     /// PASS ALL RECEIVE FRAMES: control frames too.
     pub const PASS_ALL: u32 = 1 << 1;
-    /// RX FLOW CONTROL: pause frames are obeyed.
+    /// RX FLOW CONTROL: obeys pause frames.
     pub const RX_FLOW: u32 = 1 << 2;
     /// LOOPBACK: the transmit interface of the MAC is looped back to its receive interface.
     pub const LOOPBACK: u32 = 1 << 4;
@@ -73,17 +73,17 @@ pub mod command {
     pub const PASS_RUNT: u32 = 1 << 6;
     /// PassRxFilter: the receive filter is bypassed.
     pub const PASS_FILTER: u32 = 1 << 7;
-    /// What is kept of a write.
+    /// The bits that a write keeps.
     pub const KEPT: u32 = 0x7C3;
 }
 
-/// Bits of IntStatus and its fellows.
+/// Bits of IntStatus and the other interrupt registers.
 pub mod int {
-    /// RxOverrun: fatal, the receiver has to be reset.
+    /// RxOverrun: fatal, the receiver must be reset.
     pub const RX_OVERRUN: u32 = 1;
     /// RxError.
     pub const RX_ERROR: u32 = 1 << 1;
-    /// RxFinished: produce index has come up with consume index.
+    /// RxFinished: the produce index has reached the consume index.
     pub const RX_FINISHED: u32 = 1 << 2;
     /// RxDone: a descriptor with its Interrupt bit was received.
     pub const RX_DONE: u32 = 1 << 3;
@@ -95,7 +95,7 @@ pub mod int {
     pub const TX_FINISHED: u32 = 1 << 6;
     /// TxDone: a descriptor with its Interrupt bit was sent.
     pub const TX_DONE: u32 = 1 << 7;
-    /// All bits that exist, SoftInt and Wakeup too.
+    /// All existing bits, including SoftInt and Wakeup.
     pub const ALL: u32 = 0x30FF;
 }
 
@@ -103,7 +103,7 @@ pub mod int {
 pub mod ring {
     /// Size in bytes less one.
     pub const SIZE: u32 = 0x7FF;
-    /// Control: Override, bits 27 to 29 stand for those of MAC2.
+    /// Control: Override; bits 27 to 29 replace those of MAC2.
     pub const OVERRIDE: u32 = 1 << 26;
     /// Control: Huge.
     pub const HUGE: u32 = 1 << 27;

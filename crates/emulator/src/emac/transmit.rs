@@ -1,12 +1,12 @@
-//! The transmit side: descriptors, the DMA that fetches frame data, the FIFO, and the MAC that puts frames on the wire.
+//! The transmit side: descriptors, the DMA that fetches frame data, the FIFO, and the MAC that sends frames.
 //!
-//! What UM10360 says (chapter 10, transmit process) and what is done here: while TxEnable is set and produce and consume index
-//! differ, the DMA manager reads a descriptor (two words), then its data; statuses of fragments are written when their
-//! data are accepted, that of the last fragment when the frame has left; each status moves TxConsumeIndex. An access on
-//! the AHB takes what the matrix says (two clocks where nobody else is there).
+//! As UM10360 says (chapter 10, transmit process): while TxEnable is set and produce and consume index differ, the DMA
+//! manager reads a descriptor (two words), then its data. The status of a fragment is written when its data are
+//! accepted, that of the last fragment when the frame has been sent. Each status advances TxConsumeIndex. An AHB access
+//! takes the time that the matrix gives (two clocks without contention).
 //!
-//! What the manual leaves open, and is assumed: the FIFO holds [`FIFO_BYTES`], is filled by [`BURST_BYTES`], and the MAC
-//! begins when [`START_BYTES`] lie in it; the next descriptor is read when the status before it is written, not ahead.
+//! Assumptions where the manual is silent: the FIFO holds [`FIFO_BYTES`], is filled by [`BURST_BYTES`], and the MAC
+//! begins when it holds [`START_BYTES`]; the next descriptor is read when the status before it is written, not ahead.
 
 use super::descriptors::Ring;
 use super::regs::{int, mac2, ring, tsv0};
@@ -17,29 +17,29 @@ use crate::fcs;
 /// Bytes of the transmit FIFO. Assumption: the 64 bytes that may have to be sent again after a collision (IEEE 802.3,
 /// slot time), which the retry module of the block diagram must hold.
 pub const FIFO_BYTES: u64 = 64;
-/// Bytes that are fetched at once. Assumption: four words, the burst of AHB.
+/// Bytes fetched at once. Assumption: four words, the burst of AHB.
 pub const BURST_BYTES: u64 = 16;
-/// Bytes in the FIFO with which the MAC begins. Assumption: one burst.
+/// Bytes in the FIFO at which the MAC begins. Assumption: one burst.
 pub const START_BYTES: u64 = 16;
-/// Most frames that are kept until somebody takes them: software that only sends must not fill the host.
+/// Most frames that are kept until they are taken: software that only sends must not fill the host's memory.
 pub const MOST_SENT: usize = 65_536;
 /// A frame's smallest length without FCS, to which it is padded (IEEE 802.3, 3.2.8).
 const SMALLEST: usize = 60;
 
-/// What the MAC is set to for a frame.
+/// Transmitter settings for a frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// MAC2.
     pub mac2: u32,
-    /// MAXF: from which length a frame is called a giant.
+    /// MAXF: the length from which a frame is a giant.
     pub maxf: u32,
-    /// How fast the wire is.
+    /// The speed of the wire.
     pub pace: Pace,
     /// Nibbles from the end of a frame to the start of the next.
     pub gap_nibbles: u64,
 }
 
-/// What the DMA does next, and from which cycle on.
+/// The next action of the DMA, and its earliest cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// Nothing to do.
@@ -59,11 +59,11 @@ pub struct Transmit {
     pub ring: Ring,
     /// TSV0 and TSV1 of the last frame.
     pub vectors: [u32; 2],
-    /// Frames that have left, until somebody takes them.
+    /// Sent frames, until they are taken.
     pub sent: Vec<SentFrame>,
     enabled: bool,
     step: Step,
-    /// The fragment in work: control word, next address, bytes left.
+    /// The fragment in progress: control word, next address, bytes left.
     control: u32,
     address: u32,
     left: u64,
@@ -72,7 +72,7 @@ pub struct Transmit {
     started: Option<u64>,
     underrun: bool,
     broken: bool,
-    /// From when on the wire is free for a frame.
+    /// The cycle from which the wire is free for a frame.
     free: u64,
 }
 
@@ -97,12 +97,12 @@ impl Default for Transmit {
 }
 
 impl Transmit {
-    /// Whether the channel is active, as Status says: enabled and at work, or a frame not out yet.
+    /// Whether the channel is active, as in Status: enabled and working, or a frame is still being sent.
     pub fn is_active(&self) -> bool {
         self.enabled || self.step != Step::Idle
     }
 
-    /// TxEnable was written; a frame in work is finished even when it is taken back. Gives interrupt bits.
+    /// Handles a write to TxEnable; a frame in progress is finished even after a disable. Returns interrupt bits.
     pub fn enable(&mut self, on: bool, now: u64) -> u32 {
         let rises = on && !self.enabled;
         self.enabled = on;
@@ -112,13 +112,13 @@ impl Transmit {
         if rises && empty { int::TX_FINISHED } else { 0 }
     }
 
-    /// TxProduceIndex was written.
+    /// Handles a write to TxProduceIndex.
     pub fn produce(&mut self, index: u32, now: u64) {
         self.ring.produce = index & 0xFFFF;
         self.wake(now);
     }
 
-    /// TxReset: whatever is in work is dropped, the indices begin anew.
+    /// TxReset: drops the frame in progress and resets the indices.
     pub fn reset(&mut self) {
         let sent = std::mem::take(&mut self.sent);
         let mut ring = std::mem::take(&mut self.ring);
@@ -133,7 +133,7 @@ impl Transmit {
         };
     }
 
-    /// No frame begins before `until`: a pause frame has come.
+    /// Starts no frame before `until`, for a pause frame.
     pub fn hold(&mut self, until: u64) {
         self.free = self.free.max(until);
     }
@@ -152,7 +152,7 @@ impl Transmit {
         }
     }
 
-    /// Do all that is due up to `now`; gives interrupt bits.
+    /// Does everything that is due up to `now`; returns interrupt bits.
     pub fn run(&mut self, now: u64, set: &Settings, bus: &mut dyn Masters) -> u32 {
         let mut raised = 0;
         loop {
@@ -188,7 +188,7 @@ impl Transmit {
         Ok(())
     }
 
-    /// One burst. Data are read by words; bytes beside an unaligned start or end are left out.
+    /// Fetches one burst. Data are read by words; bytes outside an unaligned start or end are dropped.
     fn fetch(&mut self, at: u64, set: &Settings, bus: &mut dyn Masters) -> Result<(), Fault> {
         let (mut done, mut budget) = (at, BURST_BYTES);
         while self.left > 0 && budget > 0 {
@@ -211,7 +211,7 @@ impl Transmit {
         if self.started.is_none() && (in_fifo >= START_BYTES || last) {
             self.started = Some(set.pace.edge(done.max(self.free)));
         }
-        // A frame that goes on in a descriptor which is not there: what lies in the FIFO runs out.
+        // The frame continues in a descriptor that does not exist, so the FIFO runs empty.
         let starved =
             self.left == 0 && !last && self.ring.after(self.ring.consume) == self.ring.produce;
         self.broken |= starved || self.frame.len() > MOST_FRAME_BYTES;
@@ -227,14 +227,14 @@ impl Transmit {
         Ok(())
     }
 
-    /// Whether a word that is there at `done` comes too late for the wire.
+    /// Whether a word that arrives at `done` is too late for the wire.
     fn is_late(&self, done: u64, set: &Settings) -> bool {
         let byte = self.frame.len() as u64;
         self.started
             .is_some_and(|start| done > start + set.pace.bytes(PREAMBLE_BYTES + byte))
     }
 
-    /// When the FIFO has room for a burst.
+    /// The cycle in which the FIFO has room for a burst.
     fn room(&self, set: &Settings) -> u64 {
         let wanted = self.frame.len() as u64 + BURST_BYTES;
         let taken = wanted.saturating_sub(FIFO_BYTES);
@@ -244,7 +244,7 @@ impl Transmit {
         }
     }
 
-    /// All data of the frame are there, or no more will come: finish it, and wait until it has left.
+    /// All data of the frame are in the FIFO, or no more will come: finishes it, and waits until it is sent.
     fn end(&mut self, done: u64, set: &Settings) {
         let mut bytes = std::mem::take(&mut self.frame);
         let (pad, crc) = self.pad_and_crc(set);
@@ -253,12 +253,12 @@ impl Transmit {
             .take()
             .unwrap_or_else(|| set.pace.edge(done.max(self.free)));
         if bytes.is_empty() {
-            // Not one byte could be fetched: nothing goes out.
+            // No byte could be fetched, so nothing is sent.
             self.step = Step::Status { at: done };
             return;
         }
         if self.underrun || self.broken {
-            // The MAC spoils the FCS of what it has to cut (assumption: an error is forced on the wire).
+            // The MAC corrupts the FCS of a frame that it must truncate (assumption: an error is forced on the wire).
             let wrong = fcs::fcs(&bytes).map(|byte| !byte);
             bytes.extend(wrong);
         } else {
@@ -311,7 +311,7 @@ impl Transmit {
         [low, total & 0xFFFF]
     }
 
-    /// The status of the fragment in work; the index moves, and the next descriptor is read.
+    /// Writes the status of the fragment in progress; then the index advances, and the next descriptor is read.
     fn write_status(&mut self, at: u64, bus: &mut dyn Masters) -> u32 {
         let whole = self.control & ring::LAST != 0 || self.underrun || self.broken;
         let mut status = 0;
@@ -326,7 +326,7 @@ impl Transmit {
         }
         let index = self.ring.consume;
         let place = self.ring.status.wrapping_add(index.wrapping_mul(4));
-        // Where no memory is for the status, the frame has left all the same.
+        // Without memory for the status, the frame was sent nevertheless.
         let done = bus.write32(Master::Emac, place, status, at).unwrap_or(at);
         self.ring.consume = self.ring.after(index);
         if self.control & ring::INTERRUPT != 0 {
@@ -336,7 +336,7 @@ impl Transmit {
             raised |= int::TX_FINISHED;
         }
         (self.underrun, self.broken) = (false, false);
-        // A frame that was begun is read to its end even if TxEnable is taken back meanwhile.
+        // A frame in progress is read to its end even if TxEnable is cleared.
         let goes_on = self.ring.consume != self.ring.produce && (self.enabled || !whole);
         self.step = if goes_on {
             Step::Descriptor { at: done }

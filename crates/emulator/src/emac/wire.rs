@@ -1,4 +1,4 @@
-//! The wire at the MAC: frames with their times, and how long their bytes take.
+//! The wire at the MAC: frames with their times, and the time of their bytes.
 
 use std::collections::VecDeque;
 
@@ -7,17 +7,16 @@ use crate::fcs;
 /// Picoseconds of a CPU cycle: 100 MHz.
 pub const CYCLE_PS: u64 = 10_000;
 
-/// Most bytes of a frame that comes from outside, and most that a chain of descriptors may make: beyond it no Ethernet
-/// frame is, and memory stays bounded.
+/// Most bytes of a frame from outside or of a chain of descriptors: more than any Ethernet frame, and it bounds memory.
 pub const MOST_FRAME_BYTES: usize = 16 << 10;
 
-/// Most frames that wait at the receiver.
+/// Most frames in the queue to the receiver.
 pub const MOST_ARRIVALS: usize = 65_536;
 
 /// Preamble and start delimiter in bytes (IEEE 802.3, 3.1.1).
 pub const PREAMBLE_BYTES: u64 = 8;
 
-/// How fast the wire is: cycles of a nibble, 40 ns at 100 Mbit/s and 400 ns at 10 (IEEE 802.3, 22.2.2).
+/// The speed of the wire: cycles of a nibble, 40 ns at 100 Mbit/s and 400 ns at 10 (IEEE 802.3, 22.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     nibble_cycles: u64,
@@ -39,25 +38,25 @@ impl Pace {
         self.nibbles(2 * bytes)
     }
 
-    /// The first edge of the nibble clock that is not before `cycle`.
+    /// The first edge of the nibble clock at or after `cycle`.
     pub const fn edge(self, cycle: u64) -> u64 {
         cycle.next_multiple_of(self.nibble_cycles)
     }
 }
 
-/// A frame that has left the MAC.
+/// A frame that the MAC sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SentFrame {
     /// When its preamble began, in ps since power-on.
     pub start_ps: u64,
-    /// When the last bit of its FCS had left, in ps.
+    /// When the last bit of its FCS was sent, in ps.
     pub end_ps: u64,
-    /// Destination address to FCS, as it was on the wire: padded, and cut short where the FIFO ran dry.
+    /// Destination address to FCS, as on the wire: padded, and truncated where the FIFO ran empty.
     pub bytes: Vec<u8>,
 }
 
 impl SentFrame {
-    /// Whether it ends with the right FCS.
+    /// Whether its FCS is right.
     pub fn fcs_is_right(&self) -> bool {
         fcs::is_right(&self.bytes)
     }
@@ -68,21 +67,21 @@ impl SentFrame {
     }
 }
 
-/// A frame that comes in.
+/// A frame to the MAC.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arrival {
     /// When its preamble begins, in ps since power-on.
     pub start_ps: u64,
     /// Destination address to FCS, of any length and with any FCS.
     pub bytes: Vec<u8>,
-    /// The PHY reports a bit error within it.
+    /// The PHY reports a bit error in it.
     pub symbol_error: bool,
-    /// It ends with half a byte too much.
+    /// It ends with an extra half byte.
     pub dribble: bool,
 }
 
 impl Arrival {
-    /// A frame without fault: `frame` is given without FCS, and is padded to the smallest length.
+    /// A frame without faults: `frame` is given without FCS, and is padded to the smallest length.
     pub fn good(start_ps: u64, frame: &[u8]) -> Arrival {
         let mut bytes = frame.to_vec();
         bytes.resize(bytes.len().max(60), 0);
@@ -95,29 +94,29 @@ impl Arrival {
     }
 }
 
-/// Why a frame cannot be put on the wire.
+/// Why the wire does not accept a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArrivalError {
-    /// It would begin before the one in front of it has ended.
+    /// It would begin before the end of the previous one.
     #[error("a frame would begin at {start_ps} ps, while the wire is in use until {free_ps} ps")]
     Busy {
         /// When it would begin.
         start_ps: u64,
-        /// When the wire is free.
+        /// When the wire becomes free.
         free_ps: u64,
     },
-    /// It has no byte, or more than any frame.
+    /// It is empty, or longer than any frame.
     #[error("a frame has {bytes} bytes; 1 to {MOST_FRAME_BYTES} are possible")]
     Size {
-        /// Its bytes.
+        /// Its size in bytes.
         bytes: usize,
     },
-    /// Too many wait already.
+    /// The queue is full.
     #[error("{MOST_ARRIVALS} frames wait at the receiver already; fix: let the machine run first")]
     Full,
 }
 
-/// Frames on their way to the receiver, in the order of time.
+/// Frames on their way to the receiver, in order of time.
 #[derive(Clone, Debug, Default)]
 pub struct Incoming {
     frames: VecDeque<Arrival>,
@@ -125,7 +124,7 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// Put a frame behind the others. `pace` says how long it takes.
+    /// Appends a frame. `pace` gives its duration.
     pub fn push(&mut self, frame: Arrival, pace: Pace) -> Result<(), ArrivalError> {
         let bytes = frame.bytes.len();
         if bytes == 0 || bytes > MOST_FRAME_BYTES {
@@ -146,23 +145,23 @@ impl Incoming {
         Ok(())
     }
 
-    /// When the next frame begins, as a cycle: the first edge at which the MAC can see it.
+    /// The cycle in which the next frame begins: the first edge at which the MAC can see it.
     pub fn next_start(&self) -> Option<u64> {
         let first = self.frames.front()?;
         Some(first.start_ps.div_ceil(CYCLE_PS))
     }
 
-    /// How many bytes the next frame has.
+    /// Bytes of the next frame.
     pub fn next_bytes(&self) -> Option<usize> {
         self.frames.front().map(|frame| frame.bytes.len())
     }
 
-    /// Take the next frame.
+    /// Takes the next frame.
     pub fn pop(&mut self) -> Option<Arrival> {
         self.frames.pop_front()
     }
 
-    /// When the wire is free, in ps.
+    /// When the wire becomes free, in ps.
     pub const fn free_ps(&self) -> u64 {
         self.free_ps
     }

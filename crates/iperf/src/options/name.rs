@@ -1,9 +1,9 @@
-//! Short names that the kernel knows: of interfaces and of algorithms of congestion control.
+//! Short names of the kernel: interfaces and congestion control algorithms.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Most bytes of one, without the zero that ends it (`IFNAMSIZ` and `TCP_CA_NAME_MAX` are 16).
+/// Most bytes of a name, without its terminating zero (`IFNAMSIZ` and `TCP_CA_NAME_MAX` are 16).
 const MOST: usize = 15;
 
 /// A name of 1 to 15 printable characters.
@@ -13,7 +13,7 @@ pub struct Name {
     len: u8,
 }
 
-/// Text that is no such name.
+/// Text that is not such a name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid name of an interface or an algorithm '{0}'; fix: write 1 to 15 letters or digits")]
 pub struct NameError(String);
@@ -21,7 +21,7 @@ pub struct NameError(String);
 impl Name {
     /// The name.
     pub fn as_str(&self) -> &str {
-        // It was made of ASCII alone.
+        // It contains only ASCII.
         std::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or_default()
     }
 }

@@ -1,10 +1,11 @@
-//! The type of service as iperf's options spell it: names of code points (RFC 2474, 2597, 3246, 8622) and numbers.
+//! The type of service in the spelling of iperf's options: names of code points (RFC 2474, 2597, 3246, 8622) and
+//! numbers.
 
 use wirelab_trial::Dscp;
 
-/// Names that iperf has beside those of code points, and the byte of the IP header that each stands for.
+/// Names that iperf has in addition to those of code points, and the byte of the IP header for each.
 const NAMES: [(&str, u8); 8] = [
-    // iperf 2.1.8 writes this one two bits too low, where the system refuses it or reads another code point.
+    // iperf 2.1.8 writes this one two bits too low, which the system refuses or reads as another code point.
     ("nqb2", 45 << 2),
     ("ac_be", 0x00),
     ("ac_bk", 0x20),
@@ -14,10 +15,10 @@ const NAMES: [(&str, u8); 8] = [
     ("throughput", 0x08),
     ("reliability", 0x04),
 ];
-/// Most of a code point: it has six bits.
+/// Largest code point: it has six bits.
 const MOST_DSCP: u8 = 63;
 
-/// Text that is no type of service.
+/// Text that is not a type of service.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "takes no '{text}'; fix: write a name such as EF, CS1 or AF41, or a number from 0 to {most} (decimal, 0x… or 0…)"
@@ -27,7 +28,7 @@ pub struct TosError {
     most: u8,
 }
 
-/// The byte of the IP header as `-S` has it: a name or the byte itself.
+/// The byte of the IP header from the text of `-S`: a name or the byte itself.
 ///
 /// # Errors
 /// [`TosError`] where it is neither.
@@ -40,7 +41,7 @@ pub fn parse_tos(text: &str) -> Result<u8, TosError> {
         })
 }
 
-/// The byte of the IP header as `--dscp` has it: a name or a code point, which are its upper six bits.
+/// The byte of the IP header from the text of `--dscp`: a name or a code point, its upper six bits.
 ///
 /// # Errors
 /// [`TosError`] where it is neither.
@@ -61,7 +62,7 @@ fn named(text: &str) -> Option<u8> {
     point.or(own.map(|(_, byte)| *byte))
 }
 
-/// A number as C reads it: hexadecimal after 0x, octal after 0.
+/// A number in C notation: hexadecimal after 0x, octal after 0.
 fn number(text: &str) -> Option<u8> {
     let (digits, radix) = match text.strip_prefix("0x").or(text.strip_prefix("0X")) {
         Some(digits) => (digits, 16),
@@ -76,7 +77,7 @@ fn number(text: &str) -> Option<u8> {
 mod tests {
     use super::*;
 
-    // What `iperf -e -S NAME` of 2.1.8 says that it set.
+    // What `iperf -e -S NAME` of 2.1.8 reports as set.
     #[test]
     fn bytes_as_the_binary_reads_them() {
         for (text, byte) in [

@@ -1,4 +1,4 @@
-//! How much, how fast: amounts and rates as iperf's options spell them and as its headers carry them.
+//! Amounts and rates, in the spelling of iperf's options and in its headers.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// What iperf does where nothing else is asked: 10 s.
+    /// The default of iperf: 10 s.
     pub const DEFAULT: Amount = Amount::Time { centiseconds: 1000 };
 
-    /// The amount of a header: negative is a time in 10 ms, positive are bytes; 0, which some nodes send, is the
-    /// default.
+    /// The amount of a header: negative is a time in 10 ms, positive a number of bytes; 0, which some nodes send, is
+    /// the default.
     pub const fn from_wire(word: u32) -> Amount {
         let signed = word as i32;
         if signed == 0 {
@@ -33,7 +33,7 @@ impl Amount {
         }
     }
 
-    /// The word of a header; there are 31 bits, and more is sent as the most.
+    /// The word of a header; it has 31 bits, and larger amounts become the largest.
     pub fn to_wire(self) -> u32 {
         match self {
             Amount::Time { centiseconds } => centiseconds.min(1 << 31).wrapping_neg(),
@@ -49,7 +49,7 @@ impl Amount {
         }
     }
 
-    /// The time in ns, where it is one.
+    /// The time in ns, where it is a time.
     pub const fn ns(self) -> Option<u64> {
         match self {
             Amount::Time { centiseconds } => Some(centiseconds as u64 * 10_000_000),
@@ -65,15 +65,15 @@ pub enum Rate {
     BitsPerS(u64),
     /// Datagrams (or TCP writes) per second.
     PacketsPerS(u64),
-    /// As fast as it goes.
+    /// As fast as possible.
     Max,
 }
 
 impl Rate {
-    /// What iperf sends over UDP where no rate is asked: 1 Mibit/s.
+    /// The default rate of iperf over UDP: 1 Mibit/s.
     pub const UDP_DEFAULT: Rate = Rate::BitsPerS(1 << 20);
 
-    /// The rate in bit/s of packets of `length_bytes`; `None` is as fast as it goes.
+    /// The rate in bit/s of packets of `length_bytes`; `None` is as fast as possible.
     pub const fn bits_per_s(self, length_bytes: u32) -> Option<u64> {
         match self {
             Rate::BitsPerS(bits) => Some(bits),
@@ -82,7 +82,7 @@ impl Rate {
         }
     }
 
-    /// Picoseconds from one packet of `length_bytes` to the next; `None` is as fast as it goes.
+    /// Picoseconds from one packet of `length_bytes` to the next; `None` is as fast as possible.
     pub fn interval_ps(self, length_bytes: u32) -> Option<u64> {
         const PS: u128 = 1_000_000_000_000;
         let (units, per_s) = match self {
@@ -95,7 +95,7 @@ impl Rate {
     }
 }
 
-/// Text that is no amount or rate.
+/// Text that is not an amount or rate.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "invalid {what} '{text}'; fix: write a number with k, m, g (powers of 1000) or K, M, G (powers of 1024), such as {example}"
@@ -106,10 +106,10 @@ pub struct AmountError {
     example: &'static str,
 }
 
-/// Bytes as `-n`, `-l` and `-w` take them: `1470`, `8K` (8192), `3k` (3000), `1.5M`.
+/// Parses bytes in the spelling of `-n`, `-l` and `-w`: `1470`, `8K` (8192), `3k` (3000), `1.5M`.
 ///
 /// # Errors
-/// [`AmountError`] where it is no number, negative, or beyond 64 bits.
+/// [`AmountError`] where it is not a number, negative, or beyond 64 bits.
 pub fn parse_bytes(text: &str) -> Result<u64, AmountError> {
     scaled(text).ok_or_else(|| AmountError {
         text: text.to_owned(),
@@ -118,11 +118,11 @@ pub fn parse_bytes(text: &str) -> Result<u64, AmountError> {
     })
 }
 
-/// A rate as `-b` takes it: `5M` is 5 · 2²⁰ bit/s, `5m` is 5 · 10⁶ bit/s, `10kpps` is 10,000 packets/s, 0 is as
-/// fast as it goes.
+/// Parses a rate in the spelling of `-b`: `5M` is 5 · 2²⁰ bit/s, `5m` is 5 · 10⁶ bit/s, `10kpps` is 10,000 packets/s, 0
+/// is as fast as possible.
 ///
 /// # Errors
-/// [`AmountError`] where it is no number, negative, or beyond 64 bits.
+/// [`AmountError`] where it is not a number, negative, or beyond 64 bits.
 pub fn parse_rate(text: &str) -> Result<Rate, AmountError> {
     let (number, packets) = match text.strip_suffix("pps") {
         Some(number) => (number, true),
@@ -159,7 +159,7 @@ fn scaled(text: &str) -> Option<u64> {
     if suffix > 1 || !plain {
         return None;
     }
-    // Whole numbers must not lose digits on the way through a float.
+    // Whole numbers must not lose digits by conversion to a float.
     if let Ok(whole) = digits.parse::<u64>() {
         return whole.checked_mul(factor as u64);
     }

@@ -1,4 +1,4 @@
-//! Big-endian words at an offset; what lies behind the end is absent, never a panic.
+//! Big-endian words at an offset; a word beyond the end is absent, never a panic.
 
 /// The word at `at`.
 pub(super) fn be32(bytes: &[u8], at: usize) -> Option<u32> {
@@ -16,7 +16,7 @@ pub(super) fn be16(bytes: &[u8], at: usize) -> Option<u16> {
         .map(|word| u16::from_be_bytes(*word))
 }
 
-/// Write words one after the other from `at`; those behind the end are left out.
+/// Writes consecutive words from `at`; those beyond the end are left out.
 pub(super) fn put_words(out: &mut [u8], at: usize, words: &[u32]) {
     for (place, word) in out
         .get_mut(at..)

@@ -35,16 +35,16 @@ pub enum Protocol {
     Udp,
 }
 
-/// How much longer than the test the client waits for traffic back to begin: 3 s, as iperf does.
+/// How long after the test the client still waits for traffic back to begin: 3 s, as iperf does.
 const BACK_WAIT: Duration = Duration::from_secs(3);
-/// How long a connection may take that only shows that this address receives.
+/// Longest time to make the connection that only proves that this address receives.
 const PROVING: Duration = Duration::from_secs(1);
-/// How long the server may take to notice.
+/// Time that the server gets to notice that connection.
 const PROVEN: Duration = Duration::from_millis(500);
-/// How long a connection may take to be made.
+/// Longest time to make a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// How long a server of 2.0.5 to 2.0.13 still times a UDP flow that is over, and with it one that begins meanwhile.
+/// How long a server of 2.0.5 to 2.0.13 still times a finished UDP flow, and counts a new one with it.
 pub const LINGER: Duration = Duration::from_millis(1500);
 
 /// A test.
@@ -54,34 +54,35 @@ pub struct ClientConfig {
     pub server: SocketAddr,
     /// TCP or UDP.
     pub protocol: Protocol,
-    /// Who sends.
+    /// Which ends send.
     pub mode: Mode,
-    /// Bytes of a datagram or a write (`-l`); `None` for what fits Ethernet, and 128 KiB.
+    /// Bytes of a datagram or a write (`-l`); `None` for the largest datagram that fits Ethernet, and writes of 128
+    /// KiB.
     pub length_bytes: Option<u32>,
-    /// How fast (`-b`), each stream.
+    /// Rate (`-b`) of each stream.
     pub rate: Rate,
-    /// How much (`-t`, `-n`), each stream and direction.
+    /// Amount (`-t`, `-n`) of each stream and direction.
     pub amount: Amount,
-    /// How much this end sends, where that is less than what it asks back: one that wants the server's traffic
-    /// alone opens a test with `-r` and a single datagram. `None` for the amount.
+    /// How much this end sends, where that is less than it requests back: a client that wants only the server's traffic
+    /// starts a test with `-r` and a single datagram. `None` for `amount`.
     pub own_amount: Option<Amount>,
-    /// Port for traffic back (`-L`), and the ones that follow it for further streams; 0 for any.
+    /// Port for traffic back (`-L`), with the next ports for further streams; 0 for any.
     pub listen_port: u16,
     /// Socket buffers (`-w`).
     pub window_bytes: Option<u32>,
-    /// What else is chosen of the sockets.
+    /// Other options of the sockets.
     pub options: SocketOptions,
-    /// A line for each such interval (`-i`); zero for none.
+    /// The interval of report lines (`-i`); zero for none.
     pub interval: Duration,
-    /// Streams at once (`-P`), each in every direction of the mode.
+    /// Parallel streams (`-P`), each in every direction of the mode.
     pub streams: u32,
-    /// Which kind of server is asked: its layout, with a client header where it has one.
+    /// The generation of the server: its layout, with a client header where it has one.
     pub generation: Generation,
-    /// Whether one-way times are asked (`--trip-times`), which hold as far as both hosts' clocks are set alike.
+    /// Whether to request one-way times (`--trip-times`), which are valid if both hosts' clocks are synchronized.
     pub trip_times: bool,
     /// How it sends.
     pub sending: SendOptions,
-    /// The wall clock that dates the datagrams.
+    /// The wall clock for the timestamps of datagrams.
     pub wall: Wall,
 }
 
@@ -94,7 +95,7 @@ pub enum ClientEvent {
         local: SocketAddr,
         /// The other one.
         peer: SocketAddr,
-        /// Its number; with `-R` that of the stream which asks.
+        /// Its number; with `-R` that of the stream that requests it.
         id: Id,
     },
     /// An interval is over.
@@ -102,7 +103,7 @@ pub enum ClientEvent {
 }
 
 impl ClientConfig {
-    /// What iperf does where nothing else is asked: 10 s, over UDP at 1 Mibit/s.
+    /// The defaults of iperf: 10 s, over UDP at 1 Mibit/s.
     pub const fn new(server: SocketAddr, protocol: Protocol) -> ClientConfig {
         ClientConfig {
             server,
@@ -127,9 +128,9 @@ impl ClientConfig {
         }
     }
 
-    /// Run the test. `on_row` gets the lines of `-i`; setting `stop` ends it early, with what was measured.
+    /// Runs the test. `on_row` gets the lines of `-i`; setting `stop` ends it early, and keeps what was measured.
     ///
-    /// What goes wrong is in [`Outcome::trouble`], beside the legs that were measured all the same.
+    /// Errors are in [`Outcome::trouble`], beside the legs that were measured nevertheless.
     pub fn run(&self, stop: &AtomicBool, on_row: &(dyn Fn(Row) + Sync)) -> Outcome {
         self.run_telling(stop, &|event| {
             if let ClientEvent::Row(row) = event {
@@ -138,7 +139,7 @@ impl ClientConfig {
         })
     }
 
-    /// [`ClientConfig::run`] that tells more of how it goes.
+    /// [`ClientConfig::run`] with more events.
     pub fn run_telling(&self, stop: &AtomicBool, tell: &(dyn Fn(ClientEvent) + Sync)) -> Outcome {
         let outcome = self.run_once(stop, tell);
         if stop.load(Ordering::Relaxed) {
@@ -157,11 +158,11 @@ impl ClientConfig {
         }
     }
 
-    /// Connect over TCP where nothing came back over UDP: a server that sends datagrams to no forged address (as `wirelab node
-    /// serve`) then knows that this one is none. Whether such a server may be there.
+    /// Connects over TCP if nothing came back over UDP: a server that sends no datagrams to unproven addresses (as
+    /// `wirelab node serve`) then knows that this address is not forged. Returns whether such a server may be there.
     fn proves_address(&self, outcome: &Outcome) -> bool {
         let nothing = matches!(outcome.trouble, Some(Trouble::NothingBack { .. }));
-        // From the address that is to be proven, and any port.
+        // From the address to prove, and any port.
         let options = SocketOptions {
             port: 0,
             ..self.options
@@ -175,7 +176,7 @@ impl ClientConfig {
             && connect_tcp(self.server, 0, wanted, PROVING).is_ok()
     }
 
-    /// The same test for an older server that was found out by its answer: it read no header, and sent nothing back.
+    /// The same test for an older server that its answer revealed: it read no header, and sent nothing back.
     fn older(&self, outcome: &Outcome) -> Option<ClientConfig> {
         let back_port = matches!(self.mode, Mode::Dual | Mode::Tradeoff);
         let nothing = matches!(outcome.trouble, Some(Trouble::NothingBack { .. }));
@@ -259,7 +260,7 @@ impl ClientConfig {
         Some(Trouble::Unsupported(why))
     }
 
-    /// Whether its datagrams have one-way times and are too short for a header beside them.
+    /// Whether its datagrams have one-way times and are too short for an additional header.
     fn is_small_timed(&self) -> bool {
         let udp = self.protocol == Protocol::Udp;
         self.trip_times && udp && self.datagram_bytes() < LEAST_TIMED_DATAGRAM
@@ -273,8 +274,8 @@ impl ClientConfig {
         }
     }
 
-    /// The header that asks for this test; traffic back goes to `port`, and the flow starts at `start`, in s and µs of the wall
-    /// clock.
+    /// The header that requests this test; traffic back goes to `port`, and the flow starts at `start`, in s and µs of
+    /// the wall clock.
     fn header(&self, port: u16, start: (u32, u32)) -> ClientHeader {
         let udp = self.protocol == Protocol::Udp;
         let length = self.length_bytes.unwrap_or(0);
@@ -300,7 +301,7 @@ impl ClientConfig {
         }
     }
 
-    /// Bytes of a datagram: what was asked, or the default that fits Ethernet with the server's family.
+    /// Bytes of a datagram: as configured, or the default that fits Ethernet with the server's family.
     pub const fn datagram_bytes(&self) -> u32 {
         match (self.length_bytes, self.server) {
             (Some(bytes), _) => bytes,
@@ -322,13 +323,13 @@ impl ClientConfig {
         }
     }
 
-    /// The number of stream `number`'s traffic back on a port of its own, after those of all streams.
+    /// The number of stream `number`'s traffic back on its own port, after those of all streams.
     fn back_id(&self, number: u32) -> Id {
         Id::Back(self.streams.max(1) + number)
     }
 
-    /// Bytes of traffic back after which it is over, where an amount is asked: servers of 2.0.5 to 2.0.9 take that for
-    /// hundredths of a second. A last block, or datagram, may be whole, and a header comes on top.
+    /// Bytes after which traffic back ends, where an amount is requested: servers of 2.0.5 to 2.0.9 interpret it as
+    /// hundredths of a second. The last block or datagram may be whole, and a header is added.
     fn most_back(&self, block: u32) -> u64 {
         match self.amount {
             Amount::Bytes(bytes) => bytes.saturating_add(2 * u64::from(block)),
@@ -336,14 +337,14 @@ impl ClientConfig {
         }
     }
 
-    /// How long traffic back may take in all.
+    /// Longest time of the traffic back.
     fn back_ns(&self) -> u64 {
         self.amount.ns().map_or(u64::MAX, |ns| {
             ns.saturating_add(BACK_WAIT.as_nanos() as u64)
         })
     }
 
-    /// What its sockets are asked for.
+    /// The options of its sockets.
     const fn wanted(&self) -> Wanted<'_> {
         Wanted {
             window: self.window_bytes,
@@ -366,7 +367,7 @@ impl ClientConfig {
     }
 }
 
-/// What the streams of a test found; the first trouble is kept.
+/// The results of the streams of a test; only the first error is kept.
 struct Results<'a> {
     outcome: Mutex<Outcome>,
     tell: &'a (dyn Fn(ClientEvent) + Sync),
@@ -386,7 +387,7 @@ impl Results<'_> {
         (self.tell)(ClientEvent::Row(row));
     }
 
-    /// A stream has its two ends.
+    /// Reports the two ends of a stream.
     fn began(&self, id: Id, local: io::Result<SocketAddr>, peer: SocketAddr) {
         if let Ok(local) = local {
             (self.tell)(ClientEvent::Began { local, peer, id });
@@ -409,12 +410,12 @@ impl Results<'_> {
     }
 }
 
-/// A panic of one stream must not take what the others found.
+/// A panic of one stream must not discard the results of the others.
 fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Wait for the server's connection; others are turned away.
+/// Waits for the server's connection; others are refused.
 fn accept(
     listener: &TcpListener,
     server: SocketAddr,

@@ -1,4 +1,4 @@
-//! The client header: what a client asks of a server. In a UDP datagram it follows the head, over TCP it comes first.
+//! The client header: the client's request to a server. In a UDP datagram it follows the head, over TCP it is first.
 //!
 //! ```text
 //!  0  flags             12  length (-l), 0: default    24  type, length     44  rate, low word
@@ -6,8 +6,8 @@
 //!  8  port of -r, -d    20  amount                     36  version          52  write prefetch
 //!                                                      44  … from 24 on the extension (2.0.13 and later)
 //! ```
-//! The extension is 36 bytes in 2.1 and 40 in 2.2, which appends a word that is 0 here. With `--trip-times` there
-//! is the time of the start too: at 96 of 112 bytes in a datagram, and at 64 of 80 bytes over TCP.
+//! The extension is 36 bytes in 2.1 and 40 in 2.2, which appends a word that is 0 here. `--trip-times` adds the start
+//! time: at 96 of 112 bytes in a datagram, and at 64 of 80 bytes over TCP.
 
 use super::amount::{Amount, Rate};
 use super::bytes::{be16, be32, put_words};
@@ -16,43 +16,42 @@ use super::flags::{DIGITS_AT_16, VERSION_2_0, base, upper};
 
 /// Bytes of the header without extension.
 pub const V1_LEN: usize = 24;
-/// Bytes of the header with the extension, as 2.1 sends it and as this implementation does.
+/// Bytes of the header with the extension, as 2.1 and this implementation send it.
 pub const EXTENDED_LEN: usize = 60;
-/// Bytes of the header of a datagram with `--trip-times`, and those that its flags tell, with the head.
+/// Bytes of the header of a datagram with `--trip-times`, and the number that its flags give, including the head.
 const TIMED_LEN: usize = 112;
 const TIMED_TOLD: usize = 108;
 /// Bytes of the same over TCP.
 pub const TIMED_TCP_LEN: usize = 80;
-/// Bytes that a datagram with `--trip-times` needs for a header, as 2.1.8 has it; shorter ones are
-/// [`Generation::SmallTripTimes`].
+/// Smallest datagram with `--trip-times` and a header, as in 2.1.8; shorter ones are [`Generation::SmallTripTimes`].
 pub const LEAST_TIMED_DATAGRAM: u32 = 128;
-/// Length of a datagram over IPv4 where no other is asked: it fits Ethernet.
+/// Default length of a datagram over IPv4: it fits Ethernet.
 pub const DATAGRAM_BYTES: u32 = 1470;
-/// Length of a datagram over IPv6 where no other is asked: it fits Ethernet, which 1470 does not.
+/// Default length of a datagram over IPv6: it fits Ethernet, which 1470 does not.
 pub const DATAGRAM_BYTES_IPV6: u32 = 1450;
-/// Bytes of the answer to a header that wants one.
+/// Bytes of the answer to a header that requests one.
 pub const ACK_LEN: usize = 28;
-/// The version that is told to peers: that of iperf 2.1.8, whose layout is spoken.
+/// The version sent to peers: that of iperf 2.1.8, whose layout is used.
 const VERSION: [u32; 2] = [0x0002_0001, 0x0008_0003];
-/// The second word of the version that the last tells that is as 2.0.10 was.
+/// The second word of the version of the last release with the layout of 2.0.10.
 const LAST_AS_2010: u32 = 0x000D_0000;
-/// That of 2.0.13.
+/// That word of 2.0.13.
 const OF_2013: u32 = 0x000D_0003;
-/// Where 2.0.6 to 2.0.9 have the rate in a datagram, behind the header; 2.0.5 has it in the word of the window.
+/// Where 2.0.6 to 2.0.9 have the rate in a datagram, after the header; 2.0.5 has it in the word of the window.
 const RATE_BEHIND: usize = NARROW_LEN + V1_LEN;
-/// The low bits of the word for threads; 2.2 keeps an identification in those above.
+/// The low bits of the word for threads; 2.2 keeps an identification in the others.
 const THREADS_MASK: u32 = 0x000F_FFFF;
 
-/// Who sends, and when.
+/// Which ends send, and in which order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// The client alone.
+    /// Only the client.
     Forward,
-    /// Then the server, on a connection of its own back to the port named (`-r`).
+    /// Then the server, on its own connection back to the given port (`-r`).
     Tradeoff,
-    /// Both at once, the server on a connection of its own back to the port named (`-d`).
+    /// Both at once, the server on its own connection back to the given port (`-d`).
     Dual,
-    /// The server alone, on the same socket (`-R`).
+    /// Only the server, on the same socket (`-R`).
     Reverse,
     /// Both at once, on the same socket (`--full-duplex`).
     FullDuplex,
@@ -65,20 +64,20 @@ pub struct Extension {
     pub upper: u16,
     /// Lower flags.
     pub lower: u16,
-    /// Version of the peer, as it writes it.
+    /// Version of the peer, in its own encoding.
     pub version: [u32; 2],
-    /// Type of service asked for the traffic back.
+    /// Type of service requested for the traffic back.
     pub tos: u16,
-    /// Rate that was asked, in bits or, with [`upper::PACKET_RATE`], packets per second; 0 where none was.
+    /// Requested rate, in bits or, with [`upper::PACKET_RATE`], packets per second; 0 for none.
     pub rate: u64,
 }
 
-/// What a client asks of a server.
+/// A client's request to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientHeader {
     /// The first word ([`base`]).
     pub flags: u32,
-    /// Streams that the client runs at once.
+    /// Parallel streams of the client.
     pub threads: u32,
     /// Port of the client for the traffic back.
     pub port: u16,
@@ -86,16 +85,16 @@ pub struct ClientHeader {
     pub length_bytes: u32,
     /// Window; in 2.0.5 the rate of UDP traffic back in bit/s.
     pub window_bytes: u32,
-    /// How much the client sends, and wants back.
+    /// How much the client sends, and requests back.
     pub amount: Amount,
     /// The extension, where there is one.
     pub extension: Option<Extension>,
-    /// When the flow starts by the sender's wall clock, in s and µs, where it is written with `--trip-times`; what is read
-    /// has none.
+    /// When the flow starts by the sender's wall clock, in s and µs, where it is written with `--trip-times`; a parsed
+    /// header has none.
     pub start: Option<(u32, u32)>,
 }
 
-/// Bytes of a datagram, of which a header tells 0 where they are the usual ones.
+/// Bytes of a datagram, for which a header gives 0 if they are the default.
 const fn or_default(length_bytes: u32) -> u32 {
     match length_bytes {
         0 => DATAGRAM_BYTES,
@@ -104,7 +103,8 @@ const fn or_default(length_bytes: u32) -> u32 {
 }
 
 impl ClientHeader {
-    /// Read a header that starts the given bytes; `None` where they are none, are cut off, or make no sense.
+    /// Reads a header at the start of the given bytes; `None` where they are not one, are truncated, or are
+    /// implausible.
     pub fn parse(bytes: &[u8]) -> Option<ClientHeader> {
         let word = |at| be32(bytes, at);
         let flags = word(0)?;
@@ -112,7 +112,7 @@ impl ClientHeader {
         let threads = word(4)? & THREADS_MASK;
         let port = u16::try_from(word(8)?).ok()?;
         let amount = Amount::from_wire(word(20)?);
-        // Payload that happens to have a bit set: no client runs so many threads or has port 0.
+        // This is payload with some bit set: no client runs so many threads or has port 0.
         if !known || flags & base::BOUNCEBACK != 0 || !(1..=65_535).contains(&threads) || port == 0
         {
             return None;
@@ -131,7 +131,7 @@ impl ClientHeader {
         })
     }
 
-    /// Read the header of a datagram of a generation; `None` where it has none.
+    /// Reads the header of a datagram of a generation; `None` where it has none.
     pub fn of_datagram(kind: Generation, datagram: &[u8]) -> Option<ClientHeader> {
         let mut header = ClientHeader::parse(datagram.get(kind.header_at()?..)?)?;
         if kind == Generation::V205 && header.window_bytes == 0 {
@@ -141,7 +141,7 @@ impl ClientHeader {
         Some(header)
     }
 
-    /// Write the header into a datagram of a generation, as far as it fits.
+    /// Writes the header into a datagram of a generation, as far as it fits.
     pub fn emit_into(&self, kind: Generation, datagram: &mut [u8]) {
         let Some(at) = kind.header_at() else { return };
         let _ = self.emit(datagram.get_mut(at..).unwrap_or_default());
@@ -150,7 +150,7 @@ impl ClientHeader {
         }
     }
 
-    /// Bytes of a datagram of a generation that has all of it.
+    /// Smallest datagram of a generation that holds the whole header.
     pub const fn bytes_in(&self, kind: Generation) -> usize {
         match (kind, self.extension.is_some()) {
             (Generation::V205, _) => RATE_BEHIND + 4,
@@ -159,7 +159,7 @@ impl ClientHeader {
         }
     }
 
-    /// Whether so many bytes over TCP are all of the header; more may follow.
+    /// Bytes of the whole header over TCP; more may follow.
     pub fn tcp_len(first_word: u32) -> usize {
         if first_word & base::BOUNCEBACK != 0 || first_word & (base::VERSION1 | base::EXTEND) == 0 {
             return 0;
@@ -180,8 +180,7 @@ impl ClientHeader {
         }
     }
 
-    /// Write the header with its extension, if it has one; the length of what was written, or `None` where there
-    /// is not room for all of it.
+    /// Writes the header, with its extension if it has one; returns the length, or `None` where it does not fit.
     pub fn emit(&self, out: &mut [u8]) -> Option<usize> {
         let len = self.bytes();
         let out = out.get_mut(..len)?;
@@ -207,14 +206,14 @@ impl ClientHeader {
     /// Its bytes.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut out = vec![0; self.bytes()];
-        // There is room for all of it.
+        // The buffer has the size of the header.
         let _ = self.emit(&mut out);
         out
     }
 
-    /// A header as 2.1.8 writes it, but for the mode's flags, which [`ClientHeader::with_mode`] sets.
+    /// A header as 2.1.8 writes it, without the flags of the mode, which [`ClientHeader::with_mode`] sets.
     ///
-    /// The length is 0 where the default is used. `udp` decides the flags and the length that they tell.
+    /// The length is 0 where the default is used. `udp` decides the flags and the length that they give.
     pub fn new(udp: bool, port: u16, length_bytes: u32, amount: Amount, rate: Rate) -> Self {
         let mut flags = base::EXTEND | base::HAS_LENGTH;
         let mut len = EXTENDED_LEN;
@@ -222,7 +221,7 @@ impl ClientHeader {
             flags |= base::IDS_64;
             len += WIDE_LEN;
         }
-        // Packets are multiplied out, since no generation reads them alike.
+        // A packet rate is sent in bit/s, because generations interpret it differently.
         let bits = rate.bits_per_s(or_default(length_bytes)).unwrap_or(0);
         ClientHeader {
             flags: flags | (len as u32) << 1,
@@ -242,8 +241,8 @@ impl ClientHeader {
         }
     }
 
-    /// The same that asks for one-way times (`--trip-times`) of a flow that starts at `start`, in s and µs of the sender's wall
-    /// clock. A header without extension stays as it is.
+    /// The same with a request for one-way times (`--trip-times`) of a flow that starts at `start`, in s and µs of the
+    /// sender's wall clock. A header without extension stays as it is.
     #[must_use]
     pub fn with_trip_times(mut self, start: (u32, u32)) -> Self {
         let Some(extension) = &mut self.extension else {
@@ -262,10 +261,10 @@ impl ClientHeader {
         self
     }
 
-    /// The same as a generation before 2.1 writes it; nothing of it for one that asks nothing.
+    /// The same as a generation before 2.1 writes it; nothing for a generation without requests.
     #[must_use]
     pub fn of_generation(mut self, generation: Generation) -> Self {
-        // Their word for it has a sign.
+        // Their word for the rate is signed.
         let bits = match self.rate() {
             Some(Rate::BitsPerS(bits)) => bits.min(i32::MAX as u64),
             _ => 0,
@@ -346,15 +345,15 @@ impl ClientHeader {
         self.flags & base::WANTS_ACK != 0
     }
 
-    /// Whether it asks for one-way times (`--trip-times`).
+    /// Whether it requests one-way times (`--trip-times`).
     pub fn wants_trip_times(&self) -> bool {
         let upper = self.extension.map_or(0, |extension| extension.upper);
         upper & upper::TRIP_TIMES != 0
     }
 
-    /// What a server writes before its traffic back on one connection or socket where this asks for one-way times: the client
-    /// reads its start from it. It asks nothing back, or two servers would answer each other for ever. `None` where this does
-    /// not ask.
+    /// What a server writes before its traffic back on one connection or socket where this requests one-way times: the
+    /// client reads the start time from it. It requests nothing back, or two servers would answer each other forever.
+    /// `None` where one-way times are not requested.
     pub fn answer_with_times(&self, udp: bool, start: (u32, u32)) -> Option<ClientHeader> {
         let on_one = matches!(self.mode(), Mode::Reverse | Mode::FullDuplex);
         if !self.wants_trip_times() || !on_one {
@@ -368,18 +367,18 @@ impl ClientHeader {
         Some(header)
     }
 
-    /// The type of service asked for the traffic back; `None` where the header names none.
+    /// The type of service requested for the traffic back; `None` where the header has none.
     pub fn tos(&self) -> Option<u8> {
-        // 2.0.10 to 2.0.13 leave there what was in the buffer.
+        // 2.0.10 to 2.0.13 leave old buffer contents there.
         let extension = self.extension.filter(|of| of.version[0] != VERSION_2_0)?;
         u8::try_from(extension.tos).ok().filter(|tos| *tos != 0)
     }
 
-    /// The rate asked for the traffic back; `None` where the header names none.
+    /// The rate requested for the traffic back; `None` where the header has none.
     pub fn rate(&self) -> Option<Rate> {
         let (rate, packets) = match &self.extension {
             Some(extension) => (extension.rate, extension.upper & upper::PACKET_RATE != 0),
-            // 2.0.10 to 2.0.13 leave there what was in the buffer.
+            // 2.0.10 to 2.0.13 leave old buffer contents there.
             None if [DIGITS_AT_12, DIGITS_AT_16].contains(&self.window_bytes) => (0, false),
             None => (u64::from(self.window_bytes), false),
         };
@@ -390,18 +389,18 @@ impl ClientHeader {
         }
     }
 
-    /// The same in bit/s; `None` where no rate is named.
+    /// The same in bit/s; `None` where the header has no rate.
     pub fn bits_per_s(&self) -> Option<u64> {
         self.rate()?.bits_per_s(or_default(self.length_bytes))
     }
 }
 
 impl Extension {
-    /// From the bytes of the whole header. A client with short datagrams cuts the end off, so the rate alone may
-    /// be missing.
+    /// Reads the extension from the bytes of the whole header. A client with short datagrams truncates it, so the rate
+    /// may be missing.
     fn parse(bytes: &[u8]) -> Option<Extension> {
         let version = [be32(bytes, 36)?, be32(bytes, 40)?];
-        // 2.0.10 to 2.0.13 leave there what was in the buffer.
+        // 2.0.10 to 2.0.13 leave old buffer contents there.
         let high = match version[0] {
             VERSION_2_0 => 0,
             _ => be32(bytes, 52).unwrap_or(0) >> 8,
@@ -428,7 +427,7 @@ impl Extension {
     }
 }
 
-/// Which server of 2.0.10 to 2.0.13 answers a header with an extension so, if one does.
+/// The server generation, of 2.0.10 to 2.0.13, that answers a header with an extension in this form, if any.
 pub fn acknowledged_by(answer: &[u8]) -> Option<Generation> {
     let word = |at| be32(answer, at);
     let is_ack = answer.len() == ACK_LEN && word(0) == Some(2) && word(12) == Some(VERSION_2_0);
@@ -438,7 +437,7 @@ pub fn acknowledged_by(answer: &[u8]) -> Option<Generation> {
     })
 }
 
-/// The answer to a header that wants one: type, length, flags, version, two words reserved.
+/// The answer to a header that requests one: type, length, flags, version, two reserved words.
 pub fn ack() -> [u8; ACK_LEN] {
     let mut out = [0; ACK_LEN];
     put_words(&mut out, 0, &[2, ACK_LEN as u32, 0, VERSION[0], VERSION[1]]);

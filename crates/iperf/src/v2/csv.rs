@@ -4,8 +4,8 @@
 //! time, address and port of the sender, of the receiver, number, start-end, bytes, bit/s
 //! of datagrams also: jitter in ms, lost, all, lost in percent, out of order
 //! ```
-//! 2.1.8 has no line for the report of the server, and of a client's whole flow it writes −1 datagrams. Here that line has what
-//! the server counted, where its report came.
+//! 2.1.8 has no line for the report of the server, and writes −1 datagrams for a client's whole flow. Here that line
+//! has the server's counts, if its report arrived.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use super::enhanced::More;
 use super::report::ServerReport;
 use super::table::{Id, Row};
 
-/// The two ends of a flow at the side that prints.
+/// The two ends of a flow, as the printing side sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
     /// Our end.
@@ -25,7 +25,7 @@ pub struct Ends {
     pub peer: SocketAddr,
 }
 
-/// When a line is printed, as its first column has it: to the second, with `-e` to the millisecond.
+/// The time of printing for the first column: in seconds, with `-e` in milliseconds.
 pub fn time(now: Option<LocalTime>, enhanced: bool) -> String {
     let LocalTime { parts, ms } = now.unwrap_or(LocalTime {
         parts: [1970, 1, 1, 0, 0, 0],
@@ -44,7 +44,7 @@ pub fn line(time: &str, ends: Ends, row: &Row) -> String {
     moved(time, ends, row) + &counted(row)
 }
 
-/// The line of a whole flow of datagrams that this end sent; what arrived is known from the other end alone.
+/// The line of a whole flow of datagrams that this end sent; only the other end knows what arrived.
 pub fn sent_line(time: &str, ends: Ends, row: &Row, report: Option<&ServerReport>) -> String {
     let arrived = match report {
         Some(report) => counted(&report.row(row.id)),
@@ -108,7 +108,7 @@ mod tests {
         }
     }
 
-    // But for the time, each line was printed by iperf 2.1.8.
+    // iperf 2.1.8 printed each line, except for the time.
     #[test]
     fn lines_as_the_binary_prints_them() {
         let at = "20261125140904";

@@ -4,8 +4,8 @@
 //!  0  number, low word     8  time, µs
 //!  4  time, s             12  number, high word (64-bit numbers)
 //! ```
-//! The final datagram carries the next number negated; 2.0.10 to 2.0.12 set its top bit instead, and leave the word at 12
-//! as it was.
+//! The final datagram has the next number, negated; 2.0.10 to 2.0.12 set its top bit instead, and leave the word at 12
+//! unchanged.
 
 use super::bytes::{be32, put_words};
 use super::flags::{DIGITS_AT_16, SMALL_TRIP_TIMES, VERSION_2_0, base};
@@ -15,7 +15,7 @@ pub const NARROW_LEN: usize = 12;
 /// Bytes of the longer head.
 pub const WIDE_LEN: usize = 16;
 
-/// How many bits the sequence numbers have.
+/// The width of the sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdWidth {
     /// 32, in a head of 12 bytes.
@@ -42,47 +42,47 @@ const TOP_BIT: u32 = 1 << 31;
 pub(super) const DIGITS_AT_12: u32 = 0x3233_3435;
 const DIGITS_AT_20: u32 = 0x3031_3233;
 
-/// Which kind of iperf 2 writes the datagrams of a flow, or reads them.
+/// The generation of iperf 2 that writes or reads the datagrams of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generation {
-    /// 12 bytes and nothing more: ESP-IDF, NuttX.
+    /// 12 bytes only: ESP-IDF, NuttX.
     Bare,
-    /// 12 bytes and a client header at 12: 2.0.5 to 2.0.9 and what was made after them.
+    /// 12 bytes and a client header at 12: 2.0.5 to 2.0.9 and their derivatives.
     V205,
-    /// 12 bytes, a word that nobody set, and a client header at 16: 2.0.10 to 2.0.12.
+    /// 12 bytes, an uninitialized word, and a client header at 16: 2.0.10 to 2.0.12.
     V2010,
-    /// 16 bytes and a client header at 16, from a program that is otherwise as before: 2.0.13.
+    /// 16 bytes and a client header at 16, otherwise as before: 2.0.13.
     V2013,
-    /// 16 bytes and a client header at 16: from 2.1 on.
+    /// 16 bytes and a client header at 16: since 2.1.
     Wide,
-    /// 16 bytes and digits: what 2.1 sends back to its client.
+    /// 16 bytes and digits: the traffic of 2.1 back to its client.
     WideBare,
-    /// 16 bytes and the mark of short datagrams with trip times.
+    /// 16 bytes and the flag of short datagrams with trip times.
     SmallTripTimes,
 }
 
 impl Generation {
-    /// The kind that wrote the first datagram of a flow; `None` where it is too short to have a number.
+    /// The generation that wrote the first datagram of a flow; `None` where it is too short for a number.
     ///
-    /// A payload of a 12-byte kind may be anything, so a header counts only where all of it makes sense.
+    /// A payload of a 12-byte generation may be anything, so a header counts only if all of it is plausible.
     pub fn detect(first: &[u8]) -> Option<Generation> {
         let low = be32(first, 0)?;
         if first.len() < NARROW_LEN {
             return None;
         }
         let word = |at| be32(first, at);
-        // Nobody's first datagram has a number beyond 32 bits, so the high word is the sign.
+        // No first datagram has a number beyond 32 bits, so the high word is the sign.
         let extends = word(12) == Some(((low as i32) >> 31) as u32);
         let plausible = |threads_at| {
             (1..=128).contains(&(word(threads_at).unwrap_or(0) & 0x000F_FFFF))
                 && (1..=65_535).contains(&word(threads_at + 4).unwrap_or(0))
         };
-        // It fills its buffer with the digits before it writes the head, and a flags word of 0 where it asks nothing.
+        // It fills its buffer with digits before it writes the head, with a flags word of 0 if it requests nothing.
         let is_2010 = |flags| match flags {
             0 => word(12) == Some(DIGITS_AT_12) && word(20).is_none_or(|w| w == DIGITS_AT_20),
             _ => flags & base::VERSION1 != 0 && flags & base::IDS_64 == 0 && plausible(20),
         };
-        // Before the data comes a datagram for which the high word was not set yet.
+        // The datagram before the data still has no high word.
         let is_2013 = |flags| {
             let own = flags & (base::IDS_64 | base::HAS_LENGTH) == base::IDS_64;
             let asks = match flags & base::EXTEND {
@@ -120,7 +120,7 @@ impl Generation {
         }
     }
 
-    /// Whether its server takes the first datagram of a flow for itself: its counts begin with the second.
+    /// Whether its server consumes the first datagram of a flow, so its counts begin with the second.
     pub const fn takes_first(self) -> bool {
         matches!(
             self,
@@ -128,12 +128,13 @@ impl Generation {
         )
     }
 
-    /// The number of the first datagram of its flows: where the first is not counted, the counted ones begin with 1.
+    /// The number of the first datagram of its flows: 0 where the server does not count the first, so that the counted
+    /// ones begin with 1.
     pub const fn first_id(self) -> i64 {
         !self.takes_first() as i64
     }
 
-    /// Where a report starts in its answer.
+    /// The offset of a report in its answer.
     pub const fn report_at(self) -> usize {
         match self {
             Generation::Bare | Generation::V205 => NARROW_LEN,
@@ -141,7 +142,7 @@ impl Generation {
         }
     }
 
-    /// Where its client header starts in a datagram, if it has one.
+    /// The offset of its client header in a datagram, if it has one.
     pub const fn header_at(self) -> Option<usize> {
         match self {
             Generation::V205 => Some(NARROW_LEN),
@@ -154,7 +155,7 @@ impl Generation {
 /// The head of one datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// Sequence number; negative in the final datagrams, where it is the next number negated.
+    /// Sequence number; negative in final datagrams, where it is the next number negated.
     pub id: i64,
     /// Whole seconds of the sender's clock.
     pub seconds: u32,
@@ -163,12 +164,12 @@ pub struct Head {
 }
 
 impl Head {
-    /// Read the head; `None` where the datagram is too short for it.
+    /// Reads the head; `None` where the datagram is too short.
     pub fn parse(datagram: &[u8], ids: IdWidth) -> Option<Head> {
         let low = be32(datagram, 0)?;
         let id = match ids {
-            // A sender of 2.0.10 to 2.0.12 whose datagrams are too short to show it sets the top bit: the smaller of the
-            // two readings. The other is a flow of more than 2³⁰ datagrams.
+            // A sender of 2.0.10 to 2.0.12 with datagrams too short to identify it sets the top bit: the smaller of the
+            // two readings is used. The other is a flow of more than 2³⁰ datagrams.
             IdWidth::Narrow if low & TOP_BIT != 0 => {
                 -i64::from(low.wrapping_neg().min(low & !TOP_BIT).max(1))
             }
@@ -183,7 +184,7 @@ impl Head {
         })
     }
 
-    /// Write the head; of a buffer that is too short only as many words as fit.
+    /// Writes the head; if the buffer is too short, only the words that fit.
     pub fn emit(&self, out: &mut [u8], ids: IdWidth) {
         let low = match ids {
             IdWidth::Flagged if self.id < 0 => TOP_BIT | self.id.unsigned_abs() as u32,
@@ -195,7 +196,7 @@ impl Head {
         }
     }
 
-    /// The sender's time in ns, for differences only.
+    /// The sender's time in ns, only for differences.
     pub const fn stamp_ns(&self) -> u64 {
         self.seconds as u64 * 1_000_000_000 + self.microseconds as u64 * 1000
     }
@@ -205,7 +206,7 @@ impl Head {
 mod tests {
     use super::*;
 
-    // The first datagram of `iperf -u -l 64` 2.1.8, and the final one of `iperf -u -n 3000`, both as captured.
+    // The first datagram of `iperf -u -l 64` 2.1.8, and the final one of `iperf -u -n 3000`, both captured.
     const FIRST: [u8; 64] = [
         0x00, 0x00, 0x00, 0x01, 0x6b, 0x01, 0x9e, 0xf1, 0x00, 0x0f, 0x15, 0xe8, 0x00, 0x00, 0x00,
         0x00, 0x48, 0x01, 0x00, 0x98, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0xb9, 0xfd, 0x00, 0x00,
@@ -281,7 +282,7 @@ mod tests {
         assert_eq!(Generation::detect(&old), Some(Generation::V205));
     }
 
-    // The first datagram of `iperf -u` and of `iperf -u -r`, as captured of a build between 2.0.12 and 2.0.13.
+    // The first datagram of `iperf -u` and of `iperf -u -r`, captured from a build between 2.0.12 and 2.0.13.
     const PLAIN_2012: [u32; 8] = [
         0,
         0x6b05_c63e,

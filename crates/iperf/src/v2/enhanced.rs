@@ -1,8 +1,8 @@
 //! What `-e` adds to a line: writes, reads and their sizes, and one-way times, in iperf's columns.
 //!
-//! Left out are the congestion window, and the ratio that iperf calls NetPwr.
+//! The congestion window and the ratio that iperf calls NetPwr are not included.
 
-/// Bins of the sizes of reads, each an eighth of the buffer, as iperf has.
+/// Bins for the sizes of reads, each an eighth of the buffer, as in iperf.
 pub const READ_BINS: usize = 8;
 
 /// The heading of lines of a TCP sender.
@@ -10,7 +10,7 @@ pub const HEADING_WRITES: &str =
     "[ ID] Interval            Transfer    Bandwidth       Write/Err  Rtry";
 /// The heading of lines of a TCP receiver.
 pub const HEADING_READS: &str = "[ ID] Interval            Transfer    Bandwidth       Reads=Dist";
-/// The heading of lines of a TCP receiver whose writes have times.
+/// The heading of lines of a TCP receiver with one-way times of writes.
 pub const HEADING_BURSTS: &str = "[ ID] Interval            Transfer    Bandwidth    Burst Latency avg/min/max/stdev (cnt/size)  Reads=Dist";
 /// The heading of lines of a UDP sender.
 pub const HEADING_PACKETS: &str =
@@ -25,42 +25,42 @@ pub enum More {
     Writes {
         /// Writes.
         writes: u64,
-        /// Segments that were sent again; `None` where the system does not tell.
+        /// Retransmitted segments; `None` where the system does not report them.
         retransmits: Option<u64>,
     },
-    /// A UDP sender; what the system refused is an error.
+    /// A UDP sender; datagrams that the system refused are errors.
     Packets {
-        /// Datagrams that were sent.
+        /// Sent datagrams.
         writes: u64,
         /// Datagrams for which the system had no room.
         errors: u64,
     },
-    /// A TCP receiver.
+    /// A TCP receiver with one-way times of writes; `None` where no write ended.
     Reads(Reads),
     /// A TCP receiver whose writes have times; nothing where no write ended.
     Bursts(Reads, Option<Transit>),
-    /// A UDP receiver; nothing where times make no sense.
+    /// A UDP receiver; `None` where the times are invalid.
     Latency(Option<Transit>),
 }
 
 /// Reads of a TCP receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
-    /// How many.
+    /// Number of reads.
     pub count: u64,
-    /// How many of each size: from 0, 1/8, 2/8 … of the buffer on.
+    /// Number of each size: from 0, 1/8, 2/8 … of the buffer on.
     pub sizes: [u64; READ_BINS],
 }
 
 impl Reads {
-    /// A read of `bytes` into a buffer of `buffer_bytes`.
+    /// Adds a read of `bytes` into a buffer of `buffer_bytes`.
     pub fn add(&mut self, bytes: usize, buffer_bytes: usize) {
         let bin = bytes.saturating_sub(1) * READ_BINS / buffer_bytes.max(1);
         self.count += 1;
         self.sizes[bin.min(READ_BINS - 1)] += 1;
     }
 
-    /// Those of two streams together.
+    /// The sum of two streams.
     #[must_use]
     pub fn and(&self, other: &Reads) -> Reads {
         let mut all = *self;
@@ -76,7 +76,7 @@ impl Reads {
         format!("  {}={sizes}", self.count)
     }
 
-    /// What was added since `before`.
+    /// The difference to `before`.
     #[must_use]
     pub fn since(&self, before: &Reads) -> Reads {
         let mut sizes = self.sizes;
@@ -90,8 +90,8 @@ impl Reads {
     }
 }
 
-/// One-way times by the sender's and the receiver's wall clocks: they hold as far as both are set alike, and are
-/// negative where the receiver's is behind.
+/// One-way times by the sender's and the receiver's wall clocks: valid if both are synchronized, and negative where the
+/// receiver's is behind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transit {
     /// Datagrams.
@@ -102,7 +102,7 @@ pub struct Transit {
     pub max_us: i64,
     /// The mean in µs.
     pub mean_us: f64,
-    /// Squared distances from the mean, added up, in µs².
+    /// Sum of the squared distances from the mean, in µs².
     pub m2_us2: f64,
 }
 
@@ -118,7 +118,7 @@ impl Transit {
         }
     }
 
-    /// One more (Welford: Technometrics 4, 1962, 419–420).
+    /// Adds one time (Welford: Technometrics 4, 1962, 419–420).
     pub fn add(&mut self, us: i64) {
         self.count += 1;
         self.min_us = self.min_us.min(us);
@@ -128,7 +128,7 @@ impl Transit {
         self.m2_us2 += distance * (us as f64 - self.mean_us);
     }
 
-    /// Those of two flows together (Chan, Golub, LeVeque: Stanford STAN-CS-79-773, 2.1).
+    /// The union of two flows (Chan, Golub, LeVeque: Stanford STAN-CS-79-773, 2.1).
     #[must_use]
     pub fn and(&self, other: &Transit) -> Transit {
         let (a, b) = (self.count as f64, other.count as f64);
@@ -143,7 +143,7 @@ impl Transit {
         }
     }
 
-    /// The standard deviation of the sample in µs, 0 of a single time.
+    /// The standard deviation of the sample in µs; 0 for a single time.
     pub fn stdev_us(&self) -> f64 {
         match self.count {
             0 | 1 => 0.0,
@@ -153,7 +153,7 @@ impl Transit {
 }
 
 impl More {
-    /// Two streams together.
+    /// The sum of two streams.
     #[must_use]
     pub fn and(&self, other: &More) -> More {
         match (*self, *other) {
@@ -280,7 +280,7 @@ mod tests {
         assert!(absent.contains(" -/-/-/- ms"), "{absent}");
     }
 
-    // The columns that iperf 2.1.8 prints of such a line, without the two that need what is not measured here.
+    // The columns of such a line of iperf 2.1.8, without the two that need unmeasured values.
     #[test]
     fn one_way_times_of_writes() {
         let reads = Reads {

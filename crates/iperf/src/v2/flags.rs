@@ -2,7 +2,7 @@
 
 /// Bits of the first word of a client header, and of a server report.
 pub mod base {
-    /// A header of the first version; without [`VERSION2`] it asks for traffic back to a port of the client.
+    /// A header of the first version; without [`VERSION2`] it requests traffic back to a port of the client.
     pub const VERSION1: u32 = 0x8000_0000;
     /// The extension follows the first 24 bytes; in a report: its second part is valid.
     pub const EXTEND: u32 = 0x4000_0000;
@@ -14,13 +14,13 @@ pub mod base {
     pub const VERSION2: u32 = 0x0400_0000;
     /// The client waits for an answer to its header before it sends (`-X`).
     pub const WANTS_ACK: u32 = 0x0200_0000;
-    /// A bounceback header, which has a layout of its own, instead of this one (TCP).
+    /// A bounceback header, which has its own layout (TCP).
     pub const BOUNCEBACK: u32 = 0x0080_0000;
     /// Bits 8 to 1 hold the length of the header in bytes.
     pub const HAS_LENGTH: u32 = 0x0001_0000;
     /// Where the length stands in the word.
     pub const LENGTH_MASK: u32 = 0x0000_01FE;
-    /// Traffic back at once (`-d`), not after the client's own (`-r`).
+    /// Traffic back at the same time (`-d`), not after the client's own (`-r`).
     pub const RUN_NOW: u32 = 0x0000_0001;
 }
 
@@ -41,10 +41,10 @@ pub mod upper {
 /// The word at offset 16 of short datagrams with `--trip-times`.
 pub const SMALL_TRIP_TIMES: u32 = 0x0002_0000;
 
-/// The first word of the version that 2.0.10 to 2.0.13 tell in a header.
+/// The first word of the version that 2.0.10 to 2.0.13 write in a header.
 pub const VERSION_2_0: u32 = 0x0002_0000;
 
-/// What a buffer that was filled with the digits shows at offset 16: no flags, although some bits are set.
+/// Offset 16 of a buffer filled with digits: some bits are set, but they are not flags.
 pub const DIGITS_AT_16: u32 = 0x3637_3839;
 
 /// Fills a buffer with the digits 0 to 9, as iperf does; `from` is the offset of its first byte in the datagram.

@@ -1,4 +1,4 @@
-//! Entry point for fuzzing of what is not public: any bytes, never a panic, and what can be read comes out the same again.
+//! Entry point for fuzzing of private parsers: any bytes, never a panic, and everything readable survives a round trip.
 
 use super::bytes::be32;
 use super::client_header::EXTENDED_LEN;
@@ -13,7 +13,7 @@ pub fn fuzz_header(data: &[u8]) {
             let mut out = [0; 16];
             head.emit(&mut out, ids);
             let len = ids.head_bytes();
-            // The last number can be written in two ways in 32 bits.
+            // The last number has two encodings in 32 bits.
             let same = out[..len] == data[..len] || (ids != IdWidth::Wide && head.id < 0);
             assert!(same && Head::parse(&out, ids) == Some(head), "{head:?}");
         }

@@ -1,4 +1,4 @@
-//! When the lines of `-i` are due: boundaries at whole intervals since the start, whatever time a look comes.
+//! When the lines of `-i` are due: boundaries at whole intervals since the start, independent of the time of a check.
 
 /// The span of one line, in ns since the clock's zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Intervals {
 }
 
 impl Intervals {
-    /// Boundaries every `every_ns` from `start_ns` on; 0 for none.
+    /// Boundaries every `every_ns` from `start_ns`; 0 for none.
     pub const fn new(start_ns: u64, every_ns: u64) -> Intervals {
         Intervals {
             every_ns,
@@ -34,8 +34,8 @@ impl Intervals {
         }
     }
 
-    /// The next interval that is over at `now_ns`. Call it until it gives none, and before what happens at
-    /// `now_ns` is counted.
+    /// The next interval that has ended by `now_ns`. Call it until it returns `None`, and before counting what happens
+    /// at `now_ns`.
     pub fn over(&mut self, now_ns: u64) -> Option<Span> {
         let end_ns = self.boundary(self.reached + 1)?;
         if now_ns < end_ns {
@@ -46,8 +46,8 @@ impl Intervals {
         Some(Span { start_ns, end_ns })
     }
 
-    /// The rest of a test that ends at `now_ns`: what has begun of an interval that is not over, where that is worth a line,
-    /// more than a quarter of it as iperf 2.1.8 has it.
+    /// The rest of a test that ends at `now_ns`: the begun part of an interval, if it is long enough for a line, more
+    /// than a quarter as in iperf 2.1.8.
     pub fn rest(&self, now_ns: u64) -> Option<Span> {
         let start_ns = self.boundary(self.reached)?;
         let long = now_ns.saturating_sub(start_ns) > self.every_ns / 4;

@@ -1,4 +1,4 @@
-//! The loops that move bytes between sockets and the ends without I/O; client and server share them.
+//! The loops that move bytes between sockets and the ends without I/O, for client and server.
 
 use std::cell::Cell;
 use std::io;
@@ -29,22 +29,22 @@ mod blocks;
 mod bursts;
 mod streams;
 
-/// Longest wait between two looks at the flag that ends all.
+/// Longest wait between two checks of the stop flag.
 pub(super) const TICK: Duration = Duration::from_millis(20);
-/// Below this a sleep is too coarse to be on time, so the rest is spun.
+/// For shorter waits sleep is too coarse, so the thread spins.
 const SPIN_NS: u64 = 100_000;
 
-/// Pieces of joined datagrams that are taken with one system call.
+/// Joined datagrams that one system call reads.
 pub(super) const PIECES: usize = 32;
 
-/// The clock, the flags that end all, and where lines go.
+/// The clock, the stop flags, and the receiver of lines.
 #[derive(Clone, Copy)]
 pub(super) struct Env<'a> {
     pub(super) clock: Instant,
-    /// The wall clock's time at the clock's zero, in µs: read once, so that its steps disturb nothing.
+    /// The wall clock at the clock's zero, in µs: read once, so that its steps have no effect.
     pub(super) epoch_us: u64,
     pub(super) stop: &'a AtomicBool,
-    /// Ends this flow alone: the other end refuses it.
+    /// Ends only this flow, because the other end refuses it.
     pub(super) refused: Option<&'a AtomicBool>,
     pub(super) every_ns: u64,
     pub(super) on_row: &'a (dyn Fn(Row) + Sync),
@@ -91,7 +91,7 @@ impl<'a> Env<'a> {
                 .is_some_and(|refused| refused.load(Ordering::Relaxed))
     }
 
-    /// Sleep until then, but look at the flag now and then.
+    /// Sleeps until then, and checks the flag regularly.
     fn wait_until(&self, until_ns: u64) {
         loop {
             let left = until_ns.saturating_sub(self.now_ns());
@@ -106,12 +106,12 @@ impl<'a> Env<'a> {
         }
     }
 
-    /// Tell the lines that are due; `more` makes of the meter what `-e` adds.
+    /// Reports the lines that are due; `more` makes the additions of `-e` from the meter.
     fn tell(&self, id: Id, meter: &mut Meter, more: impl FnMut(&mut Meter) -> More) {
         self.tell_until(self.now_ns(), id, meter, more);
     }
 
-    /// Tell the lines that are still due at the end of a flow, with that of an interval which has only begun.
+    /// Reports the lines still due at the end of a flow, including that of a partial interval.
     fn tell_rest(&self, id: Id, meter: &mut Meter, mut more: impl FnMut(&mut Meter) -> More) {
         let (total, _) = meter.total();
         self.tell_until(total.end_ns, id, meter, &mut more);
@@ -142,13 +142,13 @@ impl<'a> Env<'a> {
     }
 }
 
-/// A line whose times count from the start of the flow.
+/// A line with times relative to the start of the flow.
 fn row(id: Id, start_ns: u64, span: Span) -> Row {
     let seconds = |ns: u64| ns.saturating_sub(start_ns) as f64 / 1e9;
     Row::new(id, seconds(span.start_ns), seconds(span.end_ns))
 }
 
-/// Wait until a socket that is full may have room for the next datagram; whether it is worth another try.
+/// Waits until a full socket may have room for the next datagram; returns whether to try again.
 pub(super) fn wait_for_room(
     socket: &UdpSocket,
     sender: &mut Sender,
@@ -159,7 +159,7 @@ pub(super) fn wait_for_room(
     !env.stopped()
 }
 
-/// Send one datagram; one that the system has no room for waits, and is refused only where the test ends before.
+/// Sends one datagram. If the system has no room it waits, and counts as refused only if the test ends before.
 fn send_datagram(
     (socket, to): (&UdpSocket, Option<SocketAddr>),
     datagram: &[u8],
@@ -181,7 +181,7 @@ fn send_datagram(
         Ok(())
     };
     loop {
-        // With an address, the first try may only return what the host of another peer of this socket said.
+        // With an address, the first try may only return an ICMP error of another peer of this socket.
         match send_once().or_else(|error| match to {
             Some(_) => send_once(),
             None => Err(error),
@@ -192,7 +192,7 @@ fn send_datagram(
     }
 }
 
-/// Drive a sender to its end. `to` is given where the socket is not connected; then nothing is read from it.
+/// Runs a sender to its end. `to` is given where the socket is not connected; then nothing is read from it.
 pub(super) fn send_datagrams(
     socket: &UdpSocket,
     to: Option<SocketAddr>,
@@ -249,7 +249,7 @@ fn drive(
             Step::Send(len) => {
                 match send_datagram((socket, to), &buf[..len], sender, sending, env) {
                     Err(error) if has_no_room(&error) => sender.was_refused(),
-                    // What is left of an earlier datagram's ICMP message, once the report is all that is missing.
+                    // A late ICMP message about an earlier datagram, while only the report is missing.
                     Err(error)
                         if error.kind() == ErrorKind::ConnectionRefused
                             && sender.ended_ns().is_some() => {}
@@ -314,7 +314,7 @@ impl Listener {
         }
     }
 
-    /// Take a datagram, and tell the intervals that were over before it.
+    /// Takes a datagram, and reports the intervals that ended before it.
     pub(super) fn take(
         &mut self,
         datagram: &[u8],
@@ -335,7 +335,7 @@ impl Listener {
         }
     }
 
-    /// Tell the lines that are still due at the end of the flow, with that of an interval which has only begun.
+    /// Reports the lines still due at the end of the flow, including that of a partial interval.
     pub(super) fn tell_rest(&mut self, queue: &Queue<'_>, on_row: &dyn Fn(Row)) {
         let end_ns = self.receiver.last_ns();
         while let Some(span) = self.intervals.over(end_ns) {
@@ -359,7 +359,7 @@ impl Listener {
         });
     }
 
-    /// What arrived so far, with what `queue` dropped.
+    /// What arrived so far, with the drops of `queue`.
     pub(super) fn received(&self, queue: &Queue<'_>) -> UdpReceived {
         UdpReceived::of(&self.receiver).with_queue(queue)
     }
@@ -369,9 +369,9 @@ impl Listener {
     }
 }
 
-/// Bytes of datagrams that leave together: few enough to stay in the processor's cache.
+/// Bytes of datagrams that are sent together: few enough to stay in the processor's cache.
 const BYTES: usize = 128 * 1024;
-/// Most datagrams that leave together: between them the clock is not read.
+/// Most datagrams that are sent together: the clock is not read between them.
 const MOST: usize = 128;
 
 /// The datagrams of one sender.
@@ -380,7 +380,7 @@ pub(super) struct Together {
 }
 
 impl Together {
-    /// Room for them, each a copy of the first bytes of `prepared`; `None` for a sender that is paced.
+    /// A buffer of datagrams, each a copy of the first bytes of `prepared`; `None` for a paced sender.
     pub(super) fn of(sender: &Sender, prepared: &[u8]) -> Option<Together> {
         if !sender.is_unpaced() {
             return None;
@@ -396,7 +396,7 @@ impl Together {
         Some(Together { batch })
     }
 
-    /// Send as many as there is room for; whether there were any to be sent so.
+    /// Sends as many as there is room for; returns whether any could be sent in this way.
     pub(super) fn send(
         &mut self,
         (socket, to): (&UdpSocket, Option<SocketAddr>),
@@ -427,7 +427,7 @@ impl Together {
                         sent += 1;
                     }
                 }
-                // What the host of another peer of this socket said comes first.
+                // An ICMP error of another peer of this socket comes first.
                 Err(_) if again => again = false,
                 Err(error) => return Err(error),
             }

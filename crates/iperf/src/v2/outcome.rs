@@ -1,4 +1,4 @@
-//! What client and server say of a test: its legs, each in one direction, and what went wrong.
+//! The result of a test at client and server: its legs, each in one direction, and the error, if any.
 
 use std::net::SocketAddr;
 use std::{fmt, io};
@@ -21,7 +21,7 @@ use super::table::{Datagrams, Id, Row};
 use crate::options::RefusedOption;
 use crate::queue::{Queue, too_slow};
 
-/// Most lines that an outcome keeps; a test with more has longer intervals, or its lines are taken as they come.
+/// Most lines of an outcome. A longer test needs longer intervals, or must handle its lines as they arrive.
 pub const MOST_ROWS: usize = 100_000;
 
 /// One direction of a test, as this end saw it.
@@ -35,16 +35,17 @@ pub enum Leg {
         bytes: u64,
         /// Writes.
         writes: u64,
-        /// Segments that the system sent again; `None` where it does not tell.
+        /// Retransmitted segments; `None` where the system does not report them.
         retransmits: Option<u64>,
-        /// When the peer had read all and closed, by the clock of the span; `None` where that was not waited for or
-        /// did not come. Until then bytes lay in buffers, so that a short test over a slow path looks faster than it.
+        /// When the peer had read everything and closed, by the clock of the span; `None` where the client did not wait
+        /// for it or it did not happen. Until then bytes are in buffers, so a short test over a slow path looks faster
+        /// than the path.
         read_ns: Option<u64>,
-        /// The longest pause in which the peer took nothing of what there was, where it is worth to be named.
+        /// The longest pause in which the peer took none of the data, if long enough to report.
         stall: Option<Stall>,
-        /// How the rate was kept; `None` where none was asked.
+        /// How well the rate was kept; `None` where no rate was requested.
         pace: Option<Box<Pace>>,
-        /// Holds of the sender by its host at full rate, and time in which the path took no more.
+        /// Pauses of the sender by its host at full rate, and time of back-pressure.
         holds: Holds,
     },
     /// Bytes read from TCP.
@@ -55,11 +56,11 @@ pub enum Leg {
         bytes: u64,
         /// Reads and their sizes.
         reads: Reads,
-        /// One-way times of the writes, where they have them (`--trip-times`) and both clocks are set alike.
+        /// One-way times of the writes, where requested (`--trip-times`) and both clocks are synchronized.
         transit: Option<Transit>,
-        /// Time in ns in which the receiver was held up by its own host, where it watched.
+        /// Time in ns in which its own host paused the receiver, where measured.
         held_up_ns: Option<u64>,
-        /// How its bytes were spread over time.
+        /// Distribution of its bytes over time.
         slices: Slices,
     },
     /// Datagrams sent.
@@ -68,43 +69,43 @@ pub enum Leg {
     UdpReceived(Box<UdpReceived>),
 }
 
-/// Datagrams received, in our own counting.
+/// Datagrams received, in wirelab's count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct UdpReceived {
     /// From the first to the last datagram.
     pub span: Span,
     /// What arrived.
     pub received: Received,
-    /// RFC 1889 jitter in ps; `None` where the sender writes no times, so that it would mean nothing.
+    /// RFC 1889 jitter in ps; `None` where the sender writes no times, so the value would be meaningless.
     pub jitter_ps: Option<u64>,
-    /// What iperf would show as jitter, in ms.
+    /// The jitter that iperf would show, in ms.
     pub iperf_jitter_ms: f64,
-    /// One-way times, which hold where both clocks are set alike; `None` where they make no sense.
+    /// One-way times, valid if both clocks are synchronized; `None` where they are implausible.
     pub transit: Option<Transit>,
-    /// How often the sender's clock was set while it sent.
+    /// How often the sender's clock was stepped while it sent.
     pub clock_steps: u64,
     /// Bytes of the longest datagram.
     pub longest_bytes: u64,
-    /// MTU in bytes of our own path to the sender, where it is known: longer datagrams come in fragments.
+    /// MTU in bytes of the local path to the sender, where known: longer datagrams arrive in fragments.
     pub mtu_bytes: Option<u32>,
-    /// Packets in which the longest comes on a path with that MTU.
+    /// Packets of the longest datagram on a path with that MTU.
     pub fragments: u32,
     /// Numbers missing at the end that may be data or final datagrams.
     pub unattributed: u64,
-    /// Datagrams of others that came on a socket made for this flow.
+    /// Datagrams of other flows on a socket made for this flow.
     pub foreign: u64,
-    /// Time in ns in which the receiver was held up by its own host, where it watched.
+    /// Time in ns in which its own host paused the receiver, where measured.
     pub held_up_ns: Option<u64>,
-    /// How its arrivals were spread over time.
+    /// Distribution of its arrivals over time.
     pub slices: Slices,
-    /// Whether the final datagram came, or more than was asked; else, losses at the end are not known.
+    /// Whether the final datagram arrived, or more than was requested; else, losses at the end are unknown.
     pub finished: bool,
-    /// The kind of sender.
+    /// The sender's generation.
     pub generation: Generation,
 }
 
 impl UdpReceived {
-    /// What a receiver says.
+    /// The result of a receiver.
     pub fn of(receiver: &Receiver) -> UdpReceived {
         UdpReceived {
             span: Span {
@@ -128,7 +129,7 @@ impl UdpReceived {
         }
     }
 
-    /// The same with the MTU of our own path to the sender.
+    /// The same with the MTU of the local path to the sender.
     #[must_use]
     pub fn with_mtu(mut self, mtu_bytes: Option<u32>, ipv6: bool) -> UdpReceived {
         let longest = u32::try_from(self.longest_bytes).unwrap_or(u32::MAX);
@@ -137,11 +138,11 @@ impl UdpReceived {
         self
     }
 
-    /// The same with what this host dropped itself.
+    /// The same with the datagrams that this host dropped.
     #[must_use]
     pub(crate) fn with_queue(self, queue: &Queue<'_>) -> UdpReceived {
         let received = self.received;
-        // What is missing behind the last number may be what was dropped for certain.
+        // The datagrams missing after the last number may be those that were certainly dropped.
         let others = !self.finished
             || self.unattributed > 0
             || received.duplicated > 0
@@ -153,7 +154,7 @@ impl UdpReceived {
         }
     }
 
-    /// What a reader of the figures must know.
+    /// Notes for the reader of the figures.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.received.unseen_by_us() > 0 {
@@ -209,7 +210,7 @@ impl UdpReceived {
 }
 
 impl Leg {
-    /// The line of the table for the whole leg.
+    /// The table line for the whole leg.
     pub fn row(&self, id: Id) -> Row {
         let (seconds, bytes, more) = match self {
             Leg::TcpSent {
@@ -263,7 +264,7 @@ impl Leg {
         }
     }
 
-    /// What a reader of the figures must know.
+    /// Notes for the reader of the figures.
     pub fn notes(&self) -> Vec<String> {
         match self {
             Leg::TcpSent {
@@ -287,7 +288,7 @@ impl Leg {
 }
 
 impl ServerReport {
-    /// The line of the table for what the other end says, in its own counting.
+    /// The table line for the other end's report, in its own count.
     pub fn row(&self, id: Id) -> Row {
         Row {
             bytes: self.bytes,
@@ -305,7 +306,7 @@ impl ServerReport {
     }
 }
 
-/// The columns of a line for datagrams; the jitter as iperf shows it in ms, and in ps where it means something.
+/// The columns of a line for datagrams; the jitter as iperf shows it in ms, and in ps where it is meaningful.
 pub(super) fn datagrams(received: &Received, jitter: (f64, Option<u64>)) -> Datagrams {
     Datagrams {
         jitter_ms: jitter.0,
@@ -317,15 +318,15 @@ pub(super) fn datagrams(received: &Received, jitter: (f64, Option<u64>)) -> Data
     }
 }
 
-/// What went wrong, and the fix.
+/// An error and its fix.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     /// A socket could not be bound.
     #[error("cannot listen on {address}: {source}; fix: name another port, or end what uses it")]
     Bind {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
     /// The system refuses an option of a socket.
@@ -334,19 +335,19 @@ pub enum Trouble {
     /// No connection.
     #[error("cannot reach {peer}: {source}; fix: {}", fix(source))]
     Connect {
-        /// Whom.
+        /// The peer.
         peer: SocketAddr,
-        /// Why.
+        /// The reason.
         source: io::Error,
     },
-    /// The peer went away during the test; what was measured until then is kept.
+    /// The peer disappeared during the test; what was measured before is kept.
     #[error(
         "{peer} is gone: {source}; the figures are those until then; fix: is its iperf still running, and its link up?"
     )]
     Gone {
-        /// Who.
+        /// The peer.
         peer: SocketAddr,
-        /// What the socket said.
+        /// The error of the socket.
         source: io::Error,
     },
     /// Nothing came back.
@@ -354,9 +355,9 @@ pub enum Trouble {
         "nothing came back from {peer} on port {port}: its iperf may not know this mode, or a firewall or NAT is between; fix: open the port, or use -R, which sends back on the same connection"
     )]
     NothingBack {
-        /// Who should have.
+        /// The peer.
         peer: SocketAddr,
-        /// Where.
+        /// The port.
         port: u16,
     },
     /// A stream that the peer accepted and left unread.
@@ -365,35 +366,35 @@ pub enum Trouble {
         left_unread(*unread, *for_s)
     )]
     NotReading {
-        /// Who.
+        /// The peer.
         peer: SocketAddr,
-        /// Bytes that it did not acknowledge; 0 where its system took all, and it did not end its side.
+        /// Bytes that it did not acknowledge; 0 where its system acknowledged everything, but the peer did not close.
         unread: u64,
-        /// For how long, in s.
+        /// Duration in s.
         for_s: f64,
     },
-    /// A peer that ended the connection as soon as it was there.
+    /// A peer that closed the connection immediately.
     #[error(
         "{0} closed the connection at once; fix: is this host allowed there (--allow), and does the node ask for a token (iperf:HOST,token=FILE)?"
     )]
     ClosedAtOnce(SocketAddr),
-    /// A server of iperf3 where one of iperf 2 was asked.
+    /// An iperf3 server in place of one of iperf 2.
     #[error(
         "{0} is an iperf3 server; fix: use iperf3:HOST, or wirelab iperf -3 -c HOST, or start an iperf 2 server there (iperf -s) on another port"
     )]
     IsIperf3(SocketAddr),
-    /// A program that is no iperf 2.
+    /// A program that is not iperf 2.
     #[error(
         "{0} says what no iperf 2 server says; fix: is that the right port? Start an iperf 2 server there (iperf -s)"
     )]
     NotIperf(SocketAddr),
-    /// Not built.
+    /// Not implemented.
     #[error("{0}")]
     Unsupported(&'static str),
 }
 
 impl Trouble {
-    /// What the system said, where that is all that is told further.
+    /// The system's error, for callers that pass on only that.
     pub(super) fn into_io(self) -> io::Error {
         match self {
             Trouble::Bind { source, .. }
@@ -403,7 +404,7 @@ impl Trouble {
         }
     }
 
-    /// Whether what answered is no server of iperf 2 that works: then nothing that was counted means anything.
+    /// Whether the answer is not from a working iperf 2 server: then no count means anything.
     pub const fn is_wrong_peer(&self) -> bool {
         matches!(
             self,
@@ -436,7 +437,7 @@ fn fix(source: &io::Error) -> &'static str {
     }
 }
 
-/// A test: what was measured, and what went wrong, if anything.
+/// The result of a test: what was measured, and the error, if any.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The legs, in the order in which they ended.
@@ -444,12 +445,12 @@ pub struct Outcome {
     /// The lines of `-i`, in the order in which their intervals ended, with those of sums; at most [`MOST_ROWS`].
     /// A line of received datagrams has the losses, the reordering and the jitter of its interval.
     pub rows: Vec<Row>,
-    /// What went wrong.
+    /// The error.
     pub trouble: Option<Trouble>,
 }
 
 impl Outcome {
-    /// Which kind of server answered, as far as that is known.
+    /// The server's generation, as far as known.
     pub fn server(&self) -> Option<Generation> {
         self.legs.iter().find_map(|(_, leg)| match leg {
             Leg::UdpSent(sent) => sent.server,
@@ -457,7 +458,7 @@ impl Outcome {
         })
     }
 
-    /// The lines for all streams of each direction, what this end sent first; none for a single stream.
+    /// The lines for all streams of each direction, this end's traffic first; empty for a single stream.
     pub fn sums(&self) -> Vec<Row> {
         let of = |sent: bool| {
             let legs = self.legs.iter().filter(|(_, leg)| leg.is_sent() == sent);

@@ -1,6 +1,6 @@
-//! The peer's counting: a number below the expected one is out of order, and takes one from the losses.
+//! The peer's count: a number below the expected one is out of order, and is subtracted from the losses.
 
-/// The peer's counting.
+/// The count of the peer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PeerCount {
     pub(super) highest: i64,
@@ -12,7 +12,7 @@ pub(super) struct PeerCount {
 impl PeerCount {
     /// Take a datagram of a number and its bytes.
     pub(super) fn take(&mut self, id: i64, bytes: u64) {
-        // Who counts from 0 leaves the first datagram to its server, which counts the final one in its place.
+        // A client that counts from 0 sends the first datagram for its server, which counts the final one instead.
         if id == 0 && self.highest == 0 && self.bytes == 0 {
             return;
         }

@@ -1,5 +1,4 @@
-//! How far the other end of a TCP stream took what was written: what it acknowledged, its longest stall, and the first words
-//! that it said meanwhile.
+//! Follows what the other end of a TCP stream acknowledged, its longest stall, and its first words.
 
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
@@ -9,22 +8,22 @@ use wirelab_socket::unacked_bytes;
 
 use super::bytes::be32;
 
-/// How often to look, in ns.
+/// Time between checks, in ns.
 const EVERY_NS: u64 = 10_000_000;
 /// Pauses of the other end shorter than this (in ns) are not reported.
 const LEAST_STALL_NS: u64 = 500_000_000;
 
-/// A pause in which the other end took nothing, although there was something to take.
+/// A pause in which the other end took nothing, although there was data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stall {
-    /// When it began, in ns from the start of the flow.
+    /// Its start, in ns from the start of the flow.
     pub from_ns: u64,
-    /// How long it was, in ns.
+    /// Its duration, in ns.
     pub lasted_ns: u64,
 }
 
 impl Stall {
-    /// In words.
+    /// Text for the reader.
     pub fn note(&self) -> String {
         format!(
             "a stall: the peer took nothing for {:.1} s, from {:.1} s on; it is part of the time that counts here",
@@ -34,19 +33,19 @@ impl Stall {
     }
 }
 
-/// What the first words of the other end are.
+/// The meaning of the other end's first words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// The answer to a header, as a server of iperf 2 says.
+    /// The answer of an iperf 2 server to a header.
     Answer,
-    /// The state of a server of iperf3 that wants parameters, or that serves another client.
+    /// The state of an iperf3 server that wants parameters, or that serves another client.
     Iperf3,
-    /// Nothing that a server of iperf 2 says.
+    /// Words that no iperf 2 server sends.
     Strange,
 }
 
 impl Said {
-    /// Read the first words.
+    /// Interprets the first words.
     pub fn of(words: &[u8]) -> Said {
         match (words, be32(words, 0)) {
             // CLIENTHDRACK of iperf 2; PARAM_EXCHANGE and ACCESS_DENIED of iperf3.
@@ -65,7 +64,7 @@ pub struct Progress {
     written: u64,
     unacked: u64,
     acked: u64,
-    /// When it last was seen to take something, or to have all.
+    /// The last time at which it made progress, or had everything.
     took_ns: u64,
     longest: Stall,
     said: Option<Said>,
@@ -88,24 +87,24 @@ impl Progress {
         }
     }
 
-    /// This end of the stream was ended, which takes a number too (RFC 9293, FIN).
+    /// Records that this end closed the stream, which uses a sequence number (RFC 9293, FIN).
     pub fn ended(&mut self) {
         self.ended = true;
     }
 
-    /// So many bytes were written.
+    /// Records written bytes.
     pub fn wrote(&mut self, bytes: usize) {
         self.written += bytes as u64;
     }
 
-    /// Looks where it is time to.
+    /// Checks the progress if a check is due.
     pub fn tick(&mut self, stream: &TcpStream, now_ns: u64) {
         if now_ns.saturating_sub(self.looked_ns) >= EVERY_NS {
             self.look(stream, now_ns);
         }
     }
 
-    /// Looks at what was acknowledged until now, and at what was said.
+    /// Checks what was acknowledged and received so far.
     pub fn look(&mut self, stream: &TcpStream, now_ns: u64) {
         let unacked = unacked_bytes(stream).unwrap_or(0);
         let unacked = unacked.saturating_sub(self.ended.into());
@@ -119,7 +118,7 @@ impl Progress {
         }
     }
 
-    /// The other end said this.
+    /// Records words of the other end.
     pub fn heard(&mut self, words: &[u8]) {
         self.said.get_or_insert_with(|| Said::of(words));
     }
@@ -141,23 +140,23 @@ impl Progress {
         }
     }
 
-    /// For how long it took nothing of what there is, until the last look, in ns.
+    /// For how long it has taken nothing although there is data, until the last check, in ns.
     pub const fn stalls_for_ns(&self) -> u64 {
         self.looked_ns.saturating_sub(self.took_ns)
     }
 
-    /// Bytes that were not acknowledged at the last look.
+    /// Bytes not acknowledged at the last check.
     pub const fn unacked(&self) -> u64 {
         self.unacked
     }
 
-    /// The longest pause, where it is one to be named.
+    /// The longest pause, if it is long enough to report.
     pub fn stall(&self) -> Option<Stall> {
         (self.longest.lasted_ns >= LEAST_STALL_NS).then_some(self.longest)
     }
 
-    /// The pause that the last look saw, where it is one to be named and longer than what went before it: the other end does
-    /// not read.
+    /// The pause at the last check, if it is long enough to report and longer than the time before it: the other end
+    /// does not read.
     pub fn unread(&self) -> Option<Stall> {
         let lasted_ns = self.stalls_for_ns();
         let from_ns = self.took_ns.saturating_sub(self.start_ns);
@@ -165,7 +164,7 @@ impl Progress {
         names.then_some(Stall { from_ns, lasted_ns })
     }
 
-    /// The first words of the other end, if it said any.
+    /// The first words of the other end, if it sent any.
     pub const fn said(&self) -> Option<Said> {
         self.said
     }

@@ -1,7 +1,8 @@
 //! The receiving end of a UDP flow, without I/O: what arrived, what is missing, and what to answer.
 //!
-//! Our own count follows RFC 5560, so a duplicate never hides a loss. The answer to the peer follows iperf's, which its client
-//! expects: a number below the expected one is out of order, takes one from the losses, and the final datagram is counted.
+//! Wirelab's own count follows RFC 5560, so a duplicate never hides a loss. The answer follows iperf's count, which its
+//! client expects: a number below the expected one is out of order and is subtracted from the losses, and the final
+//! datagram is counted.
 
 use wirelab_trial::job::Missed;
 use wirelab_trial::slices::{Marks, Slices, Totals};
@@ -13,50 +14,50 @@ use super::enhanced::Transit;
 use super::peer_count::PeerCount;
 use super::report::{ANSWER_LEN, ServerReport};
 
-/// A change of the one-way time by so much in ns is a step of the sender's clock, not jitter: no queue holds a
-/// second of traffic and lets the next datagram through at once.
+/// A change of the one-way time by this many ns is a step of the sender's clock, not jitter: no queue holds a second of
+/// traffic and then passes the next datagram immediately.
 const STEP_NS: i64 = 1_000_000_000;
-/// One-way times beyond a day, in µs, say that one of the clocks is not set.
+/// One-way times beyond a day, in µs, mean that one of the clocks is not set.
 const NOT_SET_US: i64 = 86_400_000_000;
 
-/// What one datagram was.
+/// The kind of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// Data.
     Data,
-    /// The final datagram, or one more of them: the peer waits for [`Receiver::answer`].
+    /// The final datagram, or a repetition of it: the peer waits for [`Receiver::answer`].
     Final,
-    /// Too short to have a number, or data after the end; it is counted nowhere else.
+    /// Too short for a number, or data after the end; it is not counted elsewhere.
     Ignored,
 }
 
-/// What has arrived so far, in our own counting; the final datagrams are no part of it.
+/// What has arrived so far, in wirelab's count, without final datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// Application bytes, with those of duplicates.
+    /// Application bytes, including duplicates.
     pub bytes: u64,
-    /// Datagrams, with duplicates.
+    /// Datagrams, including duplicates.
     pub datagrams: u64,
     /// Different numbers.
     pub distinct: u64,
     /// Numbers between the first and the highest that never arrived, and were not dropped by this host's own queues.
     pub lost: u64,
-    /// Those that were lost or dropped by this host's own queues: nobody can say which.
+    /// Those lost or dropped by this host's own queues; which of the two is unknown.
     pub lost_or_missed: u64,
-    /// Those that its queues dropped for certain.
+    /// Those that its queues certainly dropped.
     pub missed: u64,
-    /// Further copies.
+    /// Duplicates.
     pub duplicated: u64,
     /// Numbers that arrived after a higher one.
     pub reordered: u64,
-    /// So far behind that nobody can tell a duplicate from a late one.
+    /// So far behind that a duplicate and a late datagram look the same.
     pub too_late: u64,
-    /// Datagrams that could not be read, or came after the end.
+    /// Datagrams that were unreadable, or arrived after the end.
     pub ignored: u64,
 }
 
 impl Received {
-    /// What was added since `before`. Losses that later arrivals filled are not negative here, but 0.
+    /// The difference to `before`. Losses that later arrivals filled become 0, not negative.
     #[must_use]
     pub fn since(&self, before: &Received) -> Received {
         let less = u64::saturating_sub;
@@ -80,12 +81,12 @@ impl Received {
         self.distinct.saturating_add(unseen)
     }
 
-    /// Numbers that are no loss of the path for certain.
+    /// Numbers that are certainly not losses of the path.
     pub const fn unseen_by_us(&self) -> u64 {
         self.lost_or_missed.saturating_add(self.missed)
     }
 
-    /// The same, of whose losses this host's own queues dropped some.
+    /// The same, with the losses that this host's own queues dropped moved.
     #[must_use]
     pub fn with_missed(self, missed: Missed) -> Received {
         let (missed, lost_or_missed, lost) = missed.split(self.lost);
@@ -102,7 +103,7 @@ impl Received {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stamps {
     None,
-    /// Always the same so far: perhaps what lay in the buffer.
+    /// Constant so far: perhaps old buffer contents.
     Constant(u64),
     Written,
 }
@@ -129,9 +130,10 @@ pub struct Receiver {
     tells_transit: bool,
     peer: PeerCount,
     finished: Option<Finish>,
-    /// Whether a datagram with the header alone may come before the data, as of 2.0.10 to 2.0.13: both have the number 0.
+    /// Whether a datagram with only the header may come before the data, as in 2.0.10 to 2.0.13: both have the number
+    /// 0.
     greets: bool,
-    /// How far the flow had come over time.
+    /// Progress of the flow over time.
     marks: Marks,
 }
 
@@ -142,8 +144,8 @@ struct Finish {
 }
 
 impl Receiver {
-    /// A flow whose first datagram is `first`, at `now_ns` of any steady clock; it must still be given to
-    /// [`Receiver::take`]. `None` where it cannot start a flow: too short, or a final one that comes late.
+    /// A flow whose first datagram is `first`, at `now_ns` of any steady clock; the datagram must still be passed to
+    /// [`Receiver::take`]. `None` where it cannot start a flow: too short, or a late final one.
     pub fn new(first: &[u8], now_ns: u64) -> Option<Receiver> {
         let generation = Generation::detect(first)?;
         if Head::parse(first, generation.ids())?.id < 0 {
@@ -152,7 +154,7 @@ impl Receiver {
         Some(Receiver {
             greets: match generation {
                 Generation::V2010 => be32(first, WIDE_LEN) != Some(0),
-                // The high word is set where data begins.
+                // The high word is set in data.
                 Generation::V2013 => be32(first, NARROW_LEN) != Some(0),
                 _ => false,
             },
@@ -186,8 +188,8 @@ impl Receiver {
         }
     }
 
-    /// The same flow with one-way times: `epoch_us` is what the wall clock shows at the zero of the caller's clock.
-    /// With `tells`, the peer wants them in its report (`--trip-times`).
+    /// The same flow with one-way times: `epoch_us` is the wall clock at the zero of the caller's clock. With `tells`,
+    /// the peer requests them in its report (`--trip-times`).
     #[must_use]
     pub const fn with_wall(mut self, epoch_us: u64, tells: bool) -> Receiver {
         self.epoch_us = epoch_us;
@@ -195,7 +197,7 @@ impl Receiver {
         self
     }
 
-    /// Take a datagram that arrived at `now_ns`.
+    /// Takes a datagram that arrived at `now_ns`.
     pub fn take(&mut self, datagram: &[u8], now_ns: u64) -> Arrival {
         let Some(head) = Head::parse(datagram, self.generation.ids()) else {
             self.ignored += 1;
@@ -220,7 +222,7 @@ impl Receiver {
         self.bytes += len;
         self.longest = self.longest.max(len);
         self.peer.take(head.id, len);
-        // The tracker reads 32 bits as the nearest number.
+        // The tracker extends 32 bits to the nearest number.
         self.tracker.observe(head.id as u32);
         self.zero_seen |= head.id == 0;
         self.observe_stamp(&head, now_ns);
@@ -235,12 +237,12 @@ impl Receiver {
         }
     }
 
-    /// Numbers up to the highest that arrived. Most senders start at 1, and only one that starts at 0 can lose it.
+    /// Numbers up to the highest that arrived. Most senders start at 1; only one that starts at 0 can lose it.
     const fn highest(&self) -> u64 {
         self.tracker.next().saturating_sub(!self.zero_seen as u64)
     }
 
-    /// How the arrivals were spread over time.
+    /// Distribution of the arrivals over time.
     pub fn slices(&self) -> Slices {
         self.marks.clone().finish(self.last_ns, self.totals())
     }
@@ -259,7 +261,7 @@ impl Receiver {
     }
 
     fn observe_transit(&mut self, stamp_ns: u64, now_ns: u64) {
-        // Seconds have 32 bits, so neither sum leaves 63.
+        // Seconds have 32 bits, so both sums fit 63 bits.
         let transit_ns = now_ns as i64 - stamp_ns as i64;
         let last = self.last_transit_ns.replace(transit_ns);
         if last.is_some_and(|last| (transit_ns - last).abs() >= STEP_NS) {
@@ -299,7 +301,7 @@ impl Receiver {
         });
     }
 
-    /// The answer to the final datagram, in the peer's layout; `None` before there was one.
+    /// The answer to the final datagram, in the peer's layout; `None` before a final datagram.
     pub fn answer(&self, final_datagram: &[u8]) -> Option<[u8; ANSWER_LEN]> {
         let finish = self.finished?;
         Some(finish.report.emit(self.generation, final_datagram))
@@ -322,15 +324,15 @@ impl Receiver {
         }
     }
 
-    /// Numbers between the highest that arrived and the final one: data that was lost at the end, or final
-    /// datagrams that were lost, since iperf counts on with each of them. Nobody can tell which.
+    /// Numbers between the highest that arrived and the final one: data lost at the end, or lost final datagrams, since
+    /// iperf increments the number with each of them. Which of the two is unknown.
     pub fn unattributed(&self) -> u64 {
         self.finished.map_or(0, |finish| {
             finish.next.saturating_sub(self.tracker.next().max(1))
         })
     }
 
-    /// Jitter in ps; `None` where the sender writes no times, so that it would mean nothing.
+    /// Jitter in ps; `None` where the sender writes no times, so the value would be meaningless.
     pub fn jitter_ps(&self) -> Option<u64> {
         match self.stamps {
             Stamps::Written => self.jitter.ps(),
@@ -338,16 +340,16 @@ impl Receiver {
         }
     }
 
-    /// The jitter that iperf would show, in ms, whether it means something or not.
+    /// The jitter that iperf would show, in ms, meaningful or not.
     pub fn iperf_jitter_ms(&self) -> f64 {
         self.jitter.ps().unwrap_or(0) as f64 / 1e9
     }
 
-    /// How often the sender's clock was set while it sent; the jitter leaves these steps out.
+    /// How often the sender's clock was stepped while it sent; the jitter excludes these steps.
     pub const fn clock_steps(&self) -> u64 {
         self.steps
     }
-    /// Bytes that the sender must have sent by now, the lost ones too and the duplicates not.
+    /// Bytes that the sender must have sent so far, including lost ones and excluding duplicates.
     pub const fn all_bytes(&self) -> u64 {
         self.highest().saturating_mul(self.longest)
     }
@@ -363,11 +365,11 @@ impl Receiver {
     pub const fn take_interval_transit(&mut self) -> Option<Transit> {
         self.interval_transit.take()
     }
-    /// Whether the final datagram came.
+    /// Whether the final datagram arrived.
     pub const fn is_finished(&self) -> bool {
         self.finished.is_some()
     }
-    /// The kind of peer.
+    /// The peer's generation.
     pub const fn generation(&self) -> Generation {
         self.generation
     }

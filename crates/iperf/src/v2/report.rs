@@ -1,24 +1,24 @@
 //! The server report: the answer to the final datagram of a UDP test, in the layout of the peer.
 //!
-//! It follows the head, so it starts at 12 or at 16. Ten words are version 1; from 2.1 on thirteen words about transit times
-//! and three with high halves follow. 2.0.10 to 2.0.12 start at 16 and have one word more before the jitter.
+//! It follows the head, so it starts at 12 or at 16. Ten words are version 1; since 2.1 thirteen words about transit
+//! times and three with high halves follow. 2.0.10 to 2.0.12 start at 16 and have one word more before the jitter.
 
 use super::bytes::{be32, put_words};
 use super::datagram::{Generation, IdWidth};
 use super::enhanced::Transit;
 use super::flags::base;
 
-/// Bytes of every answer; 2.0.13 wants at least 116.
+/// Bytes of every answer; 2.0.13 requires at least 116.
 pub const ANSWER_LEN: usize = 128;
-/// An answer that is no report: 2.0.13's late answer to a header has this length and type 2.
+/// Length of an answer that is not a report: the late answer of 2.0.13 to a header, with type 2.
 const STALE_ACK_LEN: usize = 52;
-/// Where the one-way times start in an answer with the long head.
+/// Offset of the one-way times in an answer with the long head.
 const TRANSIT_AT: usize = 56;
 const US_PER_S: u64 = 1_000_000;
-/// The word of a report of 2.0.5 to 2.0.9 that has the gaps between datagrams, followed by their sum in s.
+/// The word of a report of 2.0.5 to 2.0.9 with the gaps between datagrams, followed by their sum in s.
 const GAPS_WORD: usize = 23;
 
-/// The word of a report that has the jitter in s: 2.0.10 to 2.0.12 put the high half of the datagrams before it.
+/// The word of a report with the jitter in s: 2.0.10 to 2.0.12 put the high half of the datagrams before it.
 const fn jitter_word(of: Generation) -> usize {
     match of {
         Generation::V2010 => 9,
@@ -26,29 +26,29 @@ const fn jitter_word(of: Generation) -> usize {
     }
 }
 
-/// What the receiving end says of a UDP test, in the counting of iperf: duplicates are out of order and each takes
-/// one from the losses, and the final datagram is counted.
+/// The receiving end's report of a UDP test, in iperf's count: duplicates are out of order and each is subtracted from
+/// the losses, and the final datagram is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ServerReport {
     /// Application bytes.
     pub bytes: u64,
     /// Duration in µs.
     pub duration_us: u64,
-    /// Datagrams lost, less those out of order.
+    /// Datagrams lost, minus those out of order.
     pub lost: u64,
     /// Datagrams whose number was below the one expected.
     pub out_of_order: u64,
     /// The highest number.
     pub datagrams: u64,
-    /// RFC 1889 jitter in µs; it means nothing where the sender writes no times.
+    /// RFC 1889 jitter in µs; meaningless where the sender writes no times.
     pub jitter_us: u64,
-    /// One-way times, where the server says that they hold (`-e` or `--trip-times`).
+    /// One-way times, where the server marks them as valid (`-e` or `--trip-times`).
     pub transit: Option<Transit>,
 }
 
 impl ServerReport {
-    /// Write the answer for a peer. Peers with 12-byte heads get `final_head`, the first words of their final
-    /// datagram, back before it, as 2.0.5 did; the others zeros, as 2.1.8 does.
+    /// Writes the answer for a peer. Peers with 12-byte heads get `final_head`, the first words of their final
+    /// datagram, as 2.0.5 did; the others zeros, as 2.1.8 does.
     pub fn emit(&self, peer: Generation, final_datagram: &[u8]) -> [u8; ANSWER_LEN] {
         let mut out = [0; ANSWER_LEN];
         let at = peer.report_at();
@@ -83,16 +83,16 @@ impl ServerReport {
         put_words(&mut out, at, &words);
         put_words(&mut out, at + 4 * jitter_word(peer), &jitter);
         if peer == Generation::V205 || peer == Generation::Bare {
-            // 2.0.8 and 2.0.9 print the share of losses only where there are gaps, and divide by their sum.
+            // 2.0.8 and 2.0.9 print the share of losses only if there are gaps, and divide by their sum.
             put_words(&mut out, at + 4 * GAPS_WORD, &self.gap_words());
         }
         out
     }
 
-    /// Least, most, sum and mean in s and µs; squared distances in µs²; those again of the last interval; datagrams,
-    /// datagrams per second, and what that is to be divided by.
+    /// Minimum, maximum, sum and mean in s and µs; squared distances in µs²; the same for the last interval; datagrams,
+    /// datagrams per second, and its divisor.
     fn transit_words(&self, transit: &Transit) -> [u32; 15] {
-        // Both are signed: the receiver's clock may be behind.
+        // Both are signed, because the receiver's clock may be behind.
         let pair = |us: f64| [(us / 1e6) as i32 as u32, (us % 1e6) as i32 as u32];
         let [min_s, min_us] = pair(transit.min_us as f64);
         let [max_s, max_us] = pair(transit.max_us as f64);
@@ -106,13 +106,13 @@ impl ServerReport {
         ]
     }
 
-    /// Datagrams a second, and what that is to be divided by.
+    /// Datagrams per second, and its divisor.
     fn gap_words(&self) -> [u32; 2] {
         let per_s = self.datagrams as f64 * 1e6 / (self.duration_us.max(1)) as f64;
         [(per_s as u32).max(1), 1]
     }
 
-    /// Which kind of server wrote an answer; `None` where it holds no report.
+    /// The generation of the server that wrote an answer; `None` where it holds no report.
     pub fn layout(answer: &[u8]) -> Option<Generation> {
         if answer.len() == STALE_ACK_LEN && be32(answer, 0) == Some(2) {
             return None;
@@ -131,7 +131,7 @@ impl ServerReport {
 
     fn parse_transit(answer: &[u8]) -> Option<Transit> {
         let word = |n: usize| be32(answer, TRANSIT_AT + 4 * n);
-        // Both are signed: the receiver's clock may be behind.
+        // Both are signed, because the receiver's clock may be behind.
         let us = |n| Some(i64::from(word(n)? as i32) * 1_000_000 + i64::from(word(n + 1)? as i32));
         Some(Transit {
             count: u64::from(word(12)?),
@@ -142,13 +142,13 @@ impl ServerReport {
         })
     }
 
-    /// Whether it can be of a flow of so many datagrams, the final ones included.
+    /// Whether it can belong to a flow of so many datagrams, including the final ones.
     pub const fn is_of(&self, datagrams: u64) -> bool {
         let most = datagrams.saturating_add(1);
         self.datagrams <= most && self.lost <= most && self.out_of_order <= most.saturating_mul(2)
     }
 
-    /// Read an answer of any generation; `None` where it holds no report, e.g. because the server keeps none.
+    /// Reads an answer of any generation; `None` where it holds no report, e.g. because the server keeps none.
     pub fn parse(answer: &[u8]) -> Option<ServerReport> {
         let kind = ServerReport::layout(answer)?;
         let at = kind.report_at();
@@ -159,7 +159,7 @@ impl ServerReport {
             false => 0,
         };
         let jitter = jitter_word(kind);
-        // Parts of a second: what has more is no report.
+        // Fractions of a second: a larger value means that this is not a report.
         if word(4)? >= US_PER_S || word(jitter + 1)? >= US_PER_S {
             return None;
         }

@@ -1,9 +1,9 @@
-//! When each packet is due, by the rule of all paced senders ([`Pacer`]), and the gaps that were kept.
+//! When each packet is due, by the rule of all paced senders ([`Pacer`]), and the achieved gaps.
 
 use wirelab_trial::series::{BUCKETS, bucket_of};
 use wirelab_trial::{Histogram, Pacer};
 
-/// The schedule of a sender, and the gaps that it kept.
+/// The schedule of a sender, and the gaps that it achieved.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     pacer: Option<Pacer>,
@@ -16,12 +16,12 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Packet n is due at `start_ns` + n intervals; without an interval at once.
+    /// Packet n is due at `start_ns` + n intervals; without an interval immediately.
     pub fn new(start_ns: u64, interval_ps: Option<u64>) -> Schedule {
         Schedule::of(start_ns, interval_ps, false)
     }
 
-    /// The same, with `strict_gaps` without catching up: what is late keeps its distance to the next.
+    /// The same; with `strict_gaps` it does not catch up: a late packet keeps its distance to the next.
     pub fn of(start_ns: u64, interval_ps: Option<u64>, strict_gaps: bool) -> Schedule {
         let pacer = match strict_gaps {
             true => Pacer::strict,
@@ -43,19 +43,20 @@ impl Schedule {
         self.pacer.is_some()
     }
 
-    /// When the next packet is due, in ns; 0 where it is at once.
+    /// When the next packet is due, in ns; 0 for immediately.
     pub fn due_ns(&self) -> u64 {
         self.pacer.as_ref().map_or(0, Pacer::due_ns)
     }
 
-    /// The path took nothing for so many ns.
+    /// Records that the path took nothing for so many ns.
     pub fn was_blocked(&mut self, ns: u64) {
         if let Some(pacer) = &mut self.pacer {
             pacer.was_blocked(ns);
         }
     }
 
-    /// The next packet leaves at `now_ns`. After a hold that cannot be made up for the schedule moves.
+    /// Records that the next packet is sent at `now_ns`. After a pause that is too long to catch up, the schedule
+    /// moves.
     pub fn leaves(&mut self, now_ns: u64) {
         if let Some(pacer) = &mut self.pacer {
             pacer.start(now_ns);
@@ -70,7 +71,7 @@ impl Schedule {
         }
     }
 
-    /// So many packets leave together at `now_ns`; with an interval only one may.
+    /// Records packets that are sent together at `now_ns`; with an interval only one may be.
     pub fn leave_together(&mut self, now_ns: u64, packets: u64) {
         let Some(others) = packets.checked_sub(1) else {
             return;
@@ -83,19 +84,19 @@ impl Schedule {
         }
     }
 
-    /// How often the sender was so late that the schedule was moved.
+    /// How often the sender was so late that the schedule moved.
     pub fn slips(&self) -> u64 {
         self.pacer.as_ref().map_or(0, |pacer| pacer.slips)
     }
-    /// By how much in all, in ns: time in which nothing was offered.
+    /// The total of these moves, in ns: time in which nothing was offered.
     pub fn slipped_ns(&self) -> u64 {
         self.pacer.as_ref().map_or(0, |pacer| pacer.slipped_ns)
     }
-    /// Most packets that left back to back to catch up, 1 where none did; `None` without an interval.
+    /// Most packets sent back to back to catch up, 1 where none were; `None` without an interval.
     pub fn longest_burst(&self) -> Option<u64> {
         self.pacer.as_ref().map(|pacer| pacer.longest_burst)
     }
-    /// Packets that left.
+    /// Sent packets.
     pub const fn packets(&self) -> u64 {
         self.packet
     }

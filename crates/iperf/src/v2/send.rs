@@ -1,4 +1,4 @@
-//! The sending end of a UDP flow, without I/O: what is due, the final datagrams, and the report that comes back.
+//! The sending end of a UDP flow, without I/O: due datagrams, final datagrams, and the report that comes back.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -15,35 +15,35 @@ use super::schedule::Schedule;
 pub use super::sent::{FINAL_TRIES, Mended, Sent};
 use crate::sending::SendOptions;
 
-/// How long each waits for its report, in ns: 250 ms.
+/// Time that each final datagram waits for its report, in ns: 250 ms.
 pub const FINAL_WAIT_NS: u64 = 250_000_000;
 
 /// What a flow sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SendPlan {
-    /// Bytes of a datagram; the head is part of it, so less is raised to it.
+    /// Bytes of a datagram, at least those of the head.
     pub length_bytes: u32,
-    /// How fast.
+    /// The rate.
     pub rate: Rate,
-    /// How much.
+    /// The amount.
     pub amount: Amount,
-    /// The layout; with [`Generation::Wide`] and a header, the header is in each datagram, as far as it fits.
+    /// The layout; with [`Generation::Wide`] and a header, each datagram has the header, as far as it fits.
     pub generation: Generation,
     /// The header.
     pub header: Option<ClientHeader>,
-    /// Whether a report is expected; without, the final datagrams are sent one after the other, three of them.
+    /// Whether a report is expected; without one, three final datagrams follow each other.
     pub wants_report: bool,
     /// How it is handed to the system.
     pub sending: SendOptions,
 }
 
-/// What to do now.
+/// The next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Send the first so many bytes of the buffer.
+    /// Send this many bytes from the start of the buffer.
     Send(usize),
-    /// The data has ended: take what the other end said meanwhile ([`Sender::take_answer`]), since it tells which final
-    /// datagram that reads.
+    /// The data has ended: take pending answers of the other end ([`Sender::take_answer`]), which show the final
+    /// datagram that it understands.
     Hear,
     /// Nothing is due before this time.
     Wait {
@@ -60,18 +60,18 @@ pub struct Sender {
     plan: SendPlan,
     schedule: Schedule,
     start_ns: u64,
-    /// When it ends, whatever is left of an amount of bytes.
+    /// Its latest end, even if some of an amount of bytes is left.
     end_ns: u64,
     last_ns: u64,
     next_id: i64,
     bytes: u64,
     first_len: usize,
-    /// Final datagrams sent, and when the next is due.
+    /// Final datagrams sent, and the time of the next.
     finals: u32,
     final_due_ns: u64,
     ended_ns: Option<u64>,
     report: Option<ServerReport>,
-    /// Which kind the other end is, as far as it told.
+    /// The other end's generation, as far as known.
     server: Option<Generation>,
     heard: bool,
     strange_answers: u32,
@@ -81,7 +81,7 @@ pub struct Sender {
     over: bool,
 }
 
-/// Most bytes that a datagram can have over IPv4.
+/// Largest datagram over IPv4 in bytes.
 pub const MAX_DATAGRAM: usize = 65_507;
 
 impl Sender {
@@ -93,7 +93,7 @@ impl Sender {
             length_bytes: length as u32,
             ..plan
         };
-        // The first datagram is never shorter than the header: servers read what is asked from it.
+        // The first datagram is never shorter than the header, from which servers read the request.
         let header = plan
             .header
             .map_or(0, |header| header.bytes_in(plan.generation));
@@ -127,8 +127,8 @@ impl Sender {
         }
     }
 
-    /// The same flow, over after `longest` whatever is left to send: a peer that asks for many bytes at a slow rate
-    /// must not keep its place for ever.
+    /// The same flow, which ends after `longest` at the latest: a peer that requests many bytes at a slow rate must not
+    /// keep its slot forever.
     #[must_use]
     pub fn within(mut self, longest: Duration) -> Sender {
         let longest_ns = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
@@ -141,7 +141,7 @@ impl Sender {
         self.first_len
     }
 
-    /// Fill a buffer once, before the first step: the digits and the header.
+    /// Fills a buffer once, before the first step: the digits and the header.
     pub fn prepare(&self, buf: &mut [u8]) {
         fill_digits(buf, 0);
         if self.plan.generation == Generation::V2010 {
@@ -159,8 +159,8 @@ impl Sender {
         }
     }
 
-    /// What to do at `now_ns`; `wall` are seconds and microseconds of the sender's wall clock, which it writes.
-    /// The buffer is the one that was prepared.
+    /// The action at `now_ns`; `wall` are seconds and microseconds of the sender's wall clock, which it writes. The
+    /// buffer is the prepared one.
     pub fn step(&mut self, now_ns: u64, wall: (u32, u32), buf: &mut [u8]) -> Step {
         if self.over {
             return Step::Done;
@@ -189,7 +189,7 @@ impl Sender {
         Step::Send(len.min(buf.len()))
     }
 
-    /// Whether datagrams may leave together: at [`Rate::Max`] alone, for else they would be a burst.
+    /// Whether datagrams may be sent together: only at [`Rate::Max`], since they are a burst.
     pub fn is_unpaced(&self) -> bool {
         self.plan.rate.interval_ps(self.plan.length_bytes).is_none()
     }
@@ -199,9 +199,9 @@ impl Sender {
         &self.plan
     }
 
-    /// Take the numbers of datagrams that leave together, at most `most`, each of the plan's length; the caller
-    /// writes each with [`Sender::write`] and sends it. `None` where [`Sender::step`] must say what to do: the
-    /// sender is paced, the first or the last datagram is next, or the end is reached.
+    /// Takes the numbers of datagrams that are sent together, at most `most`, each of the plan's length; the caller
+    /// writes each with [`Sender::write`] and sends it. `None` where [`Sender::step`] must decide: the sender is paced,
+    /// the first or the last datagram is next, or the end is reached.
     pub fn take_together(&mut self, now_ns: u64, most: usize) -> Option<Range<i64>> {
         let over = self.over || self.ended_ns.is_some() || self.is_enough(now_ns);
         if over || self.is_first() || !self.is_unpaced() {
@@ -224,7 +224,7 @@ impl Sender {
         Some(first..self.next_id)
     }
 
-    /// The system got several datagrams in one piece.
+    /// Records that the system got several datagrams in one piece.
     pub const fn was_segmented(&mut self) {
         self.segmented = true;
     }
@@ -233,7 +233,7 @@ impl Sender {
         self.next_id == self.plan.generation.first_id()
     }
 
-    /// Bytes of the next datagram: the last of an amount of bytes is what is left of it, but has a head.
+    /// Bytes of the next datagram: the last one of an amount has the remaining bytes, but at least a head.
     fn next_bytes(&self) -> usize {
         if self.is_first() {
             return self.first_len;
@@ -247,9 +247,9 @@ impl Sender {
         }
     }
 
-    /// Write number and time of a datagram into its first bytes.
+    /// Writes number and time of a datagram into its first bytes.
     pub fn write(&self, id: i64, wall: (u32, u32), buf: &mut [u8]) {
-        // What its server reads as the last one is its own: that of the layout which was asked may be another.
+        // The final datagram depends on the actual server, whose layout may not be the requested one.
         let ids = match self.server {
             Some(Generation::V2010) if id < 0 => IdWidth::Flagged,
             _ => self.plan.generation.ids(),
@@ -278,7 +278,7 @@ impl Sender {
         }
         self.finals += 1;
         self.final_due_ns = now_ns + wait_ns;
-        // The same number each time: a server that gets only the second must not book a loss for the first.
+        // The same number each time: a server that gets only the second must not count a loss for the first.
         self.write(-self.next_id, wall, buf);
         Step::Send((self.plan.length_bytes as usize).min(buf.len()))
     }
@@ -288,7 +288,7 @@ impl Sender {
         sent || now_ns >= self.end_ns
     }
 
-    /// Take what came from the other end; whether it was the report, which ends the flow.
+    /// Takes an answer of the other end; returns whether it was the report, which ends the flow.
     pub fn take_answer(&mut self, answer: &[u8]) -> bool {
         if let Some(server) = acknowledged_by(answer) {
             self.server = Some(server);
@@ -300,7 +300,7 @@ impl Sender {
         let most = self.schedule.packets() + u64::from(self.finals);
         self.report = ServerReport::parse(answer).filter(|report| report.is_of(most));
         if self.report.is_some() {
-            // 2.0.13 reports as later ones do.
+            // 2.0.13 reports like later versions.
             let layout = ServerReport::layout(answer);
             let known = (self.server, layout) == (Some(Generation::V2013), Some(Generation::Wide));
             self.server = layout.filter(|_| !known).or(self.server);
@@ -310,17 +310,17 @@ impl Sender {
         self.report.is_some()
     }
 
-    /// The system had no room for a datagram that was handed out.
+    /// Records that the system had no room for a datagram.
     pub const fn was_refused(&mut self) {
         self.refused += 1;
     }
 
-    /// The path took nothing for so many ns.
+    /// Records that the path took nothing for so many ns.
     pub fn was_blocked(&mut self, ns: u64) {
         self.schedule.was_blocked(ns);
     }
 
-    /// What the caller found of its thread while data was sent. With a pace the schedule tells what was held up.
+    /// Records the pauses of its thread while data was sent. With a rate the schedule shows them.
     pub fn was_held(&mut self, holds: Holds) {
         self.holds = match self.is_unpaced() {
             true => holds,
@@ -336,12 +336,12 @@ impl Sender {
         (self.schedule.packets(), self.refused)
     }
 
-    /// End the sending now: an interrupt, or the other end is gone.
+    /// Ends the data now: an interrupt, or the other end is gone.
     pub fn stop(&mut self, now_ns: u64) {
         self.ended_ns.get_or_insert(now_ns);
     }
 
-    /// End at once, without final datagrams.
+    /// Ends immediately, without final datagrams.
     pub fn abandon(&mut self, now_ns: u64) {
         self.stop(now_ns);
         self.over = true;

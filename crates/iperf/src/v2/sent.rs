@@ -1,4 +1,4 @@
-//! What a UDP sender says at its end: what it sent, whether it kept the rate, and what the other end made of it.
+//! The result of a UDP sender: what it sent, whether it kept the rate, and the other end's report.
 
 use wirelab_socket::mtu::fragments;
 use wirelab_trial::{Histogram, Holds};
@@ -7,22 +7,22 @@ use super::amount::Rate;
 use super::datagram::Generation;
 use super::report::ServerReport;
 
-/// How often the final datagram is sent before the report is given up.
+/// How often the final datagram is sent before the sender gives up on the report.
 pub const FINAL_TRIES: u32 = 10;
 
-/// A server whose time is longer by less than that in µs, and a twentieth, only read what its socket held.
+/// A server that took longer by less than this, in µs, plus a twentieth, only read its socket's buffer.
 const LEAST_LONGER_US: u64 = 50_000;
 
-/// What was sent.
+/// The result of a sender.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sent {
-    /// The rate that was asked.
+    /// The requested rate.
     pub rate: Rate,
-    /// Bytes of each datagram but the first and the last.
+    /// Bytes of each datagram except the first and the last.
     pub datagram_bytes: u32,
-    /// MTU of the path in bytes, as far as the system knows it; `None` where it does not.
+    /// MTU of the path in bytes; `None` where the system does not know it.
     pub mtu_bytes: Option<u32>,
-    /// Packets that each datagram became: more than 1 is fragmented on the way.
+    /// Packets of each datagram: more than 1 means fragmentation.
     pub fragments: u32,
     /// Datagrams of data.
     pub datagrams: u64,
@@ -30,43 +30,44 @@ pub struct Sent {
     pub bytes: u64,
     /// From the first to the end of the last one's interval, in ns.
     pub duration_ns: u64,
-    /// What the other end says; `None` where no report came.
+    /// The other end's report; `None` where none arrived.
     pub report: Option<ServerReport>,
-    /// Which kind the other end is, as far as it told.
+    /// The other end's generation, as far as known.
     pub server: Option<Generation>,
-    /// What of its report is not as it wrote it.
+    /// Corrections to its report.
     pub mended: Mended,
-    /// Answers to final datagrams that are no report of a known layout.
+    /// Answers to final datagrams that are not a report of a known layout.
     pub strange_answers: u32,
-    /// Datagrams that the system had no room for: they are counted as sent, and never left.
+    /// Datagrams that the system had no room for: they count as sent, but were not.
     pub refused: u64,
-    /// Final datagrams that it took.
+    /// Final datagrams sent.
     pub final_tries: u32,
-    /// Whether the system got many datagrams in one piece, which the kernel or the device segments; nobody does on a veth pair.
+    /// Whether the system got many datagrams in one piece, which the kernel or the device segments; on a veth pair they
+    /// are never segmented.
     pub segmented: bool,
-    /// Pauses after which the schedule was moved: the rate was not kept there.
+    /// Pauses after which the schedule moved, so the rate was not kept.
     pub slips: u64,
-    /// Their time in ns.
+    /// Their total in ns.
     pub slipped_ns: u64,
-    /// Most datagrams that left back to back to catch up after a hold; `None` at full rate.
+    /// Most datagrams sent back to back to catch up after a pause; `None` at full rate.
     pub longest_burst: Option<u64>,
-    /// Holds of the sender by its host at full rate, and time in which the path took no more.
+    /// Pauses of the sender by its host at full rate, and time of back-pressure.
     pub holds: Holds,
     /// Gaps between the datagrams, in ticks of 1 ns.
     pub gaps: Histogram,
 }
 
-/// What an older server says otherwise than it was, and is said right here.
+/// Known errors in the report of an older server, which are corrected here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Mended {
-    /// It took the first datagram for itself, and counted it as lost.
+    /// It consumed the first datagram, and counted it as lost.
     pub first_taken: bool,
-    /// The duration that it told in µs, which began with a flow before this one; that of the sender stands in its place.
+    /// The reported duration in µs, which began with an earlier flow; the sender's duration replaces it.
     pub lingered_us: Option<u64>,
 }
 
 impl Sent {
-    /// The same, with what a server of 2.0.5 to 2.0.13 tells of a flow of `asked`'s layout made right.
+    /// The same, with the known errors of servers of 2.0.5 to 2.0.13 corrected, for a flow in `asked`'s layout.
     #[must_use]
     pub(super) fn mend(mut self, asked: Generation) -> Sent {
         let old = self.server.is_some_and(Generation::takes_first);
@@ -87,7 +88,7 @@ impl Sent {
         self
     }
 
-    /// Whether the other end counted over another time than this one sent in, beyond what its socket may have held.
+    /// Whether the other end counted over more time than this one sent, beyond what its socket may have buffered.
     pub fn peer_took_longer(&self) -> bool {
         let own_us = self.duration_ns / 1000;
         let most_us = own_us + own_us / 20 + LEAST_LONGER_US;
@@ -95,8 +96,8 @@ impl Sent {
             .is_some_and(|report| report.duration_us > most_us)
     }
 
-    /// Losses and arrivals of its datagrams by the server's report. Most servers count the final datagram as one more, and
-    /// one whose first final datagrams were lost books those as losses of data.
+    /// Losses and arrivals of its datagrams by the server's report. Most servers count the final datagram as one more,
+    /// and a server that missed the first final datagrams counts those as losses of data.
     pub fn told(&self) -> Option<(u64, u64)> {
         let report = self.report.as_ref()?;
         let finals = report.datagrams.saturating_sub(self.datagrams);
@@ -105,7 +106,7 @@ impl Sent {
         Some((lost, self.datagrams - lost))
     }
 
-    /// The share of the rate asked that was kept: 1 where there were no pauses.
+    /// The share of the requested rate that was achieved: 1 without pauses.
     pub fn kept_ratio(&self) -> f64 {
         if self.duration_ns == 0 {
             return 1.0;
@@ -113,7 +114,7 @@ impl Sent {
         1.0 - self.slipped_ns as f64 / self.duration_ns as f64
     }
 
-    /// Whether the rate that was asked was kept all the time.
+    /// Whether the requested rate was kept all the time.
     pub const fn kept_rate(&self) -> bool {
         self.slips == 0 && self.refused == 0
     }
@@ -126,7 +127,7 @@ impl Sent {
         self
     }
 
-    /// Bytes of each datagram that the other end counted, where these are clearly fewer than it must have got.
+    /// Bytes of each datagram that the other end counted, if clearly fewer than were sent.
     fn cut_to_bytes(&self) -> Option<u64> {
         let report = self.report.as_ref()?;
         let missing = report
@@ -140,7 +141,7 @@ impl Sent {
         cut.then(|| report.bytes / report.datagrams.saturating_sub(report.lost).max(1))
     }
 
-    /// What a reader of the figures must know.
+    /// Notes for the reader of the figures.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.slips > 0 {
@@ -187,7 +188,7 @@ impl Sent {
 }
 
 impl Mended {
-    /// What a reader of the figures must know.
+    /// Notes for the reader of the figures.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.first_taken {
@@ -206,7 +207,7 @@ impl Mended {
     }
 }
 
-/// What is said of a sender that did not keep the rate.
+/// The warning about a sender that did not keep the rate.
 pub(super) fn not_kept(slips: u64, slipped_ns: u64, duration_ns: u64) -> String {
     format!(
         "the sender did not keep the rate: {slips} {}, {:.3} s of {:.3} s in which nothing was offered, {} not made up for",
@@ -257,7 +258,7 @@ mod tests {
         };
         assert_eq!(told(101, 0), (0, 100));
         assert_eq!(told(101, 7), (7, 93));
-        // Two final datagrams were lost; a client of 2.1.8 counts on.
+        // Two final datagrams were lost; a client of 2.1.8 increments the number with each.
         assert_eq!(told(103, 9), (7, 93));
         // A server that does not count the final datagram.
         assert_eq!(told(100, 7), (7, 93));
@@ -268,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_server_that_reads_less_of_each_datagram_is_told() {
-        // As iperf 2.1.8 counted 14 datagrams of 3000 bytes and the final one.
+        // iperf 2.1.8 counted 14 datagrams of 3000 bytes and the final one as follows.
         let cut = ServerReport {
             bytes: 15 * 1470,
             datagrams: 15,

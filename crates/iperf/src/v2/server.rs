@@ -1,8 +1,9 @@
-//! A server for every generation of iperf 2, over UDP and TCP on one port number, with limits on all a peer can ask.
+//! A server for every generation of iperf 2, over UDP and TCP on one port number, with limits on everything that a peer
+//! can request.
 //!
-//! iperf has no handshake over UDP, so a forged address can make any iperf server send to a victim (`-d`, `-R`). Here such
-//! traffic goes only where [`Access`] lets it; it is bounded in time and number, ends when the victim's host refuses it, and
-//! can be switched off.
+//! iperf has no handshake over UDP, so a forged address can make any iperf server send to a victim (`-d`, `-R`). Here
+//! such traffic goes only where [`Access`] allows it. It is bounded in time and number, ends when the victim's host
+//! refuses it, and can be switched off.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -26,7 +27,7 @@ use wirelab_socket::access::Access;
 use groups::Groups;
 use refusals::Senders;
 
-/// The size of blocks that the first bytes of a connection ask back, for fuzzing.
+/// The block size that the first bytes of a connection request back, for fuzzing.
 pub(super) use bounce::asked as fuzz_bounce;
 
 mod back;
@@ -36,38 +37,38 @@ mod refusals;
 mod tcp;
 mod udp;
 
-/// What a server allows.
+/// Limits of a server.
 #[derive(Clone, Debug)]
 pub struct ServerConfig {
-    /// UDP flows at once; one more takes the place of the one that has been quiet longest.
+    /// Most UDP flows at once; a further one replaces the flow that has been idle longest.
     pub max_flows: usize,
-    /// TCP connections at once; likewise.
+    /// Most TCP connections at once; likewise.
     pub max_connections: usize,
-    /// Flows that the server sends at once; one more is refused.
+    /// Most flows that the server sends at once; a further one is refused.
     pub max_back: usize,
-    /// The longest that the server sends to a peer, whatever it asks.
+    /// Longest time that the server sends to a peer.
     pub max_back_time: Duration,
     /// The most bytes that it sends to a peer.
     pub max_back_bytes: u64,
-    /// The most bit/s that it sends to a peer over UDP, where an address can be forged.
+    /// Most bit/s that it sends to a peer over UDP, where an address can be forged.
     pub max_back_bits_per_s: u64,
-    /// The most bit/s that it sends in all, to all peers and over both protocols; `None` for no such limit.
+    /// Most bit/s that it sends in total, to all peers and over both protocols; `None` for no limit.
     pub budget_bits_per_s: Option<u64>,
     /// Whether it sends at all.
     pub back: bool,
-    /// Who may use the server, and who gets traffic back over UDP; in the default hosts on the link.
+    /// Who may use the server, and who gets traffic back over UDP; by default hosts on the link.
     pub access: Arc<Access>,
-    /// A flow that was quiet for this long is over.
+    /// A flow without data for this long is over.
     pub quiet: Duration,
-    /// A line for each such interval (`-i`); zero for none.
+    /// The interval of report lines (`-i`); zero for none.
     pub interval: Duration,
     /// Socket buffers (`-w`).
     pub window_bytes: Option<u32>,
-    /// What else is chosen of the sockets; an address and a port are those of [`Server::start`].
+    /// Other options of the sockets; address and port are those of [`Server::start`].
     pub options: SocketOptions,
     /// How it sends.
     pub sending: SendOptions,
-    /// The wall clock that dates what the server sends.
+    /// The wall clock for the timestamps of what the server sends.
     pub wall: Wall,
 }
 
@@ -94,7 +95,7 @@ impl Default for ServerConfig {
 }
 
 impl ServerConfig {
-    /// What its sockets are asked for.
+    /// The options of its sockets.
     const fn wanted(&self) -> Wanted<'_> {
         Wanted {
             window: self.window_bytes,
@@ -103,46 +104,46 @@ impl ServerConfig {
     }
 }
 
-/// What a server tells.
+/// What a server reports.
 #[derive(Debug)]
 pub enum ServerEvent {
     /// One direction of a test began; a [`ServerEvent::Leg`] of the same number follows.
     Began {
-        /// Our end; of datagrams to a server on all addresses the one that answers leave from.
+        /// Our end; for datagrams to a server on all addresses, the one that its answers are sent from.
         local: SocketAddr,
-        /// Whose.
+        /// The peer.
         peer: SocketAddr,
         /// Its number.
         id: Id,
-        /// Streams of its client that run at once in this direction, where it told that they are several; else 1.
+        /// Parallel streams of its client in this direction, where it announced several; else 1.
         streams: u32,
     },
     /// An interval is over.
     Row(Row),
     /// One direction of a test is over.
     Leg {
-        /// Whose.
+        /// The peer.
         peer: SocketAddr,
         /// Its number.
         id: Id,
-        /// What was seen.
+        /// The result.
         leg: Leg,
-        /// What went wrong, if anything.
+        /// The error, if any.
         trouble: Option<Trouble>,
     },
-    /// A peer wanted what it does not get.
+    /// A request that was refused.
     Refused {
-        /// Who.
+        /// The peer.
         peer: SocketAddr,
-        /// What, and why not.
+        /// What was refused, and why.
         why: &'static str,
     },
 }
 
-/// Where a server tells it.
+/// Receives the events of a server.
 pub type Handler = Arc<dyn Fn(ServerEvent) + Send + Sync>;
 
-/// What the threads of a server share.
+/// State that the threads of a server share.
 struct Shared {
     config: ServerConfig,
     address: SocketAddr,
@@ -151,9 +152,9 @@ struct Shared {
     clock: Instant,
     next_id: AtomicU32,
     backs: AtomicUsize,
-    /// What those flows may send in all, where there is a limit.
+    /// The bit/s that those flows have reserved, where there is a limit.
     spent_bits_per_s: AtomicU64,
-    /// For how long the host has held up the thread that receives datagrams, in ns.
+    /// For how long the host has paused the thread that receives datagrams, in ns.
     held_up_ns: AtomicU64,
     groups: Mutex<Groups>,
     senders: Senders,
@@ -170,8 +171,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listen on an address, UDP and TCP alike, and serve until the server is dropped. With port 0 each gets a port
-    /// of its own. Nothing listens on any other address.
+    /// Listens on an address, for UDP and TCP, and serves until the server is dropped. With port 0 each gets its own
+    /// port. It listens on no other address.
     ///
     /// # Errors
     /// [`Trouble::Bind`] where the address is not available.
@@ -213,12 +214,12 @@ impl Server {
         Ok(server)
     }
 
-    /// Where it listens for TCP.
+    /// Its TCP address.
     pub const fn tcp_address(&self) -> SocketAddr {
         self.tcp
     }
 
-    /// Where it listens for UDP.
+    /// Its UDP address.
     pub const fn udp_address(&self) -> SocketAddr {
         self.udp
     }
@@ -238,7 +239,7 @@ impl Drop for Server {
 
 impl Shared {
     fn lock_threads(&self) -> std::sync::MutexGuard<'_, Vec<JoinHandle<()>>> {
-        // A panic of the handler must not take the other flows down.
+        // A panic of the handler must not end the other flows.
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -262,7 +263,7 @@ impl Shared {
         self.config.interval.as_nanos() as u64
     }
 
-    /// Tell an event, and the line that sums up what it completes.
+    /// Reports an event, and the sum line that it completes.
     fn tell(&self, event: ServerEvent) {
         let groups = || self.groups.lock().unwrap_or_else(PoisonError::into_inner);
         let sum = match &event {
@@ -276,7 +277,7 @@ impl Shared {
         }
     }
 
-    /// A flow begins, one of those that its header names.
+    /// Reports the start of one of the flows that its header announces.
     fn began(
         &self,
         local: std::io::Result<SocketAddr>,
@@ -301,13 +302,13 @@ impl Shared {
         self.tell(ServerEvent::Refused { peer, why });
     }
 
-    /// What the wall clock shows at the clock's zero, in µs.
+    /// The wall clock at the clock's zero, in µs.
     fn epoch_us(&self) -> u64 {
         self.with_env(|env| env.epoch_us)
     }
 
-    /// What sockets of traffic back are asked for: it leaves from the address that the server was given, if it was given one,
-    /// and has the type of service that the client asks (`-S`), unless the server was given one.
+    /// The options of sockets for traffic back: they use the server's address, if it was given one, and the type of
+    /// service that the client requests (`-S`), unless the server was given one.
     fn back_options(&self, header: Option<&ClientHeader>) -> SocketOptions {
         let ip = self.address.ip();
         let asked = header.and_then(ClientHeader::tos);
@@ -319,7 +320,7 @@ impl Shared {
         }
     }
 
-    /// Run something in a thread that ends before the server does; where none is available, it is not run.
+    /// Runs something in a thread that ends before the server does; without a free thread, it does not run.
     fn spawn(&self, work: impl FnOnce() + Send + 'static) {
         let mut threads = self.lock_threads();
         threads.retain(|thread| !thread.is_finished());
@@ -338,7 +339,7 @@ impl Shared {
         work(&Env::new(self.clock, wall, &self.stop, every_ns, &on_row))
     }
 
-    /// The amount that a peer asked, within the limits.
+    /// The amount that a peer requested, within the limits.
     fn bounded(&self, amount: Amount) -> Amount {
         match amount {
             Amount::Bytes(bytes) => Amount::Bytes(bytes.min(self.config.max_back_bytes)),
@@ -354,7 +355,7 @@ impl Shared {
         }
     }
 
-    /// Take a share of the rate of all flows, or what is left of it in bit/s.
+    /// Reserves a share of the total rate, or the rest of it, in bit/s.
     fn spend(&self, share: u64, all: u64) -> u64 {
         let take = |spent: u64| Some(spent + share.min(all.saturating_sub(spent)));
         let order = Ordering::Relaxed;
@@ -362,7 +363,7 @@ impl Shared {
         share.min(all.saturating_sub(before.unwrap_or(all)))
     }
 
-    /// The rate over UDP that a peer asked, within the limit; iperf's default where the header names none.
+    /// The UDP rate that a peer requested, within the limit; iperf's default where the header has none.
     fn bounded_rate(
         &self,
         header: &ClientHeader,
@@ -381,7 +382,7 @@ impl Shared {
         }
     }
 
-    /// What a peer wants sent over UDP to `to`.
+    /// The plan of the datagrams that a peer requested towards `to`.
     fn plan(
         &self,
         header: &ClientHeader,

@@ -1,4 +1,4 @@
-//! The sockets of iperf 2 on top of what both generations have: listeners, deep queues, and peers that fall silent.
+//! The sockets of iperf 2, on top of those of both generations: listeners, deep queues, and detection of silent peers.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -14,16 +14,16 @@ use crate::connecting::{
     SocketError, bind_datagrams, connect_datagrams, connect_stream, stream_socket,
 };
 
-/// How long what was written may stay unacknowledged in ms: a peer that is gone without a word is noticed then.
+/// How long written data may stay unacknowledged in ms, after which a silent peer is detected as gone.
 const UNACKNOWLEDGED_MS: u32 = 10_000;
-/// Receive buffer of UDP sockets in bytes: the usual 208 KiB hold some 270 short datagrams, and a tester that was not
-/// run for a moment would take its own losses for the node's.
+/// Receive buffer of UDP sockets in bytes: the usual 208 KiB hold some 270 short datagrams, so a short pause of the
+/// tester would look like losses of the node.
 const DEEP_BYTES: u32 = 8 << 20;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 128;
 
 impl SocketError {
-    /// What is told where a socket towards `peer` was wanted.
+    /// The error for a socket towards `peer`.
     fn towards(self, peer: SocketAddr) -> Trouble {
         match self {
             SocketError::Refused(option) => Trouble::Refused(option),
@@ -31,7 +31,7 @@ impl SocketError {
         }
     }
 
-    /// What is told where a socket on `address` was wanted.
+    /// The error for a socket on `address`.
     fn on(self, address: SocketAddr) -> Trouble {
         match self {
             SocketError::Refused(option) => Trouble::Refused(option),
@@ -40,7 +40,7 @@ impl SocketError {
     }
 }
 
-/// A UDP socket on an address, with a deep receive buffer unless another is asked.
+/// A UDP socket on an address, with a deep receive buffer unless another size is requested.
 pub(super) fn bind_udp(address: SocketAddr, wanted: Wanted<'_>) -> Result<UdpSocket, Trouble> {
     let bound = bind_datagrams(address, wanted).map_err(|error| error.on(address))?;
     Ok(deep(bound, wanted))
@@ -63,7 +63,7 @@ fn deep(socket: UdpSocket, wanted: Wanted<'_>) -> UdpSocket {
     socket
 }
 
-/// A TCP listener on an address; connections take over what is wanted of it.
+/// A TCP listener on an address; connections inherit its options.
 pub(super) fn listen_tcp(address: SocketAddr, wanted: Wanted<'_>) -> Result<TcpListener, Trouble> {
     let made = stream_socket(address, SockFlag::empty(), wanted);
     let fd = made.map_err(|error| error.on(address))?;
@@ -86,19 +86,19 @@ pub(super) fn connect_tcp(
     Ok(stream)
 }
 
-/// Let a connection fail where what was written is not acknowledged for too long.
+/// Lets a connection fail where written data is not acknowledged for too long.
 pub(super) fn notice_silence(stream: &TcpStream) {
-    // Without it a test only ends later.
+    // On failure a test only ends later.
     let _ = setsockopt(stream, sockopt::TcpUserTimeout, &UNACKNOWLEDGED_MS);
 }
 
-/// Our end of a flow: where the socket has all addresses, the one that answers to `peer` leave from.
+/// The local address of a flow: if the socket has all addresses, the one that answers to `peer` are sent from.
 pub(super) fn local_towards(socket: &UdpSocket, peer: SocketAddr) -> io::Result<SocketAddr> {
     let bound = socket.local_addr()?;
     if !bound.ip().is_unspecified() {
         return Ok(bound);
     }
-    // Connecting a socket of UDP only asks for the route.
+    // Connecting a UDP socket only queries the route.
     let asks = UdpSocket::bind((bound.ip(), 0))?;
     asks.connect(peer)?;
     Ok(SocketAddr::new(asks.local_addr()?.ip(), bound.port()))
@@ -124,7 +124,7 @@ mod tests {
         let mut stream = connect_tcp(peer, 0, wanted, Duration::from_secs(5)).unwrap();
         let (mut accepted, _) = listener.accept().unwrap();
         for socket in [&stream, &accepted] {
-            // The kernel doubles what is asked (socket(7)).
+            // The kernel doubles the requested size (socket(7)).
             assert_eq!(getsockopt(socket, sockopt::RcvBuf).unwrap(), 60_000);
         }
         stream.write_all(b"x").unwrap();

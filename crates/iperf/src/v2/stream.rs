@@ -11,7 +11,7 @@ use super::intervals::{Intervals, Span};
 use super::schedule::Schedule;
 use crate::sending::SendOptions;
 
-/// Bytes of a write where no other length is asked: 128 KiB, as iperf.
+/// Default bytes of a write: 128 KiB, as iperf.
 pub const WRITE_BYTES: u32 = 128 * 1024;
 
 /// Counts the bytes of one flow, and those of each interval.
@@ -24,7 +24,7 @@ pub struct Meter {
     calls: Reads,
     told_calls: Reads,
     intervals: Intervals,
-    /// How many bytes there were over time.
+    /// Progress of the bytes over time.
     marks: Marks,
 }
 
@@ -43,7 +43,7 @@ impl Meter {
         }
     }
 
-    /// Bytes moved at `now_ns` by one call.
+    /// Records bytes that one call moved at `now_ns`.
     pub fn add(&mut self, bytes: usize, now_ns: u64) {
         if self.marks.is_due(now_ns) {
             self.marks.come_to(now_ns, self.totals());
@@ -53,7 +53,7 @@ impl Meter {
         self.last_ns = self.last_ns.max(now_ns);
     }
 
-    /// A stream has no sequences.
+    /// A stream has no sequence numbers.
     fn totals(&self) -> Totals {
         Totals {
             amount: self.bytes,
@@ -61,7 +61,7 @@ impl Meter {
         }
     }
 
-    /// How the bytes were spread over time.
+    /// Distribution of the bytes over time.
     pub fn slices(&self) -> Slices {
         self.marks.clone().finish(self.last_ns, self.totals())
     }
@@ -71,21 +71,21 @@ impl Meter {
         self.calls
     }
 
-    /// Calls since the last time that this was asked.
+    /// Calls since the last call of this function.
     pub fn calls_of_interval(&mut self) -> Reads {
         let calls = self.calls.since(&self.told_calls);
         self.told_calls = self.calls;
         calls
     }
 
-    /// The next interval that is over at `now_ns`, and its bytes; ask before what happens at `now_ns` is added.
+    /// The next interval that has ended by `now_ns`, and its bytes; call it before adding what happens at `now_ns`.
     pub fn over(&mut self, now_ns: u64) -> Option<(Span, u64)> {
         let span = self.intervals.over(now_ns)?;
         Some((span, self.told_now()))
     }
 
-    /// What is left of an interval at the end of the flow, and its bytes, where that is worth a line; ask when
-    /// [`Meter::over`] gives none any more.
+    /// The partial interval at the end of the flow, and its bytes, if it is long enough for a line; call it when
+    /// [`Meter::over`] returns `None`.
     pub fn rest(&mut self) -> Option<(Span, u64)> {
         let span = self.intervals.rest(self.last_ns)?;
         Some((span, self.told_now()))
@@ -97,7 +97,7 @@ impl Meter {
         bytes
     }
 
-    /// The flow goes on until `now_ns`, though nothing was moved after the last call.
+    /// Extends the flow to `now_ns`, though the last call moved nothing.
     pub fn until(&mut self, now_ns: u64) {
         self.last_ns = self.last_ns.max(now_ns);
     }
@@ -112,10 +112,10 @@ impl Meter {
     }
 }
 
-/// What to do now.
+/// The next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamStep {
-    /// Write at most so many bytes, and tell [`StreamSender::wrote`].
+    /// Write at most so many bytes, and report them to [`StreamSender::wrote`].
     Write(usize),
     /// Nothing is due before this time.
     Wait {
@@ -126,14 +126,14 @@ pub enum StreamStep {
     Done,
 }
 
-/// How a sender of TCP kept the rate that was asked.
+/// How well a TCP sender kept the requested rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pace {
-    /// Pauses after which the schedule was moved.
+    /// Pauses after which the schedule moved.
     pub slips: u64,
     /// Their time in ns, in which nothing was offered.
     pub slipped_ns: u64,
-    /// Most writes that began back to back to catch up after a hold; 1 where none did.
+    /// Most writes that began back to back to catch up after a pause; 1 where none did.
     pub longest_burst: u64,
     /// Gaps between the beginnings of writes, in ticks of 1 ns.
     pub gaps: Histogram,
@@ -145,7 +145,7 @@ pub struct StreamSender {
     amount: Amount,
     length_bytes: usize,
     schedule: Option<Schedule>,
-    /// When it ends, whatever is left of an amount of bytes.
+    /// Its latest end, even if some of an amount of bytes is left.
     end_ns: u64,
     bytes: u64,
     /// Bytes of the write that has begun.
@@ -172,8 +172,8 @@ impl StreamSender {
         }
     }
 
-    /// The same flow, over `longest` after `now_ns` whatever is left to write: a peer that asks for many bytes and
-    /// reads none must not keep its place for ever.
+    /// The same flow, which ends `longest` after `now_ns` at the latest: a peer that requests many bytes and reads none
+    /// must not keep its slot forever.
     #[must_use]
     pub fn within(mut self, longest: Duration, now_ns: u64) -> StreamSender {
         let longest_ns = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
@@ -181,7 +181,7 @@ impl StreamSender {
         self
     }
 
-    /// What to do at `now_ns`.
+    /// The action at `now_ns`.
     pub fn step(&mut self, now_ns: u64) -> StreamStep {
         if now_ns >= self.end_ns {
             return StreamStep::Done;
@@ -207,7 +207,7 @@ impl StreamSender {
         StreamStep::Write(usize::try_from(most).unwrap_or(usize::MAX).min(self.left))
     }
 
-    /// How much of the write that has begun is written: 0 of one that is next.
+    /// How much of the current write is written: 0 for one that is next.
     pub const fn offset(&self) -> usize {
         self.length_bytes - self.left
     }
@@ -217,14 +217,14 @@ impl StreamSender {
         self.schedule.is_some()
     }
 
-    /// The path took nothing for so many ns.
+    /// Records that the path took nothing for so many ns.
     pub fn was_blocked(&mut self, ns: u64) {
         if let Some(schedule) = &mut self.schedule {
             schedule.was_blocked(ns);
         }
     }
 
-    /// How a rate was kept, where one was asked.
+    /// How well a rate was kept, where one was requested.
     pub fn pace(&self) -> Option<Box<Pace>> {
         let schedule = self.schedule.as_ref()?;
         Some(Box::new(Pace {
@@ -235,7 +235,7 @@ impl StreamSender {
         }))
     }
 
-    /// So many bytes were written.
+    /// Records written bytes.
     pub fn wrote(&mut self, bytes: usize) {
         self.bytes += bytes as u64;
         self.left = self.left.saturating_sub(bytes);

@@ -1,10 +1,10 @@
-//! Lines that sum up the streams of a test, without I/O: one for each direction and interval.
+//! Sums the lines of the streams of a test, without I/O: one for each direction and interval.
 
 use std::collections::BTreeMap;
 
 use super::table::{Datagrams, Id, Row};
 
-/// Intervals that may wait for the line of a slow stream; older ones are summed up without it.
+/// Intervals that may wait for the line of a slow stream; older ones are summed without it.
 const MOST_OPEN: usize = 16;
 
 /// Collects the lines of several streams.
@@ -15,7 +15,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// For so many streams each way; of one there is nothing to sum up.
+    /// For so many streams in each direction; a single stream has no sum.
     pub const fn new(streams: u32) -> Sums {
         Sums {
             streams,
@@ -23,13 +23,13 @@ impl Sums {
         }
     }
 
-    /// Take a stream's line; the sum, when this was the last of its interval.
+    /// Takes a stream's line; returns the sum, if this was the last line of its interval.
     pub fn take(&mut self, row: &Row) -> Option<Row> {
         if self.streams < 2 {
             return None;
         }
         let back = matches!(row.id, Id::Back(_));
-        // Streams start one after the other, and count their intervals each from its own start.
+        // Streams start one after the other, and each counts its intervals from its own start.
         let key = (back, (row.start_s * 1e6).round() as u64);
         let (seen, sum) = self
             .open
@@ -51,7 +51,7 @@ impl Sums {
     }
 }
 
-/// One line for all of the given lines of one direction; `None` of fewer than two.
+/// One line for all of the given lines of one direction; `None` for fewer than two.
 pub fn sum_of(rows: &[Row]) -> Option<Row> {
     let (first, rest) = rows.split_first()?;
     if rest.is_empty() {
@@ -76,7 +76,7 @@ fn add(sum: &mut Row, row: &Row) {
     sum.streams += row.streams;
     sum.datagrams = match (sum.datagrams, row.datagrams) {
         (Some(a), Some(b)) => Some(Datagrams {
-            // Jitter is that of one flow; of several the worst is shown.
+            // Jitter belongs to one flow; a sum shows the worst.
             jitter_ms: a.jitter_ms.max(b.jitter_ms),
             jitter_ps: a.jitter_ps.max(b.jitter_ps),
             received: a.received + b.received,

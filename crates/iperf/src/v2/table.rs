@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use super::enhanced::{More, Transit};
 
-/// In which unit amounts and rates are shown (`-f`).
+/// The unit of amounts and rates (`-f`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
-    /// Rates in bits with the prefix that suits (`a`, the default).
+    /// Rates in bits with a fitting prefix (`a`, the default).
     #[default]
     AutoBits,
-    /// Rates in bytes with the prefix that suits (`A`).
+    /// Rates in bytes with a fitting prefix (`A`).
     AutoBytes,
     /// kbit/s, Mbit/s or Gbit/s (`k`, `m`, `g`): the power of 1000, and of 1024 for amounts.
     Bits(u8),
@@ -20,7 +20,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The letter of `-f`; `None` where iperf knows none such.
+    /// The letter of `-f`; `None` where iperf does not have it.
     pub const fn from_letter(letter: char) -> Option<Format> {
         Some(match letter {
             'a' => Format::AutoBits,
@@ -46,7 +46,7 @@ impl Format {
         scaled(bytes, 1024.0, power, "Bytes")
     }
 
-    /// What stands in place of a rate that is not known.
+    /// Text in place of an unknown rate.
     pub const fn no_rate(self) -> &'static str {
         match self {
             Format::AutoBits | Format::Bits(_) => "   - bits/sec",
@@ -83,7 +83,7 @@ fn scaled(value: f64, step: f64, power: Option<u8>, unit: &str) -> String {
     format!("{value:4.places$} {}{unit}", PREFIXES[at])
 }
 
-/// What stands in the brackets.
+/// The text in the brackets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Id {
     /// A stream.
@@ -113,27 +113,27 @@ pub const HEADING: &str = "[ ID] Interval       Transfer     Bandwidth";
 pub const HEADING_UDP: &str =
     "[ ID] Interval       Transfer     Bandwidth        Jitter   Lost/Total Datagrams";
 
-/// What a line says of datagrams.
+/// The datagram columns of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Datagrams {
-    /// Jitter in ms as iperf shows it, whether it means something or not.
+    /// Jitter in ms as iperf shows it, meaningful or not.
     pub jitter_ms: f64,
     /// Jitter in ps; `None` where the sender writes no times.
     pub jitter_ps: Option<u64>,
-    /// Received, with duplicates.
+    /// Received, including duplicates.
     pub received: u64,
     /// Lost.
     pub lost: u64,
-    /// Received and lost.
+    /// Received plus lost.
     pub total: u64,
-    /// Out of order; a line of its own where there were any.
+    /// Out of order; printed as an additional line.
     pub out_of_order: u64,
 }
 
 /// One line of the table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Row {
-    /// Whose line it is.
+    /// The owner of the line.
     pub id: Id,
     /// Start in s since the first data.
     pub start_s: f64,
@@ -141,16 +141,16 @@ pub struct Row {
     pub end_s: f64,
     /// Application bytes.
     pub bytes: u64,
-    /// What a receiver of datagrams adds.
+    /// The columns of a receiver of datagrams.
     pub datagrams: Option<Datagrams>,
     /// What `-e` adds.
     pub more: Option<More>,
-    /// Streams that it is of.
+    /// Number of streams in it.
     pub streams: u32,
 }
 
 impl Row {
-    /// A line in which nothing was moved.
+    /// A line without traffic.
     pub const fn new(id: Id, start_s: f64, end_s: f64) -> Row {
         Row {
             id,
@@ -204,7 +204,7 @@ impl Row {
         }
     }
 
-    /// The line of `--sum-only`, which tells in its brackets of how many streams it is.
+    /// The line of `--sum-only`, with the number of streams in its brackets.
     pub fn sum_line(&self, format: Format, enhanced: bool) -> String {
         let mut out = self.moved(format);
         match (&self.datagrams, &self.more) {
@@ -221,7 +221,7 @@ impl Row {
         all(&(out + &self.out_of_order_line()))
     }
 
-    /// What stands in the brackets of a sum, with the number of streams.
+    /// The text in the brackets of a sum, with the number of streams.
     pub fn sum_id(&self) -> String {
         let mark = match self.id {
             Id::Back(_) | Id::SumBack => "*",
@@ -230,19 +230,18 @@ impl Row {
         format!("[{mark}SUM-{}]", self.streams)
     }
 
-    /// The line, or two where datagrams came out of order, without a line end.
+    /// The line, or two if datagrams arrived out of order, without a line end.
     pub fn line(&self, format: Format) -> String {
         self.first_line(format) + &self.out_of_order_line()
     }
 
-    /// Whether the line is of a whole interval of `every`, and not of what has only begun of one.
+    /// Whether the line spans a whole interval of `every`, not a partial one.
     pub fn is_whole(&self, every: Duration) -> bool {
-        // Times of lines are multiples of the interval, but for rounding.
+        // Times of lines are multiples of the interval, except for rounding.
         self.end_s - self.start_s > every.as_secs_f64() * 0.999_999
     }
 
-    /// How many there are in a second of so many in the time of the line; `None` of a line without time, such as that of a
-    /// single datagram.
+    /// `count` per second over the time of the line; `None` for a line without time, such as that of a single datagram.
     pub fn per_s(&self, count: f64) -> Option<f64> {
         let rate = count / (self.end_s - self.start_s);
         rate.is_finite().then_some(rate)
@@ -259,7 +258,7 @@ impl Row {
         }
     }
 
-    /// What each line begins with: what was moved, and how fast.
+    /// The beginning of each line: amount and rate.
     fn moved(&self, format: Format) -> String {
         let span = self.span();
         let bytes = self.bytes as f64;
@@ -278,7 +277,7 @@ impl Row {
                 0 => "-".to_owned(),
                 total => general(lost as f64 * 100.0 / total as f64),
             };
-            // iperf shows no jitter of a sum.
+            // iperf shows no jitter for a sum.
             let jitter = match self.id {
                 Id::Sum | Id::SumBack => String::new(),
                 Id::Stream(_) | Id::Back(_) => format!("{:6.3} ms ", d.jitter_ms),
@@ -315,7 +314,7 @@ pub(crate) fn general(value: f64) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.abs())
 }
 
-/// Mean, least, most and deviation in ms.
+/// Mean, minimum, maximum and deviation in ms.
 fn latency(transit: Option<&Transit>) -> String {
     transit.map_or("-/-/-/-".to_owned(), |t| {
         let ms = [t.mean_us, t.min_us as f64, t.max_us as f64, t.stdev_us()];
@@ -334,7 +333,7 @@ mod tests {
         }
     }
 
-    // Every line below was printed by iperf 2.1.8.
+    // iperf 2.1.8 printed every line below.
     #[test]
     fn lines_as_the_binary_prints_them() {
         let auto = Format::AutoBits;
@@ -404,7 +403,7 @@ mod tests {
         assert_eq!(Format::from_letter('x'), None);
     }
 
-    // But for what is not known, where the binary prints -nan or inf and this a dash.
+    // As the binary prints them, except that unknown values, there -nan or inf, are a dash here.
     #[test]
     fn datagrams_as_the_binary_prints_them() {
         let datagrams = |jitter_ms, lost, total, out_of_order| Datagrams {

@@ -3,9 +3,9 @@
 //! ```text
 //! user: NAME\npwd:  PASSWORD\nts:   SECONDS          seconds since 1970, so that a token cannot be used again later
 //! ```
-//! RSA makes a token of it: with OAEP (SHA-1) since iperf3 3.17, before with PKCS #1 v1.5, of which it is known that a
-//! server's answers and their times can give a token away. A server has a list of users with a line for each:
-//! `NAME,HASH`, the hash being the SHA-256 of `{NAME}PASSWORD` in hexadecimal.
+//! RSA encrypts it as a token: with OAEP (SHA-1) since iperf3 3.17, before with PKCS #1 v1.5, where a server's answers
+//! and their times can leak a token. A server has a list of users with a line for each: `NAME,HASH`, the hash being the
+//! SHA-256 of `{NAME}PASSWORD` in hexadecimal.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -24,12 +24,12 @@ use thiserror::Error;
 
 mod pem;
 
-/// How far the clocks of a client and a server may be apart where nothing else is asked, in s.
+/// Default tolerance for the difference between the clocks of client and server, in s.
 pub const SKEW_SECONDS: u64 = 10;
-/// The longest token that is looked at, in characters: what the longest key makes.
+/// Longest token that is read, in characters: that of the longest key.
 const MOST_TOKEN: usize = 8192 / 8 * 4 / 3 + 4;
 
-/// How RSA hides a token.
+/// The RSA padding of a token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Padding {
     /// OAEP with SHA-1, as iperf3 has it since 3.17.
@@ -39,7 +39,7 @@ pub enum Padding {
     Pkcs1,
 }
 
-/// Why a key, a list of users or a name cannot be used.
+/// Why a key, a list of users or a name is unusable.
 #[derive(Debug, Error)]
 pub enum AuthError {
     /// A file cannot be read.
@@ -47,15 +47,15 @@ pub enum AuthError {
     File {
         /// Which.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// A file has no key that can be used.
+    /// A file without a usable key.
     #[error("{path}: {why}", path = path.display())]
     Key {
         /// Which.
         path: PathBuf,
-        /// What is wrong with it, and the fix.
+        /// What is wrong, and the fix.
         why: String,
     },
     /// A name or a password that iperf3 cannot carry.
@@ -70,7 +70,7 @@ pub enum AuthError {
     TooLong,
 }
 
-/// Who a client is, towards the server that has the private key.
+/// The identity of a client, encrypted for the server with the private key.
 #[derive(Clone)]
 pub struct Credentials {
     name: String,
@@ -89,10 +89,10 @@ impl fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// A user, and the server's public key out of a PEM file.
+    /// A user, with the server's public key from a PEM file.
     ///
     /// # Errors
-    /// [`AuthError`] where the file has no such key, or the words are none that iperf3 can carry.
+    /// [`AuthError`] where the file has no such key, or iperf3 cannot carry the words.
     pub fn new(
         name: &str,
         password: &str,
@@ -116,7 +116,7 @@ impl Credentials {
     /// The token of a test that begins at `unix_s` seconds since 1970.
     ///
     /// # Errors
-    /// [`AuthError::TooLong`] where the key has no room for it.
+    /// [`AuthError::TooLong`] where the token exceeds the key.
     pub fn token(&self, unix_s: u64) -> Result<String, AuthError> {
         let (name, password) = (&self.name, &self.password);
         let text = format!("user: {name}\npwd:  {password}\nts:   {unix_s}");
@@ -139,7 +139,7 @@ enum PrivateKey {
     Pkcs1(Pkcs1PrivateDecryptingKey),
 }
 
-/// What a server lets in: its private key and its users.
+/// Who a server accepts: its private key and its users.
 pub struct Authorizer {
     key: PrivateKey,
     bytes: usize,
@@ -147,18 +147,18 @@ pub struct Authorizer {
     skew_s: u64,
 }
 
-/// Why a client is not let in. It is told none of it.
+/// Why a client is refused. The client does not learn the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NotAuthorized {
-    /// It names nobody.
+    /// It sent no token.
     #[error("it named no user; fix: give it --username and --rsa-public-key-path")]
     NoToken,
-    /// What it sent cannot be read.
+    /// Its token cannot be decrypted.
     #[error(
         "its token cannot be read with this key; fix: give it the public key of this one, and both ends the same padding (--use-pkcs1-padding for clients older than 3.17)"
     )]
     Unreadable,
-    /// Its clock is not ours.
+    /// Its clock differs too much.
     #[error(
         "its clock is {0} s away from this one; fix: set the clocks, or allow more with --time-skew-threshold"
     )]
@@ -172,7 +172,7 @@ pub enum NotAuthorized {
 }
 
 impl Authorizer {
-    /// A private key out of a PEM file, and a file of users, which is read again for each client.
+    /// A private key from a PEM file, and a file of users, which is read again for each client.
     ///
     /// # Errors
     /// [`AuthError`] where the file has no such key, or the list of users cannot be read.
@@ -201,10 +201,10 @@ impl Authorizer {
         })
     }
 
-    /// Whether a client that sent this token at `unix_s` seconds since 1970 is let in.
+    /// Checks a client that sent this token at `unix_s` seconds since 1970.
     ///
     /// # Errors
-    /// [`NotAuthorized`] where it is not.
+    /// [`NotAuthorized`] where it is refused.
     pub fn check(&self, token: Option<&str>, unix_s: u64) -> Result<(), NotAuthorized> {
         let token = token.ok_or(NotAuthorized::NoToken)?;
         let text = self.decrypt(token).ok_or(NotAuthorized::Unreadable)?;
@@ -248,7 +248,7 @@ fn unusable(path: &Path, why: String) -> AuthError {
     }
 }
 
-/// What a token says.
+/// The contents of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Claim<'a> {
     name: &'a str,
@@ -271,7 +271,7 @@ impl Claim<'_> {
     }
 }
 
-/// Whether a list of users has this one.
+/// Whether a list of users contains this one.
 fn is_user(users: &str, name: &str, password: &str) -> bool {
     let hash = digest(&SHA256, format!("{{{name}}}{password}").as_bytes());
     let wanted = hash.as_ref().iter().fold(String::new(), |mut text, byte| {
@@ -286,7 +286,7 @@ fn is_user(users: &str, name: &str, password: &str) -> bool {
     })
 }
 
-/// Any bytes as a file of a key, as a list of users and as the words of a token; none may panic.
+/// Any bytes as a key file, as a list of users and as the text of a token; none may panic.
 pub fn fuzz_auth(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let _ = (pem::public_key(&text), pem::private_key(&text));

@@ -1,4 +1,4 @@
-//! What a client chooses of the sockets of both ends: told in the parameters, and granted by a server.
+//! Socket options that a client requests for both ends: sent in the parameters, and applied by a server.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ use super::test::TestError;
 use crate::connecting::{SocketError, stream_socket};
 use crate::options::{Name, SocketOptions, is_at_hand};
 
-/// The parameters of a client that chooses this of its sockets. The server's are to be alike.
+/// The parameters of a client with these socket options. The server shall use the same.
 pub(super) fn asked(parameters: &Parameters, options: &SocketOptions) -> Parameters {
     let mut asked = parameters.clone();
     if let Some(bytes) = options.mss_bytes {
@@ -27,10 +27,10 @@ pub(super) fn asked(parameters: &Parameters, options: &SocketOptions) -> Paramet
     asked
 }
 
-/// Whether this system takes what is chosen of the sockets of a test over TCP: known before a server is asked.
+/// Checks that this system accepts the options of a test over TCP, before a server is contacted.
 ///
 /// # Errors
-/// [`TestError::Refused`], the first that it refuses.
+/// [`TestError::Refused`] for the first option that it refuses.
 pub(super) fn try_out(peer: SocketAddr, options: &SocketOptions) -> Result<(), TestError> {
     match stream_socket(peer, SockFlag::empty(), wanted(0, options)) {
         Err(SocketError::Refused(refused)) => Err(TestError::Refused(refused)),
@@ -38,10 +38,10 @@ pub(super) fn try_out(peer: SocketAddr, options: &SocketOptions) -> Result<(), T
     }
 }
 
-/// What a server chooses of the sockets of a test: what the client asks, else what was chosen here.
+/// The socket options of a test at the server: the client's, else the server's own.
 ///
 /// # Errors
-/// iperf3's number of what the system refuses.
+/// iperf3's error number for an option that the system refuses.
 pub(super) fn granted(
     parameters: &Parameters,
     own: &SocketOptions,
@@ -51,7 +51,7 @@ pub(super) fn granted(
         None => own.congestion,
         Some(text) => {
             let name: Name = text.parse().map_err(|_| NO_CONGESTION)?;
-            // The system would load a module for a stranger.
+            // The system would load a kernel module for a stranger.
             Some(name)
                 .filter(is_at_hand)
                 .ok_or(NO_CONGESTION)
@@ -59,7 +59,7 @@ pub(super) fn granted(
         }
     };
     let options = SocketOptions {
-        // Connections are made already.
+        // Connections are already made.
         device: None,
         mss_bytes: Some(parameters.mss_bytes)
             .filter(|bytes| *bytes > 0)
@@ -69,7 +69,7 @@ pub(super) fn granted(
         congestion,
         ..*own
     };
-    // Tried before the client opens its streams, so that it is told.
+    // Tried before the client opens its streams, so that the client gets the error.
     match try_out(local, &options) {
         Err(TestError::Refused(refused)) => Err(match refused.option {
             "--mss" => NO_SEGMENT,

@@ -23,34 +23,34 @@ use super::watch::Watch;
 use crate::options::SocketOptions;
 use crate::sending::{SendOptions, is_wait};
 
-/// How often an opening datagram is sent before the stream counts as blocked, and how long each waits for the answer.
+/// How often an opening datagram is sent before the stream counts as blocked, and the wait for each answer.
 const OPENINGS: u32 = 10;
 const OPENING_WAIT: Duration = Duration::from_millis(300);
 
-/// How long a server may take to answer where nothing else is asked.
+/// Default time for a server to answer.
 pub const CONNECT_TIMEOUT: Duration = PATIENCE;
 
-/// A test to be run against a server.
+/// A test to run against a server.
 #[derive(Clone, Debug)]
 pub struct Client {
     /// The server's control port.
     pub server: SocketAddr,
-    /// What to ask for.
+    /// The requested test.
     pub parameters: Parameters,
-    /// The time between two lines of `-i`; zero for none.
+    /// The interval of report lines (`-i`); zero for none.
     pub interval: Duration,
     /// How it sends.
     pub sending: SendOptions,
-    /// What is chosen of its sockets; of the control connection the address and the device alone, as iperf3 has it.
+    /// Options of its sockets; the control connection uses only address and device, as in iperf3.
     pub options: SocketOptions,
     /// How long the server may take to answer the control connection.
     pub connect_timeout: Duration,
-    /// Who asks, for a server that wants to know.
+    /// The user, for a server that requires one.
     pub credentials: Option<Credentials>,
 }
 
 impl Client {
-    /// A test that nothing else is chosen of: no lines of `-i`, nobody named.
+    /// A test with default options: no lines of `-i`, no user.
     pub const fn new(server: SocketAddr, parameters: Parameters) -> Client {
         Client {
             server,
@@ -63,12 +63,13 @@ impl Client {
         }
     }
 
-    /// Run the test to its end. Where data has flowed, what was measured is kept, with the reason of an early end.
+    /// Runs the test to its end. Once data has flowed, the measurement is kept together with the reason of an early
+    /// end.
     pub fn run(&self, cancel: &Cancel) -> Result<Outcome, TestError> {
         self.run_telling(cancel, &mut |_| {})
     }
 
-    /// [`Client::run`] that tells how it goes.
+    /// [`Client::run`] with events.
     pub fn run_telling(&self, cancel: &Cancel, tell: Tell<'_>) -> Result<Outcome, TestError> {
         let parameters = asked(&self.parameters, &self.options);
         parameters.check().map_err(TestError::Unsupported)?;
@@ -90,7 +91,7 @@ impl Client {
         };
         let mut parameters = client.parameters.clone();
         if let Some(credentials) = &self.credentials {
-            // Only now: the server compares its time with its own clock.
+            // Made late, because the server compares its time with its own clock.
             let token = credentials.token(unix_s());
             parameters.auth_token = Some(token.map_err(TestError::Credentials)?);
         }
@@ -114,7 +115,7 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    /// The next event, if there is one within a look.
+    /// The next event, if one arrives within a check.
     fn step(&mut self) -> Result<Option<ClientEvent>, TestError> {
         let peer = self.link.peer;
         let next = |control: &mut ClientControl| {
@@ -135,7 +136,7 @@ impl Session<'_> {
         Ok(event)
     }
 
-    /// Send what waits. A server that refuses a client may be gone before that has spoken: its word comes first.
+    /// Sends pending data. A server that refuses a client may have closed already: its message is read first.
     fn say(&mut self) -> Result<(), TestError> {
         let Err(error) = self.link.send(&self.control.take_output()) else {
             return Ok(());
@@ -150,7 +151,7 @@ impl Session<'_> {
         Err(self.meant(error))
     }
 
-    /// What it means that the connection is no more.
+    /// The meaning of a closed connection.
     fn meant(&mut self, error: TestError) -> TestError {
         let peer = self.link.peer;
         match self.control.closed() {
@@ -159,7 +160,7 @@ impl Session<'_> {
         }
     }
 
-    /// Wait for one event and no other.
+    /// Waits for one specific event.
     fn wait(&mut self, cancel: &Cancel) -> Result<ClientEvent, TestError> {
         let since = Instant::now();
         while since.elapsed() < PATIENCE {
@@ -290,7 +291,7 @@ impl Session<'_> {
         Ok(outcome)
     }
 
-    /// Let data flow until the test is over, for whatever reason.
+    /// Transfers data until the test is over, for any reason.
     fn flow(
         &mut self,
         run: &Arc<Run>,
@@ -306,7 +307,7 @@ impl Session<'_> {
             seconds => began_ns.saturating_add(ns(seconds)),
         };
         let mut end_ns = after(omit_ns);
-        // A server that is told of the end drops what it has not read.
+        // After the end message a server drops what it has not read.
         let all_sent = || run.reached() && streams.iter().all(Running::is_settled);
         while run.now_ns() < end_ns && !all_sent() && !cancel.is_cancelled() {
             if self.step()?.is_some() {

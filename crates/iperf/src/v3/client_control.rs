@@ -4,18 +4,18 @@ use super::control::{ControlError, Cookie, Inbox, MAX_RESULTS, State, frame_json
 use super::parameters::Parameters;
 use super::results::Results;
 
-/// What the caller is to do.
+/// What the caller must do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ClientEvent {
     /// Open the streams.
     OpenStreams,
-    /// Let data flow; [`ClientControl::end`] when it has been enough.
+    /// Transfer data; call [`ClientControl::end`] when it has been enough.
     Run,
     /// Stop counting and call [`ClientControl::give_results`].
     GiveResults,
-    /// What the server saw.
+    /// The server's results.
     PeerResults(Results),
-    /// Nothing more: send what is left and close.
+    /// Finished: send the rest and close.
     Over,
 }
 
@@ -44,7 +44,7 @@ impl Phase {
     }
 }
 
-/// One test as the client's control connection sees it.
+/// The client's control connection of one test.
 #[derive(Clone, Debug)]
 pub struct ClientControl {
     parameters: Parameters,
@@ -56,7 +56,7 @@ pub struct ClientControl {
 }
 
 impl ClientControl {
-    /// A connection that was just made. The cookie is the first to be sent.
+    /// A new connection. The cookie is sent first.
     pub fn new(cookie: Cookie, parameters: Parameters) -> ClientControl {
         ClientControl {
             parameters,
@@ -68,22 +68,22 @@ impl ClientControl {
         }
     }
 
-    /// Bytes came.
+    /// Takes received bytes.
     pub fn receive(&mut self, bytes: &[u8]) {
         self.heard |= !bytes.is_empty();
         self.inbox.push(bytes);
     }
 
-    /// Whether the server has said anything at all.
+    /// Whether the server has sent anything.
     pub const fn has_heard(&self) -> bool {
         self.heard
     }
 
-    /// What it means that the connection was closed now, where it means anything: a server that has no word for a
-    /// refusal, or not both words of an error.
+    /// The meaning of a connection closed now, if any: a server that refuses without a message, or that sends an
+    /// incomplete error.
     pub fn closed(&mut self) -> Option<ControlError> {
         if self.failing {
-            // iperf3 before 3.13 sends one word where it refuses a user.
+            // iperf3 before 3.13 sends one word when it refuses a user.
             let word = self.inbox.take::<4>().map_or(0, i32::from_be_bytes);
             let (iperf, system) = (word, 0);
             return Some(ControlError::Server { iperf, system });
@@ -95,12 +95,12 @@ impl ClientControl {
         }
     }
 
-    /// What is to be sent now.
+    /// Bytes to send now.
     pub fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
-    /// What is to be done; `None` until more bytes came. After an error the connection is of no use.
+    /// The next event; `None` until more bytes arrive. After an error the connection is unusable.
     pub fn next_event(&mut self) -> Result<Option<ClientEvent>, ControlError> {
         loop {
             if self.failing {
@@ -139,7 +139,7 @@ impl ClientControl {
             }
             (State::TestStart, Phase::Opening) => (Phase::Opening, None),
             (State::TestRunning, Phase::Opening) => (Phase::Running, Some(ClientEvent::Run)),
-            // A server that has reached the asked amount does not wait for the client's word.
+            // A server that has reached the requested amount does not wait for the client's message.
             (State::ExchangeResults, Phase::Running | Phase::Ending) => {
                 (Phase::Giving, Some(ClientEvent::GiveResults))
             }
@@ -167,7 +167,7 @@ impl ClientControl {
         })
     }
 
-    /// It has been enough: tell the server. Without effect unless data flows.
+    /// Ends the test: tells the server. Without effect unless data flows.
     pub fn end(&mut self) {
         if self.phase == Phase::Running {
             self.out.push(State::TestEnd.byte());
@@ -175,7 +175,7 @@ impl ClientControl {
         }
     }
 
-    /// Tell the server what was seen; after [`ClientEvent::GiveResults`], else without effect.
+    /// Sends the client's results to the server; after [`ClientEvent::GiveResults`], else without effect.
     pub fn give_results(&mut self, results: &Results) {
         if self.phase == Phase::Giving {
             self.out.extend(frame_json(&results.to_json()));
@@ -183,13 +183,13 @@ impl ClientControl {
         }
     }
 
-    /// Stop before the end: the server is told at once.
+    /// Stops before the end, and tells the server immediately.
     pub fn abandon(&mut self) {
         self.out.push(State::ClientTerminate.byte());
         self.phase = Phase::Over;
     }
 
-    /// What is going on, for a message.
+    /// The present phase, for a message.
     pub const fn during(&self) -> &'static str {
         self.phase.what()
     }

@@ -6,45 +6,45 @@ use super::server_error::describe;
 
 /// Bytes of a cookie: 36 characters and a zero.
 pub const COOKIE_LEN: usize = 37;
-/// The longest parameters that are read, in bytes; those of iperf3 are a few hundred.
+/// Longest parameters that are read, in bytes; those of iperf3 are a few hundred.
 pub const MAX_PARAMETERS: usize = 64 * 1024;
-/// The longest results that are read, in bytes: room for the server's own output, which a peer may add.
+/// Longest results that are read, in bytes: room for the server's own output, which a peer may add.
 pub const MAX_RESULTS: usize = 4 * 1024 * 1024;
 
-/// What the two ends of a control connection tell each other, one byte each.
+/// The states that the two ends of a control connection send each other, one byte each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i8)]
 pub enum State {
-    /// All streams are there.
+    /// All streams are open.
     TestStart = 1,
     /// Data flows.
     TestRunning = 2,
-    /// The client has seen enough.
+    /// The client ends the test.
     TestEnd = 4,
-    /// The client's JSON is asked for.
+    /// The server requests the client's JSON.
     ParamExchange = 9,
-    /// The client is to open its streams.
+    /// The client must open its streams.
     CreateStreams = 10,
     /// The server was stopped.
     ServerTerminate = 11,
     /// The client was stopped.
     ClientTerminate = 12,
-    /// Results are asked for: first the client's, then the server's.
+    /// The server requests results: first the client's, then its own.
     ExchangeResults = 13,
     /// The exchange is over.
     DisplayResults = 14,
     /// Between tests.
     IperfStart = 15,
-    /// The client leaves.
+    /// The client closes.
     IperfDone = 16,
     /// The server is busy.
     AccessDenied = -1,
-    /// The server cannot do it; two words of 32 bits follow, iperf3's error number and the system's.
+    /// The server cannot run the test; two words of 32 bits follow, iperf3's error number and the system's.
     ServerError = -2,
 }
 
 impl State {
-    /// The state that a byte on the wire means.
+    /// The state of a byte on the wire.
     pub const fn from_byte(byte: u8) -> Option<State> {
         Some(match byte as i8 {
             1 => State::TestStart,
@@ -70,12 +70,12 @@ impl State {
     }
 }
 
-/// What a test is known by: each of its connections begins with it.
+/// The identification of a test: each of its connections begins with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cookie([u8; COOKIE_LEN]);
 
 impl Cookie {
-    /// 36 characters out of the 32 that iperf3 uses, from a generator seeded with `seed` (SplitMix64).
+    /// 36 characters from the 32 that iperf3 uses, generated from `seed` (SplitMix64).
     pub fn new(seed: u64) -> Cookie {
         const CHARACTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
         let mut bytes = [0; COOKIE_LEN];
@@ -89,24 +89,24 @@ impl Cookie {
         Cookie(bytes)
     }
 
-    /// The cookie at the start of a connection, whatever its characters; `None` where there are too few bytes.
+    /// The cookie at the start of a connection, with any characters; `None` where there are too few bytes.
     pub fn parse(bytes: &[u8]) -> Option<Cookie> {
         bytes.first_chunk().map(|chunk| Cookie(*chunk))
     }
 
-    /// As sent.
+    /// The bytes on the wire.
     pub const fn as_bytes(&self) -> &[u8; COOKIE_LEN] {
         &self.0
     }
 
-    /// As printed: the characters before the zero.
+    /// The text: the characters before the zero.
     pub fn text(&self) -> String {
         let characters = self.0.split(|byte| *byte == 0).next().unwrap_or_default();
         String::from_utf8_lossy(characters).into_owned()
     }
 }
 
-/// Why a control connection cannot go on.
+/// Why a control connection cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ControlError {
     /// A byte that is no state.
@@ -114,12 +114,12 @@ pub enum ControlError {
         "byte {0} on the control connection is no state of iperf3; fix: check the port, and that the peer is an iperf3 (not iperf 2)"
     )]
     UnknownState(u8),
-    /// A state that has no place here.
+    /// A state that is invalid in this phase.
     #[error("the peer sent {state:?} while {during}")]
     Unexpected {
-        /// What it sent.
+        /// The state.
         state: State,
-        /// What was going on.
+        /// The phase.
         during: &'static str,
     },
     /// JSON longer than the limit.
@@ -132,12 +132,12 @@ pub enum ControlError {
         /// The most that is read.
         limit: usize,
     },
-    /// JSON that cannot be read, or lacks what is needed.
+    /// JSON that is invalid or incomplete.
     #[error("the peer's {what} cannot be used: {why}")]
     Json {
         /// Which JSON.
         what: &'static str,
-        /// What is wrong with it.
+        /// What is wrong.
         why: String,
     },
     /// The server is busy with another client.
@@ -145,17 +145,17 @@ pub enum ControlError {
         "the server is busy with another test; fix: wait until that is over and try again, or use a server on another port"
     )]
     Busy,
-    /// The server closed the connection before it said a word.
+    /// The server closed the connection before it sent anything.
     #[error(
         "the server closed the connection before it said a word, as one does that is busy with another test or has just ended one; fix: try again, and check that it is an iperf3 (not iperf 2)"
     )]
     TurnedAway,
-    /// The server closed the connection when it had read what is asked.
+    /// The server closed the connection after it had read the parameters.
     #[error(
         "the server closed the connection while the parameters are agreed on, as iperf3 3.21 does where it does not let the user in; fix: check --username, the password, the key and both clocks, or start it again"
     )]
     Dismissed,
-    /// The server took the connection and said nothing.
+    /// The server accepted the connection and sent nothing.
     #[error(
         "the server took the connection and said nothing for 10 s; fix: check that it is an iperf3 (not iperf 2), and that nothing holds it up"
     )]
@@ -163,9 +163,9 @@ pub enum ControlError {
     /// The server gave up.
     #[error("{}", describe(*iperf, *system))]
     Server {
-        /// iperf3's number of it; 0 where it told none.
+        /// iperf3's error number; 0 for none.
         iperf: i32,
-        /// errno at the server; 0 where it told none.
+        /// The server's errno; 0 for none.
         system: i32,
     },
     /// The peer was stopped.
@@ -173,7 +173,7 @@ pub enum ControlError {
     Stopped,
 }
 
-/// Bytes that arrived and were not used yet, bounded by the JSON that is expected.
+/// Received bytes that are not used yet, bounded by the expected JSON.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Inbox {
     bytes: Vec<u8>,
@@ -204,7 +204,7 @@ impl Inbox {
         Some(chunk)
     }
 
-    /// The next state; `None` until a byte is there.
+    /// The next state; `None` until a byte arrives.
     pub(super) fn state(&mut self) -> Result<Option<State>, ControlError> {
         let Some([byte]) = self.take() else {
             return Ok(None);
@@ -215,7 +215,7 @@ impl Inbox {
         }
     }
 
-    /// The next JSON with its length before it; `None` until all of it is there.
+    /// The next JSON with its length; `None` until it is complete.
     pub(super) fn json(
         &mut self,
         what: &'static str,
@@ -237,7 +237,7 @@ impl Inbox {
     }
 }
 
-/// JSON as it is sent: its length in four bytes, then the text.
+/// JSON on the wire: its length in four bytes, then the text.
 pub fn frame_json(text: &str) -> Vec<u8> {
     let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
     [&length.to_be_bytes(), text.as_bytes()].concat()

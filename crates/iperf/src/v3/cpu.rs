@@ -1,11 +1,11 @@
-//! How busy this process was, as a share of one CPU.
+//! CPU time of this process, as a share of one CPU.
 
 use std::time::Instant;
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 
-/// CPU time of this process since a moment.
+/// CPU time of this process since an instant.
 pub(super) struct CpuUse {
     since: Instant,
     used_us: Option<[i64; 2]>,
@@ -24,7 +24,7 @@ impl CpuUse {
         }
     }
 
-    /// Percent of one CPU since the start: total, user, system; 0 where the system does not tell.
+    /// Percent of one CPU since the start: total, user, system; 0 where the system does not report it.
     pub(super) fn percent(&self) -> [f64; 3] {
         let elapsed_us = self.since.elapsed().as_secs_f64() * 1e6;
         let (Some(before), Some(now)) = (self.used_us, used_us()) else {

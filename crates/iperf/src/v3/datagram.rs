@@ -4,18 +4,18 @@
 //!  0  time, s      8  number (32 bits, or 64 where both ends agreed)
 //!  4  time, µs
 //! ```
-//! Numbers begin at 1. The time is of no clock in particular: only differences count.
+//! Numbers begin at 1. Its clock is not specified, so only differences count.
 
-/// What the client sends to open a stream; it is in the byte order of the sending machine.
+/// What the client sends to open a stream, in the byte order of the sending machine.
 const HELLO: u32 = 0x3637_3839;
-/// What the server answers, as versions from 3.10 on know it.
+/// The server's answer since 3.10.
 const REPLY: u32 = 0x3938_3736;
-/// What older servers answer.
+/// The answer of older servers.
 const OLD_REPLY: u32 = 987_654_321;
-/// What older clients send.
+/// The opening of older clients.
 const OLD_HELLO: u32 = 123_456_789;
 
-/// Bytes of the datagram that opens a stream, either way.
+/// Bytes of the datagram that opens a stream, in both directions.
 pub const OPENING_LEN: usize = 4;
 
 /// The datagram that opens a stream.
@@ -31,7 +31,7 @@ fn is_word(datagram: &[u8], words: [u32; 2]) -> bool {
     words.iter().any(|word| read.contains(word))
 }
 
-/// The answer to an opening datagram, in the generation and byte order of the client; `None` where it is none.
+/// The answer to an opening datagram, in the generation and byte order of the client; `None` for any other datagram.
 pub fn reply_to(datagram: &[u8]) -> Option<[u8; OPENING_LEN]> {
     if !is_word(datagram, [HELLO, OLD_HELLO]) {
         return None;
@@ -50,7 +50,7 @@ pub fn reply_to(datagram: &[u8]) -> Option<[u8; OPENING_LEN]> {
     })
 }
 
-/// Whether this is a server's answer, of whatever generation and byte order.
+/// Whether this is a server's answer, of any generation and byte order.
 pub fn is_reply(datagram: &[u8]) -> bool {
     is_word(datagram, [REPLY, OLD_REPLY])
 }
@@ -72,7 +72,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// A number and a time in ns since anything.
+    /// A number and a time in ns since any origin.
     pub const fn new(number: u64, time_ns: u64) -> Head {
         Head {
             seconds: (time_ns / 1_000_000_000) as u32,
@@ -81,7 +81,7 @@ impl Head {
         }
     }
 
-    /// Read it; `None` where the datagram is too short.
+    /// Reads it; `None` where the datagram is too short.
     pub fn parse(datagram: &[u8], counters_64: bool) -> Option<Head> {
         let word = |at: usize| {
             let bytes = datagram.get(at..at + 4)?.first_chunk()?;
@@ -100,7 +100,7 @@ impl Head {
         })
     }
 
-    /// Write it; without effect where there is no room. Of a 32-bit number the low word is written.
+    /// Writes it; without effect where there is no room. Of a 32-bit number the low word is written.
     pub fn emit(&self, out: &mut [u8], counters_64: bool) {
         let mut bytes = [0; 16];
         bytes[..4].copy_from_slice(&self.seconds.to_be_bytes());

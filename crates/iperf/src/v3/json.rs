@@ -1,4 +1,4 @@
-//! Reading members of a peer's JSON, whose numbers come in several spellings.
+//! Reads members of a peer's JSON, whose numbers have several spellings.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ pub(super) fn count(object: &Value, key: &str) -> Option<u64> {
     }
 }
 
-/// A figure; one that is no finite number counts as absent.
+/// A figure; `None` where it is not a finite number.
 pub(super) fn figure(object: &Value, key: &str) -> Option<f64> {
     object
         .get(key)?

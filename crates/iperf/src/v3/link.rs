@@ -1,4 +1,4 @@
-//! A control connection on a socket: bytes that wait, and whether the peer is still there.
+//! A control connection on a socket: buffered bytes, and detection of a lost peer.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -11,9 +11,9 @@ use crate::connecting::{SocketError, Wanted, connect_datagrams, connect_stream};
 use crate::options::SocketOptions;
 use crate::sending::is_wait;
 
-/// How long one look for bytes takes at most; also how late an interval may end.
+/// Longest time of one check for bytes, and so the largest delay of an interval's end.
 pub(super) const LOOK: Duration = Duration::from_millis(5);
-/// How long a peer may be silent where it is to speak.
+/// How long a peer may be silent when it must send.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) struct Link {
@@ -45,7 +45,7 @@ impl Link {
         self.stream.write_all(bytes).map_err(TestError::io(what))
     }
 
-    /// What came within [`LOOK`], perhaps nothing.
+    /// Bytes received within [`LOOK`], perhaps none.
     pub(super) fn look(&mut self, during: &'static str) -> Result<Vec<u8>, TestError> {
         let mut bytes = [0; 4096];
         match self.stream.read(&mut bytes) {
@@ -62,8 +62,7 @@ impl Link {
     }
 }
 
-/// Have the system look whether the peer's host is still there while nothing is said: after 10 s, then every 5 s, and
-/// give it up after three looks.
+/// Lets the system probe a silent peer's host: after 10 s, then every 5 s, and gives up after three probes.
 fn keep_alive(stream: &TcpStream) -> nix::Result<()> {
     setsockopt(stream, sockopt::KeepAlive, &true)?;
     setsockopt(stream, sockopt::TcpKeepIdle, &10)?;
@@ -71,7 +70,7 @@ fn keep_alive(stream: &TcpStream) -> nix::Result<()> {
     setsockopt(stream, sockopt::TcpKeepCount, &3)
 }
 
-/// What sockets are asked for; buffers of 0 bytes leave them alone.
+/// The options of sockets; buffers of 0 bytes keep the system's default.
 pub(super) const fn wanted(window_bytes: u32, options: &SocketOptions) -> Wanted<'_> {
     let window = match window_bytes {
         0 => None,
@@ -80,7 +79,7 @@ pub(super) const fn wanted(window_bytes: u32, options: &SocketOptions) -> Wanted
     Wanted { window, options }
 }
 
-/// Connect stream number `index` (from 0) over TCP within `limit`.
+/// Connects stream number `index` (from 0) over TCP within `limit`.
 pub(super) fn connect(
     to: SocketAddr,
     index: u32,

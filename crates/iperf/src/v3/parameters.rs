@@ -1,21 +1,21 @@
-//! What a client asks of a server, as the JSON of the parameter exchange.
+//! The parameter exchange: the client's request as JSON.
 
 use serde_json::{Map, Value, json};
 
 use super::control::ControlError;
 use super::json::{count, flag, text};
 
-/// The most streams that a test may have, as iperf3 has it.
+/// Most streams of a test, as in iperf3.
 pub const MAX_STREAMS: u32 = 128;
-/// The most bytes of a read or write over TCP, as iperf3 has it.
+/// Most bytes of a read or write over TCP, as in iperf3.
 pub const MAX_TCP_LENGTH: u32 = 1 << 20;
-/// The most bytes of a datagram: what IPv4 can carry.
+/// Largest datagram in bytes over IPv4.
 pub const MAX_UDP_LENGTH: u32 = 65_507;
-/// The largest socket buffers that can be asked for, as iperf3 has it.
+/// Largest socket buffers, as in iperf3.
 pub const MAX_WINDOW: u32 = 512 << 20;
-/// The largest segment that can be asked for, as iperf3 has it.
+/// Largest TCP segment, as in iperf3.
 pub const MAX_MSS: u32 = 9 * 1024;
-/// The longest time that iperf3 lets a test ask for, in s.
+/// Longest test in iperf3, in s.
 pub const MAX_SECONDS: u64 = 86_400;
 
 /// A test as the client describes it.
@@ -29,48 +29,48 @@ pub struct Parameters {
     pub bidirectional: bool,
     /// Streams in each direction.
     pub streams: u32,
-    /// How long to send in s; 0 where an amount is asked for.
+    /// How long to send in s; 0 where an amount is requested.
     pub seconds: u64,
-    /// Bytes to send in all; 0 for no such end.
+    /// Bytes to send in all; 0 for no limit.
     pub bytes: u64,
-    /// Blocks to send in all; 0 for no such end.
+    /// Blocks to send in all; 0 for no limit.
     pub blocks: u64,
     /// Seconds at the start that the peer leaves out of its totals.
     pub omit_seconds: u64,
     /// Bytes of a write, or of a datagram.
     pub length_bytes: u32,
-    /// Application bits per second of each stream; 0 for as much as goes.
+    /// Application bits per second of each stream; 0 for as much as possible.
     pub rate_bit_s: u64,
-    /// Socket buffers at both ends in bytes; 0 for what the systems choose.
+    /// Socket buffers at both ends in bytes; 0 for the system's default.
     pub window_bytes: u32,
     /// UDP datagrams carry 64-bit numbers.
     pub counters_64: bool,
-    /// The largest TCP segment that a sender makes in bytes; 0 for what the systems choose.
+    /// Largest TCP segment of a sender in bytes; 0 for the system's default.
     pub mss_bytes: u32,
-    /// TCP sends small writes at once.
+    /// TCP sends small writes immediately.
     pub no_delay: bool,
-    /// The congestion control of TCP senders; the system's own without it.
+    /// The congestion control of TCP senders; by default the system's.
     pub congestion: Option<String>,
     /// Type of service (IPv4) or traffic class (IPv6) of the packets of all streams.
     pub tos: u8,
-    /// TCP senders let the system take what they send from a file (`sendfile`).
+    /// TCP senders use `sendfile`.
     pub zerocopy: bool,
-    /// The payload is the ten digits again and again, not random bytes.
+    /// The payload is the repeated ten digits, not random bytes.
     pub repeating_payload: bool,
-    /// What the client calls the test.
+    /// The client's title of the test.
     pub title: Option<String>,
-    /// What the client wants to see in the JSON of both ends.
+    /// Text that the client wants in the JSON of both ends.
     pub extra_data: Option<String>,
-    /// The server's own output shall be among its results.
+    /// The server must add its own output to its results.
     pub server_output: bool,
-    /// Who asks, encrypted for the server; see [`super::auth`].
+    /// The user, encrypted for the server; see [`super::auth`].
     pub auth_token: Option<String>,
-    /// What the client calls itself.
+    /// The client's version text.
     pub client_version: String,
 }
 
 impl Default for Parameters {
-    /// iperf3's own: one TCP stream for 10 s in writes of 128 KiB.
+    /// The defaults of iperf3: one TCP stream for 10 s in writes of 128 KiB.
     fn default() -> Parameters {
         Parameters {
             udp: false,
@@ -101,7 +101,7 @@ impl Default for Parameters {
 }
 
 impl Parameters {
-    /// iperf3's own for UDP: one stream of 2²⁰ bit/s for 10 s in datagrams of 1460 bytes.
+    /// The defaults of iperf3 for UDP: one stream of 2²⁰ bit/s for 10 s in datagrams of 1460 bytes.
     pub fn udp() -> Parameters {
         Parameters {
             udp: true,
@@ -111,7 +111,7 @@ impl Parameters {
         }
     }
 
-    /// Read the client's JSON. Keys that only some versions have may be absent, and unknown ones are passed over.
+    /// Reads the client's JSON. Keys that only some versions have may be absent, and unknown ones are ignored.
     pub fn parse(json: &[u8]) -> Result<Parameters, ControlError> {
         let wrong = |why: String| ControlError::Json {
             what: "parameters",
@@ -161,7 +161,7 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// What no test can be, with the limit that it breaks.
+    /// Checks the limits of a test; the error names the one that it breaks.
     pub fn check(&self) -> Result<(), String> {
         let (least, most) = if self.udp {
             (
@@ -206,7 +206,7 @@ impl Parameters {
         Ok(())
     }
 
-    /// The JSON that is sent. iperf3 takes the presence of a flag as its being set, so unset flags are left out.
+    /// The JSON to send. iperf3 interprets the presence of a flag as its being set, so unset flags are left out.
     pub fn to_json(&self) -> String {
         let mut object = Map::new();
         object.insert(if self.udp { "udp" } else { "tcp" }.to_owned(), json!(true));
@@ -223,7 +223,7 @@ impl Parameters {
         for (key, set) in truths {
             put(key, json!(true), set);
         }
-        // Versions from 3.18 on take these as numbers alone.
+        // Versions since 3.18 accept these only as numbers.
         let ones = [
             ("udp_counters_64bit", self.counters_64),
             ("repeating_payload", self.repeating_payload),
@@ -267,8 +267,8 @@ impl Parameters {
         Value::Object(object).to_string()
     }
 
-    /// Bytes of all streams together after which the test is over, in both directions where both send; `None` where
-    /// a time ends it.
+    /// Bytes of all streams together after which the test is over, in both directions where both send; `None` where a
+    /// time ends it.
     pub fn wanted_bytes(&self) -> Option<u64> {
         let blocks = self.blocks.checked_mul(u64::from(self.length_bytes));
         let each_way = match (self.bytes, self.blocks) {
@@ -288,8 +288,7 @@ impl Parameters {
         }
     }
 
-    /// Whether the client sends on the stream with an index from 0; of a test in both directions it does on the
-    /// first half.
+    /// Whether the client sends on the stream with an index from 0; with both directions it sends on the first half.
     pub const fn client_sends(&self, index: u32) -> bool {
         if self.bidirectional {
             index < self.streams
@@ -298,7 +297,7 @@ impl Parameters {
         }
     }
 
-    /// Bound what the server sends, all its streams together, to so many bit/s.
+    /// Limits what the server sends, all its streams together, to so many bit/s.
     pub fn bound_rate(&mut self, most_bit_s: u64) {
         let share = (most_bit_s / u64::from(self.streams.max(1))).max(1);
         if self.reverse || self.bidirectional {
@@ -309,7 +308,7 @@ impl Parameters {
         }
     }
 
-    /// The time between two writes of one stream in ps at the asked rate; `None` for as fast as it goes.
+    /// The time between two writes of one stream in ps at the requested rate; `None` for as fast as possible.
     pub fn interval_ps(&self) -> Option<u64> {
         let bits = u128::from(self.length_bytes) * 8;
         (self.rate_bit_s > 0).then(|| {

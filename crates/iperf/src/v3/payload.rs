@@ -1,4 +1,4 @@
-//! What a sender of iperf3 sends again and again, out of its memory or out of a file.
+//! The data that an iperf3 sender repeats, from memory or from a file.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use wirelab_trial::random::SplitMix64;
 use super::parameters::Parameters;
 use crate::sending::write_at_once;
 
-/// What is sent again and again: random bytes, which no link can make shorter, or the digits of iperf 2.
+/// The repeated data: random bytes, which no link can compress, or the digits of iperf 2.
 pub(super) fn payload(parameters: &Parameters, seed: u64) -> Vec<u8> {
     let length = parameters.length_bytes as usize;
     if parameters.repeating_payload {
@@ -26,7 +26,7 @@ pub(super) fn payload(parameters: &Parameters, seed: u64) -> Vec<u8> {
     bytes
 }
 
-/// What is written to a TCP connection.
+/// The data written to a TCP connection.
 pub(super) enum Payload {
     Memory(Vec<u8>),
     /// A file in memory for `sendfile`, and its length.
@@ -34,21 +34,21 @@ pub(super) enum Payload {
 }
 
 impl Payload {
-    /// Of `bytes`; `zerocopy` asks for a file, where the system has one.
+    /// A payload of `bytes`; `zerocopy` requests a file, where the system supports one.
     pub(super) fn new(bytes: Vec<u8>, zerocopy: bool) -> Payload {
         match zerocopy.then(|| in_file(&bytes)) {
             Some(Ok(file)) => Payload::File(file, bytes.len()),
-            // Without one what is sent is the same, at the price of a copy.
+            // Without one the same data are copied.
             Some(Err(_)) | None => Payload::Memory(bytes),
         }
     }
 
-    /// Write as much as there is room for, from the start.
+    /// Writes as much as there is room for, from the start.
     pub(super) fn write_at_once(&self, stream: &TcpStream) -> io::Result<usize> {
         match self {
             Payload::Memory(bytes) => write_at_once(stream, bytes),
             Payload::File(file, len) => {
-                // Nobody else uses the stream of a sender, so that it need not wait.
+                // A sender's stream has no other user, so it need not wait.
                 stream.set_nonblocking(true)?;
                 Ok(sendfile64(stream, file, Some(&mut 0), *len)?)
             }
@@ -88,7 +88,7 @@ mod tests {
             peer.read_exact(&mut came).unwrap();
             assert_eq!(came, bytes[..len]);
         }
-        // A connection that is full is no reason to wait.
+        // A full connection must not block.
         let file = Payload::new(bytes, true);
         let full = std::iter::repeat_with(|| file.write_at_once(&stream)).find_map(Result::err);
         assert_eq!(full.unwrap().kind(), io::ErrorKind::WouldBlock);

@@ -1,4 +1,4 @@
-//! Connections that have not said yet what they are: bounded in number and time, none can block another.
+//! Connections that have not identified themselves yet: bounded in number and time, so that none can block another.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use super::control::{COOKIE_LEN, Cookie, State};
 use super::link::PATIENCE;
 use crate::sending::is_wait;
 
-/// The most connections that wait at a time; one more puts the oldest out.
+/// Most pending connections; a further one replaces the oldest.
 const MAX_WAITING: usize = 64;
 
 struct Waiting {
@@ -28,7 +28,8 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// Accept what there is from those that may use the server, and give the connections whose cookie is complete. Never blocks.
+    /// Accepts pending connections from hosts that may use the server, and returns those whose cookie is complete.
+    /// Never blocks.
     pub(super) fn poll(
         &mut self,
         listener: &TcpListener,
@@ -53,7 +54,8 @@ impl Pending {
                         len,
                     });
                 }
-                // None is there, or one was reset too early, or no descriptor is free: the next call may do.
+                // No connection is pending, or one was reset too early, or no descriptor is free: a later call may
+                // succeed.
                 Err(_) => break,
             }
         }
@@ -75,9 +77,9 @@ impl Pending {
     }
 }
 
-/// Tell a client that another test runs. It may be gone already, and that is no matter.
+/// Tells a client that another test runs. It does not matter if the client is already gone.
 pub(super) fn deny(mut stream: TcpStream) {
-    // What is unread when a socket is closed makes the system reset the connection, and the word may be lost.
+    // Unread data makes the system reset the connection on close, and the message may be lost.
     let _ = stream.read(&mut [0; 4096]);
     let _ = stream.write(&[State::AccessDenied.byte()]);
 }

@@ -1,7 +1,7 @@
 //! The receiving end of a UDP stream, without I/O: what arrived and what is missing.
 //!
-//! Two counts are kept apart. Our own follows RFC 5560, so a duplicate never hides a loss. The peer is told
-//! iperf3's: a number below the expected one is out of order and takes one from the losses.
+//! It keeps two separate counts. Wirelab's own count follows RFC 5560, so a duplicate never hides a loss. The peer gets
+//! iperf3's count: a number below the expected one is out of order and is subtracted from the losses.
 
 use wirelab_trial::job::Missed;
 use wirelab_trial::{Jitter, Tracker};
@@ -9,33 +9,33 @@ use wirelab_trial::{Jitter, Tracker};
 use super::datagram::Head;
 use crate::queue::too_slow;
 
-/// The most numbers that one jump may skip in our own count: beyond it the number is taken for damaged.
+/// Most numbers that one jump may skip in wirelab's count: a number beyond that counts as damaged.
 const LARGEST_JUMP: u64 = i32::MAX as u64;
 
 /// What has arrived so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// Application bytes, with those of duplicates.
+    /// Application bytes, including duplicates.
     pub bytes: u64,
-    /// Datagrams, with duplicates.
+    /// Datagrams, including duplicates.
     pub datagrams: u64,
     /// Different numbers.
     pub distinct: u64,
     /// Numbers up to the highest that never arrived, and were not dropped by this host's own queues.
     pub lost: u64,
-    /// Those that were lost or dropped by this host's own queues: nobody can say which.
+    /// Those lost or dropped by this host's own queues; which of the two is unknown.
     pub lost_or_missed: u64,
-    /// Further copies.
+    /// Duplicates.
     pub duplicated: u64,
     /// Numbers that arrived after a higher one.
     pub reordered: u64,
-    /// So far behind that nobody can tell a duplicate from a late one.
+    /// So far behind that a duplicate and a late datagram look the same.
     pub too_late: u64,
-    /// Too short, or with a number that no flow can have.
+    /// Too short, or with an impossible number.
     pub ignored: u64,
     /// iperf3's count of datagrams: the highest number.
     pub peer_packets: u64,
-    /// iperf3's count of losses, with those that were dropped by this host's own queues.
+    /// iperf3's count of losses, including drops by this host's own queues.
     pub peer_lost: u64,
     /// iperf3's count of numbers out of order.
     pub peer_out_of_order: u64,
@@ -44,7 +44,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// The same, of whose losses this host's own queues may have dropped so many.
+    /// The same, with the losses that this host's own queues may have dropped moved.
     #[must_use]
     pub fn with_missed(self, at_most: u64) -> Received {
         let missed = Missed {
@@ -59,12 +59,12 @@ impl Received {
         }
     }
 
-    /// What a reader must know of datagrams that this host's own queues may have dropped.
+    /// The note about datagrams that this host's own queues may have dropped.
     pub fn missed_note(&self) -> Option<String> {
         (self.lost_or_missed > 0).then(|| too_slow(0, self.lost_or_missed, self.lost))
     }
 
-    /// iperf3's count of losses, less those that this host's own queues may have dropped.
+    /// iperf3's count of losses, minus those that this host's own queues may have dropped.
     pub const fn shown_lost(&self) -> u64 {
         self.peer_lost.saturating_sub(self.lost_or_missed)
     }
@@ -92,7 +92,7 @@ impl Receiver {
         }
     }
 
-    /// A datagram came at `now_ns` of any steady clock; whether it was counted.
+    /// Takes a datagram that arrived at `now_ns` of any steady clock; returns whether it was counted.
     pub fn take(&mut self, datagram: &[u8], now_ns: u64) -> bool {
         let head = Head::parse(datagram, self.counters_64);
         let highest = self.counted.peer_packets;
@@ -113,7 +113,7 @@ impl Receiver {
             counted.peer_out_of_order += 1;
             counted.peer_lost = counted.peer_lost.saturating_sub(1);
         }
-        // The tracker takes numbers from 0 on, modulo 2³².
+        // The tracker counts from 0, modulo 2³².
         self.tracker.observe((head.number - 1) as u32);
         self.jitter.observe(head.time_ns(), now_ns);
         true

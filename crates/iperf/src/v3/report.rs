@@ -1,8 +1,9 @@
-//! A test as iperf3 prints it with `-J`: the same keys at the same places, so that scripts go on working.
+//! A test as iperf3 prints it with `-J`: the same keys at the same places, so that scripts continue to work.
 //!
-//! What this end does not measure is absent: congestion window, round trip and path MTU of TCP, `tcp_mss_default`, sizes of socket buffers; so are `system_info`
-//! and the time in words. `socket` is the number of the stream. `wirelab` holds what iperf3 has no place for: losses that duplicates do not
-//! hide, what this host's own queues may have dropped (it is in no loss), and whether the sender kept its rate.
+//! Values that this end does not measure are absent: congestion window, round trip and path MTU of TCP,
+//! `tcp_mss_default`, sizes of socket buffers; so are `system_info` and the time in words. `socket` is the number of
+//! the stream. `wirelab` holds what iperf3 has no key for: losses that duplicates do not hide, possible drops by this
+//! host's own queues (which are in no loss), and whether the sender kept its rate.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +12,7 @@ use super::results::{ServerOutput, StreamResult};
 use super::test::{Beginning, Counted, Ends, Interval, Outcome, StreamOutcome};
 use super::test::{Both, both_sides, jitter_of, sum_of};
 
-/// The whole object: `start`, `intervals`, `end`, and `error` where the test did not come to its end.
+/// The whole object: `start`, `intervals`, `end`, and `error` where the test did not end normally.
 pub fn to_json(outcome: &Outcome) -> Value {
     let streams: Vec<Ends> = outcome.streams.iter().map(|stream| stream.ends).collect();
     let beginning = Beginning {
@@ -46,7 +47,7 @@ pub fn to_json(outcome: &Outcome) -> Value {
     value
 }
 
-/// What is known when data begins to flow.
+/// The facts known when data begins to flow.
 pub fn start(test: &Beginning<'_>) -> Value {
     let parameters = test.parameters;
     let connected = test.streams.iter().map(|ends| {
@@ -86,7 +87,7 @@ pub fn start(test: &Beginning<'_>) -> Value {
     })
 }
 
-/// Bytes in a span, as every object of iperf3 begins.
+/// The bytes of a span, the common beginning of iperf3's objects.
 fn span(start_ns: u64, end_ns: u64, bytes: u64) -> Map<String, Value> {
     let seconds = end_ns.saturating_sub(start_ns) as f64 / 1e9;
     let rate = if seconds > 0.0 {
@@ -103,7 +104,7 @@ fn span(start_ns: u64, end_ns: u64, bytes: u64) -> Map<String, Value> {
     ])
 }
 
-/// A jitter that is unknown is `null`.
+/// An unknown jitter is `null`.
 fn put_loss(object: &mut Map<String, Value>, jitter_s: Option<f64>, lost: u64, packets: u64) {
     let percent = if packets > 0 {
         lost as f64 * 100.0 / packets as f64
@@ -166,8 +167,8 @@ pub fn interval(
     value
 }
 
-/// What a sum is called, and whether our end sends what is summed; of a test in both directions the second sum is
-/// that of what the server sends.
+/// The name of a sum, and whether this end sends the summed streams; with both directions the second sum is the
+/// server's traffic.
 pub(super) fn ways(client: bool, parameters: &Parameters) -> Vec<(&'static str, bool)> {
     match parameters.bidirectional {
         true => vec![("", client), ("_bidir_reverse", !client)],
@@ -180,7 +181,7 @@ fn told(result: Option<&StreamResult>) -> Map<String, Value> {
     span(0, (end_s.max(0.0) * 1e9) as u64, bytes)
 }
 
-/// What a test came to.
+/// The result of a test.
 pub fn end(outcome: &Outcome) -> Value {
     let udp = outcome.parameters.udp;
     let streams = both_sides(outcome);
@@ -200,7 +201,7 @@ pub fn end(outcome: &Outcome) -> Value {
         }
         value[format!("sum_received{suffix}")] = sum(&one_way, udp, false, sender);
         if udp {
-            // The older key, for both at once: what the receiver saw.
+            // The older key, for both at once: the receiver's values.
             value[format!("sum{suffix}")] = sum(&one_way, udp, false, sender);
         }
     }
@@ -244,7 +245,7 @@ fn end_stream(stream: &Both, udp: bool) -> Value {
     json!({ "sender": sending, "receiver": object(received) })
 }
 
-/// All streams together, as their senders (`sent`) or their receivers saw them.
+/// All streams together, as their senders (`sent`) or their receivers counted them.
 fn sum(streams: &[&Both], udp: bool, sent: bool, sender: bool) -> Value {
     let total = sum_of(streams, sent);
     let mut object = told(Some(&total));
@@ -276,8 +277,8 @@ fn cpu(outcome: &Outcome) -> Value {
     })
 }
 
-/// Datagrams that the peer says it sent and of which none came, those after the last that came among them; absent
-/// where it says nothing, and at a sender.
+/// Datagrams that the peer reports as sent and of which none arrived, those after the last arrived one among them;
+/// absent where it reports nothing, and at a sender.
 fn missing(outcome: &Outcome, stream: &StreamOutcome) -> Option<u64> {
     let told = outcome.peer_results.as_ref()?.stream(stream.ends.id)?;
     let all = (outcome.parameters.udp && !stream.ends.sender).then_some(told.packets)?;

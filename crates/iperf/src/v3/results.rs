@@ -1,4 +1,4 @@
-//! What each end tells the other after a test, as the JSON of the result exchange.
+//! The result exchange: each end's results as JSON.
 
 use serde_json::{Value, json};
 
@@ -6,52 +6,52 @@ use super::control::ControlError;
 use super::json::{count, figure, text};
 use super::parameters::MAX_STREAMS;
 
-/// The jitter of which nothing is known.
+/// The value of an unknown jitter.
 pub const UNKNOWN_JITTER: f64 = -1.0;
 
-/// One stream, as the end that tells it saw it.
+/// One stream, as the reporting end saw it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StreamResult {
     /// Its number; see [`super::parameters::stream_id`].
     pub id: u32,
     /// Application bytes sent or received.
     pub bytes: u64,
-    /// TCP segments sent again; `None` where the end does not know.
+    /// Retransmitted TCP segments; `None` where the end does not know.
     pub retransmits: Option<u64>,
-    /// Jitter of RFC 3550 in s, as told; [`UNKNOWN_JITTER`] where that is no number.
+    /// Reported jitter of RFC 3550 in s; [`UNKNOWN_JITTER`] where that is not a number.
     pub jitter_s: f64,
-    /// Datagrams lost, in iperf3's counting; with those of the start that is omitted.
+    /// Datagrams lost, in iperf3's count; including the omitted start.
     pub errors: u64,
-    /// Datagrams sent, or the highest number received; with those of the start that is omitted.
+    /// Datagrams sent, or the highest number received; including the omitted start.
     pub packets: u64,
-    /// Losses in the start that is omitted; 0 from versions that do not tell.
+    /// Losses in the omitted start; 0 from versions that do not report them.
     pub omitted_errors: u64,
-    /// Datagrams in the start that is omitted; 0 from versions that do not tell.
+    /// Datagrams in the omitted start; 0 from versions that do not report them.
     pub omitted_packets: u64,
-    /// When its first byte came, in s after the test began.
+    /// Arrival of its first byte, in s after the test began.
     pub start_s: f64,
-    /// When its last byte came, in s after the test began; 0 where the peer does not say.
+    /// Arrival of its last byte, in s after the test began; 0 where the peer does not report it.
     pub end_s: f64,
 }
 
 impl StreamResult {
-    /// The jitter in s, where it is one that a test of `seconds` can have.
+    /// The jitter in s, if it is possible in a test of `seconds`.
     pub fn jitter_within(&self, seconds: f64) -> Option<f64> {
         Some(self.jitter_s).filter(|jitter_s| (0.0..=seconds).contains(jitter_s))
     }
 
-    /// Losses without those of the start that is omitted.
+    /// Losses without those of the omitted start.
     pub const fn counted_errors(&self) -> u64 {
         self.errors.saturating_sub(self.omitted_errors)
     }
 
-    /// Datagrams without those of the start that is omitted.
+    /// Datagrams without those of the omitted start.
     pub const fn counted_packets(&self) -> u64 {
         self.packets.saturating_sub(self.omitted_packets)
     }
 }
 
-/// What a server printed of a test.
+/// The server's own output of a test.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerOutput {
     /// Its lines.
@@ -67,16 +67,16 @@ pub struct Results {
     pub cpu_percent: [f64; 3],
     /// Whether the sender knows its retransmissions; `None` from the receiver.
     pub has_retransmits: Option<bool>,
-    /// The congestion control that was used.
+    /// The congestion control in use.
     pub congestion: Option<String>,
-    /// What the server printed, where the client asked for it.
+    /// The server's own output, where the client requested it.
     pub server_output: Option<ServerOutput>,
     /// The streams.
     pub streams: Vec<StreamResult>,
 }
 
 impl Results {
-    /// Read a peer's JSON. A stream must have a number and bytes; all else may be absent.
+    /// Reads a peer's JSON. A stream must have a number and bytes; everything else may be absent.
     pub fn parse(json: &[u8]) -> Result<Results, ControlError> {
         let wrong = |why: String| ControlError::Json {
             what: "results",
@@ -89,7 +89,7 @@ impl Results {
         };
         let streams = value.get("streams").and_then(Value::as_array);
         let streams = streams.ok_or_else(|| wrong("the list of streams is missing".to_owned()))?;
-        // Both directions of a test in both directions are listed.
+        // With both directions the list has both.
         let most = 2 * MAX_STREAMS as usize;
         if streams.len() > most {
             let given = streams.len();
@@ -125,7 +125,7 @@ impl Results {
         })
     }
 
-    /// The JSON that is sent; −1 stands for what is not known, as iperf3 has it.
+    /// The JSON to send; −1 stands for unknown values, as in iperf3.
     pub fn to_json(&self) -> String {
         let or_minus_one = |known: Option<u64>| known.map_or(json!(-1), |number| json!(number));
         let streams = self.streams.iter().map(|stream| {
@@ -138,7 +138,7 @@ impl Results {
                 "packets": stream.packets,
                 "start_time": stream.start_s,
                 "end_time": stream.end_s,
-                // Versions from 3.14 on look for these two.
+                // Versions since 3.14 read these two.
                 "omitted_errors": stream.omitted_errors,
                 "omitted_packets": stream.omitted_packets,
             })

@@ -1,4 +1,4 @@
-//! What the threads of a running test share: its clock, its end, and how much they have moved.
+//! State shared by the threads of a running test: its clock, its end, and the moved bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -9,15 +9,15 @@ use wirelab_trial::host_clock::unix_ns;
 
 use crate::sending::SendOptions;
 
-/// How long a socket may block before its thread looks whether the test is over.
+/// Longest time that a socket may block before its thread checks whether the test is over.
 pub(super) const SLICE: Duration = Duration::from_millis(20);
-/// Below this a sleep is too coarse to be on time.
+/// For shorter waits sleep is too coarse.
 const SPIN_NS: u64 = 100_000;
 
-/// What the threads of a test share.
+/// State shared by the threads of a test.
 pub(super) struct Run {
     began: Instant,
-    /// What [`Run::now_ns`] is at its start in ns since 1970.
+    /// [`Run::now_ns`] at its start, in ns since 1970.
     epoch_ns: u64,
     stop: AtomicBool,
     moved: AtomicU64,
@@ -44,8 +44,8 @@ impl Run {
         u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// The time of a datagram that leaves at `now_ns`, in ns since 1970. A receiver before 3.8 takes its distance from
-    /// its own clock for jitter, so that no other clock will do.
+    /// The time of a datagram that leaves at `now_ns`, in ns since 1970. A receiver before 3.8 computes jitter from the
+    /// difference to its own clock, so only this clock works.
     pub(super) const fn stamp_ns(&self, now_ns: u64) -> u64 {
         self.epoch_ns.saturating_add(now_ns)
     }
@@ -54,7 +54,7 @@ impl Run {
         self.stop.store(true, Relaxed);
     }
 
-    /// Whether the wanted amount was sent or received.
+    /// Whether the wanted amount was transferred.
     pub(super) fn reached(&self) -> bool {
         self.left() == 0
     }
@@ -71,7 +71,7 @@ impl Run {
         self.options
     }
 
-    /// Wait until then, exactly, or until the test is over. What is too short for a sleep is spun.
+    /// Waits exactly until then, or until the test is over. The thread spins for waits that are too short for a sleep.
     pub(super) fn wait_until(&self, until_ns: u64) {
         loop {
             let left_ns = until_ns.saturating_sub(self.now_ns());
@@ -91,12 +91,12 @@ impl Run {
         self.moved.load(Relaxed)
     }
 
-    /// Bytes were moved.
+    /// Adds moved bytes.
     pub(super) fn add(&self, bytes: u64) {
         self.moved.fetch_add(bytes, Relaxed);
     }
 
-    /// Count anew from here, towards another amount: what was moved until now was omitted.
+    /// Restarts the count towards another amount; bytes moved before belong to the omitted start.
     pub(super) fn count_anew(&self, wanted: Option<u64>) {
         self.moved.store(0, Relaxed);
         self.wanted.store(wanted.unwrap_or(0), Relaxed);

@@ -1,4 +1,4 @@
-//! An iperf3 server on sockets: one test at a time, as iperf3 itself.
+//! An iperf3 server on sockets: one test at a time, like iperf3.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -26,12 +26,12 @@ mod session;
 
 use session::Session;
 
-/// How long data may rest in a test.
+/// Longest time without data in a test.
 const QUIET: Duration = Duration::from_secs(120);
-/// The most clients that may have said who they are and not yet what they want.
+/// Most clients that have identified themselves but not sent their parameters.
 const MAX_CANDIDATES: usize = 64;
 
-/// A server that listens on one address, and on no other.
+/// A server that listens on only one address.
 pub struct Server {
     listener: TcpListener,
     local: SocketAddr,
@@ -54,7 +54,7 @@ struct Candidate {
 }
 
 impl Server {
-    /// Listen on an address; port 0 means any free one.
+    /// Listens on an address; port 0 means any free one.
     pub fn bind(address: SocketAddr) -> Result<Server, TestError> {
         let bind = |source| TestError::Bind { address, source };
         let listener = TcpListener::bind(address).map_err(bind)?;
@@ -74,63 +74,63 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// Its address.
     pub const fn local_addr(&self) -> SocketAddr {
         self.local
     }
 
-    /// The time between two lines of `-i`, 1 s unless set; zero for none.
+    /// Sets the interval of report lines (`-i`), 1 s by default; zero for none.
     pub const fn set_interval(&mut self, interval: Duration) {
         self.interval = interval;
     }
 
-    /// The longest time that data may flow in one test, whatever a client asks; a day unless set.
+    /// Sets the longest time of data in one test, a day by default.
     pub const fn set_longest(&mut self, longest: Duration) {
         self.longest = longest;
     }
 
-    /// The longest time in which no stream moves a byte; then the test is ended, so that a client that only holds
-    /// its place does not hold up others. 120 s unless set, as iperf3 has it.
+    /// Sets the longest time in which no stream moves a byte; then the test ends, so that an idle client does not block
+    /// others. The default is 120 s, as in iperf3.
     pub const fn set_quiet(&mut self, quiet: Duration) {
         self.quiet = quiet;
     }
 
-    /// How it sends; [`SendOptions::DEFAULT`] unless set.
+    /// Sets how it sends; [`SendOptions::DEFAULT`] by default.
     pub const fn set_sending(&mut self, sending: SendOptions) {
         self.sending = sending;
     }
 
-    /// What is chosen of its sockets; nothing unless set. Connections take over what its listener has.
+    /// Sets the options of its sockets. Connections inherit those of the listener.
     ///
     /// # Errors
-    /// [`TestError::Refused`], the first that the system refuses.
+    /// [`TestError::Refused`] for the first option that the system refuses.
     pub fn set_options(&mut self, options: SocketOptions) -> Result<(), TestError> {
         options.apply_stream(&self.listener, self.local.is_ipv6())?;
         self.options = options;
         Ok(())
     }
 
-    /// Who may use the server; everybody unless set.
+    /// Sets who may use the server; by default every host.
     pub fn set_access(&mut self, access: Arc<Access>) {
         self.access = access;
     }
 
-    /// The most bit/s that it sends in all, whatever a client asks; no limit unless set.
+    /// Sets the most bit/s that it sends in total; no limit by default.
     pub const fn set_max_rate(&mut self, bit_s: Option<u64>) {
         self.max_rate_bit_s = bit_s;
     }
 
-    /// Whom to let in; all unless set.
+    /// Sets which users to accept; all by default.
     pub fn set_authorizer(&mut self, authorizer: Authorizer) {
         self.authorizer = Some(authorizer);
     }
 
-    /// Wait for a client and run its test to the end. An error ends that test and not the server: call it again.
+    /// Waits for a client and runs its test to the end. An error ends that test, not the server: call it again.
     pub fn serve_one(&mut self, cancel: &Cancel) -> Result<Outcome, TestError> {
         self.serve_one_telling(cancel, &mut |_| {})
     }
 
-    /// [`Server::serve_one`] that tells how it goes.
+    /// [`Server::serve_one`] with events.
     pub fn serve_one_telling(
         &mut self,
         cancel: &Cancel,
@@ -151,14 +151,14 @@ impl Server {
         match session.open(cancel) {
             Ok(ways) => session.measure(ways, cancel, tell),
             Err(error) => {
-                // The client is told if it is still there; the reason is what the caller needs.
+                // The client is informed if it is still there; the caller needs the reason.
                 let _ = session.refuse(NO_STREAM);
                 Err(error)
             }
         }
     }
 
-    /// Wait until some client has said what it wants; those that say nothing hold up nobody.
+    /// Waits until a client has sent its parameters; silent clients delay no other.
     fn next_test(
         &mut self,
         cancel: &Cancel,
@@ -198,7 +198,7 @@ impl Server {
                 }
             }
             if let Some(chosen) = chosen {
-                // They were asked for their parameters, and must not wait for a word that never comes.
+                // They were asked for their parameters, and must not wait for an answer forever.
                 candidates.into_iter().for_each(|other| deny(other.stream));
                 return Ok(chosen);
             }
@@ -209,7 +209,7 @@ impl Server {
 }
 
 impl Server {
-    /// What is chosen of the sockets of a client's test, if it may have one. A user that may not is told no reason.
+    /// The socket options of a client's test, if the client may have one. A refused user gets no reason.
     fn lets_in(
         &self,
         candidate: &mut Candidate,
@@ -235,11 +235,11 @@ impl Server {
 impl Candidate {
     fn refuse(&mut self, iperf: i32) {
         self.control.refuse(iperf, 0);
-        // It may be gone already, and that is no matter.
+        // It does not matter if it is already gone.
         let _ = self.stream.write(&self.control.take_output());
     }
 
-    /// What it wants, if it has said so; an error where nothing is to be expected from it.
+    /// Its parameters, if it has sent them; an error where nothing more can come from it.
     fn advance(&mut self) -> Result<Option<Parameters>, ()> {
         let mut bytes = [0; 4096];
         match self.stream.read(&mut bytes) {
@@ -257,7 +257,7 @@ impl Candidate {
                 return Err(());
             }
         };
-        // At most a byte is written here, for which a new connection has room.
+        // This writes at most a byte, for which a new connection has room.
         let out = self.control.take_output();
         self.stream.write_all(&out).map_err(|_| ())?;
         if asked.is_none() && self.since.elapsed() > PATIENCE {

@@ -4,16 +4,16 @@ use super::control::{ControlError, Cookie, Inbox, MAX_PARAMETERS, MAX_RESULTS, S
 use super::parameters::Parameters;
 use super::results::Results;
 
-/// What the caller is to do.
+/// What the caller must do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerEvent {
-    /// A test is asked for: [`ServerControl::accept`] or [`ServerControl::refuse`] it.
+    /// A test is requested: [`ServerControl::accept`] or [`ServerControl::refuse`] it.
     Asked(Cookie, Parameters),
-    /// The client has seen enough: stop counting.
+    /// The client ends the test: stop counting.
     Ended,
-    /// What the client saw; call [`ServerControl::give_results`].
+    /// The client's results; call [`ServerControl::give_results`].
     PeerResults(Results),
-    /// Nothing more: close.
+    /// Finished: close.
     Over,
 }
 
@@ -30,7 +30,7 @@ enum Phase {
     Over,
 }
 
-/// One test as the server's control connection sees it.
+/// The server's control connection of one test.
 #[derive(Clone, Debug)]
 pub struct ServerControl {
     phase: Phase,
@@ -45,7 +45,7 @@ impl Default for ServerControl {
 }
 
 impl ServerControl {
-    /// A connection that was just accepted.
+    /// A newly accepted connection.
     pub const fn new() -> ServerControl {
         ServerControl {
             phase: Phase::Cookie,
@@ -54,17 +54,17 @@ impl ServerControl {
         }
     }
 
-    /// Bytes came.
+    /// Takes received bytes.
     pub fn receive(&mut self, bytes: &[u8]) {
         self.inbox.push(bytes);
     }
 
-    /// What is to be sent now.
+    /// Bytes to send now.
     pub fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
-    /// What is to be done; `None` until more bytes came. After an error the connection is of no use.
+    /// The next event; `None` until more bytes arrive. After an error the connection is unusable.
     pub fn next_event(&mut self) -> Result<Option<ServerEvent>, ControlError> {
         if self.phase == Phase::Cookie {
             let Some(bytes) = self.inbox.take::<{ super::control::COOKIE_LEN }>() else {
@@ -118,7 +118,7 @@ impl ServerControl {
         }
     }
 
-    /// Take the test: the client is told to open its streams.
+    /// Accepts the test: the client must open its streams.
     pub fn accept(&mut self) {
         if self.phase == Phase::Deciding {
             self.out.push(State::CreateStreams.byte());
@@ -126,7 +126,7 @@ impl ServerControl {
         }
     }
 
-    /// Refuse the test or give it up, with iperf3's number of the error and the system's (0 where there is none).
+    /// Refuses or aborts the test, with iperf3's error number and the system's (0 for none).
     pub fn refuse(&mut self, iperf: i32, system: i32) {
         self.out.push(State::ServerError.byte());
         self.out.extend(iperf.to_be_bytes());
@@ -134,13 +134,13 @@ impl ServerControl {
         self.phase = Phase::Over;
     }
 
-    /// Stop the test at once: the client is told.
+    /// Stops the test immediately, and tells the client.
     pub fn terminate(&mut self) {
         self.out.push(State::ServerTerminate.byte());
         self.phase = Phase::Over;
     }
 
-    /// All streams are there: the client is told, and data flows.
+    /// All streams are open: tells the client, and data flows.
     pub fn start(&mut self) {
         if self.phase == Phase::Opening {
             self.out
@@ -149,7 +149,7 @@ impl ServerControl {
         }
     }
 
-    /// Tell the client what was seen; after [`ServerEvent::PeerResults`], else without effect.
+    /// Sends the server's results; after [`ServerEvent::PeerResults`], else without effect.
     pub fn give_results(&mut self, results: &Results) {
         if self.phase == Phase::Giving {
             self.out.extend(frame_json(&results.to_json()));
@@ -158,7 +158,7 @@ impl ServerControl {
         }
     }
 
-    /// What is going on, for a message.
+    /// The present phase, for a message.
     pub const fn during(&self) -> &'static str {
         match self.phase {
             Phase::Cookie | Phase::Agreeing(_) | Phase::Deciding => "the parameters are agreed on",

@@ -1,4 +1,4 @@
-//! What a server means by the two numbers of its SERVER_ERROR: iperf3's own and its system's.
+//! The meaning of the two numbers of a server's SERVER_ERROR: iperf3's and its system's.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ pub const NOT_AUTHORIZED: i32 = 142;
 /// "Unable to create a new stream".
 pub const NO_STREAM: i32 = 200;
 
-/// What happened and the fix, for the numbers that a server sends to its client.
+/// What happened and the fix, for each number that a server sends.
 const MEANINGS: &[(i32, &str, &str)] = &[
     (5, "it allows no test of that time", "ask for less with -t"),
     (
@@ -159,7 +159,7 @@ const MEANINGS: &[(i32, &str, &str)] = &[
     (206, "it could not read from a stream", "try again"),
 ];
 
-/// The message for iperf3's number and the system's; 0 stands for one that it did not tell.
+/// The message for iperf3's number and the system's; 0 stands for none.
 pub(super) fn describe(iperf: i32, system: i32) -> String {
     let known = MEANINGS.iter().find(|(number, ..)| *number == iperf);
     let (what, way) = match (known, iperf) {

@@ -1,4 +1,4 @@
-//! The streams of a running test: a thread each, and counts that can be looked at while it runs.
+//! The streams of a running test: one thread each, with counts that can be read while it runs.
 
 use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -32,7 +32,7 @@ use crate::v2::schedule::Schedule;
 pub(super) const DRAIN: Duration = Duration::from_millis(500);
 /// Time until TCP retransmits: at least 200 ms on Linux (TCP_RTO_MIN), and a little more.
 pub(super) const RETRANSMISSION: Duration = Duration::from_millis(250);
-/// The socket of a UDP stream, and what it had dropped when the test began.
+/// The socket of a UDP stream, and its drops when the test began.
 pub(super) type DropBaseline = (Arc<UdpSocket>, Drops);
 
 /// The counts of one stream.
@@ -60,7 +60,7 @@ impl Meter {
         let received = self.receiver.as_ref().map(|(receiver, (socket, before))| {
             let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
             let (received, longest) = (receiver.received(), receiver.longest_bytes());
-            // The system is asked while nothing is held up for it.
+            // The system is queried while no lock is held.
             drop(receiver);
             let queue = Queue::alone(socket, *before);
             received.with_missed(queue.missed(longest, true).at_most)
@@ -86,7 +86,7 @@ impl Meter {
         run.add(bytes);
     }
 
-    /// Take datagrams that came together.
+    /// Takes datagrams that arrived together.
     pub(super) fn take<'a>(&self, run: &Run, now_ns: u64, came: impl Iterator<Item = &'a [u8]>) {
         let Some((receiver, _)) = &self.receiver else {
             return;
@@ -117,12 +117,12 @@ pub(super) struct Done {
     retransmits: Option<u64>,
     stall: Option<Stall>,
     unread: Option<Stall>,
-    /// When a TCP stream of ours was over.
+    /// When this end's TCP stream was over.
     settled_ns: Option<u64>,
 }
 
 impl Done {
-    /// Of a receiver that was held up by its host.
+    /// The result of a receiver that its host paused.
     pub(super) fn received(watch: &mut HoldWatch) -> Done {
         Done {
             holds: watch.finish(),
@@ -131,7 +131,7 @@ impl Done {
     }
 }
 
-/// One stream that runs.
+/// A running stream.
 pub(super) struct Running {
     id: u32,
     sender: bool,
@@ -143,12 +143,12 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Whether nothing is left to be taken of what our end had to send.
+    /// Whether the peer has taken everything that this end had to send.
     pub(super) fn is_settled(&self) -> bool {
         !self.sender || self.meter.settled.load(Relaxed)
     }
 
-    /// Which stream it is.
+    /// Identifies the stream.
     pub(super) const fn ends(&self) -> Ends {
         Ends {
             id: self.id,
@@ -169,7 +169,7 @@ impl Running {
             0 => stopped_ns,
             last_ns => last_ns,
         };
-        // A thread learns a little later that the test is over.
+        // A thread notices the end of the test slightly later.
         let last_ns = done.settled_ns.map_or(last_ns, |ns| ns.min(stopped_ns));
         StreamOutcome {
             ends: self.ends(),
@@ -190,8 +190,8 @@ impl Running {
     }
 }
 
-/// Wait for all threads, which end soon after [`Run::stop`], `shared` among them; what each stream counted since
-/// `began_ns` without what was `omitted` before. Nothing is counted before all have ended.
+/// Waits for all threads, including `shared`, which end soon after [`Run::stop`]; returns what each stream counted
+/// since `began_ns` without the `omitted` part. Counts are read after all threads have ended.
 pub(super) fn finish(
     mut streams: Vec<Running>,
     shared: Option<JoinHandle<Done>>,
@@ -216,12 +216,12 @@ pub(super) fn finish(
 /// The transport of one stream.
 pub(super) enum Transport {
     Tcp(TcpStream),
-    /// A socket, and whom to send to where it is shared.
+    /// A socket, and the destination where it is shared.
     Udp(UdpSocket, SocketAddr),
 }
 
 impl Transport {
-    /// TCP's congestion control, where the system tells it.
+    /// TCP's congestion control, where the system reports it.
     fn congestion(&self) -> Option<String> {
         match self {
             Transport::Tcp(stream) => {
@@ -250,7 +250,7 @@ impl Transport {
     }
 }
 
-/// Begin to send.
+/// Starts to send.
 pub(super) fn send(
     run: &Arc<Run>,
     id: u32,
@@ -274,7 +274,7 @@ pub(super) fn send(
     })
 }
 
-/// A thread that goes before others, so that a schedule is kept on a busy host.
+/// Starts a thread with a higher priority, so that a busy host keeps its schedule.
 fn preferred<R: Send + 'static>(
     interval_ps: Option<u64>,
     work: impl FnOnce() -> R + Send + 'static,
@@ -289,7 +289,7 @@ fn send_loop(run: &Run, meter: &Meter, way: Transport, parameters: &Parameters) 
     let interval_ps = parameters.interval_ps();
     let mut sending = Sending::start(interval_ps.is_some());
     let block = payload(parameters, run.stamp_ns(0));
-    // Last, so that the schedule starts when all is ready.
+    // Last, so that the schedule starts when everything is ready.
     let mut schedule = Schedule::of(run.now_ns(), interval_ps, run.options().strict_gaps);
     let mut progress = Progress::start(run.now_ns());
     let mut settled_ns = None;
@@ -310,12 +310,12 @@ fn send_loop(run: &Run, meter: &Meter, way: Transport, parameters: &Parameters) 
     };
     meter.settled.store(true, Relaxed);
     let holds = sending.finish();
-    // A stream that is closed before the results would look like an error to the peer.
+    // The peer would interpret a stream that closes before the results as an error.
     while !run.stopped() {
         thread::sleep(Duration::from_millis(1));
     }
     let retransmits = match &way {
-        // Those of the start that is omitted would count.
+        // Those of the omitted start would count.
         Transport::Tcp(stream) if parameters.omit_seconds == 0 => TcpInfo::of(stream).ok(),
         _ => None,
     };
@@ -334,7 +334,7 @@ fn send_loop(run: &Run, meter: &Meter, way: Transport, parameters: &Parameters) 
     }
 }
 
-/// Write a block again and again, each when it is due.
+/// Writes a block repeatedly, each time when it is due.
 fn write(
     run: &Run,
     meter: &Meter,
@@ -359,7 +359,7 @@ fn write(
     }
 }
 
-/// Begin to receive one stream from its own socket.
+/// Starts to receive one stream from its own socket.
 pub(super) fn receive(
     run: &Arc<Run>,
     id: u32,
@@ -396,7 +396,8 @@ pub(super) fn receive(
     })
 }
 
-/// Receive the streams of `peers`, told apart by address; all `greeted` get a lost answer again. See [`finish`].
+/// Receives the streams of `peers`, identified by address; all `greeted` get a repeated answer if theirs was lost. See
+/// [`finish`].
 pub(super) fn receive_shared(
     run: &Arc<Run>,
     socket: UdpSocket,
@@ -435,7 +436,7 @@ pub(super) fn receive_shared(
     Ok((streams, thread))
 }
 
-/// Read until nothing more comes.
+/// Reads until no more data arrives.
 fn read(run: &Run, meter: &Meter, mut stream: TcpStream, length_bytes: u32) -> Done {
     let mut block = vec![0; length_bytes as usize];
     until_quiet(run, RETRANSMISSION, || match stream.read(&mut block)? {
@@ -448,7 +449,7 @@ fn read(run: &Run, meter: &Meter, mut stream: TcpStream, length_bytes: u32) -> D
     })
 }
 
-/// Call `step` until the test was stopped and `quiet` has passed without data.
+/// Calls `step` until the test was stopped and `quiet` has passed without data.
 pub(super) fn until_quiet(
     run: &Run,
     quiet: Duration,
@@ -464,7 +465,7 @@ pub(super) fn until_quiet(
         watch.tick(began_ns);
         let came = step();
         let waited_ns = *came.as_ref().unwrap_or(&run.now_ns());
-        // When it came is not known.
+        // The arrival time is unknown.
         watch.idle(began_ns, waited_ns, SLICE);
         let is_over = stopped.is_some() && came_last.elapsed() >= quiet;
         match came {
@@ -477,13 +478,13 @@ pub(super) fn until_quiet(
     Done::received(&mut watch)
 }
 
-/// A peer that took nothing for this long does not take the rest of an amount.
+/// A peer that took nothing for this long will not take the rest of an amount.
 const GIVEN_UP: Duration = Duration::from_secs(5);
-/// How often to look.
+/// Time between checks.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Follow what was written until the peer has it all, takes no more, or the test is over; when that was, in ns. What was under
-/// way at the end of the test is followed for a moment more, since a receiver takes it too.
+/// Follows written data until the peer has all of it, takes no more, or the test is over; returns that time in ns. Data
+/// in flight at the end of the test is followed a little longer, because a receiver takes it too.
 pub(super) fn settle(run: &Run, stream: &TcpStream, progress: &mut Progress) -> u64 {
     let mut stopped: Option<Instant> = None;
     loop {
@@ -508,13 +509,13 @@ pub(super) fn settle(run: &Run, stream: &TcpStream, progress: &mut Progress) -> 
     }
 }
 
-/// Bytes of datagrams that leave together: few enough to stay in the processor's cache.
+/// Bytes of datagrams that are sent together: few enough to stay in the processor's cache.
 const BYTES: usize = 128 * 1024;
-/// Most datagrams that leave together: between them the clock is not read.
+/// Most datagrams that are sent together: the clock is not read between them.
 const MOST: usize = 128;
-/// Pieces of joined datagrams that are taken with one system call.
+/// Joined datagrams that one system call reads.
 const PIECES: usize = 32;
-/// What the system shall keep of datagrams that were not read yet, where no window is asked: a pause of some ms.
+/// Default size of the system's receive queue: enough for a pause of some ms.
 const QUEUE_BYTES: u32 = 4 << 20;
 
 /// The sending end of one stream.
@@ -522,7 +523,7 @@ pub(super) struct Sender<'a> {
     run: &'a Run,
     meter: &'a Meter,
     socket: &'a UdpSocket,
-    /// Whom to send to, where the socket is not connected.
+    /// The destination, where the socket is not connected.
     to: Option<SocketAddr>,
     length: usize,
     counters_64: bool,
@@ -548,8 +549,8 @@ impl<'a> Sender<'a> {
         }
     }
 
-    /// Send `block` with a new head again and again until the test is over; whether the system got several in one
-    /// piece. Those that a schedule paces leave one by one.
+    /// Sends `block` with a new head repeatedly until the test is over; returns whether the system got several in one
+    /// piece. Paced datagrams are sent one by one.
     pub(super) fn send(
         &mut self,
         block: Vec<u8>,
@@ -586,7 +587,7 @@ impl<'a> Sender<'a> {
                 Err(error) if has_no_room(&error) => {
                     schedule.was_blocked(sending.wait_for_room(self.socket));
                 }
-                // An unreachable peer shows on the control connection, where it can be told apart from a lost datagram.
+                // An unreachable peer shows on the control connection, where it differs from a lost datagram.
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {}
                 Err(_) => break,
             }
@@ -601,7 +602,7 @@ impl<'a> Sender<'a> {
         now_ns: u64,
         schedule: &mut Schedule,
     ) -> io::Result<()> {
-        // Numbers of what was not sent are used again.
+        // Numbers of unsent datagrams are reused.
         let sent = batch.send(self.socket, self.to, 0..count)?;
         schedule.leave_together(now_ns, sent as u64);
         let bytes = (sent * self.length) as u64;
@@ -612,13 +613,13 @@ impl<'a> Sender<'a> {
     }
 }
 
-/// Take one stream from its own socket until nothing more comes.
+/// Receives one stream from its own socket until no more data arrives.
 fn take_datagrams(run: &Run, meter: &Meter, socket: &UdpSocket, parameters: &Parameters) -> Done {
     let mut joined = joined(socket, parameters);
     until_quiet(run, Duration::ZERO, || {
         let came = joined.receive_resting(socket)?;
         let now_ns = run.now_ns();
-        // A repeated answer to the opening is no data.
+        // A repeated answer to the opening is not data.
         let data = came
             .map(|datagram| datagram.bytes)
             .filter(|bytes| bytes.len() != OPENING_LEN);
@@ -627,8 +628,8 @@ fn take_datagrams(run: &Run, meter: &Meter, socket: &UdpSocket, parameters: &Par
     })
 }
 
-/// Take the streams of `meters` from one socket, told apart by the sender's address, until nothing more comes. All
-/// `greeted` get another answer to an opening.
+/// Receives the streams of `meters` from one socket, identified by the sender's address, until no more data arrives.
+/// All `greeted` get another answer to an opening.
 fn take_shared(
     run: &Run,
     socket: &UdpSocket,
@@ -647,7 +648,7 @@ fn take_shared(
                     socket.send_to(&reply, from)?;
                 }
             } else if let Some((_, meter)) = meters.iter().find(|(remote, _)| *remote == from) {
-                // Nearly always the next ones are of the same stream.
+                // The next ones are nearly always of the same stream.
                 let next =
                     || came.next_if(|next| next.from == from && reply_to(next.bytes).is_none());
                 let rest = std::iter::from_fn(next).map(|next| next.bytes);

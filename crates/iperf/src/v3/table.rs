@@ -1,6 +1,6 @@
-//! The text that iperf3 prints: its table of intervals and its last lines, as 3.12 writes them.
+//! The text that iperf3 prints: its table of intervals and its last lines, in the format of 3.12.
 //!
-//! A congestion window is not measured, so that column is missing; `Retr` is there where the peer told it.
+//! The congestion window is not measured, so that column is missing; `Retr` is present where the peer reported it.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use super::test::{Counted, Ends, Interval, Outcome};
 use super::test::{both_sides, jitter_of, sum_of};
 use crate::v2::table::{Format, general};
 
-/// The line between the intervals and what a test came to.
+/// The line between the intervals and the result.
 pub const RULER: &str = "- - - - - - - - - - - - - - - - - - - - - - - - -";
 
 /// Prints the lines of one test.
@@ -23,7 +23,7 @@ pub struct Table {
     streams: Vec<Ends>,
 }
 
-/// What a line says beside bytes and rate.
+/// Columns of a line after bytes and rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum More {
     Nothing,
@@ -37,11 +37,11 @@ enum More {
     },
 }
 
-/// What stands in the brackets: a stream, or the sum of those that go one way.
+/// The text in the brackets: a stream, or the sum of those in one direction.
 type Id = Option<u32>;
 
 impl Table {
-    /// The table of a test between our end, a client or a server, and a peer.
+    /// The table of a test between this end, a client or a server, and a peer.
     pub fn new(format: Format, client: bool, parameters: Parameters, streams: Vec<Ends>) -> Table {
         Table {
             format,
@@ -76,7 +76,7 @@ impl Table {
         format!("[ ID]{role} Interval           Transfer     Bitrate{more}")
     }
 
-    /// The lines of an interval, with a sum where several streams go one way.
+    /// The lines of an interval, with a sum where one direction has several streams.
     pub fn interval(&self, interval: &Interval) -> Vec<String> {
         let omitted = if interval.omitted { "(omitted)" } else { "" };
         let span = (interval.start_ns as f64 / 1e9, interval.end_ns as f64 / 1e9);
@@ -114,7 +114,7 @@ impl Table {
         lines
     }
 
-    /// The last lines: each stream as its sender and its receiver saw it, as far as that is known.
+    /// The last lines: each stream as its sender and its receiver counted it, as far as known.
     pub fn total(&self, outcome: &Outcome) -> Vec<String> {
         let udp = self.parameters.udp;
         let streams = both_sides(outcome);
@@ -139,7 +139,7 @@ impl Table {
             for (_, sender) in ways(self.client, &self.parameters) {
                 let one_way: Vec<_> = streams.iter().filter(|s| s.sender == sender).collect();
                 for sent in [true, false] {
-                    // A side of which nothing is known has no sum either.
+                    // A side without any data has no sum either.
                     let known = one_way.iter().all(|s| match sent {
                         true => s.sent.is_some(),
                         false => s.received.is_some(),
@@ -198,7 +198,7 @@ impl Table {
         let _ = match more {
             More::Nothing => write!(line, "                {last}"),
             More::Retransmits(again) => write!(line, "{again:3}             {last}"),
-            // In both directions the columns of the receiver's lines are kept free.
+            // With both directions the columns of the receiver's lines stay free.
             More::Sent(packets) if self.parameters.bidirectional => {
                 write!(line, "          {packets}  {last}")
             }
@@ -301,7 +301,7 @@ mod tests {
         }
     }
 
-    // Every line below was printed by iperf3 3.12.
+    // iperf3 3.12 printed every line below.
     #[test]
     fn intervals_as_the_binary_prints_them() {
         let received = table(Parameters::udp(), &[false]);

@@ -16,7 +16,7 @@ use crate::v2::progress::Stall;
 /// One stream during an interval, or during the whole test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// Application bytes sent or received; of a TCP stream that is over without those that the peer did not acknowledge.
+    /// Application bytes sent or received; for a finished TCP stream without those that the peer did not acknowledge.
     pub bytes: u64,
     /// Datagrams sent, or the highest number received; 0 over TCP.
     pub packets: u64,
@@ -25,7 +25,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// What was added since `before`; the jitter is that of now.
+    /// The difference to `before`; the jitter is the present one.
     #[must_use]
     pub fn since(&self, before: &Counted) -> Counted {
         let less = u64::saturating_sub;
@@ -57,26 +57,26 @@ impl Counted {
 pub struct Ends {
     /// Its number; see [`super::parameters::stream_id`].
     pub id: u32,
-    /// Whether our end sends.
+    /// Whether this end sends.
     pub sender: bool,
-    /// Our end of it.
+    /// Its local address.
     pub local: SocketAddr,
-    /// The peer's end of it.
+    /// Its remote address.
     pub remote: SocketAddr,
 }
 
-/// A test of which data begins to flow.
+/// A test whose data begins to flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Beginning<'a> {
-    /// Whether we are the client.
+    /// Whether this end is the client.
     pub client: bool,
     /// The peer's end of the control connection.
     pub peer: SocketAddr,
-    /// What the test is known by.
+    /// The identification of the test.
     pub cookie: Cookie,
     /// When data began to flow, in s since 1970.
     pub began_unix_s: u64,
-    /// What was asked.
+    /// The requested test.
     pub parameters: &'a Parameters,
     /// The streams, in the order of their numbers.
     pub streams: &'a [Ends],
@@ -89,11 +89,11 @@ pub enum TestEvent<'a> {
     Began(Beginning<'a>),
     /// A line of `-i` for each stream.
     Interval(&'a Interval),
-    /// At a server: a client was not let in.
+    /// At a server: a client was refused.
     Refused {
-        /// Who.
+        /// The client.
         peer: SocketAddr,
-        /// Why; the client does not learn it.
+        /// The reason, which the client does not learn.
         why: &'a NotAuthorized,
     },
     /// At a server: the test is over, and the client requests the output of this end.
@@ -108,61 +108,62 @@ pub enum TestEvent<'a> {
 /// Receives the events of a running test.
 pub type Tell<'a> = &'a mut dyn FnMut(TestEvent<'_>);
 
-/// What happened between two looks at the streams.
+/// The streams between two checks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interval {
     /// Its start, in ns after the test began; where a start is omitted, both it and the test after it begin at 0.
     pub start_ns: u64,
     /// Its end, in ns after the test began.
     pub end_ns: u64,
-    /// Whether it is of the start that is omitted.
+    /// Whether it belongs to the omitted start.
     pub omitted: bool,
     /// Each stream's counts at its start and at its end.
     pub streams: Vec<(Counted, Counted)>,
 }
 
-/// One stream at the end.
+/// The result of one stream.
 #[derive(Clone, Debug)]
 pub struct StreamOutcome {
-    /// Which it is.
+    /// Its ends.
     pub ends: Ends,
     /// All that was counted.
     pub counted: Counted,
-    /// What was counted before, in the start that is omitted.
+    /// The counts of the omitted start.
     pub omitted: Counted,
-    /// When sending stopped, over TCP the end of the test or of what was to be sent, or the last byte came, in ns after the
+    /// When sending stopped (over TCP the end of the test or of the data), or the last byte arrived, in ns after the
     /// test began.
     pub end_ns: u64,
-    /// The gaps from one write to the next, in ticks of 1 ns; at a sender alone.
+    /// The gaps from one write to the next, in ticks of 1 ns; only at a sender.
     pub gaps: Option<Histogram>,
-    /// How often a paced sender was so late that its schedule was moved. More than 0: the rate was not kept.
+    /// How often a paced sender was so late that its schedule moved. More than 0: the rate was not kept.
     pub slips: u64,
-    /// By how much in all, in ns: time in which nothing was offered.
+    /// The total of these moves, in ns: time in which nothing was offered.
     pub slipped_ns: u64,
-    /// Most datagrams or writes that left back to back to catch up after a hold; `None` at full rate and at a receiver.
+    /// Most datagrams or writes sent back to back to catch up after a pause; `None` at full rate and at a receiver.
     pub longest_burst: Option<u64>,
-    /// Holds by this host of a receiver or of a sender at full rate, and time in which the path took no more.
+    /// Pauses by this host of a receiver or of a sender at full rate, and time of back-pressure.
     pub holds: Holds,
-    /// Whether the system got many datagrams in one piece, which the kernel or the device segments; nobody does on a veth pair.
+    /// Whether the system got many datagrams in one piece, which the kernel or the device segments; on a veth pair they
+    /// are never segmented.
     pub segmented: bool,
-    /// TCP's congestion control at our end; `None` over UDP.
+    /// TCP's congestion control at this end; `None` over UDP.
     pub congestion: Option<String>,
-    /// TCP segments that our end sent again; `None` at a receiver, over UDP, and where a start is omitted.
+    /// TCP segments that this end retransmitted; `None` at a receiver, over UDP, and where a start is omitted.
     pub retransmits: Option<u64>,
-    /// The longest pause in which the peer took nothing of what our end had written over TCP, where it is worth to be named.
+    /// The longest pause in which the peer took none of the data written over TCP, if long enough to report.
     pub stall: Option<Stall>,
     /// The pause at the end, where it was most of the stream: the peer does not read.
     pub unread: Option<Stall>,
 }
 
-/// A test that came to the point where data flowed.
+/// A test in which data flowed.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Whether we were the client.
+    /// Whether this end was the client.
     pub client: bool,
-    /// What was asked.
+    /// The requested test.
     pub parameters: Parameters,
-    /// What the test is known by.
+    /// The identification of the test.
     pub cookie: Cookie,
     /// The peer's end of the control connection.
     pub peer: SocketAddr,
@@ -176,29 +177,29 @@ pub struct Outcome {
     pub intervals: Vec<Interval>,
     /// Busy share of a CPU in percent, of this process: total, user, system.
     pub cpu_percent: [f64; 3],
-    /// What the peer told; `None` where it was lost before it could.
+    /// The peer's results; `None` where it was lost before it sent them.
     pub peer_results: Option<Results>,
-    /// Why the test did not come to its own end; what was measured until then is kept.
+    /// Why the test did not end normally; what was measured before is kept.
     pub failure: Option<String>,
 }
 
 impl Outcome {
-    /// Whether our end sends on any stream.
+    /// Whether this end sends on any stream.
     pub fn sends(&self) -> bool {
         self.streams.iter().any(|stream| stream.ends.sender)
     }
 
-    /// How long the test was with the start that is omitted, in s: no jitter is longer.
+    /// The duration of the test including the omitted start, in s: no jitter is longer.
     pub(super) fn longest_s(&self) -> f64 {
         self.elapsed_ns as f64 / 1e9 + self.parameters.omit_seconds as f64
     }
 
-    /// TCP's congestion control at our end; `None` over UDP.
+    /// TCP's congestion control at this end; `None` over UDP.
     pub fn congestion(&self) -> Option<String> {
         self.streams.first()?.congestion.clone()
     }
 
-    /// What the server printed, where our end asked for it and it told.
+    /// The server's own output, where this end requested it and the server sent it.
     pub fn server_output(&self) -> Option<&ServerOutput> {
         let told = self.peer_results.as_ref().filter(|_| self.client)?;
         told.server_output
@@ -206,7 +207,7 @@ impl Outcome {
             .filter(|_| self.parameters.server_output)
     }
 
-    /// What a reader must know beside the figures: a line for each.
+    /// Notes for the reader of the figures: a line for each.
     pub fn notes(&self) -> Vec<String> {
         let stalls = self.streams.iter().filter_map(|stream| {
             let note = stream.stall?.note();
@@ -215,12 +216,12 @@ impl Outcome {
         self.jitter_notes().into_iter().chain(stalls).collect()
     }
 
-    /// Those of [`Outcome::notes`] that tell of jitters.
+    /// The part of [`Outcome::notes`] about jitters.
     pub fn jitter_notes(&self) -> Vec<String> {
         jitter_notes(self)
     }
 
-    /// Why nothing of a test is a figure whose peer takes a stream and does not read it.
+    /// Why a test gives no figures: its peer accepts a stream and does not read it.
     pub(super) fn not_read(&self) -> Option<String> {
         let unread = self.streams.iter().find_map(|stream| stream.unread)?;
         Some(format!(
@@ -230,7 +231,7 @@ impl Outcome {
         ))
     }
 
-    /// What our end tells the peer.
+    /// The results that this end sends to the peer.
     pub fn results(&self) -> Results {
         let streams = self.streams.iter().map(|stream| StreamResult {
             id: stream.ends.id,
@@ -262,17 +263,17 @@ pub enum TestError {
     /// No connection.
     #[error("cannot reach {peer}: {source}; fix: start an iperf3 server there (iperf3 -s)")]
     Connect {
-        /// Whom.
+        /// The peer.
         peer: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The address is not available.
     #[error("cannot listen on {address}: {source}; fix: name another port, or end what uses it")]
     Bind {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The system refuses an option of a socket.
@@ -281,17 +282,17 @@ pub enum TestError {
     /// The system refused.
     #[error("{what}: {source}")]
     Io {
-        /// What was tried, and with whom.
+        /// The attempted action, and with which peer.
         what: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The peer did.
+    /// The peer refused or failed.
     #[error("{peer}: {source}")]
     Control {
         /// The peer.
         peer: SocketAddr,
-        /// What went wrong with it.
+        /// The error.
         source: ControlError,
     },
     /// The peer stopped talking before data flowed.
@@ -301,16 +302,16 @@ pub enum TestError {
         peer: SocketAddr,
         /// Whether it closed the connection or fell silent.
         how: &'static str,
-        /// What was going on.
+        /// The present phase.
         during: &'static str,
     },
-    /// Who asks cannot be told the server.
+    /// The credentials cannot be sent to the server.
     #[error("{0}")]
     Credentials(AuthError),
-    /// What this end does not do.
+    /// A request that this end does not support.
     #[error("{0}")]
     Unsupported(String),
-    /// The caller's word.
+    /// The caller cancelled.
     #[error("stopped before data flowed")]
     Cancelled,
 }
@@ -322,10 +323,10 @@ impl TestError {
     }
 }
 
-/// One stream: our own figures and, where it told any, the peer's.
+/// One stream: wirelab's figures and, where it reported any, the peer's.
 pub(super) struct Both {
     pub(super) id: u32,
-    /// Whether our end sends.
+    /// Whether this end sends.
     pub(super) sender: bool,
     pub(super) sent: Option<StreamResult>,
     pub(super) received: Option<StreamResult>,
@@ -347,11 +348,11 @@ fn both(outcome: &Outcome, stream: &StreamOutcome, ours: StreamResult) -> Both {
         .and_then(|results| results.stream(stream.ends.id))
         .cloned()
         .map(|mut theirs| {
-            // Versions before 3.2 do not tell their time.
+            // Versions before 3.2 do not report their time.
             if theirs.end_s <= theirs.start_s {
                 theirs.end_s = outcome.elapsed_ns as f64 / 1e9;
             }
-            // Versions before 3.13 count what was sent in the omitted start as well, but not its bytes.
+            // Versions before 3.13 also count the datagrams of the omitted start, but not its bytes.
             let asked = &outcome.parameters;
             if asked.omit_seconds > 0 && theirs.omitted_packets == 0 && !stream.ends.sender {
                 theirs.packets = theirs.bytes / u64::from(asked.length_bytes.max(1));
@@ -376,7 +377,7 @@ fn both(outcome: &Outcome, stream: &StreamOutcome, ours: StreamResult) -> Both {
     }
 }
 
-/// Our own figures as they are shown: what our own queues may have dropped is no loss. The peer is told iperf3's count.
+/// Wirelab's figures as shown: possible drops by its own queues are not losses. The peer gets iperf3's count.
 fn without_missed(stream: &StreamOutcome, ours: StreamResult) -> StreamResult {
     let omitted = stream.omitted.received.shown_lost();
     StreamResult {
@@ -386,8 +387,7 @@ fn without_missed(stream: &StreamOutcome, ours: StreamResult) -> StreamResult {
     }
 }
 
-/// The mean jitter in s of streams that our end receives, at the end of an interval; `None` where one has none that
-/// can be.
+/// The mean jitter in s of received streams at the end of an interval; `None` where a stream has no valid one.
 pub(super) fn jitter_of(
     pairs: &[(Counted, Counted)],
     interval: &Interval,
@@ -403,7 +403,7 @@ pub(super) fn jitter_of(
     Some(sum_ns / 1e9 / known.len().max(1) as f64)
 }
 
-/// What a reader must know of the jitters that are shown as unknown.
+/// Notes about jitters that are shown as unknown.
 pub(super) fn jitter_notes(outcome: &Outcome) -> Vec<String> {
     let seconds = outcome.longest_s();
     let theirs = outcome.peer_results.as_ref();
@@ -428,8 +428,8 @@ pub(super) fn jitter_notes(outcome: &Outcome) -> Vec<String> {
     notes.collect()
 }
 
-/// All streams together, as their senders (`sent`) or their receivers saw them; the jitter is the mean, and unknown
-/// where one is.
+/// All streams together, as their senders (`sent`) or their receivers counted them; the jitter is the mean, and unknown
+/// if any is.
 pub(super) fn sum_of(streams: &[&Both], sent: bool) -> StreamResult {
     let side = |stream: &&Both| match sent {
         true => stream.sent.clone(),

@@ -1,23 +1,23 @@
-//! The lines of `-i`: what the streams counted between two looks.
+//! The lines of `-i`: the counts of the streams between two checks.
 
 use std::time::Duration;
 
 use super::stream::Running;
 use super::test::{Counted, Interval, Tell, TestEvent};
 
-/// The most intervals that are kept; a test of a day has 86,400 of a second.
+/// Most intervals that are kept; a test of a day has 86,400 of a second.
 const MAX_INTERVALS: usize = 100_000;
 
 pub(super) struct Watch<'a> {
     tell: Tell<'a>,
     every_ns: u64,
-    /// When what counts began.
+    /// Start of the counted part.
     began_ns: u64,
     omitting: bool,
     last_ns: u64,
     due_ns: u64,
     before: Vec<Counted>,
-    /// What each stream had counted at the end of the omitted start.
+    /// Counts of each stream at the end of the omitted start.
     omitted: Vec<Counted>,
     intervals: Vec<Interval>,
 }
@@ -38,12 +38,12 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Tell what is not of an interval.
+    /// Reports an event that is not an interval.
     pub(super) fn tell(&mut self, told: TestEvent<'_>) {
         (self.tell)(told);
     }
 
-    /// Close the interval if it is over. Counts and times are both of the moment of the look, so that they agree.
+    /// Closes the interval if it is over. Counts and times are both from the time of the check, so that they agree.
     pub(super) fn look(&mut self, now_ns: u64, streams: &[Running]) {
         if self.every_ns > 0 && now_ns >= self.due_ns {
             let since_ns = now_ns - self.began_ns;
@@ -53,7 +53,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// The omitted start is over: what counts begins here.
+    /// Ends the omitted start: the counted part begins here.
     pub(super) fn begin(&mut self, now_ns: u64, streams: &[Running]) {
         self.last(now_ns, streams);
         self.omitting = false;
@@ -66,7 +66,7 @@ impl<'a> Watch<'a> {
         self.due_ns = now_ns.saturating_add(self.every_ns);
     }
 
-    /// Close the last interval, unless it is a mere rest of a twentieth.
+    /// Closes the last interval, unless it is shorter than a twentieth.
     pub(super) fn last(&mut self, now_ns: u64, streams: &[Running]) {
         if self.every_ns > 0 && now_ns.saturating_sub(self.last_ns) > self.every_ns / 20 {
             self.close(now_ns, streams);
@@ -91,12 +91,12 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// When what counts began, in ns after data began to flow; where the test ended before that, all of it counts.
+    /// Start of the counted part, in ns after data began to flow; where the test ended earlier, all of it counts.
     pub(super) const fn began_ns(&self) -> u64 {
         self.began_ns
     }
 
-    /// The intervals, what to take off each stream, and whom to tell what comes after them.
+    /// The intervals, the counts to subtract from each stream, and the receiver of later events.
     pub(super) fn finish(self, streams: usize) -> (Vec<Interval>, Vec<Counted>, Tell<'a>) {
         let mut omitted = self.omitted;
         omitted.resize(streams, Counted::default());

@@ -1,4 +1,4 @@
-//! Chains of stages of each port, joined by places, make the net.
+//! Builds the net: the stages of each port form chains, joined by places.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use super::{BuildError, ChainInfo, CpuLoad, Point, Probe, Setting, StageOrigin, 
 use crate::file::{At, Edge, NodeFile, PathDecl, StageDecl};
 use crate::net::{Chain, Net, OnMissing, Place, Resource, Stage, Trigger};
 
-/// A net that grows.
+/// A net under construction.
 pub(super) struct Build<'a> {
     pub file: &'a NodeFile,
     pub setting: &'a Setting,
@@ -19,7 +19,7 @@ pub(super) struct Build<'a> {
     resources: BTreeMap<(&'a str, u32), usize>,
 }
 
-/// What a build gives.
+/// The result of a build.
 #[derive(Default)]
 pub(super) struct Built {
     pub net: Net,
@@ -75,7 +75,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// The net, if it can move.
+    /// The net, if tokens can move in it.
     pub fn finish(self) -> Result<Built, BuildError> {
         let checked = self.built.net.check();
         checked.map_err(|e| BuildError::Model(e.to_string()))?;
@@ -150,7 +150,7 @@ impl<'a> Build<'a> {
         Ok(legs)
     }
 
-    /// Frames first: a paced or polled stage takes what waits in its first input.
+    /// Places of frames come first, because a paced or polled stage takes what waits in its first input.
     fn places(&mut self, stages: &[usize], legs: &[Leg<'a>]) -> Result<(), BuildError> {
         for pair in stages.windows(2) {
             self.place("frames", (pair[0], pair[1]), None, true)?;
@@ -164,7 +164,7 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    /// Whether frames are held back: by a stage that others wait for, with a resource or within a room, that costs.
+    /// Whether something limits the flow of frames: a stage with a cost that others wait for, by a resource or a room.
     fn takes_time(&self, legs: &[Leg<'a>]) -> Result<bool, BuildError> {
         for leg in legs {
             let mut held: Vec<usize> = leg.stages.clone().collect();
@@ -240,9 +240,9 @@ impl<'a> Build<'a> {
             .as_deref()
             .map(|resource| self.resource(port, resource))
             .transpose()?;
-        // A stage of both ways appears twice in the net, and is told apart by its way.
+        // A stage of both directions appears twice in the net, so its name gets the direction.
         let shown = match side {
-            Some(side) if self.is_in_other_way(name, side) => format!("{name} ({side})"),
+            Some(side) if self.is_in_other_direction(name, side) => format!("{name} ({side})"),
             _ => name.to_owned(),
         };
         self.built.net.stages.push(Stage {
@@ -269,7 +269,7 @@ impl<'a> Build<'a> {
         Ok(())
     }
 
-    fn is_in_other_way(&self, name: &str, side: Direction) -> bool {
+    fn is_in_other_direction(&self, name: &str, side: Direction) -> bool {
         self.file
             .paths
             .iter()

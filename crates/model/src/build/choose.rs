@@ -1,4 +1,4 @@
-//! Which paths of the file a trial takes, and what the node says where none fits.
+//! Chooses the paths of the file for a trial, and words the refusal where none fits.
 
 use wirelab_trial::{
     Accepts, Buffers, Direction, Layer, NodeError, Path, SizeLimits, Trial, TrialOption, Wait,
@@ -10,19 +10,19 @@ use crate::file::{NodeFile, PathDecl};
 /// Indices of the paths that a trial takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// One way.
+    /// One direction.
     One(usize),
-    /// Both ways at once.
+    /// Both directions at once.
     Both { transmit: usize, receive: usize },
-    /// What comes in goes out.
+    /// An echo: the node returns what it receives.
     Echo { transmit: usize, receive: usize },
 }
 
-/// Everything that a model refuses whatever its file says. What layers, directions, buffers and ways it has, its paths tell.
+/// Refuses what no model can do, whatever its file says. Its paths decide about layers, directions, buffers and paths.
 fn accepts(file: &NodeFile, trial: &Trial) -> Result<(), NodeError> {
     let all = file.ports;
     let ports = format!(
-        "{} asked, and the node has {all}: ask for 1 to {all}",
+        "{} requested, and the node has {all}: request 1 to {all}",
         trial.ports
     );
     let accepts = Accepts {
@@ -32,7 +32,8 @@ fn accepts(file: &NodeFile, trial: &Trial) -> Result<(), NodeError> {
         ports: all,
         buffers: trial.buffers.as_slice(),
         paths: trial.path.as_slice(),
-        // Without effect: strict gaps, since in simulated time no frame is late, and the code point, which no stage reads.
+        // Options without effect: strict gaps, since in simulated time no frame is late, and the code point, which no
+        // stage reads.
         options: &[
             TrialOption::Dscp,
             TrialOption::Link,
@@ -55,12 +56,12 @@ fn accepts(file: &NodeFile, trial: &Trial) -> Result<(), NodeError> {
                 "a model takes its times without probes: leave it out",
             ),
         ],
-        otherwise: "a model has no such thing: leave it out",
+        otherwise: "a model does not have this: leave it out",
     };
     accepts.check(trial)
 }
 
-/// The paths for `trial`, and everything checked that does not depend on them.
+/// Chooses the paths for `trial`, and checks everything that does not depend on them.
 pub(crate) fn choose(file: &NodeFile, trial: &Trial) -> Result<Choice, BuildError> {
     accepts(file, trial)?;
     let pick = |direction| pick(file, trial, direction);
@@ -80,8 +81,8 @@ pub(crate) fn choose(file: &NodeFile, trial: &Trial) -> Result<Choice, BuildErro
 fn pick(file: &NodeFile, trial: &Trial, direction: Direction) -> Result<usize, BuildError> {
     let layer = trial.framing.layer;
     let bytes = trial.sizes().map_or(0, |s| s.datagram.unwrap_or(s.length));
-    let same_way = |path: &PathDecl| path.direction == direction && path.layers.contains(&layer);
-    let fits = |path: &PathDecl| same_way(path) && path.up_to_bytes.is_none_or(|m| bytes <= m);
+    let same_frames = |path: &PathDecl| path.direction == direction && path.layers.contains(&layer);
+    let fits = |path: &PathDecl| same_frames(path) && path.up_to_bytes.is_none_or(|m| bytes <= m);
     let paths: Vec<(usize, &PathDecl)> = file
         .paths
         .iter()
@@ -92,7 +93,7 @@ fn pick(file: &NodeFile, trial: &Trial, direction: Direction) -> Result<usize, B
         let largest = file
             .paths
             .iter()
-            .filter(|p| same_way(p))
+            .filter(|p| same_frames(p))
             .filter_map(|p| p.up_to_bytes)
             .max();
         return Err(match largest {
@@ -105,8 +106,8 @@ fn pick(file: &NodeFile, trial: &Trial, direction: Direction) -> Result<usize, B
             None => no_path(file, layer, direction),
         });
     }
-    let paths = on_the_way(file, trial, direction, paths)?;
-    // Buffers are how data reach the MAC: a receive path need not say any.
+    let paths = of_path_and_wait(file, trial, direction, paths)?;
+    // Buffers are how frame data reach the MAC, so a receive path may leave them out.
     let unsaid =
         direction == Direction::Receive && paths.iter().all(|(_, path)| path.buffers.is_empty());
     let found = match trial.buffers {
@@ -124,9 +125,9 @@ fn pick(file: &NodeFile, trial: &Trial, direction: Direction) -> Result<usize, B
         .ok_or_else(|| no_buffers(&paths, trial.buffers, layer, direction))
 }
 
-/// Those of the paths that go the way that the trial asks, and wait as it asks. Unasked, a node takes its stack and
-/// sleeps, if it has that.
-fn on_the_way<'p>(
+/// The paths with the kernel path and the wait that the trial requests. A trial that requests neither gets the stack
+/// and an application that sleeps, if the node has those.
+fn of_path_and_wait<'p>(
     file: &NodeFile,
     trial: &Trial,
     direction: Direction,
@@ -160,7 +161,7 @@ fn narrowed<'p, T: Copy + PartialEq + ToString>(
         paths.iter().filter(|(_, p)| like(p)).copied().collect()
     };
     match wanted {
-        // What only the other direction depends on does not matter to this one.
+        // This field matters only to the other direction.
         Some(_) if have.is_empty() && said => Ok(paths),
         Some(_) if have.is_empty() => Err(unsupported(
             field,
@@ -237,7 +238,7 @@ fn no_buffers(
     )
 }
 
-/// The items in their first order, each once.
+/// The items in their order, without duplicates.
 fn distinct<T: PartialEq>(items: impl Iterator<Item = T>) -> Vec<T> {
     let mut all = Vec::new();
     for item in items {

@@ -7,7 +7,7 @@ use super::{BuildError, Setting, unsupported};
 use crate::file::{Cost, Kind, NodeFile, Parameter, SizeExpr, SpreadDecl, StageDecl, wrong_unit};
 use crate::net::Spread;
 
-/// Longest cost of a stage for one frame in ps: 1000 s, far beyond any node, and sums of it stay small.
+/// Longest cost of a stage for one frame in ps: 1000 s. Sums of it fit 64 bits.
 pub const MAX_COST_PS: u64 = 1_000_000_000_000_000;
 
 /// Most tokens of a place at the start.
@@ -33,9 +33,9 @@ pub struct CostLine {
     pub law: Law,
     /// In words, e.g. `379 words x 4.5 clk at 100 MHz`.
     pub words: String,
-    /// Its cost in ps, with the stage's factor in it.
+    /// Its cost in ps, with the stage's factor applied.
     pub ps: u64,
-    /// The parameters it is made of.
+    /// The parameters that it uses.
     pub parameters: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ struct Term {
     parameters: Vec<String>,
 }
 
-/// The lines of a stage's cost, each `scale` times itself.
+/// The lines of a stage's cost, each multiplied by `scale`.
 pub(super) fn lines(
     file: &NodeFile,
     setting: &Setting,
@@ -97,7 +97,7 @@ pub(super) fn spread(file: &NodeFile, spread: Option<&SpreadDecl>) -> Result<Spr
     })
 }
 
-/// Sizes to try a single cost with: every layer's sizes are there.
+/// Sizes to try a single cost with: a layer that has every kind of size.
 fn typical_sizes() -> Sizes {
     let framing = Framing {
         layer: Layer::UdpIpv4,
@@ -108,11 +108,11 @@ fn typical_sizes() -> Sizes {
         .expect("a UDP frame has all four sizes")
 }
 
-/// Whether the parameters of a cost are there and in units that fit.
+/// Whether the parameters of a cost exist and have units that fit.
 pub(crate) fn check_cost(file: &NodeFile, cost: &Cost) -> Result<(), String> {
     let sizes = typical_sizes();
     match cost {
-        // The link's rate is checked where it is named, or comes with the trial.
+        // The link's rate is checked at its own parameter, or comes with the trial.
         Cost::Link { .. } => Ok(()),
         Cost::Constant { parameter } => constant(file, parameter).map(drop),
         Cost::Accesses { accesses, latency } => {
@@ -122,7 +122,7 @@ pub(crate) fn check_cost(file: &NodeFile, cost: &Cost) -> Result<(), String> {
     }
 }
 
-/// Whether the spread of a stage is there and in a unit that fits.
+/// Whether the spread of a stage exists and has a unit that fits.
 pub(crate) fn check_spread(file: &NodeFile, stage: &StageDecl) -> Result<(), String> {
     spread(file, stage.spread.as_ref()).map(drop)
 }
@@ -235,7 +235,7 @@ fn link(setting: &Setting, bytes: &SizeExpr) -> Result<Term, BuildError> {
     let count = bytes
         .value(&setting.resolved.sizes)
         .map_err(BuildError::Model)?;
-    // Whole bytes, as they nearly always are, go through the link's own exact arithmetic.
+    // Byte counts are nearly always whole; those use the exact arithmetic of the link.
     let ps = if count.fract() == 0.0 && count < MAX_COST_PS as f64 {
         link.bytes_time_ps(count as u64) as f64
     } else {

@@ -1,4 +1,4 @@
-//! Where frames come from outside.
+//! Where frames enter a net from outside.
 
 use wirelab_trial::{Direction, Layer};
 
@@ -7,8 +7,8 @@ use super::{BuildError, StageOrigin, cost};
 use crate::net::{Arrivals, OnMissing, Spread, Stage, Trigger};
 
 impl Build<'_> {
-    /// The stage where frames come from outside at an even rate; none where the node sends as fast as it can, or a TCP
-    /// peer as fast as the node's window lets it.
+    /// The stage where frames arrive from outside at an even rate; `None` where the node sends as fast as it can, or a
+    /// TCP peer as fast as the node's window lets it.
     pub fn source(
         &mut self,
         port: u32,
@@ -65,7 +65,7 @@ impl Build<'_> {
         Ok(Some(self.built.net.stages.len() - 1))
     }
 
-    /// Whether a peer of TCP waits for room at the first stage of these paths.
+    /// Whether a TCP peer waits for window space at the first stage of these paths.
     fn has_window(&self, paths: &[usize]) -> bool {
         let tcp = matches!(
             self.setting.resolved.trial.framing.layer,

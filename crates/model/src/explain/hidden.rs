@@ -1,4 +1,4 @@
-//! What is hidden behind what: stages that work while the critical circuit works on another frame.
+//! Stages that are hidden: they work while the critical circuit works on another frame.
 
 use wirelab_trial::explanation::{Hidden, StageBox, Timeline};
 use wirelab_trial::format::time;
@@ -11,7 +11,7 @@ use crate::steady::CircuitKind;
 /// A stage works behind another where it overlaps with it for this share of its own time.
 const OVERLAPS: f64 = 0.02;
 
-/// What takes time beside the critical circuit, with what it works behind; stages of one resource are taken together.
+/// Work outside the critical circuit, each with what hides it; stages of one resource are one entry.
 pub(super) fn of(instance: &Instance, solved: &Solved, timeline: &Timeline) -> Vec<Hidden> {
     let limit = solved.circuit();
     if limit.is_none_or(|c| matches!(c.kind, CircuitKind::Offered(_))) {

@@ -1,27 +1,27 @@
-//! Laws that readings of several sizes and loads follow together: a cost of each packet, of each byte, and where
-//! loss begins.
+//! Laws that fit the readings of several sizes and loads together: a cost of each packet, of each byte, and where loss
+//! begins.
 
 use wirelab_trial::explanation::{Reading, ReadingLimit};
 use wirelab_trial::{Load, format};
 
-/// A figure this near to its ceiling lies on it.
+/// A figure this near to a ceiling lies on it.
 pub(super) const NEAR: f64 = 0.02;
 
 /// A law holds where no reading is further from it than this.
 const FITS: f64 = 0.03;
-/// Sizes must differ by this factor before a law of size is told.
+/// Sizes must differ by this factor before a law of size is derived.
 const FACTOR: f64 = 2.0;
 
-/// What was found.
+/// The laws found.
 #[derive(Default)]
 pub(super) struct Found {
     /// Cost of each packet in ps.
     pub per_packet_ps: Option<f64>,
     /// Cost of each byte in ps.
     pub per_byte_ps: Option<f64>,
-    /// A sentence each.
+    /// Findings, one sentence each.
     pub findings: Vec<String>,
-    /// What cannot be told, and what to measure for it.
+    /// Unknowns, each with what to measure.
     pub open: Vec<String>,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn of(readings: &mut [(Reading, Load)], has_link: bool) -> Found {
     cpu(readings, &mut found);
     if !has_link {
         found.open.push(
-            "There is no link rate, so the wire cannot be told as a limit: measure again with --rate."
+            "The link rate is unknown, so it is unknown whether the wire limits: measure again with --rate."
                 .to_owned(),
         );
     }
@@ -56,23 +56,21 @@ pub(super) fn of(readings: &mut [(Reading, Load)], has_link: bool) -> Found {
     {
         found
             .open
-            .push("Where the tester was the limit, the node's own limit lies above.".to_owned());
+            .push("Where the tester was the limit, the node's own limit is higher.".to_owned());
     }
     for (reading, _) in readings.iter_mut().filter(|(r, _)| r.words.is_empty()) {
         reading.words = match reading.loss_ratio {
             Some(loss) if loss > 0.0 => format!(
-                "{} % lost; what limits cannot be told from this",
+                "{} % lost; this does not show what limits",
                 format::percent(loss)
             ),
-            _ => {
-                "below every ceiling that is known; what limits cannot be told from this".to_owned()
-            }
+            _ => "below every known ceiling; this does not show what limits".to_owned(),
         };
     }
     found
 }
 
-/// How many readings lie where.
+/// Counts the readings on each ceiling.
 fn counted(readings: &[(Reading, Load)], found: &mut Found) {
     let total = readings.len();
     for limit in [
@@ -100,7 +98,7 @@ fn counted(readings: &[(Reading, Load)], found: &mut Found) {
                 format::percent(NEAR)
             ),
             ReadingLimit::Tester => "are limited by the tester, not by the node".to_owned(),
-            ReadingLimit::Cpu => "have a CPU without a rest".to_owned(),
+            ReadingLimit::Cpu => "have a fully busy CPU".to_owned(),
             _ => "carry all that was offered".to_owned(),
         };
         found.findings.push(format!(
@@ -110,9 +108,9 @@ fn counted(readings: &[(Reading, Load)], found: &mut Found) {
     }
 }
 
-/// Whether the time of a frame is a line over its size, where the node itself limits.
+/// Checks whether the time of a frame is linear in its size, where the node itself limits.
 fn sizes(readings: &mut [(Reading, Load)], found: &mut Found) {
-    // The highest rate of each size that the node, not wire, tester or load, made.
+    // The highest rate of each size that the node limits, and not the wire, the tester or the load.
     let own = |limit: Option<ReadingLimit>| matches!(limit, None | Some(ReadingLimit::Cpu));
     let mut points: Vec<(f64, f64)> = Vec::new();
     for (r, _) in readings.iter().filter(|(r, _)| own(r.limit)) {
@@ -127,8 +125,7 @@ fn sizes(readings: &mut [(Reading, Load)], found: &mut Found) {
     };
     if last.0 < FACTOR * first.0.max(1.0) {
         found.open.push(
-            "The node itself limits at one size alone, or nearly: whether by a cost of each packet or of each byte \
-             needs sizes that differ by 2 or more."
+            "The node itself limits at one size only, or at similar sizes: to separate a cost of each packet from one of each byte, measure sizes that differ by a factor of 2 or more."
                 .to_owned(),
         );
         return;
@@ -143,8 +140,7 @@ fn sizes(readings: &mut [(Reading, Load)], found: &mut Found) {
     let (small, large) = (constant + each * first.0, constant + each * last.0);
     if points.len() > 2 && worst > FITS {
         found.open.push(format!(
-            "The time of a frame is no line over its size: a line misses by up to {} %. There are several classes of \
-             size, or another limit between them.",
+            "The time of a frame is not linear in its size: a line misses by up to {} %. There are several size classes, or another limit between them.",
             format::percent(worst)
         ));
         return;
@@ -158,14 +154,16 @@ fn sizes(readings: &mut [(Reading, Load)], found: &mut Found) {
         found.per_byte_ps = Some(each);
     }
     let sure = if points.len() == 2 {
-        " Two sizes alone always fit a line, so this is a guess."
+        " Two sizes always fit a line, so this is a guess."
     } else {
         ""
     };
     let (packet, byte) = (format::time_f(constant), format::time_f(each));
     found.findings.push(match (packets_matter, bytes_matter) {
         (true, false) => format!("Each packet costs {packet}, whatever its size.{sure}"),
-        (false, true) => format!("Each byte costs {byte}, and a packet nothing beside.{sure}"),
+        (false, true) => {
+            format!("Each byte costs {byte}, and a packet has no cost of its own.{sure}")
+        }
         _ => format!("Each packet costs {packet} and each of its bytes {byte}.{sure}"),
     });
     for (r, _) in readings.iter_mut().filter(|(r, _)| own(r.limit)) {
@@ -228,7 +226,7 @@ fn onset(readings: &[(Reading, Load)], found: &mut Found) {
         let clean = of().filter(|r| r.loss_ratio == Some(0.0) && r.bits_per_s < offered(lossy));
         let clean = clean.max_by(|a, b| a.bits_per_s.total_cmp(&b.bits_per_s));
         let from = clean.map_or_else(
-            || "no load here is without it, at".to_owned(),
+            || "every load here has loss, at".to_owned(),
             |r| {
                 format!(
                     "it begins between {} and",
@@ -255,7 +253,7 @@ fn onset(readings: &[(Reading, Load)], found: &mut Found) {
     }
 }
 
-/// What a frame costs the CPU, where its load is known.
+/// The CPU's cost of a frame, where its load is known.
 fn cpu(readings: &[(Reading, Load)], found: &mut Found) {
     let known: Vec<(u32, f64)> = readings
         .iter()
@@ -268,15 +266,14 @@ fn cpu(readings: &[(Reading, Load)], found: &mut Found) {
         .collect();
     if known.is_empty() {
         found.open.push(
-            "The CPU's load is not known, so a full CPU cannot be told from other limits."
-                .to_owned(),
+            "The CPU's load is not known, so a full CPU looks the same as other limits.".to_owned(),
         );
         return;
     }
     let least = known.iter().map(|k| k.1).fold(f64::INFINITY, f64::min);
     let most = known.iter().map(|k| k.1).fold(0.0, f64::max);
     found.findings.push(format!(
-        "A frame takes {} to {} of the CPU, what it does when idle included.",
+        "A frame takes {} to {} of the CPU, its idle load included.",
         format::time_f(least),
         format::time_f(most)
     ));

@@ -1,4 +1,4 @@
-//! The answer to "what limits?", and what must be known to act on it.
+//! Names what limits, and what one must know to act on it.
 
 use wirelab_trial::explanation::{CeilingLaw, Limit, LimitKind, Roofline};
 use wirelab_trial::format::{frame_rate, integer, percent, si, time, time_f};
@@ -29,7 +29,7 @@ pub(super) fn of(instance: &Instance, solved: &Solved, roofline: &Roofline) -> L
     }
 }
 
-/// What limits, in few words.
+/// What limits, in a few words.
 pub(super) fn brief(instance: &Instance, solved: &Solved) -> String {
     let case = Case {
         instance,
@@ -45,7 +45,7 @@ pub(super) fn brief(instance: &Instance, solved: &Solved) -> String {
             None => "stages that wait for one another".to_owned(),
         },
         LimitKind::Pace => format!("the pace of {name}"),
-        LimitKind::Load => "the load: no more is offered".to_owned(),
+        LimitKind::Load => "the offered load".to_owned(),
         LimitKind::Loss => {
             let lost = format!("{} % lost at {name}", percent(solved.loss_ratio));
             match case.full_resource() {
@@ -114,7 +114,7 @@ impl Case<'_> {
         used.max_by(|a, b| self.busy(*a).total_cmp(&self.busy(*b)))
     }
 
-    /// A resource of the node itself that is never idle.
+    /// A resource of the node itself that is never idle, without the wire.
     fn full_resource(&self) -> Option<&str> {
         let busiest = self
             .busiest_but(self.wire_resource())
@@ -237,7 +237,7 @@ impl Case<'_> {
                 time_f(byte)
             )),
             (None, Some(byte)) => Some(format!(
-                "Each byte costs {}, and a packet nothing beside.",
+                "Each byte costs {}, and a packet has no cost of its own.",
                 time_f(byte)
             )),
             (None, None) => None,
@@ -261,8 +261,7 @@ impl Case<'_> {
             return self.limit(LimitKind::InFlight, answer, Vec::new());
         };
         let answer = format!(
-            "The order of the work limits, and no part by itself: {} to come back, because there is room for only {} \
-             ({}).",
+            "Serialization limits, not one resource: {} to come back, because there is room for only {} ({}).",
             words::waits_for(circuit.tokens),
             words::frames(circuit.tokens),
             words::closed_by(self.instance, circuit),
@@ -286,7 +285,7 @@ impl Case<'_> {
         )
     }
 
-    /// The two longest stages of a circuit, which could work at the same time and do not.
+    /// The two longest stages of a circuit that could work at the same time and do not.
     fn not_overlapped(&self, circuit: &Circuit) -> Option<String> {
         let net = &self.instance.net;
         let mut stages: Vec<usize> = circuit.stages.clone();
@@ -320,13 +319,13 @@ impl Case<'_> {
         ))
     }
 
-    /// What one more token of the room that closes the circuit would buy, by solving the net again.
+    /// The effect of one more token in the room that closes the circuit, by solving the net again.
     fn one_more(&self, circuit: &Circuit) -> Option<String> {
         let before = circuit.period().ps();
         let tries = words::rooms(self.instance, circuit).filter_map(|room| {
             let mut net = self.instance.net.clone();
             let name = net.places[room].name.clone();
-            // Each port has a room of its own.
+            // Each port has its own room of that name.
             for place in net
                 .places
                 .iter_mut()
@@ -379,7 +378,7 @@ impl Case<'_> {
         }
         if let Some(next) = self.solved.further_circuits(self.instance).first() {
             because.push(format!(
-                "By itself it would go on to {} frames/s, where this limits: {}.",
+                "With a higher load it would reach {} frames/s, where this limits: {}.",
                 frame_rate(next.period().per_s()),
                 words::circuit(self.instance, next).words
             ));
@@ -391,7 +390,7 @@ impl Case<'_> {
         let net = &self.instance.net;
         let at = self.name();
         let answer = format!(
-            "Frames are lost at {at}: {} % of those that reach the node find no room there.",
+            "Frames are lost at {at}: {} % of those that reach the node find no room.",
             percent(self.solved.loss_ratio)
         );
         let mut because = Vec::new();
@@ -410,7 +409,7 @@ impl Case<'_> {
         if let Some(busiest) = self.busiest_but(self.wire_resource()) {
             because.push(match self.full_resource() {
                 Some(full) => format!(
-                    "{full} is never idle ({} %), so that room comes back too late.",
+                    "{full} is never idle ({} %), so room is freed too late.",
                     percent(self.busy(busiest))
                 ),
                 None => format!(

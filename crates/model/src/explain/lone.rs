@@ -1,4 +1,4 @@
-//! Where the time of a single frame goes: the stage that takes most, for a model and for measured stages.
+//! Where the time of a single frame goes: the longest stage of a model, or of measured stages.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,14 +8,14 @@ use wirelab_trial::{Direction, FlowObservation, Observation, Probes, pooled};
 
 use crate::build::Instance;
 
-/// Stages that make it worth saying which of them takes most.
+/// With fewer stages it is not worth naming the longest.
 const SEVERAL: usize = 3;
-/// Sizes of one group that are told.
+/// Sizes of one group that are listed.
 const SIZES: usize = 8;
-/// Stages of one flow that are looked at.
+/// Stages of one flow that are considered.
 const STAGES: usize = 64;
 
-/// Of a model, where its path has capture points: the stages of the longest.
+/// For a model whose path has capture points: the stages of the longest latency.
 pub(super) fn of_model(instance: &Instance) -> Option<String> {
     let chain = instance.chains.first()?;
     let place = |stage: usize| chain.stages.iter().position(|s| *s == stage);
@@ -41,7 +41,7 @@ pub(super) fn of_model(instance: &Instance) -> Option<String> {
     })
 }
 
-/// Of measured stages: a sentence for each size, by the middles of the series.
+/// For measured stages: one sentence for each size, from the medians of the series.
 pub(super) fn of_results(flows: &[(usize, &Observation, &FlowObservation)]) -> Vec<String> {
     let mut sizes: BTreeMap<u32, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
     let mut seen: Vec<&(usize, &Observation, &FlowObservation)> = flows.iter().collect();
@@ -49,11 +49,12 @@ pub(super) fn of_results(flows: &[(usize, &Observation, &FlowObservation)]) -> V
     let probed = seen.into_iter().map(|(_, o, _)| *o);
     let probed = probed.filter(|o| o.trial.probes != Some(Probes::Off));
     let probed: Vec<Observation> = probed.cloned().collect();
-    let ways: BTreeSet<bool> = flows.iter().map(|(.., f)| is_sent(f.direction)).collect();
-    // Blocks of a trial are one: whether a point is seen often enough is decided by all of its frames.
+    let directions: BTreeSet<bool> = flows.iter().map(|(.., f)| is_sent(f.direction)).collect();
+    // The blocks of a trial are pooled, because a point's frames are counted over all blocks.
     for observation in pooled(&probed) {
         let delays = delays_of(&observation);
-        let own = |d: &&Delay| !d.figures.cumulated && ways.contains(&is_sent(d.figures.direction));
+        let own =
+            |d: &&Delay| !d.figures.cumulated && directions.contains(&is_sent(d.figures.direction));
         for delay in delays.iter().filter(own).take(STAGES) {
             let figures = &delay.figures;
             let Some(tick_ps) = figures.tick_ps else {

@@ -1,4 +1,4 @@
-//! The steady state as the simulation plays it: rates, losses, how busy each resource is, and two periods as lanes.
+//! Simulates the steady state: rates, losses, how busy each resource is, and two periods as lanes.
 
 use wirelab_trial::explanation::{Lane, StageBox, Timeline};
 
@@ -6,22 +6,22 @@ use crate::build::Instance;
 use crate::net::{Chain, Net, Trigger};
 use crate::sim::{Ask, ChainRun, Edge, Firing, Run, Samples, SimError, Watch, simulate};
 
-/// Frames of each chain for an explanation: what is read off is the second half, when rings have filled.
+/// Frames of each chain for an explanation. The second half is evaluated, when rings have filled.
 pub(super) const FRAMES: u64 = 2_000;
-/// Frames of each chain for a rate alone.
+/// Frames of each chain where only a rate is needed.
 pub(super) const FEW_FRAMES: u64 = 800;
-/// Times as many frames where most of them are lost.
+/// Factor on the number of frames where most of them are lost.
 const MORE: u64 = 32;
-/// Firings kept for shares and picture.
+/// Firings kept for shares and the picture.
 const FIRINGS: usize = 1 << 18;
-/// Events of a run: a net that needs more for so few frames has none that end.
+/// Most events of a run. A net that needs more for so few frames does not end.
 const EVENTS: u64 = 20_000_000;
-/// Boxes of a picture.
+/// Most boxes of a picture.
 const BOXES: usize = 4_000;
 /// Lanes of one delay that several frames share.
 const DELAY_LANES: usize = 4;
 
-/// What was played.
+/// The evaluated simulation.
 pub(super) struct Played {
     /// Frames/s that leave each chain.
     pub frames_per_s: Vec<f64>,
@@ -29,13 +29,13 @@ pub(super) struct Played {
     pub loss_ratio: Vec<f64>,
     /// Share of frames of each chain that never reach the node.
     pub lost_before_ratio: Vec<f64>,
-    /// Share of the time that each stage works.
+    /// Share of the time in which each stage works.
     pub share_ratio: Vec<f64>,
-    /// Share of the time that each resource is held, 0 to 1.
+    /// Share of the time in which each resource is held, 0 to 1.
     pub busy_ratio: Vec<f64>,
     /// Mean cost of each stage a frame of its chain, in ps; a batch shares it.
     pub cost_a_frame_ps: Vec<f64>,
-    /// Mean time a frame waits before each stage, where another stage of its chain comes before.
+    /// Mean time a frame waits before each stage; `None` for the first stage of a chain.
     pub waits_ps: Vec<Option<f64>>,
     /// Frames lost at each stage.
     pub lost_at: Vec<u64>,
@@ -43,7 +43,7 @@ pub(super) struct Played {
     from_ps: u64,
 }
 
-/// Plays a net until its rings have filled, and then as long again.
+/// Simulates a net until its rings have filled, and then for the same time again.
 pub(super) fn play(net: &Net, frames: u64) -> Result<Played, SimError> {
     let pairs: Vec<(usize, usize)> = net
         .chains
@@ -62,7 +62,7 @@ pub(super) fn play(net: &Net, frames: u64) -> Result<Played, SimError> {
     };
     let mut first = ask(frames);
     let mut run = simulate(net, &first)?;
-    // Where most frames are lost, it takes more of them until rings have filled and pace has shown.
+    // Where most frames are lost, rings fill and pacing shows only after more frames.
     let done = run
         .chains
         .iter()
@@ -127,8 +127,8 @@ pub(super) fn play(net: &Net, frames: u64) -> Result<Played, SimError> {
     })
 }
 
-/// Ask of each flow as many frames as it had while all went on; whether that changes anything. A flow that is done
-/// leaves its share of what it used to the others, and what they do then is no answer.
+/// Asks each flow for as many frames as it had while all flows were active; returns whether that changes anything. A
+/// flow that ends leaves its resources to the others, so what follows is not the steady state.
 fn end_together(ask: &mut Ask, run: &Run) -> bool {
     let Some(until_ps) = run.offered_until_ps().filter(|_| run.chains.len() > 1) else {
         return false;
@@ -142,7 +142,7 @@ fn end_together(ask: &mut Ask, run: &Run) -> bool {
     before != ask.frames
 }
 
-/// From the middle of the run until frames no longer come.
+/// From the middle of the run until the sources end.
 fn window(run: &Run, from_ps: u64) -> (u64, u64) {
     let kept = match run.firings.last() {
         Some(f) if run.firings.len() >= FIRINGS => f.start_ps,
@@ -164,7 +164,7 @@ fn late_mean(samples: &Samples) -> Option<f64> {
     (!late.is_empty()).then(|| sum / late.len() as f64)
 }
 
-/// Frames lost in the node of those that came in the second half, by their numbers.
+/// Frames lost in the node among those of the second half, by their numbers.
 fn late_loss(chain: &ChainRun) -> f64 {
     if chain.lost == 0 {
         return 0.0;
@@ -176,10 +176,10 @@ fn late_loss(chain: &ChainRun) -> f64 {
     (1.0 - done / reached.max(1.0)).clamp(0.0, 1.0)
 }
 
-/// Frames/s out of a chain while frames came: what is offered less what is lost, unless the chain cannot keep up.
+/// Frames/s out of a chain while its source was active: offered less lost, unless the chain cannot keep up.
 fn rate(net: &Net, chain: &Chain, run: &ChainRun, until_ps: u64) -> f64 {
     let within = run.frames.partition_point(|f| f.end_ps <= until_ps);
-    // Few may have left by then; the rest tells more.
+    // Where few frames left by then, use all that left later.
     let frames = match within {
         0..2 => &run.frames[..],
         _ => &run.frames[..within],
@@ -195,7 +195,7 @@ fn rate(net: &Net, chain: &Chain, run: &ChainRun, until_ps: u64) -> f64 {
     if let Some(Trigger::Arrivals(arrivals)) = source {
         let kept =
             arrivals.frames_per_s * (1.0 - arrivals.lost_before_ratio) * (1.0 - late_loss(run));
-        // Batches make the measured end of the window coarse; a real backlog shows as more.
+        // Batches make the measured end of the window coarse; a real backlog exceeds this margin.
         if measured > 0.98 * kept {
             return kept;
         }
@@ -203,7 +203,7 @@ fn rate(net: &Net, chain: &Chain, run: &ChainRun, until_ps: u64) -> f64 {
     measured
 }
 
-/// Share of the time that each stage works; a delay that several frames share may have more than 1.
+/// Share of the time in which each stage works; a delay that several frames share may exceed 1.
 fn stage_shares(net: &Net, run: &Run, (from, to): (u64, u64)) -> Vec<f64> {
     let mut held = vec![0u64; net.stages.len()];
     for firing in &run.firings {
@@ -227,7 +227,7 @@ fn busy(net: &Net, shares: &[f64]) -> Vec<f64> {
     busy.into_iter().map(|ratio: f64| ratio.min(1.0)).collect()
 }
 
-/// Two periods as lanes, from a start of `anchor` on.
+/// Two periods as lanes, beginning at a start of `anchor`.
 pub(super) fn timeline(
     instance: &Instance,
     played: &Played,
@@ -238,7 +238,7 @@ pub(super) fn timeline(
     let net = &instance.net;
     let period_ps = repeats_after(net, period_ps);
     let span = span(net, period_ps).clamp(1.0, 1e18) as u64;
-    // One period later than the first firing kept, so that what had begun before is there too.
+    // One period after the first kept firing, so that work that began earlier is included.
     let earliest = played.from_ps.saturating_add(period_ps as u64);
     let begin = played
         .firings
@@ -301,7 +301,7 @@ pub(super) fn timeline(
     }
 }
 
-/// Two periods, unless the node rests for most of them: then the time in which it works.
+/// Two periods; if the node is idle for most of that, the time in which it works.
 fn span(net: &Net, period_ps: f64) -> f64 {
     let waits = |t: &Trigger| matches!(t, Trigger::Paced { .. } | Trigger::Polled { .. });
     let works: f64 = net.stages.iter().map(|s| s.cost_ps as f64).sum();
@@ -312,7 +312,7 @@ fn span(net: &Net, period_ps: f64) -> f64 {
     }
 }
 
-/// Stages of the first port, and those that share a resource with them.
+/// Stages of the first port, and all that share a resource with them.
 fn shown(instance: &Instance) -> Vec<bool> {
     let net = &instance.net;
     let first = |stage: &usize| instance.origins.get(*stage).is_none_or(|o| o.port <= 1);
@@ -330,7 +330,7 @@ fn shown(instance: &Instance) -> Vec<bool> {
         .collect()
 }
 
-/// After how long the picture repeats: the period, that of a slower paced or polled stage, or that of bursts.
+/// Time after which the picture repeats: the period, that of a slower paced or polled stage, or that of bursts.
 fn repeats_after(net: &Net, period_ps: f64) -> f64 {
     let own = net.stages.iter().map(|stage| match stage.trigger {
         Trigger::Paced { period_ps } | Trigger::Polled { period_ps } => period_ps as f64,

@@ -1,11 +1,12 @@
-//! What a results file says of its nodes by itself: which ceiling each figure lies on, where loss begins, and what
-//! cannot be told. Observations of models are explained by the model.
+//! Explains the measured nodes of a results file: which ceiling each figure lies on, where loss begins, and what
+//! remains unknown. Observations of models are explained by the model.
 
 use std::collections::BTreeMap;
 
 use wirelab_trial::explanation::{
     Explanation, Reading, ReadingGroup, ReadingLimit, ResultsExplanation, Roofline, RooflinePoint,
 };
+use wirelab_trial::format;
 use wirelab_trial::{
     Field, FlowObservation, Layer, Load, NodeName, Observation, OpenError, Probes, Status, Trial,
     format,
@@ -22,12 +23,12 @@ use crate::kind::open_file;
 const MODELS: usize = 16;
 /// Groups of one file; further ones are named.
 const GROUPS: usize = 64;
-/// A rate this near to what was offered is what was offered.
+/// A rate this near to the offered rate equals it.
 const OFFERED: f64 = 0.005;
-/// A CPU this busy has no more to give.
+/// A CPU this busy is saturated.
 pub(super) const SATURATED: f64 = 0.97;
 
-/// What the observations of a results file say.
+/// Explains the observations of a results file.
 pub fn explain_results(observations: &[Observation]) -> ResultsExplanation {
     explained(observations, &[])
 }
@@ -57,7 +58,7 @@ pub(super) fn explained(observations: &[Observation], skip: &[bool]) -> ResultsE
                     }
                 }
                 Ok(_) => left_out.push(format!(
-                    "trial {trial}: more models than {MODELS}, explain it by itself"
+                    "trial {trial}: more models than {MODELS}, explain it alone"
                 )),
                 Err(why) => left_out.push(format!("trial {trial}: {why}")),
             }
@@ -93,25 +94,25 @@ pub(super) fn explained(observations: &[Observation], skip: &[bool]) -> ResultsE
     }
 }
 
-/// Whether a trial took the times of stages: at a load that was chosen low, which no limit is told from.
+/// Whether a trial took the times of stages. Its load was chosen low, so it shows no limit.
 fn of_stages(trial: &Trial) -> bool {
     trial.load != Load::Max && trial.probes.is_some_and(|probes| probes != Probes::Off)
 }
 
-/// Whether it ran beside such trials without probes, to tell what these cost, and nothing else.
+/// Whether it is the counterpart of such trials without probes, which only shows the cost of the probes.
 fn is_compared(trial: &Trial) -> bool {
     trial.load != Load::Max && trial.probes == Some(Probes::Off)
 }
 
-/// One reading a size of blocks that took the times of stages: that in the middle of their rates.
+/// For blocks that took the times of stages: one reading for each size, the one with the median rate.
 fn middles(readings: Vec<(Reading, Load)>) -> Vec<(Reading, Load)> {
     let of_size = readings.chunk_by(|(a, _), (b, _)| a.bytes == b.bytes);
     let middle = |blocks: &[(Reading, Load)]| {
         let (mut reading, load) = blocks[blocks.len() / 2].clone();
         reading.limit = Some(ReadingLimit::Load);
         reading.words = format!(
-            "the load, chosen low for the times of stages ({} trials)",
-            blocks.len()
+            "the load, chosen low for the times of stages ({})",
+            format::count(blocks.len() as u64, "trial")
         );
         (reading, load)
     };
@@ -175,7 +176,7 @@ pub(super) fn title(observation: &Observation, flow: &FlowObservation) -> String
     text
 }
 
-/// The link rate a trial ran at: what the user gave, else the carrier's.
+/// The link rate of a trial: the user's, else the carrier's.
 fn link(observation: &Observation) -> Option<LineRate> {
     let carrier = || {
         observation
@@ -230,7 +231,7 @@ fn group(
         bits_per_s: r.bits_per_s,
         kind: r.kind,
         direction: flows[0].2.direction,
-        limited_by: r.limit.map_or("cannot be told", laws::word).to_owned(),
+        limited_by: r.limit.map_or("unknown", laws::word).to_owned(),
     });
     let roofline = Roofline {
         unit,
@@ -243,11 +244,12 @@ fn group(
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     useless.for_each(|why| *reasons.entry(why).or_default() += 1);
     let mut open = found.open;
-    open.extend(
-        reasons
-            .iter()
-            .map(|(why, n)| format!("Not used of {n} readings: {why}.")),
-    );
+    open.extend(reasons.iter().map(|(why, n)| {
+        format!(
+            "Not used of {}: {why}.",
+            format::count(*n as u64, "reading")
+        )
+    }));
     let readings = readings.into_iter().map(|(r, _)| r).collect();
     let mut findings = found.findings;
     findings.extend(lone::of_results(flows));
@@ -260,7 +262,7 @@ fn group(
     }
 }
 
-/// One flow's figures, and what can be told of it alone.
+/// One flow's figures, and what they show alone.
 fn reading(
     trial: usize,
     observation: &Observation,
@@ -304,7 +306,7 @@ fn reading(
     Ok(reading)
 }
 
-/// What one flow tells without the others.
+/// What one flow shows without the others.
 fn alone(reading: &mut Reading, observation: &Observation, flow: &FlowObservation) {
     let sent_short = flow
         .sender
@@ -330,10 +332,7 @@ fn alone(reading: &mut Reading, observation: &Observation, flow: &FlowObservatio
         let though = full.map_or(String::new(), |cpu| {
             format!(", though the CPU is {} % busy", format::percent(cpu))
         });
-        (
-            ReadingLimit::Load,
-            format!("the load: no more was offered{though}"),
-        )
+        (ReadingLimit::Load, format!("the offered load{though}"))
     } else if let Some(cpu) = full {
         (
             ReadingLimit::Cpu,

@@ -1,4 +1,4 @@
-//! The packet roofline: what the link, and each resource by its cost of a packet and of a byte, let through at most.
+//! The packet roofline: the most that the link and each resource let through, by the costs of a packet and of a byte.
 
 use wirelab_trial::explanation::{Ceiling, CeilingLaw, Roofline, RooflinePoint};
 use wirelab_trial::{Framing, Layer, Load, Size, SizeUnit, Trial};
@@ -8,13 +8,13 @@ use super::{ExplainError, brief};
 use crate::build::Instance;
 use crate::file::NodeFile;
 
-/// Payloads of Ethernet frames that every roofline asks for: from the smallest frame to the largest.
+/// Payloads of Ethernet frames on every roofline, from the smallest frame to the largest.
 const PAYLOADS: [u32; 7] = [46, 64, 128, 256, 512, 1024, 1500];
-/// The same for datagrams; the largest is that of UDP over IPv4, and a layer with larger headers leaves it out.
+/// The same for datagrams. The largest is that of UDP over IPv4; a layer with larger headers leaves it out.
 const DATAGRAMS: [u32; 7] = [18, 64, 128, 256, 512, 1024, 1472];
 /// Steps of a curve between its smallest and its largest size.
 const STEPS: u32 = 32;
-/// Sizes nearer than this factor to the one that was asked would lie on it.
+/// A size within this factor of the requested one is left out.
 const APART: f64 = 1.08;
 /// A cost of each byte below this share of a whole frame's cost is rounding, not a law.
 const BYTE_SHARE: f64 = 1e-3;
@@ -151,8 +151,8 @@ pub(super) fn per_byte(name: &str, cost_ps: f64, grid: &[u32]) -> Ceiling {
     }
 }
 
-/// Ceilings of the resources that the first flow uses: what its cost has in common at the smallest and the largest
-/// size, and what it has of each byte.
+/// Ceilings of the resources that the first flow uses. The smallest and the largest size give the cost of a frame and
+/// of each byte.
 fn resources(small: &Instance, large: &Instance, unit: SizeUnit, grid: &[u32]) -> Vec<Ceiling> {
     let (s, l) = (
         bytes(&small.resolved.sizes, unit),
@@ -181,7 +181,7 @@ fn resources(small: &Instance, large: &Instance, unit: SizeUnit, grid: &[u32]) -
     out
 }
 
-/// Resources of the first flow that are no wire, in order of its way.
+/// Resources of the first flow except wires, in the order of its stages.
 fn used(instance: &Instance) -> Vec<usize> {
     let mut out = Vec::new();
     let Some(chain) = instance.chains.first() else {

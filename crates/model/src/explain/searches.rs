@@ -1,7 +1,8 @@
-//! What the parts of a results file add: where searches found the bounds of a node, which of their trials stand in the
-//! list, and what a TCP rate and a round trip say together.
+//! Adds what the parts of a results file show: bounds that searches found, which of their trials are listed, and what a
+//! TCP rate and a round trip say together.
 
 use wirelab_trial::explanation::{ReadingGroup, ResultsExplanation};
+use wirelab_trial::format;
 use wirelab_trial::search::{GoalResult, Limit, Outcome, SearchEnded, SearchResult};
 use wirelab_trial::{
     CpuLoad, Extent, Field, FlowObservation, Found, Layer, Observation, Part, ResultsFile, Status,
@@ -11,15 +12,15 @@ use wirelab_trial::{
 use super::results::{SATURATED, explained, title};
 use crate::intake::{ROUND_TRIP, unusable, useless_load};
 
-/// Trials of one search that are listed.
+/// Trials of one search that are listed at most.
 const LISTED: usize = 12;
 /// A CPU that is less busy has time left.
 const TIME_LEFT: f64 = 0.9;
-/// Loads this near to each other are the same one.
+/// Loads within this ratio are equal.
 const SAME: f64 = 1e-6;
 
-/// What a results file says of its nodes: each reading, and what its searches found. Of a search, the trials nearest to
-/// what it found are listed, each load once.
+/// What a results file says of its nodes: each reading, and what its searches found. Of each search it lists the trials
+/// nearest to the bound, each load once.
 pub fn explain_file(file: &ResultsFile) -> ResultsExplanation {
     let mut skip = vec![false; file.observations.len()];
     let mut left_to_search = 0;
@@ -29,7 +30,8 @@ pub fn explain_file(file: &ResultsFile) -> ResultsExplanation {
     let mut all = explained(&file.observations, &skip);
     if left_to_search > 0 {
         all.left_out.push(format!(
-            "{left_to_search} trials of searches at loads that others show as well"
+            "{} of searches at loads that other trials show too",
+            format::count(left_to_search as u64, "trial")
         ));
     }
     for part in &file.parts {
@@ -45,7 +47,7 @@ pub fn explain_file(file: &ResultsFile) -> ResultsExplanation {
     all
 }
 
-/// Mark the trials of a search that are not listed; their number.
+/// Marks the trials of a search that are not listed, and returns their number.
 fn thin(part: &Part, file: &ResultsFile, skip: &mut [bool]) -> usize {
     let Some(found) = &part.found else { return 0 };
     let first = usize::try_from(part.first).unwrap_or(usize::MAX);
@@ -101,7 +103,7 @@ fn load(o: &Observation) -> Option<f64> {
         .flatten()
 }
 
-/// The group that a search's trials are in, and what its goals say.
+/// The group of a search's trials, and the findings of its goals.
 fn rates(part: &Part, result: &SearchResult, file: &ResultsFile, all: &mut ResultsExplanation) {
     if let SearchEnded::Unsupported { why } | SearchEnded::Failed { why } = &result.ended {
         all.left_out.push(format!("{}: {why}", part.name));
@@ -139,7 +141,7 @@ fn sentence(result: &SearchResult, goal: &GoalResult, trials: &[Observation]) ->
         Outcome::Found => None,
         Outcome::NoLowerBound => Some("even the smallest load loses more"),
         Outcome::TesterTooSlow => Some("the tester could not offer the smallest load"),
-        Outcome::Unfinished => Some("it ended before it was found"),
+        Outcome::Unfinished => Some("the search ended before it found one"),
     };
     if let Some(why) = why_not {
         return format!("{at}: {why}.");
@@ -154,25 +156,27 @@ fn sentence(result: &SearchResult, goal: &GoalResult, trials: &[Observation]) ->
     };
     let limit = match goal.limited_by.value() {
         Some(Limit::Link) => "; the link carries no more".to_owned(),
-        Some(Limit::Asked) => "; no more was asked".to_owned(),
+        Some(Limit::Asked) => "; the search had no higher load".to_owned(),
         Some(Limit::Tester) => {
             "; the tester offered no more, and the node may be faster".to_owned()
         }
-        Some(Limit::Path) => "; link or node take no more and hold the sender back".to_owned(),
+        Some(Limit::Path) => {
+            "; back-pressure: the link or the node holds the sender back".to_owned()
+        }
         Some(Limit::Node) => format!("; above it the node loses more{}", busy(goal, trials)),
         None => String::new(),
     };
     format!("{at}: {bits}{limit}.")
 }
 
-/// What a tester that was held up really offered, on the slowest flow.
+/// The offered rate of a tester that was held back, on the slowest flow.
 fn offered(o: &Observation) -> Option<f64> {
     let senders = o.flows.iter().filter_map(|f| f.sender.value());
     let achieved = senders.filter_map(|s| s.achieved_frames_per_s.value().copied());
     achieved.reduce(f64::min)
 }
 
-/// What the CPU did at the bound.
+/// The CPU load at the bound.
 fn busy(goal: &GoalResult, trials: &[Observation]) -> String {
     let bound = goal.relevant_lower_bound_frames_per_s.value().copied();
     let at_bound = |o: &&Observation| {
@@ -210,7 +214,7 @@ fn busy(goal: &GoalResult, trials: &[Observation]) -> String {
     }
 }
 
-/// What a TCP rate that nothing known limits would need as a window (RFC 6349: rate times round trip).
+/// The window that a TCP rate without a known limit implies (RFC 6349: rate times round trip).
 fn window(group: &mut ReadingGroup, observations: &[Observation]) {
     let fastest = group
         .readings
@@ -226,16 +230,14 @@ fn window(group: &mut ReadingGroup, observations: &[Observation]) {
     }
     let Some(round_trip_ps) = round_trip_ps(&o.node.name, observations) else {
         group.open.push(
-            "A TCP rate below wire and CPU may be held by the window over the round trip: an echo trial of the same \
-             node tells the round trip."
+            "A TCP rate below wire and CPU may be limited by window over round trip: an echo trial of the same node measures the round trip."
                 .to_owned(),
         );
         return;
     };
     let bytes = reading.bits_per_s / 8.0 * round_trip_ps / 1e12;
     group.open.push(format!(
-        "{} over a round trip of {} (UDP echo, idle) are {} bytes under way: where the receiver's window is not larger, \
-         the window limits; a larger one (iperf -w) shows it.",
+        "{} over a round trip of {} (UDP echo, idle) are {} bytes in flight: if the receiver's window is not larger, it limits; a larger one (iperf -w) shows it.",
         format::si(reading.bits_per_s, "bit/s"),
         format::time_f(round_trip_ps),
         format::decimal(bytes, 0)

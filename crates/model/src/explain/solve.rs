@@ -1,4 +1,4 @@
-//! The steady state of an instance, in closed form where that is exact, else as the simulation plays it.
+//! The steady state of an instance, in closed form where that is exact, else from the simulation.
 
 use wirelab_trial::explanation::{Basis, Timeline};
 use wirelab_trial::format;
@@ -8,7 +8,7 @@ use super::play::{self, Played};
 use crate::build::Instance;
 use crate::steady::{Circuit, CircuitKind, Reason, Steady, steady_state};
 
-/// The simulation reaches the bound of the closed form where it is this near.
+/// The simulation reaches the bound of the closed form if it is this near.
 const REACHES: f64 = 0.01;
 
 /// An instance solved.
@@ -23,11 +23,11 @@ pub(super) struct Solved {
     pub lost_before_ratio: f64,
     steady: Steady,
     played: Option<Played>,
-    /// Whether the rate is that of the closed form.
+    /// Whether the rate equals that of the closed form.
     reaches: bool,
 }
 
-/// Solves an instance; with a picture it is played even where the closed form is exact.
+/// Solves an instance. For a picture it is simulated even where the closed form is exact.
 pub(super) fn solve(instance: &Instance, for_picture: bool) -> Result<Solved, ExplainError> {
     let net = &instance.net;
     let steady = steady_state(net)?;
@@ -45,7 +45,7 @@ pub(super) fn solve(instance: &Instance, for_picture: bool) -> Result<Solved, Ex
     let (mut frames_per_s, mut loss_ratio, mut lost_before_ratio) = (bound, 0.0, 0.0);
     if let Some(played) = played.as_ref().filter(|_| !steady.exact) {
         let of = |all: &[f64]| all.first().copied().unwrap_or(0.0);
-        // Nothing is faster than the bound; a sample of frames may look so.
+        // The bound is exact, but a sample of frames may look faster.
         frames_per_s = of(&played.frames_per_s).min(bound);
         loss_ratio = of(&played.loss_ratio);
         lost_before_ratio = of(&played.lost_before_ratio);
@@ -87,7 +87,7 @@ impl Solved {
         self.steady.chains.first()?.as_ref()
     }
 
-    /// Stages on the slowest circuits of all flows; none where nothing in the node limits.
+    /// Stages on the slowest circuits of all flows; empty where nothing in the node limits.
     pub fn critical_stages(&self) -> Vec<usize> {
         if !self.reaches {
             return Vec::new();
@@ -105,7 +105,7 @@ impl Solved {
         for circuit in &self.steady.circuits {
             let is_own = circuit.stages.iter().any(|stage| own.contains(stage));
             let known = limit.is_some_and(|l| l == circuit || l.period() < circuit.period());
-            // The same stages in the same time, as a resource and as places: once is enough.
+            // A resource and places may give the same stages with the same time: one of them is listed.
             let again = out.iter().chain(&limit).any(|c| {
                 c.period() == circuit.period()
                     && circuit.stages.iter().all(|s| c.stages.contains(s))
@@ -118,7 +118,7 @@ impl Solved {
         out
     }
 
-    /// By how much a stage may grow before it limits.
+    /// How much a stage may grow before it limits.
     pub fn may_grow_ps(&self, stage: usize) -> Option<u64> {
         self.steady
             .slack_ps
@@ -128,7 +128,7 @@ impl Solved {
             .filter(|_| self.reaches)
     }
 
-    /// Time a frame waits before a stage on average, where the simulation tells the rate.
+    /// Mean time a frame waits before a stage, from the simulation.
     pub fn waits_ps(&self, stage: usize) -> Option<f64> {
         let played = self
             .played
@@ -171,7 +171,7 @@ impl Solved {
         (held as f64 / self.period_ps().max(1.0)).min(1.0)
     }
 
-    /// Stages where frames are lost, with their shares of all that are lost there.
+    /// Stages where frames are lost, most lost frames first.
     pub fn lost_at(&self) -> Vec<usize> {
         let lost = self
             .played
@@ -205,7 +205,7 @@ impl Solved {
         }
     }
 
-    /// What a reader must know of how it was solved.
+    /// Notes on how it was solved.
     pub fn notes(&self, instance: &Instance) -> Vec<String> {
         let mut out = Vec::new();
         if self.lost_before_ratio > 0.0 {
@@ -251,13 +251,13 @@ fn reason(net: &crate::net::Net, reason: &Reason) -> Option<String> {
     }
 }
 
-/// Stages of the first port's chains, in order of a frame's way.
+/// Stages of the first port's chains, in the order in which a frame meets them.
 pub(super) fn of_first_port(instance: &Instance) -> Vec<usize> {
     let first = instance.chains.iter().filter(|c| c.port <= 1);
     first.flat_map(|c| c.stages.iter().copied()).collect()
 }
 
-/// Resources of the first port's chains, in order of a frame's way.
+/// Resources of the first port's chains, in the order in which a frame meets them.
 pub(super) fn resources_of_first_port(instance: &Instance) -> Vec<usize> {
     let mut out = Vec::new();
     for stage in of_first_port(instance) {

@@ -1,4 +1,4 @@
-//! What each stage costs, term by term, with every parameter and where it comes from.
+//! The cost of each stage, term by term, with every parameter and its source.
 
 use wirelab_trial::explanation::{CostTerm, Provenance as Origin, UsedParameter};
 
@@ -32,7 +32,7 @@ const fn law(law: Law) -> &'static str {
     }
 }
 
-/// A parameter with where it comes from.
+/// A parameter with its source.
 pub(super) fn used(file: &NodeFile, name: &str) -> UsedParameter {
     let Some(parameter) = file.parameters.get(name) else {
         return UsedParameter {

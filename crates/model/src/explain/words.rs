@@ -1,12 +1,12 @@
 //! Circuits in words.
 
 use wirelab_trial::explanation;
-use wirelab_trial::format::{time, time_f};
+use wirelab_trial::format::{self, time, time_f};
 
 use crate::build::Instance;
 use crate::steady::{Circuit, CircuitKind};
 
-/// A circuit as it is shown.
+/// A circuit as reports show it.
 pub(super) fn circuit(instance: &Instance, circuit: &Circuit) -> explanation::Circuit {
     let net = &instance.net;
     explanation::Circuit {
@@ -23,7 +23,7 @@ pub(super) fn circuit(instance: &Instance, circuit: &Circuit) -> explanation::Ci
     }
 }
 
-/// What makes a circuit, by its name in the node file.
+/// What makes a circuit, with the names of the node file.
 pub(super) fn closed_by(instance: &Instance, circuit: &Circuit) -> String {
     let net = &instance.net;
     match circuit.kind {
@@ -38,7 +38,7 @@ pub(super) fn closed_by(instance: &Instance, circuit: &Circuit) -> String {
     }
 }
 
-/// Places of a circuit that give room, in order.
+/// The rooms of a circuit (places without frames), in order.
 pub(super) fn rooms<'a>(
     instance: &'a Instance,
     circuit: &'a Circuit,
@@ -54,7 +54,7 @@ pub(super) fn rooms<'a>(
 pub(super) fn stage(instance: &Instance, index: usize) -> String {
     let stage = &instance.net.stages[index];
     match stage.resource {
-        // A resource of the same name says nothing new.
+        // A resource with the stage's own name adds nothing.
         Some(r) if instance.net.resources[r].name != stage.name => {
             format!(
                 "{} ({}, {})",
@@ -67,7 +67,7 @@ pub(super) fn stage(instance: &Instance, index: usize) -> String {
     }
 }
 
-/// Names of stages that take time, with their times.
+/// Names and times of the stages with a cost.
 pub(super) fn stages(instance: &Instance, stages: &[usize]) -> Vec<String> {
     let costly = stages
         .iter()
@@ -77,14 +77,10 @@ pub(super) fn stages(instance: &Instance, stages: &[usize]) -> Vec<String> {
 
 /// `1 frame`, `2 frames`.
 pub(super) fn frames(count: u64) -> String {
-    if count == 1 {
-        "1 frame".to_owned()
-    } else {
-        format!("{count} frames")
-    }
+    format::count(count, "frame")
 }
 
-/// For whom a frame waits in a circuit of so many tokens.
+/// Which frame each frame waits for, in a circuit of so many tokens.
 pub(super) fn waits_for(tokens: u64) -> String {
     match tokens {
         1 => "each frame waits for the one before it".to_owned(),

@@ -1,4 +1,4 @@
-//! What must hold of a node file beside its form: names that exist, units that fit, nets that can move.
+//! Checks a node file beyond its syntax: names exist, units fit, and the tokens of its nets can move.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,12 +17,12 @@ pub enum Step {
     Item(usize),
 }
 
-/// What is wrong with a node file, and where.
+/// An error in a node file, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// The way to the value, from the top.
+    /// The path to the value, from the top.
     pub at: Vec<Step>,
-    /// What is wrong and what to write instead.
+    /// What is wrong, and the fix.
     pub what: String,
 }
 
@@ -42,12 +42,12 @@ impl fmt::Display for Problem {
 
 type Checked = Result<(), Problem>;
 
-/// The way to a place: keys and numbers of items.
+/// The path to a value: keys and indices of items.
 macro_rules! at {
     ($($step:expr),+ $(,)?) => { vec![$(Step::from($step)),+] };
 }
 
-// After the macro, which it uses.
+// After the macro, because it uses it.
 mod path;
 
 impl From<&str> for Step {
@@ -68,7 +68,7 @@ impl From<usize> for Step {
     }
 }
 
-/// An error text as a problem at a place.
+/// Turns an error text into a problem at a place.
 fn found<T>(at: Vec<Step>, result: Result<T, String>) -> Result<T, Problem> {
     result.map_err(|what| Problem { at, what })
 }
@@ -81,7 +81,7 @@ fn exists<T>(kind: &str, name: &str, all: &BTreeMap<String, T>) -> Result<(), St
     }
 }
 
-/// Check everything, alternatives too.
+/// Checks everything, including alternatives.
 pub(super) fn check(file: &NodeFile) -> Checked {
     structure(file)?;
     for (index, alternative) in file.alternatives.iter().enumerate() {
@@ -106,7 +106,7 @@ pub(super) fn check(file: &NodeFile) -> Checked {
     Ok(())
 }
 
-/// Check everything but alternatives.
+/// Checks everything except alternatives.
 pub(super) fn structure(file: &NodeFile) -> Checked {
     parameters(file)?;
     if let Some(link) = &file.link {
@@ -164,7 +164,7 @@ fn parameters(file: &NodeFile) -> Checked {
         }
         if !(parameter.value.is_finite() && parameter.value >= 0.0) {
             let what = format!(
-                "{} is no figure of a node: write a number from 0",
+                "{} is not a valid value: write a number from 0",
                 parameter.value
             );
             return Err(Problem {
@@ -267,7 +267,7 @@ fn typical(file: &NodeFile, framing: Framing, frame_bytes: u32, direction: Direc
     }
 }
 
-/// Ask for a trial on each path: it gives a net in order, or a clean error.
+/// Builds a trial on each path: it must give a valid net or a clean error.
 pub(super) fn try_every_path(file: &NodeFile) {
     for path in &file.paths {
         for layer in &path.layers {

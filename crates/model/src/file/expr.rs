@@ -4,7 +4,7 @@ use std::fmt;
 
 use wirelab_wire::{Overhead, Sizes};
 
-/// Longest expression that is read, in characters.
+/// Longest accepted expression, in characters.
 const MAX_CHARS: usize = 200;
 /// Largest number in an expression.
 const MAX_NUMBER: f64 = 1e9;
@@ -21,7 +21,7 @@ enum Which {
     Link,
 }
 
-/// `factor`, or `factor * size / divisor`, of which `ceil` takes the quotient's ceiling.
+/// `factor`, or `factor * size / divisor`; `ceil` rounds the quotient up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Term {
     factor: f64,
@@ -38,10 +38,10 @@ pub struct SizeExpr {
 }
 
 impl SizeExpr {
-    /// The expression written `text`.
+    /// Parses the expression `text`.
     ///
     /// # Errors
-    /// A text that says what cannot be read, and the form.
+    /// A text that names the part that is invalid, and the form.
     pub fn parse(text: &str) -> Result<SizeExpr, String> {
         if text.chars().count() > MAX_CHARS {
             return Err(format!("longer than {MAX_CHARS} characters: {FORM}"));
@@ -73,7 +73,7 @@ impl SizeExpr {
     /// Its value for a frame of these sizes.
     ///
     /// # Errors
-    /// Where it counts a datagram and the layer has none.
+    /// A text, where it counts a datagram and the layer has none.
     pub fn value(&self, sizes: &Sizes) -> Result<f64, String> {
         let mut sum = 0.0;
         for term in &self.terms {
@@ -146,7 +146,7 @@ fn parse_term(term: &str) -> Result<Term, String> {
     })
 }
 
-/// A number of digits with at most one point: the standard parser takes more, e.g. `inf` and `1e9`.
+/// A number of digits with at most one point. The standard parser also accepts e.g. `inf` and `1e9`.
 fn number(text: &str) -> Option<f64> {
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
         return None;

@@ -1,4 +1,4 @@
-//! Reads a node file, and says of everything wrong where it stands and what to write instead.
+//! Reads a node file. Every error names its place and the fix.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::{
     StageDecl, ToolDecl, Unit, check,
 };
 
-/// Longest node file that is read, in bytes.
+/// Longest accepted node file, in bytes.
 pub const MAX_FILE_BYTES: u64 = 256 * 1024;
 /// Most parameters, stages, resources or calibrations of a file, and most paths, alternatives and their changes.
 const MAX_NAMED: usize = 500;
@@ -40,11 +40,11 @@ const TOP_KEYS: [&str; 16] = [
     "tool",
     "alternative",
 ];
-/// What a latency, a time or a load was calibrated from.
+/// Metrics of a latency, a time or a load that a parameter was calibrated from.
 const METRICS: [&str; 3] = ["time", "cpu_load", "latency"];
 
 impl NodeFile {
-    /// Read the text of a node file; `file` is the name that errors give.
+    /// Reads the text of a node file; `file` is its name in errors.
     ///
     /// # Errors
     /// [`FileError::At`] names file, line, column and field, and the fix.
@@ -63,17 +63,17 @@ impl NodeFile {
         })
     }
 
-    /// Read a node file.
+    /// Reads a node file.
     ///
     /// # Errors
-    /// Where it cannot be read, is too long, or is no node file.
+    /// Where it cannot be read, is too long, or is not a node file.
     pub fn load(path: &Path) -> Read<NodeFile> {
         let text = read_text(path, "a node file", MAX_FILE_BYTES)?;
         NodeFile::parse(&text, &path.display().to_string())
     }
 }
 
-/// The problem as an error at its place, or at the nearest one around it.
+/// Turns a problem into an error at its place, or at the nearest place around it.
 fn locate(top: &Table<'_>, problem: &Problem) -> FileError {
     let what = &problem.what;
     let mut table = top.clone();
@@ -154,7 +154,7 @@ fn node(top: &Table<'_>) -> Read<NodeFile> {
     })
 }
 
-/// The items, if no two of them have the same name.
+/// The items, if their names are distinct.
 fn distinct<T: Clone>(
     tables: &[Table<'_>],
     items: &[T],
@@ -162,7 +162,7 @@ fn distinct<T: Clone>(
 ) -> Read<Vec<T>> {
     for (index, item) in items.iter().enumerate() {
         if items[..index].iter().any(|other| name(other) == name(item)) {
-            let what = format!("'{}' is the name of another one too", name(item));
+            let what = format!("the name '{}' is used twice", name(item));
             return Err(tables[index].at_key("name", what));
         }
     }
@@ -180,7 +180,7 @@ pub(super) fn sections<'a>(table: &Table<'a>, key: &str, most: usize) -> Read<Ve
     }
 }
 
-/// The values of a list of at most `most`, or the one value.
+/// The items of a list of at most `most`, or the one value.
 pub(super) fn bounded_list<'a, T>(
     entry: &Entry<'a>,
     most: usize,
@@ -213,7 +213,7 @@ fn named<T>(
         .collect()
 }
 
-/// Names stand in `--set`, so that they hold no dots, spaces or signs.
+/// Names appear in `--set`, so they must not hold dots, spaces or signs.
 fn plain_name(name: &str) -> Result<(), String> {
     let plain = name
         .bytes()
@@ -227,8 +227,8 @@ fn plain_name(name: &str) -> Result<(), String> {
     }
 }
 
-fn name_of(table: &Table<'_>, way_out: &str) -> Read<String> {
-    let entry = table.need("name", way_out)?;
+fn name_of(table: &Table<'_>, fix: &str) -> Read<String> {
+    let entry = table.need("name", fix)?;
     let name = entry.text()?;
     plain_name(&name).map_err(|what| entry.error(what))?;
     Ok(name)
@@ -247,13 +247,13 @@ fn setup(top: &Table<'_>) -> Read<BTreeMap<String, String>> {
     Ok(setup)
 }
 
-/// Where a figure comes from: the one thing that no parameter and no stage goes without.
+/// The source of a figure: every parameter and every stage must have one.
 pub(super) fn provenance(table: &Table<'_>) -> Read<Provenance> {
     match (table.text("source")?, table.get("calibrated_from")) {
         (Some(source), None) => Ok(Provenance::Source(source)),
         (None, Some(entry)) => Ok(Provenance::CalibratedFrom(entry.list("name it once", Entry::text)?)),
         (Some(_), Some(entry)) => {
-            Err(entry.error("it also has a source: keep the one that the figure was really taken from"))
+            Err(entry.error("it also has a source: keep the one that the figure is from"))
         }
         (None, None) => Err(table.error(
             "source",
@@ -336,7 +336,7 @@ fn tool(table: &Table<'_>) -> Read<ToolDecl> {
     table.known_keys(&["min_datagram", "first_id", "timestamps", "interval"])?;
     let interval_ps = match table.get("interval") {
         Some(entry) => match entry.duration()? {
-            0 => return Err(entry.error("reports of no time: write e.g. \"1s\"")),
+            0 => return Err(entry.error("a report interval of 0: write e.g. \"1s\"")),
             ps => Some(ps),
         },
         None => None,
@@ -379,10 +379,10 @@ fn alternative(table: &Table<'_>) -> Read<Alternative> {
     })
 }
 
-/// Entry for fuzzing: hostile bytes read as a node file; what is accepted must answer a trial on each of its paths.
+/// Entry for fuzzing: reads hostile bytes as a node file. An accepted file must answer a trial on each of its paths.
 ///
 /// # Panics
-/// If an error names a place outside of the text, or a net is not in order.
+/// If an error names a place outside the text, or a net is invalid.
 pub fn fuzz_node_file(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -437,7 +437,7 @@ pub(super) fn path(table: &Table<'_>) -> Read<PathDecl> {
         Direction::Receive => Direction::Receive,
         other => {
             return Err(direction.error(format!(
-                "a path is transmit or receive; a trial with {other} takes one of each by itself"
+                "a path is transmit or receive; a trial with {other} automatically uses one of each"
             )));
         }
     };

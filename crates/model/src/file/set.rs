@@ -1,4 +1,4 @@
-//! Changes of a node file by hand: `--set`, and the alternatives that the file names.
+//! Changes to a node file by the user: `--set`, and the alternatives that the file names.
 
 use std::collections::BTreeMap;
 
@@ -9,28 +9,28 @@ const FORMS: &str = "write e.g. gpdma-word=4, gpdma-word=\"4 clk/word\", stage.c
 /// Largest factor of a stage's cost.
 const MAX_SCALE: f64 = 1e6;
 
-/// Why an assignment was not taken; the file is as it was.
+/// Why an assignment was refused; the file is unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("--set {assignment}: {what}")]
 pub struct SetError {
     /// The assignment.
     pub assignment: String,
-    /// What is wrong and what to write instead.
+    /// What is wrong, and the fix.
     pub what: String,
 }
 
-/// A value to show beside the unit; units of counts have no singular, so 2 stands for 1.
+/// An example value for the unit; units of counts have no singular, so 1 becomes 2.
 fn example(value: f64, unit: Unit) -> f64 {
     let one = unit.kind == Kind::Count && (0.5..1.5).contains(&value);
     if one { 2.0 } else { value }
 }
 
 impl NodeFile {
-    /// Change one thing: `PARAMETER=4`, `PARAMETER=4 clk/word`, `stage.NAME=x0.5`, `stage.NAME.resource=OTHER`,
-    /// `path=WAY`, `wait=WAY` or `alternative=NAME`.
+    /// Applies one assignment: `PARAMETER=4`, `PARAMETER=4 clk/word`, `stage.NAME=x0.5`, `stage.NAME.resource=OTHER`,
+    /// `path=PATH`, `wait=WAIT` or `alternative=NAME`.
     ///
     /// # Errors
-    /// [`SetError`] where the thing does not exist, the value cannot be read, or the changed file is no node any more.
+    /// [`SetError`] where the name does not exist, the value is invalid, or the changed file is no longer a valid node.
     pub fn set(&mut self, assignment: &str) -> Result<(), SetError> {
         let error = |what| SetError {
             assignment: assignment.chars().take(200).collect(),
@@ -59,16 +59,16 @@ impl NodeFile {
         match key.strip_prefix("stage.") {
             Some(stage) => changed.set_stage(stage, value)?,
             None if matches!(key, "path" | "wait") && !self.parameters.contains_key(key) => {
-                changed.set_way(key, value)?;
+                changed.set_path(key, value)?;
             }
             None => changed.set_parameter(key, value)?,
         }
         Ok(changed)
     }
 
-    /// Ask for another of the file's paths than the trial does.
-    fn set_way(&mut self, key: &str, value: &str) -> Result<(), String> {
-        let none = || format!("no path of the file says a '{key}': leave it out");
+    /// Selects another path of the file than the trial does.
+    fn set_path(&mut self, key: &str, value: &str) -> Result<(), String> {
+        let none = || format!("no path of the file has a '{key}': leave it out");
         if key == "path" {
             let told = self.paths.iter().any(|p| p.path.is_some());
             self.asked_path = Some(value.parse()?);
@@ -87,7 +87,7 @@ impl NodeFile {
             .ok_or_else(|| missing("parameter", name, names.iter()))?;
         let (number, unit) = match value.split_once(char::is_whitespace) {
             Some((number, unit)) => (number, Some(unit.trim())),
-            // `2.6%` needs no space.
+            // `2.6%` is accepted without a space.
             None => match value.strip_suffix('%') {
                 Some(number) => (number, Some("%")),
                 None => (value, None),
@@ -141,7 +141,7 @@ impl NodeFile {
         Ok(())
     }
 
-    /// The file with an alternative applied; it must still be a valid node.
+    /// The file with an alternative applied; it must be a valid node again.
     pub(super) fn apply_alternative(&self, alternative: &Alternative) -> Result<NodeFile, String> {
         let mut changed = self.clone();
         let mut hits = 0;
@@ -171,15 +171,15 @@ impl NodeFile {
     }
 }
 
-/// Put `new` in the place of `old`, or leave `old` out; false where the path has no such stage.
+/// Replaces `old` by `new`, or leaves `old` out; false where the path has no such stage.
 fn replace(path: &mut PathDecl, old: &str, new: Option<&str>) -> Result<bool, String> {
     let Some(at) = path.stages.iter().position(|stage| stage == old) else {
         return Ok(false);
     };
     let before = at.checked_sub(1).map(|i| path.stages[i].clone());
     let after = path.stages.get(at + 1).cloned();
-    // What stood at the end of a stage that is left out stands at the end of the one before it, or at the start of the
-    // one after it.
+    // A point at the end of a stage that is left out moves to the end of the stage before it, or to the start of the
+    // stage after it.
     let (from, to): (At, At) = match new {
         Some(new) => {
             path.stages[at] = new.to_owned();

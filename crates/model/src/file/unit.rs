@@ -11,12 +11,12 @@ pub enum Kind {
     Time,
     /// Periods of a clock.
     Clocks,
-    /// A time for each so many bytes; the factor gives ps.
+    /// A time for so many bytes; the factor gives ps.
     TimePer {
         /// Bytes that are moved at once.
         bytes: u32,
     },
-    /// Periods of a clock for each so many bytes.
+    /// Periods of a clock for so many bytes.
     ClocksPer {
         /// Bytes that are moved at once.
         bytes: u32,
@@ -31,14 +31,14 @@ pub enum Kind {
     Ratio,
 }
 
-/// A unit as it is written in a node file.
+/// A unit of node files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
-    /// As it is written.
+    /// Its spelling.
     pub name: &'static str,
     /// What it measures.
     pub kind: Kind,
-    /// What one of it is in the base of its kind.
+    /// Factor from this unit to the base unit of its kind.
     pub factor: f64,
 }
 
@@ -46,7 +46,7 @@ const fn unit(name: &'static str, kind: Kind, factor: f64) -> Unit {
     Unit { name, kind, factor }
 }
 
-/// All units there are.
+/// All units.
 const UNITS: [Unit; 33] = [
     unit("Hz", Kind::Frequency, 1.0),
     unit("kHz", Kind::Frequency, 1e3),
@@ -84,7 +84,7 @@ const UNITS: [Unit; 33] = [
 ];
 
 impl Unit {
-    /// The unit written `text`.
+    /// Parses the unit `text`.
     ///
     /// # Errors
     /// A text that lists all units.

@@ -1,37 +1,37 @@
-//! The body of a stage's samples: its middle, its scatter and how sure the middle is, whatever the tail does.
+//! The body of a stage's samples: its median, its scatter and the uncertainty of the median, independent of the tail.
 //!
 //! On a general-purpose operating system a few frames in a thousand meet an interrupt, another process or a timer in
-//! the middle of a stage. One of 4 ms among 512 moves the mean of a 1 µs stage by 8 µs and the median by nothing, so
-//! a stage's time is its median, and its σ the distance from there down to the 15.87 % point, which is the standard
-//! deviation where the body is normal; the points above have the tail in them. What lies far beyond is told apart, as
-//! the share of frames that it is.
+//! the middle of a stage. One of 4 ms among 512 moves the mean of a 1 µs stage by 8 µs and the median by nothing, so a
+//! stage's time is its median, and its σ the distance from there down to the 15.87 % point, which is the standard
+//! deviation where the body is normal; the points above have the tail in them. Samples far beyond are reported as the
+//! tail: a share of the frames.
 
 use wirelab_trial::Series;
 use wirelab_trial::stage::{Delay, TO};
 
 use super::shape::median;
 
-/// Parts in a row that a series is cut into, to see how much a middle of so many frames scatters.
+/// Consecutive parts of a series, to see how much the median of so many frames scatters.
 const PARTS: usize = 8;
-/// Samples of a part at least: the middle of fewer says little.
+/// Fewest samples of a part: the median of fewer is unreliable.
 const PART_SAMPLES: usize = 16;
-/// Percentile one standard deviation below the middle of a normal body.
+/// Percentile one standard deviation below the median of a normal body.
 const ONE_SIGMA_BELOW: f64 = 15.87;
-/// Standard deviations beyond which a sample is of the tail: of a normal body one in 1.7 million.
+/// Standard deviations beyond which a sample belongs to the tail: one in 1.7 million of a normal body.
 const TAIL_SIGMA: f64 = 5.0;
 
-/// What is known of a stage at one size from one observation.
+/// Statistics of a stage at one size from one observation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Body {
-    /// The middle in ns.
+    /// The median in ns.
     pub(super) median_ns: f64,
     /// Standard deviation of the body in ns.
     pub(super) sigma_ns: f64,
-    /// Standard error of the middle in ns, and its degrees of freedom, where the samples are enough to tell.
+    /// Standard error of the median in ns, and its degrees of freedom, where there are enough samples.
     pub(super) stderr: Option<(f64, usize)>,
-    /// Samples beyond the body, of those that are kept.
+    /// Kept samples beyond the body.
     pub(super) tail: u64,
-    /// Samples that are kept.
+    /// Kept samples.
     pub(super) kept: u64,
 }
 
@@ -57,7 +57,7 @@ impl Body {
     }
 }
 
-/// The standard error of the middle, from the middles of parts in a row: what drifts during a trial counts too.
+/// The standard error of the median, from the medians of consecutive parts, so that drift during a trial counts too.
 fn stderr(ticks: &[u64], tick_ns: f64, resolution_ns: f64) -> Option<(f64, usize)> {
     let parts = PARTS.min(ticks.len() / PART_SAMPLES);
     if parts < 2 {
@@ -71,8 +71,8 @@ fn stderr(ticks: &[u64], tick_ns: f64, resolution_ns: f64) -> Option<(f64, usize
     Some(stderr_of(&middles, resolution_ns))
 }
 
-/// The standard error of the mean of some figures, and its degrees of freedom; never less than whole ticks allow (an
-/// even error of one tick has a variance of a twelfth).
+/// The standard error of the mean of some figures, and its degrees of freedom; never below the resolution (a uniform
+/// error of one tick has a variance of a twelfth).
 pub(super) fn stderr_of(figures: &[f64], resolution_ns: f64) -> (f64, usize) {
     let n = figures.len() as f64;
     let mean = figures.iter().sum::<f64>() / n;
@@ -82,8 +82,8 @@ pub(super) fn stderr_of(figures: &[f64], resolution_ns: f64) -> (f64, usize) {
     (variance.sqrt(), freedom)
 }
 
-/// The middle of the frames' own times between driver and application, in ns: on the way in from the driver on, on the
-/// way back up to it. `None` where that was not taken frame by frame.
+/// The median of the frames' own times between driver and application, in ns. `None` where it was not measured frame by
+/// frame.
 pub(super) fn inside_ns(delays: &[Delay], receive: bool) -> Option<f64> {
     let stages = || delays.iter().filter(|d| !d.figures.cumulated);
     let (first, last) = (stages().next()?, stages().next_back()?);
@@ -97,7 +97,7 @@ pub(super) fn inside_ns(delays: &[Delay], receive: bool) -> Option<f64> {
     Some(found.figures.median_ticks as f64 * tick_ns)
 }
 
-/// The two points that a series named `A to B` lies between: a stage by its name.
+/// The two points of a series named `A to B`: such a series is one stage.
 pub(super) fn stage_points(name: &str) -> Option<(&str, &str)> {
     let (from, to) = name.split_once(TO)?;
     (!from.is_empty() && !to.is_empty()).then_some((from, to))

@@ -1,10 +1,12 @@
-//! Stages named `A to B`: for each a constant, a part for each byte and a scatter, in the order of a frame's way.
+//! Stages named `A to B`, in the order in which a frame meets them: each has a constant, a part for each byte and a
+//! scatter.
 //!
-//! Each is the time of a step alone, so that nothing is subtracted; which of them is work, and whose, follows from the
-//! points it lies between.
+//! Each series is the time of one step alone, so nothing is subtracted. Its two points say which CPU works, or that the
+//! frame waits.
 
 use std::collections::BTreeMap;
 
+use wirelab_trial::format;
 use wirelab_trial::summary::student_t;
 use wirelab_trial::{Trial, WarningCode};
 
@@ -16,13 +18,13 @@ use super::judge::{Quantity, error_of};
 use super::shape::{Cell, Class, Law, Model, Role, Shape, median};
 use super::stages::is_calm;
 
-/// Stages of one way at most.
+/// Most stages of one direction.
 const MAX_STAGES: usize = 16;
-/// Letters of a point's name in the names of the node file.
+/// Letters of a point's name that names in the node file keep.
 const MAX_LETTERS: usize = 12;
-/// Error of a size that is left out, as a share, from which a line is said not to fit.
+/// Relative error of a size that is left out, from which a line is reported as not fitting.
 const MISFIT: f64 = 0.05;
-/// Share of frames beyond the body from which that is said.
+/// Share of frames beyond the body from which a tail is reported.
 const TAIL: f64 = 0.001;
 
 /// Who works while a stage lasts.
@@ -32,7 +34,7 @@ pub(super) enum Work {
     Driver,
     /// The CPU of the application, in its system call or outside.
     Application,
-    /// Nobody: the frame waits for the interrupt, for the application to wake up, or is on the wire.
+    /// No CPU: the frame waits for the interrupt or for the application to wake up, or is on the wire.
     Wait,
 }
 
@@ -61,26 +63,26 @@ impl Work {
         }
     }
 
-    /// For a reader of the node file.
+    /// Text for a reader of the node file.
     pub(super) fn in_words(self) -> &'static str {
         match self {
             Work::Driver => "work of the CPU that serves the interrupt",
             Work::Application => "work of the application's CPU",
-            Work::Wait => "a wait, or work that cannot be told from one: it holds no resource",
+            Work::Wait => "a wait, or work that looks the same as a wait: it holds no resource",
         }
     }
 }
 
-/// A step of a frame's way.
+/// A stage between two neighbouring capture points.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ChainStage {
     pub(super) from: String,
     pub(super) to: String,
-    /// A name for the node file.
+    /// Its name in the node file.
     pub(super) key: String,
     pub(super) work: Work,
     pub(super) packet_ns: f64,
-    /// `None` where one size cannot tell.
+    /// `None` where only one size was measured.
     pub(super) byte_ns: Option<f64>,
     pub(super) sigma_ns: f64,
 }
@@ -92,12 +94,12 @@ impl ChainStage {
     }
 }
 
-/// The stages of a way.
+/// The stages of one direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Chain {
-    /// In the order of the way.
+    /// In the order in which a frame meets them.
     pub(super) stages: Vec<ChainStage>,
-    /// A trial of each size that was fitted: its latency is not predicted any more.
+    /// One trial of each fitted size; the model's latency for it is calibrated, not predicted.
     pub(super) trials: Vec<Trial>,
 }
 
@@ -107,7 +109,7 @@ impl Chain {
         self.stages.iter().any(|s| s.work != Work::Wait)
     }
 
-    /// The stages between the driver and the application, which is where ways through the node differ.
+    /// The stages between driver and application, where the kernel paths differ.
     pub(super) fn inside(&self, receive: bool) -> &[ChainStage] {
         let found = if receive {
             let first = self.stages.iter().position(|s| s.from == "driver");
@@ -120,16 +122,16 @@ impl Chain {
     }
 }
 
-/// What one size gives a stage.
+/// One stage at one size.
 struct Sized<'p> {
     trial: &'p Trial,
     bodies: Vec<Body>,
 }
 
-/// Fit the stages of a way that are named after their points; `None` where there are none.
-pub(super) fn fit_chain(way: PathKey, points: &[Point], report: &mut Report) -> Option<Chain> {
+/// Fits the stages that are named after their points; `None` where there are none.
+pub(super) fn fit_chain(path: PathKey, points: &[Point], report: &mut Report) -> Option<Chain> {
     let calm: Vec<&Point> = points.iter().filter(|p| is_calm(p, points)).collect();
-    let calm = of_one_kind(way, &calm, report);
+    let calm = of_one_kind(path, &calm, report);
     let names = names(calm.first()?);
     let mut chain = Chain::default();
     let mut tail: Option<(f64, &str)> = None;
@@ -169,20 +171,19 @@ pub(super) fn fit_chain(way: PathKey, points: &[Point], report: &mut Report) -> 
         );
         chain
             .stages
-            .extend(fit_stage(way, (from, to), key, &cells, sigma_ns, report));
+            .extend(fit_stage(path, (from, to), key, &cells, sigma_ns, report));
     }
     if let Some((ratio, name)) = tail.filter(|(ratio, _)| *ratio >= TAIL) {
         report.notes.push(format!(
-            "{}: of '{name}' {:.1} % of the frames lie more than 5 σ above the middle: the tail is in no parameter, look \
-             at its percentiles",
-            way.name(),
+            "{}: {:.1} % of the frames of '{name}' lie more than 5 σ above the median: no parameter holds this tail, look at its percentiles",
+            path.name(),
             100.0 * ratio
         ));
     }
     (!chain.stages.is_empty()).then_some(chain)
 }
 
-/// The names of a point's stages, in the order of the way.
+/// The names of a point's stages, in the order in which a frame meets them.
 fn names(point: &Point) -> Vec<String> {
     let named = point.series.iter().filter(|c| c.body.is_some());
     let mut left: Vec<String> = named.map(|c| c.name.clone()).collect();
@@ -192,7 +193,7 @@ fn names(point: &Point) -> Vec<String> {
         let ends = |name: &String| stage_points(name).map_or("", |p| p.1).to_owned();
         let starts = |name: &String| stage_points(name).map_or("", |p| p.0).to_owned();
         let next = match ordered.last() {
-            // The one that goes on where the last one ended, else one that no other leads to.
+            // The stage that begins where the last one ended, else one that no other stage leads to.
             Some(last) => left.iter().position(|n| starts(n) == ends(last)),
             None => None,
         };
@@ -203,8 +204,8 @@ fn names(point: &Point) -> Vec<String> {
     ordered
 }
 
-/// The observations with the stages that most of them have: others were taken with other points.
-fn of_one_kind<'p>(way: PathKey, points: &[&'p Point], report: &mut Report) -> Vec<&'p Point> {
+/// The observations with the most frequent list of stages; the others were taken at other points.
+fn of_one_kind<'p>(path: PathKey, points: &[&'p Point], report: &mut Report) -> Vec<&'p Point> {
     let mut kinds: BTreeMap<Vec<String>, usize> = BTreeMap::new();
     let with = || points.iter().filter(|p| !names(p).is_empty());
     with().for_each(|p| *kinds.entry(names(p)).or_default() += 1);
@@ -215,15 +216,16 @@ fn of_one_kind<'p>(way: PathKey, points: &[&'p Point], report: &mut Report) -> V
     let others = with().count() - n;
     if others > 0 {
         report.notes.push(format!(
-            "{}: {others} observations were taken at other capture points than {n} others ({}) and are left out",
-            way.name(),
+            "{}: {} taken at other capture points than {n} others ({}): left out",
+            path.name(),
+            format::count(others as u64, "observation"),
             chosen.join(", ")
         ));
     }
     with().filter(|p| names(p) == *chosen).copied().collect()
 }
 
-/// The middle of a size with its standard error: from repeats where there are any, else from parts of the one series.
+/// The median of a size with its standard error: from repeats where there are any, else from parts of the one series.
 fn cell(bytes: u64, bodies: &[Body]) -> (Cell, (f64, usize)) {
     let middles: Vec<f64> = bodies.iter().map(|b| b.median_ns).collect();
     let value = median(middles.clone());
@@ -231,7 +233,7 @@ fn cell(bytes: u64, bodies: &[Body]) -> (Cell, (f64, usize)) {
         [one] => one.stderr.unwrap_or((0.0, 0)),
         _ => stderr_of(&middles, 1.0),
     };
-    // A stage of less than a tick has no relative error.
+    // A stage of less than a tick has no meaningful relative error.
     let scale = value.max(1.0);
     let cell = Cell {
         label: format!("{bytes} B"),
@@ -247,7 +249,7 @@ fn cell(bytes: u64, bodies: &[Body]) -> (Cell, (f64, usize)) {
 }
 
 fn fit_stage(
-    way: PathKey,
+    path: PathKey,
     (from, to): (&str, &str),
     key: String,
     cells: &[(Cell, (f64, usize))],
@@ -260,7 +262,7 @@ fn fit_stage(
         classes: vec![Class::all(law)],
         batches_per_s: None,
     };
-    let (name, figure) = (way.name(), format!("{} '{from} to {to}'", way.name()));
+    let (name, figure) = (path.name(), format!("{} '{from} to {to}'", path.name()));
     let line = Model::fit(shape(Law::Line), &only);
     let model = line.or_else(|| Model::fit(shape(Law::Constant), &only))?;
     let roles = model.shape.roles();
@@ -269,7 +271,7 @@ fn fit_stage(
         .then(|| model.parameter(Role::Byte(0)));
     let sure = Sure::of(&model, cells, report.confidence);
     let prefix = Prefix {
-        way: &name,
+        path: &name,
         part: &key,
         figure: &figure,
     };
@@ -302,24 +304,24 @@ fn fit_stage(
         from: from.to_owned(),
         to: to.to_owned(),
         key,
-        work: Work::between(way.receive, from, to),
+        work: Work::between(path.receive, from, to),
         packet_ns: model.parameter(Role::Packet(0)),
         byte_ns,
         sigma_ns,
     })
 }
 
-/// How sure the middles are.
+/// The uncertainty of the medians.
 struct Sure {
-    /// Student's t times the standard deviation of a cell of weight 1; `None` where nothing tells it.
+    /// Student's t times the standard deviation of a cell of weight 1; `None` where nothing determines it.
     reach: Option<f64>,
     /// Whether the sizes lie further off the line than their own scatter explains.
     bent: bool,
 }
 
 impl Sure {
-    /// Where what lies off the line is no more than the scatter of the middles explains (F test at 5 %), both are taken
-    /// together; else what lies off the line alone (N. Draper, H. Smith: Applied Regression Analysis, 3rd ed., 2.1).
+    /// If the scatter of the medians explains the deviation from the line (F test at 5 %), both are pooled; else only
+    /// the deviation counts (N. Draper, H. Smith: Applied Regression Analysis, 3rd ed., 2.1).
     fn of(model: &Model, cells: &[(Cell, (f64, usize))], confidence: f64) -> Sure {
         let lack_freedom = cells.len().saturating_sub(model.solution.free);
         let lack = model.solution.squares;
@@ -355,8 +357,7 @@ impl Sure {
     }
 }
 
-/// Whether a ratio of variances is above what chance gives once in twenty (E. Paulson's normal approximation of the
-/// F distribution, Annals of Mathematical Statistics 13, 1942).
+/// Whether a ratio of variances is above its 5 % critical value (E.
 fn f_is_large(f: f64, above: f64, below: f64) -> bool {
     let (a, b) = (2.0 / (9.0 * above), 2.0 / (9.0 * below));
     let root = f.cbrt();
@@ -369,7 +370,7 @@ fn tail_ratio<'b>(bodies: impl Iterator<Item = &'b Body>) -> f64 {
     tail as f64 / kept.max(1) as f64
 }
 
-/// A point's name in names of the node file.
+/// A point's name, reduced to the characters of names in the node file.
 fn letters(name: &str) -> String {
     let letter = |c: char| match c.is_ascii_alphanumeric() {
         true => c.to_ascii_lowercase(),

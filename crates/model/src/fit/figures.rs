@@ -1,5 +1,7 @@
-//! Models in figures for a reader: parameters with intervals, errors of what was left out, what cannot be told apart.
+//! Reports models to a reader: parameters with intervals, errors of cells left out, parameters that the data do not
+//! separate.
 
+use wirelab_trial::format;
 use wirelab_trial::summary::student_t;
 use wirelab_trial::{Interval, Warning, WarningCode};
 
@@ -7,9 +9,9 @@ use super::judge::{Judged, Quantity};
 use super::shape::{Cell, Law, Model, Role, repeat_noise};
 use super::{Fitted, LeaveOneOut, LeftOutCell, SizeClass};
 
-/// Correlation of two parameters from which data hardly tell them apart.
+/// Correlation from which the data hardly separate two parameters.
 const CORRELATED: f64 = 0.98;
-/// Half width of an interval, as a share of the value, from which a correlation matters.
+/// Half width of an interval, relative to the value, from which a correlation is reported.
 const WIDE: f64 = 0.3;
 
 /// Notes for the reader, in the order in which they arise.
@@ -21,7 +23,7 @@ pub(super) struct Report {
     pub(super) classes: Vec<SizeClass>,
     pub(super) warnings: Vec<Warning>,
     pub(super) notes: Vec<String>,
-    /// What was not enough for a fit.
+    /// Data that were too few for a fit.
     pub(super) too_few: Vec<String>,
 }
 
@@ -38,16 +40,16 @@ impl Report {
         }
     }
 
-    pub(super) fn warn(&mut self, code: WarningCode, text: impl Into<String>, way_out: &str) {
-        self.warnings.push(Warning::new(code, text, way_out));
+    pub(super) fn warn(&mut self, code: WarningCode, text: impl Into<String>, fix: &str) {
+        self.warnings.push(Warning::new(code, text, fix));
     }
 
-    /// Take up the parameters of a model, named after `prefix`, and warn of those that data hardly tell apart.
+    /// Records the parameters of a model, named after `prefix`, and warns of those that the data hardly separate.
     pub(super) fn parameters_of(&mut self, model: &Model, prefix: &Prefix<'_>, how: &str) {
         self.parameters_within(model, prefix, how, half_widths(model, self.confidence));
     }
 
-    /// The same with half of each parameter's interval as found elsewhere.
+    /// The same with the half widths of the parameters' intervals given.
     pub(super) fn parameters_within(
         &mut self,
         model: &Model,
@@ -86,7 +88,7 @@ impl Report {
             None => self.warn(
                 WarningCode::NO_INTERVAL,
                 format!(
-                    "{}: as many parameters as cells, so nothing says how sure they are",
+                    "{}: as many parameters as cells, so their uncertainty is unknown",
                     prefix.figure
                 ),
                 "measure more sizes and loads, or repeat them",
@@ -107,7 +109,7 @@ impl Report {
                     self.warn(
                         WarningCode::INSEPARABLE,
                         format!(
-                            "{} and {} can hardly be told apart (correlation {correlation:.3}): only their sum is known",
+                            "{} and {} are hardly separable (correlation {correlation:.3}): only their sum is known",
                             names[0], names[1]
                         ),
                         "measure sizes and loads that lie further apart",
@@ -117,7 +119,7 @@ impl Report {
         }
     }
 
-    /// Take up the errors of cells that are left out.
+    /// Records the errors of cells that are left out.
     pub(super) fn leave_one_out_of(
         &mut self,
         figure: &str,
@@ -162,7 +164,7 @@ impl Report {
         });
     }
 
-    /// Say what form was found, and what does not lie on it.
+    /// Reports the form that was found, and what does not fit it.
     pub(super) fn findings_of(&mut self, judged: &Judged, figure: &str, size: &str) {
         let percent = |x: f64| format!("{:.1}", 100.0 * x);
         for (cell, without) in &judged.outliers {
@@ -277,10 +279,10 @@ impl Report {
     }
 }
 
-/// How the parameters of a figure are named.
+/// Names for the parameters of a figure.
 pub(super) struct Prefix<'a> {
     /// E.g. `udp4-receive`.
-    pub(super) way: &'a str,
+    pub(super) path: &'a str,
     /// `cpu`, `period` or the name of a stage.
     pub(super) part: &'a str,
     /// The figure, for a reader.
@@ -290,7 +292,7 @@ pub(super) struct Prefix<'a> {
 impl Prefix<'_> {
     /// The name of a parameter.
     pub(super) fn name(&self, role: Role, model: &Model) -> String {
-        let (way, part) = (self.way, self.part);
+        let (path, part) = (self.path, self.part);
         let class = |i: usize| {
             if model.shape.classes.len() > 1 {
                 format!("-{}", i + 1)
@@ -299,16 +301,16 @@ impl Prefix<'_> {
             }
         };
         match role {
-            Role::Idle => format!("{way}-idle"),
-            Role::Packet(i) => format!("{way}-{part}-packet{}", class(i)),
-            Role::Byte(i) => format!("{way}-{part}-byte{}", class(i)),
-            Role::Batch => format!("{way}-{part}-batch"),
+            Role::Idle => format!("{path}-idle"),
+            Role::Packet(i) => format!("{path}-{part}-packet{}", class(i)),
+            Role::Byte(i) => format!("{path}-{part}-byte{}", class(i)),
+            Role::Batch => format!("{path}-{part}-batch"),
         }
     }
 
     /// The name of the shortest time between two batches.
     pub(super) fn pacing(&self) -> String {
-        format!("{}-{}-pacing", self.way, self.part)
+        format!("{}-{}-pacing", self.path, self.part)
     }
 }
 
@@ -320,7 +322,7 @@ fn unit_of(role: Role) -> (&'static str, f64) {
     }
 }
 
-/// Half of each parameter's interval by Student's t.
+/// Half width of each parameter's interval by Student's t.
 fn half_widths(model: &Model, confidence: f64) -> Option<Vec<f64>> {
     let t = student_t(confidence, model.freedom()?);
     let variance = model.variance()?;
@@ -341,11 +343,7 @@ fn class_of(figure: &str, bytes: &[f64]) -> SizeClass {
 
 /// A number of sizes, for a reader.
 pub(super) fn sizes_in_words(count: usize) -> String {
-    if count == 1 {
-        "1 size".to_owned()
-    } else {
-        format!("{count} sizes")
-    }
+    format::count(count as u64, "size")
 }
 
 fn in_words(bytes: &[f64], size: &str) -> String {

@@ -1,7 +1,8 @@
-//! What of each observation can be fitted, and what was left out and why.
+//! Sorts the observations: what of each can be fitted, and what is left out and why.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wirelab_trial::format;
 use wirelab_trial::stage::{Delay, TO, every_delay_of};
 use wirelab_trial::{
     Buffers, CpuLoad, Direction, Kind, Observation, Path, Probes, Series, Status, Trial, Wait,
@@ -14,22 +15,22 @@ use super::figures::Report;
 use super::{FitError, FitOptions, LeftOut, body};
 use crate::intake::{HOST, is_round_trip, tester_was_limit, unusable, useless_load};
 
-/// Most observations that are fitted at once: it bounds the work.
+/// Most observations of one fit, which bounds the work.
 pub(super) const MAX_OBSERVATIONS: usize = 5_000;
-/// Most different series of one observation that are looked at.
+/// Most different series of one observation that are read.
 const MAX_SERIES: usize = 64;
-/// Frames/s and bytes beyond which a figure is no frame rate and no size.
+/// Largest plausible frames/s and bytes.
 const MAX_FRAMES_PER_S: f64 = 1e12;
 const MAX_BYTES: u32 = 1 << 20;
 
 /// What observations must share to be explained by one path through the node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PathKey {
-    /// 0 Ethernet, 4 and 6 UDP, 14 and 16 TCP: only for the order.
+    /// 0 Ethernet, 4 and 6 UDP, 14 and 16 TCP: for the order only.
     order: u8,
     pub(super) receive: bool,
     buffers: u8,
-    /// 0 the stack, which is the default of a node.
+    /// 0 is the stack, the default of a node.
     path: u8,
     /// Whether the application spins; by default it sleeps.
     pub(super) spins: bool,
@@ -52,7 +53,7 @@ impl PathKey {
         }
     }
 
-    /// The way through the node.
+    /// The kernel path.
     pub(super) fn path(self) -> Path {
         PATHS[usize::from(self.path)]
     }
@@ -62,7 +63,7 @@ impl PathKey {
         if self.spins { Wait::Spin } else { Wait::Sleep }
     }
 
-    /// The same way on another path through the node.
+    /// The same with another kernel path.
     pub(super) fn on(self, path: Path) -> PathKey {
         let at = PATHS.iter().position(|p| *p == path);
         PathKey {
@@ -71,7 +72,7 @@ impl PathKey {
         }
     }
 
-    /// The layer as node files write it.
+    /// The layer in the spelling of node files.
     pub(super) fn layer(self) -> &'static str {
         Layer::ALL[usize::from(self.order)].word()
     }
@@ -81,7 +82,7 @@ impl PathKey {
         if self.receive { "receive" } else { "transmit" }
     }
 
-    /// How frame data reach the MAC, where the trial asked for it.
+    /// How frame data reach the MAC, where the trial requested it.
     pub(super) fn buffers(self) -> Option<Buffers> {
         self.buffers.checked_sub(1).map(|b| BUFFERS[usize::from(b)])
     }
@@ -103,7 +104,7 @@ impl PathKey {
         name
     }
 
-    /// What its sizes count in costs: the datagram, on Ethernet the length.
+    /// The size that its costs count: the datagram, on Ethernet the length.
     pub(super) fn size(self) -> &'static str {
         if self.layer() == "ethernet" {
             "length"
@@ -113,7 +114,7 @@ impl PathKey {
     }
 }
 
-/// The stack first: it is what a trial that asks for none takes.
+/// The stack first, because it is the default of a trial.
 const PATHS: [Path; 3] = [Path::Stack, Path::Driver, Path::FastTrack];
 const BUFFERS: [Buffers; 5] = [
     Buffers::Prefilled,
@@ -123,36 +124,36 @@ const BUFFERS: [Buffers; 5] = [
     Buffers::InPlace,
 ];
 
-/// One observation, as far as it can be fitted. Figures of all flows are taken together.
+/// One observation, as far as it can be fitted. Its flows are summed.
 #[derive(Clone, Debug)]
 pub(super) struct Point {
-    pub(super) way: PathKey,
-    /// The size that costs go by: datagram, on Ethernet length.
+    pub(super) key: PathKey,
+    /// The size that costs count: datagram, on Ethernet length.
     pub(super) bytes: f64,
-    /// As it was asked, for a reader: size and load.
+    /// The requested size and load, for a reader.
     pub(super) label: String,
-    /// Frames/s that arrived, all flows, where they were seen.
+    /// Frames/s that arrived, all flows, where known.
     pub(super) frames_per_s: Option<f64>,
-    /// Frames/s that were offered, all flows, where it is known.
+    /// Frames/s that were offered, all flows, where known.
     pub(super) offered_frames_per_s: Option<f64>,
     /// Frames/s the link carries on all flows, where its rate is known.
     pub(super) line_frames_per_s: Option<f64>,
     pub(super) flows: usize,
-    /// Whether frames were counted, not worked out from bytes and a size that somebody claims.
+    /// Whether frames were counted, not computed from bytes and a requested size.
     pub(super) counted: bool,
-    /// Whether as much as possible was asked.
+    /// Whether maximum load was requested.
     pub(super) max_load: bool,
     pub(super) tester_was_limit: bool,
-    /// Share of frames lost, where it was seen.
+    /// Share of frames lost, where known.
     pub(super) loss_ratio: Option<f64>,
-    /// Whether more may have been lost: the tester's own queue may have dropped the rest.
+    /// Whether more may have been lost: the tester's own queue may have dropped frames.
     pub(super) loss_is_a_range: bool,
     pub(super) sent_frames: Option<u64>,
     pub(super) load: Option<CpuLoad>,
     pub(super) series: Vec<Capture>,
-    /// What was asked.
+    /// The requested trial.
     pub(super) trial: Trial,
-    /// Middle of the frames' own times between driver and application in ns, where every frame has every stage.
+    /// Median of the frames' own times between driver and application in ns, where every frame has every stage.
     pub(super) inside_ns: Option<f64>,
 }
 
@@ -163,11 +164,11 @@ pub(super) struct Capture {
     pub(super) mean_ns: f64,
     pub(super) sigma_ns: f64,
     pub(super) samples: u64,
-    /// The body of its samples, where it is a stage by its name.
+    /// The body of its samples, where its name is that of a stage.
     pub(super) body: Option<Body>,
 }
 
-/// All that can be fitted.
+/// Everything that can be fitted.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gathered {
     pub(super) points: Vec<Point>,
@@ -177,9 +178,9 @@ pub(super) struct Gathered {
     pub(super) ports: u32,
     pub(super) max_frame_bytes: u32,
     pub(super) link_bits_per_s: Option<u64>,
-    /// Why something was left out, and how often.
+    /// Reasons for leaving something out, each with its count.
     pub(super) left_out: BTreeMap<String, usize>,
-    /// Observations with a figure that nobody measured.
+    /// Observations with a figure that was not measured.
     pub(super) not_measured: usize,
 }
 
@@ -189,7 +190,7 @@ impl Gathered {
     }
 }
 
-/// Sort observations into what can be fitted and what not.
+/// Sorts observations into what can be fitted and what cannot.
 ///
 /// # Errors
 /// [`FitError`] where there are too many, or they are of several nodes and none was chosen.
@@ -230,7 +231,7 @@ fn point(o: &Observation, thin: &Thin, gathered: &mut Gathered) -> Result<Point,
     match o.status {
         Status::Complete => {}
         Status::Partial { .. } => return Err("partial: the trial ended early".to_owned()),
-        Status::Void { .. } => return Err("void: the trial must not be used".to_owned()),
+        Status::Void { .. } => return Err("void: the trial has no usable figures".to_owned()),
     }
     if let Some(why) = unusable(o) {
         return Err(why.to_owned());
@@ -239,10 +240,7 @@ fn point(o: &Observation, thin: &Thin, gathered: &mut Gathered) -> Result<Point,
         return Err("the sender made faults on purpose".to_owned());
     }
     if o.trial.background.is_some() {
-        return Err(
-            "other traffic beside the flow: its times tell of that too, not of the node alone"
-                .to_owned(),
-        );
+        return Err("other traffic beside the flow: the times include its effect".to_owned());
     }
     let receive = match o.trial.direction {
         Direction::Transmit => false,
@@ -272,7 +270,7 @@ fn point(o: &Observation, thin: &Thin, gathered: &mut Gathered) -> Result<Point,
         .iter()
         .any(|f| f.loss_ratio.value().is_some_and(|l| !is_share(*l)))
     {
-        return Err("a loss ratio that is no share".to_owned());
+        return Err("a loss ratio outside 0 to 1".to_owned());
     }
     gathered.link_bits_per_s = gathered.link_bits_per_s.or(link.map(LineRate::bits_per_s));
     gathered.ports = gathered.ports.max(o.trial.ports);
@@ -303,7 +301,7 @@ fn point(o: &Observation, thin: &Thin, gathered: &mut Gathered) -> Result<Point,
     };
     let flows = o.flows.len();
     Ok(Point {
-        way: PathKey::of(&o.trial, receive),
+        key: PathKey::of(&o.trial, receive),
         bytes: f64::from(bytes),
         label: format!("{bytes} B at {}", o.trial.load),
         frames_per_s,
@@ -328,7 +326,7 @@ fn point(o: &Observation, thin: &Thin, gathered: &mut Gathered) -> Result<Point,
     })
 }
 
-/// Frames/s that the sender achieved, else those that were asked of it.
+/// Frames/s that the sender achieved, else the requested ones.
 fn offered(o: &Observation, link: Option<LineRate>) -> Option<f64> {
     let asked = o
         .trial
@@ -345,7 +343,7 @@ fn offered(o: &Observation, link: Option<LineRate>) -> Option<f64> {
     (total > 0.0 && total <= MAX_FRAMES_PER_S).then_some(total)
 }
 
-/// What is wrong with a figure, in words that are the same for many of them.
+/// What is wrong with a figure, worded so that equal faults give equal texts.
 fn odd(x: f64, most: f64) -> String {
     match x {
         _ if x.is_nan() => "is not a number".to_owned(),
@@ -366,7 +364,7 @@ fn total_frames_per_s(o: &Observation) -> Result<Option<f64>, String> {
         let goodput = flow.goodput_bits_per_s.value();
         let rate = match (flow.frames_per_s.value(), goodput, o.sizes.datagram) {
             (Some(rate), _, _) => *rate,
-            // A peer that counts bytes alone: iperf reports application bits.
+            // A peer that counts only bytes: iperf reports application bits.
             (None, Some(bits), Some(datagram)) => bits / 8.0 / f64::from(datagram),
             _ => return Ok(None),
         };
@@ -403,7 +401,7 @@ fn loss_ratio(o: &Observation) -> Option<f64> {
     ratios.map(|r| r.iter().sum::<f64>() / r.len() as f64)
 }
 
-/// Stages by their names first, then series of other names.
+/// Stages first, then series of other names.
 fn series(o: &Observation, delays: &[Delay], thin: &Thin) -> Vec<Capture> {
     let all = o
         .series
@@ -416,8 +414,8 @@ fn series(o: &Observation, delays: &[Delay], thin: &Thin) -> Vec<Capture> {
     all
 }
 
-/// The stages that an observation took, and several of them together; none of a trial without probes, which is there
-/// for what the probes cost.
+/// The stages that an observation took, and sums of several; empty for a trial without probes, which only shows the
+/// cost of the probes.
 fn delays(o: &Observation) -> Vec<Delay> {
     match o.trial.probes {
         Some(Probes::Off) => Vec::new(),
@@ -425,7 +423,7 @@ fn delays(o: &Observation) -> Vec<Delay> {
     }
 }
 
-/// Whether a series is a time that a frame needs: not the time of a whole run, nor the spacing that a probe sees.
+/// Whether a series is the time of a frame, not of a whole run and not the spacing at a probe.
 fn is_time(series: &Series) -> bool {
     series.name != "time of a run"
         && !series.name.starts_with("spacing: ")
@@ -456,10 +454,11 @@ impl Gathered {
         each.collect()
     }
 
-    /// What there is, for a refusal.
+    /// The available data, for a refusal.
     pub(super) fn in_words(&self, observations: usize, report: &Report) -> String {
         let mut parts = vec![format!(
-            "{observations} observations, {} of them usable",
+            "{}, {} of them usable",
+            format::count(observations as u64, "observation"),
             self.points.len()
         )];
         parts.extend(report.too_few.iter().cloned());
@@ -475,8 +474,8 @@ impl Gathered {
 /// Names of the stages that few frames of a trial have.
 pub(super) type Thin = BTreeSet<String>;
 
-/// For each observation the stages that less than half of its trial's frames have, of all of its blocks: what is the
-/// same way has the same stages in each.
+/// For each observation the stages that less than half of its trial's frames have, counted over all of its blocks, so
+/// that blocks of one trial have the same stages.
 pub(super) fn thin(observations: &[&Observation]) -> Vec<Thin> {
     let mut groups: Vec<(&Observation, BTreeMap<String, u64>)> = Vec::new();
     let mut group_of = Vec::new();
@@ -505,7 +504,7 @@ fn name(delay: &Delay) -> String {
     format!("{}{TO}{}", delay.figures.from, delay.figures.to)
 }
 
-/// The stages in order; those that are thin, all in a row, become one.
+/// The stages in order; consecutive thin ones become one.
 pub(super) fn steps(delays: &[Delay], thin: &Thin) -> Vec<Capture> {
     let steps: Vec<&Delay> = delays.iter().filter(|d| !d.figures.cumulated).collect();
     let is_thin = |d: &Delay| thin.contains(&name(d));
@@ -521,8 +520,8 @@ pub(super) fn steps(delays: &[Delay], thin: &Thin) -> Vec<Capture> {
     out
 }
 
-/// The stage from the first of some to the last: as it was taken of each frame, else the difference of the medians up
-/// to both, or from both on.
+/// The time from the first stage of some to the last: measured for each frame, else the difference of the medians up to
+/// or from both.
 fn together(
     delays: &[Delay],
     steps: &[&Delay],

@@ -1,12 +1,13 @@
-//! Which form the cells bear: one line, or classes of sizes, batches, and which cells do not belong to it.
+//! Chooses the form that the cells support (one line, classes of sizes, batches) and the cells that do not belong to
+//! it.
 //!
-//! Every choice is made by the error of what was left out, and only where it falls clearly.
+//! Every choice is made by the leave-one-out error, and only where the difference is clear.
 
 use wirelab_trial::summary::student_t;
 
 use super::shape::{Cell, Class, Law, Model, Shape, median, repeat_noise};
 
-/// What is fitted, and how large an error is worth a more detailed form.
+/// The fitted quantity, which decides how large an error justifies a more detailed form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quantity {
     /// ns for one frame; errors are relative.
@@ -16,7 +17,7 @@ pub(super) enum Quantity {
 }
 
 impl Quantity {
-    /// Error up to which a form is not questioned: 2 % of a period, 1 point of load.
+    /// Error up to which a form is accepted: 2 % of a period, 1 point of load.
     fn tolerance(self) -> f64 {
         match self {
             Quantity::Period => 0.02,
@@ -24,7 +25,7 @@ impl Quantity {
         }
     }
 
-    /// Error from which a form is said not to fit: 5 % of a period, 3 points of load.
+    /// Error from which a form is reported as not fitting: 5 % of a period, 3 points of load.
     fn misfit(self) -> f64 {
         match self {
             Quantity::Period => 0.05,
@@ -33,52 +34,52 @@ impl Quantity {
     }
 }
 
-/// How much smaller the error of what is left out must be for a class more, or for batches.
+/// Factor on the leave-one-out error that one more class, or batches, must reach.
 const CLEARLY: f64 = 0.5;
-/// How much smaller it must be for a size to be taken out of the line.
+/// Factor on the error that removing a size from the line must reach.
 const FAR: f64 = 1.0 / 3.0;
-/// Chance of calling an honest cell an outlier, over all cells.
+/// Chance that a good cell becomes an outlier, over all cells.
 const OUTLIER_CHANCE: f64 = 0.05;
-/// Most cells that are taken out.
+/// Most cells that are removed.
 const MAX_OUTLIERS: usize = 16;
-/// Cells that classes must leave beyond their parameters: with fewer, leaving one out proves nothing.
+/// Cells beyond the number of parameters that classes must leave: with fewer, leaving one out proves nothing.
 const SPARE: usize = 2;
 /// Most boundaries between classes that are tried.
 const MAX_BOUNDARIES: usize = 15;
-/// Rates of batches that are tried.
+/// Batch rates that are tried.
 const BATCH_STEPS: usize = 24;
 
 /// Smallest sizes that look as if a tool had sent larger datagrams.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Raised {
-    /// Sizes as they were asked, in bytes.
+    /// Requested sizes in bytes.
     pub(super) asked_bytes: Vec<f64>,
-    /// Size that lies on the others' line, in bytes: lowest and highest of the cells.
+    /// Size on the others' line, in bytes: lowest and highest of the cells.
     pub(super) implied_bytes: (f64, f64),
     /// The cells.
     pub(super) cells: Vec<Cell>,
 }
 
-/// What was found.
+/// The chosen form.
 #[derive(Clone, Debug)]
 pub(super) struct Judged {
     pub(super) model: Model,
-    /// Cells that lie off, and what the others say of them.
+    /// Outliers, each with the prediction of the others.
     pub(super) outliers: Vec<(Cell, f64)>,
     pub(super) raised: Option<Raised>,
-    /// A size that no form holds together with the others.
+    /// A size that no form fits together with the others.
     pub(super) apart: Option<(f64, Vec<Cell>)>,
-    /// Usual error of a cell that is left out of a single line over all of them.
+    /// Usual leave-one-out error of a single line over all cells.
     pub(super) line_error: f64,
-    /// The same of the form chosen; `None` where too few cells are there to leave one out.
+    /// The same of the chosen form; `None` where there are too few cells.
     pub(super) error: Option<f64>,
-    /// Whether the form chosen is said not to fit.
+    /// Whether the chosen form is reported as not fitting.
     pub(super) misfit: bool,
     /// Whether repeats scatter more than that.
     pub(super) noisy: bool,
 }
 
-/// Find the form that cells bear. `None` where there is no cell.
+/// Chooses the form that the cells support. `None` where there is no cell.
 pub(super) fn judge(cells: &[Cell], quantity: Quantity) -> Option<Judged> {
     let first = line(cells, quantity)?;
     let line_error = usual_error(&first).unwrap_or(0.0);
@@ -118,7 +119,7 @@ pub(super) fn judge(cells: &[Cell], quantity: Quantity) -> Option<Judged> {
     })
 }
 
-/// The form with most parameters of one line that the cells can tell apart.
+/// One line with the most parameters that the cells can separate.
 fn line(cells: &[Cell], quantity: Quantity) -> Option<Model> {
     let idle = quantity == Quantity::Load;
     let shapes = [
@@ -137,7 +138,7 @@ fn line(cells: &[Cell], quantity: Quantity) -> Option<Model> {
     })
 }
 
-/// Root mean square of the errors of cells that are left out.
+/// Root mean square of the leave-one-out errors.
 pub(super) fn error_of(model: &Model) -> Option<f64> {
     let errors = model.errors_without()?;
     let squares: f64 = errors.iter().map(|e| e * e).sum();
@@ -148,7 +149,7 @@ fn usual_error(model: &Model) -> Option<f64> {
     model.errors_without().map(median)
 }
 
-/// Error that needs no better form: the tolerance, or twice what repeats scatter.
+/// Error that needs no better form: the tolerance, or twice the scatter of repeats.
 fn allowed(cells: &[Cell], quantity: Quantity) -> f64 {
     let noise = repeat_noise(cells).unwrap_or(0.0);
     quantity.tolerance().max(2.0 * noise)
@@ -162,8 +163,8 @@ pub(super) fn sizes(cells: &[Cell]) -> Vec<f64> {
     sizes
 }
 
-/// One or two smallest sizes that miss the others' line, and would lie on it had the same bits gone in larger
-/// datagrams. Only where frames/s were worked out from bits and the size that was asked.
+/// One or two smallest sizes that miss the others' line, and would lie on it if the same bits had been sent in larger
+/// datagrams. Only where frames/s were computed from bits and the requested size.
 fn raised_sizes(cells: &[Cell], quantity: Quantity) -> Option<Raised> {
     let all = sizes(cells);
     let before = usual_error(&line(cells, quantity)?)?;
@@ -212,7 +213,7 @@ fn implied_bytes(model: &Model, cell: &Cell, quantity: Quantity) -> Option<f64> 
     (bytes.is_finite() && bytes > 0.0).then_some(bytes)
 }
 
-/// Take out cells that lie further off than chance allows, one at a time, at most an eighth of them.
+/// Removes cells that lie further off than chance allows, one at a time, at most an eighth of them.
 ///
 /// Externally studentised residuals against Student's t with Bonferroni's correction (R. Cook, S. Weisberg:
 /// Residuals and Influence in Regression, 1982, 2.2).
@@ -252,7 +253,7 @@ fn take_outliers(cells: &mut Vec<Cell>, quantity: Quantity) -> Vec<(Cell, f64)> 
     outliers
 }
 
-/// The model with a cost for each batch, where that makes the error of what is left out clearly smaller.
+/// The model with a cost for each batch, where that clearly lowers the leave-one-out error.
 fn with_batches(model: &Model, quantity: Quantity) -> Option<Model> {
     let before = error_of(model)?;
     if quantity != Quantity::Load || !model.shape.idle || before <= quantity.tolerance() / 5.0 {
@@ -284,7 +285,7 @@ fn with_batches(model: &Model, quantity: Quantity) -> Option<Model> {
     (error < CLEARLY * before).then_some(best)
 }
 
-/// Two or three classes of neighbouring sizes, at least two in each, where they are clearly better than `one`.
+/// Two or three classes of neighbouring sizes, at least two sizes in each, where they are clearly better than `one`.
 fn in_classes(cells: &[Cell], one: &Model) -> Option<Model> {
     let sizes = sizes(cells);
     let mut limit = CLEARLY * error_of(one)?;
@@ -316,7 +317,7 @@ fn in_classes(cells: &[Cell], one: &Model) -> Option<Model> {
     best
 }
 
-/// Every choice of a law for each of the classes that begin at `cuts`.
+/// Every combination of laws for the classes that begin at `cuts`.
 fn laws(sizes: &[f64], cuts: &[usize]) -> Vec<Vec<Class>> {
     let starts: Vec<usize> = std::iter::once(0).chain(cuts.iter().copied()).collect();
     (0..1u32 << starts.len())

@@ -1,39 +1,39 @@
-//! The node file: each way with the stages that were fitted, every figure with the results it comes from.
+//! Writes the node file: each path with its fitted stages, and the source of every figure.
 
 use std::fmt::Write;
 
 use wirelab_trial::explanation::FastTrackGain;
-use wirelab_trial::{Direction, Load, Path, Trial};
+use wirelab_trial::{Direction, Load, Path, Trial, format};
 
 use super::chain::{Chain, ChainStage};
 use super::figures::{Prefix, Report};
 use super::gather::{Gathered, PathKey, Point};
+use super::paths::PathFit;
 use super::shape::{Class, Law, Role, median};
 use super::stages::key_of;
-use super::ways::WayFit;
 use super::{FitOptions, Fitted};
 
-/// Frames in flight where nothing says how many: enough for each stage to have its own.
+/// Frames in flight where the data give no number: enough for every stage to have one.
 const IN_FLIGHT: u32 = 64;
-/// Descriptors of a receive ring that data say nothing of.
+/// Descriptors of a receive ring where the data give no number.
 const RING: u32 = 32;
-/// Longest text and most keys that are copied from the node's description.
+/// Longest text and most keys copied from the node's description.
 const MAX_TEXT: usize = 200;
 const MAX_SETUP: usize = 64;
-/// Sizes of a way that are written as its calibrations.
+/// Sizes of a path that are written as its calibrations.
 const MAX_CALIBRATIONS: usize = 24;
-/// What stands in the file for the results.
+/// The source of a figure that is from the results.
 pub(super) const FROM_RESULTS: &str = "calibrated_from = \"results\"";
 
 /// The text of the node file.
 pub(super) fn write(
-    ways: &[WayFit],
+    paths: &[PathFit],
     gathered: &Gathered,
     options: &FitOptions,
     report: &mut Report,
 ) -> String {
     let mut out = Text(String::new());
-    let said: Vec<&WayFit> = ways.iter().filter(|w| w.says_something()).collect();
+    let said: Vec<&PathFit> = paths.iter().filter(|w| w.says_something()).collect();
     head(&mut out, &said, gathered, options);
     let assumed = assumed(&said, report);
     if let Some(bits_per_s) = gathered.link_bits_per_s {
@@ -72,7 +72,7 @@ pub(super) fn write(
     let directions = [("transmit", "tx"), ("receive", "rx")];
     for (_, short) in directions
         .iter()
-        .filter(|d| said.iter().any(|w| w.way.direction() == d.0))
+        .filter(|d| said.iter().any(|w| w.key.direction() == d.0))
     {
         out.line(&format!("[stage.wire-{short}]"));
         if wired {
@@ -86,8 +86,8 @@ pub(super) fn write(
         out.line("on_missing = \"drop\"");
         out.line("source = \"assumed: a frame that finds no free descriptor is lost\"\n");
     }
-    for way in &said {
-        stages_and_paths(&mut out, way);
+    for fit in &said {
+        stages_and_paths(&mut out, fit);
     }
     past_the_stack(&mut out, &said);
     if said.iter().any(|w| w.raised_to_bytes().is_some()) {
@@ -96,7 +96,7 @@ pub(super) fn write(
     out.0.trim_end().to_owned() + "\n"
 }
 
-/// A text that grows.
+/// A text under construction.
 pub(super) struct Text(String);
 
 impl Text {
@@ -106,7 +106,7 @@ impl Text {
     }
 }
 
-fn head(out: &mut Text, said: &[&WayFit], gathered: &Gathered, options: &FitOptions) {
+fn head(out: &mut Text, said: &[&PathFit], gathered: &Gathered, options: &FitOptions) {
     let name = key_of(options.name.as_deref().unwrap_or(&gathered.node));
     let file = short(&options.file);
     out.line(&format!(
@@ -139,19 +139,22 @@ fn head(out: &mut Text, said: &[&WayFit], gathered: &Gathered, options: &FitOpti
     out.line("\n[calibration.results]");
     out.line(&format!(
         "what = {}\n",
-        quoted(&format!("{} observations of {file}", gathered.points.len()))
+        quoted(&format!(
+            "{} of {file}",
+            format::count(gathered.points.len() as u64, "observation")
+        ))
     ));
     let linked = gathered.link_bits_per_s.is_some();
     said.iter()
-        .for_each(|way| calibrations(out, way, &file, linked));
+        .for_each(|fit| calibrations(out, fit, &file, linked));
 }
 
-/// The trials whose latency a way's stages were fitted to: the model does not predict it.
-fn calibrations(out: &mut Text, way: &WayFit, file: &str, linked: bool) {
-    let name = way.way.name();
-    // Other loads are of a link, and the file has none.
+/// The trials whose latency a path's stages were fitted to: the model does not predict it.
+fn calibrations(out: &mut Text, fit: &PathFit, file: &str, linked: bool) {
+    let name = fit.key.name();
+    // Other loads are relative to a link, and the file has none.
     let of_itself = |t: &Trial| matches!(t.load, Load::FrameRate { .. } | Load::BitRate { .. });
-    let trials = way.chain.iter().flat_map(|c| &c.trials);
+    let trials = fit.chain.iter().flat_map(|c| &c.trials);
     for trial in trials
         .filter(|t| linked || of_itself(t))
         .take(MAX_CALIBRATIONS)
@@ -162,8 +165,8 @@ fn calibrations(out: &mut Text, way: &WayFit, file: &str, linked: bool) {
         let what = format!("stages of {unit} {bytes}: the series of {file}");
         out.line(&format!("what = {}", quoted(&what)));
         let mut keys = vec![
-            format!("layer = {}", quoted(way.way.layer())),
-            format!("direction = {}", quoted(way.way.direction())),
+            format!("layer = {}", quoted(fit.key.layer())),
+            format!("direction = {}", quoted(fit.key.direction())),
             format!("{unit} = {bytes}"),
             format!("load = {}", quoted(&trial.load.to_string())),
         ];
@@ -184,8 +187,8 @@ fn calibrations(out: &mut Text, way: &WayFit, file: &str, linked: bool) {
     }
 }
 
-/// Parameters that no observation gives: what stands for them, and the text of it.
-fn assumed(said: &[&WayFit], report: &mut Report) -> String {
+/// Parameters that no observation gives: assumed values, and their text.
+fn assumed(said: &[&PathFit], report: &mut Report) -> String {
     let mut out = String::new();
     let mut add = |name: &str, value: u32, unit: &str, source: &str| {
         let _ = writeln!(
@@ -195,7 +198,7 @@ fn assumed(said: &[&WayFit], report: &mut Report) -> String {
             quoted(source)
         );
     };
-    if said.iter().any(|w| !w.way.receive) {
+    if said.iter().any(|w| !w.key.receive) {
         add(
             "in-flight",
             IN_FLIGHT,
@@ -208,7 +211,7 @@ fn assumed(said: &[&WayFit], report: &mut Report) -> String {
             "assumed-ring",
             RING,
             "descriptors",
-            "assumed: the observations cannot say how deep the ring is",
+            "assumed: the observations do not show how deep the ring is",
         );
         report.notes.push(format!(
             "a receive ring of {RING} descriptors is assumed: it changes when loss begins, not how much is lost in long overload"
@@ -227,7 +230,7 @@ fn assumed(said: &[&WayFit], report: &mut Report) -> String {
     out
 }
 
-fn resources(out: &mut Text, said: &[&WayFit]) {
+fn resources(out: &mut Text, said: &[&PathFit]) {
     let mut declare = |name: &str, per_port: bool, about: &str| {
         out.line(&format!("[resource.{name}]\nabout = {}", quoted(about)));
         out.line(if per_port { "per_port = true\n" } else { "" });
@@ -265,12 +268,12 @@ fn resources(out: &mut Text, said: &[&WayFit]) {
     }
 }
 
-/// A text of the node's, cut where it is long.
+/// A text of the node, truncated where it is long.
 pub(super) fn short(text: &str) -> String {
     text.chars().take(MAX_TEXT).collect()
 }
 
-/// Six significant digits: more than any interval bears, and exact enough to come back as the same picoseconds.
+/// Six significant digits: more than any interval justifies, and enough to give the same picoseconds again.
 fn digits(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
@@ -301,9 +304,9 @@ pub(super) fn quoted(text: &str) -> String {
     out
 }
 
-/// Sizes up to which one set of laws holds: the ends of all classes but the last.
-fn ends(way: &WayFit) -> Vec<Option<u32>> {
-    let judged = [&way.period, &way.load].into_iter().flatten();
+/// Largest sizes of all classes but the last.
+fn ends(fit: &PathFit) -> Vec<Option<u32>> {
+    let judged = [&fit.period, &fit.load].into_iter().flatten();
     let mut ends: Vec<u32> = judged
         .flat_map(|j| {
             j.model
@@ -318,24 +321,24 @@ fn ends(way: &WayFit) -> Vec<Option<u32>> {
     ends.into_iter().map(Some).chain([None]).collect()
 }
 
-/// A way's stages, and a path for each class of sizes.
-pub(super) fn stages_and_paths(out: &mut Text, way: &WayFit) {
-    let name = way.way.name();
-    // The CPU's stage costs the period where the CPU is the limit: else it would outrun what was measured.
-    let (cpu, server) = if way.cpu_limited {
-        (&way.period, &None)
+/// The stages of a path, and a `[[path]]` for each class of sizes.
+pub(super) fn stages_and_paths(out: &mut Text, fit: &PathFit) {
+    let name = fit.key.name();
+    // Where the CPU is the limit, its stage costs the period; else the model would be faster than the measurement.
+    let (cpu, server) = if fit.cpu_limited {
+        (&fit.period, &None)
     } else {
-        (&way.load, &way.period)
+        (&fit.load, &fit.period)
     };
-    let cpu_part = if way.cpu_limited { "period" } else { "cpu" };
+    let cpu_part = if fit.cpu_limited { "period" } else { "cpu" };
     let mut tail = Vec::new();
-    let batch = way
+    let batch = fit
         .load
         .as_ref()
-        .filter(|j| j.model.shape.batches_per_s.is_some() && !way.cpu_limited);
+        .filter(|j| j.model.shape.batches_per_s.is_some() && !fit.cpu_limited);
     if let Some(judged) = batch {
         let prefix = Prefix {
-            way: &name,
+            path: &name,
             part: "cpu",
             figure: "",
         };
@@ -343,7 +346,7 @@ pub(super) fn stages_and_paths(out: &mut Text, way: &WayFit) {
         out.line(&format!(
             "[stage.{stage}]\nresource = \"cpu\"\n{FROM_RESULTS}"
         ));
-        out.line("about = \"a cost for each batch; where it lies on the frame's way the observations cannot say\"");
+        out.line("about = \"a cost for each batch; the observations do not show where on the path it arises\"");
         out.line(&format!(
             "cost = [{{ constant = {} }}]",
             quoted(&prefix.name(Role::Batch, &judged.model))
@@ -351,19 +354,19 @@ pub(super) fn stages_and_paths(out: &mut Text, way: &WayFit) {
         out.line(&format!("paced = {}\n", quoted(&prefix.pacing())));
         tail.push(stage);
     }
-    for stage in &way.stages {
-        delay(out, &name, stage, way.way.size());
+    for stage in &fit.stages {
+        delay(out, &name, stage, fit.key.size());
         tail.push(format!("{name}-{}", stage.key));
     }
-    let ahead = chain_stages(out, way, &name);
-    for (i, end) in ends(way).iter().enumerate() {
+    let ahead = chain_stages(out, fit, &name);
+    for (i, end) in ends(fit).iter().enumerate() {
         let mut busy = Vec::new();
         for (judged, part, resource) in [(cpu, cpu_part, "cpu"), (server, "period", "server")] {
             let Some(judged) = judged else { continue };
             let bytes = end.map_or(f64::INFINITY, f64::from);
             let class = class_at(&judged.model.shape.classes, bytes);
             let prefix = Prefix {
-                way: &name,
+                path: &name,
                 part,
                 figure: "",
             };
@@ -376,15 +379,15 @@ pub(super) fn stages_and_paths(out: &mut Text, way: &WayFit) {
             let has_byte = judged.model.shape.classes[class].law == Law::Line;
             out.line(&format!(
                 "{}\n",
-                cost(&packet, has_byte.then_some(&byte), way.way.size())
+                cost(&packet, has_byte.then_some(&byte), fit.key.size())
             ));
             busy.push(stage);
         }
-        path(out, way, &name, (i, *end), [&busy, &ahead, &tail]);
+        path(out, fit, &name, (i, *end), [&busy, &ahead, &tail]);
     }
 }
 
-/// The class that a size falls into: each reaches to the smallest size of the next.
+/// The class of a size: each class reaches to the smallest size of the next.
 fn class_at(classes: &[Class], bytes: f64) -> usize {
     let later = classes.iter().rposition(|c| c.from_bytes <= bytes);
     later.unwrap_or(0)
@@ -404,7 +407,7 @@ fn delay(out: &mut Text, name: &str, stage: &super::stages::StageFit, size: &str
     out.line(&format!(
         "about = {}",
         quoted(&format!(
-            "the series {}, a mere delay behind all others",
+            "the series {}, a pure delay after all others",
             short(&stage.point)
         ))
     ));
@@ -419,12 +422,12 @@ fn delay(out: &mut Text, name: &str, stage: &super::stages::StageFit, size: &str
     out.line("");
 }
 
-/// The stages named after their points. They hold the CPU that works, but for where the file has the CPU's work from
-/// rates and loads already: there they are delays, or it would be counted twice.
-fn chain_stages(out: &mut Text, way: &WayFit, name: &str) -> Vec<String> {
+/// The stages named after their points. They hold the CPU that works, except where rates and loads already gave the
+/// CPU's work: there they are delays, or it would be counted twice.
+fn chain_stages(out: &mut Text, fit: &PathFit, name: &str) -> Vec<String> {
     let mut names = Vec::new();
-    let counted = way.period.is_some() || way.load.is_some();
-    for stage in way.chain.iter().flat_map(|c| &c.stages) {
+    let counted = fit.period.is_some() || fit.load.is_some();
+    for stage in fit.chain.iter().flat_map(|c| &c.stages) {
         let parameter = |what: &str| format!("{name}-{}-{what}", stage.key);
         out.line(&format!("[stage.{name}-{}]\n{FROM_RESULTS}", stage.key));
         if let Some(resource) = stage.work.resource().filter(|_| !counted) {
@@ -438,7 +441,7 @@ fn chain_stages(out: &mut Text, way: &WayFit, name: &str) -> Vec<String> {
         );
         out.line(&format!("about = {}", quoted(&about)));
         let byte = stage.byte_ns.map(|_| parameter("byte"));
-        out.line(&cost(&parameter("packet"), byte.as_ref(), way.way.size()));
+        out.line(&cost(&parameter("packet"), byte.as_ref(), fit.key.size()));
         if stage.sigma_ns > 0.0 {
             out.line(&format!(
                 "spread = {{ normal = {} }}",
@@ -453,27 +456,27 @@ fn chain_stages(out: &mut Text, way: &WayFit, name: &str) -> Vec<String> {
 
 fn path(
     out: &mut Text,
-    way: &WayFit,
+    fit: &PathFit,
     name: &str,
     (index, end): (usize, Option<u32>),
     [busy, ahead, tail]: [&[String]; 3],
 ) {
-    let wire = if way.way.receive {
+    let wire = if fit.key.receive {
         "wire-rx"
     } else {
         "wire-tx"
     };
     let mut stages: Vec<String> = busy.to_vec();
-    if way.has_ring() {
+    if fit.has_ring() {
         stages.splice(0..0, [wire.to_owned(), "take-descriptor".to_owned()]);
-    } else if way.chain.is_some() && way.way.receive {
+    } else if fit.chain.is_some() && fit.key.receive {
         stages.insert(0, wire.to_owned());
     } else {
         stages.extend_from_slice(ahead);
         stages.push(wire.to_owned());
     }
     let before_tail = stages.clone();
-    if way.way.receive {
+    if fit.key.receive {
         stages.extend_from_slice(ahead);
     }
     stages.extend_from_slice(tail);
@@ -482,13 +485,13 @@ fn path(
         "name = {}",
         quoted(&format!("{name}{}", suffix(index)))
     ));
-    out.line(&format!("layer = [{}]", quoted(way.way.layer())));
-    out.line(&format!("direction = {}", quoted(way.way.direction())));
-    if let Some(buffers) = way.way.buffers() {
+    out.line(&format!("layer = [{}]", quoted(fit.key.layer())));
+    out.line(&format!("direction = {}", quoted(fit.key.direction())));
+    if let Some(buffers) = fit.key.buffers() {
         out.line(&format!("buffers = [{}]", quoted(&buffers.to_string())));
     }
-    if let Some(chain) = &way.chain {
-        chosen_by(out, way, chain);
+    if let Some(chain) = &fit.chain {
+        chosen_by(out, fit, chain);
     }
     if let Some(end) = end {
         out.line(&format!("up_to = {end}"));
@@ -499,32 +502,32 @@ fn path(
         listed.join(", "),
         quoted(wire)
     ));
-    load_line(out, way, name);
-    room(out, way, name, &before_tail);
-    points(out, way, name);
-    if let Some(chain) = &way.chain {
-        chain_points(out, way, name, chain);
+    load_line(out, fit, name);
+    room(out, fit, name, &before_tail);
+    points(out, fit, name);
+    if let Some(chain) = &fit.chain {
+        chain_points(out, fit, name, chain);
     }
     out.line("");
 }
 
-/// What of a trial chooses the path. Unasked a node takes its stack and sleeps.
-fn chosen_by(out: &mut Text, way: &WayFit, chain: &Chain) {
+/// The keys that select the path for a trial. The defaults are the stack and an application that sleeps.
+fn chosen_by(out: &mut Text, fit: &PathFit, chain: &Chain) {
     let asked = chain.trials.first();
-    let way = way.way;
-    out.line(&format!("path = {}", quoted(&way.path().to_string())));
-    // Frames sent are waited for by nobody.
-    if way.receive || asked.is_some_and(|t| t.wait.is_some()) {
-        out.line(&format!("wait = {}", quoted(&way.wait().to_string())));
+    let key = fit.key;
+    out.line(&format!("path = {}", quoted(&key.path().to_string())));
+    // No application waits for frames that the node sends.
+    if key.receive || asked.is_some_and(|t| t.wait.is_some()) {
+        out.line(&format!("wait = {}", quoted(&key.wait().to_string())));
     }
-    if way.receive && way.spins {
+    if key.receive && key.spins {
         out.line("busy_wait = true");
     }
 }
 
-/// The whole way, and the part between driver and application.
-fn chain_points(out: &mut Text, way: &WayFit, name: &str, chain: &Chain) {
-    let inside = chain.inside(way.way.receive);
+/// Points of the whole path, and of the part between driver and application.
+fn chain_points(out: &mut Text, fit: &PathFit, name: &str, chain: &Chain) {
+    let inside = chain.inside(fit.key.receive);
     let mut spans = vec![&chain.stages[..]];
     if inside.len() < chain.stages.len() {
         spans.push(inside);
@@ -547,13 +550,13 @@ fn point(out: &mut Text, name: &str, (first, last): (&ChainStage, &ChainStage)) 
     out.line(&format!("from = {}\nto = {}", quoted(&start), quoted(&end)));
 }
 
-/// Descriptors: on transmit they hold the first stage back, on receive they are where frames wait or are lost.
-fn room(out: &mut Text, way: &WayFit, name: &str, stages: &[String]) {
+/// Descriptors: on transmit they hold the first stage back, on receive frames wait in them or are lost.
+fn room(out: &mut Text, fit: &PathFit, name: &str, stages: &[String]) {
     let (Some(first), Some(last)) = (stages.first(), stages.last()) else {
         return;
     };
-    let (to, tokens) = match (way.way.receive, way.ring) {
-        (true, _) if !way.has_ring() => return,
+    let (to, tokens) = match (fit.key.receive, fit.ring) {
+        (true, _) if !fit.has_ring() => return,
         (true, Some(_)) => ("take-descriptor", format!("{name}-ring")),
         (true, None) => ("take-descriptor", "assumed-ring".to_owned()),
         (false, _) => (first.as_str(), "in-flight".to_owned()),
@@ -563,9 +566,9 @@ fn room(out: &mut Text, way: &WayFit, name: &str, stages: &[String]) {
     out.line(&format!("tokens = {}", quoted(&tokens)));
 }
 
-fn load_line(out: &mut Text, way: &WayFit, name: &str) {
-    let Some(load) = &way.load else { return };
-    let idle = if load.model.shape.idle || way.baseline.is_some() {
+fn load_line(out: &mut Text, fit: &PathFit, name: &str) {
+    let Some(load) = &fit.load else { return };
+    let idle = if load.model.shape.idle || fit.baseline.is_some() {
         format!(", idle = {}", quoted(&format!("{name}-idle")))
     } else {
         String::new()
@@ -573,10 +576,10 @@ fn load_line(out: &mut Text, way: &WayFit, name: &str) {
     out.line(&format!("load = {{ resource = \"cpu\"{idle} }}"));
 }
 
-/// A point for each series: from the start of the first of them where they are times from there.
-fn points(out: &mut Text, way: &WayFit, name: &str) {
-    for stage in &way.stages {
-        let from = way
+/// A point for each series, from the start of the first one if the series are times from there.
+fn points(out: &mut Text, fit: &PathFit, name: &str) {
+    for stage in &fit.stages {
+        let from = fit
             .stages
             .first()
             .filter(|_| stage.from_start)
@@ -606,11 +609,11 @@ fn suffix(index: usize) -> String {
 
 /// The points of a received frame from the driver on, in order.
 const ORDER: [&str; 6] = ["driver", "stack", "socket", "copy", "call", "application"];
-/// The points between which the application is waited for: the frame lies in the socket's queue until it looks.
+/// The points between which the frame waits in the socket's queue for the application.
 const WAIT: (&str, &str) = ("socket", "copy");
 
-/// Whether a received frame on the fast track has no such stage: it lies behind the driver, and nobody waits in it for
-/// the application, which has to be waited for on any way.
+/// Whether a received frame on the fast track skips this stage: the stage lies behind the driver and is not the wait
+/// for the application, which every path has.
 fn is_skipped(stage: &ChainStage) -> bool {
     let place = |point: &str| ORDER.iter().position(|p| *p == point);
     let wait = (place(WAIT.0), place(WAIT.1));
@@ -620,20 +623,20 @@ fn is_skipped(stage: &ChainStage) -> bool {
     }
 }
 
-/// Whether a way is that of the stack, and has stages that a fast track skips and one that it does not.
-fn may_be_skipped(way: &WayFit) -> Option<&Chain> {
-    let chain = way.chain.as_ref()?;
+/// Whether this is the stack's path with stages that a fast track skips and a stage that it keeps.
+fn may_be_skipped(fit: &PathFit) -> Option<&Chain> {
+    let chain = fit.chain.as_ref()?;
     let inside = chain.inside(true);
     let skips = inside.iter().any(is_skipped) && !inside.iter().all(is_skipped);
-    (way.way.receive && way.way.path() == Path::Stack && skips).then_some(chain)
+    (fit.key.receive && fit.key.path() == Path::Stack && skips).then_some(chain)
 }
 
-/// The alternative that leaves the skipped stages out, for `whatif` to try.
-pub(super) fn past_the_stack(out: &mut Text, said: &[&WayFit]) {
+/// The alternative that leaves the skipped stages out, for `whatif`.
+pub(super) fn past_the_stack(out: &mut Text, said: &[&PathFit]) {
     let mut left_out = Vec::new();
-    for way in said {
-        let stages = may_be_skipped(way).into_iter().flat_map(|c| c.inside(true));
-        let name = way.way.name();
+    for fit in said {
+        let stages = may_be_skipped(fit).into_iter().flat_map(|c| c.inside(true));
+        let name = fit.key.name();
         left_out.extend(
             stages
                 .filter(|s| is_skipped(s))
@@ -651,35 +654,35 @@ pub(super) fn past_the_stack(out: &mut Text, said: &[&WayFit]) {
     out.line(&format!("replace = {{ {} }}\n", left_out.join(", ")));
 }
 
-/// The gain at each size: of the stack's stages what is skipped, and what was measured on the fast track with the same
-/// way to wait.
+/// The gain at each size: the skipped part of the stack's stages, and the measurement on the fast track with the same
+/// wait.
 pub(super) fn gains(
-    ways: &[WayFit],
+    paths: &[PathFit],
     gathered: &Gathered,
     notes: &mut Vec<String>,
 ) -> Vec<FastTrackGain> {
     let points = &gathered.points[..];
     let mut out = Vec::new();
-    for (way, chain) in ways
+    for (key, chain) in paths
         .iter()
-        .filter_map(|w| Some((w.way, may_be_skipped(w)?)))
+        .filter_map(|w| Some((w.key, may_be_skipped(w)?)))
     {
-        let fast = way.on(Path::FastTrack);
+        let fast = key.on(Path::FastTrack);
         for trial in &chain.trials {
             let Ok(sizes) = trial.sizes() else { continue };
             let bytes = f64::from(sizes.datagram.unwrap_or(sizes.length));
-            let Some(stack_ns) = inside_ns(points, way, bytes) else {
+            let Some(stack_ns) = inside_ns(points, key, bytes) else {
                 continue;
             };
             let skipped = chain.inside(true).iter().filter(|s| is_skipped(s));
             let gain_ns: f64 = skipped.map(|s| s.at_ns(bytes)).sum();
-            // From what the frames themselves took: medians of stages that scatter askew do not add up to it.
+            // Computed from the frames' own times: medians of skewed stages do not add up to the median of the sum.
             let predicted_ns = (stack_ns - gain_ns).max(0.0);
             let measured_ns = inside_ns(points, fast, bytes);
             out.push(FastTrackGain {
                 node: gathered.node.clone(),
                 layer: trial.framing.layer,
-                wait: way.wait(),
+                wait: key.wait(),
                 length_bytes: sizes.length,
                 stack_measured_ps: ps(stack_ns),
                 predicted_ps: ps(predicted_ns),
@@ -697,20 +700,20 @@ pub(super) fn gains(
         p.trial.direction == Direction::Receive
             && !points
                 .iter()
-                .any(|other| other.way == p.way.on(Path::Stack))
+                .any(|other| other.key == p.key.on(Path::Stack))
     });
     if alone {
         notes.push(
-            "the fast track was measured with a way to wait for which the stack was not: these are not compared"
+            "the fast track was measured with a wait method for which the stack was not: the two are not compared"
                 .to_owned(),
         );
     }
     out
 }
 
-/// The middle of the observations of a way at a size.
-fn inside_ns(points: &[Point], way: PathKey, bytes: f64) -> Option<f64> {
-    let same = points.iter().filter(|p| p.way == way && p.bytes == bytes);
+/// The median over the observations of a path at a size.
+fn inside_ns(points: &[Point], key: PathKey, bytes: f64) -> Option<f64> {
+    let same = points.iter().filter(|p| p.key == key && p.bytes == bytes);
     let found: Vec<f64> = same.filter_map(|p| p.inside_ns).collect();
     (!found.is_empty()).then(|| median(found))
 }

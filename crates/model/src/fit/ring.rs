@@ -1,4 +1,5 @@
-//! The depth of the receive ring, from short overloaded trials: what the node did not serve and did not lose lies there.
+//! The depth of the receive ring, from short overloaded trials: frames that were neither served nor lost are in the
+//! ring.
 
 use wirelab_trial::{Interval, WarningCode};
 
@@ -6,27 +7,27 @@ use super::Fitted;
 use super::figures::Report;
 use super::gather::{PathKey, Point};
 
-/// A trial is short if it takes at most this share of the time of the one that shows the service rate: a ring's content
-/// then weighs much more in it.
+/// A trial is short if it takes at most this share of the time of the trial that shows the service rate. The ring then
+/// holds a much larger part of its frames.
 const SHORT: f64 = 0.1;
 /// Uncertainty of service and offered rate, where repeats do not show a larger one.
 const RATE_ERROR: f64 = 0.005;
-/// Largest half width of a depth, as a share of it, that is still an answer.
+/// Largest relative half width of a depth that is still reported.
 const ANSWER: f64 = 0.5;
 
-/// What one trial says: the depth with its half width, or only that it is at least so much.
+/// The result of one trial: the depth with its half width, or a lower bound.
 struct Bound {
     depth: f64,
     half: f64,
     lost: bool,
 }
 
-/// Descriptors of the ring of a receive way, where the observations can say. `limited` are the long overloaded trials.
+/// Descriptors of the ring of a receive path, where the observations show it. `limited` are the long overloaded trials.
 ///
-/// In a trial of n frames, offered at λ and served at μ < λ, the backlog at its end is n·(1 − μ/λ) − lost. Where frames
-/// were lost, the ring was full; where none was, it is at least as deep.
+/// In a trial of n frames, offered at λ and served at μ < λ, the backlog at its end is n·(1 − μ/λ) − lost. If frames
+/// were lost, the ring was full; else it is at least as deep.
 pub(super) fn ring_depth(
-    way: PathKey,
+    key: PathKey,
     points: &[Point],
     limited: &[&Point],
     report: &mut Report,
@@ -39,16 +40,16 @@ pub(super) fn ring_depth(
         .map(|b| b.depth + b.half)
         .fold(f64::INFINITY, f64::min);
     let best = full.min_by(|a, b| a.half.total_cmp(&b.half));
-    let name = way.name();
+    let name = key.name();
     let Some(best) = best.filter(|b| b.depth > 0.0 && b.half <= ANSWER * b.depth) else {
         let known = if least >= 1.0 {
             format!("it holds at least {least:.0} frames")
         } else {
-            "nothing is known of it".to_owned()
+            "nothing is known about it".to_owned()
         };
         report.warn(
             WarningCode::RING_UNKNOWN,
-            format!("{name}: the observations cannot say how deep the receive ring is: {known}"),
+            format!("{name}: the observations do not show how deep the receive ring is: {known}"),
             "measure overload with few frames too, e.g. 50, 100 and 200 frames beside a long trial at the same load",
         );
         return None;
@@ -103,7 +104,7 @@ fn bound(point: &Point, limited: &[&Point]) -> Option<Bound> {
         .map(|l| (l.0 / served_per_s - 1.0).abs())
         .fold(0.0, f64::max);
     let backlog = sent - served_per_s * seconds - lost;
-    // Whether the long trial's time holds the time to empty the ring is not known: it may be off by as much.
+    // The long trial's time may include the time to empty the ring, so its rate may be off by that much.
     let unsure = seconds / long_seconds * backlog.abs();
     Some(Bound {
         depth: backlog,

@@ -1,4 +1,4 @@
-//! The forms a cost may take, fitted to cells: a line in the size, in classes or not, with idle load and batches.
+//! The forms of a cost, fitted to cells: linear in the size, in classes or not, with idle load and batches.
 
 use wirelab_trial::Summary;
 
@@ -11,7 +11,7 @@ pub(super) struct Cell {
     pub(super) label: String,
     /// Size in bytes.
     pub(super) bytes: f64,
-    /// Frames/s; 1e9 where the value is ns for one frame, so that parameters are ns either way.
+    /// Frames/s; 1e9 where the value is ns for one frame, so that parameters are in ns in both cases.
     pub(super) frames_per_s: f64,
     /// Busy ratio, or ns.
     pub(super) value: f64,
@@ -21,23 +21,23 @@ pub(super) struct Cell {
     pub(super) stddev: Option<f64>,
     /// How many observations it holds.
     pub(super) observations: usize,
-    /// Whether frames were counted, so that the size that was asked does not matter to the frame rate.
+    /// Whether frames were counted, so that the frame rate does not depend on the requested size.
     pub(super) counted: bool,
 }
 
 impl Cell {
-    /// The size of an error of this cell in the scale that weights use.
+    /// An error of this cell in the scale of the weights.
     pub(super) fn weighted(&self, error: f64) -> f64 {
         error.abs() * self.weight.sqrt()
     }
 }
 
-/// How the cost goes with the size.
+/// How the cost depends on the size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Law {
-    /// The same for each size.
+    /// The same for every size.
     Constant,
-    /// So much for a frame and so much for a byte.
+    /// A constant for each frame and each byte.
     Line,
 }
 
@@ -64,17 +64,17 @@ impl Class {
     }
 }
 
-/// Which parameters there are.
+/// Selects the parameters of a model.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Shape {
     /// Whether there is a load without frames.
     pub(super) idle: bool,
     pub(super) classes: Vec<Class>,
-    /// Batches/s at most, where frames share a cost; below this each frame pays it.
+    /// Most batches/s, where frames share a cost; below this rate each frame pays it.
     pub(super) batches_per_s: Option<f64>,
 }
 
-/// What a parameter is.
+/// The meaning of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Idle,
@@ -87,7 +87,7 @@ pub(super) enum Role {
 }
 
 impl Shape {
-    /// What each column is, in order.
+    /// The role of each column, in order.
     pub(super) fn roles(&self) -> Vec<Role> {
         let mut roles = Vec::new();
         if self.idle {
@@ -105,7 +105,7 @@ impl Shape {
         roles
     }
 
-    /// What a parameter of 1 adds to the value of a frame size at a frame rate; ns against seconds give the 1e-9.
+    /// The value that a parameter of 1 adds, at a frame size and frame rate; ns against seconds give the 1e-9.
     fn term(&self, role: Role, bytes: f64, frames_per_s: f64) -> f64 {
         let within = |i: usize| {
             let in_class = self.classes.get(i).is_some_and(|c| c.holds(bytes));
@@ -125,14 +125,14 @@ impl Shape {
 pub(super) struct Model {
     pub(super) shape: Shape,
     pub(super) solution: Solution,
-    /// For each cell the value that the others would give it; `None` where the others cannot say.
+    /// For each cell the prediction of the other cells; `None` where they give none.
     pub(super) without: Vec<Option<f64>>,
-    /// Cells that it was fitted to.
+    /// The cells of the fit.
     pub(super) cells: Vec<Cell>,
 }
 
 impl Model {
-    /// Fit a shape; `None` where the cells cannot tell its parameters apart.
+    /// Fits a shape; `None` where the cells do not separate its parameters.
     pub(super) fn fit(shape: Shape, cells: &[Cell]) -> Option<Model> {
         let of = |role: &Role| -> Vec<f64> {
             let term = |c: &Cell| shape.term(*role, c.bytes, c.frames_per_s);
@@ -142,7 +142,7 @@ impl Model {
         let y: Vec<f64> = cells.iter().map(|c| c.value).collect();
         let weights: Vec<f64> = cells.iter().map(|c| c.weight).collect();
         let solution = solve(&columns, &y, &weights).ok()?;
-        // Leaving an observation out changes its error by this factor exactly (D. Allen, Technometrics 16 (1974)).
+        // Leaving an observation out changes its error by exactly this factor (D.
         let without = (0..cells.len())
             .map(|i| {
                 let rest = 1.0 - solution.leverages[i];
@@ -157,24 +157,24 @@ impl Model {
         })
     }
 
-    /// A parameter; 0 where the shape has none of this role.
+    /// The value of a parameter; 0 where the shape has none of this role.
     pub(super) fn parameter(&self, role: Role) -> f64 {
         let place = self.shape.roles().iter().position(|r| *r == role);
         place.map_or(0.0, |i| self.solution.values[i])
     }
 
-    /// Weighted errors of the cells when each is left out; `None` where one cannot be.
+    /// Weighted leave-one-out errors of the cells; `None` where one cannot be left out.
     pub(super) fn errors_without(&self) -> Option<Vec<f64>> {
         let error = |(c, w): (&Cell, &Option<f64>)| Some(c.weighted((*w)? - c.value));
         self.cells.iter().zip(&self.without).map(error).collect()
     }
 
-    /// Parameters that were solved for, with the one of the batches' rate.
+    /// Number of solved parameters, including the batch rate.
     pub(super) fn parameters(&self) -> usize {
         self.solution.free + usize::from(self.shape.batches_per_s.is_some())
     }
 
-    /// Variance of a cell of weight 1: of what lies off the shape, else of repeats; `None` where neither is there.
+    /// Variance of a cell of weight 1: of the deviation from the shape, else of repeats; `None` without either.
     pub(super) fn variance(&self) -> Option<f64> {
         let freedom = self.freedom()?;
         if self.cells.len() > self.parameters() {
@@ -204,7 +204,7 @@ pub(super) fn repeat_noise(cells: &[Cell]) -> Option<f64> {
     (freedom > 0).then(|| (squares / freedom as f64).sqrt())
 }
 
-/// The middle of repeats, whatever a busy host did to one of them, and their standard deviation where there are two.
+/// The median of repeats, which one disturbed repeat does not move, and their standard deviation where there are two.
 pub(super) fn middle(values: &[f64]) -> (f64, Option<f64>) {
     let summary = Summary::of(values, 0.95);
     let middle = summary.map_or(0.0, |s| s.median);
@@ -212,7 +212,7 @@ pub(super) fn middle(values: &[f64]) -> (f64, Option<f64>) {
     (middle, stddev)
 }
 
-/// The middle of some figures: an error's usual size, whatever a single one does.
+/// The median of some figures.
 pub(super) fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied().unwrap_or(0.0)

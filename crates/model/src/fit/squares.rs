@@ -1,27 +1,27 @@
 //! Weighted least squares for a handful of parameters, none of which may be below 0.
 //!
-//! Columns are scaled to length 1 and made orthogonal one after the other (modified Gram-Schmidt, each twice;
-//! A. Björck, Numerical Methods for Least Squares Problems, 1996, 2.4), so that the condition number is not squared
-//! as it is by normal equations.
+//! Columns are scaled to length 1 and orthogonalized one after the other (modified Gram-Schmidt, each twice; A. Björck,
+//! Numerical Methods for Least Squares Problems, 1996, 2.4). Unlike normal equations, that does not square the
+//! condition number.
 
-/// Columns that are solved for at most: idle, three classes of two, one for batches.
+/// Most columns: idle, three classes of two, one for batches.
 pub(super) const MAX_COLUMNS: usize = 8;
 
 /// Residual length of a column of length 1 below which it depends on those before it.
 const DEPENDENT: f64 = 1e-6;
 
-/// A column that depends on those before it: the data do not determine its parameter.
+/// A column that depends on earlier ones: the data do not determine its parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dependent(pub(super) usize);
 
-/// What least squares gave.
+/// The result of least squares.
 #[derive(Clone, Debug)]
 pub(super) struct Solution {
-    /// A value for each column; 0 where the best fit would be below.
+    /// A value for each column; 0 where the best fit would be negative.
     pub(super) values: Vec<f64>,
-    /// Observed less fitted, unweighted.
+    /// Observed minus fitted, unweighted.
     pub(super) residuals: Vec<f64>,
-    /// How much each observation decides its own fitted value, 0 to 1 (diagonal of the hat matrix).
+    /// Influence of each observation on its own fitted value, 0 to 1 (diagonal of the hat matrix).
     pub(super) leverages: Vec<f64>,
     /// Sum of weighted squares of the residuals.
     pub(super) squares: f64,
@@ -33,10 +33,10 @@ pub(super) struct Solution {
     pub(super) free: usize,
 }
 
-/// The parameters with the least weighted squares, all of at least 0. `columns[j][i]` is column j of observation i.
+/// The parameters with the least weighted squares, all at least 0. `columns[j][i]` is column j of observation i.
 ///
 /// # Errors
-/// [`Dependent`] names the first column that those in front already say.
+/// [`Dependent`] names the first column that depends on earlier ones.
 pub(super) fn solve(
     columns: &[Vec<f64>],
     y: &[f64],
@@ -75,7 +75,7 @@ pub(super) fn solve(
 }
 
 /// The best solution without a negative value, and the columns it uses (C. Lawson, R. Hanson: Solving Least Squares
-/// Problems, 1974, 23.3): columns come in by what they would gain, and go out where they would fall below 0.
+/// Problems, 1974, 23.3). The column with the largest gain enters; columns that would become negative leave.
 fn best_without_negative(
     columns: &[Vec<f64>],
     y: &[f64],
@@ -89,7 +89,7 @@ fn best_without_negative(
     let mut values = vec![0.0; count];
     let mut chosen: Vec<usize> = Vec::new();
     let mut part = Orthogonal::of(columns, &chosen, y, weights)?;
-    // Each round brings in a column that lowers the squares: a set never comes again. The bound is for rounding errors.
+    // Each round adds a column that lowers the squares, so no set repeats. The bound is for rounding errors.
     for _ in 0..10 * count {
         let rest: Vec<f64> = (0..y.len())
             .map(|i| y[i] - (0..count).map(|j| values[j] * columns[j][i]).sum::<f64>())
@@ -114,7 +114,7 @@ fn best_without_negative(
     Ok((part, chosen))
 }
 
-/// Go towards `to` until the first value is 0, and let its column go.
+/// Moves towards `to` until the first value is 0, and removes its column.
 fn step_to_zero(values: &mut [f64], chosen: &mut Vec<usize>, to: &[f64]) {
     let share = |(column, to): (&usize, &f64)| {
         let from = values[*column];
@@ -143,7 +143,7 @@ fn weighted_dot(a: &[f64], b: &[f64], weights: &[f64]) -> f64 {
         .sum()
 }
 
-/// Some columns made orthogonal, and what they give.
+/// Orthogonalized columns.
 struct Orthogonal {
     /// Orthogonal columns of length 1, of weighted observations.
     q: Vec<Vec<f64>>,

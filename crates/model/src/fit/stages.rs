@@ -9,11 +9,11 @@ use super::judge::{Quantity, error_of};
 use super::shape::{Cell, Class, Law, Model, Role, Shape, median, middle, repeat_noise};
 use super::{Captures, FitOptions, Fitted};
 
-/// Series that are fitted at most for each way.
+/// Most series that are fitted for each path.
 const MAX_STAGES: usize = 8;
-/// Samples that a series needs in all.
+/// Fewest samples of a series in all.
 const NEEDED: u64 = 2;
-/// Error of a size that is left out, as a share, from which a line is said not to fit.
+/// Relative error of a size that is left out, from which a line is reported as not fitting.
 const MISFIT: f64 = 0.05;
 
 /// A stage between capture points.
@@ -21,7 +21,7 @@ const MISFIT: f64 = 0.05;
 pub(super) struct StageFit {
     /// The series' name: the capture point.
     pub(super) point: String,
-    /// A name for the node file.
+    /// Its name in the node file.
     pub(super) key: String,
     /// Whether it has a cost for each byte.
     pub(super) has_byte: bool,
@@ -41,9 +41,9 @@ struct SeriesCells {
     sigma_ns: f64,
 }
 
-/// Fit each captured series of a way.
+/// Fits each captured series of a path.
 pub(super) fn fit_stages(
-    way: PathKey,
+    path: PathKey,
     points: &[Point],
     options: &FitOptions,
     report: &mut Report,
@@ -51,14 +51,14 @@ pub(super) fn fit_stages(
     let mut seen = collect(points);
     if seen.len() > MAX_STAGES {
         report.notes.push(format!(
-            "{}: only {MAX_STAGES} of {} series were looked at",
-            way.name(),
+            "{}: only {MAX_STAGES} of {} series were fitted",
+            path.name(),
             seen.len()
         ));
         seen.truncate(MAX_STAGES);
     }
     if seen.len() > 1 {
-        as_differences(&mut seen, way, options, report);
+        as_differences(&mut seen, path, options, report);
     }
     let mut fitted: Vec<StageFit> = Vec::new();
     for one in &seen {
@@ -66,12 +66,12 @@ pub(super) fn fit_stages(
         while fitted.iter().any(|s| s.key == key) {
             key.push('x');
         }
-        fitted.extend(fit_stage(way, one, key, report));
+        fitted.extend(fit_stage(path, one, key, report));
     }
     fitted
 }
 
-/// Series by name, in the order they first came; observations of one size taken together.
+/// Series by name, in the order of first appearance; observations of one size are pooled.
 fn collect(points: &[Point]) -> Vec<SeriesCells> {
     let mut order: Vec<&str> = Vec::new();
     let mut of: BTreeMap<(&str, u64), Vec<&Capture>> = BTreeMap::new();
@@ -101,8 +101,7 @@ fn collect(points: &[Point]) -> Vec<SeriesCells> {
     order.iter().filter_map(seen).collect()
 }
 
-/// Whether a point's queues are as empty as they can be among its size: a frame that waits tells of the load, not of
-/// the stage.
+/// Whether a point's load is the lowest of its size: a frame that waits in a queue shows the load, not the stage.
 pub(super) fn is_calm(point: &Point, points: &[Point]) -> bool {
     let pressed = |p: &Point| p.max_load || p.loss_ratio.is_some_and(|l| l > 0.0);
     let same = |p: &&Point| p.bytes == point.bytes && !p.series.is_empty();
@@ -124,10 +123,10 @@ fn cell(bytes: u64, seen: &[&Capture]) -> Cell {
     }
 }
 
-/// Turn times from one start into times between points, where every size has the points in the same order.
+/// Turns times from one start into times between points, where every size has the points in the same order.
 fn as_differences(
     seen: &mut [SeriesCells],
-    way: PathKey,
+    path: PathKey,
     options: &FitOptions,
     report: &mut Report,
 ) {
@@ -144,13 +143,13 @@ fn as_differences(
     if !in_order {
         report.notes.push(format!(
             "{}: the captured series have no common order over the sizes, so each is taken as a stage of its own",
-            way.name()
+            path.name()
         ));
         return;
     }
     report.notes.push(format!(
         "{}: the captured series are taken as times from one start: {}",
-        way.name(),
+        path.name(),
         seen.iter()
             .map(|s| s.point.as_str())
             .collect::<Vec<_>>()
@@ -169,7 +168,7 @@ fn as_differences(
 }
 
 fn fit_stage(
-    way: PathKey,
+    path: PathKey,
     seen: &SeriesCells,
     key: String,
     report: &mut Report,
@@ -180,18 +179,18 @@ fn fit_stage(
         classes: vec![Class::all(law)],
         batches_per_s: None,
     };
-    let (name, figure) = (way.name(), format!("{} {}", way.name(), seen.point));
+    let (name, figure) = (path.name(), format!("{} {}", path.name(), seen.point));
     let line = Model::fit(shape(Law::Line), &cells);
     if line.is_none() {
         report.warn(
             WarningCode::INSEPARABLE,
-            format!("{figure}: one size only, so that its constant part and that of its bytes cannot be told apart"),
+            format!("{figure}: one size only, so its constant part and that of its bytes cannot be separated"),
             "capture at a second size",
         );
     }
     let model = line.or_else(|| Model::fit(shape(Law::Constant), &cells))?;
     let prefix = Prefix {
-        way: &name,
+        path: &name,
         part: &key,
         figure: &figure,
     };

@@ -1,4 +1,4 @@
-//! Whether a net can run at all: indices, bounds, triggers, and no circuit without a token.
+//! Checks that a net can run: indices, bounds, triggers, and a token on every circuit.
 
 use super::{Net, OnMissing, Place, Stage, Trigger};
 
@@ -10,7 +10,8 @@ pub const MAX_COST_PS: u64 = 3_600_000_000_000_000;
 pub const MAX_TOKENS: u32 = 1 << 24;
 /// Largest burst of arrivals.
 const MAX_BURST: u32 = 1 << 20;
-/// Range of arrival rates in frames/s: slower is no load, and frames closer than 1 ps would share an instant.
+/// Range of arrival rates in frames/s: slower is effectively no load, and frames closer than 1 ps would share an
+/// instant.
 const RATES_PER_S: std::ops::RangeInclusive<f64> = 1e-3..=1e12;
 
 /// Why a net cannot run.
@@ -19,12 +20,12 @@ pub enum NetError {
     /// More of something than [`MAX_ITEMS`].
     #[error("{count} {what} are more than the {MAX_ITEMS} that a net may have")]
     TooMany {
-        /// What there is too much of.
+        /// The items that are too many.
         what: &'static str,
         /// How many there are.
         count: usize,
     },
-    /// An index that leads nowhere.
+    /// An index out of range.
     #[error("{what} '{name}' names {target} {index}, but there are {count}, counted from 0")]
     NoSuch {
         /// What holds the index.
@@ -41,8 +42,8 @@ pub enum NetError {
     /// A chain without a stage.
     #[error("chain '{0}' has no stage")]
     EmptyChain(String),
-    /// A stage that stands in chains more than once.
-    #[error("stage '{stage}' stands in chain '{chain}' although it already stands in one")]
+    /// A stage that is in chains more than once.
+    #[error("stage '{stage}' of chain '{chain}' is already in a chain")]
     StageTwice {
         /// The stage.
         stage: String,
@@ -55,10 +56,9 @@ pub enum NetError {
          add a place that leads to it"
     )]
     NeverStarts(String),
-    /// Arrivals come whatever the node does, so no place may lead to them.
+    /// Arrivals do not depend on the node, so no place may lead to them.
     #[error(
-        "place '{place}' leads to stage '{stage}', at which frames arrive whatever the node does; \
-         let it lead to the stage after it"
+        "place '{place}' leads to stage '{stage}', at which frames arrive from outside; fix: let it lead to the stage after it"
     )]
     ArrivalsWithInput {
         /// The stage of the arrivals.
@@ -69,37 +69,37 @@ pub enum NetError {
     /// Arrivals at a stage that is not the first of a chain.
     #[error("frames arrive at stage '{0}', which is not the first of a chain")]
     ArrivalsInside(String),
-    /// A figure of a stage that makes no sense.
+    /// An invalid figure of a stage.
     #[error("stage '{stage}': {what}")]
     Figure {
         /// The stage.
         stage: String,
-        /// Which figure, and what it may be.
+        /// Which figure, and its range.
         what: String,
     },
     /// More tokens than [`MAX_TOKENS`].
-    #[error("place '{place}' starts with {tokens} tokens, more than the {MAX_TOKENS} there may be")]
+    #[error("place '{place}' starts with {tokens} tokens; the maximum is {MAX_TOKENS}")]
     TooManyTokens {
         /// The place.
         place: String,
         /// Its tokens.
         tokens: u32,
     },
-    /// A frame that nobody sent.
+    /// Tokens of frames that no stage sent.
     #[error(
         "place '{0}' carries frames and starts with tokens; frames come from the first stage of a chain only, \
          room for them from places that do not carry frames"
     )]
     FramesAtStart(String),
-    /// A place of frames that no frames come to.
-    #[error("place '{place}' carries frames from stage '{stage}', to which none come")]
+    /// A place for frames that receives none.
+    #[error("place '{place}' carries frames from stage '{stage}', which gets none")]
     NoFrames {
         /// The place.
         place: String,
         /// The stage it leads from.
         stage: String,
     },
-    /// Stages that wait for each other for ever.
+    /// Stages that wait for each other forever.
     #[error(
         "deadlock: no token on the circuit {}; fix: give one of its places a token",
         circuit.join(" -> ")
@@ -108,16 +108,15 @@ pub enum NetError {
         /// Names of the stages, the first again at the end.
         circuit: Vec<String>,
     },
-    /// A chain that nothing slows down.
+    /// A chain without any limit.
     #[error(
         "nothing limits how fast the net goes: stage '{0}' has neither a resource nor room to wait for; \
          give it one of them"
     )]
     Unlimited(String),
-    /// Room that frames lost on the way would never give back.
+    /// Room that frames lost inside it would never give back.
     #[error(
-        "place '{place}' leads from after stage '{stage}', which loses frames, back to before it: \
-         the room of a lost frame would never come back"
+        "place '{place}' leads from after stage '{stage}', which loses frames, back to before it: a lost frame would never free its room"
     )]
     RoomLost {
         /// The place.
@@ -128,10 +127,10 @@ pub enum NetError {
 }
 
 impl Net {
-    /// Whether the net can run.
+    /// Checks that the net can run.
     ///
     /// # Errors
-    /// [`NetError`] names what cannot be.
+    /// [`NetError`] names the invalid part.
     pub fn check(&self) -> Result<(), NetError> {
         self.check_sizes()?;
         self.check_indices()?;
@@ -360,7 +359,7 @@ fn empty_circuit(net: &Net) -> Option<Vec<usize>> {
     for place in net.places.iter().filter(|place| place.tokens == 0) {
         next[place.from].push(place.to);
     }
-    // Depth first without recursion: `path` holds a stage and how many of its ways on were taken.
+    // Depth first without recursion: `path` holds each stage and the number of its successors visited.
     let (mut done, mut on_path) = (vec![false; next.len()], vec![false; next.len()]);
     for start in 0..next.len() {
         let mut path: Vec<(usize, usize)> = Vec::new();

@@ -16,10 +16,10 @@ use crate::steady::Steady;
 
 const PS_PER_S: f64 = 1e12;
 
-/// What is asked of the simulation: as many frames as the trial has, as far as the bounds allow, and for each chain
-/// the ends of its wire and of its last stage.
+/// What to simulate: as many frames as the trial has, within bounds, and for each chain the ends of its wire and of its
+/// last stage.
 pub fn ask(instance: &Instance, steady: &Steady, cancel: &Cancel) -> Ask {
-    // Every piece of work is kept.
+    // Every firing is kept.
     let all = KEPT_MAX as u64 / instance.net.stages.len().max(1) as u64;
     let most = MOST_FRAMES.min(all);
     let bound = if steady.exact {
@@ -50,11 +50,11 @@ pub fn ask(instance: &Instance, steady: &Steady, cancel: &Cancel) -> Ask {
     }
 }
 
-/// What happened to the frames of one chain, in order.
+/// The simulated frames of one chain, in order.
 pub struct Times<'a> {
-    /// Their pieces of work on the wire.
+    /// Their firings on the wire.
     pub wire: Vec<Firing>,
-    /// Those that came to the end of the chain.
+    /// Those that reached the end of the chain.
     pub done: &'a [FrameTimes],
 }
 
@@ -68,7 +68,7 @@ impl Times<'_> {
     }
 }
 
-/// The pieces of work of a stage.
+/// The firings of a stage.
 fn of_stage(run: &Run, stage: usize) -> impl Iterator<Item = &Firing> {
     run.firings.iter().filter(move |f| f.stage == stage)
 }
@@ -148,8 +148,7 @@ fn sent(trial: &Trial) -> Field<u64> {
     }
 }
 
-/// Frames/s that get through: of a number of frames over their elapsed time, of a trial of some time in the steady
-/// state.
+/// Frames/s that get through: for a number of frames over their elapsed time, for a duration in the steady state.
 fn frames_per_s(subject: &Subject<'_>, chain: usize, times: &Times<'_>) -> f64 {
     if let (Extent::Frames { .. }, Some(span)) = (
         subject.trial.extent,
@@ -162,7 +161,7 @@ fn frames_per_s(subject: &Subject<'_>, chain: usize, times: &Times<'_>) -> f64 {
 }
 
 /// Frames/s in the steady state: the closed form, or what left in the second half of the time in which every flow had
-/// frames to offer. Later a flow that is done leaves its share to the others.
+/// frames to offer. After that, a flow that ended leaves its resources to the others.
 fn steady_per_s(subject: &Subject<'_>, times: &Times<'_>) -> f64 {
     if is_closed(subject) {
         return subject.steady.period.per_s();
@@ -173,7 +172,7 @@ fn steady_per_s(subject: &Subject<'_>, times: &Times<'_>) -> f64 {
     let mut seen = times.done.iter().filter(inside);
     match (seen.next(), seen.clone().next_back()) {
         (Some(first), Some(last)) if last.end_ps > first.end_ps => {
-            // Of a batch that ends at the first instant none counts: its time lies before.
+            // A batch that ends at the first instant does not count: its work was before.
             let rest = seen.filter(|f| f.end_ps > first.end_ps).count();
             rest as f64 * PS_PER_S / (last.end_ps - first.end_ps) as f64
         }
@@ -205,7 +204,7 @@ fn simulated_span_ps(info: &ChainInfo, times: &Times<'_>) -> Option<f64> {
     (to > from).then(|| (to - from) as f64)
 }
 
-/// Frames and time of the whole trial: what was not simulated goes on at the steady rate.
+/// Frames and time of the whole trial: the part that was not simulated continues at the steady rate.
 fn stretched(subject: &Subject<'_>, times: &Times<'_>, span_ps: f64) -> (f64, f64) {
     let simulated = times.done.len() as f64;
     let (Extent::Frames { frames }, Some(Some(asked))) =
@@ -269,7 +268,7 @@ fn loss(subject: &Subject<'_>, chain: usize) -> Field<f64> {
     let run = &subject.run.chains[chain];
     let lost = run.lost + run.lost_before;
     let value = lost as f64 / (run.done + lost).max(1) as f64;
-    // What never reached the node was given to the model, and comes back as given, be it nothing.
+    // A loss before the node is an input of the model, and is reported as given, even if 0.
     let asked = subject.file.arrivals.lost_before.is_some()
         && subject.instance.resolved.frames_per_s.is_some()
         && subject.instance.chains[chain].direction == Direction::Receive;
@@ -281,14 +280,15 @@ fn loss(subject: &Subject<'_>, chain: usize) -> Field<f64> {
     Field::Observed { value, kind }
 }
 
-/// What samplers see: the spacing of frames in whole ticks of their clocks.
+/// The spacing of frames that samplers measure, in whole ticks of their clocks.
 fn probes(subject: &Subject<'_>, chain: usize) -> Vec<wirelab_trial::Series> {
     (0..subject.instance.chains[chain].probes.len())
         .filter_map(|probe| spacing(subject, chain, probe))
         .collect()
 }
 
-/// Frames whose latency is taken: four times as many as in the Zynq document, so that the mean is good to its digits.
+/// Frames whose latency is sampled: four times as many as in the Zynq document, so that all digits of the mean are
+/// significant.
 pub const SAMPLES: u64 = 2_048;
 
 /// A model's clock: exact to the picosecond.
@@ -299,11 +299,11 @@ const CLOCK: Clock = Clock {
     owner: Owner::Node,
 };
 
-/// Add to each flow the latency at each of its capture points, and the time of each of its stages from the end of the
-/// one before, so that they add up.
+/// Adds to each flow the latency at each of its capture points, and the time of each stage from the end of the one
+/// before, so that the stages add up.
 ///
 /// # Errors
-/// Where the net does not move.
+/// Where the net cannot run.
 pub fn add_latencies(
     subject: &Subject<'_>,
     flows: &mut [FlowObservation],
@@ -406,7 +406,7 @@ fn watches(instance: &Instance, chain: &ChainInfo) -> Vec<(String, Watch)> {
     points.chain(stages).collect()
 }
 
-/// The spacing of frames that a sampler sees, in whole ticks of its clock.
+/// The spacing of frames that a sampler measures, in whole ticks of its clock.
 pub fn spacing(subject: &Subject<'_>, chain: usize, probe: usize) -> Option<Series> {
     let what: &Probe = &subject.instance.chains[chain].probes[probe];
     let tick_ps = what.tick_ps.round().max(1.0) as u64;
@@ -460,7 +460,7 @@ pub fn intervals(subject: &Subject<'_>, times: &Times<'_>) -> Option<BTreeMap<St
         let end = first + number * interval_ps;
         let here = times.wire[arrived..].partition_point(|f| f.end_ps < end);
         if arrived + here == times.wire.len() {
-            // The simulation ended in it: only full intervals are reported.
+            // The simulation ended in this interval; only full intervals are reported.
             break;
         }
         let before = server.highest_id;
@@ -498,10 +498,10 @@ pub fn jitter(subject: &Subject<'_>, times: &Times<'_>) -> Field<u64> {
     }
 }
 
-/// A server that counts by identifiers from 0 on.
+/// An iperf server that counts by identifiers from 0.
 struct Server<'a> {
     tool: &'a Tool,
-    /// One more than the highest identifier seen.
+    /// Highest identifier so far, plus 1.
     highest_id: u64,
     jitter: Jitter,
 }
@@ -515,8 +515,8 @@ impl Server<'_> {
         }
     }
 
-    /// Take a datagram off the wire. A sender without timestamps leaves the field 0, so that the server takes the
-    /// spacing of datagrams for a change of their transit time.
+    /// Takes a datagram off the wire. A sender without timestamps leaves the field 0, so the server takes the spacing
+    /// of datagrams for a change of their transit time.
     fn take(&mut self, datagram: &Firing) {
         self.highest_id = self.tool.first_id + datagram.frame.unwrap_or(0) + 1;
         let sent_ns = if self.tool.timestamps {

@@ -2,10 +2,10 @@
 
 use crate::net::Arrivals;
 
-/// A ps is this part of a second.
+/// Picoseconds in a second.
 const PS_PER_S: u128 = 1_000_000_000_000;
 
-/// The instants of arrival.
+/// The instants at which frames arrive.
 #[derive(Clone, Debug)]
 pub struct ArrivalClock {
     burst: u32,
@@ -15,13 +15,13 @@ pub struct ArrivalClock {
     parts: u64,
     next_ps: u64,
     rest: u64,
-    /// Share lost before, in parts of 2³².
+    /// Share lost before, in units of 2⁻³².
     lost_share: u64,
     lost_rest: u64,
 }
 
 impl ArrivalClock {
-    /// Begins at 0. The figures are those that the net's check lets through.
+    /// Begins at 0. The arrivals must have passed the net's check.
     pub fn new(arrivals: &Arrivals) -> ArrivalClock {
         // A rate of at most 10¹² in 64 bits is mantissa · 2^-shift, exactly.
         let (mantissa, shift) = dyadic(arrivals.frames_per_s);
@@ -40,12 +40,12 @@ impl ArrivalClock {
         }
     }
 
-    /// Frames that come together.
+    /// Frames that arrive together.
     pub fn burst(&self) -> u32 {
         self.burst
     }
 
-    /// The instant of the next burst in ps; the clock goes on to the one after.
+    /// Returns the instant of the next burst in ps, and moves on to the one after.
     pub fn next_ps(&mut self) -> u64 {
         let now = self.next_ps;
         self.next_ps = self.next_ps.saturating_add(self.step_ps);
@@ -57,7 +57,7 @@ impl ArrivalClock {
         now
     }
 
-    /// Whether the next frame is lost before it reaches the node: every so many, evenly.
+    /// Whether the next frame is lost before it reaches the node; the losses are evenly spread.
     pub fn next_is_lost(&mut self) -> bool {
         self.lost_rest += self.lost_share;
         let lost = self.lost_rest >= 1 << 32;
@@ -66,7 +66,7 @@ impl ArrivalClock {
     }
 }
 
-/// A positive figure from 2^-64 to 2⁵³ as mantissa and shift: mantissa · 2^-shift.
+/// A positive number from 2^-64 to 2⁵³ as mantissa · 2^-shift.
 fn dyadic(figure: f64) -> (u64, u32) {
     let bits = figure.to_bits();
     let mantissa = (bits & ((1 << 52) - 1)) | (1 << 52);

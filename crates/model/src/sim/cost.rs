@@ -1,12 +1,12 @@
-//! How long a stage takes this time: its mean with its spread, in integers, the same on every machine.
+//! Draws the cost of one firing: its mean with its spread, in integers, the same on every machine.
 
 use wirelab_trial::random::SplitMix64;
 
 use crate::net::Spread;
 
-/// A cost in ps, cut off at 0.
+/// A cost in ps, truncated at 0.
 ///
-/// A normal figure is the sum of twelve even ones of 32 bits less its mean (Irwin–Hall): standard deviation 1, never
+/// A normal value is the sum of twelve uniform ones of 32 bits minus its mean (Irwin–Hall): standard deviation 1, never
 /// beyond 6σ, and no logarithm whose last bit would depend on the machine.
 #[inline]
 pub fn sample_ps(mean_ps: u64, spread: Spread, rng: &mut SplitMix64) -> u64 {
@@ -20,7 +20,7 @@ pub fn sample_ps(mean_ps: u64, spread: Spread, rng: &mut SplitMix64) -> u64 {
                 .map(|_| rng.next_u64())
                 .map(|bits| ((bits >> 32) + (bits & 0xFFFF_FFFF)) as i64)
                 .sum();
-            // Twelve figures of mean 2³¹ - ½.
+            // Twelve values of mean 2³¹ - ½.
             let off = sum - 12 * (1 << 31) + 6;
             let shift = (i128::from(off) * i128::from(sigma_ps)) >> 32;
             u64::try_from(i128::from(mean_ps) + shift).unwrap_or(0)

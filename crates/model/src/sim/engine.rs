@@ -1,4 +1,4 @@
-//! The engine: what happens at an instant, and which instant is next.
+//! The engine: processes the events of an instant, and finds the next instant.
 
 use std::collections::BinaryHeap;
 
@@ -9,9 +9,9 @@ use super::state::{Event, Kind, Mark, PlaceState, ResourceState, Source, StageSt
 use super::{Ask, Run, SimError};
 use crate::net::Net;
 
-/// Events at one instant that pass for progress: more than there can be frames, several times over.
+/// Events at one instant that still count as progress: several times the most frames there can be.
 const AT_ONE_INSTANT_MAX: u64 = 1 << 23;
-/// Instants between two looks at the cancel flag.
+/// Instants between two checks of the cancel flag.
 const CANCEL_EVERY: u64 = 1 << 12;
 
 /// The state of a run.
@@ -27,15 +27,15 @@ pub struct Engine<'a> {
     pub links: Vec<u32>,
     pub marks: Vec<Mark>,
     pub frames: Frames,
-    /// Sources that have frames to make.
+    /// Sources that still have frames to make.
     pub open: usize,
     pub samples_kept: usize,
     pub frames_kept: usize,
     pub firings_kept: usize,
     pub events: BinaryHeap<Event>,
-    /// Events of the instant, where there are several.
+    /// Events of the same instant, where there are several.
     pub together: Vec<Event>,
-    /// Resources that may start something, and delays that will.
+    /// Resources and delays that may be able to start something.
     pub woken: Vec<u32>,
     pub ready_delays: Vec<u32>,
     pub sequence: u64,
@@ -49,7 +49,7 @@ impl Engine<'_> {
         self.begin();
         self.start_ready()?;
         let (mut instants, mut at_once) = (0u64, 0u64);
-        while self.open > 0 || self.frames.under_way() > 0 {
+        while self.open > 0 || self.frames.in_flight() > 0 {
             instants += 1;
             if instants % CANCEL_EVERY == 0 && self.ask.cancel.is_cancelled() {
                 self.run.end_ps = self.now_ps;
@@ -111,7 +111,7 @@ impl Engine<'_> {
         }
     }
 
-    /// All that ends at the next instant: room comes free first, then frames arrive.
+    /// Handles everything that ends at the next instant: first room is freed, then frames arrive.
     fn next_instant(&mut self) -> Result<bool, SimError> {
         if self.waits_for_ever() {
             return Ok(false);
@@ -175,7 +175,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Frames of a stage that has done its work go on.
+    /// Passes the frames of a finished stage on.
     fn pass_on(&mut self, stage: usize, frame: u32, count: u32) {
         let ends = self.stages[stage].ends;
         if ends != NONE {
@@ -206,11 +206,11 @@ impl Engine<'_> {
         if ends != NONE {
             self.keep_times(ends as usize, slot);
         }
-        let ways = self.stages[stage].frame_outputs.clone();
-        if ways.len() != 1 {
-            self.frames.split(slot, ways.len() as u32);
+        let outputs = self.stages[stage].frame_outputs.clone();
+        if outputs.len() != 1 {
+            self.frames.split(slot, outputs.len() as u32);
         }
-        for link in ways {
+        for link in outputs {
             self.put_frame(self.links[link] as usize, slot);
         }
     }
@@ -229,7 +229,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Whether a frame that comes by `place` finds some room place with no token that is not spoken for.
+    /// Whether a frame that arrives by `place` finds a room place without an unclaimed token.
     fn lacks_token(&self, stage: usize, place: usize) -> bool {
         let waiting = self.places[place].tokens;
         let mut rooms = self.links[self.stages[stage].room_inputs.clone()].iter();
@@ -257,7 +257,7 @@ impl Engine<'_> {
         }
     }
 
-    /// One more input of a stage has a token.
+    /// Records that one more input of a stage has a token.
     pub fn filled(&mut self, stage: usize) {
         self.stages[stage].missing -= 1;
         if self.stages[stage].missing == 0 {
@@ -265,7 +265,7 @@ impl Engine<'_> {
         }
     }
 
-    /// A stage has all its tokens.
+    /// Handles a stage that has all its tokens.
     pub fn complete(&mut self, stage: usize) {
         let state = &self.stages[stage];
         let at_ps = match state.wake {
@@ -318,7 +318,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Takes the stage that goes first out of those ready for a resource.
+    /// Removes and returns the first of the stages that are ready for a resource.
     fn choose(&mut self, resource: usize) -> Option<usize> {
         let stages = &self.stages;
         let ready = &mut self.resources[resource].ready;

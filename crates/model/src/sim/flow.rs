@@ -1,10 +1,10 @@
-//! Frames into a stage: from places and from outside; and what is kept of them.
+//! Moves frames into stages, from places and from outside, and keeps their times.
 
 use std::ops::Range;
 
 use super::engine::Engine;
 use super::frames::NONE;
-use super::{FRAMES_UNDER_WAY_MAX, Firing, FrameTimes, SimError};
+use super::{FRAMES_IN_FLIGHT_MAX, Firing, FrameTimes, SimError};
 
 impl Engine<'_> {
     /// Takes a stage's tokens: its frame, or a batch where the count is more than one.
@@ -46,7 +46,7 @@ impl Engine<'_> {
         Ok((frame, count))
     }
 
-    /// Firings for which every place has tokens.
+    /// Number of firings for which every place has tokens.
     fn waiting(&self, stage: usize) -> u32 {
         let state = &self.stages[stage];
         let inputs = self.links[state.frame_inputs.clone()]
@@ -71,7 +71,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Where ways meet again one token of the frame is left.
+    /// Where branches join, one token of the frame is left.
     fn let_go(&mut self, frame: u32, count: u32) {
         if count == 1 {
             self.frames.split(frame, 0);
@@ -104,7 +104,7 @@ impl Engine<'_> {
         self.stages[stage].missing += u32::from(is_empty);
         self.open -= usize::from(!source.is_open());
         let slot = self.frames.make(id, self.now_ps);
-        if self.frames.under_way() > FRAMES_UNDER_WAY_MAX {
+        if self.frames.in_flight() > FRAMES_IN_FLIGHT_MAX {
             return Err(self.backlog(stage));
         }
         Ok(slot)
@@ -116,10 +116,10 @@ impl Engine<'_> {
         }
     }
 
-    /// A burst arrives at a source, less what was lost on the way to the node.
+    /// Adds an arriving burst at a source, without the frames lost before the node.
     pub fn burst(&mut self, index: usize) -> Result<(), SimError> {
         let source = &mut self.sources[index];
-        // A closed source has none to come.
+        // A closed source gets no more frames.
         let Some(clock) = &mut source.arrivals else {
             return Ok(());
         };
@@ -137,7 +137,7 @@ impl Engine<'_> {
         }
         source.next_id += frames;
         let stage = source.stage as usize;
-        if source.waiting.len() > FRAMES_UNDER_WAY_MAX {
+        if source.waiting.len() > FRAMES_IN_FLIGHT_MAX {
             return Err(self.backlog(stage));
         }
         let (has, more) = (!source.waiting.is_empty(), source.remaining > 0);
@@ -151,7 +151,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// No source makes frames any more, and none arrive.
+    /// Closes all sources: none makes frames any more, and none arrive.
     pub fn close(&mut self) {
         for source in &mut self.sources {
             if !source.is_open() {
@@ -193,7 +193,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Keeps a piece of work.
+    /// Keeps a firing.
     #[inline]
     pub fn keep_firing(&mut self, stage: usize, frame: u32, count: u32, end_ps: u64) {
         if self.run.firings.len() >= self.firings_kept || self.now_ps < self.ask.firings_from_ps {

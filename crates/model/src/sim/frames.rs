@@ -1,23 +1,23 @@
-//! The frames under way: slots that are used again, with the times that watches wait for.
+//! The frames in flight: reusable slots, with the start times of watches.
 
-/// Where there is no frame, stage or other index.
+/// Stands for no frame, stage or other index.
 pub const NONE: u32 = u32::MAX;
-/// Where a watch has not begun. Not all of its bytes are equal, so that filling a handful of them needs no call of
+/// Stands for a watch that has not begun. Its bytes are not all equal, so filling a few of them needs no call of
 /// `memset`, which took a third of the time.
 const NOT_YET: u64 = u64::MAX - 1;
 
-/// A frame under way.
+/// A frame in flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// Its number within its chain.
     pub id: u64,
     /// When its first stage started on it, in ps.
     pub start_ps: u64,
-    /// Tokens that are this frame; more than one after ways part.
+    /// Number of tokens of this frame; more than one after a branch.
     tokens: u32,
 }
 
-/// All frames under way.
+/// All frames in flight.
 #[derive(Debug, Default)]
 pub struct Frames {
     slots: Vec<Frame>,
@@ -30,7 +30,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// None under way; each has room for so many watches.
+    /// An empty set, with slots for so many watches.
     pub fn new(watches: usize) -> Frames {
         Frames {
             watches,
@@ -38,9 +38,9 @@ impl Frames {
         }
     }
 
-    /// Frames under way.
+    /// Frames in flight.
     #[inline]
-    pub fn under_way(&self) -> usize {
+    pub fn in_flight(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
@@ -64,23 +64,23 @@ impl Frames {
         slot
     }
 
-    /// One frame.
+    /// The frame in a slot.
     #[inline]
     pub fn get(&self, slot: u32) -> Frame {
         self.slots[slot as usize]
     }
 
-    /// Turns one token of a frame into so many; with none left it is gone.
+    /// Turns one token of a frame into so many; without any left the frame is removed.
     #[inline]
-    pub fn split(&mut self, slot: u32, ways: u32) {
+    pub fn split(&mut self, slot: u32, outputs: u32) {
         let frame = &mut self.slots[slot as usize];
-        frame.tokens = frame.tokens + ways - 1;
+        frame.tokens = frame.tokens + outputs - 1;
         if frame.tokens == 0 {
             self.free.push(slot);
         }
     }
 
-    /// A watch begins for a frame.
+    /// Starts a watch for a frame.
     pub fn begin(&mut self, slot: u32, watch: usize, now_ps: u64) {
         self.begun_ps[slot as usize * self.watches + watch] = now_ps;
     }
@@ -107,7 +107,7 @@ impl Frames {
         self.batches[batch as usize][index as usize]
     }
 
-    /// The frames of a batch part.
+    /// Splits a batch into its frames.
     pub fn end_batch(&mut self, batch: u32) {
         self.batches[batch as usize].clear();
         self.free_batches.push(batch);

@@ -1,4 +1,4 @@
-//! Makes the engine's compact tables of a net.
+//! Builds the engine's compact tables from a net.
 
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
@@ -12,7 +12,7 @@ use super::state::{Mark, PlaceState, ResourceState, Source, StageState, Wake};
 use super::{Ask, ChainRun, Edge, KEPT_MAX, Run, Samples, SimError, StageRun};
 use crate::net::{Net, OnMissing, Place, Trigger};
 
-/// The engine of a net that was checked.
+/// The engine of a checked net.
 pub fn engine<'a>(net: &'a Net, ask: &'a Ask) -> Result<Engine<'a>, SimError> {
     let count = net.stages.len();
     for stage in ask
@@ -77,7 +77,7 @@ fn place_state(place: &Place) -> PlaceState {
     }
 }
 
-/// Adds the places that fit to the table of links and says where they stand.
+/// Adds the places that fit to the table of links, and returns their range.
 fn link(net: &Net, links: &mut Vec<u32>, fits: impl Fn(&Place) -> bool) -> Range<usize> {
     let begin = links.len();
     links.extend(
@@ -93,7 +93,7 @@ fn link(net: &Net, links: &mut Vec<u32>, fits: impl Fn(&Place) -> bool) -> Range
 fn mark(ask: &Ask, marks: &mut Vec<Mark>, at: (usize, Edge)) -> Range<usize> {
     let begin = marks.len();
     for (watch, asked) in ask.watches.iter().enumerate() {
-        // A watch from an edge to itself takes 0, so it begins before it ends.
+        // A watch from an edge to itself takes 0, so its begin comes before its end.
         marks.extend((asked.from == at).then_some(Mark {
             watch,
             begins: true,
@@ -172,7 +172,7 @@ fn stage_state(
     }
 }
 
-/// The first stages of chains to which no place brings frames make them.
+/// Makes a source of each chain's first stage that no place brings frames to.
 fn sources(net: &Net, ask: &Ask, stages: &mut [StageState]) -> Result<Vec<Source>, SimError> {
     let mut sources = Vec::new();
     for (index, chain) in net.chains.iter().enumerate() {
@@ -192,7 +192,7 @@ fn sources(net: &Net, ask: &Ask, stages: &mut [StageState]) -> Result<Vec<Source
             _ => None,
         };
         let remaining = frames.unwrap_or(u64::MAX);
-        // What the source has to give counts like one more place.
+        // The source's own frames count as one more input.
         stage.missing += u32::from(arrivals.is_some() || remaining == 0);
         sources.push(Source {
             stage: first as u32,

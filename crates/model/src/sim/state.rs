@@ -1,4 +1,4 @@
-//! The engine's tables: stages, places, resources, sources, and the events to come.
+//! The engine's tables: stages, places, resources, sources, and pending events.
 
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ pub enum Wake {
     Polled { period_ps: u64 },
 }
 
-/// A stage; ranges are of the engine's tables of links and marks.
+/// A stage; ranges refer to the engine's tables of links and marks.
 #[derive(Debug)]
 pub struct StageState {
     pub resource: u32,
@@ -31,7 +31,7 @@ pub struct StageState {
     /// Start of the next period of a paced stage.
     pub next_ps: u64,
     pub source: u32,
-    /// The chain it stands in, and the chain it is the last of.
+    /// The chain it is in, and the chain it is the last of.
     pub chain: u32,
     pub ends: u32,
     pub frame_inputs: Range<usize>,
@@ -53,17 +53,17 @@ pub struct PlaceState {
 #[derive(Clone, Debug, Default)]
 pub struct ResourceState {
     pub busy: bool,
-    /// Whether it stands in the list of those to look at.
+    /// Whether it is in the list of resources and delays to check.
     pub woken: bool,
     pub ready: Vec<u32>,
 }
 
-/// Where a chain's frames come from.
+/// Where a chain's frames originate.
 #[derive(Debug)]
 pub struct Source {
     pub stage: u32,
     pub chain: usize,
-    /// Frames still to make, or to arrive.
+    /// Frames still to make or to arrive.
     pub remaining: u64,
     /// Frames that arrived and were not taken yet.
     pub waiting: VecDeque<u64>,
@@ -87,13 +87,13 @@ pub struct Mark {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A stage has done its work on `count` tokens: `frame` is its frame, or a batch where there are several.
+    /// A stage has finished `count` tokens: `frame` is its frame, or a batch where there are several.
     End { frame: u32, count: u32 },
     /// A paced or polled stage looks at its inputs.
     Look,
     /// Frames arrive at a source.
     Arrival,
-    /// No source makes frames any more.
+    /// All sources end.
     Close,
 }
 
@@ -107,7 +107,7 @@ pub struct Event {
 }
 
 impl Ord for Event {
-    /// The earliest is the greatest, for the heap gives the greatest first.
+    /// The earliest event is the greatest, because the heap returns the greatest first.
     #[inline]
     fn cmp(&self, other: &Event) -> Ordering {
         (other.time_ps, other.sequence).cmp(&(self.time_ps, self.sequence))

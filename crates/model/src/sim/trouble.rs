@@ -1,4 +1,4 @@
-//! Says why a run does not go on.
+//! Explains why a run does not proceed.
 
 use super::SimError;
 use super::engine::Engine;
@@ -6,7 +6,7 @@ use super::frames::NONE;
 use super::state::Kind;
 
 impl Engine<'_> {
-    /// Whether only the end of the time is to come while a source could still make frames: it waits for ever.
+    /// Whether only the end of the time is pending while a source still could make frames: it waits forever.
     #[inline]
     pub fn waits_for_ever(&self) -> bool {
         if self.events.len() != 1
@@ -22,7 +22,7 @@ impl Engine<'_> {
             .any(|source| source.remaining > 0 && source.arrivals.is_none())
     }
 
-    /// Nothing is to come, but frames are left.
+    /// The error where no event is pending but frames are left.
     pub fn stuck(&self) -> SimError {
         let waits = |stage: usize| {
             let state = &self.stages[stage];
@@ -40,7 +40,7 @@ impl Engine<'_> {
         let found = (0..self.stages.len()).find_map(waits);
         SimError::Stuck {
             at_ps: self.now_ps,
-            frames: self.frames.under_way(),
+            frames: self.frames.in_flight(),
             stage: found
                 .map_or("?", |(stage, _)| &self.net.stages[stage].name)
                 .to_owned(),
@@ -50,7 +50,7 @@ impl Engine<'_> {
         }
     }
 
-    /// Time does not go on.
+    /// The error where time does not advance.
     pub fn no_progress(&self, events: u64) -> SimError {
         let busiest = (0..self.stages.len())
             .max_by_key(|&stage| self.run.stages[stage].starts)

@@ -5,17 +5,17 @@ use super::howard::circuit;
 use super::{Circuit, CircuitKind};
 use crate::net::{Arrivals, Net, Trigger};
 
-/// With more circuits of places than this only the slowest are listed.
+/// With more circuits of places than this, only the slowest are listed.
 const CIRCUITS_MAX: usize = 200;
-/// Steps of the search before it gives up.
+/// Steps after which the search gives up.
 const STEPS_MAX: usize = 20_000;
 
-/// Every simple circuit of places; nothing where there are too many.
+/// Every simple circuit of places; `None` where there are too many.
 pub fn simple(net: &Net, graph: &Graph) -> Option<Vec<Circuit>> {
     let (mut found, mut steps) = (Vec::new(), 0);
     let mut on_path = vec![false; net.stages.len()];
     for start in 0..net.stages.len() {
-        // Stages below the start were starts themselves: all circuits through them are known.
+        // All circuits through stages below the start are known already.
         let mut path: Vec<(usize, usize)> = vec![(start, 0)];
         let mut places: Vec<usize> = Vec::new();
         on_path[start] = true;
@@ -50,7 +50,7 @@ pub fn simple(net: &Net, graph: &Graph) -> Option<Vec<Circuit>> {
     Some(found)
 }
 
-/// For each paced or polled stage the most tokens it can ever take at once: the fewest on a circuit through it; none
+/// For each paced or polled stage the most tokens it can ever take at once: the fewest on a circuit through it; `None`
 /// where no circuit limits them. 1 for all other stages.
 pub fn largest_batches(net: &Net, graph: &Graph) -> Vec<Option<u64>> {
     let batch = |(index, trigger)| match trigger {
@@ -78,12 +78,12 @@ fn is_source(net: &Net, stage: usize) -> bool {
             .any(|place| place.to == stage && place.carries_frames)
 }
 
-/// A resource's time that a stage takes for each frame, in ps: its cost, shared by the most it takes at once.
+/// The time of a resource that a stage takes for each frame, in ps: its cost, divided by the most it takes at once.
 pub fn share_ps(net: &Net, stage: usize, batches: &[Option<u64>]) -> u64 {
     batches[stage].map_or(0, |batch| net.stages[stage].cost_ps / batch)
 }
 
-/// The circuit of each resource that one of the stages that count holds.
+/// The circuit of each resource that one of the counted stages holds.
 pub fn of_resources(
     net: &Net,
     batches: &[Option<u64>],
@@ -118,7 +118,7 @@ pub fn of_resources(
     .collect()
 }
 
-/// What paced and polled stages and arrivals bound.
+/// Bounds by paced and polled stages and by arrivals.
 pub fn of_triggers(net: &Net, batches: &[Option<u64>]) -> Vec<Circuit> {
     let of_stage = |(index, trigger): (usize, Trigger)| {
         let (kind, cost_ps, tokens) = match trigger {
@@ -147,10 +147,10 @@ pub fn of_triggers(net: &Net, batches: &[Option<u64>]) -> Vec<Circuit> {
         .collect()
 }
 
-/// Time and frames of a load, less what never reaches the node; nothing where nothing does.
+/// Time and frames of a load, without the frames lost before the node; `None` where all are lost.
 fn offered(arrivals: &Arrivals) -> Option<(u64, u64)> {
     let reaching_per_s = arrivals.frames_per_s * (1.0 - arrivals.lost_before_ratio);
-    // As many frames as leave the time within 64 bits; whole rates are then exact.
+    // As many frames as keep the time within 64 bits; whole rates are then exact.
     let frames = if reaching_per_s.fract() == 0.0 {
         reaching_per_s
     } else {

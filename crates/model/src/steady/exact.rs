@@ -1,10 +1,10 @@
-//! Whether the closed form is what a simulation gives, or a bound.
+//! Decides whether the closed form equals the simulation, or is a bound.
 
 use super::Reason;
 use super::graph::Graph;
 use crate::net::{Net, OnMissing, Trigger};
 
-/// What makes the period a bound.
+/// Effects that make the period a bound.
 pub fn reasons(net: &Net, graph: &Graph, flows: &[usize]) -> Vec<Reason> {
     let mut reasons = Vec::new();
     for resource in 0..net.resources.len() {
@@ -29,7 +29,7 @@ pub fn reasons(net: &Net, graph: &Graph, flows: &[usize]) -> Vec<Reason> {
     reasons
 }
 
-/// Whether every two of the stages lie on a circuit with one token, so that only one of them can ever be at work.
+/// Whether every two of the stages are on a circuit with one token, so that only one of them works at a time.
 fn take_turns(net: &Net, graph: &Graph, stages: &[usize]) -> bool {
     let tokens = |place: usize| u128::from(net.places[place].tokens);
     let from: Vec<_> = stages

@@ -1,4 +1,4 @@
-//! The places as edges: who follows whom, which stages lie on circuits together, which belong to one flow.
+//! The places as edges: successors of stages, stages on common circuits, and flows.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,14 +9,14 @@ use crate::net::Net;
 pub struct Graph {
     /// For each stage the places that leave it.
     pub out: Vec<Vec<usize>>,
-    /// For each stage the part of the net it belongs to: stages that reach each other.
+    /// For each stage its strongly connected part of the net.
     pub part: Vec<usize>,
     /// The stages of each part.
     pub parts: Vec<Vec<usize>>,
 }
 
 impl Graph {
-    /// The graph of a net that was checked.
+    /// The graph of a checked net.
     pub fn new(net: &Net) -> Graph {
         let count = net.stages.len();
         let (mut out, mut into) = (vec![Vec::new(); count], vec![Vec::new(); count]);
@@ -28,13 +28,13 @@ impl Graph {
         Graph { out, part, parts }
     }
 
-    /// Whether a place lies within a part, so that circuits may use it.
+    /// Whether a place is within a part, so that circuits may use it.
     pub fn inside(&self, net: &Net, place: usize) -> bool {
         self.part[net.places[place].from] == self.part[net.places[place].to]
     }
 
-    /// For each stage the least sum of lengths (one for each place) from the end of `from` to it, within its part;
-    /// for `from` itself that of a whole circuit.
+    /// For each stage the least sum of lengths (one for each place) from the end of `from`, within its part; for `from`
+    /// itself that of a whole circuit.
     pub fn distances(
         &self,
         net: &Net,
@@ -51,7 +51,7 @@ impl Graph {
             if begun {
                 found[stage] = Some(so_far);
             }
-            // A circuit that came back to its beginning goes no further.
+            // A circuit that reached its beginning ends.
             if begun && stage == from {
                 continue;
             }
@@ -69,7 +69,7 @@ impl Graph {
         found
     }
 
-    /// For each stage a number of its flow: stages that places or a chain connect.
+    /// For each stage the number of its flow: stages that places or a chain connect.
     pub fn flows(&self, net: &Net) -> Vec<usize> {
         let mut root: Vec<usize> = (0..net.stages.len()).collect();
         let chained = net
@@ -99,7 +99,7 @@ fn find(root: &mut [usize], mut stage: usize) -> usize {
     stage
 }
 
-/// Strongly connected parts (Kosaraju): in the reverse order of the first walk's ends, walk against the edges.
+/// Strongly connected parts (Kosaraju): walks against the edges, in the reverse order of the first walk's ends.
 fn parts(net: &Net, out: &[Vec<usize>], into: &[Vec<usize>]) -> (Vec<usize>, Vec<Vec<usize>>) {
     const NO_PART: usize = usize::MAX;
     let mut part = vec![NO_PART; out.len()];

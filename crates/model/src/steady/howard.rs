@@ -1,6 +1,6 @@
 //! The slowest circuit of each part of a net by policy iteration, in integers.
 //!
-//! A policy names for each stage one place to go on by, so it holds circuits. The slowest of them, with costs C and
+//! A policy chooses for each stage one outgoing place, so it contains circuits. The slowest of them, with costs C and
 //! tokens T, gives each place the weight cost · T - tokens · C, and each stage a value: the sum of weights along the
 //! policy to that circuit. A place that would give its stage a higher value replaces the stage's choice. When none
 //! does, no circuit has a positive weight, so none is slower than C over T.
@@ -23,7 +23,7 @@ pub fn slowest(net: &Net, graph: &Graph) -> Vec<Circuit> {
 fn slowest_of(net: &Net, graph: &Graph, part: &[usize]) -> Option<Circuit> {
     let mut policy: Vec<Option<usize>> = vec![None; net.stages.len()];
     for &stage in part {
-        // A stage on no circuit is a component without an inner place.
+        // A stage on no circuit is a part without an inner place.
         let place = graph.out[stage]
             .iter()
             .copied()
@@ -39,7 +39,7 @@ fn slowest_of(net: &Net, graph: &Graph, part: &[usize]) -> Option<Circuit> {
     }
 }
 
-/// What a place adds to the value of its stage.
+/// The contribution of a place to the value of its stage.
 pub fn weight(net: &Net, place: usize, period: Ratio64) -> i128 {
     let place = &net.places[place];
     let cost_ps = i128::from(net.stages[place.from].cost_ps);
@@ -72,7 +72,7 @@ fn slowest_of_policy(net: &Net, part: &[usize], policy: &[Option<usize>]) -> Opt
             places.push(place);
             stage = net.places[place].to;
         }
-        // Only a walk that met itself closed a circuit that was not known.
+        // Only a walk that meets itself has closed a new circuit.
         if seen_from[stage] != start {
             continue;
         }
@@ -80,7 +80,7 @@ fn slowest_of_policy(net: &Net, part: &[usize], policy: &[Option<usize>]) -> Opt
             .iter()
             .position(|&place| net.places[place].from == stage)?;
         let mut round = places.split_off(begin);
-        // From the lowest stage, so that the same circuit always looks the same.
+        // Begins at the lowest stage, so that a circuit has one form.
         let lowest = (0..round.len()).min_by_key(|&index| net.places[round[index]].from)?;
         round.rotate_left(lowest);
         let found = circuit(net, round);
@@ -94,7 +94,7 @@ fn slowest_of_policy(net: &Net, part: &[usize], policy: &[Option<usize>]) -> Opt
     slowest
 }
 
-/// Values of a part's stages. Stages whose choices lead to another circuit are led to the slowest.
+/// Values of a part's stages. Stages whose choices lead to another circuit are redirected to the slowest.
 fn values(
     net: &Net,
     graph: &Graph,

@@ -6,10 +6,10 @@ use super::howard::weight;
 use super::{Circuit, CircuitKind, Ratio64};
 use crate::net::Net;
 
-/// For each stage its slack in ps, none where it lies on no circuit.
+/// For each stage its slack in ps; `None` where it is on no circuit.
 ///
-/// A circuit of costs C and tokens T lasts until its costs are period · T, so a stage may grow by the least of
-/// period · T - C over the circuits through it.
+/// A circuit with costs C and T tokens can take up to period · T, so a stage may grow by the least period · T - C over
+/// the circuits through it.
 pub fn slack_ps(
     net: &Net,
     graph: &Graph,
@@ -28,7 +28,7 @@ pub fn slack_ps(
             let Some(batch) = batches[stage] else {
                 continue;
             };
-            // What the batch shares is rounded down, so what is left over of it may be used up first.
+            // The share of a batch is rounded down, so its remainder may be used first.
             let rounded = net.stages[stage].cost_ps - share_ps(net, stage, batches) * batch;
             let own = (spare * u128::from(batch) / u128::from(period.tokens))
                 .saturating_sub(u128::from(rounded));
@@ -41,8 +41,8 @@ pub fn slack_ps(
 
 fn of_places(net: &Net, graph: &Graph, period: Ratio64) -> Vec<Option<u64>> {
     let highest = highest_values(net, graph, period);
-    // With no circuit of positive weight these lengths are not negative, and those of a circuit add up to its
-    // spare time.
+    // Without a circuit of positive weight these lengths are not negative, and those of a circuit add up to its spare
+    // time.
     let length = |place: usize| {
         let (from, to) = (net.places[place].from, net.places[place].to);
         (highest[from] - weight(net, place, period) - highest[to]).unsigned_abs()
@@ -54,13 +54,13 @@ fn of_places(net: &Net, graph: &Graph, period: Ratio64) -> Vec<Option<u64>> {
     (0..net.stages.len()).map(of_stage).collect()
 }
 
-/// For each stage the highest sum of weights on any way from it within its part.
+/// For each stage the highest sum of weights on any path from it within its part.
 fn highest_values(net: &Net, graph: &Graph, period: Ratio64) -> Vec<i128> {
     let mut highest = vec![0i128; net.stages.len()];
     let inside: Vec<usize> = (0..net.places.len())
         .filter(|&place| graph.inside(net, place))
         .collect();
-    // A way without a circuit has fewer places than there are stages.
+    // A path without a circuit has fewer places than there are stages.
     for _ in 0..net.stages.len() {
         let mut changed = false;
         for &place in &inside {

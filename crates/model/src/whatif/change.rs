@@ -7,9 +7,9 @@ use wirelab_trial::whatif::ChangeKind;
 use crate::build::Instance;
 use crate::file::{Alternative, Kind, NodeFile, Parameter, PathDecl, SetError};
 
-/// How much faster a clock is tried: plus 20 %.
+/// Tried factor on a clock: plus 20 %.
 const CLOCK_FACTOR: f64 = 1.2;
-/// The time of a stage that is tried: half.
+/// Tried factor on the time of a stage: half.
 const STAGE_FACTOR: &str = "x0.5";
 
 /// A change.
@@ -18,12 +18,12 @@ pub struct Candidate {
     pub kind: ChangeKind,
     pub what: String,
     pub set: Vec<String>,
-    /// What it changes: two changes that touch the same thing contradict each other.
+    /// What it changes: two changes of the same thing exclude each other.
     pub touches: BTreeSet<String>,
 }
 
 impl Candidate {
-    /// The file with the change made.
+    /// The file with the change applied.
     pub fn apply(&self, file: &NodeFile) -> Result<NodeFile, SetError> {
         let mut file = file.clone();
         for assignment in &self.set {
@@ -32,7 +32,7 @@ impl Candidate {
         Ok(file)
     }
 
-    /// Both changes at once, or `None` where they contradict each other.
+    /// Both changes at once; `None` where they exclude each other.
     pub fn with(&self, other: &Candidate) -> Option<Candidate> {
         if !self.touches.is_disjoint(&other.touches) {
             return None;
@@ -46,11 +46,11 @@ impl Candidate {
     }
 }
 
-/// Every single change that has to do with the trial: tokens, alternatives, clocks, stages, and `own` ones.
+/// Every single change that is relevant to the trial: tokens, alternatives, clocks, stages, and the user's.
 pub fn all(file: &NodeFile, instance: &Instance, own: &[String]) -> Vec<Candidate> {
     let mut out = tokens(file, instance);
     out.extend(file.alternatives.iter().map(alternative));
-    out.extend(ways(file, instance));
+    out.extend(paths(file, instance));
     out.extend(clocks(file, instance));
     out.extend(stages(file, instance));
     out.extend(own.iter().map(|assignment| Candidate {
@@ -78,7 +78,7 @@ fn tokens(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
         .collect()
 }
 
-/// What one token of a parameter is.
+/// The name of one token of a parameter.
 fn token(instance: &Instance, parameter: &str, unit: &str) -> String {
     let of = |room: &Option<String>| room.as_deref() == Some(parameter);
     let place = instance
@@ -94,7 +94,7 @@ fn token(instance: &Instance, parameter: &str, unit: &str) -> String {
         _ => "token",
     };
     match place {
-        // A place that leads back to where frames begin holds all that are under way.
+        // A place that leads back to the start of a chain limits all frames in flight.
         Some(place)
             if unit == "frames" && instance.chains.iter().any(|c| c.stages[0] == place.to) =>
         {
@@ -119,8 +119,8 @@ fn alternative(alternative: &Alternative) -> Candidate {
     }
 }
 
-/// Other ways through the node, and to wait, that the file has for the same frames.
-fn ways(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
+/// Other paths and wait methods of the file for the same frames.
+fn paths(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
     let taken = instance.chains.iter().flat_map(|c| &c.paths);
     let taken: Vec<&PathDecl> = taken.filter_map(|at| file.paths.get(*at)).collect();
     let mut out: Vec<Candidate> = Vec::new();
@@ -134,10 +134,10 @@ fn ways(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
             let asked = [
                 (
                     "path",
-                    "the way through the node",
+                    "the path through the node",
                     path.map(|p| p.to_string()),
                 ),
-                ("wait", "the way to wait", wait.map(|w| w.to_string())),
+                ("wait", "the wait method", wait.map(|w| w.to_string())),
             ];
             for (key, what, word) in asked {
                 let Some(word) = word else { continue };
@@ -152,7 +152,7 @@ fn ways(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
     out
 }
 
-/// Clocks that costs, spreads and paces on the trial's way count.
+/// Clocks that costs, spreads and paces on the trial's path count.
 fn clocks(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
     let used = instance.origins.iter().flat_map(|origin| {
         let costs = origin.costs.iter().flat_map(|line| &line.parameters);
@@ -179,7 +179,7 @@ fn clocks(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
         .collect()
 }
 
-/// A clock's value 20 % faster, to six digits, so that it can be read.
+/// A clock's value plus 20 %, to six digits for readability.
 fn faster(clock: &Parameter) -> f64 {
     let value = match clock.unit.kind {
         Kind::Time => clock.value / CLOCK_FACTOR,
@@ -191,7 +191,7 @@ fn faster(clock: &Parameter) -> f64 {
 fn stages(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
     let mut names: Vec<&String> = Vec::new();
     for (origin, stage) in instance.origins.iter().zip(&instance.net.stages) {
-        // Half of nothing is nothing.
+        // A stage without a cost cannot be faster.
         match &origin.stage {
             Some(name) if stage.cost_ps > 0 && !names.contains(&name) => names.push(name),
             _ => {}
@@ -242,7 +242,7 @@ fn touched(file: &NodeFile, assignment: &str) -> impl Iterator<Item = String> {
     touches.into_iter()
 }
 
-/// The left side of an assignment; of a stage's field the stage.
+/// The left side of an assignment, or the stage of a stage's field.
 fn key(assignment: &str) -> Option<String> {
     let (key, _) = assignment.split_once('=')?;
     let key = key.trim();

@@ -1,9 +1,9 @@
-//! The name of what limits, in few words.
+//! Names what limits, in a few words.
 
 use crate::build::Instance;
 use crate::steady::{Circuit, CircuitKind};
 
-/// What a circuit is, in few words: a resource with its stages, tokens with theirs, a pace, or the load.
+/// A circuit in a few words: a resource or tokens with their stages, a pace, or the load.
 pub fn words(instance: &Instance, circuit: &Circuit) -> String {
     let net = &instance.net;
     match circuit.kind {
@@ -30,8 +30,8 @@ pub fn words(instance: &Instance, circuit: &Circuit) -> String {
         }
         CircuitKind::Pacing(stage) => format!("the pace of {}", net.stages[stage].name),
         CircuitKind::Offered(_) => match instance.resolved.frames_per_s {
-            Some(_) => "the load that is offered".to_owned(),
-            None => "the line rate at which frames come".to_owned(),
+            Some(_) => "the offered load".to_owned(),
+            None => "the line rate at which frames arrive".to_owned(),
         },
     }
 }

@@ -1,4 +1,4 @@
-//! What a node does in one trial: the closed form where it is exact, else a short simulation.
+//! Solves one trial: in closed form where that is exact, else by a short simulation.
 
 use wirelab_trial::explanation::Basis;
 use wirelab_trial::whatif::{PointLatency, WhatifFigures};
@@ -13,9 +13,9 @@ use crate::predict::flow::alone;
 use crate::sim::{Ask, FrameTimes, KEPT_MAX, Run, Watch, simulate};
 use crate::steady::{Steady, steady_state};
 
-/// Seed of everything that scatters: the same for each change, so that they are compared like with like.
+/// Seed of the random numbers, the same for each change, so that comparisons are fair.
 pub(crate) const SEED: u64 = 1;
-/// Frames of each flow that are simulated: 64 buffers that fill at a hundredth of the load are full by then, and overload is seen.
+/// Simulated frames of each flow: enough to fill 64 buffers at a hundredth of the load and to show overload.
 const FRAMES: u64 = 16_384;
 
 /// A net and its result.
@@ -26,7 +26,7 @@ pub struct Solved {
     pub figures: WhatifFigures,
 }
 
-/// What `file` does in `trial`.
+/// Solves `trial` on `file`.
 pub fn solve(file: &NodeFile, trial: &Trial) -> Result<Solved, BuildError> {
     let instance = file.instance(trial)?;
     let failed = |error: &dyn std::fmt::Display| BuildError::Model(error.to_string());
@@ -103,7 +103,7 @@ fn exactly(instance: &Instance, steady: &Steady) -> Rates {
     }
 }
 
-/// The CPU load: what the idle node has, and the share of time its resource is held.
+/// The CPU load: the idle load, plus the share of time in which its resource is held.
 fn cpu_load(instance: &Instance, busy_ratio: impl Fn(usize) -> f64) -> Option<f64> {
     if instance.chains.iter().any(|chain| chain.busy_wait) {
         return Some(1.0);
@@ -113,7 +113,7 @@ fn cpu_load(instance: &Instance, busy_ratio: impl Fn(usize) -> f64) -> Option<f6
 }
 
 fn ask(instance: &Instance) -> Ask {
-    // Rings must fill up, and bursts come often enough, before a steady state is seen.
+    // The steady state begins only after rings have filled and several bursts have arrived.
     Ask {
         seed: SEED,
         frames_kept: FRAMES as usize,
@@ -122,7 +122,7 @@ fn ask(instance: &Instance) -> Ask {
     }
 }
 
-/// Rates of the second half of the simulated time, in which every flow still goes on.
+/// Rates of the second half of the simulated time in which every flow is active.
 fn simulated(instance: &Instance, run: &Run) -> Rates {
     let ends = run
         .chains
@@ -146,7 +146,7 @@ fn simulated(instance: &Instance, run: &Run) -> Rates {
                 _ => None,
             });
         let through = match arriving {
-            // Frames that pile up without loss come out slower than they come in.
+            // Frames that queue up without loss leave more slowly than they arrive.
             Some(arriving) => {
                 (arriving * (1.0 - loss_ratio)).min(held_back(&chain.frames, until, arriving))
             }
@@ -165,13 +165,13 @@ fn simulated(instance: &Instance, run: &Run) -> Rates {
     }
 }
 
-/// The rate at which frames leave, where that is clearly less than the rate at which they arrive; else infinite.
+/// The rate at which frames leave, where that is clearly less than their arrival rate; else infinite.
 fn held_back(frames: &[FrameTimes], until: u64, arriving_per_s: f64) -> f64 {
     let (Some(first), Some(last)) = (frames.first(), frames.last()) else {
         return f64::INFINITY;
     };
     let delay = |frame: &FrameTimes| frame.end_ps.saturating_sub(frame.start_ps) as f64;
-    // The last frame waits for a tenth of the whole time longer than the first.
+    // The last frame waits longer than the first by a tenth of the whole time.
     let grew = delay(last) - delay(first) > 0.1 * frames.len() as f64 * 1e12 / arriving_per_s;
     if grew {
         slope_per_s(frames, until)
@@ -180,8 +180,8 @@ fn held_back(frames: &[FrameTimes], until: u64, arriving_per_s: f64) -> f64 {
     }
 }
 
-/// Frames/s that leave in the second half before `until`: the least-squares line through their ends, so that frames
-/// that leave in batches do not blur it.
+/// Frames/s that leave in the second half before `until`: the slope of the least-squares line through their ends, so
+/// that batches do not blur it.
 fn slope_per_s(frames: &[FrameTimes], until: u64) -> f64 {
     let inside: Vec<f64> = frames
         .iter()
@@ -208,18 +208,18 @@ fn slope_per_s(frames: &[FrameTimes], until: u64) -> f64 {
     }
 }
 
-/// Frames whose latency is taken where it scatters, as the Zynq document does.
+/// Frames whose latency is sampled where it scatters, as in the Zynq document.
 const SAMPLES: u64 = 512;
-/// Frames where one is like the other.
+/// Sampled frames where all are alike.
 const ALIKE: u64 = 2;
 
-/// A mean time, and between which instants.
+/// A mean time, and the two instants that it spans.
 pub(crate) struct Delay {
     pub mean_ps: f64,
     pub span: String,
 }
 
-/// The mean at each capture point of `instance`, by name; points of several ports count as one.
+/// The mean at each capture point of `instance`, by name; points of several ports are pooled.
 pub fn points(
     file: &NodeFile,
     trial: &Trial,
@@ -242,8 +242,8 @@ pub fn points(
     Ok(out)
 }
 
-/// What the node itself takes for one frame at a time: the longest of the capture points that leave the wire out, else
-/// all stages behind the wire (receive) or before it (transmit).
+/// The node's own time for one frame at a time: the longest of the capture points without the wire, else all stages
+/// after the wire (receive) or before it (transmit).
 ///
 /// # Errors
 /// As [`NodeFile::instance`].
@@ -305,7 +305,7 @@ pub(crate) fn delay(file: &NodeFile, trial: &Trial) -> Result<Delay, BuildError>
     longest.ok_or_else(|| BuildError::Model("no frame got through the model".to_owned()))
 }
 
-/// Whether the time of a point has no wire in it.
+/// Whether a point's time excludes the wire.
 fn leaves_wire_out(chain: &ChainInfo, point: &Point) -> bool {
     let position = |(stage, edge): (usize, Edge)| {
         let at = chain.stages.iter().position(|s| *s == stage).unwrap_or(0);
@@ -343,7 +343,7 @@ fn means(
     Ok(run.samples.iter().map(|s| mean(&s.kept_ps)).collect())
 }
 
-/// Whether a frame that is alone takes as long as the next one.
+/// Whether all frames that are alone take the same time.
 fn all_alike(net: &Net) -> bool {
     net.stages.iter().all(|stage| {
         stage.spread == Spread::None

@@ -1,4 +1,4 @@
-//! Why a change gains nothing, or costs.
+//! Explains why a change gains nothing, or costs something.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::steady::CircuitKind;
 use super::change::Candidate;
 use super::solve::Solved;
 
-/// A sentence without an end: why `after` is no better than `before`, or worse where `worse`.
+/// A clause: why `after` is no better than `before`, or worse where `worse`.
 pub fn words(
     aim: Aim,
     point: Option<&str>,
@@ -36,8 +36,8 @@ pub fn words(
     }
 }
 
-/// Stages of the unchanged net that the change makes faster, slower, others, or leaves out. They are told by name: an
-/// alternative may move all indices.
+/// Stages of the unchanged net that the change makes faster or slower, replaces, or leaves out. They are identified by
+/// name, because an alternative may move all indices.
 fn changed_stages(before: &Solved, after: &Solved) -> Vec<usize> {
     let alike = |old: &Stage, new: &Stage| {
         let resource = |solved: &Solved, stage: &Stage| {
@@ -55,7 +55,7 @@ fn changed_stages(before: &Solved, after: &Solved) -> Vec<usize> {
         .collect()
 }
 
-/// What stages cost that come instead of others.
+/// The costs of stages that replace others.
 fn costs(before: &Solved, after: &Solved) -> Option<String> {
     let by_name = |solved: &Solved| -> BTreeMap<String, u64> {
         let stages = solved.instance.net.stages.iter();
@@ -84,7 +84,7 @@ fn costs(before: &Solved, after: &Solved) -> Option<String> {
         format!("{came} {take} {new_time} on top")
     } else {
         format!(
-            "{came} {take} {new_time} where {went} took {}",
+            "{came} {take} {new_time}; {went} took {}",
             format::time(old_ps)
         )
     })
@@ -107,15 +107,15 @@ fn latency(
     });
     let point = point.unwrap_or_default();
     if candidate.kind == ChangeKind::Token {
-        return "a frame that is alone waits for no other".to_owned();
+        return "a frame that is alone never waits".to_owned();
     }
     if between {
-        return format!("the time to {point} is that of waiting, not of work");
+        return format!("the time to {point} is waiting, not work");
     }
-    format!("no stage on the way to {point} is changed by it")
+    format!("it changes no stage on the path to {point}")
 }
 
-/// Stages whose whole time is within a capture point's.
+/// Stages that lie entirely within a capture point's time.
 fn between<'a>(chain: &'a ChainInfo, point: &Point) -> impl Iterator<Item = usize> + use<'a> {
     let at = |stage| chain.stages.iter().position(|s| *s == stage);
     let range = match (at(point.from.0), at(point.to.0)) {
@@ -136,7 +136,7 @@ fn throughput(candidate: &Candidate, before: &Solved, after: &Solved, changed: &
         return "no more frames are offered".to_owned();
     }
     if candidate.kind == ChangeKind::Token {
-        return format!("what limits is {limit}; one more only waits for it longer");
+        return format!("{limit} limits; one more only waits for it longer");
     }
     if changed.iter().any(|stage| critical.stages.contains(stage)) {
         return format!("then {} limits just the same", after.figures.limited_by);
@@ -163,9 +163,9 @@ fn load(candidate: &Candidate, before: &Solved, changed: &[usize]) -> String {
     if candidate.kind == ChangeKind::Token {
         return if before.figures.loss_ratio > 0.0 {
             let limit = &before.figures.limited_by;
-            format!("what limits is {limit}; one more only fills up later")
+            format!("{limit} limits; one more only fills up later")
         } else {
-            "nothing is lost, and the CPU's work on a frame stays".to_owned()
+            "nothing is lost, and the CPU's work for a frame is unchanged".to_owned()
         };
     }
     let cpu = before.instance.chains.iter().find_map(|c| c.load.as_ref());
@@ -175,7 +175,7 @@ fn load(candidate: &Candidate, before: &Solved, changed: &[usize]) -> String {
     };
     let on_cpu = |stage: &usize| stages[*stage].resource == Some(cpu.resource);
     if changed.iter().any(on_cpu) {
-        return "it is too little of the CPU's work to be seen".to_owned();
+        return "its share of the CPU's work is too small to show".to_owned();
     }
-    "it is no work of the CPU".to_owned()
+    "it is not work of the CPU".to_owned()
 }

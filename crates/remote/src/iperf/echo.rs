@@ -1,5 +1,5 @@
-//! Echo of an iperf 2 peer: blocks of a TCP stream that its server returns (`--bounceback`), and beside them a second
-//! stream of the same client, over UDP.
+//! Echo by an iperf 2 peer: blocks of a TCP stream that its server returns (`--bounceback`), with a UDP stream of the
+//! same client as background.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -23,32 +23,32 @@ use super::observe::{NO_LOAD, failure};
 use super::plan::{MOST_WRITE, accepts};
 use crate::leaving::{Leaving, Left};
 use crate::node::background::tell;
-use crate::node::ways::{self, Background};
+use crate::node::node_path::{self, Background};
 
-/// Longest background: it ends with the probes.
+/// Longest background: it ends with the trial.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-/// An echo trial made ready to run.
+/// An echo trial, ready to run.
 pub struct Echo {
     resolved: Resolved,
     offer: flow::Offer,
     background: Option<Background>,
 }
 
-/// Check the trial and lay it out.
+/// Checks the trial and plans it.
 ///
 /// # Errors
-/// [`NodeError::BadTrial`] for a size or a load that it cannot have.
+/// [`NodeError::BadTrial`] for an impossible size or load.
 pub fn plan(trial: &Trial, carrier: Option<LineRate>) -> Result<Echo, NodeError> {
     let resolved = Resolved::new(trial, &accepts(trial), Link::Carrier(carrier))?;
     let bytes = resolved.sizes.datagram.unwrap_or(0);
     if !(LEAST_BLOCK..=MOST_WRITE).contains(&bytes) {
         return Err(NodeError::BadTrial(format!(
-            "a block of {bytes} bytes: those that iperf returns have {LEAST_BLOCK} to {MOST_WRITE}"
+            "a block of {bytes} bytes: iperf returns blocks of {LEAST_BLOCK} to {MOST_WRITE}"
         )));
     }
     let resolved = resolved.with_echo_rate()?;
-    let background = ways::background(&resolved)?;
+    let background = node_path::background(&resolved)?;
     Ok(Echo {
         offer: flow::Offer {
             stream: 0,
@@ -64,7 +64,7 @@ pub fn plan(trial: &Trial, carrier: Option<LineRate>) -> Result<Echo, NodeError>
 }
 
 impl Echo {
-    /// Run it against the server, by an interface that is watched, with the background meanwhile.
+    /// Runs it against the server, by an interface that is watched, with the background.
     ///
     /// # Errors
     /// [`NodeError`] where nothing was measured at all.
@@ -78,7 +78,7 @@ impl Echo {
         let started_unix_ns = unix_ns();
         let over = &AtomicBool::new(false);
         let config = self.background.map(|background| load(server, &background));
-        // On a thread of its own: the probe's frames must not wait for those of the background.
+        // On its own thread: the probe's frames must not wait for those of the background.
         let (report, beside) = std::thread::scope(|scope| {
             let beside = config.map(|config| scope.spawn(move || send(config, over)));
             let report = bounceback(server, &self.offer, cancel);
@@ -144,7 +144,7 @@ impl Echo {
         }
     }
 
-    /// The same with what came of the background.
+    /// The same with the result of the background.
     fn with_background(
         &self,
         mut observation: Observation,
@@ -182,7 +182,7 @@ impl Echo {
     }
 }
 
-/// The test that is the background.
+/// The test that generates the background.
 fn load(server: SocketAddr, background: &Background) -> ClientConfig {
     let mut config = ClientConfig::new(server, Protocol::Udp);
     let bytes = background.sizes.datagram.unwrap_or(0);

@@ -1,4 +1,4 @@
-//! From each leg of a test to the observation of a flow.
+//! Turns each leg of a test into the observation of a flow.
 
 use std::collections::BTreeMap;
 
@@ -18,21 +18,21 @@ use super::plan::Plan;
 use crate::leaving::Left;
 
 const NO_CONTENT: &str = "iperf checks no content, so its numbers are no counts of verified frames";
-const PEER_SENDS: &str = "the peer is the sender, and says nothing of itself";
+const PEER_SENDS: &str = "the peer is the sender, and does not report this";
 
-/// What flows are made with.
+/// What flows are made from.
 pub struct About<'a> {
     pub plan: &'a Plan,
     pub rows: &'a [Row],
     pub peer: String,
     pub fragmented: bool,
-    /// What happened to the tester's interface.
+    /// Events of the tester's interface.
     pub left: &'a Left,
     pub warnings: Vec<Warning>,
 }
 
 impl About<'_> {
-    /// The flow of a leg; `None` for the short one that only asks for traffic back.
+    /// The flow of a leg; `None` for the short one that only requests traffic back.
     pub fn flow(&mut self, id: Id, leg: &Leg) -> Option<FlowObservation> {
         let direction = match leg {
             Leg::TcpSent { .. } | Leg::UdpSent(_) => Direction::Receive,
@@ -46,7 +46,7 @@ impl About<'_> {
         let mut flow = match leg {
             Leg::UdpSent(sent) => self.sent(sent),
             Leg::UdpReceived(udp) => self.received(udp),
-            // Until the peer has read all, bytes lie in buffers, and are no throughput.
+            // Until the peer has read everything, bytes are in buffers and are not throughput.
             Leg::TcpSent {
                 span,
                 bytes,
@@ -56,7 +56,7 @@ impl About<'_> {
                 direction,
                 *bytes,
                 read_ns.unwrap_or(span.end_ns).saturating_sub(span.start_ns),
-                // When the peer read them is not known.
+                // When the peer read them is unknown.
                 &Slices::default(),
             ),
             Leg::TcpReceived {
@@ -88,11 +88,11 @@ impl About<'_> {
         if matches!(leg, Leg::TcpSent { read_ns: None, .. }) {
             self.warnings.push(Warning::new(
                 WarningCode::BUFFERED,
-                "the peer did not end its side, so nobody can say when it had read all: what lay in buffers at the end is counted as sent",
-                "ask a longer trial, in which buffers matter less",
+                "the peer did not close the connection, so it is unknown when it had read everything: bytes in buffers at the end count as sent",
+                "use a longer trial, in which buffers matter less",
             ));
         }
-        // What is left of the last interval would be taken for a whole one.
+        // The partial last interval would look like a whole one.
         let every = self.plan.config.interval;
         let own = |row: &&Row| row.id == id && row.is_whole(every);
         let rows = self.rows.iter().filter(own);
@@ -122,7 +122,7 @@ impl About<'_> {
         }
     }
 
-    /// A flow of which so many datagrams arrived in a time; the rest is for the caller to say.
+    /// A flow with so many arrived datagrams in a time; the caller fills in the rest.
     fn base(
         &self,
         direction: Direction,
@@ -160,7 +160,7 @@ impl About<'_> {
         flow
     }
 
-    /// What we sent over UDP, with what the server says of it.
+    /// What the tester sent over UDP, with the server's report.
     fn sent(&mut self, sent: &Sent) -> FlowObservation {
         let mut report = send_report(sent);
         let told = sent.told();
@@ -185,11 +185,11 @@ impl About<'_> {
             self.warnings.push(no_report(sent));
             return flow;
         };
-        // What never left is missing at the peer too.
+        // Datagrams that were not sent are missing at the peer too.
         let left = report.emitted_frames;
         let lost = lost.saturating_sub(report.refused_frames);
         let over_ns = server.duration_us.saturating_mul(1000);
-        // A server tells sums alone.
+        // A server reports only sums.
         let untold = Slices::default();
         let mut flow = self.base(Direction::Receive, &report, received, over_ns, untold);
         if let (true, Field::Observed { value: sender, .. }) = (sent.segmented, &mut flow.sender) {
@@ -206,7 +206,7 @@ impl About<'_> {
                 format!(
                     "the tester's interface dropped frames, and {either} of the datagrams that the peer lost may be among them, so the loss is a range"
                 ),
-                "offer less, or end what else leaves by this interface",
+                "offer less, or stop other traffic by this interface",
             ));
         }
         self.tell_time(sent, over_ns);
@@ -226,19 +226,19 @@ impl About<'_> {
         if server.out_of_order > 0 {
             self.warnings.push(Warning::new(
                 WarningCode::REPORTED_OUT_OF_ORDER,
-                "the peer reports datagrams out of order; iperf takes each from the losses, so duplicates hide losses",
-                "ask node:HOST, which tells duplicates from losses",
+                "the peer reports datagrams out of order; iperf subtracts each from the losses, so duplicates hide losses",
+                "use node:HOST, which distinguishes duplicates from losses",
             ));
         }
         flow
     }
 
-    /// Say where the peer counted over another time than the sender's: then what arrived a second is not the share of what
-    /// was offered that came through.
+    /// Warns where the peer counted over another time than the sender's: then the arrived rate is not the offered rate
+    /// minus losses.
     fn tell_time(&mut self, sent: &Sent, over_ns: u64) {
         for note in sent.mended.notes() {
             let text = format!("{}: {note}", self.peer);
-            let way_out = "measure a newer iperf 2 or node:HOST where that matters";
+            let way_out = "where that matters, use a newer iperf 2 or node:HOST";
             self.warnings
                 .push(Warning::new(WarningCode::IPERF_NOTE, text, way_out));
         }
@@ -247,17 +247,17 @@ impl About<'_> {
         }
         let s = |ns: u64| ns as f64 / 1e9;
         let text = format!(
-            "{}: the peer counted for {:.3} s what was sent in {:.3} s, so it took less in a second than was offered and not lost",
+            "{}: the peer counted over {:.3} s what was sent in {:.3} s, so its rate is lower than what was offered and not lost",
             self.peer,
             s(over_ns),
             s(sent.duration_ns)
         );
-        let way_out = "a queue on the way or in the peer held the datagrams back: offer less, or ask for a longer trial";
+        let way_out = "a queue on the path or in the peer delayed the datagrams: offer less, or use a longer trial";
         self.warnings
             .push(Warning::new(WarningCode::PEER_TIME, text, way_out));
     }
 
-    /// What the peer sent over UDP, in our own counting.
+    /// What the peer sent over UDP, in wirelab's count.
     fn received(&mut self, udp: &UdpReceived) -> FlowObservation {
         let received = udp.received;
         let over_ns = udp.span.end_ns.saturating_sub(udp.span.start_ns);
@@ -292,7 +292,7 @@ impl About<'_> {
             self.warnings.push(Warning::new(
                 WarningCode::CHECKER_MISSED,
                 format!(
-                    "tester: its own queues overflowed; {least} to {most} datagrams went by unseen, and are not in the loss for certain"
+                    "tester: its own queues overflowed; {least} to {most} datagrams were missed, and do not count as certain losses"
                 ),
                 "offer less: these datagrams are the tester's loss, not the node's",
             ));
@@ -320,13 +320,13 @@ impl About<'_> {
             self.warnings.push(Warning::new(
                 WarningCode::IPERF_NOTE,
                 text,
-                "the datagrams that it names are counted as it says; ask otherwise where it says how",
+                "interpret the count as this note says; it names a fix where there is one",
             ));
         }
         flow
     }
 
-    /// A TCP stream, of which bytes alone are known.
+    /// A TCP stream, of which only bytes are known.
     fn stream(
         &self,
         direction: Direction,
@@ -337,7 +337,7 @@ impl About<'_> {
         let mut flow = self.base(direction, &SendReport::default(), 0, 0, Slices::default());
         flow.without_rates("TCP cuts its stream into segments of its own");
         flow.sent_frames = Field::absent("a TCP stream has no frames of its own");
-        flow.loss_ratio = Field::absent("TCP sends again what was lost");
+        flow.loss_ratio = Field::absent("TCP retransmits lost data");
         flow.jitter_ps = Field::absent("a TCP stream has no datagrams");
         flow.sender = Field::absent(PEER_SENDS);
         if over_ns > 0 && bytes > 0 {
@@ -350,23 +350,23 @@ impl About<'_> {
                 clock: ClockKind::Wall,
             });
         } else {
-            flow.goodput_bits_per_s = Field::absent("no byte went over");
+            flow.goodput_bits_per_s = Field::absent("no byte was transferred");
         }
         put(&mut flow.counters, [("stream_bytes", bytes)]);
         flow
     }
 }
 
-/// What our own sender did.
+/// The report of the tester's own sender.
 pub fn send_report(sent: &Sent) -> SendReport {
     SendReport {
         emitted_frames: sent.datagrams.saturating_sub(sent.refused),
         sequences: sent.datagrams,
         first_ns: 0,
-        // From the first datagram to the last: the sum of the gaps.
+        // The time from the first to the last datagram is the sum of the gaps.
         last_ns: (sent.gaps.mean_ticks * sent.gaps.count as f64).round() as u64,
         gap: sent.gaps.clone(),
-        // Without a rate there is no schedule that could slip.
+        // Without a rate there is no schedule to slip.
         slips: sent.slips + sent.holds.count,
         slipped_ns: sent.slipped_ns + sent.holds.held_ns,
         blocked_ns: Some(sent.holds.blocked_ns),
@@ -377,10 +377,10 @@ pub fn send_report(sent: &Sent) -> SendReport {
     }
 }
 
-/// How our own sender of a stream did: its writes are no frames, so that it has no rate of them.
+/// The report of the tester's own sender of a stream: its writes are not frames, so it has no frame rate.
 fn stream_sender(pace: Option<&Pace>, holds: Holds) -> SenderObservation {
     const NO_FRAMES: &str = "a TCP stream has no frames of its own";
-    const NO_RATE: &str = "no rate was asked";
+    const NO_RATE: &str = "no rate was requested";
     let slipped_ns = pace.map_or(holds.held_ns, |pace| pace.slipped_ns);
     SenderObservation {
         path: "iperf".to_owned(),
@@ -408,18 +408,19 @@ fn no_report(sent: &Sent) -> Warning {
     let (why, way_out) = match sent.strange_answers {
         0 => (
             "sent no report",
-            "the servers of some boards send none: read the board's own output, or ask node:HOST",
+            "the servers of some boards send none: read the board's own output, or use node:HOST",
         ),
         _ => (
-            "answered in no layout of iperf 2 that is known",
-            "is that an iperf3 server, or none of iperf? Ask an iperf 2 server, or node:HOST",
+            "answered in an unknown layout",
+            "check whether it is an iperf3 server or another program; use an iperf 2 server, or node:HOST",
         ),
     };
     Warning::new(
         WarningCode::NO_REPORT,
         format!(
-            "the peer {why} after {} final datagrams: {} datagrams were sent, and what arrived is not known",
-            sent.final_tries, sent.datagrams
+            "the peer {why} after {}: of {} sent it is unknown how many arrived",
+            format::count(sent.final_tries.into(), "final datagram"),
+            format::count(sent.datagrams, "datagram")
         ),
         way_out,
     )

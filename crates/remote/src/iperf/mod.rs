@@ -1,4 +1,5 @@
-//! An iperf 2 peer as a node, `iperf:HOST[:PORT][,token=FILE]`, and one of iperf3, `iperf3:HOST[:PORT][,token=FILE]`.
+//! An iperf 2 server as a node, `iperf:HOST[:PORT][,token=FILE]`, and an iperf3 server,
+//! `iperf3:HOST[:PORT][,token=FILE]`.
 
 mod echo;
 mod flow;
@@ -31,36 +32,37 @@ use crate::route::Route;
 /// The port of iperf 2.
 pub const PORT: u16 = 5001;
 
-/// An iperf 2 or iperf3 server somewhere. Nothing is sent before the first trial.
+/// An iperf 2 or iperf3 server. Nothing is sent before the first trial.
 #[derive(Debug)]
 pub struct IperfNode {
     name: String,
-    /// Whether it is one of iperf3.
+    /// Whether it is iperf3.
     three: bool,
     peer: Addresses,
     route: Route,
-    /// Whether the peer's traffic has to come on our own connection.
+    /// Whether the peer's traffic must use the tester's own connection.
     on_our_connection: bool,
-    /// The peer's stack, once its own traffic was seen.
+    /// The peer's stack, once its traffic was seen.
     stack: Option<&'static str>,
-    /// Which kind of server it is, once it answered a flow over UDP.
+    /// The server's generation, once it answered a UDP flow.
     server: Option<Generation>,
-    /// A session with the node that serves this iperf, where it asks for a token.
+    /// A session with the node that runs this iperf server, where it requires a token.
     session: Option<Session>,
-    /// When the last test ended after which the peer needs some rest.
+    /// End of the last test after which the peer needs a pause.
     unsettled_since: Option<Instant>,
 }
 
 impl IperfNode {
-    /// The peer `name` on the command line, a server of iperf 2 at `HOST[:PORT]`.
+    /// The iperf 2 server at `HOST[:PORT]`, called `name` on the command line.
     ///
     /// # Errors
-    /// [`NodeError::BadTrial`] where that is no host, [`NodeError::Failed`] where it is unknown or there is no route.
+    /// [`NodeError::BadTrial`] for an invalid host, [`NodeError::Failed`] where the host is unknown or there is no
+    /// route.
     pub fn open(name: &str, host: &str) -> Result<IperfNode, NodeError> {
         IperfNode::open_with(name, host, None, false)
     }
 
-    /// The same with a server of iperf3.
+    /// The same with an iperf3 server.
     ///
     /// # Errors
     /// Those of [`IperfNode::open`].
@@ -68,7 +70,7 @@ impl IperfNode {
         IperfNode::open_with(name, host, None, true)
     }
 
-    /// The same of either generation, with the token that the node asks for which serves it.
+    /// The same of either generation, with the token that the serving node requires.
     pub(crate) fn open_with(
         name: &str,
         host: &str,
@@ -114,8 +116,8 @@ impl IperfNode {
         setup
     }
 
-    /// Learn the generation of the peer from what it sent.
-    fn learn(&mut self, ran: &run::Ran) {
+    /// Learns the generation of the peer from what it sent.
+    fn learn(&mut self, ran: &run::TestResult) {
         let received = ran.outcome.legs.iter().find_map(|(_, leg)| match leg {
             Leg::UdpReceived(udp) => Some(udp.generation),
             _ => None,
@@ -128,7 +130,8 @@ impl IperfNode {
 }
 
 impl IperfNode {
-    /// A board that somebody started here in an emulator runs at that one's speed; iperf cannot say so.
+    /// Marks the figures of a board in an emulator on this host: they depend on the emulation, which iperf does not
+    /// report.
     fn mark_emulated(&self, observation: &mut Observation) {
         if !self.route.interface.as_ref().is_some_and(leads_to_board) {
             return;
@@ -166,7 +169,7 @@ impl IperfNode {
             true => three::accepts(trial),
             false => plan::accepts(trial),
         };
-        // Before the peer is asked for anything, even for its address.
+        // Before any packet is sent to the peer, even to find its address.
         accepts.check(trial)?;
         if let Some(session) = &mut self.session {
             session.show()?;
@@ -186,7 +189,7 @@ impl IperfNode {
             std::thread::sleep(rest.unwrap_or_default());
             let leaving = Leaving::by(route.interface.as_ref());
             let observation = echo.run(server, self.describe(), &leaving, cancel);
-            // Asked again at once, iperf 2.1.8 ends with a double free.
+            // If the next test comes too early, iperf 2.1.8 ends with a double free.
             self.unsettled_since = Some(Instant::now());
             return observation;
         }
@@ -196,7 +199,7 @@ impl IperfNode {
         let leaving = Leaving::by(route.interface.as_ref());
         let ran = run::run(&plan, &mut self.on_our_connection, progress, cancel);
         let left = leaving.end();
-        // A server that only read a stream is done with it.
+        // A server that only read a stream needs no pause.
         let alone = !plan.is_udp() && trial.direction == Direction::Receive;
         self.unsettled_since = (!alone).then(Instant::now);
         self.learn(&ran);
@@ -214,7 +217,7 @@ impl Node for IperfNode {
             Layer::TcpIpv6,
         ];
         let mut directions = vec![Direction::Transmit, Direction::Receive, Direction::Both];
-        // Of TCP: blocks come back.
+        // Over TCP, where blocks come back.
         directions.extend((!self.three).then_some(Direction::Echo));
         Description {
             name: self.name.clone(),

@@ -1,4 +1,4 @@
-//! From what iperf measured to an observation: our own counts, and what the peer reports, each as what it is.
+//! Turns a test of iperf into an observation: wirelab's own counts, and the peer's report, each marked as such.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use wirelab_trial::{
 
 use super::flow::About;
 use super::plan::Plan;
-use super::run::Ran;
+use super::run::TestResult;
 use crate::leaving::Left;
 use crate::route::Route;
 
 /// Why there is no CPU load.
 pub const NO_LOAD: &str =
-    "an iperf peer tells no CPU load: 'wirelab node serve' there does, asked as node:HOST";
+    "an iperf peer reports no CPU load: run 'wirelab node serve' there and use node:HOST";
 
 /// The observation of a test, or why there is none.
 ///
@@ -24,7 +24,7 @@ pub const NO_LOAD: &str =
 /// [`NodeError`] where nothing was measured at all.
 pub fn observation(
     plan: &Plan,
-    ran: Ran,
+    ran: TestResult,
     left: &Left,
     node: Description,
     route: &Route,
@@ -60,7 +60,7 @@ pub fn observation(
     if ran.on_our_connection {
         warnings.push(Warning::new(
             WarningCode::OWN_CONNECTION,
-            "the peer could not open a connection back, so its traffic came on the tester's own (-R)",
+            "the peer could not open a connection back, so its traffic used the tester's own (-R)",
             "nothing is wrong; without a firewall or NAT between, -r works too",
         ));
     }
@@ -89,10 +89,10 @@ pub fn observation(
     Ok(observation)
 }
 
-/// Make a trial void in which the peer failed.
+/// Makes a trial void because the peer failed.
 pub fn fail(observation: &mut Observation, why: &str) {
     observation.make_void(why);
-    let way_out = "see to the peer, and ask the trial again: --resume does that alone";
+    let way_out = "repair the peer, and repeat the trial: --resume repeats only such trials";
     let failed = Warning::new(WarningCode::NODE_FAILED, why.to_owned(), way_out);
     observation.warnings.push(failed);
 }
@@ -102,9 +102,9 @@ pub fn fail(observation: &mut Observation, why: &str) {
 enum Ended {
     Whole,
     Cancelled,
-    /// With figures that hold for a part of it.
+    /// With figures that are valid for a part of it.
     Partial(String),
-    /// With nothing that could be read as a figure of the peer.
+    /// Without any valid figure of the peer.
     Void(String),
 }
 
@@ -119,7 +119,7 @@ impl Ended {
     }
 }
 
-fn ended(plan: &Plan, ran: &Ran) -> Ended {
+fn ended(plan: &Plan, ran: &TestResult) -> Ended {
     match &ran.outcome.trouble {
         _ if ran.cancelled => Ended::Cancelled,
         Some(Trouble::Gone { peer, source }) => Ended::Void(format!(
@@ -135,19 +135,19 @@ fn ended(plan: &Plan, ran: &Ran) -> Ended {
     }
 }
 
-/// The part of a flow that its peer must have seen at least, or it came or went during the trial.
+/// If the peer saw less than this part of a flow, it was started or stopped during the trial.
 const SEEN: f64 = 0.75;
-/// What a hold of a host may cut off, in s: less is missing of flows that are whole.
+/// A pause of a host may hide this much of a flow, in s: less missing is tolerated.
 const HOLD_S: f64 = 0.25;
 
-/// Whether so much is missing of a flow, in s, that its peer came or went during the trial.
+/// Whether so much of a flow is missing, in s, that its peer was started or stopped during the trial.
 fn is_cut(seen_s: f64, whole_s: f64) -> bool {
     seen_s < SEEN * whole_s && whole_s - seen_s > HOLD_S
 }
 
-/// Why a leg is not whole, as far as it can be told.
+/// Why a leg is not complete, as far as known.
 fn cut(plan: &Plan, leg: &Leg) -> Option<Ended> {
-    // What only asks for traffic back is no flow.
+    // A leg that only requests traffic back is not a flow.
     if plan.resolved.trial.direction == Direction::Transmit && leg.is_sent() {
         return None;
     }
@@ -165,16 +165,16 @@ fn cut(plan: &Plan, leg: &Leg) -> Option<Ended> {
             "the peer's traffic ended without its final datagram: it is gone, or what it sent last was lost"
                 .to_owned(),
         )),
-        // A server that is overloaded may take a stream and close it later without a word.
+        // An overloaded server may accept a stream and close it later without answering.
         Leg::TcpReceived { span, bytes: 0, .. } | Leg::TcpSent { span, bytes: 0, .. } => {
             Some(Ended::Void(format!(
-                "no byte went over in {:.1} s; fix: is the peer's iperf server free? Start it again",
+                "no byte was transferred in {:.1} s; fix: check that the peer's iperf server is free, and restart it",
                 span.seconds()
             )))
         }
         Leg::TcpReceived { span, bytes, .. } => {
             let (seen_s, asked) = (span.seconds(), plan.config.amount);
-            // The peer may begin late; half of the time is too late for that.
+            // The peer may begin late, but not after half of the time.
             let late = by_time && seen_s < 0.5 * expected_s;
             match asked {
                 Amount::Bytes(asked) if *bytes < asked => Some(stream_ended(seen_s, *bytes)),
@@ -198,40 +198,41 @@ fn stream_ended(seen_s: f64, bytes: u64) -> Ended {
     ))
 }
 
-/// Whether a peer stopped to send before the trial was over: one that sent what was asked, at its own pace, did not.
+/// Whether a peer stopped sending before the end of the trial; a peer that sent the requested amount at its own rate
+/// did not.
 fn ended_early(plan: &Plan, udp: &UdpReceived, expected_s: f64) -> bool {
     let Some(rate) = plan.resolved.frames_per_s else {
         return is_cut(udp.span.seconds(), expected_s);
     };
-    // From the first datagram to the last it is a gap shorter than the trial.
+    // The span from the first to the last datagram is one gap shorter than the trial.
     is_cut(udp.span.seconds(), expected_s - 1.0 / rate)
         && (udp.received.sent() as f64) < SEEN * rate * expected_s
 }
 
-/// Why nobody knows what arrived of a flow.
+/// Why it is unknown what arrived of a flow.
 fn not_seen(plan: &Plan, sent: &Sent) -> Option<String> {
     let Some(report) = &sent.report else {
         return Some(match sent.strange_answers {
-            0 => "the peer sent no report, so that nobody knows what arrived; fix: is an iperf server running there for UDP (iperf -s -u)? Some boards send none: read their own output, or ask node:HOST".to_owned(),
-            _ => "the peer answered in no layout of iperf 2 that is known; fix: ask an iperf 2 server (iperf -s -u), or node:HOST".to_owned(),
+            0 => "the peer sent no report, so it is unknown what arrived; fix: start an iperf server for UDP there (iperf -s -u). Some boards send no report: read their own output, or use node:HOST".to_owned(),
+            _ => "the peer answered in an unknown layout; fix: use an iperf 2 server (iperf -s -u), or node:HOST".to_owned(),
         });
     };
     let (seen_s, sent_s) = (
         report.duration_us as f64 / 1e6,
         sent.duration_ns as f64 / 1e9,
     );
-    // A flow that this host drew out shows nothing of the peer.
+    // A flow that this host stretched shows nothing of the peer.
     let whole_s = plan
         .expected
         .map_or(sent_s, |time| sent_s.min(time.as_secs_f64()));
     (is_cut(seen_s, whole_s) && report.datagrams > 0).then(|| {
         format!(
-            "the peer saw {seen_s:.1} s of a flow of {sent_s:.1} s: it was started during the trial, or the path was down; fix: ask the trial again"
+            "the peer saw {seen_s:.1} s of a flow of {sent_s:.1} s: it was started during the trial, or the path was down; fix: repeat the trial"
         )
     })
 }
 
-/// Why nothing was measured.
+/// The error where nothing was measured.
 pub fn failure(trouble: &Trouble) -> NodeError {
     match trouble {
         Trouble::Unsupported(why) => Unsupported {
@@ -243,10 +244,10 @@ pub fn failure(trouble: &Trouble) -> NodeError {
     }
 }
 
-/// How a sender's generation is called in the set-up keys.
+/// The name of a sender's generation in the set-up keys.
 pub fn generation_name(generation: Generation) -> &'static str {
     match generation {
-        Generation::Bare => "12-byte header (ESP-IDF, NuttX and like)",
+        Generation::Bare => "12-byte header (ESP-IDF, NuttX and similar)",
         Generation::V205 => "iperf 2.0.5 to 2.0.9",
         Generation::V2010 => "iperf 2.0.10 to 2.0.12",
         Generation::V2013 => "iperf 2.0.13",
@@ -281,7 +282,7 @@ mod tests {
         crate::iperf::plan::plan(&trial, server, None).unwrap()
     }
 
-    /// Of a hundred datagrams ten never came, and the tester dropped from `missed` to so many and `either` of them.
+    /// Of a hundred datagrams ten did not arrive; the tester dropped from `missed` to so many, and `either` of them.
     fn seen(plan: &Plan, missed: u64, either: u64) -> Observation {
         let mut udp = UdpReceived::of(&Receiver::of(Generation::Bare, 0));
         udp.finished = true;
@@ -291,7 +292,7 @@ mod tests {
         udp.received.missed = missed;
         udp.received.lost_or_missed = either;
         udp.received.lost = 10 - missed - either;
-        let ran = Ran {
+        let ran = TestResult {
             started_unix_ns: 0,
             outcome: Outcome {
                 legs: vec![(Id::Back(1), Leg::UdpReceived(Box::new(udp)))],
@@ -332,7 +333,7 @@ mod tests {
             panic!("a stream without a byte");
         };
         assert!(
-            why.starts_with("no byte went over in 1.0 s; fix: "),
+            why.starts_with("no byte was transferred in 1.0 s; fix: "),
             "{why}"
         );
     }

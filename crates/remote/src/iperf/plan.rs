@@ -1,4 +1,4 @@
-//! From a trial to a test of iperf, checked before anything is sent.
+//! Plans a test of iperf for a trial, and checks it before anything is sent.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,43 +10,45 @@ use wirelab_trial::{
 };
 use wirelab_wire::LineRate;
 
-/// Least bytes of a datagram: iperf's own head with a number of 64 bits.
+/// Smallest datagram in bytes: iperf's head with a 64-bit number.
 const LEAST_DATAGRAM: u32 = 16;
-/// Most bytes that UDP carries over IPv4 and IPv6: 65,535 less the headers that the length counts (RFC 768, 791, 8200).
+/// Most bytes that UDP carries over IPv4 and IPv6: 65,535 minus the headers that the length includes (RFC 768, 791,
+/// 8200).
 const MOST_DATAGRAM: [u32; 2] = [65_507, 65_527];
-/// Most bytes of one write to TCP: the tester keeps one block of them.
+/// Largest write to TCP in bytes: the tester keeps one block of that size.
 pub const MOST_WRITE: u32 = 1 << 20;
-/// Rate in bit/s that is asked of a peer that shall send as fast as it can: iperf's header has no word for that,
-/// and no link of today carries it.
+/// Rate in bit/s to request from a peer that shall send as fast as it can: iperf's header has no value for that, and no
+/// present link carries this.
 const AS_FAST_AS_IT_CAN: u64 = 400_000_000_000;
-/// A trial has at most so many intervals, so that its counters fit a page.
+/// Most intervals of a trial, so that its counters fit a page.
 const MOST_INTERVALS: u32 = 60;
-/// Longest time of a trial that is planned for.
+/// Longest planned time of a trial.
 const LONGEST_EXPECTED: Duration = Duration::from_secs(1_000_000);
 
 /// Application bytes of a full TCP segment without options on Ethernet (RFC 6691): IPv4, IPv6.
 const FULL_SEGMENT: [u32; 2] = [1460, 1440];
 
-/// A trial made ready to run.
+/// A trial, ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What was asked; a frame is a datagram or a write.
+    /// The requested trial; a frame is a datagram or a write.
     pub resolved: Resolved,
     /// Bytes of a datagram or of a write.
     pub datagram: u32,
-    /// Expected time of the trial, where it can be told before.
+    /// Expected time of the trial, where known in advance.
     pub expected: Option<Duration>,
     /// The test.
     pub config: ClientConfig,
 }
 
 impl Plan {
-    /// Whether datagrams are sent, not a stream.
+    /// Whether it uses UDP and not TCP.
     pub fn is_udp(&self) -> bool {
         self.resolved.trial.framing.layer.is_udp()
     }
 
-    /// The same trial with the peer's traffic on our own connection (`-R`), for peers that cannot reach us.
+    /// The same trial with the peer's traffic on the tester's own connection (`-R`), for peers that cannot reach the
+    /// tester.
     #[must_use]
     pub fn on_our_connection(&self) -> Plan {
         let mut plan = self.clone();
@@ -58,9 +60,9 @@ impl Plan {
     }
 }
 
-/// What to ask of a peer that has more than iperf.
+/// The fix that names a node with the full control protocol.
 macro_rules! ask_a_node {
-    ($($why:literal),+) => { concat!($($why,)+ "run 'wirelab node serve' there and ask node:HOST") };
+    ($($why:literal),+) => { concat!($($why,)+ "run 'wirelab node serve' there and use node:HOST") };
 }
 const ALL_LAYERS: [Layer; 4] = [
     Layer::UdpIpv4,
@@ -71,31 +73,30 @@ const ALL_LAYERS: [Layer; 4] = [
 const REASONS: [(&str, &str); 6] = [
     (
         "layer",
-        ask_a_node!("iperf speaks UDP and TCP alone; for Ethernet "),
+        ask_a_node!("iperf supports only UDP and TCP; for Ethernet "),
     ),
     (
         "direction",
         ask_a_node!(
-            "iperf returns no datagrams, but blocks of a TCP stream (--bounceback of iperf 2.1.8): ask --layer tcp4; for \
-             UDP "
+            "iperf returns no datagrams, but blocks of a TCP stream (--bounceback of iperf 2.1.8): use --layer tcp4; for UDP "
         ),
     ),
     (
         "vlan_tags",
-        "the stack of this host makes the frames: set up a VLAN interface and ask the address behind it",
+        "the stack of this host makes the frames: set up a VLAN interface and use the address behind it",
     ),
-    ("ports", "an iperf peer is one port: ask --ports 1"),
+    ("ports", "an iperf peer has one port: use --ports 1"),
     (
         "buffers",
-        "an iperf peer does not let its buffers be chosen: leave --buffers out",
+        "the buffers of an iperf peer cannot be chosen: leave --buffers out",
     ),
     (
         "faults",
-        "iperf's datagrams hold nothing by which faults could be told: leave --inject out, or use ports",
+        "faults cannot be detected in iperf's datagrams: leave --inject out, or use ports",
     ),
 ];
 
-/// What an iperf 2 peer takes of a trial like this one, with the fix for what it does not.
+/// What an iperf 2 peer supports of a trial, and the fix for everything else.
 pub fn accepts(trial: &Trial) -> Accepts<'static> {
     const DIRECTIONS: [Direction; 4] = [
         Direction::Transmit,
@@ -103,7 +104,7 @@ pub fn accepts(trial: &Trial) -> Accepts<'static> {
         Direction::Both,
         Direction::Echo,
     ];
-    // Only beside blocks that come back a second stream is sent, over UDP; their own connection is not marked.
+    // Only an echo has a second stream to send, over UDP; its own connection is not marked.
     const OF_ECHO: [TrialOption; 3] = [
         TrialOption::Link,
         TrialOption::StrictGaps,
@@ -130,11 +131,11 @@ pub fn accepts(trial: &Trial) -> Accepts<'static> {
         },
         sizes: SizeLimits::Any,
         reasons: &REASONS,
-        otherwise: ask_a_node!("an iperf peer goes its own way: leave it out, or "),
+        otherwise: ask_a_node!("an iperf peer does not support this: leave it out, or "),
     }
 }
 
-/// Check the rest of the trial, and lay out the test.
+/// Checks the rest of the trial, and plans the test.
 pub fn plan(
     trial: &Trial,
     server: SocketAddr,
@@ -159,7 +160,7 @@ pub fn plan(
     config.sending.strict_gaps = trial.strict_gaps;
     config.options.tos = trial.dscp.map(Dscp::tos);
     config.amount = amount(trial, datagram, frames_per_s)?;
-    // What the peer sends is wanted alone: our own leg only opens the test.
+    // Only the peer's traffic is wanted: the tester's own leg only starts the test.
     config.own_amount = (trial.direction == Direction::Transmit).then_some(Amount::Bytes(1));
     let expected = resolved.expected_ps();
     let expected = expected.map(|ps| Duration::from_nanos(ps / 1000).min(LONGEST_EXPECTED));
@@ -172,9 +173,9 @@ pub fn plan(
     })
 }
 
-/// Bytes of a datagram or a write; `None` for iperf's own. TCP at full rate cuts a stream into full segments whatever
-/// the writes are, and full segments are what is asked. Writes of 1460 bytes would rather time the system's calls, and
-/// with time stamps in its header (RFC 7323) a segment holds 12 bytes less, so that each would leave a stump.
+/// Bytes of a datagram or a write; `None` for iperf's default. At full rate TCP sends full segments whatever the size
+/// of the writes, and full segments are what is requested. Writes of 1460 bytes would measure the cost of system calls.
+/// With TCP time stamps (RFC 7323) a segment holds 12 bytes less, so each write would leave a short segment.
 pub(crate) fn length_bytes(datagram: u32, layer: Layer, frames_per_s: Option<f64>) -> Option<u32> {
     let full = match layer {
         Layer::TcpIpv4 => FULL_SEGMENT[0],
@@ -210,7 +211,7 @@ fn rate(trial: &Trial, datagram: u32, frames_per_s: Option<f64>) -> Rate {
     }
 }
 
-/// Frames become bytes where the header can say so, else a time.
+/// Frames become bytes where the header can express them, else a time.
 fn amount(trial: &Trial, datagram: u32, frames_per_s: Option<f64>) -> Result<Amount, NodeError> {
     let frames = match trial.extent {
         Extent::Time { time_ps } => {
@@ -222,7 +223,7 @@ fn amount(trial: &Trial, datagram: u32, frames_per_s: Option<f64>) -> Result<Amo
         Extent::Frames { frames } => frames,
     };
     let udp = trial.framing.layer.is_udp();
-    // Our first datagram is as long as iperf's header at least, whatever the others have.
+    // The tester's first datagram is at least as long as iperf's header, whatever the size of the others.
     let first = if udp {
         datagram.max(FIRST_DATAGRAM)
     } else {
@@ -240,15 +241,15 @@ fn amount(trial: &Trial, datagram: u32, frames_per_s: Option<f64>) -> Result<Amo
         ))),
         None => Err(NodeError::unsupported(
             "extent",
-            "iperf's header asks a peer for 2 GiB at most: give a time instead of frames",
+            "iperf's header requests at most 2 GiB: give a time instead of frames",
         )),
     }
 }
 
-/// Bytes of the first datagram at least: head and header of iperf 2.1.
+/// Smallest first datagram in bytes: head and header of iperf 2.1.
 const FIRST_DATAGRAM: u32 = 76;
 
-/// A second, or more where there would be too many; none where the trial is not longer than one.
+/// One second, or more where there would be too many intervals; zero where the trial is not longer than one.
 fn interval(expected: Option<Duration>) -> Duration {
     const SECOND: Duration = Duration::from_secs(1);
     match expected {

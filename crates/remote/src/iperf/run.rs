@@ -1,4 +1,5 @@
-//! Runs a test of iperf: cancelled from outside, watched, and tried the other way where the peer cannot reach us.
+//! Runs a test of iperf: it can be cancelled, is watched, and is repeated in another mode where the peer cannot reach
+//! the tester.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,32 +11,32 @@ use wirelab_trial::{Cancel, Progress};
 
 use super::plan::Plan;
 
-/// Longest wait between two looks at the user's wish to end.
+/// Longest time between two checks whether the user cancelled.
 const LOOK: Duration = Duration::from_millis(20);
-/// How long a peer is left alone after a test over UDP, or one with traffic back. The server of iperf 2.1.8 waits for 250 ms of silence after its
-/// report; a client that comes sooner is mistaken for the old one, and the server answers nobody any more until it is
-/// started again (seen with the distribution's client too).
+/// Pause of a peer after a test over UDP, or one with traffic back. The server of iperf 2.1.8 waits for 250 ms of
+/// silence after its report. It mistakes an earlier client for the old one, and then answers no client until it is
+/// restarted (the distribution's client has the same problem).
 pub const SETTLE: Duration = Duration::from_millis(400);
-/// Pauses before a refused test is tried again: a server may be between two sockets.
+/// Pauses before a refused test is repeated: a server may be reopening its socket.
 const AGAIN: [Duration; 2] = [SETTLE, SETTLE];
 
-/// What a test gave.
-pub struct Ran {
+/// The result of a test.
+pub struct TestResult {
     pub started_unix_ns: u64,
     pub outcome: Outcome,
     pub cancelled: bool,
-    /// Whether the peer's traffic came on our own connection.
+    /// Whether the peer's traffic used the tester's own connection.
     pub on_our_connection: bool,
 }
 
-/// Run the test of a plan. A peer that cannot open a connection back (it stands behind a firewall, or its iperf
-/// does not know how) is asked once more on our own connection; `on_our_connection` is set when that is known.
+/// Runs the test of a plan. A peer that cannot open a connection back (behind a firewall, or without that mode) is
+/// asked once more on the tester's own connection; `on_our_connection` is then set.
 pub fn run(
     plan: &Plan,
     on_our_connection: &mut bool,
     progress: &dyn Progress,
     cancel: &Cancel,
-) -> Ran {
+) -> TestResult {
     let back_wanted =
         plan.config.mode == Mode::Tradeoff || (plan.config.mode == Mode::Dual && !plan.is_udp());
     if back_wanted && *on_our_connection {
@@ -55,13 +56,13 @@ pub fn run(
     again
 }
 
-/// Run the test, again where the peer was not there for a moment.
+/// Runs the test, and repeats it where the peer was absent for a moment.
 fn patiently(
     plan: &Plan,
     on_our_connection: bool,
     progress: &dyn Progress,
     cancel: &Cancel,
-) -> Ran {
+) -> TestResult {
     let mut ran = once(plan, on_our_connection, progress, cancel);
     for pause in AGAIN {
         let refused = matches!(&ran.outcome.trouble, Some(Trouble::Connect { source, .. })
@@ -75,7 +76,12 @@ fn patiently(
     ran
 }
 
-fn once(plan: &Plan, on_our_connection: bool, progress: &dyn Progress, cancel: &Cancel) -> Ran {
+fn once(
+    plan: &Plan,
+    on_our_connection: bool,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> TestResult {
     let (stop, over) = (AtomicBool::new(false), AtomicBool::new(false));
     let started_unix_ns = unix_ns();
     let outcome = std::thread::scope(|scope| {
@@ -87,7 +93,7 @@ fn once(plan: &Plan, on_our_connection: bool, progress: &dyn Progress, cancel: &
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         outcome
     });
-    Ran {
+    TestResult {
         started_unix_ns,
         outcome,
         cancelled: cancel.is_cancelled(),
@@ -95,7 +101,7 @@ fn once(plan: &Plan, on_our_connection: bool, progress: &dyn Progress, cancel: &
     }
 }
 
-/// Show how far the test is, and end it when the user wants it.
+/// Shows the progress of the test, and ends it when the user cancels.
 pub fn watch(
     plan: &Plan,
     progress: &dyn Progress,

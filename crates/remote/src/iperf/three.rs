@@ -1,10 +1,10 @@
-//! An iperf3 server as a node, `iperf3:HOST[:PORT]`: its tests become those of iperf 2, so that both are planned and told
-//! alike.
+//! An iperf3 server as a node, `iperf3:HOST[:PORT]`: its tests are mapped to those of iperf 2, so that both have the
+//! same plan and observation.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use wirelab_iperf::v2::{Outcome as Told, Rate};
+use wirelab_iperf::v2::{Outcome as OfTwo, Rate};
 use wirelab_iperf::v3::{
     Client, ControlError, Outcome, Parameters, StreamOutcome, StreamResult, TestError,
 };
@@ -32,18 +32,17 @@ const AGAIN: [Duration; 4] = [
     Duration::from_secs(3),
     Duration::from_secs(6),
 ];
-/// What a server tells of its processor, in millionths of one.
+/// CPU time of the server process, in millionths of one core.
 const SERVER_CPU: &str = "iperf3_server_process_cpu_ppm";
 /// Why there is no CPU load.
-const NO_LOAD: &str = "an iperf3 server tells the processor time of its own process alone (counter iperf3_server_process_cpu_ppm): 'wirelab node serve' there tells the load of the node, asked as node:HOST";
+const NO_LOAD: &str = "an iperf3 server reports only the CPU time of its own process (counter iperf3_server_process_cpu_ppm): for the load of the node run 'wirelab node serve' there and use node:HOST";
 
-/// What an iperf3 server takes of a trial: that which iperf 2 takes, and no echo.
+/// What an iperf3 server supports of a trial: the same as iperf 2, without echo.
 pub fn accepts(trial: &Trial) -> Accepts<'static> {
     const DIRECTIONS: [Direction; 3] = [Direction::Transmit, Direction::Receive, Direction::Both];
     const NO_ECHO: (&str, &str) = (
         "direction",
-        "an iperf3 server sends nothing back of what came: start iperf 2.1.8 there and ask iperf:HOST, or run \
-         'wirelab node serve' there and ask node:HOST",
+        "an iperf3 server returns no data: start iperf 2.1.8 there and use iperf:HOST, or run 'wirelab node serve' there and use node:HOST",
     );
     match trial.direction {
         Direction::Echo => Accepts {
@@ -55,7 +54,7 @@ pub fn accepts(trial: &Trial) -> Accepts<'static> {
     }
 }
 
-/// The test of a plan, in whole seconds, as iperf3 takes them.
+/// The test of a plan, in whole seconds, as iperf3 requires.
 ///
 /// # Errors
 /// [`NodeError::Unsupported`] where a peer would have to send a number of datagrams as fast as it can.
@@ -84,10 +83,10 @@ pub fn parameters(plan: &Plan) -> Result<Parameters, NodeError> {
         (Extent::Frames { frames }, _) if plan.resolved.trial.direction == Direction::Receive => {
             (asked.seconds, asked.blocks) = (0, frames);
         }
-        // A number of datagrams of which some are lost would never have come.
+        // With losses, a fixed number of datagrams would never arrive.
         (Extent::Frames { frames }, Some(rate)) => asked.seconds = whole(frames as f64 / rate),
         (Extent::Frames { .. }, None) => {
-            let why = "an iperf3 server that sends as fast as it can ends by time alone: give a time in place of frames";
+            let why = "an iperf3 server that sends as fast as it can ends only by time: give a time instead of frames";
             return Err(NodeError::unsupported("extent", why));
         }
     }
@@ -95,8 +94,8 @@ pub fn parameters(plan: &Plan) -> Result<Parameters, NodeError> {
     Ok(asked)
 }
 
-/// What a test gave.
-pub struct Ran {
+/// The result of a test.
+pub struct TestResult {
     started_unix_ns: u64,
     outcome: Result<Outcome, TestError>,
     cancelled: bool,
@@ -118,8 +117,8 @@ fn is_busy(outcome: &Result<Outcome, TestError>) -> bool {
     }
 }
 
-/// Run the test of a plan, after a rest where the server is busy.
-pub fn ask(plan: &Plan, asked: Parameters, progress: &dyn Progress, cancel: &Cancel) -> Ran {
+/// Runs the test of a plan, and waits where the server is busy.
+pub fn ask(plan: &Plan, asked: Parameters, progress: &dyn Progress, cancel: &Cancel) -> TestResult {
     let client = Client {
         sending: plan.config.sending,
         interval: plan.config.interval,
@@ -141,7 +140,7 @@ pub fn ask(plan: &Plan, asked: Parameters, progress: &dyn Progress, cancel: &Can
     let mut started_unix_ns = unix_ns();
     let mut outcome = once();
     for pause in AGAIN {
-        // Where nothing says that it is busy for a second, there is no server between two tests.
+        // If the server does not report itself busy for a second, it is not between two tests but absent.
         let gone = !matches!(
             &outcome,
             Err(TestError::Control {
@@ -156,12 +155,12 @@ pub fn ask(plan: &Plan, asked: Parameters, progress: &dyn Progress, cancel: &Can
         let again_unix_ns = unix_ns();
         let again = once();
         if had_a_word(&outcome) && matches!(again, Err(TestError::Connect { .. })) {
-            // What was there said more than what is gone: an iperf 2 server may end of iperf3's words.
+            // The first answer says more than later ones: iperf3's bytes may end an iperf 2 server.
             break;
         }
         (started_unix_ns, outcome) = (again_unix_ns, again);
     }
-    Ran {
+    TestResult {
         started_unix_ns,
         outcome,
         cancelled: cancel.is_cancelled(),
@@ -171,20 +170,20 @@ pub fn ask(plan: &Plan, asked: Parameters, progress: &dyn Progress, cancel: &Can
 /// The observation of a test, or why there is none.
 ///
 /// # Errors
-/// [`NodeError::Failed`] where nothing was measured, and not for a server that is only busy.
+/// [`NodeError::Failed`] where nothing was measured, except for a busy server.
 pub fn observation(
     plan: &Plan,
-    ran: Ran,
+    ran: TestResult,
     left: &Left,
     node: Description,
     route: &Route,
 ) -> Result<Observation, NodeError> {
-    let told = |legs, rows, cancelled| run::Ran {
+    let told = |legs, rows, cancelled| run::TestResult {
         started_unix_ns: ran.started_unix_ns,
-        outcome: Told {
+        outcome: OfTwo {
             legs,
             rows,
-            ..Told::default()
+            ..OfTwo::default()
         },
         cancelled,
         on_our_connection: false,
@@ -223,7 +222,7 @@ const fn is_refusal(source: &ControlError) -> bool {
 }
 
 fn failure(plan: &Plan, error: &TestError) -> NodeError {
-    let way = match (error, plan.resolved.trial.direction) {
+    let hint = match (error, plan.resolved.trial.direction) {
         (
             TestError::Control {
                 source: ControlError::UnknownState(_) | ControlError::Silent,
@@ -232,14 +231,14 @@ fn failure(plan: &Plan, error: &TestError) -> NodeError {
             _,
         ) => "; where an iperf 2 server runs, use iperf:HOST",
         (TestError::Control { .. } | TestError::Lost { .. }, Direction::Both) => {
-            "; fix: both directions at once need iperf3 3.7 or later there, so ask rx and tx"
+            "; fix: both directions at once need iperf3 3.7 or later there, so use rx and tx"
         }
         _ => "",
     };
-    NodeError::Failed(format!("{error}{way}"))
+    NodeError::Failed(format!("{error}{hint}"))
 }
 
-/// What is not of iperf 2 in an observation.
+/// Adds to an observation what iperf 2 does not have.
 fn finish(plan: &Plan, outcome: &Outcome, observation: &mut Observation) {
     observation.cpu_load = Field::absent(NO_LOAD);
     if let Some(theirs) = &outcome.peer_results {
@@ -253,7 +252,7 @@ fn finish(plan: &Plan, outcome: &Outcome, observation: &mut Observation) {
         let stream = streams.find(|stream| stream.ends.sender == sender);
         if let Some(stream) = stream.filter(|_| plan.is_udp()) {
             if jitter_s(outcome, stream).is_none() {
-                flow.jitter_ps = Field::absent("what was told is no jitter that a trial can have");
+                flow.jitter_ps = Field::absent("the reported jitter is impossible in this trial");
             }
             if let Some(theirs) = theirs(outcome, stream).filter(|_| sender) {
                 as_told(flow, stream, theirs);
@@ -269,7 +268,8 @@ fn finish(plan: &Plan, outcome: &Outcome, observation: &mut Observation) {
     }
 }
 
-/// How many datagrams our stream of a direction sent after the last one that the server counted, and how many in all.
+/// How many datagrams the tester's stream of a direction sent after the last one that the server counted, and how many
+/// in all.
 fn untold(plan: &Plan, outcome: &Outcome) -> Option<(u64, u64)> {
     let mut streams = outcome.streams.iter();
     let stream = streams.find(|stream| stream.ends.sender && plan.is_udp())?;
@@ -287,11 +287,11 @@ fn failed(plan: &Plan, outcome: &Outcome) -> Option<String> {
     }
     let (_, sent) = untold(plan, outcome).filter(|(tail, sent)| *tail > sent / 2)?;
     Some(format!(
-        "the server counted less than half of {sent} datagrams; fix: end what holds it up, or offer less"
+        "the server counted less than half of {sent} datagrams; fix: stop other work there, or offer less"
     ))
 }
 
-/// What a reader must know beside what iperf 2 has.
+/// Warnings in addition to those of iperf 2.
 fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |code, text, way_out| warnings.push(Warning::new(code, text, way_out));
@@ -307,7 +307,7 @@ fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
         warn(
             WarningCode::WHOLE_SECONDS,
             text,
-            "nothing is wrong; ask for whole seconds",
+            "nothing is wrong; request whole seconds",
         );
     }
     for note in outcome.jitter_notes() {
@@ -316,18 +316,18 @@ fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
     }
     if let Some((tail, sent)) = untold(plan, outcome) {
         let text = format!(
-            "the server stopped counting before the last {tail} of {sent} datagrams, which are in no loss: nobody says whether they arrived"
+            "the server stopped counting before the last {tail} of {sent} datagrams; whether they arrived is unknown, and they do not count as lost"
         );
-        let way_out = "ask for a longer trial, or offer less; node:HOST counts to the end";
+        let way_out = "use a longer trial, or offer less; node:HOST counts to the end";
         warn(WarningCode::UNTOLD_END, text, way_out);
     }
     warnings
 }
 
-/// The loss is that of the datagrams which the server counted, and so are the counters.
+/// The loss and the counters are of the datagrams that the server counted.
 fn as_told(flow: &mut FlowObservation, stream: &StreamOutcome, theirs: &StreamResult) {
     let counted = stream.counted.packets - tail(stream, theirs);
-    // What was dropped as it left is taken from the losses already.
+    // Datagrams dropped on leaving are already excluded from the losses.
     if let (Some(all), true) = (flow.loss_ratio.value().copied(), counted > 0) {
         let sent = stream.counted.packets as f64;
         let lost = (all * sent).round() as u64;

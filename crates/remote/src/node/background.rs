@@ -1,4 +1,4 @@
-//! The tester's part of a background: its socket, and what is told of it afterwards.
+//! The tester's part of a background: its socket, and the report on it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,12 +8,12 @@ use wirelab_socket::flow::{Offer, Sent};
 use wirelab_socket::udp::Background as Sender;
 use wirelab_trial::{Cancel, Extent, Field, Observation, Status, Warning, WarningCode, format};
 
+use super::node_path::BACKGROUND;
 use super::plan::Plan;
-use super::ways::BACKGROUND;
 use crate::leaving::Left;
 use crate::route::connected;
 
-/// A socket to the node's background port; none where no background is asked.
+/// A socket to the node's background port; `None` where no background is requested.
 pub fn socket(plan: &Plan, node: SocketAddr) -> io::Result<Option<UdpSocket>> {
     let Some(background) = plan.background else {
         return Ok(None);
@@ -38,7 +38,7 @@ pub fn begin<'a>(plan: &Plan, socket: Option<&'a UdpSocket>) -> io::Result<Optio
     Sender::new(socket, &offer).map(Some)
 }
 
-/// Do the flow's work with a background beside it, sent by a thread of its own.
+/// Runs the flow's work while another thread sends the background.
 pub fn around<T>(
     plan: &Plan,
     socket: Option<&UdpSocket>,
@@ -61,7 +61,7 @@ pub fn around<T>(
     })
 }
 
-/// Tell what was sent and what arrived of a background of so many frames/s, by what left the tester's interface.
+/// Reports what was sent and what arrived of a background of so many frames/s, by what left the tester's interface.
 pub fn tell(
     observation: &mut Observation,
     frames_per_s: f64,
@@ -87,7 +87,7 @@ pub fn tell(
             .insert(format!("background_{name}"), field);
     };
     let frames = sent.map(|(report, _)| report.emitted_frames);
-    let untold = "the node does not tell it";
+    let untold = "the node does not report it";
     put("sent_frames", frames, "the flow was not sent");
     put("received_frames", received, untold);
     put(
@@ -107,8 +107,8 @@ pub fn tell(
     if let Some(refused) = refused.filter(|refused| *refused > 0) {
         put("refused_frames", Some(refused), "");
     }
-    // How long so many frames take at the rate that was reached, and how many were due in that time: of trials taken
-    // together both can be added, and a rate cannot.
+    // The time of so many frames at the achieved rate, and the number due in that time: over several trials both can be
+    // added, but a rate cannot.
     let whole = sent.filter(|(_, failure)| failure.is_none());
     let rate = whole.and_then(|(report, _)| report.frames_per_s());
     let lasted_s = frames.zip(rate).map(|(frames, rate)| frames as f64 / rate);
@@ -125,7 +125,7 @@ pub fn tell(
         warn(
             WarningCode::BACKGROUND_REFUSED,
             format!(
-                "the queue or the driver of the tester's interface did not take {} of the background",
+                "the queue or the driver of the tester's interface dropped {} of the background",
                 format::count(refused, "frame")
             ),
             "they count neither as sent nor as lost; offer less of either",
@@ -139,10 +139,10 @@ pub fn tell(
         warn(
             WarningCode::BACKGROUND_LOST,
             format!(
-                "the node did not get {lost} of {} of the background{doubt}",
+                "the node did not receive {lost} of {} of the background{doubt}",
                 format::count(frames, "frame")
             ),
-            "nothing is wrong where it was meant to be too much; else offer less",
+            "nothing is wrong if overload was intended; else offer less",
         );
     }
     let Some((report, failure)) = sent else {
@@ -152,9 +152,9 @@ pub fn tell(
         warn(
             WarningCode::BACKGROUND_ENDED,
             format!("the background ended early: {error}"),
-            "start what receives it: wirelab node serve, or iperf -s -u beside iperf -s for an iperf peer",
+            "start its receiver: wirelab node serve, or iperf -s -u beside iperf -s for an iperf peer",
         );
-        // What was measured then is not what was asked.
+        // The measured conditions are then not the requested ones.
         if observation.status == Status::Complete {
             let why = format!("the background ended early: {error}");
             observation.status = Status::Partial { why };
@@ -166,7 +166,7 @@ pub fn tell(
         warn(
             WarningCode::BACKGROUND_BELOW_RATE,
             format!(
-                "the tester sent the background at {rate:.0} frames/s, not the {asked:.0} asked"
+                "the tester sent the background at {rate:.0} frames/s, not the requested {asked:.0}"
             ),
             "the tester was the limit: offer less of either",
         );

@@ -1,32 +1,32 @@
-//! Times that the tester took, among those of the node: where both read one clock.
+//! Merges times of the tester with those of the node, where both read one clock.
 
 use wirelab_cores::clock_id;
+use wirelab_trial::format::count;
 use wirelab_trial::stage::PointTimes;
 use wirelab_trial::{Clock, Owner};
 use wirelab_wire::header::TIME_MODULUS;
 
 /// The tester's point: a frame is on the wire.
 const WIRE: &str = "wire";
-/// Names of points are kept up to so many bytes.
+/// Longest name of a point in bytes.
 const MOST_NAME: usize = 64;
 
-/// Whether the tester reads the clock of a node that says `theirs` of it; why not.
+/// Whether the tester reads the node's clock `theirs`; an error says why not.
 pub fn one_clock(theirs: Option<&String>) -> Result<(), &'static str> {
     match (theirs, clock_id()) {
         (None, _) => Err("the node does not say which clock it reads"),
         (Some(theirs), Some(own)) if *theirs == own => Ok(()),
-        _ => Err("tester and node have clocks of their own"),
+        _ => Err("tester and node have different clocks"),
     }
 }
 
-/// The clock of a node that says `theirs` of it, where the tester reads it too: what such a node is told of the times
-/// that frames carry.
+/// The node's clock `theirs`, where the tester reads it too: such a node learns what clock the times in frames use.
 pub fn shared(theirs: Option<&String>) -> Option<String> {
     one_clock(theirs).ok().and_then(|()| theirs.cloned())
 }
 
-/// Let the tester's times stand among the node's where both have one clock, or leave them out and say why. Points whose
-/// names are none are left out too.
+/// Adds the tester's times to the node's where both have one clock; else leaves them out and says why. Points with
+/// invalid names are left out too.
 pub fn join(
     points: &mut Vec<PointTimes>,
     same: Result<(), &str>,
@@ -36,10 +36,8 @@ pub fn join(
     let all = points.len();
     points.retain(|p| !p.name.is_empty() && p.name.len() <= MOST_NAME && !p.name.contains(' '));
     if points.len() < all {
-        let bad = all - points.len();
-        notes.push(format!(
-            "{bad} capture points have names that are none, and are left out"
-        ));
+        let bad = count((all - points.len()) as u64, "capture point");
+        notes.push(format!("{bad} with an invalid name left out"));
     }
     let of_tester = |p: &PointTimes| p.clock.owner == Owner::Tester;
     let known = |p: &PointTimes| of_tester(p) && p.clock == Clock::TESTER_NS && p.name == WIRE;
@@ -48,7 +46,7 @@ pub fn join(
     if points.len() < before {
         let why = same
             .err()
-            .unwrap_or("the node names a clock that the tester has not");
+            .unwrap_or("the node names a clock that the tester does not have");
         notes.push(format!(
             "when frames left the tester is not shown as a stage: {why}"
         ));
@@ -61,14 +59,14 @@ pub fn join(
     }
 }
 
-/// The latest time up to `now_ns` that a test frame carries as `carried_ns`; one still to come where there is none.
+/// The latest time up to `now_ns` that a test frame encodes as `carried_ns`; a future time where there is none.
 fn whole(carried_ns: u64, now_ns: u64) -> u64 {
     let ago = now_ns.wrapping_sub(carried_ns) % TIME_MODULUS;
     now_ns.checked_sub(ago).unwrap_or(carried_ns % TIME_MODULUS)
 }
 
-/// Put the times at which the tester saw frames of `stream` behind the node's last point of it: of the frames that the
-/// node has times of.
+/// Appends the times at which the tester saw frames of `stream` after the node's last point, for frames that the node
+/// has times of.
 pub fn seen(points: &mut Vec<PointTimes>, stream: u8, times: &[(u32, u64)]) {
     let Some(at) = points.iter().rposition(|p| p.stream == stream) else {
         return;
@@ -142,9 +140,9 @@ mod tests {
             &mut notes,
         );
         assert_eq!(points.len(), 1);
-        assert!(notes[0].contains("clocks of their own"), "{notes:?}");
+        assert!(notes[0].contains("different clocks"), "{notes:?}");
         assert!(one_clock(None).unwrap_err().contains("does not say"));
-        // A node learns of the tester's clock only where it reads it too.
+        // A node learns the tester's clock only if it reads the same one.
         let own = wirelab_cores::clock_id();
         assert_eq!(shared(own.as_ref()), own);
         assert_eq!(shared(Some(&"elsewhere-1".to_owned())), None);

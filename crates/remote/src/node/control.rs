@@ -1,4 +1,4 @@
-//! The control connection: over UDP, and over TCP where no datagram gets an answer; and what its errors mean here.
+//! Opens the control connection, over UDP, or over TCP where no datagram gets an answer, and translates its errors.
 
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -9,51 +9,51 @@ use wirelab_control::token::Token;
 use wirelab_control::transport::{TcpTransport, Transport, UdpTransport};
 use wirelab_trial::NodeError;
 
-use crate::host::no_way;
+use crate::host::unreachable_peer;
 
 /// A client over either transport.
 pub type Control = Client<Box<dyn Transport + Send>>;
 
-/// For requests of an open session: 7 s in all. A node at full load answers late, and datagrams are lost then.
+/// Timeouts for requests of an open session: 7 s in all. A node at full load answers late, and datagrams are lost then.
 pub const PATIENCE: Patience = Patience {
     first: Duration::from_millis(200),
     longest: Duration::from_secs(1),
     tries: 9,
 };
 
-/// Rounds of waiting for a start, whether or not the node can be seen to be there: 22 s in all. It may first
-/// load programs, which the kernel of a slow host checks for seconds.
+/// Rounds of waiting for a start, whether or not the node is known to be alive: 22 s in all. It may first load
+/// programs, which the kernel of a slow host verifies for seconds.
 const LEAST_ROUNDS: u32 = 3;
-/// And so often, two minutes, with one that can: it does nothing else meanwhile, and a busy host takes its time.
+/// Rounds for a node that is known to be alive, two minutes: it does nothing else meanwhile, and a busy host is slow.
 const MOST_ROUNDS: u32 = 17;
-/// How long a connection to a node on a busy host may take.
+/// Longest time to connect to a node on a busy host.
 const CONNECTING: Duration = Duration::from_secs(2);
 
-/// How often a node without TCP whose sessions are all taken is asked again, and after how long each: it takes an earlier
-/// tester of this host for one that works for 5 s.
+/// Retries and pause for a node without TCP whose sessions are all in use: it keeps the session of an earlier tester on
+/// this host for 5 s.
 const FULL_WAITS: u32 = 6;
 const FULL_WAIT: Duration = Duration::from_secs(1);
 
-/// Whether a node that has not answered to a start for so many rounds is worth another one. Its control port takes
-/// connections also while it prepares; what has ended refuses them.
+/// Whether to wait another round for a node that has not answered a start for so many. Its control port accepts
+/// connections while it prepares; a node that has ended refuses them.
 pub fn still_prepares(address: Option<SocketAddr>, rounds: u32) -> bool {
     rounds < LEAST_ROUNDS || (rounds < MOST_ROUNDS && address.is_some_and(takes_tcp))
 }
 
-/// Open a session with the node at an address.
+/// Opens a session with the node at an address.
 ///
 /// # Errors
-/// [`NodeError::Failed`] where nothing answers, or what answers is no node of this protocol.
+/// [`NodeError::Failed`] where nothing answers, or the answer is not from a node with this protocol.
 pub fn open(to: SocketAddr, token: Option<&Token>) -> Result<Control, NodeError> {
     let mut waits = FULL_WAITS;
     let refused = loop {
-        let over_udp = UdpTransport::connect(to).map_err(|e| no_way(to, &e))?;
+        let over_udp = UdpTransport::connect(to).map_err(|e| unreachable_peer(to, &e))?;
         match open_by(over_udp, hello(), token) {
             Ok(mut client) => {
                 client.be_patient(PATIENCE);
                 return Ok(client);
             }
-            // An address over UDP may be forged, so that a node is slow to give up a session for it.
+            // An address over UDP may be forged, so a node does not end a session quickly for it.
             Err(error) if is(&error, Code::Full) && waits > 0 && !takes_tcp(to) => {
                 std::thread::sleep(FULL_WAIT);
                 waits -= 1;
@@ -82,7 +82,7 @@ fn takes_tcp(to: SocketAddr) -> bool {
     TcpStream::connect_timeout(&to, CONNECTING).is_ok()
 }
 
-/// A session that only shows a node the token, for what else it serves.
+/// A session that only proves the token to a node, for its other servers.
 pub struct Session {
     node: SocketAddr,
     token: Token,
@@ -96,7 +96,7 @@ impl std::fmt::Debug for Session {
 }
 
 impl Session {
-    /// With the node at an address.
+    /// Opens a session with the node at an address.
     ///
     /// # Errors
     /// [`NodeError::Failed`] where nothing answers, or the node has another token.
@@ -109,7 +109,8 @@ impl Session {
         })
     }
 
-    /// Show it again: a node remembers it for some minutes. Another session is opened where this one is forgotten.
+    /// Proves the token again: a node remembers it for some minutes. Opens a new session where the node has forgotten
+    /// this one.
     ///
     /// # Errors
     /// As [`Session::open`].
@@ -121,7 +122,7 @@ impl Session {
     }
 }
 
-/// Hello is tried shortly over UDP: 2 s.
+/// Short timeout for hello over UDP: 2 s.
 const fn hello() -> Patience {
     Patience {
         first: Duration::from_millis(200),
@@ -133,11 +134,11 @@ const fn hello() -> Patience {
 fn of_hello(to: SocketAddr, error: &ClientError) -> NodeError {
     let text = match error {
         ClientError::Silent { .. } | ClientError::Io(_) => format!(
-            "nothing answers at {to}, over UDP or TCP: is 'wirelab node serve --listen {}' running there (without --listen it serves its own host alone), and does no firewall stand between? ({error})",
+            "nothing answers at {to}, over UDP or TCP: is 'wirelab node serve --listen {}' running there (without --listen it serves only its own host), and is there no firewall between? ({error})",
             to.ip()
         ),
         ClientError::Refused { refusal, .. } if refusal.code == Code::Version => format!(
-            "the node at {to} speaks version {} of the control protocol at least, and this wirelab version {}: use the same release on both sides",
+            "the node at {to} requires version {} of the control protocol, and this wirelab has version {}: use the same release on both sides",
             refusal.limit.unwrap_or_default(),
             wirelab_control::message::VERSION
         ),
@@ -145,18 +146,18 @@ fn of_hello(to: SocketAddr, error: &ClientError) -> NodeError {
             "the node at {to} has no session free: end other testers, or wait until their sessions are idle"
         ),
         ClientError::NeedsToken => format!(
-            "the node at {to} serves those alone that have its token; fix: add the file that it was started with to its name, as in node:{},token=FILE",
+            "the node at {to} requires a token; fix: add the file that it was started with to its name, as in node:{},token=FILE",
             to.ip()
         ),
         ClientError::WrongToken => format!(
             "the node at {to} has another token; fix: use the file that it was started with"
         ),
-        error => format!("what answers at {to} is no node of this protocol: {error}"),
+        error => format!("the program that answers at {to} does not have this protocol: {error}"),
     };
     NodeError::Failed(text)
 }
 
-/// Whether the node refuses since it runs another trial.
+/// Whether the node refuses because it runs another trial.
 pub fn is_busy(error: &ClientError) -> bool {
     is(error, Code::Busy)
 }
@@ -172,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_node_that_prepares_is_told_from_one_that_is_gone() {
-        // Nobody accepts: the node is busy. The kernel takes the connection all the same.
+        // A listener that accepts no connection: the node is busy. The kernel still completes the connection.
         let node = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = Some(node.local_addr().unwrap());
         assert!(still_prepares(address, 10));

@@ -1,4 +1,4 @@
-//! The tester's side of Ethernet trials: frames in and out of the interface by which it reaches the node.
+//! The tester's side of Ethernet trials: frames by the interface that leads to the node.
 
 use std::io;
 use std::net::UdpSocket;
@@ -21,25 +21,25 @@ use super::background;
 use super::flows::{Did, Sides};
 use super::plan::Plan;
 
-/// The way that frames take on the tester's side, as observations name it.
+/// The name of the frames' path on the tester's side in observations.
 pub const PATH: &str = "packet";
-/// No frame for so long after the end means that all have come.
+/// Without a frame for this long after the end, all have arrived.
 const QUIET: Duration = Duration::from_millis(30);
-/// The same for echoes, which have two ways to go.
+/// The same for echoes, which travel in both directions.
 const QUIET_ECHO: Duration = Duration::from_millis(200);
-/// How often to look whether a check should end.
+/// Time between checks whether a check should end.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// The tester's interface, ready before the node starts.
+/// The tester's interface, prepared before the node starts.
 pub struct Ready {
     interface: Interface,
     checker: Option<Checker>,
 }
 
-/// Start to check, where something is to come, and say where frames are to go.
+/// Starts to check, where something is to arrive, and tells the node where to send frames.
 ///
 /// # Errors
-/// [`NodeError`] where the interface is not known, or raw frames are not allowed.
+/// [`NodeError`] where the interface is unknown, or raw frames are not allowed.
 pub fn prepare(
     plan: &Plan,
     interface: Option<&Interface>,
@@ -49,7 +49,7 @@ pub fn prepare(
     let Some(interface) = interface.filter(|i| !i.loopback) else {
         return Err(Unsupported {
             field: "layer",
-            why: "no interface of this host leads to the node by Ethernet: ask udp4 or tcp4"
+            why: "no interface of this host leads to the node by Ethernet: use udp4 or tcp4"
                 .to_owned(),
         }
         .into());
@@ -76,7 +76,7 @@ pub fn prepare(
             16
         },
     };
-    // Echoes carry the tester's own times too, which tell those of any earlier run.
+    // Echoes carry the tester's own times too, which identify frames of an earlier run.
     let echo = plan.resolved.trial.direction == Direction::Echo;
     let options = || CheckOptions {
         sent_since_ns: echo.then(now_ns),
@@ -92,7 +92,7 @@ pub fn prepare(
     })
 }
 
-/// What the tester does in the trial that was started.
+/// The tester's work in the started trial.
 pub fn sides<'a>(
     plan: &'a Plan,
     started: &Started,
@@ -101,7 +101,7 @@ pub fn sides<'a>(
 ) -> io::Result<Sides<'a>> {
     if let Some(slots) = started.slots.filter(|n| *n != PREFILLED_SLOTS) {
         return Err(io::Error::other(format!(
-            "the node repeats {slots} frames, and this tester checks {PREFILLED_SLOTS}; ask other buffers"
+            "the node repeats {slots} frames, and this tester checks {PREFILLED_SLOTS}; use other buffers"
         )));
     }
     let Ready { interface, checker } = ready;
@@ -130,7 +130,7 @@ pub fn sides<'a>(
         let mut series = Vec::new();
         if let Some(report) = &mut seen {
             series.append(&mut report.series);
-            // What the checker takes for a latency is the way there and back, by one clock.
+            // The checker's latency is here the round trip, by one clock.
             series
                 .iter_mut()
                 .for_each(|s| s.name = ROUND_TRIP.to_owned());
@@ -150,14 +150,14 @@ pub fn sides<'a>(
     Ok(sides)
 }
 
-/// Check until the flag is set.
+/// Checks until the flag is set.
 fn checking<'a>(checker: Checker) -> super::flows::Work<'a> {
     Box::new(move |_, cancel| {
         while !cancel.is_cancelled() {
             std::thread::sleep(LOOK);
         }
         let mut report = checker.finish(QUIET).map_err(io::Error::other)?;
-        // The node's clock is not the tester's, so that what looks like a latency is none.
+        // The node's clock is not the tester's, so these are not latencies.
         report.series.clear();
         Ok(Did {
             seen: Some(Reception {
@@ -193,7 +193,7 @@ fn job(plan: &Plan, interface: &Interface, node: Mac) -> SendJob {
     }
 }
 
-/// The outer VLAN tag: of VLAN 100, with the priority that a rule of the trial asks for, where one does.
+/// The outer VLAN tag: of VLAN 100, with the priority that a rule of the trial matches, if any.
 fn tag(plan: &Plan) -> u16 {
     const VLAN: u16 = 100;
     let rules = plan.resolved.trial.rule.as_deref().map(str::parse::<Rules>);
@@ -219,7 +219,7 @@ fn send(interface: &Interface, job: &SendJob, cancel: &Cancel) -> io::Result<Sen
     }
 }
 
-/// An address as the protocol writes it; `None` where it is none.
+/// Parses an address of the protocol; `None` where it is invalid.
 fn mac(text: &str) -> Option<[u8; 6]> {
     let mut bytes = [0; 6];
     let mut parts = text.split(':');

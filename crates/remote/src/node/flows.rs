@@ -1,4 +1,4 @@
-//! Runs the tester's side of a trial beside the control connection, to the end of both, however they end.
+//! Runs the tester's side of a trial beside the control connection, until both have ended.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,69 +15,69 @@ use super::control::Control;
 use super::plan::Plan;
 use crate::leaving::Left;
 
-/// How often to look at the tester's own side.
+/// Time between checks of the tester's own side.
 const LOOK: Duration = Duration::from_millis(5);
-/// How often the node is asked how far it is when the tester has sent all.
+/// Time between requests for the node's status once the tester has sent everything.
 const ASK: Duration = Duration::from_millis(50);
-/// How often while the tester sends.
+/// The same while the tester sends.
 const SELDOM: Duration = Duration::from_secs(1);
-/// How long a node that answers may take to end when it was told to: the kernel of a slow host needs many seconds to take
-/// programs from its functions.
+/// How long a node that answers may take to stop: the kernel of a slow host needs many seconds to detach programs from
+/// its functions.
 const LONGEST_TAIL: Duration = Duration::from_secs(60);
-/// And how long where the user wants the end.
+/// The same after the user cancelled.
 const CANCELLED_TAIL: Duration = Duration::from_secs(3);
 
-/// What a piece of the tester's work gives.
+/// The result of a piece of the tester's work.
 #[derive(Debug, Default)]
 pub struct Did {
     /// What was sent.
     pub sent: Option<Sent>,
-    /// What was sent beside it.
+    /// What was sent as background.
     pub background: Option<Sent>,
     /// What was received.
     pub seen: Option<Reception>,
-    /// Series of it.
+    /// Its series.
     pub series: Vec<Series>,
-    /// The way that the frames took, where it is not simply a socket.
+    /// The path of the frames, where it is not simply a socket.
     pub path: Option<String>,
 }
 
-/// A piece of the tester's work; ends when the flag is set.
+/// A piece of the tester's work, which ends when the flag is set.
 pub type Work<'a> = Box<dyn FnOnce(&Live, &Cancel) -> io::Result<Did> + Send + 'a>;
 
 /// The tester's side of a trial.
 #[derive(Default)]
 pub struct Sides<'a> {
-    /// Sends, and in an echo trial receives what comes back.
+    /// Sends, and receives the echoes in an echo trial.
     pub send: Option<Work<'a>>,
     /// Receives what the node sends.
     pub receive: Option<Work<'a>>,
 }
 
-/// What a trial gave, as far as it came.
+/// The result of a trial, as far as it went.
 #[derive(Debug, Default)]
-pub struct Ran {
+pub struct FlowsResult {
     /// The tester as sender.
     pub sending: Did,
     /// The tester as receiver.
     pub receiving: Did,
-    /// The node's last word.
+    /// The node's last status.
     pub status: Option<Status>,
-    /// Why it is not whole.
+    /// Why it is incomplete.
     pub trouble: Option<String>,
     /// Whether the node still answered at the end.
     pub answers: bool,
-    /// Whether the user ended it.
+    /// Whether the user cancelled it.
     pub cancelled: bool,
-    /// Sequence and time in ns at which frames of the node were first seen here, where that was watched.
+    /// Sequence and time in ns at which frames of the node first arrived here, where that was watched.
     pub from_node: Vec<(u32, u64)>,
-    /// What a reader should know of it.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// What happened to the tester's interface.
+    /// Events of the tester's interface.
     pub left: Left,
 }
 
-/// Run the sides of a trial that the node has started.
+/// Runs the sides of a trial that the node has started.
 pub fn run(
     control: &mut Control,
     number: u32,
@@ -85,13 +85,13 @@ pub fn run(
     sides: Sides<'_>,
     progress: &dyn Progress,
     cancel: &Cancel,
-) -> Ran {
+) -> FlowsResult {
     let (to_send, to_receive) = (Cancel::new(), Cancel::new());
     let (sending, receiving) = (Live::default(), Live::default());
     let sent_all = AtomicBool::new(sides.send.is_none());
-    let mut ran = Ran {
+    let mut ran = FlowsResult {
         answers: true,
-        ..Ran::default()
+        ..FlowsResult::default()
     };
     std::thread::scope(|scope| {
         let receiver = sides.receive.map(|work| {
@@ -131,7 +131,7 @@ pub fn run(
     ran
 }
 
-/// What was done, and what ended it early.
+/// Unpacks a result, and records the error that ended it early.
 fn keep(did: Option<io::Result<Did>>, trouble: &mut Option<String>) -> Did {
     let mut did = match did {
         None => return Did::default(),
@@ -145,7 +145,7 @@ fn keep(did: Option<io::Result<Did>>, trouble: &mut Option<String>) -> Did {
     let seen = did.seen.as_mut().and_then(|seen| seen.failure.take());
     for error in [sent, seen].into_iter().flatten() {
         let what = match error.kind() {
-            io::ErrorKind::ConnectionRefused => "nobody listens on the node's port any more",
+            io::ErrorKind::ConnectionRefused => "no program listens on the node's port any more",
             io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
                 "the node broke the connection"
             }
@@ -166,8 +166,8 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    /// Until both sides have ended, the node does not answer any more, or the user wants the end.
-    fn until_end(&self, control: &mut Control, ran: &mut Ran) {
+    /// Waits until both sides have ended, the node no longer answers, or the user cancels.
+    fn until_end(&self, control: &mut Control, ran: &mut FlowsResult) {
         let begun = Instant::now();
         let keep_alive = Duration::from_millis(u64::from(control.identity().idle_ms) / 4);
         let (mut asked, mut before, mut quiet) = (Instant::now(), None, 0);
@@ -181,7 +181,7 @@ impl Watch<'_> {
             if sent_all && !self.must_wait() {
                 return;
             }
-            // Asking costs the node time that is measured, so it is asked seldom while the tester sends.
+            // A request costs the node time during the measurement, so requests are rare while the tester sends.
             let often = if sent_all { ASK } else { SELDOM };
             if asked.elapsed() >= often.min(keep_alive.max(ASK)) {
                 asked = Instant::now();
@@ -203,38 +203,38 @@ impl Watch<'_> {
         }
     }
 
-    /// Whether the node goes on by itself when the tester has sent all. A stream has what is in its buffers.
+    /// Whether the node still works when the tester has sent everything. A stream has data in its buffers.
     fn must_wait(&self) -> bool {
         self.plan.resolved.node_sends() || self.plan.resolved.trial.framing.layer.is_tcp()
     }
 
-    fn is_over(&self, ran: &Ran, sent_all: bool) -> bool {
+    fn is_over(&self, ran: &FlowsResult, sent_all: bool) -> bool {
         match ran.status.as_ref().map(|status| status.state) {
             None | Some(State::Running) => false,
-            // It has got all that was asked for, and what comes now is in excess.
+            // It has everything that was requested, so further frames are in excess.
             Some(State::Done) => sent_all,
             Some(_) => true,
         }
     }
 
-    /// Looks without progress after which the node is not waited for any more.
+    /// Checks without progress after which the tester no longer waits for the node.
     fn most_quiet(&self) -> u32 {
         match self.plan.resolved.trial.direction {
-            // It ends by itself, and may be at a pace of less than a frame a look.
+            // It ends on its own, possibly with less than one frame between two checks.
             Direction::Transmit => u32::MAX,
             _ if self.plan.resolved.trial.framing.layer.is_tcp() => 100,
             _ => 4,
         }
     }
 
-    /// Ask how far the node is; whether it answered.
-    fn ask(&self, control: &mut Control, ran: &mut Ran) -> bool {
+    /// Requests the node's status; returns whether it answered.
+    fn ask(&self, control: &mut Control, ran: &mut FlowsResult) -> bool {
         let answer = control.status(Some(self.number));
         self.heard(answer, ran)
     }
 
-    /// End the trial on the node, and wait until it has.
-    fn stop(&self, control: &mut Control, ran: &mut Ran) {
+    /// Ends the trial on the node, and waits until it has ended.
+    fn stop(&self, control: &mut Control, ran: &mut FlowsResult) {
         if !ran.answers {
             return;
         }
@@ -254,8 +254,10 @@ impl Watch<'_> {
         let Some(status) = &ran.status else { return };
         let why = match status.state {
             State::Failed => "the node failed",
-            State::Abandoned => "the node gave the trial up, since it heard nothing of the tester",
-            State::Running => "the node does not end",
+            State::Abandoned => {
+                "the node ended the trial, because it heard nothing from the tester"
+            }
+            State::Running => "the node does not end the trial",
             State::Idle => "the node has forgotten the trial",
             State::Done | State::Stopped => return,
         };
@@ -271,21 +273,22 @@ impl Watch<'_> {
         }
     }
 
-    fn heard(&self, answer: Result<Status, ClientError>, ran: &mut Ran) -> bool {
+    fn heard(&self, answer: Result<Status, ClientError>, ran: &mut FlowsResult) -> bool {
         match answer {
             Ok(status) if status.trial == self.number => {
                 ran.status = Some(status);
                 true
             }
             Ok(_) => self.lost("the node runs another trial now", ran),
-            Err(error) => self.lost(&format!("the node does not answer any more: {error}"), ran),
+            Err(error) => self.lost(&format!("the node no longer answers: {error}"), ran),
         }
     }
 
-    fn lost(&self, why: &str, ran: &mut Ran) -> bool {
+    fn lost(&self, why: &str, ran: &mut FlowsResult) -> bool {
         ran.answers = false;
-        ran.trouble
-            .get_or_insert(format!("{why}; what the tester saw until then is kept"));
+        ran.trouble.get_or_insert(format!(
+            "{why}; what the tester measured until then is kept"
+        ));
         false
     }
 

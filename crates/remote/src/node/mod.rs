@@ -1,19 +1,19 @@
-//! A node that speaks the control protocol: `node:HOST[:PORT][,token=FILE]`.
+//! A node with the control protocol: `node:HOST[:PORT][,token=FILE]`.
 
 pub(crate) mod background;
 mod clocks;
 pub(crate) mod control;
 mod ethernet;
 mod flows;
+mod frame_transport;
+pub(crate) mod node_path;
 mod observe;
-mod place;
 mod plan;
 mod tcp;
+mod tester_cores;
 mod turns;
 mod udp;
 mod watch;
-mod way;
-pub(crate) mod ways;
 pub(crate) mod wire;
 
 use std::collections::BTreeMap;
@@ -38,67 +38,67 @@ use wirelab_trial::{
 use wirelab_wire::LineRate;
 
 use crate::ceiling::{self, Traffic};
-use crate::host::{Addresses, HostPort, no_way};
+use crate::host::{Addresses, HostPort, unreachable_peer};
 use crate::leaving::Leaving;
 use crate::route::Route;
 use control::Control;
 use flows::Sides;
-use place::Place;
+pub use frame_transport::Connect;
+use frame_transport::{FrameTransport, Opener};
 use plan::{Plan, Streams};
+use tester_cores::TesterCores;
 use watch::Watch;
-pub use way::Connect;
-use way::{Opener, Way};
 pub use wire::Ends;
 use wire::Wire;
 
-/// Set-up key of what emulates a node, or by what it knows that something does.
+/// Set-up key of what emulates a node, or of what shows that it is emulated.
 const EMULATOR: &str = "emulator";
 /// Set-up key of the clock that a node reads.
 const CLOCK_ID: &str = "clock_id";
-/// Set-up key by which a Linux node tells how it traces itself.
+/// Set-up key of the programs by which a Linux node traces itself.
 const TRACES: &str = "probes";
-/// The node type that was started here.
+/// The node type that runs on this host.
 const BOARD: &str = "board";
-/// How often a busy node is asked whether it is free.
+/// Time between checks whether a busy node is free.
 const BUSY_LOOK: Duration = Duration::from_millis(500);
 /// How long a node may take to end a trial that it gives up.
 const LONGEST_END: Duration = Duration::from_secs(2);
-/// How long a node's trial without a tester is waited for at most, whatever the node says.
+/// Longest wait for the end of a trial without a tester, whatever the node announces.
 const LONGEST_IDLE: Duration = Duration::from_secs(15);
 
-/// A node somewhere, in an open session.
+/// A node in an open session.
 pub struct ControlNode {
     name: String,
     kind: &'static str,
-    way: Way,
+    transport: FrameTransport,
     opener: Opener,
-    /// Whether the link has the rate that the node says.
+    /// Whether the link really has the rate that the node reports.
     link_is_real: bool,
     control: Control,
     identity: Identity,
     setup: BTreeMap<String, String>,
-    place: Place,
-    /// Number of the last trial, from which its streams follow; another run begins elsewhere. Firmware keeps to one pair
-    /// of streams: it takes what comes first in an echo for the flow.
+    tester_cores: TesterCores,
+    /// Number of the last trial, from which its streams follow; another run begins with another number. Firmware keeps
+    /// one pair of streams: in an echo it uses the first stream to arrive.
     trials: u32,
-    /// The last idle baseline that the node told. Trials that follow one another leave it no time for another.
+    /// The last idle baseline that the node reported. Consecutive trials leave it no time for another.
     idle_ratio: Option<f64>,
-    /// What came of the other way of the last trial, where the two took turns.
+    /// The observation of the other path of the last trial, where the two alternated.
     other_way: Option<Observation>,
     /// How the tester sends frames between its own ports.
     ports: PortsOptions,
 }
 
 impl ControlNode {
-    /// The node `name` on the command line, at `HOST[:PORT]`: says hello and asks for its set-up.
+    /// The node at `HOST[:PORT]`, called `name` on the command line: says hello and requests its set-up.
     ///
     /// # Errors
-    /// [`NodeError::BadTrial`] where that is no host, [`NodeError::Failed`] where nothing answers there.
+    /// [`NodeError::BadTrial`] for an invalid host, [`NodeError::Failed`] where nothing answers there.
     pub fn open(name: &str, host: &str) -> Result<ControlNode, NodeError> {
         ControlNode::open_with(name, host, None)
     }
 
-    /// The same with the token that the node asks for.
+    /// The same with the token that the node requires.
     pub(crate) fn open_with(
         name: &str,
         host: &str,
@@ -107,26 +107,26 @@ impl ControlNode {
         let written = HostPort::parse(host, PORT).map_err(NodeError::BadTrial)?;
         let address = Addresses::resolve(&written)?.first();
         let route = Route::to(address)?;
-        let way = Way::Ip { address, route };
-        ControlNode::over(name, way, Opener::Address(address, token))
+        let transport = FrameTransport::Ip { address, route };
+        ControlNode::over(name, transport, Opener::Address(address, token))
     }
 
-    /// A board called `name` at an address, whose control protocol is reached by `connect`. Its link is made of
-    /// software, and carries what it can whatever rate the board's MAC has.
+    /// A board called `name` at an address, whose control protocol `connect` reaches. Its link is software, and carries
+    /// what it can whatever the rate of the board's MAC.
     ///
-    /// To be called, as [`Node::run`] then, on a thread in the network namespace that leads to the board.
+    /// Call it, and later [`Node::run`], on a thread in the network namespace that leads to the board.
     ///
     /// # Errors
     /// [`NodeError::Failed`] where there is no route or nothing answers.
     pub fn board(name: &str, address: IpAddr, connect: Connect) -> Result<ControlNode, NodeError> {
         let address = SocketAddr::new(address, PORT);
         let route = Route::to(address)?;
-        let way = Way::Ip { address, route };
-        Ok(ControlNode::over(name, way, Opener::Given(connect))?.made_of_software())
+        let transport = FrameTransport::Ip { address, route };
+        Ok(ControlNode::over(name, transport, Opener::Given(connect))?.made_of_software())
     }
 
-    /// A board called `name` at the other end of a wire, on which the tester makes every frame itself: Ethernet and
-    /// UDP trials alone.
+    /// A board called `name` at the other end of a wire, on which the tester builds every frame: only Ethernet and UDP
+    /// trials.
     ///
     /// # Errors
     /// [`NodeError::Failed`] where nothing answers.
@@ -140,7 +140,7 @@ impl ControlNode {
             NodeError::Failed(format!("a thread for the wire to {name}: {error}"))
         })?;
         let opener = Opener::Given(connect);
-        Ok(ControlNode::over(name, Way::Wire(wire), opener)?.made_of_software())
+        Ok(ControlNode::over(name, FrameTransport::Wire(wire), opener)?.made_of_software())
     }
 
     fn made_of_software(mut self) -> ControlNode {
@@ -149,28 +149,32 @@ impl ControlNode {
         self
     }
 
-    fn over(name: &str, way: Way, opener: Opener) -> Result<ControlNode, NodeError> {
+    fn over(
+        name: &str,
+        transport: FrameTransport,
+        opener: Opener,
+    ) -> Result<ControlNode, NodeError> {
         let mut control = opener.open()?;
         let identity = control.identity().clone();
         let setup = node_report::setup(&mut control).map_err(|e| of_start(&e))?;
         let key = |name: &str| setup.get(name).map(String::as_str);
-        let interface = match &way {
-            Way::Ip { route, .. } => route.interface.as_ref(),
-            Way::Wire(_) => None,
+        let interface = match &transport {
+            FrameTransport::Ip { route, .. } => route.interface.as_ref(),
+            FrameTransport::Wire(_) => None,
         };
         let interface = interface.map(|i| i.port.interface.as_str());
-        let place = Place::beside(key("host"), key("cpus"), interface);
+        let tester_cores = TesterCores::beside(key("host"), key("cpus"), interface);
         Ok(ControlNode {
             name: name.to_owned(),
             kind: "node",
-            way,
+            transport,
             opener,
             link_is_real: !setup.contains_key(EMULATOR),
             control,
             identity,
             setup,
-            place,
-            // A microsecond is as good as a random number for that.
+            tester_cores,
+            // A time in µs is unique enough for that.
             trials: (unix_ns() / 1000) as u32,
             idle_ratio: None,
             other_way: None,
@@ -178,23 +182,24 @@ impl ControlNode {
         })
     }
 
-    /// Set-up keys that the node does not know of itself, such as what emulates it.
+    /// Adds set-up keys that the node itself does not know, such as its emulator.
     pub fn know(&mut self, keys: impl IntoIterator<Item = (String, String)>) {
         self.setup.extend(keys);
     }
 
-    /// The same node; frames between ports, with which the tester measures its ceiling for Ethernet, go as `ports` says.
+    /// The same node with `ports` as the way to send frames between ports, with which the tester measures its ceiling
+    /// for Ethernet.
     #[must_use]
     pub fn with_ports(self, ports: PortsOptions) -> ControlNode {
         ControlNode { ports, ..self }
     }
 
-    /// The slower of the two ends' links, as far as they have one.
+    /// The rate of the slower link of the two ends, as far as known.
     fn link(&self) -> Option<LineRate> {
         let theirs = self.setup.get("link_bits_per_s");
         let theirs = theirs.filter(|_| self.link_is_real);
         let theirs = theirs.and_then(|text| text.parse().ok());
-        let ours = self.way.link().map(LineRate::bits_per_s);
+        let ours = self.transport.link().map(LineRate::bits_per_s);
         let slowest = match (ours, theirs) {
             (Some(a), Some(b)) => Some(std::cmp::min::<u64>(a, b)),
             (a, b) => a.or(b),
@@ -202,8 +207,8 @@ impl ControlNode {
         slowest.and_then(LineRate::new)
     }
 
-    /// Start a trial; once more in a new session where the node has forgotten this one. A node that is busy is asked
-    /// again until it would have given up the trial of a tester that was killed.
+    /// Starts a trial; repeats it in a new session where the node has forgotten this one. A busy node is asked again
+    /// until it would have ended the trial of a tester that was killed.
     fn start(&mut self, plan: &Plan, cancel: &Cancel) -> Result<Started, NodeError> {
         let idle = Duration::from_millis(u64::from(self.identity.idle_ms));
         let (begun, patience) = (Instant::now(), idle.min(LONGEST_IDLE) + LONGEST_END);
@@ -237,23 +242,25 @@ impl ControlNode {
         self.control.start_while(plan.start.clone(), goes_on)
     }
 
-    /// One trial, on the thread that is in the tester's place.
+    /// Runs one trial, on the thread with the tester's cores.
     fn run_here(
         &mut self,
         mut plan: Plan,
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<(Observation, Vec<PointTimes>), NodeError> {
-        let unpinned = self.place.take();
+        let unpinned = self.tester_cores.take();
         let started_unix_ns = unix_ns();
         let layer = plan.resolved.trial.framing.layer;
-        let (started, ran) = match self.way {
-            Way::Wire(_) => self.on_the_wire(&mut plan, progress, cancel)?,
-            Way::Ip { address, .. } => self.by_ip(address, &mut plan, progress, cancel)?,
+        let (started, ran) = match self.transport {
+            FrameTransport::Wire(_) => self.on_the_wire(&mut plan, progress, cancel)?,
+            FrameTransport::Ip { address, .. } => {
+                self.by_ip(address, &mut plan, progress, cancel)?
+            }
         };
         let left = ran.left.clone();
         let mut told = self.told(&plan, started.trial, &ran);
-        // Of two ways each has stages of its own.
+        // Each of two paths has its own stages.
         let points = match plan.turns {
             Some(_) => std::mem::take(&mut told.points),
             None => Vec::new(),
@@ -262,36 +269,36 @@ impl ControlNode {
         let told_idle = told.load.value().and_then(|l| l.idle_baseline_ratio);
         self.idle_ratio = told_idle.or(self.idle_ratio);
         let datagram = plan.resolved.sizes.datagram.unwrap_or(0);
-        let warnings = crate::path::fragmented(datagram, layer, self.way.mtu());
+        let warnings = crate::path::fragmented(datagram, layer, self.transport.mtu());
         let mut observation = observe::observation(observe::Parts {
             plan: &plan,
-            path: self.way.name(layer),
+            path: self.transport.name(layer),
             node: self.describe(),
             ran,
             told,
             started_unix_ns,
             earlier_idle_ratio,
-            shared: self.place.shared.clone().or(unpinned),
+            shared: self.tester_cores.shared.clone().or(unpinned),
             warnings: warnings.into_iter().collect(),
         });
         self.mark_emulated(&mut observation);
         Ok((left.judge(Ok(observation))?, points))
     }
 
-    /// A node that somebody started in an emulator says so itself. A board that was started here says more.
+    /// Marks the figures of a node that reports that it is emulated. A board that this host started has more details.
     fn mark_emulated(&self, observation: &mut Observation) {
         let Some(emulator) = self.setup.get(EMULATOR).filter(|_| self.kind != BOARD) else {
             return;
         };
         observation.tell_emulated(
             format!(
-                "the node says that it is emulated ({emulator}), so that rates and times are those of the emulation, and not of the hardware"
+                "the node reports that it is emulated ({emulator}), so rates and times are those of the emulation, not of the hardware"
             ),
-            "take counts of instructions, which no host changes: wirelab stages board:NAME",
+            "use counts of instructions, which do not depend on the host: wirelab stages board:NAME",
         );
     }
 
-    /// One trial, on a thread of its own, since that goes to the tester's place.
+    /// Runs one trial, on its own thread, because that moves to the tester's cores.
     fn run_there(
         &mut self,
         plan: Plan,
@@ -316,31 +323,31 @@ impl ControlNode {
         Ok(plan)
     }
 
-    /// A trial whose frames leave by an interface of this host.
+    /// A trial whose frames use an interface of this host.
     fn by_ip(
         &mut self,
         node: SocketAddr,
         plan: &mut Plan,
         progress: &dyn Progress,
         cancel: &Cancel,
-    ) -> Result<(Started, flows::Ran), NodeError> {
+    ) -> Result<(Started, flows::FlowsResult), NodeError> {
         let leaving = Leaving::by(self.interface());
         let ran = self.by_stack(node, plan, progress, cancel);
         let left = leaving.end();
         match ran {
-            Ok((started, ran)) => Ok((started, flows::Ran { left, ..ran })),
+            Ok((started, ran)) => Ok((started, flows::FlowsResult { left, ..ran })),
             Err(error) => Err(left.because(error)),
         }
     }
 
-    /// A trial whose frames the stack of this host makes and takes.
+    /// A trial whose frames use the stack of this host.
     fn by_stack(
         &mut self,
         node: SocketAddr,
         plan: &mut Plan,
         progress: &dyn Progress,
         cancel: &Cancel,
-    ) -> Result<(Started, flows::Ran), NodeError> {
+    ) -> Result<(Started, flows::FlowsResult), NodeError> {
         let (started, mut ran, watch);
         let mut notes = Vec::new();
         match plan.resolved.trial.framing.layer {
@@ -351,7 +358,8 @@ impl ControlNode {
                 plan.start = asked;
                 watch = self.watch(plan, &mut notes);
                 started = self.start(plan, cancel)?;
-                let beside = background::socket(plan, node).map_err(|e| no_way(node, &e))?;
+                let beside =
+                    background::socket(plan, node).map_err(|e| unreachable_peer(node, &e))?;
                 let sides = ethernet::sides(plan, &started, ready, beside);
                 ran = self.flows(plan, &started, sides, progress, cancel)?;
             }
@@ -379,10 +387,10 @@ impl ControlNode {
         watch::begin(plan, self.interface(), same, notes)
     }
 
-    /// What the node tells of the trial, its times with the tester's among them.
-    fn told(&mut self, plan: &Plan, number: u32, ran: &flows::Ran) -> NodeReport {
+    /// The node's report on the trial, with the tester's times merged in.
+    fn told(&mut self, plan: &Plan, number: u32, ran: &flows::FlowsResult) -> NodeReport {
         if !ran.answers {
-            return NodeReport::nothing("the node did not answer any more");
+            return NodeReport::nothing("the node no longer answered");
         }
         let captures = plan.start.captures.is_some();
         let mut told = NodeReport::ask(&mut self.control, number, captures);
@@ -395,10 +403,10 @@ impl ControlNode {
         let note = ran.status.as_ref().and_then(|status| status.note.clone());
         told.notes.extend(note);
         told.notes.extend(ran.notes.iter().cloned());
-        // How a program sits on the node's port is known when it does.
+        // How a program is attached to the node's port is known only when it is.
         let trial = &plan.resolved.trial;
         if captures || trial.path.is_some() {
-            // Who started its emulator knows more of that than the node.
+            // The starter of its emulator knows more of it than the node.
             let emulator = self.setup.remove_entry(EMULATOR);
             self.setup
                 .extend(node_report::setup(&mut self.control).unwrap_or_default());
@@ -407,18 +415,18 @@ impl ControlNode {
         told
     }
 
-    /// A trial whose frames are made and taken here.
+    /// A trial whose frames the tester builds and checks itself.
     fn on_the_wire(
         &mut self,
         plan: &mut Plan,
         progress: &dyn Progress,
         cancel: &Cancel,
-    ) -> Result<(Started, flows::Ran), NodeError> {
-        let Way::Wire(wire) = &self.way else {
+    ) -> Result<(Started, flows::FlowsResult), NodeError> {
+        let FrameTransport::Wire(wire) = &self.transport else {
             return Err(NodeError::Failed("there is no wire to the node".to_owned()));
         };
         if plan.background.is_some() {
-            let why = "the tester makes every frame of this wire itself, and sends one flow: leave it out";
+            let why = "the tester builds every frame of this wire itself, and sends one flow: leave it out";
             return Err(NodeError::unsupported("background", why));
         }
         let line = wire.line();
@@ -432,9 +440,9 @@ impl ControlNode {
     }
 
     fn interface(&self) -> Option<&Interface> {
-        match &self.way {
-            Way::Ip { route, .. } => route.interface.as_ref(),
-            Way::Wire(_) => None,
+        match &self.transport {
+            FrameTransport::Ip { route, .. } => route.interface.as_ref(),
+            FrameTransport::Wire(_) => None,
         }
     }
 
@@ -445,7 +453,7 @@ impl ControlNode {
         sides: std::io::Result<Sides<'_>>,
         progress: &dyn Progress,
         cancel: &Cancel,
-    ) -> Result<flows::Ran, NodeError> {
+    ) -> Result<flows::FlowsResult, NodeError> {
         let number = started.trial;
         match sides {
             Ok(sides) => Ok(flows::run(
@@ -457,12 +465,14 @@ impl ControlNode {
                 cancel,
             )),
             Err(error) => {
-                // Nobody shall go on with a trial that has one side.
+                // The node must not continue a trial without the other side.
                 let _ = self.control.stop(number);
                 let port = started.node_port.unwrap_or_default();
-                Err(match self.way {
-                    Way::Ip { address, .. } => no_way(SocketAddr::new(address.ip(), port), &error),
-                    Way::Wire(_) => NodeError::Failed(error.to_string()),
+                Err(match self.transport {
+                    FrameTransport::Ip { address, .. } => {
+                        unreachable_peer(SocketAddr::new(address.ip(), port), &error)
+                    }
+                    FrameTransport::Wire(_) => NodeError::Failed(error.to_string()),
                 })
             }
         }
@@ -490,7 +500,8 @@ impl Node for ControlNode {
             return Ok(other);
         }
         let captures = plan::CAPTURES.min(self.identity.max_captures);
-        let by_turns = matches!(self.way, Way::Ip { .. }).then(|| turns::both(trial, captures));
+        let by_turns = matches!(self.transport, FrameTransport::Ip { .. })
+            .then(|| turns::both(trial, captures));
         let Some(both) = by_turns.flatten() else {
             let plan = self.plan(trial)?;
             return Ok(self.run_there(plan, progress, cancel)?.0);
@@ -511,11 +522,11 @@ impl Node for ControlNode {
     }
 
     fn tester_ceiling(&self) -> TesterCeiling {
-        if let Way::Wire(_) = self.way {
+        if let FrameTransport::Wire(_) = self.transport {
             return Box::new(|trial| ceiling::ceiling_frames_per_s(trial, Traffic::Wire));
         }
-        // Beside a node on the same machine the tester keeps to its own cores; elsewhere it may use all.
-        let (cores, ports) = (self.place.cores().cloned(), self.ports);
+        // Beside a node on the same machine the tester keeps to its own cores; otherwise it may use all.
+        let (cores, ports) = (self.tester_cores.cores().cloned(), self.ports);
         Box::new(move |trial| {
             ceiling::within(cores.as_ref(), || match trial.framing.layer {
                 Layer::Ethernet => wirelab_ports::ceiling_frames_per_s(trial, ports),
@@ -524,7 +535,7 @@ impl Node for ControlNode {
         })
     }
 
-    /// What it keeps, up to as many as are asked for; one that keeps none is asked for no fewer frames.
+    /// The records that it keeps, up to the requested number; a node that keeps none limits no frames.
     fn capture_limits(&self) -> CaptureLimits {
         let of_a_trial = match self.identity.max_captures {
             0 => plan::CAPTURES,

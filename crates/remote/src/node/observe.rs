@@ -1,4 +1,4 @@
-//! From what both sides saw to an observation: each flow by its receiver's counts and its sender's number.
+//! Turns both sides' results into an observation: each flow by its receiver's counts and its sender's number.
 
 use wirelab_control::message::Status as Last;
 use wirelab_control::node_report::{self, NodeReport};
@@ -10,30 +10,30 @@ use wirelab_trial::{
 };
 
 use super::background;
-use super::flows::Ran;
-use super::place;
+use super::flows::FlowsResult;
 use super::plan::{FROM_NODE, Plan, TO_NODE};
+use super::tester_cores;
 use crate::leaving::Left;
 
-const NOT_TOLD: &str = "the node did not tell how many frames it sent";
+const NOT_REPORTED: &str = "the node did not report how many frames it sent";
 
-/// What an observation is made of.
+/// The parts of an observation.
 pub struct Parts<'a> {
     pub plan: &'a Plan,
-    /// How the way of the frames is named.
+    /// The name of the frames' path.
     pub path: &'static str,
     pub node: Description,
-    pub ran: Ran,
+    pub ran: FlowsResult,
     pub told: NodeReport,
     pub started_unix_ns: u64,
-    /// The idle baseline of an earlier trial, where there was one.
+    /// The idle baseline of an earlier trial, if any.
     pub earlier_idle_ratio: Option<f64>,
     /// Why tester and node may share cores.
     pub shared: Option<String>,
     pub warnings: Vec<Warning>,
 }
 
-/// The observation of a trial that ran, whole or in part.
+/// The observation of a complete or partial trial.
 pub fn observation(mut parts: Parts<'_>) -> Observation {
     let mut flows = Vec::new();
     if parts.plan.resolved.tester_sends() {
@@ -74,7 +74,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         cpu_load,
         series: Vec::new(),
         counters,
-        // What the tester's own queue dropped tells at maximum load too.
+        // Drops of the tester's own queue are significant at maximum load too.
         tester: TesterObservation::of_trial(
             missed || parts.plan.resolved.frames_per_s.is_some(),
             missed || slow,
@@ -108,7 +108,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
     observation
 }
 
-fn status(ran: &Ran) -> Status {
+fn status(ran: &FlowsResult) -> Status {
     match &ran.trouble {
         _ if ran.cancelled => Status::cancelled(),
         Some(why) => Status::Partial { why: why.clone() },
@@ -116,7 +116,7 @@ fn status(ran: &Ran) -> Status {
     }
 }
 
-/// Counters that no field of the observation holds.
+/// Whether no field of the observation holds this counter.
 fn is_further(name: &str) -> bool {
     let times = name.ends_with("_first_ns") || name.ends_with("_last_ns");
     let further = ["sent_", "interface_"];
@@ -126,12 +126,12 @@ fn is_further(name: &str) -> bool {
             || OTHERS.contains(&name))
 }
 
-/// Counters of what looks at a flow, or takes it past the stack, inside the node.
+/// Whether the counter belongs to programs that watch a flow inside the node, or move it past the stack.
 fn is_inside(name: &str, direction: Direction) -> bool {
     let sent = direction == Direction::Transmit;
     if name.starts_with("probe_") {
-        let way = if sent { ".in." } else { ".out." };
-        return direction == Direction::Echo || !name.contains(way);
+        let side = if sent { ".in." } else { ".out." };
+        return direction == Direction::Echo || !name.contains(side);
     }
     let received = ["napi_", "fast_track_"];
     name.starts_with("reflected_") || (!sent && received.iter().any(|of| name.starts_with(of)))
@@ -187,8 +187,8 @@ impl Parts<'_> {
         self.told.counters.get(name).copied()
     }
 
-    /// The observation of a flow with both ends known, its stages, and its warnings.
-    /// Of the frames that nobody saw, up to `either` more may not have left the sender's interface.
+    /// The observation of a flow with both ends known, its stages, and its warnings. Of the missing frames, up to
+    /// `either` more may not have left the sender's interface.
     fn flow(
         &mut self,
         asked: &FlowAsked,
@@ -203,7 +203,7 @@ impl Parts<'_> {
             let text = format!(
                 "{from}: the queue or the driver of the interface dropped frames, of which {either} may be the flow's, so the loss is a range"
             );
-            let way_out = "offer less, or end what else leaves by that interface";
+            let way_out = "offer less, or stop other traffic by that interface";
             self.warn(WarningCode::DEPARTURE_UNKNOWN, text, way_out);
         }
         seen.missed.at_most = seen.missed.at_most.saturating_add(either);
@@ -221,14 +221,14 @@ impl Parts<'_> {
         let inside = inside.map(|(name, value)| (name.clone(), Field::measured(*value)));
         flow.counters.extend(inside);
         let arrived = flow.counts.value().map_or(0, |c| c.distinct_sequences);
-        // Of two ways not every frame passes every point: what the points say themselves counts.
+        // With two paths not every frame passes every point: the points' own counts are valid.
         let arrived = if self.plan.turns.is_some() {
             0
         } else {
             arrived
         };
-        for way in ["in", "out"] {
-            let told = unseen::count(&mut flow.counters, way, arrived);
+        for side in ["in", "out"] {
+            let told = unseen::count(&mut flow.counters, side, arrived);
             self.warnings.extend(told);
         }
         flow
@@ -246,7 +246,7 @@ impl Parts<'_> {
                 let seen = CheckReport::default();
                 let mut flow = job::flow_observation(&asked, &sent, seen);
                 let why = match self.told.counters.is_empty() {
-                    true => "the node did not tell what it received".to_owned(),
+                    true => "the node did not report what it received".to_owned(),
                     false => format!("the node does not count {missing}"),
                 };
                 without_receiver(&mut flow, &why);
@@ -260,15 +260,15 @@ impl Parts<'_> {
         self.flow(&asked, &sent, seen, either)
     }
 
-    /// What the tester's own interface dropped was neither sent nor lost, as far as that can be known.
+    /// Frames that the tester's own interface dropped were neither sent nor lost, as far as known.
     fn reconcile(&self, sent: &mut SendReport, seen: &CheckReport, segmented: bool) -> u64 {
         let background = self.counter("background_received_frames").unwrap_or(0);
         let left = self.ran.left.beside(background);
         left.take_from(sent, sent.unseen(seen), segmented)
     }
 
-    /// What else came in by the interfaces of the receivers of UDP and Ethernet flows. A stream's own packets are not
-    /// known.
+    /// Reports foreign frames at the interfaces of the receivers of UDP and Ethernet flows. The packets of a stream are
+    /// not known.
     fn tell_foreign(&mut self, flows: &mut [FlowObservation], background: Option<&SendReport>) {
         if self.plan.resolved.trial.framing.layer.is_tcp() {
             return;
@@ -288,7 +288,7 @@ impl Parts<'_> {
                 continue;
             };
             let text = format!(
-                "{to}: {rate} foreign frames/s came beside the flow; they share its link, its node and the tester's queues"
+                "{to}: {rate} foreign frames/s arrived beside the flow; they share its link, its node and the tester's queues"
             );
             flow.counters
                 .insert("foreign_frames_per_s".to_owned(), Field::measured(rate));
@@ -298,7 +298,7 @@ impl Parts<'_> {
                 .iter()
                 .any(|w| w.is(WarningCode::FOREIGN_TRAFFIC));
             if rate as f64 * 100.0 > of_flow && !known {
-                let way_out = "end what sends them, or measure on a link of its own";
+                let way_out = "stop their sender, or measure on a separate link";
                 self.warnings
                     .push(Warning::new(WarningCode::FOREIGN_TRAFFIC, text, way_out));
             }
@@ -317,10 +317,10 @@ impl Parts<'_> {
         let Some(sequences) = self.counter("sent_frames") else {
             let counts = seen.counts;
             let mut flow = job::flow_observation(&asked, &SendReport::default(), seen);
-            flow.sent_frames = Field::absent(NOT_TOLD);
-            flow.loss_ratio = Field::absent(NOT_TOLD);
-            flow.counts = Field::absent(format!("{NOT_TOLD}, so nobody can say what was lost"));
-            flow.sender = Field::absent("the node did not tell how it sent");
+            flow.sent_frames = Field::absent(NOT_REPORTED);
+            flow.loss_ratio = Field::absent(NOT_REPORTED);
+            flow.counts = Field::absent(format!("{NOT_REPORTED}, so the loss is unknown"));
+            flow.sender = Field::absent("the node did not report how it sent");
             for (name, value) in [
                 ("received_frames", counts.received_frames),
                 ("good_frames", counts.good_frames),
@@ -345,7 +345,8 @@ impl Parts<'_> {
             longest_burst_frames: self.counter("sent_longest_burst_frames"),
             ..SendReport::default()
         };
-        // What the node's own interface dropped, as where the ring at its other end was full, was neither sent nor lost.
+        // Frames that the node's own interface dropped, e.g. because the ring at its other end was full, were neither
+        // sent nor lost.
         let segmented = self.counter("sent_segmented").is_some_and(|n| n > 0);
         let unseen = sent.unseen(&seen);
         let left = Left::of_node(&self.told.counters);
@@ -353,18 +354,18 @@ impl Parts<'_> {
         let slow = job::below_rate(self.plan.resolved.frames_per_s, std::slice::from_ref(&sent));
         let held_ms = self.counter("sent_held_up_ns").unwrap_or(0) / 1_000_000;
         self.warnings.extend(slow.map(|warning| Warning {
-            text: "the node did not keep the rate that it was asked to send".to_owned(),
+            text: "the node's sender fell behind the requested rate".to_owned(),
             way_out: match held_ms {
                 0 => "nothing is wrong with the tester: the node sends no faster".to_owned(),
                 ms => format!(
-                    "end the other work on the node, whose host held its sender up for {ms} ms, and measure again"
+                    "end the other work on the node, whose host paused its sender for {ms} ms, and measure again"
                 ),
             },
             ..warning
         }));
         let mut flow = self.flow(&asked, &sent, seen, either);
         if let Field::Observed { value: sender, .. } = &mut flow.sender {
-            sender.gap = Field::absent("the node tells no gaps");
+            sender.gap = Field::absent("the node reports no gaps");
             sender.kernel_copied = Field::absent("the node does not say");
             if self.counter("sent_slips").is_none() {
                 sender.slips = Field::absent("the node does not count them");
@@ -384,7 +385,7 @@ impl Parts<'_> {
         let (mut sent, segmented) = (sent.report, sent.segmented);
         let seen = did.seen.unwrap_or_default().report;
         let either = self.reconcile(&mut sent, &seen, segmented);
-        // Of what the node sent back its own interface may have dropped some.
+        // The node's own interface may have dropped echoes.
         let dropped = self.counter("interface_dropped_frames").unwrap_or(0);
         let either = either.saturating_add(dropped);
         self.tell_slow(&sent);
@@ -412,13 +413,12 @@ impl Parts<'_> {
             (Some(_), _) => {}
             (None, Some(ratio)) => {
                 load.idle_baseline_ratio = Some(ratio);
-                let text = "the node was not idle long enough before the trial: its idle baseline is that of an earlier one";
-                let way_out = "nothing is wrong; a pause between trials would give each its own";
+                let text = "the node was not idle long enough before the trial: its idle baseline is from an earlier trial";
+                let way_out = "nothing is wrong; with a pause between trials each gets its own";
                 self.warn(WarningCode::EARLIER_IDLE_BASELINE, text.to_owned(), way_out);
             }
             (None, None) => {
-                let text =
-                    "the node has no idle baseline, so what it does by itself is in its CPU load";
+                let text = "the node has no idle baseline, so its CPU load includes its other work";
                 let way_out = "leave the node idle before the trial";
                 self.warn(WarningCode::NO_IDLE_BASELINE, text.to_owned(), way_out);
             }
@@ -430,16 +430,17 @@ impl Parts<'_> {
         };
         load.shared = why.is_some();
         if load.was_busy_before() {
-            let text = "the node's cores were busy before the trial, with other work or since it waits by spinning: an idle node may be faster and lose less";
+            let text = "the node's cores were busy before the trial, with other work or because it waits by spinning: an idle node may be faster and lose less";
             let way_out = "end the other work on the node and measure again";
             self.warn(WarningCode::NODE_BUSY, text.to_owned(), way_out);
         }
-        self.warnings.extend(why.map(|why| place::warning(&why)));
+        self.warnings
+            .extend(why.map(|why| tester_cores::warning(&why)));
         Field::Observed { value: load, kind }
     }
 }
 
-/// Nothing is known of the receiver.
+/// Marks everything about the receiver as unknown.
 fn without_receiver(flow: &mut FlowObservation, why: &str) {
     flow.counts = Field::absent(why);
     flow.loss_ratio = Field::absent(why);
@@ -447,7 +448,7 @@ fn without_receiver(flow: &mut FlowObservation, why: &str) {
     flow.without_rates(why);
 }
 
-/// The time of the trial by the node's clock. A count of instructions is no time.
+/// The duration of the trial by the node's clock. A count of instructions is not a time.
 fn span_ps(status: Option<&Last>) -> Option<u64> {
     let status = status?;
     match status.clock? {

@@ -1,4 +1,4 @@
-//! From a trial to what the node is asked and what the tester does itself, checked before anything is sent.
+//! Plans a trial: the request to the node and the tester's own work, checked before anything is sent.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -13,33 +13,33 @@ use wirelab_trial::{
 };
 use wirelab_wire::LineRate;
 
-use super::ways::{self, Background};
+use super::node_path::{self, Background};
 
-/// Stream that the tester sends in, as observations name it.
+/// The tester's stream, as observations name it.
 pub const TO_NODE: u8 = 0;
-/// Stream that the node sends in, as observations name it.
+/// The node's stream, as observations name it.
 pub const FROM_NODE: u8 = 1;
-/// Trials after which the streams on the wire are those of an earlier one again.
+/// Trials after which stream numbers on the wire repeat.
 const STREAM_PAIRS: u32 = 128;
-/// Frames whose capture points are asked for, as many as the Zynq document's tables have.
+/// Frames whose capture points are requested, as many as in the Zynq document's tables.
 pub const CAPTURES: u32 = 512;
-/// The highest rate at which they are asked for unless the trial chooses what takes them: to look at each frame costs a
-/// node time, which would tell in trials of what it can do.
+/// Highest rate at which they are requested unless the trial chooses the probes: recording costs the node time, which
+/// would show in trials of its speed.
 const LOOKED_AT_PER_S: f64 = 50_000.0;
-/// How much longer than its extent a trial may take before the node ends it by itself, in ps: 10 s.
+/// How much longer than its extent a trial may take before the node ends it, in ps: 10 s.
 const MARGIN_PS: u64 = 10_000_000_000_000;
 
-/// The streams of a trial on the wire. Each trial has two of its own, so that a late frame tells its run.
+/// The streams of a trial on the wire. Each trial has its own two, so that a late frame shows its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Streams {
-    /// That the tester sends in.
+    /// The tester's.
     pub to_node: u8,
-    /// That the node sends in.
+    /// The node's.
     pub from_node: u8,
 }
 
 impl Streams {
-    /// Those of a trial, by its number.
+    /// The streams of a trial, by its number.
     pub const fn of_trial(number: u32) -> Streams {
         let to_node = (number % STREAM_PAIRS) as u8 * 2;
         Streams {
@@ -48,7 +48,7 @@ impl Streams {
         }
     }
 
-    /// What observations call a stream of the trial; any other keeps its number.
+    /// The name of a trial's stream in observations; any other stream keeps its number.
     pub const fn name(self, on_the_wire: u8) -> u8 {
         if on_the_wire == self.to_node {
             TO_NODE
@@ -60,44 +60,47 @@ impl Streams {
     }
 }
 
-/// A trial made ready to run.
+/// A trial, ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What was asked.
+    /// The requested trial.
     pub resolved: Resolved,
-    /// What is sent beside it.
+    /// The background to send.
     pub background: Option<Background>,
     /// Its streams on the wire.
     pub streams: Streams,
-    /// What the node is asked; ports and addresses are added by the layer.
+    /// The request to the node; the layer adds ports and addresses.
     pub start: Start,
     /// Code point of the IPv4 headers that the tester sends (RFC 2474), 0 to 63.
     pub dscp: u8,
-    /// The UDP port of one frame of each pair, where two ways take turns: that which a rule of the fast track names.
+    /// The UDP port of one frame of each pair, where two paths alternate: the port that a rule of the fast track
+    /// matches.
     pub turns: Option<u16>,
 }
 
 impl Plan {
-    /// Send one frame of each pair to a port that no rule names, so that it goes through the stack.
+    /// Sends one frame of each pair to a port that no rule matches, so that it uses the stack.
     ///
     /// # Errors
-    /// [`NodeError::BadTrial`] for a rule that is none.
+    /// [`NodeError::BadTrial`] for an invalid rule.
     pub fn take_turns(&mut self) -> Result<(), NodeError> {
         if let Some(background) = &self.background {
-            self.turns = ways::rule_ports(&self.resolved.trial)?.first().copied();
-            self.start.node_port = Some(ways::stack_port(&self.resolved.trial, background)?);
+            self.turns = node_path::rule_ports(&self.resolved.trial)?
+                .first()
+                .copied();
+            self.start.node_port = Some(node_path::stack_port(&self.resolved.trial, background)?);
         }
         Ok(())
     }
 
-    /// Give it other streams on the wire.
+    /// Changes its streams on the wire.
     pub fn on_streams(&mut self, streams: Streams) {
         self.streams = streams;
         self.start.tx_stream = Some(streams.from_node);
         self.start.rx_stream = Some(streams.to_node);
     }
 
-    /// Mark what the tester sends by a socket of the flow.
+    /// Marks the tester's packets on a socket of the flow.
     ///
     /// # Errors
     /// Where the system refuses the mark.
@@ -130,7 +133,7 @@ impl Plan {
     }
 }
 
-/// The optional fields of a trial that a node may take; what it says of itself decides which buffers and paths.
+/// The optional fields of a trial that a node may support; its own report decides about buffers and paths.
 const OPTIONS: [TrialOption; 9] = [
     TrialOption::Link,
     TrialOption::Buffers,
@@ -142,21 +145,20 @@ const OPTIONS: [TrialOption; 9] = [
     TrialOption::StrictGaps,
     TrialOption::Dscp,
 ];
-/// Why a node refuses what it could not take whatever it says of itself.
+/// Reasons for fields that no node supports.
 const REASONS: [(&str, &str); 4] = [
     (
         "vlan_tags",
-        "the stack of this host makes the frames: set up a VLAN interface and ask the address behind it",
+        "the stack of this host makes the frames: set up a VLAN interface and use the address behind it",
     ),
-    ("ports", "one way leads to this node: ask --ports 1"),
+    ("ports", "this node has one port: use --ports 1"),
     (
         "faults",
-        "faults are made between ports of this host: leave --inject out",
+        "faults are supported only between ports of this host: leave --inject out",
     ),
     (
         "dscp",
-        "the tester marks what it sends, and the node control protocol has no field for what the node sends: ask \
-         --direction rx or echo",
+        "the tester marks what it sends, and the node control protocol has no field for what the node sends: use --direction rx or echo",
     ),
 ];
 
@@ -180,12 +182,12 @@ fn resolve(
         },
         sizes: SizeLimits::TestFrame,
         reasons: &REASONS,
-        otherwise: "a node is not asked for this: leave it out",
+        otherwise: "a node does not support this: leave it out",
     };
     accepts.check(trial)?;
-    ways::check(trial)?;
+    node_path::check(trial)?;
     if trial.direction == Direction::Echo && layer.is_tcp() {
-        let why = "echo is of UDP and Ethernet: ask udp4 or udp6";
+        let why = "echo needs UDP or Ethernet: use udp4 or udp6";
         return Err(NodeError::unsupported("direction", why));
     }
     let resolved = Resolved::new(trial, &accepts, Link::Carrier(carrier))?;
@@ -198,12 +200,12 @@ fn resolve(
     resolved.with_echo_rate()
 }
 
-/// Check the trial against what the node said of itself, and lay it out.
+/// Checks the trial against the node's report, and plans it.
 pub fn plan(trial: &Trial, node: &Identity, carrier: Option<LineRate>) -> Result<Plan, NodeError> {
     let resolved = resolve(trial, node, carrier)?;
-    let background = ways::background(&resolved)?;
+    let background = node_path::background(&resolved)?;
     let mut start = start(trial, node, resolved.frames_per_s)?;
-    ways::ask(trial, &mut start)?;
+    node_path::request(trial, &mut start)?;
     start.background_port = background.map(|background| background.port);
     let mut plan = Plan {
         streams: Streams::of_trial(0),
@@ -235,7 +237,7 @@ fn start(trial: &Trial, node: &Identity, frames_per_s: Option<f64>) -> Result<St
         None => Asked::Max,
     };
     let paced = frames_per_s.is_some() && trial.load != Load::Max;
-    // In the driver nothing looks at frames that it makes or turns around.
+    // The driver does not record capture points of frames that it sends or returns.
     let looked_at = !trial.framing.layer.is_tcp() && trial.path != Some(Path::Driver);
     let slow = frames_per_s.is_some_and(|rate| rate <= LOOKED_AT_PER_S);
     let captures = if paced && looked_at && (slow || trial.probes.is_some()) {

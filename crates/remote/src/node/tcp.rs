@@ -1,5 +1,5 @@
-//! The tester's side of TCP trials: it connects, always; in a trial of both the first connection carries what it
-//! sends, the second what the node sends.
+//! The tester's side of TCP trials: the tester always connects; in a trial of both directions the first connection
+//! carries its own data, the second the node's.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -12,10 +12,10 @@ use wirelab_wire::header::UDP_PORT;
 use super::flows::{Did, Sides};
 use super::plan::Plan;
 
-/// How long a connection may take.
+/// Longest time to connect.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Connect, and what the tester does then.
+/// Connects; returns the tester's work.
 pub fn sides<'a>(plan: &'a Plan, node: SocketAddr, started: &Started) -> io::Result<Sides<'a>> {
     let peer = SocketAddr::new(node.ip(), started.node_port.unwrap_or(UDP_PORT));
     let connect = || -> io::Result<TcpStream> {

@@ -1,5 +1,5 @@
-//! Two ways of one trial in turn: frames of a fast track's flow beside a background in pairs, one of each through the
-//! stack, so that whatever holds the node up holds both ways up.
+//! Two paths of one trial in turn: the frames of a fast track's flow come in pairs, one of each through the stack, so
+//! that every disturbance of the node affects both paths.
 
 use wirelab_socket::udp::is_second;
 use wirelab_trial::counter::ATTEMPTS;
@@ -9,30 +9,30 @@ use wirelab_trial::{
     Path, Tracker, Trial, Warning, unseen,
 };
 
+use super::node_path::rule_ports;
 use super::plan::TO_NODE;
-use super::ways::rule_ports;
 
-/// Ways that take turns.
-const WAYS: u64 = 2;
-/// Who receives the frames.
-const RECEIVER: &str = "node; frames in turn with the other way";
-/// Why figures of a single way are not there.
-const IN_TURN: &str = "frames of two ways were sent in turn";
-/// Counters that are not of what goes through the stack.
+/// Paths that alternate.
+const PATHS: u64 = 2;
+/// The receiver of the frames.
+const RECEIVER: &str = "node; frames in turn with the other path";
+/// Why figures of a single path are absent.
+const IN_TURN: &str = "frames of two paths were sent in turn";
+/// Counters that do not belong to the stack.
 const OF_FAST_TRACK: &str = "fast_track_";
-/// Counters of the capture points, which see both ways: told once.
+/// Counters of the capture points, which see both paths: reported once.
 const OF_POINTS: &str = "probe_";
 
-/// The way of a frame.
-const fn way(sequence: u32) -> Path {
+/// The path of a frame.
+const fn path_of(sequence: u32) -> Path {
     match is_second(sequence) {
         false => Path::Stack,
         true => Path::FastTrack,
     }
 }
 
-/// The trial that runs this one and the same on the other way in turn, at twice the rate; `None` where it is none of
-/// a pair: without a rule of a UDP port, a background and a rate, or of more frames than a node keeps the times of.
+/// The trial that runs this one and the same on the other path in turn, at twice the rate; `None` where it cannot be
+/// paired: without a rule of a UDP port, a background and a rate, or with more frames than a node keeps the times of.
 pub fn both(trial: &Trial, captures: u32) -> Option<Trial> {
     let paired = matches!(trial.path, Some(Path::Stack | Path::FastTrack));
     let udp = matches!(trial.framing.layer, Layer::UdpIpv4 | Layer::UdpIpv6);
@@ -41,20 +41,20 @@ pub fn both(trial: &Trial, captures: u32) -> Option<Trial> {
         return None;
     };
     let named = !rule_ports(trial).ok()?.is_empty();
-    let frames = frames.checked_mul(WAYS)?;
+    let frames = frames.checked_mul(PATHS)?;
     let beside = trial.background.is_some() && trial.direction == Direction::Receive;
     let asked = paired && udp && named && beside;
     (asked && frames <= u64::from(captures)).then(|| Trial {
         path: Some(Path::FastTrack),
         load: Load::FrameRate {
-            frames_per_s: frames_per_s * WAYS as f64,
+            frames_per_s: frames_per_s * PATHS as f64,
         },
         extent: Extent::Frames { frames },
         ..trial.clone()
     })
 }
 
-/// The observations of both ways, that of `trial` first.
+/// The observations of both paths, that of `trial` first.
 pub fn split(trial: &Trial, both: &Observation, points: &[PointTimes]) -> [Observation; 2] {
     let other = match trial.path {
         Some(Path::Stack) => Path::FastTrack,
@@ -65,13 +65,13 @@ pub fn split(trial: &Trial, both: &Observation, points: &[PointTimes]) -> [Obser
         ..trial.clone()
     };
     let [asked, mut kept] = [trial.clone(), on(other)].map(|trial| one(trial, both, points));
-    // One half of a pair is not asked again without the other, however the tester was held up.
+    // The halves of a pair are only repeated together, whatever delayed the tester.
     let attempts = Field::measured(1);
     kept.counters.insert(ATTEMPTS.to_owned(), attempts);
     [asked, kept]
 }
 
-/// What of an observation of both ways is that of one.
+/// The observation of one path out of that of both.
 fn one(trial: Trial, both: &Observation, points: &[PointTimes]) -> Observation {
     let path = trial.path.unwrap_or(Path::Stack);
     let mut mine = both.clone();
@@ -95,11 +95,12 @@ fn one(trial: Trial, both: &Observation, points: &[PointTimes]) -> Observation {
 
 fn of_way(point: &PointTimes, path: Path) -> PointTimes {
     let mut mine = point.clone();
-    mine.times.retain(|(sequence, _)| way(*sequence) == path);
+    mine.times
+        .retain(|(sequence, _)| path_of(*sequence) == path);
     mine
 }
 
-/// The stages of a way, and what became of its frames.
+/// The stages of a path, and the counts of its frames.
 fn tell(flow: &mut FlowObservation, path: Path, points: &[PointTimes], notes: &mut Vec<String>) {
     let mine: Vec<PointTimes> = points
         .iter()
@@ -125,25 +126,25 @@ fn tell(flow: &mut FlowObservation, path: Path, points: &[PointTimes], notes: &m
     };
 }
 
-/// How many of so many frames, from the first on, are of a way: a pair has one of each.
+/// How many of so many frames, from the first on, take a path: a pair has one of each.
 fn sent_of(sent: u64, path: Path) -> u64 {
     let odd_one = u32::try_from(sent).ok().and_then(|n| n.checked_sub(1));
-    let is_left = sent % WAYS == 1 && odd_one.is_some_and(|last| way(last) == path);
-    sent / WAYS + u64::from(is_left)
+    let is_left = sent % PATHS == 1 && odd_one.is_some_and(|last| path_of(last) == path);
+    sent / PATHS + u64::from(is_left)
 }
 
-/// What became of a way's frames, by the order in which the application had them. The node verified them all.
+/// The counts of a path's frames, in the order in which the application got them. The node verified them all.
 fn counts(flow: &FlowObservation, taken: &[(u32, u64)]) -> Field<Counts> {
     let (both, sent) = match (flow.counts.value(), flow.sent_frames.value()) {
         (Some(both), Some(sent)) => (*both, *sent),
         _ => return flow.counts.clone(),
     };
     if both.good_frames != both.received_frames {
-        return Field::absent("frames were damaged, and of which way they were is not known");
+        return Field::absent("frames were damaged, and it is unknown which path they took");
     }
     let mut tracker = Tracker::new();
     for (sequence, _) in taken {
-        tracker.observe(sequence / WAYS as u32);
+        tracker.observe(sequence / PATHS as u32);
     }
     let received = taken.len() as u64;
     let bytes = both.verified_payload_bytes / both.received_frames.max(1);
@@ -186,12 +187,13 @@ mod tests {
 
     #[test]
     fn each_pair_has_a_frame_of_either_way_and_which_is_first_changes() {
-        let ways: Vec<Path> = (0..8).map(way).collect();
-        for pair in ways.chunks(2) {
+        let paths: Vec<Path> = (0..8).map(path_of).collect();
+        for pair in paths.chunks(2) {
             assert_ne!(pair[0], pair[1]);
         }
         assert_eq!(
-            ways.iter()
+            paths
+                .iter()
                 .step_by(2)
                 .filter(|w| **w == Path::Stack)
                 .count(),
@@ -199,7 +201,7 @@ mod tests {
         );
         for sent in 0..=8 {
             for path in [Path::Stack, Path::FastTrack] {
-                let mine = ways.iter().take(sent).filter(|w| **w == path).count();
+                let mine = paths.iter().take(sent).filter(|w| **w == path).count();
                 assert_eq!(sent_of(sent as u64, path), mine as u64, "{sent}, {path}");
             }
         }

@@ -1,4 +1,4 @@
-//! The tester's side of UDP trials. It sends to the address that it asked, whatever the node names.
+//! The tester's side of UDP trials. It always sends to the address that the user gave, whatever the node names.
 
 use std::io;
 use std::net::{SocketAddr, UdpSocket};
@@ -13,18 +13,23 @@ use wirelab_wire::header::UDP_PORT;
 use super::background;
 use super::flows::{Did, Sides};
 use super::plan::Plan;
-use crate::host::no_way;
+use crate::host::unreachable_peer;
 use crate::route::{any_of, connected};
 
-/// The socket of a trial, ready before the node starts.
+/// The socket of a trial, made before the node starts.
 pub fn prepare(node: SocketAddr, start: &mut Start) -> Result<(UdpSocket, udp::Ready), NodeError> {
-    let socket = UdpSocket::bind(any_of(node)).map_err(|e| no_way(node, &e))?;
+    let socket = UdpSocket::bind(any_of(node)).map_err(|e| unreachable_peer(node, &e))?;
     let ready = udp::prepare(&socket);
-    start.peer_port = Some(socket.local_addr().map_err(|e| no_way(node, &e))?.port());
+    start.peer_port = Some(
+        socket
+            .local_addr()
+            .map_err(|e| unreachable_peer(node, &e))?
+            .port(),
+    );
     Ok((socket, ready))
 }
 
-/// What the tester does in the trial that was started.
+/// The tester's work in the started trial.
 pub fn sides<'a>(
     plan: &'a Plan,
     node: SocketAddr,
@@ -38,7 +43,7 @@ pub fn sides<'a>(
         socket.connect(peer)?;
         let beside = background::socket(plan, peer)?;
         sides.send = Some(Box::new(move |_, cancel| {
-            // The floor too is that of a tester which sends the background meanwhile.
+            // The floor is measured with a background too.
             let probed = || probe(plan, socket, cancel);
             let (did, background) = background::around(plan, beside.as_ref(), probed)?;
             Ok(Did { background, ..did })
@@ -75,7 +80,7 @@ pub fn sides<'a>(
     Ok(sides)
 }
 
-/// Ask for echoes on a schedule that does not wait for them.
+/// Requests echoes on a schedule that does not wait for them.
 fn probe(plan: &Plan, socket: &UdpSocket, cancel: &Cancel) -> io::Result<Did> {
     let report = echo::probe(
         socket,

@@ -1,5 +1,5 @@
-//! An XDP program on the tester's own interface, beside a node on the same host: it sees each frame from the node first,
-//! and lets it pass. What XDP sends into a veth arrives only where one is attached.
+//! An XDP program on the tester's own interface, beside a node on the same host: it sees each frame from the node
+//! first, and passes it on. A frame that XDP sends into a veth arrives only if a program is attached.
 
 use wirelab_port::iface::Interface;
 use wirelab_stages::{FlowFilter, NodeOptions, NodeXdp, Point, Store};
@@ -7,17 +7,17 @@ use wirelab_trial::{Direction, Layer, Path};
 
 use super::plan::Plan;
 
-/// The program, where there is one. It goes with this value.
+/// The program, where there is one. It is detached with this value.
 pub struct Watch {
     /// Keeps it attached.
     _program: NodeXdp,
     store: Option<Store>,
-    /// The node's, on the wire.
+    /// The node's stream on the wire.
     stream: u8,
 }
 
-/// Attach the program where the trial needs it: where the times at which frames from the node arrive can be compared
-/// with its own, or frames past its stack would not arrive without. What is not available is added to `notes`.
+/// Attaches the program where the trial needs it: where the arrival times of the node's frames are comparable with its
+/// own, or where frames past its stack would not arrive otherwise. What is unavailable is added to `notes`.
 pub fn begin(
     plan: &Plan,
     interface: Option<&Interface>,

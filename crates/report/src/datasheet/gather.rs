@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_trial::{Direction, Found, Layer, Load, Observation, ResultsFile, Status};
+use wirelab_trial::{Direction, Found, Layer, Load, Observation, ResultsFile, Status, format};
 
 use super::latency::{self, echo, has_captures, layer2};
 use super::rate::{datagram, merged, rate, searched};
@@ -288,7 +288,8 @@ fn absent(sheet: &Sheet, elsewhere: usize) -> Vec<Absent> {
     say(sheet.udp.is_empty(), "udp", none);
     say(sheet.echo.is_empty(), "echo", none);
     let more = format!(
-        "{elsewhere} flows have no place in this layout, such as UDP both ways at once: a report of the trials shows them"
+        "{} without a place in this layout, such as UDP both ways at once: see a report of the trials",
+        format::count(elsewhere as u64, "flow")
     );
     say(elsewhere > 0, "elsewhere", &more);
     out

@@ -77,7 +77,7 @@ pub fn offered(rate: &Rate) -> Cell {
         Some(_) => noted(
             bandwidth(&rate.offered_bits_per_s),
             rate,
-            "the tester did not keep the rate that was asked",
+            "the tester fell behind the requested rate",
         ),
         None => arrived(rate),
     }

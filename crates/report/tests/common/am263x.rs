@@ -160,7 +160,7 @@ fn tcp(direction: Direction, flows: &[(Direction, f64)], cpu: f64) -> Observatio
     let mut o = asked(Layer::TcpIpv4, direction, size, Load::Max);
     for (direction, mbit) in flows {
         add(&mut o, *direction, *mbit, 0.0);
-        o.flows.last_mut().unwrap().loss_ratio = Field::absent("TCP sends again what was lost");
+        o.flows.last_mut().unwrap().loss_ratio = Field::absent("TCP retransmits lost data");
     }
     busy(&mut o, cpu);
     o
@@ -347,7 +347,7 @@ pub fn page() -> ResultsFile {
 /// The same plan against an iperf peer: it tells no CPU load, and does no Ethernet and no echo.
 pub fn iperf_page() -> ResultsFile {
     let mut all = page();
-    let none = "an iperf peer tells no CPU load";
+    let none = "an iperf peer reports no CPU load";
     let void = |o: &mut Observation, why: &str| {
         o.status = Status::Void {
             why: why.to_owned(),
@@ -370,7 +370,7 @@ pub fn iperf_page() -> ResultsFile {
             flow.counts = Field::absent("iperf checks no content");
         }
         match (o.trial.framing.layer, o.trial.direction) {
-            (Layer::Ethernet, _) => void(o, "layer: an iperf peer speaks UDP and TCP alone"),
+            (Layer::Ethernet, _) => void(o, "layer: iperf supports only UDP and TCP"),
             (_, Direction::Echo) => void(o, "direction: an iperf peer sends nothing back"),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! Rules `claim` and `sum`: what the text says against what the table says, and totals against their parts.
+//! Rules `claim` and `sum`: compare the text with the table, and totals with their parts.
 
 use super::facts::{Facts, facts, of};
 use super::range::Range;
@@ -8,7 +8,7 @@ use crate::metric::Metric;
 use crate::quantity::{Quantity, Unit};
 use crate::table::{CellName, Claim, ClaimOf, Relation, Study, Sum};
 
-/// Cells that a claim could have been taken from by mistake, at most so many.
+/// Most cells that are listed as the possible source of a wrong claim.
 const MOST_MISTAKEN: usize = 3;
 
 /// A finding for each claim that the table contradicts and each sum that does not add up.
@@ -21,7 +21,7 @@ pub fn findings(study: &Study) -> Vec<Finding> {
     claims.chain(sums).collect()
 }
 
-/// What a claim's figure is compared with.
+/// The value for comparison with a claim.
 struct Value {
     range: Range,
     cells: Vec<String>,
@@ -52,7 +52,7 @@ fn value_of(study: &Study, claim: &Claim) -> Option<Value> {
                     formula,
                 })
             });
-            // All must keep the bound: the one that comes nearest to breaking it.
+            // All values must keep the bound, so the nearest to breaking it counts.
             match claim.relation {
                 Relation::Above => each.min_by(|a, b| a.range.high.total_cmp(&b.range.high)),
                 Relation::Below | Relation::Equals => {
@@ -63,7 +63,7 @@ fn value_of(study: &Study, claim: &Claim) -> Option<Value> {
     }
 }
 
-/// A row's own cell, or what its trial alone gives.
+/// A row's own cell, or a value that follows from its trial.
 fn single(study: &Study, row: &str, metric: Metric) -> Option<Value> {
     let row = study.row(row)?;
     if let Some(cell) = row.cell(metric) {
@@ -146,7 +146,7 @@ fn against(study: &Study, claim: &Claim) -> Option<Finding> {
     Some(finding)
 }
 
-/// The unit in which the claim would be right.
+/// The unit in which the claim would be true.
 fn meant(claim: &Claim, value: Range) -> Option<&'static Unit> {
     if claim.relation != Relation::Equals {
         return None;
@@ -158,7 +158,7 @@ fn meant(claim: &Claim, value: Range) -> Option<&'static Unit> {
     })
 }
 
-/// Cells of the same metric that the claim's figure fits: perhaps it was read off one of these.
+/// Cells of the same metric that match the claim's figure: it may be from one of these.
 fn mistaken(study: &Study, claim: &Claim) -> Vec<String> {
     let figure = Range::rounded(&claim.published);
     let cells = study.rows.iter().filter_map(|row| {

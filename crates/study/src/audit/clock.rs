@@ -1,8 +1,8 @@
-//! Rule `whole-clocks`: the times behind a column are whole numbers of one clock.
+//! Rule `whole-clocks`: the times of a column are whole multiples of one clock period.
 //!
-//! A time that is known to a width w is a whole number of periods T by chance with probability w / T, so that a
-//! column of precise figures can hardly be one by chance. What the rule finds is the clock of the probe that took the
-//! figures: each is then a single interval of that clock and not a mean.
+//! A time that is known to a width w is a whole number of periods T by chance with probability w / T, so a column of
+//! precise figures is hardly ever one by chance. The rule finds the clock of the probe that recorded the figures: each
+//! is then a single interval of that clock and not a mean.
 
 use super::facts::{Facts, facts, groups};
 use super::limit::broken;
@@ -11,17 +11,17 @@ use super::{CHANCE, Finding, Severity, cell_name, show};
 use crate::metric::Metric;
 use crate::table::Study;
 
-/// Rows that a column needs.
+/// Fewest rows of a column.
 const LEAST_ROWS: usize = 3;
-/// A column that chance makes more often than this is not worth a remark.
+/// A column that is more likely than this by chance is not worth a remark.
 const WORTH_A_REMARK: f64 = 1e-2;
-/// Clocks in MHz that boards and FPGA designs use: tried where the document names none.
+/// Clocks in MHz that are common in boards and FPGA designs, tried where the document names none.
 const USUAL_MHZ: [f64; 42] = [
     10.0, 12.0, 12.5, 16.0, 20.0, 24.0, 25.0, 26.0, 27.0, 30.0, 32.0, 40.0, 48.0, 50.0, 60.0, 62.5,
     64.0, 72.0, 75.0, 80.0, 84.0, 96.0, 100.0, 108.0, 120.0, 125.0, 144.0, 150.0, 156.25, 160.0,
     168.0, 175.0, 180.0, 200.0, 216.0, 240.0, 250.0, 266.0, 300.0, 320.0, 350.0, 400.0,
 ];
-/// Figures that stand for a time from one frame to the next, the directest first.
+/// Figures that imply a time from one frame to the next, the most direct first.
 const METRICS: [Metric; 6] = [
     Metric::Spacing,
     Metric::TimePerFrame,
@@ -31,11 +31,11 @@ const METRICS: [Metric; 6] = [
     Metric::Throughput,
 ];
 
-/// A clock of which a column's figures are whole numbers.
+/// A clock whose periods divide a column's figures.
 pub struct Clock<'a> {
     hz: f64,
     stated: bool,
-    /// Clocks and columns that were tried, each of which multiplies the chance.
+    /// Number of clocks and columns tried, which multiply the chance.
     clocks: usize,
     columns: usize,
     chance: f64,
@@ -49,7 +49,7 @@ struct Counted<'a> {
     periods: f64,
 }
 
-/// The clocks behind the columns of a study, one for each column that has one.
+/// The clocks of a study's columns, at most one for each column.
 pub fn hypotheses(study: &Study) -> Vec<Clock<'_>> {
     let rows: Vec<Facts<'_>> = facts(study).into_iter().filter(|r| !r.row.limit).collect();
     let columns = groups(&rows, Facts::same_column);
@@ -70,7 +70,7 @@ struct Times<'a> {
     rows: Vec<(Facts<'a>, Range)>,
 }
 
-/// A column in every metric that stands for a time. One at the link's own rate is left out: it is made of whole byte
+/// A column in every metric that implies a time. A column at the link's own rate is left out: it consists of whole byte
 /// times anyway.
 fn times<'a>(column: &[Facts<'a>]) -> Vec<Times<'a>> {
     let of = |metric: &Metric| {
@@ -92,7 +92,7 @@ fn of_times<'a>(study: &Study, times: &Times<'a>, looked_at: usize) -> Option<Cl
     let usual: Vec<f64> = USUAL_MHZ.iter().map(|mhz| mhz * 1e6).collect();
     let of = |clocks: &[f64], named| {
         let fits = clocks.iter().filter_map(|hz| fit(&times.rows, *hz));
-        // Every multiple of a clock fits too, less convincingly.
+        // Every multiple of a clock fits too, but less convincingly.
         let best = fits.min_by(|a, b| a.1.total_cmp(&b.1))?;
         let (hz, chance, rows) = best;
         let tried = clocks.len() * looked_at;
@@ -110,7 +110,7 @@ fn of_times<'a>(study: &Study, times: &Times<'a>, looked_at: usize) -> Option<Cl
     named.or_else(|| of(&usual, false))
 }
 
-/// The time from one frame to the next that the figure stands for, in seconds.
+/// The time from one frame to the next that the figure implies, in seconds.
 fn time_of(row: &Facts<'_>, metric: Metric) -> Option<Range> {
     let printed = row.rounded(metric)?;
     if printed.low <= 0.0 {
@@ -133,7 +133,7 @@ fn at_the_limit(row: &Facts<'_>, time: Range) -> bool {
     limit.is_some_and(|limit| time.contains(limit))
 }
 
-/// The whole numbers of periods that the times are, and the probability of that by chance.
+/// The numbers of periods, and the probability of this match by chance.
 fn fit<'a>(times: &[(Facts<'a>, Range)], hz: f64) -> Option<(f64, f64, Vec<Counted<'a>>)> {
     let period = 1.0 / hz;
     let mut chance = 1.0;
@@ -158,7 +158,7 @@ impl Clock<'_> {
         self.chance < CHANCE
     }
 
-    /// What the clock says about a row that lies above the limit.
+    /// An explanation by the clock for a row above the limit.
     pub fn explains(&self, row: &Facts<'_>) -> Option<String> {
         let counted = self
             .rows

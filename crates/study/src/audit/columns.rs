@@ -1,4 +1,4 @@
-//! Rule `monotony`: a row that breaks the order of its column, where its neighbours keep it.
+//! Rule `monotony`: a row that breaks the order of its column, which its neighbours keep.
 
 use super::facts::{Facts, facts, groups};
 use super::fit::fit;
@@ -7,14 +7,14 @@ use super::{Finding, Severity, cell_name, show};
 use crate::metric::Metric;
 use crate::table::Study;
 
-/// Rows beside the one in doubt that must agree with a line before it is called inconsistent.
+/// Fewest other rows that must agree with a line before the row in doubt counts as inconsistent.
 const LEAST_OTHERS: usize = 3;
-/// How much better than the row in doubt the others must agree.
+/// How much closer to the line the other rows must be than the row in doubt.
 const BETTER: f64 = 4.0;
-/// Distances from the line below this share of the figure may be noise of a measurement.
+/// Deviations below this share of the figure may be measurement noise.
 const LEAST_SHARE: f64 = 0.1;
 
-/// What a column is ordered by.
+/// The sort key of a column.
 #[derive(Clone, Copy, PartialEq)]
 enum By {
     /// Frames per second, among rows of one size.
@@ -32,8 +32,8 @@ struct Order {
     law: &'static str,
 }
 
-/// Orders that hold for every node whose cost of a frame is a line in its size. Efficiency has none: it counts headers,
-/// whose share falls with the size.
+/// Orders that are true for every node whose cost of a frame is linear in its size. Efficiency has none: it includes
+/// headers, whose share falls with the size.
 const ORDERS: [Order; 5] = [
     order(
         Metric::CpuLoad,
@@ -106,7 +106,7 @@ pub fn findings(study: &Study) -> Vec<Finding> {
 
 fn in_column(order: &Order, a: &Facts<'_>, b: &Facts<'_>) -> bool {
     match order.by {
-        // The conditions of a row may say how much was lost at that rate.
+        // The conditions of a row may state the loss at that rate.
         By::Rate => a.row.trial.size == b.row.trial.size && (a.same_kind(b) || a.same_column(b)),
         By::Size => a.row.trial.load == b.row.trial.load && a.same_column(b),
     }
@@ -132,7 +132,7 @@ fn point<'a>(order: &Order, row: &Facts<'a>) -> Option<Point<'a>> {
     Some(Point { facts: *row, x, y })
 }
 
-/// Pairs of which the one with more x surely has less y.
+/// Pairs in which the one with larger x certainly has smaller y.
 fn breaks(points: &[Point<'_>]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     for (i, a) in points.iter().enumerate() {
@@ -148,7 +148,7 @@ fn breaks(points: &[Point<'_>]) -> Vec<(usize, usize)> {
 fn finding(study: &Study, order: &Order, points: &[Point<'_>]) -> Option<Finding> {
     let pairs = breaks(points);
     let &(first, second) = pairs.first()?;
-    // Rows without which the column is in order, the one that leaves the straightest line first.
+    // Rows whose removal restores the order, starting with the one that leaves the straightest line.
     let mut alone: Vec<(usize, f64)> = (0..points.len())
         .filter(|i| pairs.iter().all(|(a, b)| a == i || b == i))
         .map(|i| (i, roughness(points, i)))
@@ -215,7 +215,7 @@ fn driver(order: &Order, p: &Point<'_>) -> String {
     }
 }
 
-/// Largest distance of the other rows from the line through them, as a share of their spread.
+/// Largest deviation of the other rows from a line, relative to their spread.
 fn roughness(points: &[Point<'_>], without: usize) -> f64 {
     let rows = line_rows(points, without);
     let Some(line) = fit(&rows) else {
@@ -223,7 +223,7 @@ fn roughness(points: &[Point<'_>], without: usize) -> f64 {
     };
     let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
     let worst = most(&mut rows.iter().map(|(x, y)| (y - line.at(x)).abs()));
-    // No line agrees better than the figures were printed.
+    // No line agrees better than the precision of the printed figures.
     let printed = most(&mut points.iter().map(|p| p.y.width() / 2.0));
     worst.max(printed)
 }

@@ -1,7 +1,7 @@
-//! Rule `cost`: what a frame costs the CPU, out of line with the column's other rows.
+//! Rule `cost`: a CPU cost of a frame that deviates from the column's other rows.
 //!
-//! The load of a CPU is its idle load plus frames per second times the cost of a frame, and the cost is a line in the
-//! size. Each row is compared with the fit through all others.
+//! The load of a CPU is its idle load plus frames per second times the cost of a frame, which is linear in the size.
+//! Each row is compared with the fit through all others.
 
 use super::equal::Raised;
 use super::facts::{Facts, facts};
@@ -10,16 +10,17 @@ use super::{CHANCE, Finding, Severity, cell_name, show};
 use crate::metric::Metric;
 use crate::table::Study;
 
-/// Rows of the same size that the fit must hold beside the row in doubt, lest a step in the cost be called an error.
+/// Rows of the same size that the fit must hold beside the row in doubt; otherwise a step in the cost could be taken
+/// for an error.
 const LEAST_OF_SIZE: usize = 2;
-/// Rows beyond the fit's coefficients without which its own deviation says nothing.
+/// Fewest rows beyond the fit's coefficients for a significant deviation.
 const LEAST_FREEDOM: usize = 4;
-/// Deviations beyond this many standard deviations are looked at.
+/// Deviations beyond this many standard deviations are examined.
 const DEVIATIONS: f64 = 6.0;
 /// Deviations below this share of the figure are never a finding.
 const LEAST_SHARE: f64 = 0.1;
 
-/// One finding for each load that its column excludes.
+/// One finding for each load that contradicts its column.
 pub fn findings(study: &Study, raised: Option<&Raised<'_>>) -> Vec<Finding> {
     let believed = raised.filter(|raised| raised.convinces());
     let rows: Vec<Facts<'_>> = facts(study)

@@ -1,5 +1,5 @@
-//! Rule `minimum-size`: equal packets per second at every size but the smallest, whose rate fits when its datagrams
-//! were larger than the table says, because the tool imposes a minimum.
+//! Rule `minimum-size`: packets per second are equal at every size except the smallest, whose rate fits if a tool
+//! enforced a minimum and sent larger datagrams than the table says.
 
 use super::facts::{Facts, facts, groups};
 use super::fit::{Loaded, chance_of_ratio, columns, fit_without, loaded};
@@ -8,17 +8,17 @@ use super::{CHANCE, Finding, Severity, cell_name, show};
 use crate::metric::Metric;
 use crate::table::Study;
 
-/// Sizes beside the smallest whose packets per second must agree.
+/// Fewest other sizes whose packets per second must agree.
 const LEAST_OTHERS: usize = 3;
-/// Rows of loads that a second, independent test needs.
+/// Fewest load rows for a second, independent test.
 const LEAST_LOADS: usize = 8;
-/// Minimum datagrams of tools in bytes: what iperf 2 raises `-l` to in its two-way modes, the size of its headers
+/// Minimum datagrams of tools in bytes: iperf 2 raises `-l` in its two-way modes to the size of its headers
 /// (`SIZEOF_UDPHDRMSG` in `include/Settings.hpp`: 26 words up to 2.0.12, 28 words since 2.0.13).
 const KNOWN: [(u32, &str); 2] = [
     (104, "iperf 2 before 2.0.13"),
     (112, "iperf 2 since 2.0.13"),
 ];
-/// Larger than any minimum that a tool is likely to impose; sizes up to here are tried.
+/// Largest plausible minimum of a tool; sizes up to here are tried.
 const MOST_BYTES: u32 = 128;
 
 /// The hypothesis that a tool raised the smallest datagrams.
@@ -28,9 +28,9 @@ pub struct Raised<'a> {
     others: Vec<Facts<'a>>,
     /// Packets per second of all other sizes.
     common: Range,
-    /// What the smallest datagram must have been in bytes.
+    /// The implied size of the smallest datagrams in bytes.
     implied: Range,
-    /// The size that stands for it, and which tool has it.
+    /// The assumed size, and the tool that uses it.
     bytes: u32,
     tool: Option<&'static str>,
     loads: Option<Loads<'a>>,
@@ -101,7 +101,7 @@ fn cheaper_than_a_line(smallest: &Facts<'_>, others: &[Facts<'_>]) -> Option<boo
     Some(line.above(cost(smallest)?))
 }
 
-/// The size that a range of bytes means: a known minimum, else the only whole number.
+/// The size in a range of bytes: a known minimum, else the only whole number.
 fn size_of(implied: Range, asked: u32, next: u32) -> Option<(u32, Option<&'static str>)> {
     let known = KNOWN
         .iter()
@@ -115,7 +115,7 @@ fn size_of(implied: Range, asked: u32, next: u32) -> Option<(u32, Option<&'stati
     (asked < bytes && bytes < next).then_some((bytes, tool))
 }
 
-/// How well a line fits the loads of the same nominal size, for each size that the tool may have made of it.
+/// How well a line fits the loads of the same nominal size, for each size that the tool may have used instead.
 fn loads<'a>(study: &'a Study, smallest: &Facts<'a>, implied: Range) -> Option<Loads<'a>> {
     let asked = smallest.sizes.datagram?;
     let rows: Vec<Facts<'a>> = facts(study)
@@ -132,7 +132,7 @@ fn loads<'a>(study: &'a Study, smallest: &Facts<'a>, implied: Range) -> Option<L
     let (_, (asked_squares, _)) = *fits.first()?;
     let (best_bytes, (best_squares, freedom)) =
         *fits.iter().min_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
-    // One coefficient more than the line has: the size.
+    // One more coefficient than the line: the size.
     let freedom = freedom.checked_sub(1).filter(|f| *f > 0)?;
     let tried = fits.len();
     let chance = chance_of_ratio(best_squares / asked_squares, freedom);
@@ -147,8 +147,8 @@ fn loads<'a>(study: &'a Study, smallest: &Facts<'a>, implied: Range) -> Option<L
     })
 }
 
-/// Sum of squares of the loads with rows of `asked` bytes taken as `bytes`, without the row that fits worst: one wrong
-/// figure must not hide the size.
+/// Sum of squares of the loads with rows of `asked` bytes treated as `bytes`, without the worst row: one wrong figure
+/// must not hide the size.
 fn trimmed(rows: &[Facts<'_>], asked: u32, bytes: u32) -> Option<(f64, usize)> {
     let column: Vec<Loaded<'_>> = rows
         .iter()

@@ -1,4 +1,4 @@
-//! What follows from a row's trial: sizes, limits, packets per second, and the column that the row belongs to.
+//! Values that follow from a row's trial: sizes, limits, packets per second, and the row's column.
 
 use wirelab_trial::{Extent, Load};
 use wirelab_wire::{Layer, LineRate, Size, SizeUnit, Sizes};
@@ -11,18 +11,18 @@ use crate::table::{Row, Study};
 /// Data of the largest TCP segment on standard Ethernet, IPv4 without options.
 const TCP_SEGMENT: u32 = 1460;
 
-/// A row with what follows from its trial.
+/// A row with the values that follow from its trial.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
     pub row: &'a Row,
     pub sizes: Sizes,
-    /// Bytes of a frame that throughput counts: the payload, or what UDP or TCP carries.
+    /// Bytes of a frame that throughput counts: the payload, or the data of UDP or TCP.
     pub counted_bytes: f64,
     pub link: Option<LineRate>,
     pub node: &'a str,
 }
 
-/// All rows whose size makes sense.
+/// All rows with a valid size.
 pub fn facts(study: &Study) -> Vec<Facts<'_>> {
     study.rows.iter().filter_map(|row| of(study, row)).collect()
 }
@@ -51,14 +51,14 @@ impl<'a> Facts<'a> {
         self.published(metric).map(Range::rounded)
     }
 
-    /// Bytes of the link that a frame takes, with preamble and gap.
+    /// Bytes of a frame on the link, with preamble and gap.
     pub fn link_bytes(&self) -> f64 {
         self.link.map_or(f64::from(self.sizes.frame) + 20.0, |l| {
             l.overhead.link_bytes(&self.sizes) as f64
         })
     }
 
-    /// The highest rate in bit/s of what throughput counts. TCP gathers small writes into full segments.
+    /// The highest rate in bit/s in the unit of throughput. TCP merges small writes into full segments.
     pub fn limit_bits_per_s(&self) -> Option<f64> {
         let link = self.link?;
         let mut sizes = self.sizes;
@@ -78,7 +78,7 @@ impl<'a> Facts<'a> {
         )
     }
 
-    /// Frames of the trial where their number was asked.
+    /// Frames of the trial, where their number is given.
     pub fn frames(&self) -> Option<f64> {
         match self.row.trial.extent {
             Extent::Frames { frames } => Some(frames as f64),
@@ -86,17 +86,17 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Frames per second that were offered, where the trial says so.
+    /// Frames per second that were offered, where the trial states them.
     pub fn offered_per_s(&self) -> Option<f64> {
         let load = self.row.trial.load;
-        // A load above the link is another rule's business.
+        // Another rule handles a load above the link.
         load.frames_per_s(&self.sizes, self.row.trial.framing.layer, self.link)
             .ok()
             .flatten()
     }
 
-    /// Frames per second of the row with all that is unknown about them: rounding, and whether the printed rate
-    /// counts the frames that were lost.
+    /// Frames per second of the row with all their uncertainty: rounding, and whether the printed rate includes lost
+    /// frames.
     pub fn packets_per_s(&self) -> Option<Range> {
         let bits = 8.0 * self.counted_bytes;
         let printed = self
@@ -110,7 +110,7 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// The likeliest number of frames per second that were delivered.
+    /// The most likely number of delivered frames per second.
     pub fn delivered_per_s(&self) -> Option<f64> {
         let bits = 8.0 * self.counted_bytes;
         let kept = 1.0 - self.published(Metric::Loss).map_or(0.0, Quantity::base);
@@ -135,7 +135,7 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Whether two rows differ in size and load at most.
+    /// Whether two rows differ at most in size and load.
     pub fn same_kind(&self, other: &Facts<'_>) -> bool {
         let (a, b) = (&self.row.trial, &other.row.trial);
         !self.row.limit
@@ -151,7 +151,7 @@ impl<'a> Facts<'a> {
             && a.link_bits_per_s == b.link_bits_per_s
     }
 
-    /// Whether the study puts two rows into one column: by name, or because they differ in size and load at most.
+    /// Whether the study puts two rows into one column: by name, or because they differ at most in size and load.
     pub fn same_column(&self, other: &Facts<'_>) -> bool {
         match (&self.row.column, &other.row.column) {
             (Some(a), Some(b)) => a == b,

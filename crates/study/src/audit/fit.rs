@@ -1,12 +1,12 @@
-//! Least squares for a handful of rows, the load columns that are fitted so, and how likely chance alone is to do better.
+//! Least squares for a few rows, the load columns that are fitted, and the probability that chance alone does better.
 
 use super::facts::{Facts, groups};
 use super::range::Range;
 use crate::metric::Metric;
 
-/// Loads from here on may be a CPU at its end, which says nothing about a frame.
+/// Loads from here on may be a saturated CPU, which shows nothing of a frame.
 const SATURATED: f64 = 0.995;
-/// Rows beyond which a column is not fitted row by row.
+/// Columns with more rows are not fitted row by row.
 const MOST_ROWS: usize = 100;
 
 /// A fit of y = x · β.
@@ -59,7 +59,7 @@ impl Fit {
         (self.squares / self.freedom as f64).sqrt()
     }
 
-    /// How far `x` lies from the rows of the fit: variance of the prediction there in units of the residuals'.
+    /// How far `x` is from the rows of the fit: the variance of the prediction there, in units of the residuals'.
     pub fn leverage(&self, x: &[f64]) -> f64 {
         self.inverse
             .iter()
@@ -73,7 +73,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-/// Gauss-Jordan with scaling by the diagonal, so that bytes, frames and ones may stand side by side.
+/// Gauss-Jordan with scaling by the diagonal, so that bytes, frames and ones can be mixed.
 fn invert(mut m: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let n = m.len();
     let scale: Vec<f64> = (0..n).map(|i| m[i][i].sqrt()).collect();
@@ -90,7 +90,7 @@ fn invert(mut m: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
         let best = (at..n).max_by(|a, b| m[*a][at].abs().total_cmp(&m[*b][at].abs()))?;
         m.swap(at, best);
         let pivot = m[at][at];
-        // Columns that say the same cannot be told apart.
+        // Dependent columns cannot be separated.
         if pivot.abs() < 1e-9 {
             return None;
         }
@@ -118,11 +118,11 @@ pub struct Loaded<'a> {
     pub facts: Facts<'a>,
     pub per_s: f64,
     pub load: Range,
-    /// How far the load may be off because the frames per second are, in the same unit.
+    /// The uncertainty of the load from that of the frames per second, in the same unit.
     pub own: f64,
 }
 
-/// The load columns of a study: rows of one kind, whatever their size and rate.
+/// The load columns of a study: rows of one kind, with any size and rate.
 pub fn columns<'a>(rows: &[Facts<'a>]) -> Vec<Vec<Loaded<'a>>> {
     let usable: Vec<Facts<'a>> = rows
         .iter()

@@ -1,4 +1,4 @@
-//! Rule `identical`: rows of different nodes that agree in every digit, as copied rows do.
+//! Rule `identical`: rows of different nodes that agree in every digit, like copied rows.
 
 use super::facts::{Facts, facts};
 use super::range::Range;
@@ -10,12 +10,12 @@ use crate::table::Study;
 
 /// Significant digits that two rows must share.
 const LEAST_DIGITS: u32 = 3;
-/// Rows beyond which tables are not compared.
+/// Tables with more rows are not compared.
 const MOST_ROWS: usize = 2_000;
 
-/// Two equal first digits by chance: the sum of the squares of Benford's frequencies.
+/// Probability of equal first digits: the sum of the squares of Benford's frequencies.
 const FIRST_DIGIT: f64 = 0.17;
-/// Metrics that do not follow from one another; those of one list do.
+/// Lists of metrics: those of one list follow from one another, those of different lists do not.
 const INDEPENDENT: &[&[Metric]] = &[
     &[
         Metric::Time,
@@ -34,7 +34,7 @@ const INDEPENDENT: &[&[Metric]] = &[
     &[Metric::CpuLoad],
     &[Metric::Loss, Metric::Lost],
     &[Metric::Jitter],
-    // A spread is often the same share of the mean on both.
+    // A spread is often the same share of the mean on both nodes.
     &[Metric::Latency, Metric::Latency3Sigma],
 ];
 
@@ -98,8 +98,8 @@ fn equal(a: &Facts<'_>, b: &Facts<'_>) -> bool {
     a.row.cells.iter().all(same)
 }
 
-/// The digits of each figure that depends on the node: neither the link's limit, nor what was
-/// offered, nor all or nothing, nor what another figure gives anyway.
+/// The digits of each figure that depends on the node: not the link's limit, not the offered load, not 0 or 100 %, and
+/// nothing that another figure implies.
 fn telling_digits(row: &Facts<'_>) -> Vec<u32> {
     let most = |metrics: &[Metric]| {
         let printed = metrics
@@ -141,8 +141,8 @@ fn given(row: &Facts<'_>, metric: Metric, printed: &Quantity) -> bool {
     whole || trial || rate
 }
 
-/// Datagrams that may have come by in a report interval, as one of its figures tells. Where an interval begins and
-/// ends within a datagram is by chance, and what was lost came by too.
+/// Datagrams in a report interval, as one of its figures implies. Whether an interval begins or ends within a datagram
+/// is by chance, and lost ones belong to it too.
 fn frames_of_interval(row: &Facts<'_>, metric: Metric, printed: Range) -> Range {
     let bits = 8.0 * row.counted_bytes;
     let lost = row.rounded(Metric::Lost).map_or(0.0, |lost| lost.high);

@@ -1,5 +1,5 @@
-//! Rules `limit`, `link` and `share`: no rate above what the link carries at this size, none above the link itself,
-//! no share above the whole.
+//! Rules `limit`, `link` and `share`: no rate above the link's capacity at this size, none above the link itself, no
+//! share above the whole.
 
 use super::facts::{Facts, facts};
 use super::range::Range;
@@ -9,7 +9,7 @@ use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity, Unit};
 use crate::table::Study;
 
-/// How much faster than its nominal rate a link may look: its clock may be 100 ppm fast (IEEE 802.3), and that of the
+/// How much faster than its nominal rate a link may appear: its clock may be 100 ppm fast (IEEE 802.3), and that of the
 /// tester as much slow.
 const CLOCK_TOLERANCE: f64 = 2e-4;
 
@@ -17,13 +17,13 @@ const CLOCK_TOLERANCE: f64 = 2e-4;
 pub struct Broken {
     pub metric: Metric,
     rule: &'static str,
-    /// The figure in the unit that makes it the link's own rate.
+    /// The figure in the unit in which it equals the link's own rate.
     meant: Option<String>,
     arithmetic: String,
     consistent: String,
 }
 
-/// The cells of a row that lie above a limit, rounding honoured.
+/// The cells of a row above a limit, after rounding.
 pub fn broken(row: &Facts<'_>) -> Vec<Broken> {
     let cells = row.row.cells.iter();
     cells
@@ -96,7 +96,7 @@ fn beyond(row: &Facts<'_>, metric: Metric, printed: &Quantity) -> Option<Broken>
         }
         _ => return None,
     };
-    // A TCP stream is cut into segments of its own size, so that the size asked limits no rate of frames.
+    // TCP segments its stream, so the requested size does not limit the frame rate.
     if row.is_tcp() && matches!(metric, Metric::Efficiency | Metric::FramesPerS) {
         return None;
     }
@@ -129,7 +129,7 @@ fn rate_limit(row: &Facts<'_>, limit: f64) -> String {
     )
 }
 
-/// One finding for each row that breaks a limit; `explains` may tell why a row does.
+/// One finding for each row that breaks a limit; `explains` may give the reason.
 pub fn findings(study: &Study, explains: impl Fn(&Facts<'_>) -> Option<String>) -> Vec<Finding> {
     let rows = facts(study);
     let mut findings: Vec<Finding> = rows
@@ -176,7 +176,7 @@ fn finding(
     Some(finding)
 }
 
-/// More datagrams lost than there were.
+/// More datagrams lost than sent.
 fn lost_of(study: &Study, row: &Facts<'_>) -> Option<Finding> {
     let lost = row.published(Metric::Lost)?;
     let all = row.published(Metric::Datagrams)?;
@@ -186,7 +186,7 @@ fn lost_of(study: &Study, row: &Facts<'_>) -> Option<Finding> {
     let mut finding = Finding::new(study, row.row.line, Severity::Impossible, "share");
     finding.cells = vec![cell_name(row.row, Metric::Lost)];
     finding.with = vec![cell_name(row.row, Metric::Datagrams)];
-    finding.says = format!("{}: more datagrams lost than there were.", row.row.name);
+    finding.says = format!("{}: more datagrams lost than sent.", row.row.name);
     finding.arithmetic = format!("{lost} lost of {all}");
     finding.consistent = Some(format!("at most {all}"));
     Some(finding)

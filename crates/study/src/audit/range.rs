@@ -1,4 +1,4 @@
-//! Interval arithmetic: what is known of a value that was printed with so many digits.
+//! Interval arithmetic: the range of values behind a printed number.
 
 use std::ops::{Add, Div, Mul, Sub};
 
@@ -22,7 +22,7 @@ impl Range {
         }
     }
 
-    /// The values that round to the printed figure; a figure that is not negative stands for no negative value.
+    /// The values that round to the printed figure; for a non-negative figure they are not negative.
     pub fn rounded(printed: &Quantity) -> Range {
         let half = half_step(printed) * printed.unit.scale;
         let (low, high) = (printed.base() - half, printed.base() + half);
@@ -34,7 +34,7 @@ impl Range {
         Range { low, high }
     }
 
-    /// The values that the printed figure stands for where digits may also have been cut off instead of rounded.
+    /// The values behind the printed figure if digits may also have been truncated instead of rounded.
     pub fn printed(printed: &Quantity) -> Range {
         let rounded = Range::rounded(printed);
         let step = 2.0 * half_step(printed) * printed.unit.scale;
@@ -65,7 +65,7 @@ impl Range {
         self.low > other.high + slack
     }
 
-    /// Whether one value could be in both. What cannot be compared counts as touching.
+    /// Whether the ranges overlap. Incomparable values count as overlapping.
     pub fn touches(self, other: Range) -> bool {
         !self.above(other) && !other.above(self)
     }
@@ -74,7 +74,7 @@ impl Range {
         self.touches(Range::exact(value))
     }
 
-    /// The values in both.
+    /// The overlap of both.
     pub fn common(self, other: Range) -> Option<Range> {
         self.touches(other).then(|| Range {
             low: self.low.max(other.low),
@@ -82,7 +82,7 @@ impl Range {
         })
     }
 
-    /// The smallest range around both.
+    /// The smallest range that contains both.
     pub fn around(self, other: Range) -> Range {
         Range {
             low: self.low.min(other.low),
@@ -95,7 +95,7 @@ impl Range {
     }
 }
 
-/// Half a step of the last digit that counts: of zeros at the end of a number such as 27000 nobody knows.
+/// Half a step of the last significant digit: zeros at the end of a number such as 27000 may not be significant.
 fn half_step(printed: &Quantity) -> f64 {
     let mut half = printed.half_step();
     if printed.decimals == 0 && printed.number.abs() >= 1000.0 && printed.number % 100.0 == 0.0 {
@@ -144,7 +144,7 @@ impl Mul for Range {
 
 impl Div for Range {
     type Output = Range;
-    /// Division by a range that reaches zero says nothing.
+    /// Division by a range that contains zero has no result.
     fn div(self, other: Range) -> Range {
         if other.low <= 0.0 {
             return Range {

@@ -1,21 +1,21 @@
-//! What the cells of one row must be to one another.
+//! Relations between the cells of one row.
 
 use super::facts::Facts;
 use super::range::Range;
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity, UNITS, Unit};
 
-/// A cell's value as others give it.
+/// A cell's value computed from others.
 pub struct Relation {
     pub target: Metric,
-    /// Cells that it follows from; none where the trial alone gives it.
+    /// The source cells; empty where the trial alone gives the value.
     pub from: Vec<Metric>,
     pub expected: Range,
     /// The formula in words.
     pub formula: String,
 }
 
-/// The cells of a row as ranges, one of them perhaps read in another unit.
+/// The cells of a row as ranges, one of them possibly converted to another unit.
 pub struct Cells<'a> {
     facts: &'a Facts<'a>,
     left_out: Option<Metric>,
@@ -31,7 +31,7 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// As if `metric` had not been printed.
+    /// The row without `metric`.
     pub fn without(facts: &'a Facts<'a>, metric: Metric) -> Cells<'a> {
         Cells {
             left_out: Some(metric),
@@ -39,7 +39,7 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// As if `metric` had been `factor` times as much.
+    /// The row with `metric` multiplied by `factor`.
     pub fn scaled(facts: &'a Facts<'a>, metric: Metric, factor: f64) -> Cells<'a> {
         Cells {
             scaled: Some((metric, factor)),
@@ -70,7 +70,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Every relation whose cells are there.
+/// Every relation whose cells exist.
 fn relations(cells: &Cells<'_>) -> Vec<Relation> {
     let mut all = Vec::new();
     amounts(cells, &mut all);
@@ -98,7 +98,7 @@ fn push(
     }));
 }
 
-/// Bits of all frames, and what they come from.
+/// Bits of all frames, and their sources.
 fn data(cells: &Cells<'_>) -> Option<(Range, Vec<Metric>)> {
     if let Some(data) = cells.range(Metric::Data) {
         return Some((data, vec![Metric::Data]));
@@ -205,7 +205,7 @@ fn server(cells: &Cells<'_>, all: &mut Vec<Relation>) {
     }
 }
 
-/// The report interval in seconds that is closest to what transfer and bandwidth imply.
+/// The report interval in seconds nearest to the one that transfer and bandwidth imply.
 pub fn interval(implied: Range) -> f64 {
     let seconds = implied.middle();
     let short = [0.1, 0.2, 0.25, 0.5];
@@ -239,7 +239,7 @@ fn limits(cells: &Cells<'_>, all: &mut Vec<Relation>) {
     push(all, Metric::Throughput, &[], of, Some(rate));
 }
 
-/// Units in which a figure could have been meant: the same digits, another size.
+/// Units in which a figure may have been meant: the same digits, another scale.
 pub fn other_units(printed: &Quantity) -> impl Iterator<Item = &'static Unit> {
     let own = printed.unit;
     UNITS.iter().filter(move |unit| {

@@ -40,7 +40,7 @@ fn suspects(failing: &[Relation]) -> Vec<Metric> {
     all
 }
 
-/// The cell and the unit with which nothing contradicts any more.
+/// The cell and the unit with which all contradictions vanish.
 fn unit_slip(row: &Facts<'_>, failing: &[Relation]) -> Option<(Metric, &'static Unit)> {
     for metric in suspects(failing) {
         let Some(printed) = row.published(metric) else {
@@ -69,7 +69,7 @@ fn slip(
     };
     let digits = format!("{:.*}", printed.decimals, printed.number);
     finding.says = format!(
-        "{}: {metric} {printed} is wrong by the unit: {digits} {} fits everything else.",
+        "{}: {metric} {printed} is wrong by the unit: {digits} {} fits all other figures.",
         row.row.name, unit.name
     );
     finding.consistent = Some(format!("{digits} {}", unit.name));
@@ -81,7 +81,7 @@ fn slip(
     finding
 }
 
-/// What no change of a unit can correct; nothing where the cells are impossible on their own.
+/// A contradiction that no change of a unit resolves; empty where the cells are impossible on their own.
 fn contradiction(study: &Study, row: &Facts<'_>, failing: &[Relation]) -> Option<Finding> {
     let all = suspects(failing);
     let alone: Vec<Metric> = all
@@ -90,7 +90,7 @@ fn contradiction(study: &Study, row: &Facts<'_>, failing: &[Relation]) -> Option
         .filter(|m| row.published(*m).is_some())
         .filter(|m| Cells::without(row, *m).failing().is_empty())
         .collect();
-    // One cell that stands alone against several others is the one in doubt; of two, nobody can tell which.
+    // One cell that contradicts several others is the one in doubt; of two, it is unknown which.
     let doubted = if alone.len() == 1 { alone } else { all };
     let impossible = broken(row);
     let told = |metric: &Metric| impossible.iter().any(|b| b.metric == *metric);

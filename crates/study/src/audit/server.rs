@@ -1,5 +1,5 @@
-//! Rules `jitter-is-spacing` and `first-id`: what a server makes of a sender that writes no timestamps, or starts to
-//! count at one.
+//! Rules `jitter-is-spacing` and `first-id`: the report of a server if the sender writes no timestamps, or counts from
+//! one.
 
 use super::facts::{Facts, facts, groups};
 use super::range::Range;
@@ -8,11 +8,11 @@ use super::{Finding, Severity, cell_name, show};
 use crate::metric::Metric;
 use crate::table::Study;
 
-/// Intervals that a pattern needs.
+/// Fewest intervals of a pattern.
 const LEAST_ROWS: usize = 3;
 /// How close the jitter must be to the spacing, as a share of it.
 const CLOSE: f64 = 0.01;
-/// Jitter may be anything from this share of the spacing up to the spacing; without a reason none is likelier.
+/// Without a reason, jitter may be any value from this share of the spacing up to the spacing, all equally likely.
 const LEAST_JITTER: f64 = 1e-3;
 
 /// Remarks about the reports of a server.
@@ -28,7 +28,7 @@ pub fn findings(study: &Study) -> Vec<Finding> {
     runs.iter().flat_map(of_run).flatten().collect()
 }
 
-/// Seconds of a row's report interval, by its figures; 1 where they do not tell.
+/// Seconds of a row's report interval, from its figures; 1 where they do not show it.
 pub fn interval_s(row: &Facts<'_>) -> f64 {
     let transfer = row.rounded(Metric::Transfer);
     let both = transfer.zip(row.rounded(Metric::Bandwidth));
@@ -57,7 +57,7 @@ fn jitter(study: &Study, run: &[Facts<'_>]) -> Option<Finding> {
         };
         jitter.touches(around) && jitter.low > 0.0
     };
-    // Figures that are coarser than the closeness asked for would fit anything.
+    // Figures that are coarser than the required closeness would match anything.
     let fine = pairs
         .iter()
         .all(|(_, j, _)| j.width() < 2.0 * CLOSE * j.middle());
@@ -75,7 +75,7 @@ fn jitter(study: &Study, run: &[Facts<'_>]) -> Option<Finding> {
     let spaced = mean(&mut pairs.iter().map(|(.., spacing)| *spacing));
     finding.says = format!(
         "The jitter of all {} intervals is the spacing of the datagrams, as a server reports it when the sender writes no \
-         timestamps: it says nothing about the network.",
+         timestamps: it shows nothing of the network.",
         pairs.len()
     );
     finding.arithmetic = format!(

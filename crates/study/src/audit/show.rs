@@ -1,11 +1,11 @@
-//! Numbers of findings as a reader expects them.
+//! Formats the numbers of findings.
 
 use wirelab_trial::format;
 
 use super::range::Range;
 use crate::quantity::Unit;
 
-/// A number to so many significant digits, without zeros at the end of the fraction.
+/// A number to so many significant digits, without trailing zeros in the fraction.
 pub fn number(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");
@@ -25,7 +25,7 @@ pub fn value(base: f64, unit: Unit) -> String {
     with_unit(number(base / unit.scale, 5), unit)
 }
 
-/// A value that other rows imply.
+/// A value implied by other rows.
 pub fn about(base: f64, unit: Unit) -> String {
     format!("about {}", with_unit(number(base / unit.scale, 3), unit))
 }
@@ -37,7 +37,7 @@ fn with_unit(number: String, unit: Unit) -> String {
     }
 }
 
-/// A range of a base unit, shown in `unit`; one value where both ends show alike.
+/// A range of a base unit, shown in `unit`; one value where both ends look the same.
 pub fn range(range: Range, unit: Unit) -> String {
     let (low, high) = (range.low / unit.scale, range.high / unit.scale);
     let (low, high) = (number(low, 5), number(high, 5));
@@ -49,7 +49,7 @@ pub fn range(range: Range, unit: Unit) -> String {
     with_unit(numbers, unit)
 }
 
-/// A time in seconds in the unit that suits it.
+/// A time in seconds in a suitable unit.
 pub fn time(seconds: f64) -> String {
     format::time_f(seconds * 1e12)
 }
@@ -69,7 +69,7 @@ pub fn per_s(frames_per_s: f64) -> String {
     format::frame_rate(frames_per_s)
 }
 
-/// A probability, e.g. `5e-7`; an exact 1 or more is certainty that chance does it.
+/// A probability, e.g. `5e-7`; 1 or more means certain by chance.
 pub fn chance(probability: f64) -> String {
     if probability < 0.01 {
         format!("{probability:.0e}")

@@ -1,4 +1,4 @@
-//! Sentences of the text about figures, and cells that must be the sum of others.
+//! Reads claims of the text about figures, and cells that must be the sum of others.
 
 use std::collections::BTreeSet;
 
@@ -56,9 +56,9 @@ fn claim(table: &Table<'_>, study: &Study) -> Read<Claim> {
     let reason = table.text("reason")?;
     need_reason(role_at.as_ref(), role, reason.as_ref())?;
     Ok(Claim {
-        name: name(&table.need("name", "name the claim, so that findings can")?)?,
+        name: name(&table.need("name", "name the claim for the findings")?)?,
         text: table
-            .need("text", "write what the document says, in short")?
+            .need("text", "write a short form of the document's text")?
             .text()?,
         line: table.line(),
         relation,
@@ -159,10 +159,10 @@ pub(super) fn sums(top: &Table<'_>, study: &mut Study) -> Read<()> {
     Ok(())
 }
 
-/// A cell that is there, as `ROW/METRIC`.
+/// An existing cell, as `ROW/METRIC`.
 fn cell_name(entry: &Entry<'_>, study: &Study) -> Read<CellName> {
     let text = entry.text()?;
-    // The row's name may have a slash in it too.
+    // The row's name may contain a slash too.
     let Some((row, metric)) = text.rsplit_once('/') else {
         return Err(entry.error("write a row and a metric, e.g. \"scenario 3/time\""));
     };

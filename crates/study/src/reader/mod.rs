@@ -1,4 +1,4 @@
-//! Reads a study's TOML, and says of everything wrong where it stands and what to write instead.
+//! Reads a study's TOML. Every error names its place and the fix.
 mod claims;
 mod row;
 
@@ -9,7 +9,7 @@ use wirelab_config::{Entry, FileError, Read, Table, read_text};
 use crate::quantity::{Dimension, Quantity};
 use crate::table::Study;
 
-/// Longest study that is read, in bytes.
+/// Longest accepted study, in bytes.
 pub const MAX_STUDY_BYTES: u64 = 256 * 1024;
 /// Most rows of a study.
 pub const MAX_ROWS: usize = 1_000;
@@ -17,7 +17,7 @@ pub const MAX_ROWS: usize = 1_000;
 pub const MAX_CELLS: usize = 5_000;
 /// Most claims and most sums of a study.
 pub const MAX_CLAIMS: usize = 200;
-/// Most rows that a claim or a sum is made of.
+/// Most rows of a claim or a sum.
 pub const MAX_PARTS: usize = 64;
 /// Longest name of a row, a claim, a column or a capture point, in characters.
 pub const MAX_NAME: usize = 100;
@@ -27,10 +27,10 @@ const STUDY_KEYS: [&str; 10] = [
 ];
 
 impl Study {
-    /// Read a study's text. `file` is the name that errors give, and its last part without `.toml` is the study's.
+    /// Reads a study's text. `file` is its name in errors; its last part without `.toml` is the study's name.
     ///
     /// # Errors
-    /// [`FileError`] names the file, line, column and field, what is wrong, and what to write instead.
+    /// [`FileError`] names the file, line, column and field, what is wrong, and the fix.
     pub fn parse(text: &str, file: &str) -> Result<Study, FileError> {
         if text.len() as u64 > MAX_STUDY_BYTES {
             return Err(FileError::TooLong {
@@ -42,7 +42,7 @@ impl Study {
         wirelab_config::read(text, file, |top| study(top, file))
     }
 
-    /// Read a study file.
+    /// Reads a study file.
     ///
     /// # Errors
     /// [`FileError`], as [`Study::parse`], and where the file cannot be read.
@@ -98,10 +98,10 @@ fn name(entry: &Entry<'_>) -> Read<String> {
     Ok(text)
 }
 
-/// Entry for fuzzing: hostile bytes read as a study and audited; errors must name a place in the text.
+/// Entry for fuzzing: reads and audits hostile bytes as a study; errors must name a place in the text.
 ///
 /// # Panics
-/// If an error names a place outside of the text, or an accepted figure does not print as it was read.
+/// If an error names a place outside the text, or an accepted figure prints differently.
 pub fn fuzz_study(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;

@@ -1,4 +1,4 @@
-//! Rows: the trial, and under which conditions it was run.
+//! Reads rows: the trial, and its conditions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,12 +26,12 @@ const ROW_KEYS: [&str; 11] = [
     "column",
 ];
 const DEFAULT_KEYS: [&str; 7] = ["trial", "role", "reason", "node", "point", "set", "column"];
-/// Of a row that no node is asked of, these would have no meaning.
+/// Keys without meaning in a row that needs no node.
 const OF_A_NODE: [&str; 4] = ["node", "point", "interval", "set"];
-/// Report intervals of a server that can be named: an hour of seconds.
+/// Most report intervals of a server: an hour of seconds.
 const MAX_INTERVAL: u64 = 3_600;
 
-/// A row's own keys, and those that all rows share.
+/// A row's own keys, and the common ones of all rows.
 pub(super) struct Keys<'a> {
     pub own: &'a Table<'a>,
     pub defaults: Option<&'a Table<'a>>,
@@ -90,13 +90,13 @@ fn row(keys: &Keys<'_>, study: &Study) -> Read<Row> {
     if limit {
         for key in OF_A_NODE {
             if let Some(entry) = own.get(key) {
-                return Err(entry.error("no node is asked of a limit: leave the key out"));
+                return Err(entry.error("a limit needs no node: leave the key out"));
             }
         }
     }
     let optional = |key| keys.get(key).map(|e| name(&e)).transpose();
     let mut row = Row {
-        name: name(&own.need("name", "name the row, so that errors and claims can")?)?,
+        name: name(&own.need("name", "name the row for errors and claims")?)?,
         line: own.line(),
         node: optional("node")?,
         trial: trial_of(keys, study)?,
@@ -113,7 +113,7 @@ fn row(keys: &Keys<'_>, study: &Study) -> Read<Row> {
     if row.node.is_none() && study.node.is_empty() && !limit {
         return Err(own.error(
             "node",
-            "nothing says which node it is asked of: write node = \"NAME\" at the top of the file",
+            "its node is missing: write node = \"NAME\" at the top of the file",
         ));
     }
     if limit && row.trial.link().is_none() && study.link_bits_per_s.is_none() {
@@ -148,7 +148,7 @@ fn trial_of(keys: &Keys<'_>, study: &Study) -> Read<Trial> {
         let entry = first.get("load").or_else(|| second?.get("load"));
         entry.map_or_else(|| first.error_here(&what), |e| e.error(&what))
     };
-    // A share of a link whose rate only the node knows is the node's to judge.
+    // Only the node can judge a share of a link whose rate only it knows.
     if let (Some(link), Ok(sizes)) = (link, trial.sizes()) {
         trial
             .load
@@ -213,7 +213,7 @@ fn cell(keys: &Keys<'_>, row: &Row, metric: Metric, entry: &Entry<'_>) -> Read<C
     Ok(cell)
 }
 
-/// A figure that has the dimension of its metric.
+/// A figure with the dimension of its metric.
 pub(super) fn figure(entry: &Entry<'_>, metric: Metric, figure: Quantity) -> Read<Quantity> {
     let wanted = metric.dimension();
     if !figure.unit.dimension.compares_with(wanted) {
@@ -225,7 +225,7 @@ pub(super) fn figure(entry: &Entry<'_>, metric: Metric, figure: Quantity) -> Rea
     Ok(figure)
 }
 
-/// A figure that is disputed or cannot be predicted says why.
+/// A disputed or unpredictable figure must have a reason.
 pub(super) fn need_reason(at: Option<&Entry<'_>>, role: Role, reason: Option<&String>) -> Read<()> {
     match at {
         Some(at) if reason.is_none() && matches!(role, Role::Disputed | Role::Unpredictable) => {
@@ -235,7 +235,7 @@ pub(super) fn need_reason(at: Option<&Entry<'_>>, role: Role, reason: Option<&St
     }
 }
 
-/// Refuse a metric that the row's trial cannot have.
+/// Refuses a metric that the row's trial cannot have.
 fn fits(entry: &Entry<'_>, row: &Row, metric: Metric) -> Read<()> {
     let trial = &row.trial;
     let refuse = |why: &str| -> Result<(), FileError> { Err(entry.error(why)) };
@@ -268,7 +268,7 @@ fn fits(entry: &Entry<'_>, row: &Row, metric: Metric) -> Read<()> {
     }
 }
 
-/// What a row says of one metric, else what all rows share: one word for all metrics, or a table of them.
+/// The value of a row for one metric, else that of all rows: one word for all metrics, or a table of them.
 fn of_metric<'a>(keys: &Keys<'a>, key: &str, metric: Metric) -> Read<Option<Entry<'a>>> {
     for table in [Some(keys.own), keys.defaults].into_iter().flatten() {
         let found = match table.get(key) {
@@ -282,7 +282,7 @@ fn of_metric<'a>(keys: &Keys<'a>, key: &str, metric: Metric) -> Read<Option<Entr
     Ok(None)
 }
 
-/// Check the metrics that roles and reasons shared by all rows are given for.
+/// Checks the metrics of roles and reasons that all rows share.
 pub(super) fn metric_tables(defaults: &Table<'_>) -> Read<()> {
     for key in ["role", "reason"] {
         if let Some(entry) = defaults.get(key).filter(Entry::is_table) {

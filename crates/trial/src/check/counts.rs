@@ -1,4 +1,4 @@
-//! What no receiver can count.
+//! Impossible counts of a receiver.
 
 use super::{Findings, ROUNDING, counter, near};
 use crate::counts::Counts;
@@ -23,7 +23,7 @@ pub(super) fn look_at(of: &Observation, flow: &FlowObservation, findings: &mut F
     losses(flow, findings);
 }
 
-/// What one count says of another, whatever was sent.
+/// Relations between the counts, independent of what was sent.
 fn counted(counts: &Counts, findings: &mut Findings) {
     let received = counts.received_frames;
     for (field, count) in [
@@ -39,17 +39,17 @@ fn counted(counts: &Counts, findings: &mut Findings) {
     }
 }
 
-/// The verified bytes are those of the good frames, of which each is as long as the others.
+/// The verified bytes are those of the good frames, which all have the same length.
 fn verified(of: &Observation, flow: &FlowObservation, counts: &Counts, findings: &mut Findings) {
     let good = counts.good_frames;
     let sizes = &of.sizes;
-    // A node may count the data of its layer alone, and Ethernet fills what is shorter up.
+    // A node may count only the data of its layer, and Ethernet pads shorter frames.
     let least = sizes.datagram.unwrap_or(sizes.payload).min(sizes.payload);
     let least = good as f64 * f64::from(least);
     let most = good as f64 * f64::from(sizes.payload.max(46));
     let verified = counts.verified_payload_bytes;
     let is_untold = verified == 0 && is_told_by_node(of, flow);
-    // A few late ones of a run with frames of another size may be among them.
+    // A few late frames of a run with another size may be among them.
     let range = least * (1.0 - ROUNDING)..=most * (1.0 + ROUNDING);
     findings.must(
         is_untold || range.contains(&(verified as f64)),
@@ -58,7 +58,7 @@ fn verified(of: &Observation, flow: &FlowObservation, counts: &Counts, findings:
     );
 }
 
-/// Whether the node may have counted: it need not say how many bytes it verified.
+/// Whether the node may have counted: it need not report how many bytes it verified.
 fn is_told_by_node(of: &Observation, flow: &FlowObservation) -> bool {
     match of.node.kind.as_str() {
         "ports" | "hdl" => false,
@@ -99,7 +99,7 @@ fn losses(flow: &FlowObservation, findings: &mut Findings) {
     }
 }
 
-/// Frames that were lost for certain, and those that may have been, where that is known.
+/// Frames that certainly were lost, and those that may have been, where known.
 fn lost(flow: &FlowObservation) -> Option<(u64, Option<u64>)> {
     match flow.counts.value() {
         Some(counts) => Some((counts.lost_frames, Some(counts.lost_or_missed_frames))),

@@ -1,4 +1,4 @@
-//! What no flow can show.
+//! Impossible figures of a flow.
 
 use wirelab_wire::Overhead;
 use wirelab_wire::header::TIME_MODULUS;
@@ -10,12 +10,12 @@ use crate::observation::{FlowObservation, Observation};
 use crate::series::Series;
 use crate::trial::Extent;
 
-/// How long a host may hold its own clock back at the edge of a trial, in seconds: by so much a rate that was taken
-/// from the first to the last arrival may be above that of the link.
+/// How long a host may delay its own clock at the edge of a trial, in seconds: a rate from the first to the last
+/// arrival may exceed that of the link by as much.
 pub(super) const EDGE_S: f64 = 0.1;
-/// How far a rate times its time may be off the frames: both are rounded to a ps or a digit.
+/// Allowed relative difference between a rate times its time and the frames: both are rounded to a ps or a digit.
 const SAME_TIME: f64 = 1e-3;
-/// How long a trial goes on at most when all is sent, in seconds: it settles, and asks for what is still missing.
+/// Longest time from the last sent frame to the end of the trial, in seconds: it settles, and requests what is missing.
 const AFTER_S: f64 = 60.0;
 
 pub(super) fn look_at(of: &Observation, flow: &FlowObservation, findings: &mut Findings) {
@@ -49,7 +49,7 @@ pub(super) fn look_at(of: &Observation, flow: &FlowObservation, findings: &mut F
     durations(of, flow, findings);
 }
 
-/// Each interval lies around its figure, and those of the rates, which are one rate in several units, are alike.
+/// Each interval contains its figure, and those of the rates, which are one rate in several units, agree.
 fn intervals(flow: &FlowObservation, findings: &mut Findings) {
     let of = &flow.intervals;
     let rates = [
@@ -88,7 +88,7 @@ fn intervals(flow: &FlowObservation, findings: &mut Findings) {
     for (field, (other_low, other_high)) in shares {
         let alike = near(low, other_low, SAME_TIME) && near(high, other_high, SAME_TIME);
         findings.must(alike, "intervals", || {
-            format!("{field} is not as far off as {first}, of which it is a multiple")
+            format!("{field} differs from {first}, of which it is a multiple")
         });
     }
 }
@@ -98,7 +98,7 @@ fn shares(interval: &Stated, value: f64) -> (f64, f64) {
     (interval.low / value, interval.high / value)
 }
 
-/// All rates are one, in several units.
+/// All rates are the same rate in several units.
 fn rates(of: &Observation, flow: &FlowObservation, findings: &mut Findings) {
     let Some(rate) = flow.frames_per_s.value().copied() else {
         return;
@@ -140,7 +140,7 @@ fn rates(of: &Observation, flow: &FlowObservation, findings: &mut Findings) {
     }
 }
 
-/// A rate is what arrived over the time that it took.
+/// A rate is what arrived over its time.
 fn over_time(of: &Observation, flow: &FlowObservation, findings: &mut Findings) {
     let Some(elapsed) = flow.elapsed.value() else {
         return;
@@ -153,7 +153,7 @@ fn over_time(of: &Observation, flow: &FlowObservation, findings: &mut Findings) 
         findings.must(
             near(goodput * seconds, bits, SAME_TIME),
             "goodput_bits_per_s",
-            || format!("{goodput} for {seconds} s, but {bytes} bytes went over"),
+            || format!("{goodput} for {seconds} s, but {bytes} bytes were transferred"),
         );
     }
     let Some(rate) = flow.frames_per_s.value() else {
@@ -176,7 +176,7 @@ fn over_time(of: &Observation, flow: &FlowObservation, findings: &mut Findings) 
         Extent::Time { .. } => None,
     };
     if let Some(sent) = flow.sent_frames.value().copied().or(asked) {
-        // Each may have come twice.
+        // Each may have arrived twice.
         let most = sent as f64 * 2.0;
         findings.must(
             rate * seconds <= most * (1.0 + ROUNDING),
@@ -186,7 +186,7 @@ fn over_time(of: &Observation, flow: &FlowObservation, findings: &mut Findings) 
     }
 }
 
-/// No link carries more than it carries, and the share follows from the rate.
+/// No link carries more than its rate, and the share follows from the rate.
 fn link(of: &Observation, flow: &FlowObservation, findings: &mut Findings) {
     let seconds = flow.elapsed.value().map(|e| e.ps as f64 / 1e12);
     let edge = |s: f64| if s > 0.0 { EDGE_S / s } else { f64::INFINITY };
@@ -212,7 +212,7 @@ fn link(of: &Observation, flow: &FlowObservation, findings: &mut Findings) {
     }
 }
 
-/// What goes on in a trial takes no longer than the trial.
+/// Nothing in a trial takes longer than the trial.
 fn durations(of: &Observation, flow: &FlowObservation, findings: &mut Findings) {
     for one in &flow.series {
         latency(flow, one, findings);
@@ -220,7 +220,7 @@ fn durations(of: &Observation, flow: &FlowObservation, findings: &mut Findings) 
     let Some(run_s) = longest_s(of, flow) else {
         return;
     };
-    // Twice: what is overdue and a hold may be one pause.
+    // Twice: the overdue time and a pause may be the same.
     let most_s = 2.0 * run_s + AFTER_S;
     if let Some(counts) = flow.counts.value() {
         let beside = counts.foreign_frames.max(counts.other_run_frames);
@@ -235,7 +235,7 @@ fn durations(of: &Observation, flow: &FlowObservation, findings: &mut Findings) 
             format!("{ps} ps, but the trial took {run_s} s")
         });
     };
-    // A jitter is a mean of how much transit times differ: by no more than the longest gap between two frames.
+    // A jitter is a mean difference of transit times: at most the longest gap between two frames.
     within(
         "jitter_ps",
         flow.jitter_ps.value().copied(),
@@ -282,11 +282,11 @@ fn latency(flow: &FlowObservation, series: &Series, findings: &mut Findings) {
     let longest_ps = u128::from(TIME_MODULUS / 2) * 1000;
     let ps = u128::from(h.max_ticks) * u128::from(series.clock.tick_ps.unwrap_or(0));
     findings.must(ps <= longest_ps, "series latency, max_ticks", || {
-        format!("{ps} ps, but a test frame tells no more than {longest_ps}")
+        format!("{ps} ps, but a test frame cannot encode more than {longest_ps}")
     });
 }
 
-/// The longest time that a flow can have taken, in seconds; `None` where nothing tells it.
+/// Upper bound for the time of a flow, in seconds; `None` where nothing gives one.
 fn longest_s(of: &Observation, flow: &FlowObservation) -> Option<f64> {
     let arriving = flow.elapsed.value().map(|elapsed| elapsed.ps as f64 / 1e12);
     let achieved = flow

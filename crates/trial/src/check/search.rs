@@ -1,4 +1,4 @@
-//! What no search can find.
+//! Impossible results of a search.
 
 use super::flow::EDGE_S;
 use super::{Findings, ROUNDING, near};
@@ -9,7 +9,7 @@ use crate::search::{
 };
 use crate::trial::Direction;
 
-/// Two widths of the same bounds.
+/// Allowed relative difference between two widths of the same bounds.
 const SAME_WIDTH: f64 = 1e-6;
 
 pub(super) fn look_at(found: &Found, findings: &mut Findings) {
@@ -70,7 +70,7 @@ fn rates(result: &SearchResult, findings: &mut Findings) {
     trials(&result.trials, findings);
 }
 
-/// Bounds are loads of the search, and what was found has one.
+/// Bounds are loads of the search, and a found rate has a lower one.
 fn bounds(result: &SearchResult, goal: &GoalResult, findings: &mut Findings) {
     let lower = goal.relevant_lower_bound_frames_per_s.value().copied();
     let upper = goal.relevant_upper_bound_frames_per_s.value().copied();
@@ -116,7 +116,7 @@ fn bounds(result: &SearchResult, goal: &GoalResult, findings: &mut Findings) {
     }
 }
 
-/// What arrived at the lower bound: no more than that, in its units.
+/// The throughput at the lower bound is at most that load, in its units.
 fn throughput(result: &SearchResult, goal: &GoalResult, findings: &mut Findings) {
     let Some(rate) = goal.conditional_throughput_frames_per_s.value().copied() else {
         return;
@@ -124,7 +124,7 @@ fn throughput(result: &SearchResult, goal: &GoalResult, findings: &mut Findings)
     let field = "conditional_throughput_frames_per_s";
     findings.not_negative(field, rate);
     let lower = &goal.relevant_lower_bound_frames_per_s;
-    // A node that sends may send faster than it was asked.
+    // A node that sends may send faster than requested.
     let offered = matches!(result.trial.direction, Direction::Receive | Direction::Echo);
     if let Some(lower) = lower.value().filter(|_| offered) {
         let edge = EDGE_S * 1e12 / goal.goal.final_trial_ps.max(1) as f64;
@@ -213,7 +213,7 @@ fn longest(bursts: &BurstResult, findings: &mut Findings) {
     trials(&bursts.trials, findings);
 }
 
-/// The lengths are those of the bursts.
+/// The lengths summarize the bursts.
 fn lengths(bursts: &BurstResult, of: &BurstLengths, findings: &mut Findings) {
     let frames = || bursts.bursts.iter().map(|burst| burst.frames);
     let number = frames().count();

@@ -1,15 +1,15 @@
-//! What no sender can have done.
+//! Impossible results of a sender.
 
 use super::{Findings, ROUNDING, series};
 use crate::counts::Ledger;
 use crate::observation::{FlowObservation, Observation, SenderObservation};
 use crate::trial::Extent;
 
-/// Times of a sender are whole ns: no two frames that have a rate are nearer.
+/// Times of a sender are whole ns: two frames of a rate are no nearer.
 const TIMES_PER_S: f64 = 1e9;
-/// Frames at most that share one time (WL_BULK in bpf/generator.bpf.c).
+/// Most frames that share one time (WL_BULK in bpf/generator.bpf.c).
 const BULK_FRAMES: f64 = 16.0;
-/// So long a burst may be whatever was sent: what the driver refused of it was not.
+/// A burst may be this long whatever was sent: frames that the driver refused were not.
 const REFUSED_BURST: u64 = 100_000;
 
 pub(super) fn look_at(
@@ -29,7 +29,7 @@ pub(super) fn look_at(
         achieved_by(sender, *achieved, sent.filter(|_| !copies), findings);
     }
     if let (Some(burst), Some(sent)) = (sender.longest_burst_frames.value(), sent) {
-        // Each frame may have left twice.
+        // Each frame may have been sent twice.
         let most = sent.saturating_mul(2).max(REFUSED_BURST);
         findings.must(*burst <= most, "longest_burst_frames", || {
             format!("{burst}, but {sent} frames were sent")
@@ -40,7 +40,7 @@ pub(super) fn look_at(
     }
 }
 
-/// The rate that the trial asks is the most that was asked of the sender.
+/// The requested rate of the sender is at most that of the trial.
 fn asked(of: &Observation, sender: &SenderObservation, findings: &mut Findings) {
     let Some(asked) = sender.asked_frames_per_s.value() else {
         return;
@@ -65,7 +65,7 @@ fn asked(of: &Observation, sender: &SenderObservation, findings: &mut Findings) 
     }
 }
 
-/// A rate is that of the gaps, less what was dropped behind the sender's back.
+/// A rate follows from the gaps, minus frames dropped after the sender.
 fn achieved_by(
     sender: &SenderObservation,
     achieved: f64,
@@ -81,7 +81,7 @@ fn achieved_by(
     let gap = sender.gap.value().filter(|gap| gap.count > 0);
     if let Some((gap, tick_ps)) = gap.and_then(|gap| Some((gap, gap.tick_ps?))) {
         let mean_s = gap.mean_ticks * tick_ps as f64 / 1e12;
-        // Frames of a bulk leave together, so that those of the last have no gap of their own.
+        // Frames of a bulk are sent together, so those of the last bulk have no gap.
         let bulk = BULK_FRAMES / gap.count as f64;
         findings.must(achieved * mean_s <= 1.0 + ROUNDING + bulk, field, || {
             format!("{achieved}, but the mean gap is {mean_s} s")
@@ -89,7 +89,7 @@ fn achieved_by(
     }
 }
 
-/// An injector left out what it had, and damaged what left: each sequence once or, copied, twice.
+/// An injector drops and damages only what it had: each sequence is sent once or, duplicated, twice.
 fn injected(ledger: &Ledger, (left, extent): (Option<u64>, Extent), findings: &mut Findings) {
     let sent = ledger.sent_frames;
     let asked = match extent {

@@ -1,10 +1,10 @@
-//! What no series of samples and no histogram can show.
+//! Impossible series of samples and histograms.
 
 use super::{Findings, ROUNDING};
 use crate::series::{Histogram, Series, bucket_of, highest_of, lowest_of};
 
-/// By how much two means or deviations of the same samples differ, as a share of the largest: sums of many floats are
-/// a little off.
+/// Allowed difference of two means or deviations of the same samples, relative to the largest: sums of many floats are
+/// slightly off.
 const SUMS: f64 = 1e-6;
 
 pub(super) fn look_at(series: &Series, findings: &mut Findings) {
@@ -40,7 +40,7 @@ pub(super) fn look_at(series: &Series, findings: &mut Findings) {
     });
 }
 
-/// The samples that were kept are those of the histogram, or some of them.
+/// The kept samples are those of the histogram, or some of them.
 fn raw(series: &Series, findings: &mut Findings) {
     let h = &series.histogram;
     let raw = series.raw_ticks.len() as u64;
@@ -64,12 +64,12 @@ fn raw(series: &Series, findings: &mut Findings) {
     }
 }
 
-/// All samples give the histogram again.
+/// All samples reproduce the histogram.
 fn rebuilt(series: &Series, findings: &mut Findings) {
     let h = &series.histogram;
     let mut counts = vec![0u64; h.buckets.len()];
     let (mut min, mut max, mut number) = (u64::MAX, 0, 0.0);
-    // B. P. Welford, Technometrics 4 (1962), as the histogram was made.
+    // B. P. Welford, Technometrics 4 (1962), as in the histogram.
     let (mut mean, mut squares) = (0.0, 0.0);
     for ticks in &series.raw_ticks {
         let at = h.buckets.partition_point(|bucket| bucket.0 < *ticks);
@@ -102,7 +102,7 @@ fn rebuilt(series: &Series, findings: &mut Findings) {
     }
     let deviation = (squares / (number - 1.0_f64).max(1.0)).sqrt();
     let margin = SUMS * (1.0 + max as f64);
-    // A deviation may be that of samples in the middle of their buckets: off by half a bucket, and (n − 1) for n.
+    // A deviation may be computed from bucket centres: off by half a bucket, and (n − 1) for n.
     let bucket = bucket_of(max);
     let half = (highest_of(bucket) - lowest_of(bucket)) as f64 / 2.0 * std::f64::consts::SQRT_2;
     for (field, stated, value, margin) in [
@@ -120,14 +120,14 @@ fn rebuilt(series: &Series, findings: &mut Findings) {
     }
 }
 
-/// A histogram whose buckets, ends, mean and deviation go together.
+/// A histogram whose buckets, ends, mean and deviation agree.
 pub(super) fn histogram(h: &Histogram, findings: &mut Findings) {
     let sum: u128 = h.buckets.iter().map(|b| u128::from(b.1)).sum();
     findings.must(sum == u128::from(h.count), "count", || {
         format!("{}, but its buckets hold {sum}", h.count)
     });
     findings.must(h.tick_ps != Some(0), "tick_ps", || {
-        "a tick of 0 ps is no time".to_owned()
+        "a tick of 0 ps is not a time".to_owned()
     });
     findings.must(
         h.buckets.windows(2).all(|pair| pair[0].0 < pair[1].0),
@@ -150,7 +150,7 @@ pub(super) fn histogram(h: &Histogram, findings: &mut Findings) {
         "buckets",
         || {
             format!(
-                "they do not reach from {} to {}, and no further",
+                "they do not reach exactly from {} to {}",
                 h.min_ticks, h.max_ticks
             )
         },
@@ -158,14 +158,15 @@ pub(super) fn histogram(h: &Histogram, findings: &mut Findings) {
     moments(h, findings);
 }
 
-/// Where mean and deviation lie at least and at most, by the buckets.
+/// Bounds of mean and deviation that follow from the buckets.
 fn moments(h: &Histogram, findings: &mut Findings) {
     let (min, max) = (h.min_ticks as f64, h.max_ticks as f64);
-    // Counts that were sent as integers, and sums of many floats, are a little off.
+    // Counts sent as integers, and sums of many floats, are slightly off.
     let margin = 1.0 + max * SUMS;
     let (mean, deviation) = (h.mean_ticks, h.stddev_ticks);
     let count = h.count as f64;
-    // The coarsest buckets are log-linear. What kinds of buckets were merged, a bucket is no wider than those.
+    // The coarsest buckets are log-linear. After a merge of different kinds of buckets, a bucket is no wider than
+    // those.
     let ends = |bucket: u64| {
         let low = lowest_of(bucket_of(bucket)) as f64;
         (low.max(min), (bucket as f64).min(max))
@@ -186,7 +187,7 @@ fn moments(h: &Histogram, findings: &mut Findings) {
         || format!("{mean}, but by its buckets it is from {low} to {high}"),
     );
     let least = (least / count).sqrt();
-    // Popoviciu: no samples deviate more than two of which one is the smallest and one the largest.
+    // Popoviciu: no samples deviate more than two of which one is the minimum and one the maximum.
     let most = if h.count > 1 {
         let spread = (max - min) / 2.0 * (count / (count - 1.0)).sqrt();
         spread.min((most / (count - 1.0)).sqrt())

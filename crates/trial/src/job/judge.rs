@@ -1,4 +1,4 @@
-//! What a checker makes of each frame of a flow: how it was judged, in which order and when it came.
+//! Judges each frame of a flow at a checker: its verdict, order and time.
 
 use wirelab_wire::header::TIME_MODULUS;
 use wirelab_wire::{Flags, Header, Verdict};
@@ -19,33 +19,33 @@ enum Order {
     Slots(SlotTracker),
 }
 
-/// Counts, orders and times the frames of one flow, whatever carries them, and says what came of it.
+/// Counts, orders and times the frames of one flow, whatever carries them, and reports the result.
 #[derive(Debug)]
 pub struct Judge {
     counts: Counts,
     order: Order,
-    /// The transmit time in ns from which on frames are of this run, where that is known.
+    /// The transmit time in ns from which frames belong to this run, where known.
     since_ns: Option<u64>,
-    /// Frames whose time is taken: those whose number and this mask have no bit in common.
+    /// Selects the timed frames: those whose number has no bit in common with this mask.
     mask: u64,
     first: Option<(u64, u64)>,
     last: Option<(u64, u64)>,
-    /// How far the flow had come over time, and the last arrival in ns.
+    /// Progress of the flow over time, and the last arrival in ns.
     marks: Marks,
     came_ns: u64,
     jitter: Jitter,
     latency: SeriesBuilder,
     /// Frames of the flow without a usable time of the tester's clock.
     untimed: u64,
-    /// Frames that came before they were sent, as their time has it.
+    /// Frames that arrived before their own transmit time.
     early: u64,
     /// Repeating frames where none were announced, or the other way round.
     mixed: u64,
 }
 
 impl Judge {
-    /// A flow of which nothing has arrived, with the number of slots where its frames repeat. The time is taken of
-    /// one frame in `time_every` (rounded up to a power of two).
+    /// A flow of which nothing has arrived, with the number of slots where its frames repeat. One frame in `time_every`
+    /// (rounded up to a power of two) is timed.
     pub fn new(slots: Option<u32>, time_every: u32) -> Judge {
         Judge {
             counts: Counts::default(),
@@ -67,7 +67,8 @@ impl Judge {
         }
     }
 
-    /// Frames that the sender stamped before `since_ns` of its own clock are of another run: they are counted apart.
+    /// Frames that the sender stamped before `since_ns` of its own clock belong to another run, and are counted
+    /// separately.
     #[must_use]
     pub fn sent_since(self, since_ns: Option<u64>) -> Judge {
         Judge { since_ns, ..self }
@@ -78,12 +79,12 @@ impl Judge {
         self.counts.other_run_frames
     }
 
-    /// A frame came of which its way tells that it is of another run.
+    /// Records a frame whose path shows that it belongs to another run.
     pub fn take_of_another_run(&mut self) {
         self.counts.other_run_frames += 1;
     }
 
-    /// Frames so far that are not of the flow.
+    /// Foreign frames so far.
     pub fn foreign(&self) -> u64 {
         self.counts.foreign_frames
     }
@@ -98,8 +99,8 @@ impl Judge {
         self.counts.received_frames
     }
 
-    /// Takes note of a frame with this verdict and payload (what follows the Ethernet header and its tags, in bytes),
-    /// that came at `arrival_ns` (CLOCK_MONOTONIC) if that is known; whether it is of the flow.
+    /// Records a frame with this verdict and payload (after the Ethernet header and its tags, in bytes), and with its
+    /// arrival time `arrival_ns` (CLOCK_MONOTONIC) if known; returns whether it belongs to the flow.
     #[inline]
     pub fn take(&mut self, verdict: Verdict, payload_bytes: u64, arrival_ns: Option<u64>) -> bool {
         let counts = &mut self.counts;
@@ -150,7 +151,7 @@ impl Judge {
         true
     }
 
-    /// A frame of the flow comes, which is in no total yet.
+    /// Records the arrival of a frame of the flow, before it is in any total.
     #[inline]
     fn came(&mut self, arrival_ns: u64) {
         if self.marks.is_due(arrival_ns) {
@@ -160,7 +161,7 @@ impl Judge {
         self.came_ns = self.came_ns.max(arrival_ns);
     }
 
-    /// How far the flow has come. A slot is no sequence: which frames are missing is not known.
+    /// The progress of the flow. A slot is not a sequence: which frames are missing is unknown.
     fn totals(&self) -> Totals {
         let (distinct, passed) = match &self.order {
             Order::Sequences(tracker) => (tracker.distinct(), tracker.next()),
@@ -193,7 +194,7 @@ impl Judge {
             return;
         };
         match &mut self.first {
-            // Frames that were fetched at once share a time: all of them had come by then.
+            // Frames that were fetched together share a time: all had arrived by then.
             Some((first, until)) if *first == arrival => *until = number,
             Some(_) => {}
             None => self.first = Some((arrival, number)),
@@ -212,8 +213,8 @@ impl Judge {
         }
     }
 
-    /// The report of a checker that need not share a clock with the sender: what looks like a latency is left out.
-    /// The jitter stays, since no offset between two clocks changes it.
+    /// The report of a checker that need not share a clock with the sender: apparent latencies are left out. The jitter
+    /// stays, because an offset between two clocks does not change it.
     pub fn finish_apart(mut self) -> CheckReport {
         self.early = 0;
         CheckReport {
@@ -222,7 +223,7 @@ impl Judge {
         }
     }
 
-    /// The report, as far as frames tell.
+    /// The report, as far as frames show it.
     pub fn finish(self) -> CheckReport {
         let mut counts = self.counts;
         let mut notes = Vec::new();
@@ -239,8 +240,8 @@ impl Judge {
                 counts.order_breaks = slots.order_breaks();
                 if slots.order_breaks() > 0 {
                     notes.push(format!(
-                        "slots of repeating frames did not follow one another {} times (at least {} frames passed over)",
-                        slots.order_breaks(), slots.skipped()
+                        "slots of repeating frames did not follow one another {} (at least {} passed over)",
+                        format::count(slots.order_breaks(), "time"), format::count(slots.skipped(), "frame")
                     ));
                 }
             }
@@ -278,8 +279,8 @@ impl Judge {
     }
 }
 
-/// Whether the tester sent a frame before this time in ns. Times in headers are modulo 2⁴⁸, so that half of a round
-/// (39 hours) is before.
+/// Whether the tester sent a frame before this time in ns. Times in headers are modulo 2⁴⁸, so half of the range (39
+/// hours) counts as before.
 pub fn was_sent_before(header: &Header, since_ns: u64) -> bool {
     is_timed(header) && header.time_ns.wrapping_sub(since_ns) % TIME_MODULUS >= TIME_MODULUS / 2
 }
@@ -320,7 +321,7 @@ mod tests {
     fn frames_of_another_run_are_in_no_other_count() {
         let since = TIME_MODULUS + 50;
         let mut judge = Judge::new(None, 1).sent_since(Some(since));
-        // Late from the run before: in order, of the highest sequence, and across the modulus.
+        // Late frames of the run before: in order, with the highest sequence, and across the modulus.
         for (n, sent) in [(0, 49), (7, 0), (u32::MAX, TIME_MODULUS - 1)] {
             assert!(!judge.take(good(n, sent), 60, Some(since)));
         }

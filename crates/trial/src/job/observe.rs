@@ -1,4 +1,5 @@
-//! From what a sender and a checker report to the observation of a flow, every figure with its unit or its reason.
+//! Turns the reports of a sender and a checker into the observation of a flow, every figure with its unit or its
+//! reason.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use crate::slices::Slices;
 use crate::trial::Direction;
 use crate::warning_code::WarningCode;
 
-/// What is known of a flow before anything was sent.
+/// The facts known of a flow before it is sent.
 #[derive(Clone, Debug)]
 pub struct FlowAsked {
     /// The node's port, e.g. `lab-node/n0`.
@@ -25,27 +26,27 @@ pub struct FlowAsked {
     pub direction: Direction,
     /// Stream number in the test header.
     pub stream: u8,
-    /// The layer whose data are sent.
+    /// The layer whose data it carries.
     pub layer: Layer,
     /// All four sizes of its frames.
     pub sizes: Sizes,
     /// The link, where its rate is known.
     pub link: Option<LineRate>,
-    /// Frames/s asked of the sender; `None` at maximum load.
+    /// Requested frames/s of the sender; `None` at maximum load.
     pub frames_per_s: Option<f64>,
-    /// Where frames leave, in words for warnings.
+    /// The sending port, in words for warnings.
     pub from: String,
-    /// Where they arrive, in words for warnings.
+    /// The receiving port, in words for warnings.
     pub to: String,
     /// The sender's path, as in [`SenderObservation::path`].
     pub sender_path: String,
     /// The receiver's path, as in [`FlowObservation::receiver_path`].
     pub receiver_path: String,
-    /// What an injector did, where faults were asked for.
+    /// The faults of an injector, where requested.
     pub ledger: Option<Ledger>,
 }
 
-/// The observation of a flow. Losses are taken from the sender's sequences that left.
+/// The observation of a flow. Losses are relative to the sequences that the sender sent.
 pub fn flow_observation(
     asked: &FlowAsked,
     sent: &SendReport,
@@ -131,7 +132,7 @@ pub fn flow_observation(
     flow
 }
 
-/// The intervals of a flow, by how its arrivals were spread over the run.
+/// The intervals of a flow, from the distribution of its arrivals over the run.
 pub fn intervals(flow: &FlowObservation, slices: &Slices, layer: Layer) -> FlowIntervals {
     let one = slices.of_rate(1.0);
     let of = |rate: &Field<f64>| Some(one?.times(*rate.value()?));
@@ -141,7 +142,7 @@ pub fn intervals(flow: &FlowObservation, slices: &Slices, layer: Layer) -> FlowI
         payload_bits_per_s: of(&flow.payload_bits_per_s),
         link_bits_per_s: of(&flow.link_bits_per_s),
         goodput_bits_per_s: of(&flow.goodput_bits_per_s),
-        // TCP sends again what was lost.
+        // TCP retransmits lost data.
         loss_ratio: match (flow.counts.value(), flow.sent_frames.value()) {
             (Some(counts), Some(sent)) if !is_stream => slices.of_loss(counts, *sent),
             _ => None,
@@ -149,8 +150,8 @@ pub fn intervals(flow: &FlowObservation, slices: &Slices, layer: Layer) -> FlowI
     }
 }
 
-/// Whether the checker's queue may have kept a frame of the flow, once the losses are known. What it dropped was foreign
-/// where every frame came: a clean trial stays clean beside what hosts say to one another.
+/// Whether the checker's queue may have dropped a frame of the flow, once the losses are known. If every frame arrived,
+/// the dropped ones were foreign: a clean trial stays clean beside the normal traffic of hosts.
 fn went_by(seen: &CheckReport) -> bool {
     let counts = &seen.counts;
     seen.missed.at_least > 0 || counts.missed_frames + counts.lost_or_missed_frames > 0
@@ -161,7 +162,7 @@ fn sender_observation(asked: &FlowAsked, sent: &SendReport) -> SenderObservation
         path: asked.sender_path.clone(),
         asked_frames_per_s: Field::measured_or(asked.frames_per_s, "as fast as the sender can"),
         achieved_frames_per_s: Field::measured_or(sent.frames_per_s(), "fewer than two frames"),
-        kept_rate: Field::measured_or(sent.kept_rate(asked.frames_per_s), "no rate was asked"),
+        kept_rate: Field::measured_or(sent.kept_rate(asked.frames_per_s), "no rate was requested"),
         gap: if sent.gap.count > 0 {
             Field::measured(sent.gap.clone())
         } else {
@@ -182,7 +183,7 @@ fn sender_observation(asked: &FlowAsked, sent: &SendReport) -> SenderObservation
     }
 }
 
-/// One warning for all senders of a trial that fell behind the rate asked; each flow has its own figures.
+/// One warning for all senders of a trial that fell behind the requested rate; each flow has its own figures.
 pub fn below_rate(asked_frames_per_s: Option<f64>, sent: &[SendReport]) -> Option<Warning> {
     let slow = sent
         .iter()
@@ -192,7 +193,7 @@ pub fn below_rate(asked_frames_per_s: Option<f64>, sent: &[SendReport]) -> Optio
         Warning::new(
             WarningCode::SENDER_BELOW_RATE,
             format!(
-                "{slow} of {} senders did not keep the rate asked",
+                "{slow} of {} senders fell behind the requested rate",
                 sent.len()
             ),
             "free the host's processors of other work, offer less, or use fewer ports",
@@ -200,8 +201,8 @@ pub fn below_rate(asked_frames_per_s: Option<f64>, sent: &[SendReport]) -> Optio
     })
 }
 
-/// What a reader must know of one flow: counts that do not add up, frames that the tester itself refused or
-/// missed, and where a receiver's counts differ from the injector's ledger.
+/// Warnings of one flow: counts that do not add up, frames that the tester itself refused or missed, and differences
+/// between a receiver's counts and the injector's ledger.
 pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut push = |code: WarningCode, text: String, way_out: &str| {
@@ -219,7 +220,7 @@ pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -
     }
     if sent.refused_frames > 0 {
         let text = format!(
-            "{from}: the queue or the driver of the interface did not take {}",
+            "{from}: the queue or the driver of the interface refused {}",
             format::count(sent.refused_frames, "frame")
         );
         push(
@@ -250,9 +251,9 @@ pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -
         push(
             WarningCode::FOREIGN_TRAFFIC,
             format!(
-                "{to}: {rate} foreign frames/s came beside the flow; they share its link, its node and the tester's queues"
+                "{to}: {rate} foreign frames/s arrived beside the flow; they share its link, its node and the tester's queues"
             ),
-            "end what sends them, or measure on a link of its own",
+            "stop their sender, or measure on a separate link",
         );
     }
     if counts.other_run_frames > 0 {
@@ -262,14 +263,14 @@ pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -
                 "{to}: {} of an earlier run arrived; no other count includes them",
                 format::count(counts.other_run_frames, "late frame")
             ),
-            "offer less, so that queues on the way do not fill, or let more time pass between runs",
+            "offer less, so that queues on the path do not fill, or wait longer between runs",
         );
     }
     for note in &seen.notes {
         push(
             WarningCode::CHECKER,
             format!("{to}: {note}"),
-            "read the counts and times that it names so; remove what it names and measure again",
+            "interpret the counts and times accordingly; remove the cause and measure again",
         );
     }
     let differences = asked.ledger.map(|ledger| ledger.differences(&counts));
@@ -337,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_queue_that_was_soon_full_took_no_more_a_second_than_what_came() {
-        // 100 frames that came within 9.9 of the 100 ms.
+        // 100 frames that arrived within 9.9 of the 100 ms.
         let (mut sent, mut seen) = reports();
         seen.first = Some((1_089_100_000, 0));
         let rate = |sent: &SendReport| {
@@ -358,7 +359,7 @@ mod tests {
         let (sent, seen) = reports();
         let flow = flow_observation(&asked(Layer::UdpIpv4, Some(1000.0)), &sent, seen);
         assert_eq!(flow.counts.value().unwrap().lost_frames, 1);
-        // The last of the 101 frames that were sent in 100 ms did not come.
+        // The last of the 101 frames sent in 100 ms did not arrive.
         assert_eq!(flow.frames_per_s.value(), Some(&990.0));
         assert_eq!(flow.goodput_bits_per_s.value(), Some(&7.92e6));
         assert_eq!(flow.payload_bits_per_s.value(), Some(&(1028.0 * 7.92e3)));
@@ -378,7 +379,7 @@ mod tests {
         assert_eq!(flow.link_bits_per_s.value(), None);
         assert_eq!(flow.efficiency.value(), None);
         assert_eq!(flow.sender.value().unwrap().kept_rate.value(), None);
-        // All of it was read at the end, by a reader that came late.
+        // All of it was read at the end, by a reader that was late.
         let (_, mut late) = reports();
         late.counts.distinct_sequences = 101;
         late.first = Some((1_098_000_000, 0));

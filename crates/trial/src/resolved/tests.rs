@@ -3,7 +3,7 @@ use wirelab_wire::{Framing, Size, SizeUnit};
 
 use crate::load::Load;
 
-/// What a node takes that declares nothing but frames.
+/// A node that declares nothing but frames.
 const PLAIN: Accepts<'_> = Accepts {
     layers: &[Layer::Ethernet, Layer::UdpIpv4, Layer::TcpIpv4],
     directions: &[
@@ -42,7 +42,7 @@ fn refused(trial: &Trial, accepts: &Accepts<'_>) -> String {
 #[test]
 fn each_field_of_a_trial_is_refused_until_a_kind_declares_it() {
     assert!(PLAIN.check(&trial()).is_ok());
-    // The fields as the schema has them, so that one which is new and forgotten here fails this test.
+    // The fields of the schema, so that a new field that is forgotten here fails this test.
     let schema = serde_json::to_value(schemars::schema_for!(Trial)).unwrap();
     let all = schema["properties"].as_object().unwrap();
     let required = schema["required"].as_array().unwrap();
@@ -89,19 +89,22 @@ fn what_every_trial_has_is_refused_with_what_the_node_does() {
     let layer = asked(|trial| trial.framing.layer = Layer::UdpIpv6);
     assert_eq!(layer, "layer: ask udp4");
     let direction = asked(|trial| trial.direction = Direction::Echo);
-    assert_eq!(direction, "direction: this node does receive, both");
+    assert_eq!(direction, "direction: this node supports receive, both");
     let tags = asked(|trial| trial.framing.vlan_tags = 2);
-    assert_eq!(tags, "vlan_tags: it takes 1 tags at most: leave --vlan out");
+    assert_eq!(
+        tags,
+        "vlan_tags: it supports 1 tags at most: leave --vlan out"
+    );
     for ports in [0, 3] {
         let accepts = PLAIN;
         let trial = Trial { ports, ..trial() };
-        let why = format!("ports: {ports} asked, the node has 2");
+        let why = format!("ports: {ports} requested, the node has 2");
         assert_eq!(refused(&trial, &accepts), why);
     }
     let buffers = asked(|trial| trial.buffers = Some(Buffers::DmaCopied));
-    assert_eq!(buffers, "buffers: this node does prefilled");
+    assert_eq!(buffers, "buffers: this node supports prefilled");
     let path = asked(|trial| trial.path = Some(Path::Driver));
-    assert_eq!(path, "path: this node does none of these: leave it out");
+    assert_eq!(path, "path: this node supports none of these: leave it out");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Back-to-back frames as RFC 9004 has them: how to search them, and what came of it.
+//! Back-to-back frames after RFC 9004: parameters and results of the search.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,20 +8,20 @@ use super::rates::{SearchEnded, TrialRecord};
 use crate::field::Field;
 use crate::trial::Trial;
 
-/// Repeats that RFC 9004 asks for at least.
+/// Fewest repeats of RFC 9004.
 pub const MIN_REPEATS: u32 = 50;
 /// Most repeats.
 pub const MAX_REPEATS: u32 = 1_000;
 
-/// How to search for bursts.
+/// Parameters of the search for bursts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BurstSearch {
     /// How often the longest burst is searched, [`MIN_REPEATS`] to [`MAX_REPEATS`].
     pub repeats: u32,
-    /// Longest burst to ask, as its time at line rate in ps (RFC 2544, 26.4: 2 s).
+    /// Longest burst, as its time at line rate in ps (RFC 2544, 26.4: 2 s).
     pub longest_ps: u64,
-    /// How close the burst is found, in frames, at least 1.
+    /// Resolution of the burst length, in frames, at least 1.
     pub resolution_frames: u64,
     /// Most bursts of all repeats together.
     pub max_trials: u64,
@@ -41,8 +41,8 @@ impl BurstSearch {
         }
     }
 
-    /// Most bursts of one repeat up to `longest_frames`: 2 + 2·⌈log₂ longest⌉, outwards and back inwards.
-    /// Bursts without a result come on top.
+    /// Most bursts of one repeat up to `longest_frames`: 2 + 2·⌈log₂ longest⌉, up and back down. Bursts without a
+    /// result are additional.
     pub const fn most_trials_per_repeat(longest_frames: u64) -> u64 {
         2 + 2 * (u64::BITS - longest_frames.leading_zeros()) as u64
     }
@@ -53,7 +53,7 @@ impl BurstSearch {
 pub struct Burst {
     /// Frames; 0 where even one was lost.
     pub frames: u64,
-    /// Whether it was the longest that was allowed, so that the node may take longer ones.
+    /// Whether it was the longest allowed, so that the node may take longer ones.
     pub at_longest: bool,
 }
 
@@ -72,43 +72,43 @@ pub struct BurstLengths {
     pub stddev_frames: f64,
 }
 
-/// Why no burst was asked.
+/// Why no burst was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Screened {
-    /// Throughput is line rate: a burst of any length passes, and its length tells no buffer (RFC 9004).
+    /// Throughput is line rate: a burst of any length passes, and its length shows no buffer (RFC 9004).
     ThroughputIsLineRate,
 }
 
-/// What came of a search for bursts.
+/// The result of a search for bursts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BurstResult {
     /// The node's name.
     pub node: String,
-    /// The trial that was given; its load and extent were replaced.
+    /// The given trial; its load and extent are replaced.
     pub trial: Trial,
     /// All four sizes of its frames.
     pub sizes: Sizes,
-    /// How it was searched.
+    /// The parameters of the search.
     pub search: BurstSearch,
     /// Line rate in frames/s of each flow.
     pub max_frames_per_s: f64,
-    /// Throughput of each flow that was given, in frames/s.
+    /// Given throughput of each flow, in frames/s.
     pub throughput_frames_per_s: f64,
     /// Longest burst allowed, in frames.
     pub longest_frames: u64,
-    /// Why nothing was asked, where nothing was.
+    /// Why no burst was sent, if none was.
     pub screened: Option<Screened>,
     /// The longest burst of each repeat, in their order.
     pub bursts: Vec<Burst>,
-    /// Their lengths together; absent with fewer repeats than asked.
+    /// Statistics of their lengths; absent with fewer repeats than requested.
     pub lengths: Field<BurstLengths>,
     /// Implied buffer time in ps: average burst / line rate (RFC 9004).
     pub implied_buffer_time_ps: Field<u64>,
-    /// Corrected buffer time in ps: implied · (line rate − throughput) / line rate (RFC 9004), which takes out
-    /// the frames that were served while the burst came in.
+    /// Corrected buffer time in ps: implied · (line rate − throughput) / line rate (RFC 9004), which excludes frames
+    /// that were served while the burst arrived.
     pub corrected_buffer_time_ps: Field<u64>,
-    /// Every burst that was asked, in its order.
+    /// Every burst, in order.
     pub trials: Vec<TrialRecord>,
     /// Time of all bursts at line rate, in ps.
     pub asked_ps: u64,

@@ -1,4 +1,4 @@
-//! The loss curve of RFC 2544, 26.3: how to take it, and what came of it.
+//! The loss curve of RFC 2544, 26.3: parameters and results.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use super::rates::{SearchEnded, TrialRecord};
 use crate::field::Field;
 use crate::trial::Trial;
 
-/// How to take a loss curve.
+/// Parameters of a loss curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LossCurve {
@@ -38,33 +38,34 @@ pub struct LossPoint {
     pub load_percent: f64,
     /// Load on each flow in frames/s.
     pub load_frames_per_s: f64,
-    /// Where the path held the sender back: the frames/s that the slowest flow was sent at. It is the load of the point.
+    /// Where the path held the sender back: the frames/s of the slowest sent flow. It is the load of the point.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub held_back_at_frames_per_s: Option<f64>,
-    /// Share of the frames that were sent that did not arrive, 0 to 1; absent where the tester did not offer the load.
+    /// Share of the sent frames that did not arrive, 0 to 1; absent where the tester did not offer the load.
     pub loss_ratio: Field<f64>,
 }
 
-/// What came of a loss curve.
+/// The result of a loss curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CurveResult {
     /// The node's name.
     pub node: String,
-    /// The trial that was given; its load and extent were replaced.
+    /// The given trial; its load and extent are replaced.
     pub trial: Trial,
     /// All four sizes of its frames.
     pub sizes: Sizes,
-    /// How it was taken.
+    /// Its parameters.
     pub curve: LossCurve,
     /// 100 %: the load of the trial, or what the link carries, in frames/s of each flow.
     pub max_load_frames_per_s: f64,
     /// The curve, highest load first.
     pub points: Vec<LossPoint>,
-    /// Whether the last two points lost nothing, as RFC 2544 asks; `false` also where the loads ran out, or were held back.
+    /// Whether the last two points have no loss, as RFC 2544 requires; `false` also where the loads ended, or were held
+    /// back.
     pub ends_without_loss: bool,
     /// Every trial in its order.
     pub trials: Vec<TrialRecord>,
-    /// Time of all trials as asked, in ps.
+    /// Requested time of all trials, in ps.
     pub asked_ps: u64,
     /// How it ended.
     pub ended: SearchEnded,

@@ -1,13 +1,13 @@
-//! What a search looks for: its goals and its limits, and what it can cost.
+//! The goals and limits of a search, and its highest cost.
 
 use std::f64::consts::LN_2;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// First step from load to load on a logarithmic scale, where nothing is known: to the double.
+/// First step from load to load on a logarithmic scale, where nothing is known: a factor of 2.
 pub const FIRST_STEP: f64 = LN_2;
-/// Smallest width of a goal: a load is held within 0.5 %, so a closer one would tell nothing.
+/// Smallest width of a goal: a load is kept within 0.5 %, so a smaller width would have no meaning.
 pub const MIN_WIDTH_RATIO: f64 = 1e-4;
 
 /// A search goal (RFC 9971). A load meets it when, over trials of `final_trial_ps` that last `duration_sum_ps`
@@ -19,11 +19,11 @@ pub struct Goal {
     pub final_trial_ps: u64,
     /// Time of full trials, in ps, after which a load is decided; at least `final_trial_ps`.
     pub duration_sum_ps: u64,
-    /// Highest share of lost frames, 0 up to, but not, 1.
+    /// Largest share of lost frames, at least 0 and less than 1.
     pub loss_ratio: f64,
-    /// Share of the time in which trials may lose more, 0 up to, but not, 1.
+    /// Share of the time in which trials may lose more, at least 0 and less than 1.
     pub exceed_ratio: f64,
-    /// How far apart the bounds may be: (upper − lower) / upper, from [`MIN_WIDTH_RATIO`] up to, but not, 1.
+    /// Largest distance of the bounds: (upper − lower) / upper, at least [`MIN_WIDTH_RATIO`] and less than 1.
     pub width_ratio: f64,
 }
 
@@ -65,26 +65,26 @@ impl Goal {
     }
 }
 
-/// Goals, and what the search for them may cost.
+/// Goals, and the limits of the search for them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    /// The goals; worked on from the smallest loss ratio up, since that has the smallest loads.
+    /// The goals; handled from the smallest loss ratio up, because that has the smallest loads.
     pub goals: Vec<Goal>,
-    /// Length of the short trials that come first, in ps; `None` asks full trials at once.
+    /// Length of the short trials before the full ones, in ps; `None` for full trials only.
     pub preliminary_trial_ps: Option<u64>,
-    /// Smallest load to ask on each flow, in frames/s; `None` for a thousandth of the highest.
+    /// Smallest load on each flow, in frames/s; `None` for a thousandth of the highest.
     pub min_load_frames_per_s: Option<f64>,
     /// Length of one unrecorded trial at the smallest load before all others, in ps; 0 for none.
     pub warmup_ps: u64,
-    /// Most trials, the warm-up not counted.
+    /// Most trials, without the warm-up.
     pub max_trials: u64,
-    /// Most time of all trials together as asked, warm-up included, in ps.
+    /// Most requested time of all trials together, including the warm-up, in ps.
     pub max_time_ps: u64,
 }
 
 impl Search {
-    /// A search for `goals` with full trials alone, no warm-up, at most 1,000 trials and an hour.
+    /// A search for `goals` with only full trials, no warm-up, at most 1,000 trials and an hour.
     pub const fn new(goals: Vec<Goal>) -> Search {
         Search {
             goals,
@@ -96,8 +96,8 @@ impl Search {
         }
     }
 
-    /// Throughput at no loss and the rate at a loss of at most 2.5 %, each in one trial of `trial_ps`, after
-    /// short trials of a tenth of it and a warm-up as long as those.
+    /// Throughput at no loss and the rate at a loss of at most 2.5 %, each in one trial of `trial_ps`, after short
+    /// trials of a tenth of it and a warm-up of the same length.
     pub fn usual(trial_ps: u64) -> Search {
         let short_ps = trial_ps / 10;
         Search {
@@ -110,10 +110,10 @@ impl Search {
         }
     }
 
-    /// Most trials that the search can need between these two loads: for each goal (and its short trials)
-    /// 2 + ⌈log₂(1 + L/s)⌉ + ⌈log₂(L/g)⌉ loads, L = ln(max/min), g the goal's logarithmic width −ln(1 − width),
-    /// s the smaller of g and ln 2; times twice the full trials of a load, as many in which the tester failed to
-    /// keep the rate. Trials without a result come on top; [`Search::max_trials`] counts them too.
+    /// Most trials that the search can need between these two loads: for each goal (and its short trials) 2 + ⌈log₂(1 +
+    /// L/s)⌉ + ⌈log₂(L/g)⌉ loads, L = ln(max/min), g the goal's logarithmic width −ln(1 − width), s the smaller of g
+    /// and ln 2; times twice the full trials of a load, because the tester may fall behind in as many. Trials without a
+    /// result are additional; [`Search::max_trials`] counts them too.
     pub fn most_trials(&self, min_frames_per_s: f64, max_frames_per_s: f64) -> u64 {
         let range = (max_frames_per_s / min_frames_per_s).ln().max(0.0);
         let loads = |goal: &Goal| {
@@ -129,7 +129,7 @@ impl Search {
             .sum()
     }
 
-    /// Each goal's place in the list with its phases, in the order of work: short trials, then its own.
+    /// Each goal's index with its phases, in the order of execution: short trials, then its own.
     pub fn phases(&self) -> Vec<(usize, Vec<Goal>)> {
         let mut order: Vec<usize> = (0..self.goals.len()).collect();
         order.sort_by(|a, b| {

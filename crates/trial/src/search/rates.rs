@@ -1,4 +1,4 @@
-//! What a search for rates gives: plain data with the unit in each name, every figure with its kind.
+//! The results of a rate search: plain data with the unit in each name, every figure with its kind.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,54 +8,54 @@ use super::goal::{Goal, Search};
 use crate::field::Field;
 use crate::trial::Trial;
 
-/// What set the highest load of a search.
+/// The origin of the highest load of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MaxLoadSource {
     /// What the link carries.
     Link,
-    /// The load of the trial that was given.
+    /// The load of the given trial.
     Asked,
-    /// What the tester reached against itself.
+    /// The rate of the tester against itself.
     TesterCeiling,
-    /// What was sent at load `max`, since nothing else is known.
+    /// The sent rate at load `max`, because nothing else is known.
     MaxTrial,
 }
 
-/// The highest load that was allowed.
+/// The highest allowed load.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MaxLoad {
     /// Frames/s on each flow.
     pub frames_per_s: f64,
-    /// What set it.
+    /// Its origin.
     pub set_by: MaxLoadSource,
 }
 
-/// How a trial of a search went, in short; its observation went to the sink.
+/// A short record of a trial of a search; its observation went to the sink.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialRecord {
-    /// Load asked on each flow in frames/s; none at load `max`.
+    /// Requested load on each flow in frames/s; `None` at load `max`.
     pub load_frames_per_s: Option<f64>,
-    /// Length asked, in ps; for a burst what it takes at line rate.
+    /// Requested length, in ps; for a burst its time at line rate.
     pub trial_ps: u64,
     /// Frames sent on all flows.
     pub sent_frames: Field<u64>,
-    /// Share of frames that did not arrive, 0 to 1, of the flow that lost most. Where the node sends, or the path held
-    /// the sender back, frames that were asked for and not sent count as lost.
+    /// Share of frames that did not arrive, 0 to 1, of the flow with the largest. Where the node sends, or the path
+    /// held the sender back, requested frames that were not sent count as lost.
     pub loss_ratio: Field<f64>,
     /// Frames/s that arrived, of the slowest flow.
     pub forwarding_frames_per_s: Field<f64>,
-    /// Whether the tester did not keep the load or was at its ceiling: such a trial tells nothing of the node.
+    /// Whether the tester fell behind the load or was at its ceiling: such a trial shows nothing of the node.
     pub tester_was_limit: bool,
-    /// Whether the path held a sender back: the load was not offered, and the loss ratio is of what was sent.
+    /// Whether the path held a sender back: the load was not offered, and the loss ratio is of the sent frames.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub held_back: bool,
-    /// Why the trial gave no figure, where it gave none.
+    /// Why the trial has no result.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub problem: Option<String>,
 }
 
-/// What held the rate of a goal at its bound.
+/// What limits the rate of a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
@@ -63,15 +63,15 @@ pub enum Limit {
     Node,
     /// The link carries no more.
     Link,
-    /// No more was asked.
+    /// The search had no higher load.
     Asked,
     /// The tester offers no more; the node may be faster.
     Tester,
-    /// Link or node take no more and hold the sender back; what they take they carry.
+    /// The link or the node holds the sender back; they carry what they take.
     Path,
 }
 
-/// How far a goal was followed.
+/// The outcome for a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -81,27 +81,27 @@ pub enum Outcome {
     NoLowerBound,
     /// The tester could not offer even the smallest load.
     TesterTooSlow,
-    /// The search ended before, or the tester offered no load between the bounds; they are what was known.
+    /// The search ended early, or the tester offered no load between the bounds; the bounds are what is known.
     Unfinished,
 }
 
-/// What came of one goal.
+/// The result for one goal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GoalResult {
     /// The goal.
     pub goal: Goal,
-    /// How far it was followed.
+    /// Its outcome.
     pub outcome: Outcome,
-    /// What held it there; absent where the outcome is not `found`, but for an unfinished one that the tester left wide.
+    /// What limits it; absent where the outcome is not `found`, except for an unfinished one that the tester left wide.
     pub limited_by: Field<Limit>,
     /// Largest load on each flow, in frames/s, that meets the goal below the upper bound (RFC 9971).
     pub relevant_lower_bound_frames_per_s: Field<f64>,
-    /// Smallest load on each flow, in frames/s, that does not (RFC 9971).
+    /// Smallest load on each flow, in frames/s, that does not meet it (RFC 9971).
     pub relevant_upper_bound_frames_per_s: Field<f64>,
     /// (upper − lower) / upper, as reached.
     pub width_ratio: Field<f64>,
-    /// The result: frames/s of each flow that arrived at the relevant lower bound, in the worst trial that the
-    /// exceed ratio leaves (RFC 9971). Absent where the search ended before: then there are the bounds alone.
+    /// The result: frames/s of each flow that arrived at the relevant lower bound, in the worst trial that the exceed
+    /// ratio leaves (RFC 9971). Absent where the search ended early: then there are only the bounds.
     pub conditional_throughput_frames_per_s: Field<f64>,
     /// The same in payload bits per second (what follows the Ethernet header).
     pub conditional_throughput_payload_bits_per_s: Field<f64>,
@@ -109,7 +109,7 @@ pub struct GoalResult {
     pub conditional_throughput_goodput_bits_per_s: Field<f64>,
     /// Full trials at the relevant lower bound.
     pub lower_bound_trials: u64,
-    /// Trials that were asked for this goal, short ones included.
+    /// Trials for this goal, short ones included.
     pub trials: u64,
     /// Whether a load above the relevant upper bound meets the goal: the loss does not grow with the load.
     pub not_monotone: bool,
@@ -119,46 +119,46 @@ pub struct GoalResult {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SearchEnded {
-    /// It asked all it had to.
+    /// It ended normally.
     Done,
     /// Cancelled from outside.
     Interrupted,
     /// The limit of trials was reached.
     TrialLimit,
-    /// The next trial would not have fitted into the limit of time.
+    /// The next trial would have exceeded the limit of time.
     TimeLimit,
     /// The node cannot do such trials; the field and the fix are in the text.
     Unsupported {
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// No further trial could have succeeded, or an observation could not be kept.
     Failed {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// What came of a search for rates.
+/// The result of a rate search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchResult {
     /// The node's name.
     pub node: String,
-    /// The trial that was given; its load and extent were replaced.
+    /// The given trial; its load and extent are replaced.
     pub trial: Trial,
     /// All four sizes of its frames.
     pub sizes: Sizes,
-    /// What was searched.
+    /// Goals and limits.
     pub search: Search,
-    /// Smallest load allowed on each flow, in frames/s; none where the search ended before it was known.
+    /// Smallest allowed load on each flow, in frames/s; `None` where the search ended before it was known.
     pub min_load_frames_per_s: Option<f64>,
-    /// Highest load allowed; none where the search ended before it was known.
+    /// Highest allowed load; `None` where the search ended before it was known.
     pub max_load: Option<MaxLoad>,
     /// One result for each goal, in the order of the goals.
     pub goals: Vec<GoalResult>,
     /// Every trial in its order, warm-up not included.
     pub trials: Vec<TrialRecord>,
-    /// Time of all trials as asked, warm-up included, in ps.
+    /// Requested time of all trials, warm-up included, in ps.
     pub asked_ps: u64,
     /// How it ended.
     pub ended: SearchEnded,

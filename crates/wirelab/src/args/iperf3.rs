@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// Options of iperf3 beside the shared ones.
+/// Options of iperf3 beside the common ones.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "iperf3")]
 pub struct Iperf3Args {

@@ -80,7 +80,7 @@ pub struct MeasureArgs {
 }
 
 impl MeasureArgs {
-    /// Put into `trial` what all trials of the options have alike, and no list has.
+    /// Copies the options that are common to all trials into `trial`.
     pub fn share(&self, trial: &mut Trial) {
         trial.strict_gaps = self.offer.strict_gaps;
         trial.rule.clone_from(&self.ways.rule);
@@ -88,7 +88,7 @@ impl MeasureArgs {
     }
 }
 
-/// What `-h` shows below its options.
+/// What `-h` shows after its options.
 const EXAMPLES: &str = "\
 Examples:
   wirelab measure lab:1 --frame 64,1518 --time 1s              two frame sizes, on this machine
@@ -99,7 +99,7 @@ Examples:
 
 --help shows all options.";
 
-/// What `--help` shows below its options.
+/// What `--help` shows after its options.
 const LONG_EXAMPLES: &str = "\
 Without options under \"What to offer\", wirelab measures the whole datasheet of an iperf:, iperf3:, node: or board: node.
 
@@ -179,7 +179,7 @@ fn in_its_group(arg: Arg) -> Arg {
     under_its_heading(arg, HEADINGS)
 }
 
-/// The options that say what to offer.
+/// The options about what to offer.
 const OFFERS: [&str; 22] = [
     "frame",
     "length",
@@ -205,7 +205,7 @@ const OFFERS: [&str; 22] = [
     "probes",
 ];
 
-/// The path through a node, with --path, and its other load.
+/// The path through a node, with --path, and background traffic.
 #[derive(Args, Clone, Debug)]
 pub struct WayArgs {
     /// How the node's application waits for frames: sleep (blocks) or spin (polls)
@@ -265,7 +265,7 @@ pub struct SearchArgs {
 }
 
 impl SearchArgs {
-    /// Whether a search is asked for.
+    /// Whether a search is requested.
     pub fn is_asked(&self) -> bool {
         self.loss_curve || self.bursts || !self.search.is_empty()
     }

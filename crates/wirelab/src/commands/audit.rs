@@ -1,4 +1,4 @@
-//! `wirelab audit`: which figures of published tables cannot be true.
+//! `wirelab audit`: finds figures in published tables that cannot be true.
 
 use wirelab_report::audit as report;
 use wirelab_study::audit::audit_all;

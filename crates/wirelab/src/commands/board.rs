@@ -1,4 +1,4 @@
-//! `wirelab board`: the emulated boards, one of them run by hand, and its console.
+//! `wirelab board`: lists the emulated boards, runs one, and shows its console.
 
 use std::io::{ErrorKind, Read};
 use std::os::unix::net::UnixStream;
@@ -17,9 +17,9 @@ use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{cancel_on_signal, complain, put, say};
 
-/// How often to look whether it shall end.
+/// Time between checks whether to end.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long a board that gets no more input may be silent before its console is left.
+/// How long a board may be silent after the end of input before its console is closed.
 const QUIET: Duration = Duration::from_millis(500);
 
 pub fn run(args: &BoardArgs) -> Result {
@@ -32,7 +32,7 @@ pub fn run(args: &BoardArgs) -> Result {
     }
 }
 
-/// Why a board cannot run here; nothing where it can.
+/// Why a board cannot run here; empty where it can.
 fn lacks(board: &BoardInfo) -> Vec<String> {
     let mut lacks = Vec::new();
     if let Err(error) = image::installed(board, board.images[0]) {
@@ -134,8 +134,8 @@ fn print(board: &Board) {
             say!("  measure it  sudo ip netns exec {namespace} wirelab measure node:{ip}");
         }
         _ => {
-            let why = board.without_tap().unwrap_or("not asked for");
-            say!("  address     none: no interface of this host leads to it ({why})");
+            let why = board.without_tap().unwrap_or("not requested");
+            say!("  address     none: it has no interface on this host ({why})");
             say!("  measure it  wirelab measure board:{name} starts one, over Ethernet and UDP");
         }
     }
@@ -143,7 +143,7 @@ fn print(board: &Board) {
     say!("Ctrl-C ends it.");
 }
 
-/// The running board that is meant.
+/// The running board that the options select.
 fn chosen(args: &BoardConsoleArgs) -> std::result::Result<Running, Failure> {
     let mut all = all_running()?;
     let ids = |all: &[Running]| {
@@ -157,7 +157,7 @@ fn chosen(args: &BoardConsoleArgs) -> std::result::Result<Running, Failure> {
     match all.len() {
         1 => Ok(all.remove(0)),
         0 if known.is_empty() => Err(Failure::usage(
-            "no board runs; start one with 'wirelab board run NAME', and give its console another terminal",
+            "no board runs; start one with 'wirelab board run NAME', and use another terminal for its console",
         )),
         0 => Err(Failure::usage(format!(
             "no such board runs; there are {known}"
@@ -180,7 +180,7 @@ fn console(args: &BoardConsoleArgs) -> Result {
     let mut to_board = stream.try_clone().map_err(gone)?;
     let typed_all = Arc::new(AtomicBool::new(false));
     let over = Arc::clone(&typed_all);
-    // It waits for a person, and ends with the program.
+    // It reads the terminal, and ends with the program.
     std::thread::spawn(move || {
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut to_board);
         over.store(true, Ordering::Relaxed);

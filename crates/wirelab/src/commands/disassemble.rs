@@ -1,4 +1,4 @@
-//! `wirelab board disassemble`: a function of the emulated LPC1768's firmware with the cycles that it took.
+//! `wirelab board disassemble`: a function of the emulated LPC1768's firmware with its cycles.
 
 use serde_json::json;
 use wirelab_board::lpc1768::Lpc1768Node;
@@ -17,7 +17,7 @@ pub fn run(args: &BoardDisassembleArgs) -> Result {
     let board = catalogue::find(name.target()).map_err(OpenError::from)?;
     if board.emulator != Emulator::Own {
         return Err(Failure::usage(format!(
-            "{}: cycles are known of board lpc1768 alone; the others run in QEMU, which counts none",
+            "{}: only board lpc1768 counts cycles; the others run in QEMU, which does not",
             board.name
         )));
     }

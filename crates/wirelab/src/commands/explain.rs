@@ -1,4 +1,4 @@
-//! `wirelab explain`: what limits a node, or what a results file says of that by itself.
+//! `wirelab explain`: what limits a node, or the explanation of a results file.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::nodes;
 use crate::terminal::{put, report_options, say};
 
 pub fn run(args: &ExplainArgs) -> Result {
-    // A page that cannot be written is refused before anything is worked out.
+    // An unwritable page is refused before any computation.
     args.output.as_deref().map(page).transpose()?;
     if Path::new(&args.node)
         .extension()
@@ -43,7 +43,7 @@ pub fn run(args: &ExplainArgs) -> Result {
     };
     let [explanation] = all.as_slice() else {
         return Err(Failure::usage(
-            "-o writes the page of one trial: ask for one size, load, direction and kind of buffers",
+            "-o writes the page of one trial: give one size, load, direction and kind of buffers",
         ));
     };
     let (format, options) = page(path)?;
@@ -77,7 +77,7 @@ fn results(args: &ExplainArgs) -> Result {
     write(path, &text)
 }
 
-/// The format of a page, which has no colours of a terminal.
+/// The format of a page, without the colours of a terminal.
 fn page(path: &Path) -> std::result::Result<(Format, Options), Failure> {
     let format = Format::of_path(path).map_err(Failure::usage)?;
     let options = Options {

@@ -1,4 +1,4 @@
-//! `wirelab fit`: from measured results to a node file.
+//! `wirelab fit`: fits a node file to measured results.
 
 use std::path::Path;
 
@@ -54,8 +54,8 @@ fn file_name(path: &Path) -> String {
 
 fn show(fitted: &Fit, confidence: f64) {
     say!(
-        "Fitted to {} observations (calibrated), with {:.0} % intervals",
-        fitted.used_observations,
+        "Fitted to {} (calibrated), with {:.0} % intervals",
+        format::count(fitted.used_observations as u64, "observation"),
         confidence * 100.0
     );
     for left_out in &fitted.left_out {
@@ -97,13 +97,13 @@ fn line(p: &Fitted) -> String {
     )
 }
 
-/// Digits after the point, for four that count.
+/// Decimals for four significant digits.
 fn digits(value: f64) -> usize {
     let magnitude = value.abs().max(1e-9).log10().floor() as i32;
     (3 - magnitude).clamp(0, 6) as usize
 }
 
-/// The fast track at one size, as the stack predicts it and as it was measured.
+/// The gain of the fast track at one size, predicted from the stack and measured.
 fn gain(g: &FastTrackGain) -> String {
     let measured = match (g.measured_ps, g.error_percent) {
         (Some(ps), Some(error)) => format!(
@@ -123,7 +123,7 @@ fn gain(g: &FastTrackGain) -> String {
     )
 }
 
-/// What predicting each cell without itself gave.
+/// The errors of predicting each cell from the others.
 fn left_out(l: &LeaveOneOut) -> String {
     let error = |e: Option<f64>| {
         e.map_or("–".to_owned(), |e| {
@@ -141,10 +141,10 @@ fn left_out(l: &LeaveOneOut) -> String {
         some => format!("; out of line: {}", some.join(", ")),
     };
     format!(
-        "leave-one-out error of {}: {} on average, at most {} ({} cells){named}",
+        "leave-one-out error of {}: {} on average, at most {} ({}){named}",
         l.figure,
         error(l.mean_error),
         error(l.max_error),
-        l.cells.len()
+        format::count(l.cells.len() as u64, "cell")
     )
 }

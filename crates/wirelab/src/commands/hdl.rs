@@ -1,4 +1,4 @@
-//! `wirelab hdl`: a port of hardware in simulation behind an interface of this host, where this program was built with it.
+//! `wirelab hdl`: a simulated hardware port behind an interface of this host, where this program has it.
 
 #[cfg(feature = "hdl")]
 mod joined;

@@ -19,11 +19,11 @@ mod sockets;
 mod three;
 mod two;
 
-/// The port that iperf 2 listens on.
+/// The port of iperf 2.
 const PORT: u16 = 5001;
-/// Shortest interval of the table, as iperf has it.
+/// Shortest interval of the table, as in iperf.
 const LEAST_INTERVAL_S: f64 = 0.01;
-/// Longest time that an option takes: what a header of iperf 2 can hold.
+/// Longest time of an option: the limit of an iperf 2 header.
 const MOST_SECONDS: f64 = 21_474_836.0;
 
 pub fn run(args: &IperfArgs) -> Result {
@@ -40,7 +40,7 @@ pub fn run(args: &IperfArgs) -> Result {
     }
 }
 
-/// Why an option cannot be taken, and what to write.
+/// The error for an invalid option value, with its fix.
 fn wrong(option: &str, why: impl std::fmt::Display) -> Failure {
     Failure::usage(format_args!("{option} {why}"))
 }
@@ -53,7 +53,7 @@ fn format(args: &IperfArgs) -> std::result::Result<Format, Failure> {
     })
 }
 
-/// Seconds of an option as a time.
+/// The seconds of an option as a time.
 fn seconds(option: &str, value: f64, least: f64) -> std::result::Result<Duration, Failure> {
     if (least..=MOST_SECONDS).contains(&value) {
         return Ok(Duration::from_secs_f64(value));
@@ -62,7 +62,7 @@ fn seconds(option: &str, value: f64, least: f64) -> std::result::Result<Duration
     Err(wrong(option, range))
 }
 
-/// The time from one line of the table to the next, `usual_s` seconds where none is given; zero for no lines.
+/// The interval of table lines, by default `usual_s` seconds; zero for no lines.
 fn interval(args: &IperfArgs, usual_s: f64) -> std::result::Result<Duration, Failure> {
     match args.interval.unwrap_or(usual_s) {
         0.0 => Ok(Duration::ZERO),
@@ -70,12 +70,12 @@ fn interval(args: &IperfArgs, usual_s: f64) -> std::result::Result<Duration, Fai
     }
 }
 
-/// The server's address; of a name the first of the wanted kind.
+/// The server's address; for a name the first of the requested IP version.
 fn resolve(args: &IperfArgs, host: &str, port: u16) -> std::result::Result<SocketAddr, Failure> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let port = args.port.unwrap_or(port);
     if port == 0 {
-        return Err(wrong("--port", "0 is no port to connect to"));
+        return Err(wrong("--port", "0 is not a port to connect to"));
     }
     let found = (bare, port).to_socket_addrs().map_err(|error| {
         let way = "give an address, or a name that this machine knows";
@@ -83,7 +83,7 @@ fn resolve(args: &IperfArgs, host: &str, port: u16) -> std::result::Result<Socke
     })?;
     let found: Vec<SocketAddr> = found.collect();
     let wanted = |address: &&SocketAddr| address.is_ipv6() == args.ipv6;
-    // An address says by itself what it is; of a name the kind is asked for with -V.
+    // An address shows its IP version; for a name -V selects it.
     let literal = !args.ipv4 && (bare.parse::<IpAddr>().is_ok() || bare.contains('%'));
     let chosen = found
         .iter()

@@ -1,4 +1,4 @@
-//! `wirelab lab`: namespaces and veth pairs.
+//! `wirelab lab`: makes and removes namespaces and veth pairs.
 
 use wirelab_port::lab::{EphemeralLab, Lab, LabOwner, LabSpec, LabStatus, Side};
 use wirelab_port::netns::NetNs;
@@ -23,7 +23,7 @@ pub fn run(args: &LabArgs) -> Result {
                 .transpose()?;
             let mut spec = LabSpec::new(name, *pairs);
             spec.mtu = *mtu;
-            // Whole or not at all: until it is kept it goes with this process.
+            // Until it is kept, a failure removes it with this process.
             let lab = EphemeralLab::up(&spec)?;
             if rate.is_some() {
                 lab.set_link_rates(rate)?;
@@ -34,7 +34,7 @@ pub fn run(args: &LabArgs) -> Result {
             );
             if let Some(command) = way_in(&lab) {
                 say!(
-                    "it belongs to this user namespace; in a shell outside of 'unshare' measure it with '{command}'"
+                    "it belongs to this user namespace; in a shell outside 'unshare' measure it with '{command}'"
                 );
             }
             Ok(Outcome::Done)
@@ -55,7 +55,8 @@ pub fn run(args: &LabArgs) -> Result {
     }
 }
 
-/// What measures a lab of a user namespace (`unshare -r`) from outside: no other one may open its network namespaces.
+/// The command to measure a lab of a user namespace (`unshare -r`) from outside, whose network namespaces no other user
+/// namespace can open.
 fn way_in(lab: &Lab) -> Option<String> {
     let map = std::fs::read_to_string("/proc/self/uid_map").ok()?;
     if map.split_whitespace().eq(["0", "0", "4294967295"]) {

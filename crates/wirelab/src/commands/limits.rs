@@ -1,4 +1,4 @@
-//! `wirelab limits`: what a link can carry at most. Every figure is computed from the link's rate alone.
+//! `wirelab limits`: the most that a link can carry. Every figure is computed from the link's rate.
 
 use serde::Serialize;
 use wirelab_report::format;
@@ -9,7 +9,7 @@ use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::say;
 
-/// One size's limits. The kind of each figure is `predicted`: it follows from the rate.
+/// The limits of one size. The kind of each figure is `predicted`: it follows from the rate.
 #[derive(Serialize)]
 struct Limit {
     #[serde(flatten)]

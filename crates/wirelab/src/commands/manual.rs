@@ -1,4 +1,4 @@
-//! `wirelab completions` and `wirelab man`: both from the definition of the command line.
+//! `wirelab completions` and `wirelab man`: both generated from the command line's definition.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub fn completions(shell: clap_complete::Shell) -> Result {
     Ok(Outcome::Done)
 }
 
-/// A command with the words of layers, which its own parser takes in lists too.
+/// A command with the words for layers, which its own parser also accepts in lists.
 fn with_layers(command: clap::Command) -> clap::Command {
     let words = Layer::ALL.map(Layer::word);
     let command = command.mut_args(|arg| match arg.get_id().as_str() {

@@ -1,4 +1,4 @@
-//! `wirelab measure`: a plan, from options or a file, run on a node; results kept from the first trial on.
+//! `wirelab measure`: runs a plan, from options or a file, on a node, and keeps results from the first trial on.
 
 use wirelab_bench::{Plan, Section};
 use wirelab_cores::prefer_this_session;
@@ -37,7 +37,7 @@ pub fn run(args: &MeasureArgs) -> Result {
     };
     if profile.is_computed && path != Path::Auto {
         return Err(Failure::usage(
-            "--path is a way through the kernel, and a model sends nothing: leave it out",
+            "--path is a path through the kernel, and a model sends nothing: leave it out",
         ));
     }
     let options = OpenOptions {
@@ -71,7 +71,7 @@ pub fn run(args: &MeasureArgs) -> Result {
     let bar = Bar::new();
     let mut of_tester = node.tester_ceiling();
     let mut ceiling = |trial: &Trial| match args.no_ceiling && !profile.is_computed {
-        true => Field::absent("not asked for (--no-ceiling)"),
+        true => Field::absent("not requested (--no-ceiling)"),
         false => of_tester(trial),
     };
     let run = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, before)?;
@@ -97,7 +97,7 @@ pub fn run(args: &MeasureArgs) -> Result {
             other => other,
         });
     }
-    // Errors of the capture come last: the results are shown and kept first.
+    // Errors of the capture come last: results are shown and saved first.
     if let Some(frames) = captured? {
         receive::tell_captured(frames);
     }
@@ -115,7 +115,7 @@ fn against(comparison: &Comparison, args: &MeasureArgs) -> Outcome {
     judge(comparison, &args.gate.fail_if)
 }
 
-/// Whether all that is asked are trials of buffers, which take the packet path.
+/// Whether all trials are trials of buffers, which use the packet path.
 fn has_only_buffers(plan: &Plan) -> bool {
     let of_buffers = |section: &Section| match section {
         Section::Matrix(matrix) => {

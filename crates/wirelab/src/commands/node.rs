@@ -1,4 +1,4 @@
-//! `wirelab node`: this host as a node under test.
+//! `wirelab node`: runs this host as a node under test.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::exit::{Failure, Outcome, Result};
 use crate::refusals::Refusals;
 use crate::terminal::{cancel_on_signal, complain, say};
 
-/// How often to look whether it shall end.
+/// Time between checks whether to end.
 const LOOK: Duration = Duration::from_millis(50);
 
 pub fn run(args: &NodeArgs) -> Result {
@@ -41,7 +41,7 @@ fn serve(args: &NodeServeArgs) -> Result {
         return Err(Failure::failed("the node's sockets failed; start it again"));
     }
     complain(format_args!(
-        "the node has ended; receive work goes where it went before"
+        "the node has ended; the cores of receive work are restored"
     ));
     Ok(Outcome::Done)
 }
@@ -117,14 +117,12 @@ fn print(started: &Started, args: &NodeServeArgs) {
     );
     say!("  measure it     wirelab measure node:{to}");
     if ip.is_loopback() {
-        say!(
-            "                 from this host alone; give --listen ADDRESS to be reached from others"
-        );
+        say!("                 from this host only; give --listen ADDRESS to serve others");
     }
     say!("  interface      {}", started.interface);
     say!("  layers         {}", started.layers.join(", "));
     say!(
-        "  cores          {} do its work{}",
+        "  cores          {} run its work{}",
         started.cores,
         match started.shared {
             true => ", and perhaps the tester's: CPU load is marked as shared",
@@ -157,10 +155,10 @@ fn who(args: &NodeServeArgs) -> String {
     let token = args.token.as_ref().map(|file| file.display());
     match (allow.is_empty(), token) {
         (true, None) => {
-            "everybody who reaches it; --allow PREFIX or --token FILE restricts that".to_owned()
+            "every host that reaches it; --allow PREFIX or --token FILE restricts that".to_owned()
         }
         (false, None) => allow.join(", "),
-        (true, Some(file)) => format!("who has the token of {file}"),
+        (true, Some(file)) => format!("clients with the token of {file}"),
         (false, Some(file)) => format!("{} with the token of {file}", allow.join(", ")),
     }
 }

@@ -1,4 +1,4 @@
-//! `wirelab predict`: the trials of measure, asked of a node model.
+//! `wirelab predict`: runs the trials of measure on a node model.
 
 use wirelab_bench::{NoCeiling, Plan, Section, expand};
 use wirelab_model::cycle::minimum_cycle;
@@ -44,7 +44,7 @@ pub fn run(args: &PredictArgs) -> Result {
     outputs.show(ran, &plan, show)
 }
 
-/// Minimum cycle times of `nodes` such nodes, on the link and in the framing of the plan's first trial.
+/// Shortest cycle times of `nodes` such nodes, with the link and framing of the plan's first trial.
 fn cycle(args: &PredictArgs, file: &NodeFile, plan: &Plan, nodes: u32) -> Result {
     let steps = expand(plan, 1).map_err(Failure::usage)?;
     let forward_ps = ask::time_ps("--forward", &args.forward)?;

@@ -1,4 +1,4 @@
-//! `wirelab receive`: check what arrives, by hand, and capture it if asked.
+//! `wirelab receive`: checks arriving frames, and captures them if requested.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -75,7 +75,7 @@ pub fn run(args: &ReceiveArgs) -> Result {
     print(args, &received)
 }
 
-/// End a capture when all who wrote into it have ended, and say what is in it.
+/// Ends a capture when all its writers have ended, and prints its contents.
 fn finish(capture: SharedCapture) -> std::result::Result<(), Failure> {
     let written = end_shared(capture).map_err(Failure::failed)?;
     let written = written.ok_or_else(|| Failure::failed("the capture is still in use"))?;
@@ -83,7 +83,7 @@ fn finish(capture: SharedCapture) -> std::result::Result<(), Failure> {
     Ok(())
 }
 
-/// Say how many frames a capture has.
+/// Prints the number of captured frames.
 pub fn tell_captured(frames: u64) {
     let frames = format::count(frames, "frame");
     complain(format_args!(
@@ -91,8 +91,8 @@ pub fn tell_captured(frames: u64) {
     ));
 }
 
-/// Whether every frame arrived once, in order, intact, as far as can be told: where the sender's number is known, all that
-/// was dropped or lost with the link is missing in the counts.
+/// Whether every frame arrived once, in order and intact, as far as known: where the sender's number is known, all
+/// drops and losses by the link are missing in the counts.
 fn is_clean(args: &ReceiveArgs, received: &Received) -> bool {
     let Received {
         report, link_fault, ..
@@ -138,13 +138,12 @@ fn print(args: &ReceiveArgs, received: &Received) -> Result {
     Ok(outcome)
 }
 
-/// How many frames the host can have dropped at most; `None` where it joined frames, so that there is no bound.
+/// Most frames that the host can have dropped; `None` where it joined frames, so that there is no bound.
 fn bound(missed: Missed) -> Option<u64> {
     (missed.at_most < u64::MAX).then_some(missed.at_most)
 }
 
-/// What the host dropped on the way to the checker: of the frames that are missing where their number is known, and else
-/// of the port.
+/// Drops of the host before the checker: of the missing frames where their number is known, otherwise of the port.
 fn dropped(args: &ReceiveArgs, report: &CheckReport) -> [(&'static str, u64); 2] {
     let (c, missed) = (&report.counts, report.missed);
     match args.sent {
@@ -164,29 +163,28 @@ fn dropped(args: &ReceiveArgs, report: &CheckReport) -> [(&'static str, u64); 2]
                 missed.at_least,
             ),
             (
-                "at most dropped by this host before they were checked, or behind that where nobody wanted them",
+                "at most dropped by this host before they were checked, or later without a receiver",
                 bound(missed).unwrap_or(0),
             ),
         ],
     }
 }
 
-/// What the tester or its link may have to do with what is missing.
+/// Possible causes of missing frames at the tester or its link.
 fn limits(received: &Received) -> Vec<String> {
     let held_ns = received.report.held_up_ns.filter(|ns| *ns > 0);
     let held = held_ns.map(|ns| {
         format!(
-            "this host held the checker up for {}",
+            "this host paused the checker for {}",
             format::time(ns.saturating_mul(1000))
         )
     });
     let link = received.link_fault.as_ref();
-    let link =
-        link.map(|fault| format!("{fault}: what is missing may have been lost with the link"));
+    let link = link.map(|fault| format!("{fault}: missing frames may have been lost by the link"));
     held.into_iter().chain(link).collect()
 }
 
-/// Say how many of so many were lost.
+/// Prints how many of the sent frames were lost.
 pub fn tell_lost(c: &Counts, sent: u64) {
     say!(
         "  {:>15} lost of {}",
@@ -195,7 +193,7 @@ pub fn tell_lost(c: &Counts, sent: u64) {
     );
 }
 
-/// Say a checker's counts, and `more` of it: the good frames, and of the others those that are not 0.
+/// Prints a checker's counts and `more`: the good frames, and of the others those that are not 0.
 pub fn tell_counts(c: &Counts, more: &[(&str, u64)]) {
     let rows = [
         ("good", c.good_frames),

@@ -1,4 +1,4 @@
-//! What repeated trials gave together, below the table of `wirelab measure`: a line for each trial and direction.
+//! The summary of repeated trials after the table of `wirelab measure`: a line for each trial and direction.
 
 use wirelab_bench::{CONFIDENCE, DirectionSummary, TrialSummary, summaries};
 use wirelab_report::format;
@@ -6,7 +6,7 @@ use wirelab_trial::{Observation, Over};
 
 use crate::terminal::say;
 
-/// Say it, if any trial was asked more than once.
+/// Prints it, if any trial was repeated.
 pub fn print(observations: &[Observation]) {
     let all = summaries(observations);
     if all.iter().all(|s| s.observations < 2) {

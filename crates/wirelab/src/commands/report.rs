@@ -1,4 +1,4 @@
-//! `wirelab report`: from results files to a page, a table or another file.
+//! `wirelab report`: converts results files to a page, a table or another file.
 
 use std::path::Path;
 
@@ -68,7 +68,7 @@ fn side_by_side(
     Ok(Outcome::Done)
 }
 
-/// A file's name for a reader, without its folder.
+/// A file's name without its folder.
 pub fn name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     name.to_string_lossy().into_owned()
@@ -81,7 +81,7 @@ pub fn read(path: &Path) -> std::result::Result<ResultsFile, Failure> {
     Ok(file)
 }
 
-/// Write a report; the file's name says the format.
+/// Writes a report; the file's extension selects the format.
 pub fn write(
     file: &ResultsFile,
     path: &Path,
@@ -91,7 +91,7 @@ pub fn write(
     save(path, &render(file, format, &on_paper(options)))
 }
 
-/// Options without what only a terminal has.
+/// Options without those of a terminal.
 pub fn on_paper(options: &Options) -> Options {
     Options {
         colour: false,
@@ -100,13 +100,13 @@ pub fn on_paper(options: &Options) -> Options {
     }
 }
 
-/// Write a text; what is half written is removed.
+/// Writes a text, and removes an incomplete file.
 ///
 /// # Errors
 /// [`Failure::Failed`] names the file.
 pub fn save(path: &Path, text: &str) -> std::result::Result<(), Failure> {
     std::fs::write(path, text).map_err(|e| {
-        // Half a page would be read as a whole one.
+        // A reader would take half a page for a whole one.
         if path.is_file() {
             let _ = std::fs::remove_file(path);
         }
@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    /// A results file of one UDP trial of a board, and the same as an emulator gives it.
+    /// A results file of one UDP trial of a board, and the same from an emulator.
     fn files() -> [ResultsFile; 2] {
         let text = include_str!("../../../../spec/examples/iperf.json");
         let chip = ResultsFile::parse_unchecked(text).unwrap();

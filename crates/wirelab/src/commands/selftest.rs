@@ -1,4 +1,4 @@
-//! `wirelab selftest`: the tester's own ceiling on this host, and what the host lacks.
+//! `wirelab selftest`: measures the tester's own ceiling on this host, and lists what the host lacks.
 
 use wirelab_port::host;
 use wirelab_ports::selftest::{Ceiling, Feature, Steadiness, ceilings, features, steadiness};
@@ -9,11 +9,11 @@ use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{cancel_on_signal, say};
 
 pub fn run(args: &SelftestArgs) -> Result {
-    // Each part ends by itself and takes its labs along, which a signal would not.
+    // Each part ends on its own and removes its labs, which a signal would not.
     let cancel = cancel_on_signal();
     let environment = host::environment();
     let features = features();
-    // Without a privilege nothing can be measured, and each part would only say so again.
+    // Without a privilege nothing can be measured, and each part would only repeat that.
     let allowed = !features.iter().any(|f| f.privilege);
     let ceilings = if allowed { ceilings() } else { Vec::new() };
     let steady = if allowed && !cancel.is_cancelled() {
@@ -99,7 +99,7 @@ fn print_ceiling(c: &Ceiling) {
     }
 }
 
-/// Frames that were lost, from what is certain to what may be.
+/// Lost frames, from the certain to the possible number.
 fn lost(c: &Ceiling) -> String {
     match (c.lost_frames.value(), c.lost_or_missed_frames.value()) {
         (Some(lost), None | Some(0)) => format::integer(*lost),

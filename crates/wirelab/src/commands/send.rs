@@ -1,4 +1,4 @@
-//! `wirelab send`: one direction by hand, or into a capture.
+//! `wirelab send`: sends one direction, or writes it to a capture.
 
 use std::path::Path as FilePath;
 use std::time::Duration;
@@ -16,11 +16,11 @@ use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{cancel_on_signal, say, warn_of, while_showing};
 
-/// Ten seconds, as iperf sends for where nothing else was said.
+/// Ten seconds, the default of iperf.
 const DEFAULT: Extent = Extent::Time {
     time_ps: 10_000_000_000_000,
 };
-/// Link rate of a capture's times where none was given.
+/// Default link rate for the times of a capture.
 const CAPTURE_BITS_PER_S: u64 = 1_000_000_000;
 
 pub fn run(args: &SendArgs) -> Result {
@@ -74,7 +74,7 @@ pub fn run(args: &SendArgs) -> Result {
     )
 }
 
-/// What a reader compares the report with.
+/// Values for comparison with the report.
 struct Requested {
     path: &'static str,
     frames_per_s: Option<f64>,
@@ -95,7 +95,7 @@ impl Requested {
         Requested { path, frames_per_s }
     }
 
-    /// The rate that was asked, where `rate` stayed more than half a percent below it, as `measure` judges.
+    /// The requested rate, where `rate` is more than half a percent below it, as in `measure`.
     fn missed(&self, rate: Option<f64>) -> Option<f64> {
         self.frames_per_s
             .filter(|asked| rate.is_some_and(|r| r < asked * 0.995))
@@ -122,7 +122,7 @@ fn print(json: bool, report: &SendReport, asked: &Requested, interrupted: bool) 
     } else {
         let rate = rate.map_or("–".to_owned(), format::frame_rate);
         let path = asked.path;
-        // A receiver knows no better than we which sequences did not leave.
+        // A receiver does not know which sequences were not sent.
         let check = match report.refused_frames {
             0 => format!("; check with --sent {}", report.sequences),
             _ => String::new(),
@@ -133,23 +133,23 @@ fn print(json: bool, report: &SendReport, asked: &Requested, interrupted: bool) 
             report.sequences.saturating_sub(1)
         );
         if report.refused_frames > 0 {
-            let refused = format::integer(report.refused_frames);
-            say!("  {refused} more frames did not leave: the driver did not take them");
+            let refused = format::count(report.refused_frames, "more frame");
+            say!("  the driver refused {refused}: not sent");
         }
         if let Some(asked) = missed {
             let asked = format::frame_rate(asked);
             say!(
-                "  the sender did not keep the {asked} frames/s asked: free the processors or offer less"
+                "  the sender fell behind the requested {asked} frames/s: free the processors or offer less"
             );
         }
         if interrupted {
-            say!("  interrupted: not all that was asked was sent");
+            say!("  interrupted: not everything requested was sent");
         }
     }
     Ok(Outcome::of(report.refused_frames == 0 && !interrupted))
 }
 
-/// What broke off while writing is no fault of the usage.
+/// An error while writing is not a usage error.
 fn capture_failure(error: CaptureError) -> Failure {
     match error {
         CaptureError::Write { .. } => Failure::failed(error),
@@ -158,7 +158,7 @@ fn capture_failure(error: CaptureError) -> Failure {
 }
 
 fn to_file(args: &SendArgs, trial: &Trial, to: [u8; 6], file: &FilePath) -> Result {
-    // A source of our own making: locally administered, "WL".
+    // A locally administered source address, "WL".
     let source = [0x02, 0x57, 0x4C, 0, 0, args.stream];
     let link = trial.link().or_else(|| LineRate::new(CAPTURE_BITS_PER_S));
     let job = one_way::one_way_job(trial, source, to, args.stream, link)?;
@@ -195,7 +195,7 @@ fn to_file(args: &SendArgs, trial: &Trial, to: [u8; 6], file: &FilePath) -> Resu
     Ok(Outcome::Done)
 }
 
-/// What was done to the frames on purpose, as `--inject` names it.
+/// The injected faults, with the names of `--inject`.
 fn faults_in_words(ledger: &Ledger) -> String {
     let done: Vec<String> = [
         ("dropped", ledger.dropped_frames),

@@ -1,4 +1,4 @@
-//! `wirelab study`: published tables beside what a node does.
+//! `wirelab study`: compares published tables with a node.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub fn run(args: &StudyArgs) -> Result {
             json,
             ..
         } => {
-            // Formats are refused before anything is run.
+            // Formats are checked before anything runs.
             let outputs = outputs(output)?;
             let (runs, cancel) = ask(&studies(names)?, node.as_deref())?;
             answered(&runs)?;
@@ -40,7 +40,7 @@ pub fn run(args: &StudyArgs) -> Result {
     }
 }
 
-/// The studies of some names or files, or all that come with the program where there are none.
+/// The studies with these names or files, by default all built-in ones.
 pub fn studies(names: &[String]) -> Fallible<Vec<Study>> {
     let names: Vec<String> = match names {
         [] => library::names().map(str::to_owned).collect(),
@@ -94,7 +94,7 @@ fn ask(studies: &[Study], node: Option<&str>) -> Fallible<(Vec<StudyRun>, Cancel
         .iter()
         .map(|study| {
             let run = run_study(study, node, &mut nodes, &bar, &cancel)?;
-            // A page of one's own need not have a model.
+            // A user's table need not have a model.
             let model = node.and_then(|_| run_study(study, None, &mut nodes, &bar, &cancel).ok());
             Ok(match model {
                 Some(model) => run.beside(&model),
@@ -110,13 +110,13 @@ fn ask(studies: &[Study], node: Option<&str>) -> Fallible<(Vec<StudyRun>, Cancel
     Ok((runs, cancel))
 }
 
-/// Refuses where no node could be asked anything: a table without a value is no answer.
+/// Refuses where no node supports any row: a table without values is not an answer.
 fn answered(runs: &[StudyRun]) -> Fallible<()> {
     let refusal = |run: &StudyRun| {
         let why = run.refused.as_ref()?;
         let node = run.node.as_deref().unwrap_or("its node");
         Some(format!(
-            "{}: {node} can be asked none of the rows: {why}",
+            "{}: {node} supports none of the rows: {why}",
             run.study
         ))
     };

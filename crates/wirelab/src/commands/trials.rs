@@ -1,4 +1,4 @@
-//! A plan run on any node: observations kept from the first on, reports written, the table shown.
+//! Runs a plan on any node: keeps observations from the first on, writes reports, shows the table.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use wirelab_trial::{Cancel, Found, Node, Observation, ResultsFile};
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::terminal::{Bar, complain, put, report_options};
 
-/// What came of a plan.
+/// The result of a plan.
 pub struct PlanResult {
     /// The results.
     pub file: ResultsFile,
@@ -23,14 +23,14 @@ pub struct PlanResult {
 }
 
 impl PlanResult {
-    /// Put what came of another plan, or of the same on another node, behind this.
+    /// Appends the result of another plan, or of the same on another node.
     pub fn join(&mut self, other: PlanResult) {
         self.file.append(other.file);
         self.outcome.add(other.outcome);
         self.unsaved = self.unsaved.take().or(other.unsaved);
     }
 
-    /// Whether every trial was asked and kept, whatever came of it.
+    /// Whether every trial ran and was kept, whatever its result.
     pub fn is_done(&self) -> bool {
         self.outcome.is_done()
     }
@@ -43,11 +43,11 @@ pub struct Show {
     pub json: bool,
 }
 
-/// Where results go: one results file that is written while the plan runs, and reports at its end.
+/// The destinations of results: one results file that is written while the plan runs, and reports at its end.
 pub struct Outputs {
     results: Option<PathBuf>,
     reports: Vec<PathBuf>,
-    /// Whether the command takes a results file to go on with.
+    /// Whether the command can resume a results file.
     resumes: bool,
 }
 
@@ -67,8 +67,7 @@ impl Outputs {
         Ok(outputs)
     }
 
-    /// For a command that goes on with results: `path` is where those are that it goes on with now, and where the new ones go
-    /// if nothing else was named.
+    /// For a command that resumes results: `path` is the file to resume, and the default file for new results.
     pub fn resumes(&mut self, path: Option<&Path>) {
         self.resumes = true;
         if self.results.is_none() {
@@ -92,7 +91,7 @@ impl Outputs {
         .map_err(Failure::usage)
     }
 
-    /// Run the plan, and keep each observation from the first on. What `before` holds is not asked again.
+    /// Runs the plan, and keeps each observation from the first on. Trials in `before` are not repeated.
     pub fn run(
         &self,
         node: &mut dyn Node,
@@ -118,7 +117,7 @@ impl Outputs {
         if let Ended::BadResume(error) = &outcome.ended {
             return Err(no_resume(error, command.as_deref()));
         }
-        // What could not be saved is still shown.
+        // Unsaved results are still shown.
         let (file, unsaved) = match live.writer.finish(!outcome.is_done()) {
             Ok(file) => (file, None),
             Err((error, file)) => (*file, Some(error)),
@@ -130,7 +129,7 @@ impl Outputs {
         })
     }
 
-    /// Write the results once more, with what was made of them since.
+    /// Writes the results again, with later additions.
     pub fn save_again(&self, ran: &PlanResult) -> Fallible<()> {
         match &self.results {
             Some(path) => wirelab_bench::save(&ran.file, path).map_err(Failure::failed),
@@ -138,7 +137,7 @@ impl Outputs {
         }
     }
 
-    /// Write the reports, show the table, and say how it ended.
+    /// Writes the reports, shows the table, and says how it ended.
     pub fn show(&self, ran: PlanResult, plan: &Plan, show: Show) -> Result {
         if !matches!(ran.outcome.ended, Ended::BadPlan(_)) {
             self.write(&ran.file, plan, show)?;
@@ -146,7 +145,7 @@ impl Outputs {
         self.end(ran)
     }
 
-    /// Say how it ended, where the table was shown otherwise.
+    /// Says how it ended, where the table is shown elsewhere.
     pub fn end(&self, ran: PlanResult) -> Result {
         match ran.unsaved {
             Some(error) => Err(Failure::failed(error)),
@@ -154,13 +153,13 @@ impl Outputs {
         }
     }
 
-    /// What is said to one who interrupts: where the results are, and whether they can be gone on with.
+    /// The text after an interrupt: where the results are, and whether they can be resumed.
     fn kept(&self) -> String {
         match (&self.results, self.resumes) {
             (None, _) => String::new(),
             (Some(path), false) => format!("; those that were are in {}", path.display()),
             (Some(path), true) => format!(
-                "; to go on, give the same command with --resume {}",
+                "; to continue, give the same command with --resume {}",
                 path.display()
             ),
         }
@@ -178,7 +177,7 @@ impl Outputs {
         };
         put!("{}", render(file, format, &options));
         if !show.json {
-            // The trials of a search are asked again where they must be; that is no repeat for its own sake.
+            // Trials that a search repeats where necessary do not count as repeats.
             for part in file.parts.iter().filter(|part| part.found.is_none()) {
                 super::repeats::print(part.of(&file.observations));
             }
@@ -187,11 +186,11 @@ impl Outputs {
     }
 }
 
-/// Keeps each observation and tells a person at the terminal what came of it.
+/// Keeps each observation and shows a summary on the terminal.
 struct Live<'a> {
     writer: ResultsWriter,
     bar: &'a Bar,
-    /// Observations that come from a file and are no news.
+    /// Number of observations from a file, which are not shown again.
     known: usize,
 }
 
@@ -216,7 +215,7 @@ impl Sink for Live<'_> {
     }
 }
 
-/// Why a results file is not gone on with, and what made it.
+/// Why a results file is not resumed, and the command that made it.
 fn no_resume(error: &impl std::fmt::Display, command: Option<&str>) -> Failure {
     let command = command.unwrap_or_default();
     Failure::usage(format!("--resume: {error} (it was made by: {command})"))
@@ -239,7 +238,7 @@ fn finish(file: &ResultsFile, outcome: PlanOutcome, kept: &str) -> Result {
     if !passed {
         complain(format_args!("wirelab: {}", verdict(file)));
     }
-    // What was asked and is not there is bad usage only if nothing else was asked.
+    // An unsupported request is a usage error only if there was no other request.
     if outcome.unsupported > 0 && measured + outcome.search_failed == 0 {
         let why = file
             .observations

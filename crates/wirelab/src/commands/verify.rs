@@ -1,4 +1,4 @@
-//! `wirelab verify`: the judge of a capture.
+//! `wirelab verify`: verifies a capture.
 
 use wirelab_port::pcapng::{CaptureError, FlowReport, VerifyOptions, VerifyReport, verify};
 use wirelab_report::format;
@@ -7,7 +7,7 @@ use crate::args::VerifyArgs;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::say;
 
-/// Flows that are shown though nothing is wrong with them.
+/// Most flows that are shown without a fault.
 const MOST_CLEAN: usize = 16;
 
 pub fn run(args: &VerifyArgs) -> Result {
@@ -47,15 +47,15 @@ fn print(report: &VerifyReport) {
     print_flows(report);
     let rest = [
         (
-            "header-corrupt frames of no certain flow",
+            "header-corrupt frames of an unknown flow",
             report.unattributed_header_corrupt_frames,
         ),
         (
-            "frames cut by the capture within their header",
+            "frames truncated by the capture within their header",
             report.cut_in_header_frames,
         ),
         (
-            "frames of more flows than are followed",
+            "frames of flows beyond the tracked ones",
             report.untracked_frames,
         ),
         ("late frames of an earlier run", report.other_run_frames),
@@ -71,8 +71,8 @@ fn print(report: &VerifyReport) {
         say!("  {finding}");
     }
     let verdict = match report.test_frames() {
-        _ if report.is_clean() => "every frame is there and right",
-        0 => "NOT clean: there is no test frame in it",
+        _ if report.is_clean() => "every frame is present and right",
+        0 => "NOT clean: it has no test frame",
         _ => "NOT clean",
     };
     say!(
@@ -81,11 +81,11 @@ fn print(report: &VerifyReport) {
     );
 }
 
-/// Each flow; of many clean ones, as a capture of many runs has, the first.
+/// Each flow; of many clean ones, as in a capture of many runs, the first.
 fn print_flows(report: &VerifyReport) {
     let runs = report.runs();
     if runs > 1 {
-        say!("{runs} runs, each judged alone");
+        say!("{runs} runs, each judged separately");
     }
     let (mut shown, mut others) = (0, 0);
     for flow in &report.flows {
@@ -101,7 +101,10 @@ fn print_flows(report: &VerifyReport) {
         print_flow(&run, flow);
     }
     if others > 0 {
-        say!("and {others} more flows in which every frame is there and right");
+        say!(
+            "and {} in which every frame is present and right",
+            format::count(others as u64, "more flow")
+        );
     }
 }
 
@@ -122,7 +125,7 @@ fn print_flow(run: &str, flow: &FlowReport) {
         ("duplicated", n.duplicated_frames),
         ("reordered", n.reordered_frames),
         ("too late", n.too_late_frames),
-        ("cut by the capture", flow.cut_by_snaplen_frames),
+        ("truncated by the capture", flow.cut_by_snaplen_frames),
     ];
     let shown = rows
         .iter()

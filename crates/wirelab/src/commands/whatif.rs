@@ -1,4 +1,4 @@
-//! `wirelab whatif`: what each change of a node would buy.
+//! `wirelab whatif`: ranks the gains of changes to a node.
 
 use wirelab_model::whatif::{WhatifOptions, whatif};
 use wirelab_report::{Format, render_whatif};
@@ -47,7 +47,7 @@ fn aim(word: &str) -> std::result::Result<Aim, Failure> {
     }
 }
 
-/// Keep the best `top` changes that gain; 0 keeps all.
+/// Keeps the best `top` changes with a gain; 0 keeps all.
 fn cut(whatif: &mut Whatif, top: usize) {
     if top == 0 {
         return;

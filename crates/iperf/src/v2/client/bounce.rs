@@ -1,4 +1,4 @@
-//! A client of `--bounceback`: blocks over TCP, on a schedule that does not wait for their return.
+//! A client of `--bounceback`: sends blocks over TCP on a schedule that does not wait for their return.
 
 use std::net::SocketAddr;
 
@@ -12,18 +12,18 @@ use crate::v2::flags::{base, fill_digits};
 use crate::v2::outcome::Trouble;
 use crate::v2::sockets::{Wanted, connect_tcp};
 
-/// Bytes of the header, in the longest layout (2.2): a block has no fewer.
+/// Bytes of the header in the longest layout (2.2): the smallest block.
 pub const LEAST_BLOCK: u32 = 64;
-/// Where the server writes when the block came and when it went back.
+/// Where the server writes the arrival and return times of the block.
 const TIMES: std::ops::Range<usize> = 28..44;
-/// Where clients of 2.2 ask for the size of what comes back; older ones fill it.
+/// Where clients of 2.2 request the size of the reply; older ones write filling here.
 const REPLY_AT: usize = 60;
 
-/// Send blocks of `offer.datagram_bytes` to a server that returns them. Round trips are by the clock of this end; every
-/// byte but the server's times must come back as it was.
+/// Sends blocks of `offer.datagram_bytes` to a server that returns them. Round trips are measured by this end's clock;
+/// every byte except the server's times must return unchanged.
 ///
 /// # Errors
-/// [`Trouble`] where nothing was measured. What ends a test that runs is in the report.
+/// [`Trouble`] where nothing was measured. The report says what ended a running test.
 pub fn bounceback(
     server: SocketAddr,
     offer: &Offer,

@@ -15,13 +15,13 @@ use crate::v2::sockets::{connect_tcp, listen_tcp};
 use crate::v2::stream::{StreamSender, WRITE_BYTES};
 use crate::v2::table::Id;
 
-/// How long the server may take to read what is still under way, at the end.
+/// How long the server may take to read the data in flight, at the end.
 const DRAIN: Duration = Duration::from_secs(5);
-/// How often to look whether all is acknowledged.
+/// Time between checks whether everything is acknowledged.
 const ACKED: Duration = Duration::from_millis(2);
-/// A connection that ends sooner than this in ns after it began was not wanted: a server reads for longer, even a busy one.
+/// A connection that ends within this time in ns was refused: even a busy server reads for longer.
 const AT_ONCE_NS: u64 = 250_000_000;
-/// A stream that was quiet for this long is over.
+/// A stream without data for this long is over.
 const QUIET: Duration = Duration::from_secs(10);
 
 pub(super) fn run(
@@ -41,7 +41,7 @@ pub(super) fn run(
     let wants_port = matches!(config.mode, Mode::Tradeoff | Mode::Dual);
     let listener = match wants_port {
         true => {
-            // Only the address that the server sees listens.
+            // Listens only on the address that the server sees.
             let own = stream.local_addr().map_err(connect)?.ip();
             Some(listen_tcp((own, config.back_port(number)).into(), wanted)?)
         }
@@ -78,7 +78,8 @@ pub(super) fn run(
     }
 }
 
-/// Two directions at once; the trouble of the first is told before that of the second, which a wrong peer explains.
+/// Two directions at once. An error of the first is reported before one of the second, because a wrong peer causes
+/// both.
 pub(super) fn both(
     first: impl FnOnce() -> Result<(), Trouble> + Send,
     second: impl FnOnce() -> Result<(), Trouble>,
@@ -86,7 +87,7 @@ pub(super) fn both(
     std::thread::scope(|scope| {
         let first = scope.spawn(first);
         let second = second();
-        // A panic is a bug and goes on as one.
+        // A panic is a bug, and is propagated.
         let first = first
             .join()
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -118,7 +119,7 @@ fn send(
     let sender = StreamSender::new(amount, config.rate, config.sending, length, env.now_ns());
     let began_ns = env.now_ns();
     let (mut leg, mut progress, result) = send_stream(stream, header, sender, &mut blocks, env, id);
-    // Of one socket the traffic back is read by another thread.
+    // With one socket another thread reads the traffic back.
     let reads = config.mode != Mode::FullDuplex;
     let drained = result.and_then(|()| drain(stream, reads, &mut progress, env));
     let lasted_ns = env.now_ns().saturating_sub(began_ns);
@@ -131,7 +132,7 @@ fn send(
         ..
     } = &mut leg
     {
-        // What was under way at the end of the writes may have been sent again since.
+        // Data in flight at the end of the writes may have been sent again since.
         *again = retransmits(stream).or(*again);
         *bytes = bytes.saturating_sub(progress.unacked());
         (*read_ns, *stall) = (read_at, progress.stall());
@@ -142,7 +143,7 @@ fn send(
     }
     match drained {
         Err(_) if lasted_ns < AT_ONCE_NS => Err(Trouble::ClosedAtOnce(config.server)),
-        // What its system acknowledged it need not have read.
+        // The peer may not have read what its system acknowledged.
         Ok(None) if reads && !env.stopped() => Err(Trouble::NotReading {
             peer: config.server,
             unread: progress.unacked(),
@@ -155,7 +156,7 @@ fn send(
     }
 }
 
-/// A peer whose first bytes are not those of an iperf 2 server.
+/// The error for a peer whose first bytes are not those of an iperf 2 server.
 fn wrong_peer(config: &ClientConfig, progress: &Progress) -> Option<Trouble> {
     match progress.said()? {
         // On one socket they are the traffic back.
@@ -166,8 +167,9 @@ fn wrong_peer(config: &ClientConfig, progress: &Progress) -> Option<Trouble> {
     }
 }
 
-/// Wait until the server has read everything and closes, so that the next step does not run beside it; when it did, and `None`
-/// where it did not. It has time as long as it takes something. Where this does not read, wait until all is acknowledged.
+/// Waits until the server has read everything and closes, so that the next step does not overlap; returns the time, or
+/// `None` where it did not close. The wait lasts as long as the server makes progress. Where this end does not read, it
+/// waits until everything is acknowledged.
 fn drain(
     stream: &mut TcpStream,
     reads: bool,
@@ -193,7 +195,7 @@ fn drain(
         match stream.read(&mut buf) {
             Ok(0) => {
                 progress.look(stream, env.now_ns());
-                // A reset that comes after the end of the other side is in no read.
+                // A reset after the end of the other side appears in no read.
                 if let Some(error) = stream.take_error()? {
                     return Err(error);
                 }
@@ -218,7 +220,7 @@ fn receive(
     id: Id,
 ) -> Result<(), Trouble> {
     let until_ns = env.now_ns().saturating_add(config.back_ns());
-    // On the connection that asked for them; one of its own has a header that asks nothing.
+    // Only on the connection that requested them; a connection of its own has a header that requests nothing.
     let timed = config.trip_times && matches!(config.mode, Mode::Reverse | Mode::FullDuplex);
     let reading = Reading {
         first: 0,
@@ -236,7 +238,7 @@ fn receive(
     match &result {
         _ if first.get() == Some(Said::Iperf3) => return Err(Trouble::IsIperf3(config.server)),
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
-        // A server that knows this mode sends before it closes.
+        // A server that supports this mode sends before it closes.
         _ if nothing && config.mode == Mode::Reverse && !env.stopped() => {
             return Err(Trouble::ClosedAtOnce(config.server));
         }
@@ -245,7 +247,7 @@ fn receive(
     config.gone(result)
 }
 
-/// The server's own connection back.
+/// Accepts the server's own connection back.
 fn back(
     config: &ClientConfig,
     env: &Env<'_>,

@@ -22,19 +22,19 @@ use crate::v2::send::{SendPlan, Sender, Step};
 use crate::v2::sockets::{bind_udp, connect_udp};
 use crate::v2::table::Id;
 
-/// A flow of which the final datagram came is listened to so long in ns, to answer further ones.
+/// How long in ns to listen after the final datagram of a flow, to answer repetitions of it.
 const LINGER_NS: u64 = 300_000_000;
-/// A flow that stays quiet for this many ns is over.
+/// A flow without datagrams for this many ns is over.
 const QUIET_NS: u64 = 5_000_000_000;
-/// A refusal that comes sooner, in ns, says that nobody was there; a later one that the server is gone.
+/// A refusal within this time in ns means that no server was there; a later one, that the server is gone.
 const REFUSAL_NS: u64 = 1_000_000_000;
-/// A server of iperf opens its port anew for each stream and refuses what comes in between: so often is it tried
-/// again where there are several, and how long after.
+/// An iperf server reopens its port for each stream and refuses what arrives in between. With several streams this many
+/// retries follow, after the next constant.
 const BUSY_TRIES: u32 = 5;
 const BUSY_WAIT: Duration = Duration::from_millis(30);
-/// A refusal after more than this many ns is of another kind.
+/// A refusal after more than this many ns has another cause.
 const BUSY_NS: u64 = 100_000_000;
-/// From one knock to the next, in ns, until the server sends (`-R`): 10 ms, as iperf does.
+/// Time from one request to the next, in ns, until the server sends (`-R`): 10 ms, as iperf does.
 const KNOCK_NS: u64 = 10_000_000;
 
 pub(super) fn run(
@@ -51,7 +51,7 @@ pub(super) fn run(
     let socket = connect_udp(config.server, number - 1, wanted)?;
     let id = Id::Stream(number);
     results.began(id, socket.local_addr(), config.server);
-    // Only the address that the server sees listens.
+    // Listens only on the address that the server sees.
     let own_ip = socket.local_addr().map_err(connect)?.ip();
     let own = || bind_udp((own_ip, config.back_port(number)).into(), wanted);
     let back = |way: &ReturnPath<'_>| receive(config, env, results, &socket, way);
@@ -96,13 +96,13 @@ pub(super) fn run(
     }
 }
 
-/// How traffic back comes.
+/// How traffic back arrives.
 struct ReturnPath<'a> {
-    /// Where.
+    /// The socket.
     listen: &'a UdpSocket,
-    /// What asks for it until it comes (`-R`).
+    /// Repeats the request until traffic arrives (`-R`).
     knock: Option<Sender>,
-    /// Whether the server waits for a report. On its own port it would take one for a new flow.
+    /// Whether the server waits for a report. On its own port it would interpret one as a new flow.
     answers: bool,
     id: Id,
 }
@@ -158,7 +158,7 @@ fn send(
     })
 }
 
-/// Receive what the server sends. `asked` is the socket that is connected to it.
+/// Receives what the server sends. `asked` is the socket that is connected to the server.
 fn receive(
     config: &ClientConfig,
     env: &Env<'_>,
@@ -204,10 +204,10 @@ fn receive(
         }
         let began_ns = env.now_ns();
         watch.tick(began_ns);
-        // An error is a deadline, or what a peer's ICMP message makes of the next call.
+        // An error is a timeout, or an ICMP message of a peer on the next call.
         let came = joined.receive_resting(way.listen);
         let arrived_ns = env.now_ns();
-        // When it came is not known.
+        // The arrival time is unknown.
         watch.idle(began_ns, arrived_ns, TICK);
         let came = came.into_iter().flatten();
         for datagram in came {
@@ -221,7 +221,7 @@ fn receive(
             if take(&mut listener, way, (&datagram, arrived_ns), &queue, env) {
                 ended_ns.get_or_insert(arrived_ns);
             }
-            // On one socket with what asked for it its ends are told already.
+            // On the socket of the request its ends are already reported.
             if way.answers && first && listener.is_some() {
                 results.began(way.id, way.listen.local_addr(), from);
             }
@@ -240,7 +240,7 @@ fn receive(
             let mtu_bytes = path_mtu(asked).ok().flatten();
             let received = listener.received(&queue);
             let mut received = received.with_mtu(mtu_bytes, config.server.is_ipv6());
-            // What was asked for is over, though no final datagram says so.
+            // The requested traffic is over, although no final datagram arrived.
             received.finished |= more;
             received.held_up_ns = Some(watch.finish().held_ns);
             results.leg(way.id, Leg::UdpReceived(Box::new(received)));
@@ -262,18 +262,18 @@ fn is_server(config: &ClientConfig, from: SocketAddr) -> bool {
     from.ip().to_canonical() == config.server.ip().to_canonical()
 }
 
-/// Ask for the traffic back once more: the first datagram of a flow, again and again.
+/// Repeats the request for traffic back: the first datagram of a flow.
 fn knock_once(socket: &UdpSocket, mut sender: Sender, env: &Env<'_>) -> io::Result<()> {
     let mut buf = vec![0; sender.buffer_bytes()];
     sender.prepare(&mut buf);
-    // A copy of a sender that has sent nothing: each knock has the number 1.
+    // A copy of a sender that has sent nothing, so each request has the number 1.
     if let Step::Send(len) = sender.step(sender.start_ns(), env.wall(env.now_ns()), &mut buf) {
         socket.send(&buf[..len])?;
     }
     Ok(())
 }
 
-/// Take one datagram, and answer a final one where the server waits for that; whether it was final.
+/// Takes one datagram, and answers a final one where the server waits for that; returns whether it was final.
 fn take(
     listener: &mut Option<Listener>,
     way: &ReturnPath<'_>,
@@ -282,7 +282,7 @@ fn take(
     env: &Env<'_>,
 ) -> bool {
     let (from, datagram) = (datagram.from, datagram.bytes);
-    // A server that does not know --full-duplex answers our final datagram with a report.
+    // A server that does not support --full-duplex answers the final datagram with a report.
     if !way.answers && is_report(datagram) {
         queue.took_foreign();
         return false;
@@ -301,13 +301,13 @@ fn take(
         return false;
     }
     if let (true, Some(answer)) = (way.answers, listener.receiver.answer(datagram)) {
-        // The server asks again for what does not get through.
+        // The server repeats its request if the answer is lost.
         let _ = way.listen.send_to(&answer, from);
     }
     true
 }
 
-/// A report has the number 0, which no flow of a server has.
+/// A report has the number 0, which no flow of a server uses.
 fn is_report(datagram: &[u8]) -> bool {
     Head::parse(datagram, IdWidth::Wide).is_some_and(|head| head.id == 0)
         && ServerReport::parse(datagram).is_some()

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Hexadecimal as captured from the distribution's iperf 2.1.8.
+/// Hexadecimal of captures of the distribution's iperf 2.1.8.
 fn hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
     let pair = |p: &[u8]| u8::from_str_radix(std::str::from_utf8(p).unwrap(), 16).unwrap();
@@ -10,7 +10,7 @@ fn hex(text: &str) -> Vec<u8> {
 }
 const TAIL: &str = "0000000000000000 00000000 00020001 00080003 00000000";
 
-/// Port, length and amount as in the captures, the rate where it is not the default.
+/// Port, length and amount of the captures, and the rate where it is not the default.
 fn round(bytes: &[u8], ours: ClientHeader, mode: Mode) {
     assert_eq!(ClientHeader::parse(bytes), Some(ours));
     assert_eq!(ours.mode(), mode);
@@ -64,7 +64,7 @@ fn rates_as_captured() {
     let ours = ClientHeader::new(true, 0x9b63, 0, amount, Rate::BitsPerS(50 << 30));
     round(&bytes, ours.with_mode(Mode::Tradeoff), Mode::Tradeoff);
     assert_eq!(ours.rate(), Some(Rate::BitsPerS(50 << 30)));
-    // `-b 100pps -l 64 -R` tells 0xc800.
+    // `-b 100pps -l 64 -R` is encoded as 0xc800.
     let packets = ClientHeader::new(true, 1, 64, amount, Rate::PacketsPerS(100));
     assert_eq!(packets.rate(), Some(Rate::BitsPerS(0xc800)));
     let none = ClientHeader::new(true, 1, 0, amount, Rate::Max);
@@ -256,7 +256,7 @@ fn answers_with_times_as_captured() {
 
 #[test]
 fn digits_that_an_older_client_left_over_tcp_are_no_rate() {
-    // 2.0.10 to 2.0.13 send 24 bytes of a buffer that holds digits where the rate stands.
+    // 2.0.10 to 2.0.13 send 24 bytes of a buffer that holds digits in place of the rate.
     let header = hex("80000000 00000001 00001389 00000000 36373839 ffffff9c");
     let header = ClientHeader::parse(&header).unwrap();
     assert_eq!((header.rate(), header.bits_per_s()), (None, None));

@@ -1,17 +1,17 @@
-//! What writes over TCP hold: digits, and with `--trip-times` at the beginning of each write its number and times.
+//! The contents of TCP writes: digits, and with `--trip-times` a number and times at the beginning of each write.
 //!
 //! ```text
 //!  0  flags           12  start of the flow: s, µs     44  number          52  bytes until its end, low word
 //!  4  type, length    20  this write: s, µs            48  bytes of it     56  high word
 //! ```
-//! What follows to byte 92 is of answers, and 0 here. The server of 2.1.8 takes the first word for nothing.
+//! The rest up to byte 92 is for answers, and 0 here. The server of 2.1.8 ignores the first word.
 
 use super::Env;
 use crate::v2::amount::Amount;
 use crate::v2::bytes::put_words;
 use crate::v2::flags::fill_digits;
 
-/// Bytes that each write begins with.
+/// Bytes at the beginning of each write.
 pub(in crate::v2) const BURST_LEN: usize = 92;
 const START_AT: usize = 12;
 const NUMBER_AT: usize = 44;
@@ -19,7 +19,7 @@ const NUMBER_AT: usize = 44;
 /// The bytes of the writes of one flow.
 pub(in crate::v2) struct Blocks {
     bytes: Vec<u8>,
-    /// With times: when the flow started, and how many writes have begun.
+    /// With times: the start of the flow, and the number of writes begun.
     times: Option<((u32, u32), u64)>,
 }
 
@@ -31,7 +31,7 @@ impl Blocks {
         Blocks { bytes, times: None }
     }
 
-    /// The same of a flow that starts now, with times; `length` is [`BURST_LEN`] at least.
+    /// The same for a flow that starts now, with times; `length` is at least [`BURST_LEN`].
     pub(in crate::v2) fn timed(length: u32, env: &Env<'_>) -> Blocks {
         let mut blocks = Blocks::plain(length.max(BURST_LEN as u32));
         blocks.bytes[..BURST_LEN].fill(0);
@@ -39,7 +39,8 @@ impl Blocks {
         blocks
     }
 
-    /// How much is sent in whole writes of `length` bytes after a header: a reader of times takes no part of one.
+    /// The amount, rounded to whole writes of `length` bytes after a header: a reader of times does not accept partial
+    /// ones.
     pub(in crate::v2) fn whole(amount: Amount, header: usize, length: u32) -> Amount {
         match amount {
             Amount::Bytes(bytes) => {
@@ -51,7 +52,7 @@ impl Blocks {
         }
     }
 
-    /// A write begins at `wall`, in s and µs of the wall clock.
+    /// Begins a write at `wall`, in s and µs of the wall clock.
     pub(super) fn begin(&mut self, wall: (u32, u32)) {
         let Some((start, number)) = &mut self.times else {
             return;

@@ -1,16 +1,16 @@
-//! One-way times of writes over TCP (`--trip-times`), found in the stream that they make: each begins with its size and the time
-//! at which it was written. A write counts when its last byte is read, as in iperf 2.1.8.
+//! One-way times of TCP writes (`--trip-times`), read from the stream: each write begins with its size and its time. A
+//! write counts when its last byte is read, as in iperf 2.1.8.
 
 use super::blocks::BURST_LEN;
 use crate::v2::bytes::be32;
 use crate::v2::enhanced::Transit;
 
-/// Where a write has the time at which it was written, in s and µs.
+/// Offset of the time of a write, in s and µs.
 const WRITTEN_AT: usize = 20;
 const SIZE_AT: usize = 48;
-/// Most bytes of a write that is believed: what a peer says longer is no size.
+/// Largest plausible write in bytes.
 const MOST_BYTES: usize = 1 << 30;
-/// A one-way time beyond a day, in µs, says that one of the clocks is not set.
+/// A one-way time beyond a day, in µs, means that one of the clocks is not set.
 const NOT_SET_US: i64 = 86_400_000_000;
 
 /// Follows the writes of one stream.
@@ -19,10 +19,10 @@ pub(in crate::v2) struct Bursts {
     skip: usize,
     head: [u8; BURST_LEN],
     filled: usize,
-    /// Bytes of the write that has begun, and when it was written, in µs.
+    /// Bytes left of the current write, and its time, in µs.
     left: usize,
     written_us: i64,
-    /// Whether the stream turned out to have no such writes, so that nothing is known.
+    /// Whether the stream has no such writes, so the times are unknown.
     is_lost: bool,
     all: Option<Transit>,
     interval: Option<Transit>,
@@ -43,7 +43,7 @@ impl Bursts {
         }
     }
 
-    /// Bytes were read at `now_us` of the wall clock, in µs.
+    /// Takes bytes that were read at `now_us` of the wall clock, in µs.
     pub(in crate::v2) fn take(&mut self, mut bytes: &[u8], now_us: i64) {
         let skipped = self.skip.min(bytes.len());
         (self.skip, bytes) = (self.skip - skipped, &bytes[skipped..]);
@@ -93,12 +93,12 @@ impl Bursts {
         (self.is_lost, self.all, self.interval) = (true, None, None);
     }
 
-    /// Those of all writes; `None` where there were none.
+    /// The times of all writes; `None` where there were none.
     pub(in crate::v2) const fn all(&self) -> Option<Transit> {
         self.all
     }
 
-    /// Those since the last time that this was asked.
+    /// The times since the last call.
     pub(super) fn of_interval(&mut self) -> Option<Transit> {
         self.interval.take()
     }

@@ -15,18 +15,18 @@ use crate::v2::progress::Progress;
 use crate::v2::stream::{Meter, StreamSender, StreamStep, WRITE_BYTES};
 use crate::v2::table::Id;
 
-/// Segments that were sent again, as far as they were told.
+/// Retransmitted segments that were already reported.
 #[derive(Default)]
 struct Again(u64);
 
-/// Segments of a connection that were sent again until now; `None` where the system does not tell.
+/// Retransmitted segments of a connection so far; `None` where the system does not report them.
 pub(in crate::v2) fn retransmits(stream: &TcpStream) -> Option<u64> {
     let info = TcpInfo::of(stream).ok()?;
     Some(info.retransmits.into())
 }
 
 impl Again {
-    /// Writes and segments sent again since the last line.
+    /// Writes and retransmissions since the last line.
     fn writes(&mut self, stream: &TcpStream, meter: &mut Meter) -> More {
         let added = retransmits(stream).map(|all| {
             let before = std::mem::replace(&mut self.0, all);
@@ -47,7 +47,7 @@ fn reads(meter: &mut Meter, bursts: &mut Option<Bursts>) -> More {
     }
 }
 
-/// Drive the sending end of a TCP flow; the header goes first and counts, as iperf counts it.
+/// Runs the sending end of a TCP flow; the header is first and counts, as in iperf.
 pub(in crate::v2) fn send_stream(
     stream: &mut TcpStream,
     header: &[u8],
@@ -99,7 +99,7 @@ pub(in crate::v2) fn send_stream(
         stream.shutdown(Shutdown::Write)
     };
     let result = work();
-    // Writes at a rate are bytes of the interval that follows them, and a peer that takes nothing more takes time.
+    // Paced writes count in the interval after them, and a peer that reads nothing takes time.
     let now_ns = env.now_ns();
     meter.until(now_ns);
     if result.is_ok() {
@@ -126,21 +126,21 @@ pub(in crate::v2) fn send_stream(
     )
 }
 
-/// How a TCP flow is read.
+/// Options for reading a TCP flow.
 pub(in crate::v2) struct Reading {
     /// Bytes that were read already.
     pub(in crate::v2) first: usize,
-    /// It is over where so long nothing came.
+    /// The flow is over after this time without data.
     pub(in crate::v2) quiet: Duration,
-    /// It is over then, in ns.
+    /// The flow is over at this time, in ns.
     pub(in crate::v2) until_ns: u64,
-    /// It is over when more bytes came.
+    /// The flow is over when more bytes arrived.
     pub(in crate::v2) most: u64,
-    /// Follows the one-way times of its writes, where it has them.
+    /// The one-way times of its writes, where it has them.
     pub(in crate::v2) bursts: Option<Bursts>,
 }
 
-/// Read a TCP flow to its end. `heard` is called with the time of each read and its bytes.
+/// Reads a TCP flow to its end. `heard` is called with the time of each read and its bytes.
 pub(in crate::v2) fn receive_stream(
     stream: &mut TcpStream,
     reading: Reading,
@@ -170,7 +170,7 @@ pub(in crate::v2) fn receive_stream(
             watch.tick(began_ns);
             let read = stream.read(&mut buf);
             let now_ns = env.now_ns();
-            // When it came is not known.
+            // The arrival time is unknown.
             watch.idle(began_ns, now_ns, TICK);
             match read {
                 Ok(0) => return Ok(()),

@@ -1,4 +1,4 @@
-//! What arrives, counted for us and for the peer.
+//! Counts of arrivals, in both ways of counting.
 
 use super::*;
 use crate::v2::IdWidth;
@@ -29,7 +29,7 @@ fn play(ids: &[i64]) -> Receiver {
 
 #[test]
 fn a_duplicate_hides_a_loss_from_the_peer_but_not_from_us() {
-    // What iperf 2.1.8 answered to the same ids: lost 0, out of order 2, datagrams 11, bytes 2200.
+    // The answer of iperf 2.1.8 to the same numbers: lost 0, out of order 2, datagrams 11, bytes 2200.
     let receiver = play(&[1, 2, 4, 5, 5, 6, 8, 7, 9, 10, -11]);
     let report = ServerReport::parse(&receiver.answer(&[]).unwrap()).unwrap();
     assert_eq!((report.lost, report.out_of_order), (0, 2));
@@ -55,7 +55,7 @@ fn a_loss_without_duplicates_is_told_to_both() {
 
 #[test]
 fn what_is_missing_at_the_end_is_nobodys() {
-    // iperf 2.1.8 books one lost: either datagram 5 or the first final one.
+    // iperf 2.1.8 counts one lost: either datagram 5 or the first final one.
     let mut receiver = play(&[1, 2, 3, 4, -6]);
     let report = ServerReport::parse(&receiver.answer(&[]).unwrap()).unwrap();
     assert_eq!((report.lost, report.datagrams), (1, 6));
@@ -74,7 +74,7 @@ fn nodes_with_12_bytes_and_no_times_get_totals_and_no_jitter() {
         for at in 0..100u32 {
             let mut datagram = [0u8; 1000];
             datagram[..4].copy_from_slice(&(first + at).to_be_bytes());
-            // As much traffic as 248.6 µs a datagram make.
+            // The traffic of one datagram per 248.6 µs.
             let now = u64::from(at) * 248_600;
             let receiver = receiver.get_or_insert_with(|| Receiver::new(&datagram, now).unwrap());
             if at != 50 {

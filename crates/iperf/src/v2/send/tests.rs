@@ -1,4 +1,4 @@
-//! What a sender does at which time.
+//! The actions of a sender at given times.
 
 use super::*;
 use crate::v2::{IdWidth, Mode, Receiver};
@@ -20,7 +20,7 @@ fn plan(amount: Amount) -> SendPlan {
     }
 }
 
-/// Run to the end; each datagram to `deliver`, whose answer is taken. The time at the end.
+/// Runs to the end; `deliver` gets each datagram, and returns the answer. Returns the end time.
 fn run(sender: &mut Sender, mut deliver: impl FnMut(&[u8], u64) -> Option<Vec<u8>>) -> u64 {
     let mut buf = vec![0; sender.buffer_bytes()];
     sender.prepare(&mut buf);
@@ -133,7 +133,7 @@ fn no_report_after_ten_tries() {
         if id < 0 {
             finals.push(id);
         }
-        // Whatever comes back is no report.
+        // No answer is a report.
         Some(vec![0; 52])
     });
     assert_eq!(finals, [-11; 10], "the same number each time");

@@ -1,4 +1,4 @@
-//! What the server sends: back to a port of the client (`-r`, `-d`), or on the client's own socket.
+//! The traffic that the server sends: to a port of the client (`-r`, `-d`), or on the client's own socket.
 
 use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -22,29 +22,29 @@ use crate::v2::table::Id;
 
 /// Why traffic back over UDP is refused.
 const NOT_PROVEN: &str = "traffic back over UDP: its address may be forged; fix: serve with --allow-reverse PREFIX, or run a test over TCP from there first";
-/// How long a connection back may take to be made.
+/// Longest time to make a connection back.
 const CONNECT: Duration = Duration::from_secs(3);
-/// How often traffic back begins again where it is refused at once, and how long after.
+/// Retries of traffic back that is refused immediately, and the time between them.
 const REFUSED_TRIES: u32 = 3;
 const REFUSED_WAIT: Duration = Duration::from_millis(30);
-/// Less than that is not worth a flow.
+/// A lower rate is not worth a flow.
 const LEAST_BITS_PER_S: u64 = 10_000;
 const FIRST_USER_PORT: u16 = 1024;
-/// A refusal that comes sooner, in ns, is one at once.
+/// A refusal within this time in ns is immediate.
 const REFUSED_NS: u64 = 100_000_000;
-/// Longest write that a peer can ask for.
+/// Longest write that a peer can request.
 const MAX_WRITE: u32 = 1 << 20;
 
-/// A place among the flows that the server sends, and its part of the rate that all may have together; given back however
-/// the flow ends.
+/// A slot among the flows that the server sends, and its part of the total rate; always released at the end of the
+/// flow.
 pub(super) struct Reservation {
     shared: Arc<Shared>,
-    /// Most bit/s of this flow, where all flows together have a limit.
+    /// Most bit/s of this flow, where the total is limited.
     most_bits_per_s: Option<u64>,
 }
 
 impl Reservation {
-    /// A place for datagrams to `peer`, of whom only a datagram told.
+    /// A slot for datagrams to `peer`, whose address only a datagram shows.
     pub(super) fn take_unproven(
         shared: &Arc<Shared>,
         peer: SocketAddr,
@@ -57,7 +57,7 @@ impl Reservation {
         Reservation::take(shared, peer, header)
     }
 
-    /// A place for traffic to `peer`; if there is none, an event says so.
+    /// A slot for traffic to `peer`; if there is none, an event reports it.
     pub(super) fn take(
         shared: &Arc<Shared>,
         peer: SocketAddr,
@@ -68,7 +68,7 @@ impl Reservation {
             return None;
         }
         let before = shared.backs.fetch_add(1, Ordering::Relaxed);
-        // Made at once, so that it is given back in either case.
+        // Made before the checks, so that it is released in either case.
         let mut place = Reservation {
             shared: Arc::clone(shared),
             most_bits_per_s: None,
@@ -92,7 +92,7 @@ impl Reservation {
         Some(place)
     }
 
-    /// Tell how the flow ended. Whoever hears it finds the place free.
+    /// Reports the end of the flow. The slot is free before the event is sent.
     fn end(self, peer: SocketAddr, id: Id, leg: Leg, result: io::Result<()>) {
         let shared = Arc::clone(&self.shared);
         drop(self);
@@ -110,8 +110,8 @@ impl Drop for Reservation {
     }
 }
 
-/// Whether traffic may go to a port that the client named: not to those of services (RFC 6335, 6), which somebody else may
-/// run on its host.
+/// Whether traffic may go to a port that the client gave: not to service ports (RFC 6335, 6), which another program may
+/// use on its host.
 fn may_go_to(shared: &Shared, peer: SocketAddr, port: u16) -> bool {
     let may = port >= FIRST_USER_PORT;
     if !may {
@@ -121,7 +121,7 @@ fn may_go_to(shared: &Shared, peer: SocketAddr, port: u16) -> bool {
     may
 }
 
-/// The layout of datagrams to a peer, without a header, or the two ends would recurse.
+/// The layout of datagrams to a peer, without a header, or the two ends would send to each other forever.
 const fn layout(peer: Generation) -> Generation {
     match peer.ids() {
         IdWidth::Wide if !peer.takes_first() => Generation::WideBare,
@@ -129,7 +129,7 @@ const fn layout(peer: Generation) -> Generation {
     }
 }
 
-/// Send datagrams to the port that the client named, and wait for its report.
+/// Sends datagrams to the port that the client gave, and waits for its report.
 pub(super) fn udp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader, kind: Generation) {
     if !may_go_to(shared, peer, header.port) {
         return;
@@ -153,18 +153,18 @@ pub(super) fn udp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader, 
     });
 }
 
-/// A client of iperf that takes one flow opens its port anew for the next, and refuses what comes in between.
+/// An iperf client that accepts one flow reopens its port for the next, and refuses what arrives in between.
 fn refused_at_once(sent: &Sent, result: &io::Result<()>) -> bool {
     let refused = |error: &io::Error| error.kind() == ErrorKind::ConnectionRefused;
     result.as_ref().is_err_and(refused) && sent.duration_ns < REFUSED_NS
 }
 
-/// The sender of a plan, within the limit of time, which holds for an amount of bytes too.
+/// The sender of a plan, within the limit of time, which also applies to an amount of bytes.
 fn sender(shared: &Shared, plan: SendPlan) -> Sender {
     Sender::new(plan, shared.now_ns()).within(shared.config.max_back_time)
 }
 
-/// What a socket of traffic back is asked for.
+/// The options of a socket for traffic back.
 fn wanted<'a>(shared: &Shared, options: &'a SocketOptions) -> Wanted<'a> {
     Wanted {
         window: shared.config.window_bytes,
@@ -195,7 +195,7 @@ fn udp_once(
     (with_mtu(shared, &sender, to), result)
 }
 
-/// What was sent, with the MTU of the way that it took.
+/// The result of a sender, with the MTU of its path.
 fn with_mtu(shared: &Shared, sender: &Sender, to: SocketAddr) -> Sent {
     let mtu = || {
         let options = shared.back_options(None);
@@ -252,7 +252,7 @@ pub(super) fn udp_same_socket(
     });
 }
 
-/// Send to a TCP port that the client named.
+/// Sends to a TCP port that the client gave.
 pub(super) fn tcp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader) {
     if !may_go_to(shared, peer, header.port) {
         return;
@@ -275,7 +275,7 @@ pub(super) fn tcp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader) 
     });
 }
 
-/// Send on a connection until the amount that was asked is through.
+/// Sends on a connection until the requested amount is sent.
 pub(super) fn stream_out(
     place: &Reservation,
     stream: &mut TcpStream,
@@ -290,14 +290,14 @@ pub(super) fn stream_out(
     };
     shared.began(stream.local_addr(), peer, id, Some(header));
     if let (Some(tos), None) = (header.tos(), shared.config.options.tos) {
-        // Without it the traffic only has no mark.
+        // On failure the traffic is only unmarked.
         let _ = set_tos(stream, peer.is_ipv6(), tos);
     }
     shared.with_env(|env: &Env<'_>| {
         let rate = bounded_stream_rate(header, place.most_bits_per_s);
         let (amount, now_ns) = (shared.bounded(header.amount), env.now_ns());
         let start = header.answer_with_times(false, env.wall(now_ns));
-        // A write that is shorter than its times has none.
+        // A write shorter than its times carries none.
         let start = start.filter(|_| length as usize >= BURST_LEN);
         let (mut blocks, head) = match start {
             Some(start) => (Blocks::timed(length, env), start.to_vec()),
@@ -314,7 +314,7 @@ pub(super) fn stream_out(
     });
 }
 
-/// The rate over TCP that a peer asked, within the limit.
+/// The TCP rate that a peer requested, within the limit.
 fn bounded_stream_rate(header: &ClientHeader, most_bits_per_s: Option<u64>) -> Rate {
     let asked = header.rate().unwrap_or(Rate::Max);
     match (asked, most_bits_per_s) {
@@ -324,7 +324,7 @@ fn bounded_stream_rate(header: &ClientHeader, most_bits_per_s: Option<u64>) -> R
     }
 }
 
-/// Tell how a flow ended.
+/// Reports the end of a flow.
 pub(super) fn finish(shared: &Shared, peer: SocketAddr, id: Id, leg: Leg, result: io::Result<()>) {
     let trouble = result.err().map(|source| Trouble::Gone { peer, source });
     shared.tell(ServerEvent::Leg {

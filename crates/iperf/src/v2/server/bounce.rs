@@ -1,11 +1,11 @@
-//! `--bounceback`: the client sends blocks over TCP, and each comes back with the times of its arrival and return.
+//! `--bounceback`: the client sends blocks over TCP, and each returns with the times of its arrival and return.
 //!
 //! ```text
 //!  0  flags        12  flags of the test     28  server, arrival: s, µs     44  hold, µs
 //!  4  block size   14  type of service       36  server, return: s, µs
 //!  8  number       16  run time, 10 ms
 //! ```
-//! What is not named is the client's own and comes back as it was.
+//! All other bytes are the client's and return unchanged.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -21,17 +21,17 @@ use crate::v2::intervals::Span;
 use crate::v2::io::Env;
 use crate::v2::outcome::Leg;
 
-/// Least bytes of a block: to the hold.
+/// Smallest block in bytes: up to the hold time.
 const LEAST_BLOCK: usize = 48;
-/// Most bytes of a block that the server keeps.
+/// Largest block in bytes that the server buffers.
 const MOST_BLOCK: usize = 1 << 20;
-/// Most that a block is held.
+/// Longest hold of a block.
 const MOST_HOLD: Duration = Duration::from_secs(1);
-/// Where the server's two times start.
+/// Offset of the server's two times.
 const TIMES_AT: usize = 28;
 const HOLD_AT: usize = 44;
 
-/// The size of the blocks, where the first words of a connection ask for this; an error where it is absurd.
+/// The size of the blocks, where the first words of a connection request bounceback; an error where it is out of range.
 pub(in crate::v2) fn asked(start: &[u8]) -> Option<Result<usize, &'static str>> {
     if be32(start, 0)? & base::BOUNCEBACK == 0 {
         return None;
@@ -43,7 +43,7 @@ pub(in crate::v2) fn asked(start: &[u8]) -> Option<Result<usize, &'static str>> 
     })
 }
 
-/// Send blocks back until the client closes, or is quiet for too long. `start` are the bytes that were read already.
+/// Returns blocks until the client closes, or is idle for too long. `start` are the bytes already read.
 pub(super) fn serve(
     stream: &mut TcpStream,
     start: &[u8],
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn the_first_words() {
-        // As iperf 2.1.8 sends them: --bounceback, blocks of 100 bytes.
+        // As iperf 2.1.8 sends it: --bounceback, blocks of 100 bytes.
         let captured = [0, 0x80, 0, 0, 0, 0, 0, 100];
         assert_eq!(asked(&captured), Some(Ok(100)));
         assert_eq!(asked(&captured[..4]), None);

@@ -1,16 +1,16 @@
-//! Streams of one client that run at once (`-P`), so that lines can sum them up.
+//! Parallel streams of one client (`-P`), for sum lines.
 
 use std::net::IpAddr;
 
 use crate::v2::sums::{Sums, sum_of};
 use crate::v2::table::{Id, Row};
 
-/// Most streams that are summed up, as a client of iperf may ask.
+/// Most streams in a sum, the maximum of an iperf client.
 const MOST_STREAMS: u32 = 128;
-/// Most clients whose streams are: a client that never starts all of them must not hold its place for ever.
+/// Most clients with sums: a client that never starts all of its streams must not hold its slot forever.
 const MOST_GROUPS: usize = 32;
 
-/// How many streams of a client are summed up, of those that its header tells.
+/// The number of a client's streams in a sum, of those that its header announces.
 pub(super) fn counted(streams: u32) -> u32 {
     match streams {
         2..=MOST_STREAMS => streams,
@@ -18,7 +18,7 @@ pub(super) fn counted(streams: u32) -> u32 {
     }
 }
 
-/// All streams that belong together.
+/// All groups of streams.
 #[derive(Debug, Default)]
 pub(super) struct Groups(Vec<Group>);
 
@@ -33,7 +33,7 @@ struct Group {
 }
 
 impl Groups {
-    /// A stream begins, one of `streams` of its client.
+    /// Adds a stream, one of `streams` of its client.
     pub(super) fn join(&mut self, id: Id, peer: IpAddr, streams: u32) {
         if counted(streams) == 1 {
             return;
@@ -61,7 +61,7 @@ impl Groups {
         });
     }
 
-    /// The line that sums up an interval, when this was its last line.
+    /// The sum line of an interval, if this was its last line.
     pub(super) fn row(&mut self, row: &Row) -> Option<Row> {
         let group = self
             .0
@@ -70,7 +70,7 @@ impl Groups {
         group.sums.take(row)
     }
 
-    /// The line that sums up the whole, when this was the last stream's.
+    /// The sum line of the whole test, if this was the last stream's.
     pub(super) fn ended(&mut self, row: Row) -> Option<Row> {
         let at = self
             .0

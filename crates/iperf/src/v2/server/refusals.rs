@@ -1,7 +1,8 @@
-//! Who refuses what the server sends from its own UDP port: the ICMP messages of a socket that is not connected.
+//! Finds which hosts refuse what the server sends from its own UDP port: the ICMP messages of a socket that is not
+//! connected.
 //!
-//! Linux keeps them in a queue (`IP_RECVERR`, ip(7)) with the address that each datagram went to. Without it a
-//! forged request for traffic back would go on although the victim's host says that nobody wants it.
+//! Linux keeps them in a queue (`IP_RECVERR`, ip(7)) with the destination of each datagram. Without it a forged request
+//! for traffic back would continue although the victim's host reports that no program listens.
 
 use std::collections::HashMap;
 use std::io::IoSliceMut;
@@ -16,32 +17,32 @@ use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt,
 };
 
-/// Messages that are taken at once: a flood of them must not keep the server from its work.
+/// Most messages read at once: a flood of them must not keep the server from its work.
 const MOST_AT_ONCE: usize = 256;
 
-/// Whom the server sends to on its own port, and whether their hosts refuse it. There are no more of them than the
-/// server may send flows.
+/// The peers that the server sends to on its own port, and whether their hosts refuse it. Their number is that of the
+/// server's sending flows at most.
 #[derive(Debug, Default)]
 pub(super) struct Senders(Mutex<HashMap<SocketAddr, Arc<AtomicBool>>>);
 
 impl Senders {
-    /// A flow to `peer` begins; what is given is set when it is refused.
+    /// Begins a flow to `peer`; the returned flag is set when its host refuses it.
     pub(super) fn begin(&self, peer: SocketAddr) -> Arc<AtomicBool> {
         let refused = Arc::default();
         self.lock().insert(peer, Arc::clone(&refused));
         refused
     }
 
-    /// That flow is over.
+    /// Ends that flow.
     pub(super) fn end(&self, peer: SocketAddr, refused: &Arc<AtomicBool>) {
         let mut all = self.lock();
-        // The peer may have begun another one since.
+        // The peer may have begun another flow since.
         if all.get(&peer).is_some_and(|now| Arc::ptr_eq(now, refused)) {
             all.remove(&peer);
         }
     }
 
-    /// The host of `peer` refuses what it gets.
+    /// Marks that the host of `peer` refuses the traffic.
     pub(super) fn refuse(&self, peer: SocketAddr) {
         if let Some(refused) = self.lock().get(&peer) {
             refused.store(true, Ordering::Relaxed);
@@ -53,14 +54,14 @@ impl Senders {
     }
 }
 
-/// Have the system keep the messages.
+/// Lets the system keep the messages.
 pub(super) fn keep(socket: &UdpSocket) {
-    // Where it does not, traffic back is still bounded in time, rate and number. A socket of IPv6 may carry both.
+    // On failure, traffic back is still bounded in time, rate and number. An IPv6 socket may carry both.
     let _ = setsockopt(socket, sockopt::Ipv4RecvErr, &true);
     let _ = setsockopt(socket, sockopt::Ipv6RecvErr, &true);
 }
 
-/// Take the messages that came, and tell whose host refuses.
+/// Takes the pending messages, and reports whose host refuses.
 pub(super) fn take(socket: &UdpSocket, mut refused: impl FnMut(SocketAddr)) {
     let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
     let mut space = cmsg_space!([u8; 128]);
@@ -85,7 +86,7 @@ pub(super) fn take(socket: &UdpSocket, mut refused: impl FnMut(SocketAddr)) {
     }
 }
 
-/// Not those that say that a datagram was too long for the path.
+/// Excludes the messages that a datagram was too long for the path.
 const fn is_refusal(errno: u32) -> bool {
     matches!(
         errno as i32,

@@ -15,9 +15,9 @@ use crate::v2::sockets::notice_silence;
 use crate::v2::table::Id;
 use wirelab_socket::access::Proof;
 
-/// After this much silence an incomplete header is used as it is.
+/// An incomplete header is used as it is after this much silence.
 const HEADER_WAIT: Duration = Duration::from_millis(500);
-/// A connection that was quiet for this many ns gives its place to a new one.
+/// A connection without data for this many ns may be replaced by a new one.
 const QUIET_NS: u64 = 1_000_000_000;
 
 /// One connection, to be closed from outside.
@@ -43,7 +43,7 @@ pub(super) fn serve(shared: &Arc<Shared>, listener: &TcpListener) {
                 }
             }
             Err(error) if is_wait(&error) => std::thread::sleep(Duration::from_millis(2)),
-            // Out of file descriptors, or a peer that is gone already: others go on.
+            // Out of file descriptors, or a peer that is already gone: the others continue.
             Err(_) => std::thread::sleep(TICK),
         }
     }
@@ -78,8 +78,9 @@ fn admit(shared: &Arc<Shared>, connections: &Connections, stream: TcpStream, pee
     });
 }
 
-/// Close the oldest connection on which nothing was ever sent, or which has been quiet; else the oldest of the peer that has
-/// most, unless the new one has as many: nobody keeps others out by holding connections. Whether there was one.
+/// Closes the oldest connection on which nothing was ever sent, or which is idle; else the oldest of the peer with the
+/// most, unless the newcomer has as many: no peer can keep others out by holding connections. Returns whether there was
+/// one.
 fn make_room(open: &mut Vec<Entry>, newcomer: IpAddr, now_ns: u64) -> bool {
     let heard = |entry: &Entry| entry.heard_ns.load(Ordering::Relaxed);
     let quiet = |entry: &Entry| {
@@ -92,7 +93,7 @@ fn make_room(open: &mut Vec<Entry>, newcomer: IpAddr, now_ns: u64) -> bool {
         let most = open.iter().map(|entry| of(entry.ip)).max()?;
         let own = of(newcomer);
         let oldest = open.iter().position(|entry| of(entry.ip) == most);
-        // One that has most itself pushes out its own.
+        // The peer with the most connections replaces its own.
         oldest.filter(|_| own < most || own > 1)
     });
     let Some(at) = at else { return false };
@@ -173,7 +174,7 @@ fn bounce_back(
     back::finish(shared, peer, id, leg, result);
 }
 
-/// Send on the connection that also receives.
+/// Sends on the connection that also receives.
 fn send_beside(shared: &Arc<Shared>, stream: &TcpStream, peer: SocketAddr, header: ClientHeader) {
     let (Some(place), Ok(mut copy)) = (
         back::Reservation::take(shared, peer, &header),
@@ -188,8 +189,8 @@ fn send_beside(shared: &Arc<Shared>, stream: &TcpStream, peer: SocketAddr, heade
     });
 }
 
-/// Read until the header is complete, as far as the first word says that there is one. Not more is read, so that
-/// the clock of the flow starts with its data.
+/// Reads until the header is complete, if the first word announces one. It reads no more, so that the clock of the flow
+/// starts with its data.
 fn read_header(
     shared: &Shared,
     stream: &mut TcpStream,
@@ -210,7 +211,7 @@ fn read_header(
                 since = Instant::now();
             }
             Err(error) if is_wait(&error) => {
-                // Nothing at all is for the limit of quiet flows; half a header is taken as data.
+                // With no data at all the limit of idle flows applies; half a header is treated as data.
                 let limit = if len == 0 {
                     shared.config.quiet
                 } else {
@@ -236,7 +237,7 @@ fn read_header(
     Ok(len)
 }
 
-/// Read what the peer still says, until it closes or a second has passed: unread bytes would reset the connection.
+/// Reads what the peer still sends, until it closes or for a second: unread bytes would reset the connection.
 fn linger(shared: &Shared, stream: &mut TcpStream) {
     let since = Instant::now();
     let mut buf = [0; 4096];

@@ -1,4 +1,4 @@
-//! The UDP flows of a server: one socket, one thread, a bounded number of flows told apart by their sender.
+//! The UDP flows of a server: one socket, one thread, a bounded number of flows identified by their sender.
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, UdpSocket};
@@ -21,18 +21,18 @@ use crate::v2::report::ANSWER_LEN;
 use crate::v2::sockets::local_towards;
 use crate::v2::table::Id;
 
-/// A flow that ended is remembered so long in ns, to answer further final datagrams.
+/// How long in ns an ended flow is remembered, to answer repeated final datagrams.
 const LINGER_NS: u64 = 3_000_000_000;
 
 struct Flow {
     listener: Listener,
     header: Option<ClientHeader>,
     heard_ns: u64,
-    /// What the socket had dropped before the flow began. It takes other flows too, so that this is only a bound.
+    /// The socket's drops before the flow began. The socket receives other flows too, so this is only a bound.
     drops: Drops,
-    /// For how long the receiver had been held up until then, in ns.
+    /// For how long the receiver had been paused until then, in ns.
     held_up_ns: u64,
-    /// Bytes that came of it, and those that it was answered.
+    /// Bytes received of it, and bytes sent in answers.
     came_bytes: u64,
     said_bytes: u64,
 }
@@ -42,7 +42,7 @@ impl Flow {
         self.header.map_or(Mode::Forward, |header| header.mode())
     }
 
-    /// Whether an answer to `peer` may leave. One whose address may be forged never gets more bytes than came from it.
+    /// Whether an answer to `peer` may be sent. A peer whose address may be forged never gets more bytes than it sent.
     fn may_answer(&mut self, peer: SocketAddr, access: &Access) -> bool {
         let said = self.said_bytes + ANSWER_LEN as u64;
         let may = said <= self.came_bytes || access.may_send(peer.ip());
@@ -50,7 +50,7 @@ impl Flow {
         may
     }
 
-    /// Whether this is data of this flow, the one of `peer`, which runs: then nothing else has to be looked at.
+    /// Whether this is data of the running flow of `peer`: then no other check is needed.
     fn takes(&self, datagram: &Datagram<'_>, peer: SocketAddr) -> bool {
         let receiver = &self.listener.receiver;
         datagram.from == peer
@@ -61,8 +61,8 @@ impl Flow {
     }
 }
 
-/// What the socket had dropped one and two looks ago. The first datagram of a flow that is read was put into the queue some
-/// time before, and others of the flow may have found no room by then: what was dropped since an earlier look bounds them.
+/// The socket's drops at the two latest checks. The first datagram of a flow was queued some time before it is read,
+/// and others of the flow may have found no room by then: the drops since an earlier check bound them.
 struct Earlier(Drops, Drops);
 
 impl Earlier {
@@ -91,16 +91,16 @@ pub(super) fn serve(shared: &Arc<Shared>, socket: &UdpSocket) {
         watch.tick(began_ns);
         let held_ns = watch.found().held_ns;
         shared.held_up_ns.store(held_ns, Ordering::Relaxed);
-        // An error is a deadline, or what a peer's ICMP message makes of the next call.
+        // An error is a timeout, or an ICMP message of a peer on the next call.
         let came = joined.receive_resting(socket).into_iter().flatten();
         let now_ns = shared.now_ns();
-        // When it came is not known.
+        // The arrival time is unknown.
         watch.idle(began_ns, now_ns, TICK);
         let counted = SharedSocket::new(socket);
         let mut came = came.peekable();
         while let Some(datagram) = came.next() {
             take(shared, &counted, &mut flows, &dropped, &datagram, now_ns);
-            // Nearly always the next ones are data of the same flow.
+            // The next ones are nearly always data of the same flow.
             if let Some(flow) = flows.get_mut(&datagram.from) {
                 while let Some(next) = came.next_if(|next| flow.takes(next, datagram.from)) {
                     flow.came_bytes += next.bytes.len() as u64;
@@ -153,7 +153,7 @@ fn take(
     flow.heard_ns = now_ns;
     flow.came_bytes += datagram.len() as u64;
     if flow.mode() == Mode::Reverse {
-        // The client only knocks until data comes.
+        // The client only repeats its request until data arrives.
         return;
     }
     let ended = flow.listener.receiver.is_finished();
@@ -163,11 +163,11 @@ fn take(
         return;
     }
     let answer = flow.listener.receiver.answer(datagram);
-    // On one socket with the traffic back a report would look like data, so iperf sends none.
+    // On the socket of the traffic back a report would look like data, so iperf sends none.
     let may_answer = flow.may_answer(peer, &shared.config.access);
     if let (Some(answer), true) = (answer, may_answer && flow.mode() != Mode::FullDuplex) {
-        // The client asks again for what does not get through; so it does where the first try only returned what
-        // another peer's host said.
+        // The client repeats its request if the answer is lost, also where the first try only returned an ICMP error of
+        // another peer.
         let answered = || socket.socket.send_to(&answer, peer);
         let _ = answered().or_else(|_| answered());
     }
@@ -179,7 +179,7 @@ fn take(
     }
 }
 
-/// A client that uses its port again, after the end of the flow before.
+/// Whether a client uses its port again, after the end of its earlier flow.
 fn starts_anew(flow: &Flow, datagram: &[u8]) -> bool {
     flow.listener.receiver.is_finished()
         && Generation::detect(datagram)
@@ -222,12 +222,12 @@ fn admit(
     }
 }
 
-/// Whether the client wants one-way times in its report (`--trip-times`).
+/// Whether the client requests one-way times in its report (`--trip-times`).
 fn tells_times(kind: Generation, header: Option<ClientHeader>) -> bool {
     kind == Generation::SmallTripTimes || header.is_some_and(|header| header.wants_trip_times())
 }
 
-/// Where all places are taken, the flow that has been quiet longest gives its own.
+/// If all slots are taken, replaces the flow that has been idle longest.
 fn make_room(
     shared: &Arc<Shared>,
     socket: &SharedSocket<'_>,
@@ -236,7 +236,7 @@ fn make_room(
     if flows.len() < shared.config.max_flows.max(1) {
         return;
     }
-    // Flows that never got beyond a datagram go first: forged senders cannot push a test out.
+    // Flows of a single datagram go first, so that forged senders cannot push a test out.
     let quietest = flows
         .iter()
         .min_by_key(|(_, flow)| {
@@ -254,7 +254,7 @@ fn make_room(
     }
 }
 
-/// End what was quiet for too long, and tell the intervals in which nothing came.
+/// Ends flows that were idle for too long, and reports intervals without arrivals.
 fn sweep(
     shared: &Arc<Shared>,
     socket: &SharedSocket<'_>,
@@ -280,7 +280,7 @@ fn sweep(
     });
 }
 
-/// Tell of a flow that ends without a final datagram.
+/// Reports a flow that ends without a final datagram.
 fn end(shared: &Shared, socket: &SharedSocket<'_>, peer: SocketAddr, flow: &mut Flow) {
     if !flow.listener.receiver.is_finished() && flow.mode() != Mode::Reverse {
         end_once(shared, socket, peer, flow);

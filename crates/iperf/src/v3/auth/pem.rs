@@ -1,12 +1,12 @@
-//! RSA keys out of PEM files (RFC 7468), as `openssl genrsa` and `openssl rsa` write them.
+//! RSA keys from PEM files (RFC 7468), as `openssl genrsa` and `openssl rsa` write them.
 
 use aws_lc_rs::rsa::{PrivateDecryptingKey, PublicEncryptingKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// The most bytes of a key that are looked at: one of 8192 bits has fewer.
+/// Most bytes of a key that are read: one of 8192 bits has fewer.
 const MOST: usize = 16 * 1024;
-/// What stands before a key of PKCS #1 in one of PKCS #8 (RFC 5208): version 0 and the name of RSA.
+/// Prefix of a PKCS #1 key within one of PKCS #8 (RFC 5208): version 0 and the name of RSA.
 const RSA: &[u8] = &[
     0x02, 0x01, 0x00, 0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01,
     0x05, 0x00,
@@ -52,7 +52,7 @@ fn refused(error: &dyn std::fmt::Display) -> String {
 /// The public key of a file.
 ///
 /// # Errors
-/// What is wrong with the file, and the fix.
+/// The error and its fix.
 pub(super) fn public_key(text: &str) -> Result<PublicEncryptingKey, String> {
     let Some((_, der)) = block(text, &["PUBLIC KEY"]) else {
         return Err(
@@ -65,7 +65,7 @@ pub(super) fn public_key(text: &str) -> Result<PublicEncryptingKey, String> {
 /// The private key of a file.
 ///
 /// # Errors
-/// What is wrong with the file, and the fix.
+/// The error and its fix.
 pub(super) fn private_key(text: &str) -> Result<PrivateDecryptingKey, String> {
     let labels = ["PRIVATE KEY", "RSA PRIVATE KEY", "ENCRYPTED PRIVATE KEY"];
     let pkcs8 = match block(text, &labels) {
@@ -82,7 +82,7 @@ pub(super) fn private_key(text: &str) -> Result<PrivateDecryptingKey, String> {
     PrivateDecryptingKey::from_pkcs8(&pkcs8).map_err(|error| refused(&error))
 }
 
-/// An element of DER with a length of two bytes or fewer, as a key within [`MOST`] has it.
+/// An element of DER with a length of two bytes or fewer, sufficient for a key within [`MOST`].
 fn element(tag: u8, content: &[u8]) -> Vec<u8> {
     let [.., high, low] = content.len().to_be_bytes();
     let head: &[u8] = match content.len() {

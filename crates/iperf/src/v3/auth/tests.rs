@@ -36,13 +36,13 @@ fn the_right_user_is_let_in_at_the_right_time() {
     }
 }
 
-/// The token of `iperf3 -c … --username wire` 3.21, as captured; it hides the password by OAEP.
+/// The token of `iperf3 -c … --username wire` 3.21, as captured; the password is hidden by OAEP.
 const TOKEN_OF_3_21: &str = "\
     JONLcv7nyJpSwuBkjOOxee79l9qX1CN24ilvvbkBk7N4tyY+lzHhluB+5S0lHwEZkyxMEHgAt90VP6Xp7GHaL8\
     0uM95z8hOTHi/93lbM+X5sotSyA60jiYK3Ka9Scc2w6vOL8g8ib7O8rU4xaxL/k5MDGg3YzUGV6d8hDGvfxWws\
     l6UFvFr689PNaqRlJN96NVJs+WKi0XccgJma2+bGQtJ0FPaH90eyXbCechPjs8/Q/ctgauD49hR3R8F9/ZpRu9\
     wwDue6EkfU49K0vUj6SYggbCIUzLidSDRIdhhEEOKjIBIrEwOBXjcIHhkpt9fKhrHCcvaSdndBoFR+bCoDog==";
-/// When that was.
+/// Time of the capture.
 const THEN: u64 = 1_795_628_202;
 
 #[test]

@@ -30,10 +30,10 @@ pub(super) enum Ways {
     Udp(UdpSocket, Vec<SocketAddr>),
 }
 
-/// What is said of a client that holds its place alone.
+/// The error of a client that is idle.
 const QUIET: &str = "moved no data for so long that this server ended the test";
 
-/// Streams by their number, and the thread of a socket that they share.
+/// Streams by their number, and the thread of a shared socket.
 type Begun = (Vec<Running>, Option<JoinHandle<Done>>);
 
 pub(super) struct Session<'a> {
@@ -42,7 +42,7 @@ pub(super) struct Session<'a> {
     pub(super) control: ServerControl,
     pub(super) cookie: Cookie,
     pub(super) parameters: Parameters,
-    /// What is chosen of the sockets of its streams.
+    /// Options of the sockets of its streams.
     pub(super) options: SocketOptions,
 }
 
@@ -65,7 +65,7 @@ impl Session<'_> {
         event.map_err(|source| TestError::Control { peer, source })
     }
 
-    /// Answer who else connects; the streams of this test are returned.
+    /// Answers other clients; returns the streams of this test.
     fn visitors(&mut self) -> Vec<TcpStream> {
         let mut ours = Vec::new();
         for (cookie, stream) in self
@@ -86,7 +86,7 @@ impl Session<'_> {
     pub(super) fn open(&mut self, cancel: &Cancel) -> Result<Ways, TestError> {
         let all = self.parameters.all_streams() as usize;
         let mut ways = if self.parameters.udp {
-            // On the address that the client has named: from another one it would take no answer.
+            // Uses the address that the client connected to: it would accept no answer from another one.
             let local = SocketAddr::new(self.link.local.ip(), self.server.local.port());
             let what = format!("listening on UDP {local}");
             let socket = UdpSocket::bind(local).map_err(TestError::io(what))?;
@@ -129,7 +129,7 @@ impl Session<'_> {
         ))
     }
 
-    /// Answer an opening datagram. It counts only from the host that the control connection comes from.
+    /// Answers an opening datagram. It counts only from the host of the control connection.
     fn greet(&self, socket: &UdpSocket, peers: &mut Vec<SocketAddr>) -> Result<(), TestError> {
         let mut datagram = [0; 64];
         let (len, from) = match socket.recv_from(&mut datagram) {
@@ -196,10 +196,10 @@ impl Session<'_> {
         tell: Tell<'_>,
     ) -> Result<Outcome, TestError> {
         let cpu = CpuUse::start();
-        // The client says when an amount is reached, since it alone knows what arrived where the server sends.
+        // The client reports that an amount is reached, because only it knows what arrived where the server sends.
         let run = Run::new(None, self.server.sending);
         let began_unix_s = unix_s();
-        // Receiving threads are there before the client is told; sending ones begin with the test.
+        // Receiving threads start before the client is informed; sending ones begin with the test.
         let (streams, shared) = self
             .begin(&run, ways)
             .map_err(TestError::io("starting the streams"))?;

@@ -1,4 +1,4 @@
-//! What must hold of a path: its stages are there, its rooms hold it back, and it gives a net.
+//! Checks a path: its stages exist, its rooms bound it, and a net can be built of it.
 
 use wirelab_trial::{Direction, Framing};
 
@@ -6,7 +6,7 @@ use super::super::{At, Edge, NodeFile, PathDecl, StageDecl, missing};
 use super::{Checked, Problem, Step, exists, found, typical};
 use crate::build::{BuildError, Choice};
 
-/// Check the path of this index.
+/// Checks the path with this index.
 pub(super) fn path(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
     for (item, stage) in path.stages.iter().enumerate() {
         found(
@@ -14,9 +14,8 @@ pub(super) fn path(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
             exists("stage", stage, &file.stages),
         )?;
         if path.stages[..item].contains(stage) {
-            let what = format!(
-                "'{stage}' stands in the path twice: give the second one a stage of its own"
-            );
+            let what =
+                format!("the path names '{stage}' twice: declare another stage for the second");
             return Err(Problem {
                 at: at!["path", index, "stages", item],
                 what,
@@ -57,7 +56,7 @@ pub(super) fn path(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
             instant(path, &point.to),
         )?;
         if to <= from {
-            let what = "it is not after 'from' on the frame's way: change the two".to_owned();
+            let what = "it is not after 'from' on the path: swap the two".to_owned();
             return Err(Problem {
                 at: at!["path", index, "point", item, "to"],
                 what,
@@ -94,14 +93,14 @@ fn instant(path: &PathDecl, at: &At) -> Result<(usize, Edge), String> {
     ))
 }
 
-/// A node that sends as fast as it can must be held back by something, or frames pile up before the wire.
+/// Something must limit a node that sends as fast as it can, or frames pile up before the wire.
 fn bounded(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
     if path.direction != Direction::Transmit {
         return Ok(());
     }
     let position = |name: &str| path.stages.iter().position(|s| s == name).unwrap_or(0);
     let wire = position(&path.wire);
-    // From a stage every later one is reached with the frames; rooms lead back. How far back does the wire lead?
+    // Frames lead from a stage to every later one, rooms lead back. The first stage that the wire holds back:
     let mut first = wire;
     loop {
         let reached = path
@@ -122,7 +121,7 @@ fn bounded(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
             what,
         });
     };
-    // A wire that is the first stage is held back by its own resource, or by a room.
+    // A wire that is the first stage is limited by its own resource or by a room.
     let held = |stage: &StageDecl| {
         stage.resource.is_some() || path.rooms.iter().any(|room| room.to == *start)
     };
@@ -141,7 +140,7 @@ fn bounded(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
     })
 }
 
-/// Each path must give a net for its layers at a small and a large frame: errors come when reading, not when asking.
+/// Each path must give a net for its layers at a small and a large frame, so that errors appear when the file is read.
 fn instances(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
     for layer in &path.layers {
         let framing = Framing {

@@ -1,4 +1,4 @@
-//! The streams of an iperf3 test as the legs and lines of one of iperf 2.
+//! Maps the streams of an iperf3 test to legs and lines of iperf 2.
 
 use wirelab_iperf::v2::enhanced::Reads;
 use wirelab_iperf::v2::intervals::Span;
@@ -13,13 +13,13 @@ use wirelab_trial::slices::Slices;
 
 use crate::iperf::plan::Plan;
 
-/// What the server told of a stream.
+/// The server's report of a stream.
 pub(super) fn theirs<'a>(outcome: &'a Outcome, stream: &StreamOutcome) -> Option<&'a StreamResult> {
     let results = outcome.peer_results.as_ref()?;
     results.stream(stream.ends.id)
 }
 
-/// Datagrams that were sent after the last one that the server counted.
+/// Datagrams sent after the last one that the server counted.
 pub(super) const fn tail(stream: &StreamOutcome, theirs: &StreamResult) -> u64 {
     stream
         .counted
@@ -27,7 +27,7 @@ pub(super) const fn tail(stream: &StreamOutcome, theirs: &StreamResult) -> u64 {
         .saturating_sub(theirs.counted_packets())
 }
 
-/// The jitter in s at the receiver of a stream, where it is one that the test can have.
+/// The jitter in s at the receiver of a stream, where it is possible in this test.
 pub(super) fn jitter_s(outcome: &Outcome, stream: &StreamOutcome) -> Option<f64> {
     let seconds = outcome.elapsed_ns as f64 / 1e9;
     if stream.ends.sender {
@@ -45,7 +45,7 @@ const fn id_of(stream: &StreamOutcome) -> Id {
     }
 }
 
-/// The lines of all intervals, as our end counted.
+/// The lines of all intervals, by the tester's own count.
 pub(super) fn rows(plan: &Plan, outcome: &Outcome) -> Vec<Row> {
     let every_ns = u64::try_from(plan.config.interval.as_nanos()).unwrap_or(u64::MAX);
     let lines = outcome.intervals.iter().flat_map(|interval| {
@@ -53,7 +53,7 @@ pub(super) fn rows(plan: &Plan, outcome: &Outcome) -> Vec<Row> {
         streams.map(|(stream, (before, now))| {
             let added = now.since(before);
             let seen = added.received;
-            // An interval is closed a few ms late, and the next is as much shorter: both are whole.
+            // An interval may end a few ms late, and the next is then shorter: both count as whole.
             let length_ns = interval.end_ns - interval.start_ns;
             let length_ns = match length_ns > every_ns / 10 * 9 {
                 true => length_ns.max(every_ns),
@@ -100,7 +100,7 @@ pub(super) fn leg(plan: &Plan, outcome: &Outcome, stream: &StreamOutcome) -> (Id
     (id_of(stream), leg)
 }
 
-/// What a server read of a stream, in its own time; what we wrote where it did not tell.
+/// What a server read of a stream, in its own time; without its report, what the tester wrote.
 fn tcp_sent(plan: &Plan, outcome: &Outcome, stream: &StreamOutcome, span: Span) -> Leg {
     let theirs = theirs(outcome, stream).filter(|theirs| theirs.end_s > 0.0);
     Leg::TcpSent {
@@ -126,7 +126,7 @@ fn udp_sent(plan: &Plan, outcome: &Outcome, stream: &StreamOutcome) -> Sent {
     let report = theirs(outcome, stream).map(|theirs| ServerReport {
         bytes: theirs.bytes,
         duration_us: (theirs.end_s.max(0.0) * 1e6) as u64,
-        // What it did not count did not arrive, as far as it tells.
+        // Datagrams that it did not count did not arrive, as far as it reports.
         lost: theirs.counted_errors().saturating_add(tail(stream, theirs)),
         out_of_order: 0,
         datagrams: stream.counted.packets,

@@ -7,10 +7,10 @@ const BROADCAST: [u8; 6] = [0xFF; 6];
 const KIND: [u8; 6] = [0, 1, 8, 0, 6, 4];
 const REQUEST: [u8; 2] = [0, 1];
 const REPLY: [u8; 2] = [0, 2];
-/// Where the fields are in a frame: EtherType, kind, operation, sender's addresses, target's IPv4 address, end.
+/// Offsets in a frame: EtherType, kind, operation, sender's addresses, target's IPv4 address, end.
 const AT: [usize; 6] = [12, 14, 20, 22, 38, 42];
 
-/// The answer to a request of the node for the tester; `None` for any other frame.
+/// The answer to a request of the node for the tester's address; `None` for any other frame.
 pub fn answer(frame: &[u8], ends: &Ends) -> Option<[u8; 60]> {
     let field = |n: usize| frame.get(AT[n]..AT[n + 1]);
     let to = frame.get(..6)?;
@@ -23,7 +23,7 @@ pub fn answer(frame: &[u8], ends: &Ends) -> Option<[u8; 60]> {
     Some(packet(&ends.node_mac, &REPLY, ends, sender))
 }
 
-/// A request for the node's address. Who answers one takes note of the asker's addresses.
+/// A request for the node's address. A host that answers also records the addresses of the requester.
 pub fn request(ends: &Ends) -> [u8; 60] {
     let mut target = [0; 10];
     target[6..].copy_from_slice(&ends.node_ip.octets());

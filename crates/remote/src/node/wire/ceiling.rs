@@ -1,4 +1,4 @@
-//! What the tester itself can do with frames that it makes and judges one by one: over a wire to itself.
+//! The tester's own ceiling for frames that it builds and judges one by one, measured over a wire to itself.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use wirelab_wire::{Flow, FrameSpec, Transport, classify};
 
 use super::line::send;
 
-/// Long enough to leave the start behind, in ps.
+/// Long enough that the start does not matter, in ps.
 const TIME_PS: u64 = 100_000_000_000;
-/// No frame for so long means that all have come.
+/// Without a frame for this long, all have arrived.
 const QUIET: Duration = Duration::from_millis(50);
 
 /// Frames/s of one flow that the tester reaches against itself.
@@ -27,7 +27,7 @@ pub fn frames_per_s(trial: &Trial) -> Field<f64> {
             addresses: [[10, 55, 0, 1].into(), [10, 55, 0, 2].into()],
             ports: [UDP_PORT, UDP_PORT],
         },
-        _ => return Field::absent("such a wire carries Ethernet and UDP over IPv4 alone"),
+        _ => return Field::absent("such a wire carries only Ethernet and UDP over IPv4"),
     };
     let sizes = match trial.sizes() {
         Ok(sizes) => sizes,

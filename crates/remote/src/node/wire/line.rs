@@ -1,4 +1,4 @@
-//! The tester's side of a trial on a wire: it builds each frame whole, and judges each that comes.
+//! The tester's side of a trial on a wire: it builds each frame, and judges each that arrives.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -20,15 +20,15 @@ use super::super::flows::{Did, Sides, Work};
 use super::super::plan::Plan;
 use super::{Ends, PATH, Shared, arp};
 
-/// No frame for so long after the end means that all have come.
+/// Without a frame for this long after the end, all have arrived.
 const QUIET: Duration = Duration::from_millis(30);
-/// The same for echoes, which have two ways to go.
+/// The same for echoes, which travel in both directions.
 const QUIET_ECHO: Duration = Duration::from_millis(200);
-/// How much longer than that to follow a flow that does not end.
+/// How much longer to follow a flow that does not end.
 const LONGEST_TAIL: Duration = Duration::from_secs(10);
-/// How often to look whether it shall end.
+/// Time between checks whether to end.
 const LOOK: Duration = Duration::from_millis(2);
-/// How long to leave a full wire alone.
+/// Pause on a full wire.
 const NAP: Duration = Duration::from_micros(50);
 
 /// A trial's handle of a wire.
@@ -60,22 +60,21 @@ impl Line {
         Line { shared, ends }
     }
 
-    /// Say where frames are to go, and start to judge where something is to come.
+    /// Tells the node where to send frames, and starts to judge where something is to arrive.
     ///
     /// # Errors
     /// [`NodeError::Unsupported`] for layers that need a stack on the tester's side.
     pub fn prepare(&self, plan: &Plan, start: &mut Start) -> Result<Option<Judging>, NodeError> {
         let layer = plan.resolved.trial.framing.layer;
         if !matches!(layer, Layer::Ethernet | Layer::UdpIpv4) {
-            let why = "this board is on a wire that wirelab itself fills, which carries Ethernet and UDP over IPv4 alone: \
-                       run it with sudo, and it gets an interface of this host (TAP) and all layers";
+            let why = "this board is on a wire whose frames wirelab builds, which carries only Ethernet and UDP over IPv4: run it with sudo, and it gets an interface of this host (TAP) and all layers";
             return Err(NodeError::unsupported("layer", why));
         }
         start.peer_mac = Some(Mac(self.ends.tester_mac));
         if layer == Layer::UdpIpv4 {
             start.peer_ip = Some(self.ends.tester_ip.into());
             start.peer_port = Some(UDP_PORT);
-            // Else the node's first datagrams would wait for, or get lost in, its own question for the address.
+            // Otherwise the node's first datagrams would wait for its own ARP request, or get lost.
             let learnt = self.shared.frames.send(&arp::request(&self.ends));
             learnt.map_err(|e| NodeError::Failed(format!("the wire to the node: {e}")))?;
         }
@@ -94,7 +93,7 @@ impl Line {
             stream: Some(stream),
             dscp: None,
         };
-        // Frames of another layer are no part of this trial.
+        // Frames of another layer do not belong to this trial.
         let ethertype = match plan.resolved.trial.framing.layer {
             Layer::Ethernet => None,
             _ => Some([8, 0]),
@@ -130,7 +129,7 @@ impl Line {
         }
     }
 
-    /// What the tester does in the trial that was started.
+    /// The tester's work in the started trial.
     pub fn sides<'a>(
         &self,
         plan: &'a Plan,
@@ -159,7 +158,7 @@ impl Line {
             let mut series = Vec::new();
             let seen = seen.map(|mut report| {
                 series.append(&mut report.series);
-                // What the judge takes for a latency is the way there and back, by one clock.
+                // The judge's latency is here the round trip, by one clock.
                 series
                     .iter_mut()
                     .for_each(|s| s.name = ROUND_TRIP.to_owned());
@@ -209,7 +208,8 @@ impl Line {
 }
 
 impl Judging {
-    /// Wait until nothing has come for `quiet`, and tell what came; latencies too where one clock took both times.
+    /// Waits until nothing has arrived for `quiet`, and returns the report; with latencies if one clock gave both
+    /// times.
     fn finish(self, quiet: Duration, one_clock: bool) -> CheckReport {
         let ns = |time: Duration| time.as_nanos() as u64;
         let begun = now_ns();
@@ -233,7 +233,7 @@ impl Judging {
     }
 }
 
-/// Judge until the flag is set.
+/// Judges until the flag is set.
 fn checking<'a>(judging: Judging) -> Work<'a> {
     Box::new(move |_, cancel| {
         while !cancel.is_cancelled() {
@@ -250,7 +250,7 @@ fn checking<'a>(judging: Judging) -> Work<'a> {
     })
 }
 
-/// Send a flow, until its extent is reached or `cancel` is set.
+/// Sends a flow, until its extent is reached or `cancel` is set.
 pub(super) fn send(
     frames: &dyn FrameWire,
     offer: &Offer,
@@ -310,7 +310,7 @@ pub(super) fn send(
     }
 }
 
-/// Hand a frame over; one without a time of its own waits for room, as on a link that is full.
+/// Sends a frame; a frame without its own due time waits for room, as on a full link.
 fn offered(frames: &dyn FrameWire, frame: &[u8], paced: bool, cancel: &Cancel) -> io::Result<bool> {
     loop {
         match frames.send(frame)? {

@@ -1,7 +1,7 @@
-//! A wire of whole frames to one node: what comes on it, and the answers that a host's stack would give.
+//! A wire of whole frames to one node: receives its frames, and answers as a host's stack would.
 //!
-//! A thread takes every frame as long as the wire is there, so that nothing waits in its queue between trials. It
-//! answers ARP for the tester's address, and hands the rest to the trial that runs, if one does.
+//! A thread takes every frame as long as the wire exists, so that nothing queues between trials. It answers ARP for the
+//! tester's address, and passes everything else to the running trial, if any.
 
 mod arp;
 pub mod ceiling;
@@ -19,9 +19,9 @@ use wirelab_trial::host_clock::now_ns;
 
 pub use line::Line;
 
-/// The way that frames take, as observations name it.
+/// The name of the frames' path in observations.
 pub const PATH: &str = "wire";
-/// Longest wait of the thread before it looks whether it shall end.
+/// Longest wait of the thread before it checks whether to end.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The addresses of both ends of a wire.
@@ -37,10 +37,10 @@ pub struct Ends {
     pub tester_ip: Ipv4Addr,
 }
 
-/// Takes the frames of a trial, with the time in ns at which each came.
+/// Takes the frames of a trial, with the arrival time of each in ns.
 type Taker = Box<dyn FnMut(&[u8], u64) + Send>;
 
-/// What the thread and its owner share.
+/// State that the thread and its owner share.
 pub(super) struct Shared {
     frames: Box<dyn FrameWire>,
     taker: Mutex<Option<Taker>>,
@@ -53,7 +53,7 @@ impl Shared {
     }
 }
 
-/// A wire, taken care of until this value is dropped.
+/// A wire, served until this value is dropped.
 pub struct Wire {
     shared: Arc<Shared>,
     ends: Ends,
@@ -61,7 +61,7 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Take care of `frames`.
+    /// Serves `frames`.
     ///
     /// # Errors
     /// What starting a thread gives.
@@ -105,7 +105,7 @@ fn take(shared: &Shared, ends: &Ends) {
             Ok(Some(length)) => {
                 let (frame, came_ns) = (&buffer[..length.min(MOST_BYTES)], now_ns());
                 if let Some(answer) = arp::answer(frame, ends) {
-                    // Whoever asked asks again where there was no room.
+                    // Without room the answer is lost, and the node asks again.
                     let _ = shared.frames.send(&answer);
                 } else if let Some(taker) = &mut *shared.taker() {
                     taker(frame, came_ns);
@@ -136,7 +136,7 @@ mod tests {
         let (a, b) = (folder.path().join("a"), folder.path().join("b"));
         let node = UnixWire::bind(&b, &a).unwrap();
         let wire = Wire::new(Box::new(UnixWire::bind(&a, &b).unwrap()), ENDS).unwrap();
-        // Nobody wants it, and it is in nobody's way.
+        // No trial takes it, and it does no harm.
         assert!(node.send(&[1; 60]).unwrap());
         let theirs = Ends {
             node_mac: ENDS.tester_mac,

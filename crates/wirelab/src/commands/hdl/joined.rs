@@ -1,4 +1,4 @@
-//! The port at work: brought up, its generator started when the user says so, ended, and its counters told.
+//! Runs the port: brings it up, starts its generator when the user says so, ends it, and shows its counters.
 
 use std::io::stdin;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::commands::receive;
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::terminal::{cancel_on_signal, complain, say};
 
-/// How long a port at rest waits for a frame before it looks whether it shall end.
+/// How long an idle port waits for a frame before it checks whether to end.
 const LOOK: Duration = Duration::from_millis(20);
 
 pub fn run(args: &HdlArgs) -> Result {
@@ -36,18 +36,18 @@ pub fn run(args: &HdlArgs) -> Result {
     print(args, &came, unsent)
 }
 
-/// What the port shall do.
+/// The requested work of the port.
 fn asked(args: &HdlArgs) -> Fallible<JoinRequest> {
     let sizes = ask::sizes(&args.size, &[]);
     let framing = ask::framing(&args.framing, Layer::Ethernet)?;
     let says_what = !sizes.is_empty() || args.framing.layer.is_some() || args.framing.vlan > 0;
     let frames = match args.frames {
         Some(0) => {
-            let why = "--frames 0 asks for nothing: give at least 1, or leave it out for a port that only checks";
+            let why = "--frames 0 requests nothing: give at least 1, or leave it out for a port that only checks";
             return Err(Failure::usage(why));
         }
         None if says_what => {
-            let why = "sizes, --layer and --vlan are of the generator's frames: say with --frames how many it sends";
+            let why = "sizes, --layer and --vlan describe the generator's frames: give their number with --frames";
             return Err(Failure::usage(why));
         }
         frames => frames.unwrap_or(1),
@@ -85,7 +85,7 @@ fn mtu(bytes: u32) -> Fallible<u32> {
     }
 }
 
-/// When the generator begins, and when all ends.
+/// When the generator begins, and when everything ends.
 struct When {
     generates: bool,
     after: Option<Duration>,
@@ -107,13 +107,13 @@ impl When {
         })
     }
 
-    /// A flag that is set when a line, or the end of input, has come.
+    /// A flag that is set at a line, or at the end of input.
     fn entered(&self) -> Arc<AtomicBool> {
         let entered = Arc::new(AtomicBool::new(false));
         if self.generates && self.after.is_none() {
             complain(format_args!("Enter starts its generator"));
             let set = Arc::clone(&entered);
-            // Nobody waits for it: it may stand at the terminal until the program ends.
+            // The thread may wait at the terminal until the program ends.
             thread::spawn(move || {
                 let _ = stdin().read_line(&mut String::new());
                 set.store(true, Ordering::Relaxed);
@@ -123,7 +123,7 @@ impl When {
     }
 }
 
-/// Carries frames until it shall end; whether the generator has not sent all that was asked.
+/// Carries frames until the end; returns whether the generator has not sent everything requested.
 fn carry(joined: &mut JoinedPort, when: &When, cancel: &Cancel) -> Fallible<bool> {
     let (entered, begun) = (when.entered(), Instant::now());
     let mut waits = when.generates;
@@ -193,7 +193,7 @@ fn print(args: &HdlArgs, came: &Joined, unsent: bool) -> Result {
     Ok(all)
 }
 
-/// What `--json` prints.
+/// The output of `--json`.
 fn document(args: &HdlArgs, came: &Joined, counts: &Counts, unsent: bool) -> Value {
     serde_json::json!({
         "generator": {
@@ -209,7 +209,7 @@ fn document(args: &HdlArgs, came: &Joined, counts: &Counts, unsent: bool) -> Val
     })
 }
 
-/// The checker's counts by their names, without those that it has no register for: what was not looked for is not 0.
+/// The checker's counts by name, without those that it has no register for: an unmeasured count is not 0.
 fn counted(counts: &Counts) -> Value {
     let mut counted = serde_json::json!(counts);
     if let Value::Object(counted) = &mut counted {
@@ -236,7 +236,7 @@ fn tell_generator(args: &HdlArgs, came: &Joined, unsent: bool) {
         (came.injected_faults, "injected faults"),
         (
             came.kept_back_frames,
-            "kept back: a wrong FCS goes to no host",
+            "not delivered: a host gets no frame with a wrong FCS",
         ),
     ] {
         if frames > 0 {
@@ -244,7 +244,7 @@ fn tell_generator(args: &HdlArgs, came: &Joined, unsent: bool) {
         }
     }
     if unsent {
-        say!("  interrupted: not all that was asked was sent");
+        say!("  interrupted: not everything requested was sent");
     }
 }
 
@@ -256,7 +256,7 @@ fn tell_checker(args: &HdlArgs, came: &Joined, counts: &Counts) {
     match args.sent {
         Some(sent) => receive::tell_lost(counts, sent),
         None if counts.received_frames > 0 => say!(
-            "  {:>15} lost between two that came; those at the end need the sender's number: give it with --sent",
+            "  {:>15} lost between two that arrived; losses at the end need the sender's number: give it with --sent",
             format::integer(counts.lost_frames)
         ),
         None => {}

@@ -1,4 +1,4 @@
-//! Whether the datagrams of a test fit the packets of the way to the server.
+//! Checks whether the datagrams of a test fit the path to the server.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
@@ -6,7 +6,7 @@ use wirelab_socket::mtu;
 
 use crate::terminal::complain;
 
-/// Packets that each datagram becomes, and the MTU, as far as the system knows it; nothing is sent.
+/// Packets of each datagram, and the MTU, as far as the system knows it; nothing is sent.
 fn of(server: SocketAddr, datagram_bytes: u32) -> Option<(u32, u32)> {
     let any: SocketAddr = match server {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
@@ -18,7 +18,7 @@ fn of(server: SocketAddr, datagram_bytes: u32) -> Option<(u32, u32)> {
     Some((mtu::fragments(datagram_bytes, mtu, server.is_ipv6()), mtu))
 }
 
-/// Say it where they do not.
+/// Warns where they do not.
 pub fn warn(server: SocketAddr, datagram_bytes: u32) {
     if let Some((packets @ 2.., mtu)) = of(server, datagram_bytes) {
         complain(format_args!(

@@ -1,4 +1,4 @@
-//! An iperf 2 test as JSON: units in the names, and of each figure who counted it.
+//! An iperf 2 test as JSON: units in the names, and the counting side of each figure.
 
 use std::net::SocketAddr;
 
@@ -43,7 +43,7 @@ pub fn test(config: &ClientConfig, outcome: &Outcome, interrupted: bool) -> Valu
     })
 }
 
-/// Where a server listens: its first line.
+/// The addresses of a server: its first line.
 pub fn listening(tcp: SocketAddr, udp: SocketAddr) -> Value {
     json!({
         "program": concat!("wirelab ", env!("CARGO_PKG_VERSION")),
@@ -177,7 +177,7 @@ fn tcp(direction: &str, span: Span, bytes: u64, calls: (&str, u64)) -> Map<Strin
     }))
 }
 
-/// How a rate was kept; `null` where none was asked.
+/// How well a rate was kept; `null` where none was requested.
 fn paced(pace: Option<&Pace>) -> [(&'static str, Value); 5] {
     [
         ("kept_rate", json!(pace.map(|pace| pace.slips == 0))),
@@ -191,7 +191,7 @@ fn paced(pace: Option<&Pace>) -> [(&'static str, Value); 5] {
     ]
 }
 
-/// What held a sender up: its own host, which a paced sender tells as slips, or the path.
+/// Pauses of a sender: by its own host, which a paced sender reports as slips, or by the path.
 fn held(object: &mut Map<String, Value>, holds: &Holds) {
     object.insert("held_up_ns".to_owned(), json!(holds.held_ns));
     object.insert("blocked_ns".to_owned(), json!(holds.blocked_ns));
@@ -273,7 +273,7 @@ fn udp_received(seen: &UdpReceived) -> Map<String, Value> {
     }))
 }
 
-/// One-way times hold as far as both clocks are set alike.
+/// One-way times are valid if both clocks are synchronized.
 fn one_way(transit: &Transit) -> Value {
     json!({
         "clocks": "both ends'",

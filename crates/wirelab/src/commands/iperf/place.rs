@@ -1,7 +1,7 @@
-//! Where what is printed goes (`-o`), and a server in the background (`-D`).
+//! The destination of the output (`-o`), and a server in the background (`-D`).
 //!
-//! A server in the background is another process of the same program, so that this one needs no fork. It tells over a pipe when
-//! it listens; only then does this process end, and what is wrong before is still said on the terminal.
+//! A server in the background is another process of the same program, so no fork is needed. It reports over a pipe when
+//! it listens; only then does this process end, and earlier errors still appear on the terminal.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write, stderr, stdout};
@@ -15,15 +15,15 @@ use crate::args::IperfArgs;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{complain, say};
 
-/// Set for the process in the background.
+/// Set for the background process.
 const BACKGROUND: &str = "WIRELAB_IPERF_BACKGROUND";
 
-/// Whether this process is the one in the background.
+/// Whether this process is the background process.
 pub fn is_background() -> bool {
     std::env::var_os(BACKGROUND).is_some()
 }
 
-/// Start this program once more, in the background, and end when it serves.
+/// Starts this program again, in the background, and ends when it serves.
 pub fn start_background() -> Result {
     let failed = |what: &str, error: std::io::Error| {
         let way = "start the server without -D";
@@ -49,19 +49,19 @@ pub fn start_background() -> Result {
         );
         return Ok(Outcome::Done);
     }
-    // It said why it does not run.
+    // It has printed why it does not run.
     let code = server.wait().ok().and_then(|status| status.code());
     Ok(Outcome::Code(
         code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1),
     ))
 }
 
-/// Where the process prints, and whom it still has to tell that it serves.
+/// The destination of the output, and the process to notify that the server listens.
 pub struct Place {
     starter: Option<File>,
 }
 
-/// Send what is printed to where the options say.
+/// Redirects the output as the options say.
 pub fn enter(args: &IperfArgs) -> std::result::Result<Place, Failure> {
     let starter = match is_background() && args.serve.daemon {
         true => Some(stdout().as_fd().try_clone_to_owned().map(File::from)),
@@ -70,7 +70,7 @@ pub fn enter(args: &IperfArgs) -> std::result::Result<Place, Failure> {
     let starter = starter.transpose().map_err(Failure::failed)?;
     if let Some(path) = &args.output {
         let mut how = OpenOptions::new();
-        // iperf 2 begins the file anew, iperf3 goes on behind what it has.
+        // iperf 2 replaces the file, iperf3 appends to it.
         match args.iperf3 {
             true => how.append(true),
             false => how.write(true).truncate(true),
@@ -89,7 +89,7 @@ pub fn enter(args: &IperfArgs) -> std::result::Result<Place, Failure> {
         dup2_stdout(&file).map_err(|error| refused(&error))?;
         if starter.is_none() {
             if !args.iperf3 {
-                complain(format_args!("what is printed goes to {}", path.display()));
+                complain(format_args!("the output goes to {}", path.display()));
             }
             dup2_stderr(&file).map_err(|error| refused(&error))?;
         }
@@ -101,12 +101,12 @@ pub fn enter(args: &IperfArgs) -> std::result::Result<Place, Failure> {
 }
 
 impl Place {
-    /// The server listens: of one in the background, let the process that started it say `where_it_listens` and end.
+    /// Reports that the server listens: a background server lets its starter print `where_it_listens` and end.
     pub fn serves(self, where_it_listens: &str) {
         let Some(mut starter) = self.starter else {
             return;
         };
-        // Whoever holds the terminal must not end the server with it, nor wait for it.
+        // The owner of the terminal must not end the server with it, nor wait for it.
         let _ = setsid();
         let _ = std::env::set_current_dir("/");
         let _ = stderr().flush();

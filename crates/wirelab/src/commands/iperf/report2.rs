@@ -1,4 +1,4 @@
-//! What is printed of an iperf 2 test: iperf's own table on standard output, what it leaves out on standard error.
+//! The output of an iperf 2 test: iperf's own table on standard output, additions on standard error.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -17,26 +17,26 @@ use crate::terminal::{complain, say};
 
 /// Flows whose ends are remembered: more than a server has at once.
 const MOST_FLOWS: usize = 1024;
-/// The line that iperf draws.
+/// The separator line of iperf.
 pub const RULER: &str = "------------------------------------------------------------";
-/// How the lines look.
+/// The style of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
-    /// iperf's table.
+    /// The table of iperf.
     Table,
-    /// The table's sums alone.
+    /// Only the sums of the table.
     Sums,
     /// Comma-separated values.
     Csv,
 }
 
-/// Prints the lines of a test; a heading before the first of its kind.
+/// Prints the lines of a test, with a heading before the first of its kind.
 pub struct Printer {
     format: Format,
     enhanced: bool,
     style: Style,
     printed: Mutex<Vec<&'static str>>,
-    /// The ends of each flow, and how many streams run with it.
+    /// The ends of each flow, and the number of its parallel streams.
     flows: Mutex<Vec<(Id, Ends, u32)>>,
 }
 
@@ -60,7 +60,7 @@ impl Printer {
         self.style == Style::Csv
     }
 
-    /// What iperf says before a test.
+    /// The text of iperf before a test.
     pub fn greeting(&self, config: &ClientConfig) {
         if self.is_csv() {
             return;
@@ -80,7 +80,7 @@ impl Printer {
         );
     }
 
-    /// The ends of a connection or a flow, one of `streams`; of a client's own with how it is used.
+    /// The ends of a connection or a flow, one of `streams`; for a client's own, with its use.
     pub fn began(&self, id: Id, ends: Ends, streams: u32, used: Option<&ClientConfig>) {
         let mut flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
         flows.retain(|(known, ..)| *known != id);
@@ -107,7 +107,7 @@ impl Printer {
         say!("{id} local {ip} port {port} connected with {peer_ip} port {peer_port}{how}{times}");
     }
 
-    /// What was told of a flow; traffic back on the connection that asked for it has that one's ends.
+    /// The ends of a flow; traffic back on the requesting connection has that one's ends.
     fn flow(&self, id: Id) -> Option<(Ends, u32)> {
         let flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
         let of = |wanted: Id| flows.iter().find(|(known, ..)| *known == wanted);
@@ -140,7 +140,7 @@ impl Printer {
     pub fn row(&self, row: &Row) {
         let is_sum = matches!(row.id, Id::Sum | Id::SumBack);
         if self.is_csv() {
-            // 2.1.8 has none of sums.
+            // 2.1.8 prints no such line for sums.
             if let (false, Some((ends, _))) = (is_sum, self.flow(row.id)) {
                 say!("{}", csv::line(&self.time(), ends, row));
             }
@@ -164,7 +164,7 @@ impl Printer {
         csv::time(LocalTime::of(SystemTime::now()), self.enhanced)
     }
 
-    /// The lines of a leg that is over.
+    /// The lines of a finished leg.
     pub fn leg(&self, id: Id, leg: &Leg) {
         let row = leg.row(id);
         let Leg::UdpSent(sent) = leg else {
@@ -183,7 +183,7 @@ impl Printer {
         }
         if let Some(report) = &sent.report {
             let row = report.row(id);
-            // Of each stream even where sums alone are shown, as 2.1.8 does: the server counts each by itself.
+            // For each stream even where only sums are shown, as in 2.1.8: the server counts each separately.
             let (heading, line) = match self.style {
                 Style::Sums => (HEADING_UDP, row.line(self.format)),
                 _ => (self.heading(&row), self.line(&row)),
@@ -192,7 +192,7 @@ impl Printer {
         }
     }
 
-    /// The lines of a test that is over.
+    /// The lines of a finished test.
     pub fn test(&self, outcome: &Outcome) {
         for (id, leg) in &outcome.legs {
             self.leg(*id, leg);
@@ -205,7 +205,7 @@ impl Printer {
         }
     }
 
-    /// What iperf does not say of a leg.
+    /// Notes on a leg that iperf does not print.
     pub fn notes(&self, id: Id, leg: &Leg) {
         match leg {
             Leg::UdpSent(sent) => {
@@ -233,7 +233,7 @@ impl Printer {
     }
 }
 
-/// The heading of sums, which tell in their brackets of how many streams they are.
+/// The heading of sums, which have the number of streams in their brackets.
 fn heading_of_sums(row: &Row, enhanced: bool) -> &'static str {
     match (&row.datagrams, &row.more) {
         (Some(_), _) => "[SUM-cnt] Interval     Transfer     Bandwidth       Lost/Total    PPS",
@@ -253,7 +253,7 @@ fn heading_of_sums(row: &Row, enhanced: bool) -> &'static str {
     }
 }
 
-/// A sender's gaps in words, and whether it kept the rate if one was asked; `None` where there are none.
+/// A sender's gaps in words, and whether it kept the requested rate, if any; `None` where there are none.
 fn gaps(gaps: &Histogram, kept: Option<bool>) -> Option<String> {
     let at = |percent| {
         gaps.percentile(percent)
@@ -271,7 +271,7 @@ fn gaps(gaps: &Histogram, kept: Option<bool>) -> Option<String> {
     ))
 }
 
-/// A rate as JSON names it.
+/// A rate with its JSON name.
 pub fn rate(rate: Rate) -> (&'static str, Option<u64>) {
     match rate {
         Rate::BitsPerS(bits) => ("rate_bits_per_s", Some(bits)),

@@ -1,4 +1,4 @@
-//! What the options choose of the sockets of both generations: where they are bound, and what the system is asked for.
+//! Socket options of both generations: addresses to bind, and kernel options.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -10,7 +10,7 @@ use crate::args::IperfArgs;
 use crate::exit::Fallible;
 use crate::terminal::complain;
 
-/// Where `-B` binds.
+/// The address of `-B`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Bind {
     ip: IpAddr,
@@ -18,14 +18,14 @@ struct Bind {
     device: Option<Name>,
 }
 
-/// `ADDRESS`, `ADDRESS:PORT`, `[ADDRESS]:PORT`, each with `%DEVICE` behind it or behind the address.
+/// `ADDRESS`, `ADDRESS:PORT`, `[ADDRESS]:PORT`, each with `%DEVICE` after it or after the address.
 fn parse_bind(text: &str) -> Fallible<Bind> {
     let way = "write an address such as 198.18.0.1, 198.18.0.1:5002, [::1]:5002 or 198.18.0.1%eth0";
     let none = || wrong("--bind", format_args!("takes no '{text}'; fix: {way}"));
     let (place, device) = match text.split_once('%') {
         None => (text.to_owned(), None),
         Some((address, rest)) => {
-            // Behind a device of iperf 2 the port may stand: ADDRESS%DEVICE:PORT.
+            // In iperf 2 the port may follow the device: ADDRESS%DEVICE:PORT.
             let end = rest.find([']', ':']).unwrap_or(rest.len());
             let (device, port) = rest.split_at(end);
             let device = device.parse().map_err(|error| wrong("--bind", error))?;
@@ -55,7 +55,7 @@ fn bind(args: &IperfArgs) -> Fallible<Option<Bind>> {
     Ok(bind)
 }
 
-/// Where a server listens: on `port` where no other is asked.
+/// The address to listen on, by default with `port`.
 pub fn listen(args: &IperfArgs, port: u16) -> Fallible<SocketAddr> {
     let any = match args.ipv6 {
         true => IpAddr::from(Ipv6Addr::UNSPECIFIED),
@@ -72,11 +72,11 @@ pub fn listen(args: &IperfArgs, port: u16) -> Fallible<SocketAddr> {
     Ok(SocketAddr::new(ip, args.port.unwrap_or(port)))
 }
 
-/// What is chosen of each socket.
+/// The options of each socket.
 pub fn options(args: &IperfArgs) -> Fallible<SocketOptions> {
     let asked = &args.socket;
     let bind = bind(args)?;
-    // A server listens where `listen` says.
+    // A server listens on the address of `listen`.
     let client = bind.filter(|_| args.client.is_some());
     let port = client.and_then(|bind| bind.port);
     let options = SocketOptions {
@@ -116,7 +116,7 @@ fn tos(args: &IperfArgs) -> Fallible<Option<u8>> {
     Ok(tos.or(dscp.map_err(|error| wrong("--dscp", error))?))
 }
 
-/// The algorithm of `-Z` or, as iperf3 has it, of `-C`.
+/// The algorithm of `-Z` or, in iperf3, of `-C`.
 fn congestion(args: &IperfArgs) -> Fallible<Option<Name>> {
     let way = "fix: name an algorithm, such as reno, cubic or bbr";
     let named = |option: &str, text: &Option<String>| match text {
@@ -134,14 +134,14 @@ fn congestion(args: &IperfArgs) -> Fallible<Option<Name>> {
             let why = format_args!("of iperf 2 takes no value, not {value}; {way}");
             Err(wrong("--compatibility", why))
         }
-        // Of iperf3 the letter alone is another option.
+        // In iperf3 the letter alone is another option.
         (Some(None), _) if args.iperf3 => Ok(None),
         (Some(algorithm), _) => named("--congestion", algorithm).map(Some),
         (None, _) => Ok(None),
     }
 }
 
-/// Whether zerocopy is asked: `-Z` of iperf3, which has no value.
+/// Whether zerocopy is requested: `-Z` of iperf3, without a value.
 pub fn zerocopy(args: &IperfArgs) -> bool {
     args.iperf3 && (args.three.zerocopy || args.socket.z == Some(None))
 }

@@ -1,4 +1,4 @@
-//! iperf3: the test that the options ask for, and the server.
+//! iperf3: the test of the options, and the server.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -22,12 +22,12 @@ mod users;
 use printer::Printer;
 use users::{authorizer, credentials};
 
-/// The line that iperf3 draws around where it listens.
+/// The separator lines of iperf3 around its address.
 const LINE: &str = "-----------------------------------------------------------";
-/// A datagram of which the packet fits an MTU of 1500 over IPv6.
+/// Default datagram over IPv6, whose packet fits an MTU of 1500.
 const DATAGRAM_IPV6: u32 = 1440;
 
-/// What iperf3 does not know, and what to write.
+/// Refuses options that iperf3 does not have, with the fix.
 fn check(args: &IperfArgs) -> Fallible<()> {
     let test = &args.test;
     let cases = [
@@ -63,7 +63,7 @@ fn check(args: &IperfArgs) -> Fallible<()> {
     }
 }
 
-/// Bytes as iperf3 reads them: small letters are powers of 1024 too.
+/// Bytes in the syntax of iperf3: small letters are powers of 1024 too.
 fn bytes(option: &str, text: &str) -> Fallible<u64> {
     parse_bytes(&text.to_uppercase()).map_err(|_| {
         let way = "write a number with K, M or G (powers of 1024), such as 8K";
@@ -71,7 +71,7 @@ fn bytes(option: &str, text: &str) -> Fallible<u64> {
     })
 }
 
-/// A rate as iperf3 reads it: K, M and G are powers of 1000.
+/// A rate in the syntax of iperf3: K, M and G are powers of 1000.
 fn rate(text: &str) -> Fallible<u64> {
     match parse_rate(&text.to_lowercase()) {
         Ok(Rate::BitsPerS(bits)) => Ok(bits),
@@ -155,7 +155,7 @@ fn failure(error: TestError) -> Failure {
     }
 }
 
-/// Run a test as a client.
+/// Runs a test as a client.
 pub fn test(args: &IperfArgs, host: &str) -> Result {
     check(args)?;
     format(args)?;
@@ -199,7 +199,7 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
     Ok(Outcome::Done)
 }
 
-/// Serve until Ctrl-C, or one test.
+/// Serves until Ctrl-C, or one test.
 pub fn serve(args: &IperfArgs, place: Place) -> Result {
     check(args)?;
     format(args)?;

@@ -1,4 +1,4 @@
-//! iperf 2: the test that the options ask for, and the server.
+//! iperf 2: the test of the options, and the server.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, mpsc};
@@ -24,9 +24,9 @@ use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::refusals::Refusals;
 use crate::terminal::{cancel_on_signal, complain, say};
 
-/// A datagram of iperf 2 over IPv6 where no length is asked.
+/// Default datagram of iperf 2 over IPv6.
 const DATAGRAM_IPV6: u32 = 1450;
-/// With `--one` the server ends when nothing has begun for so long after the end of a leg.
+/// With `--one` the server ends when nothing has begun for this long after the end of a leg.
 const LINGER: Duration = Duration::from_millis(500);
 /// Lines of `-i` that JSON keeps of one leg: a day of seconds.
 const MAX_ROWS: usize = 86_400;
@@ -105,7 +105,7 @@ fn config(args: &IperfArgs, server: SocketAddr) -> Fallible<ClientConfig> {
     Ok(config)
 }
 
-/// Run a test as a client.
+/// Runs a test as a client.
 pub fn test(args: &IperfArgs, host: &str) -> Result {
     let config = config(args, resolve(args, host, PORT)?)?;
     let printer = Printer::new(args)?;
@@ -113,7 +113,7 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
     if !args.json {
         printer.greeting(&config);
     }
-    // What only opened the test is no figure.
+    // Traffic that only starts the test is not a result.
     let tells = |id: Id| !args.test.back_only || matches!(id, Id::Back(_) | Id::SumBack);
     let tell = |event: ClientEvent| match event {
         _ if args.json => {}
@@ -153,7 +153,7 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
     }
 }
 
-/// Whether nobody says what arrived.
+/// Whether it is unknown what arrived.
 fn is_unheard(leg: &Leg) -> bool {
     matches!(leg, Leg::UdpSent(sent) if sent.report.is_none() && sent.final_tries == FINAL_TRIES)
 }
@@ -167,7 +167,7 @@ fn failure(trouble: Trouble) -> Failure {
     }
 }
 
-/// Serve until Ctrl-C, until the time is over, or one test.
+/// Serves until Ctrl-C, until the time is over, or one test.
 pub fn serve(args: &IperfArgs, place: Place) -> Result {
     let printer = Printer::new(args)?;
     let config = ServerConfig {
@@ -183,7 +183,7 @@ pub fn serve(args: &IperfArgs, place: Place) -> Result {
     let cancel = cancel_on_signal();
     let (tell, events) = mpsc::channel();
     let handler = Arc::new(move |event| {
-        // After the end nobody listens, and nobody needs to.
+        // After the end there is no receiver, and none is needed.
         let _ = tell.send(event);
     });
     let server = Server::start(listen(args, PORT)?, config, handler).map_err(failure)?;
@@ -215,7 +215,7 @@ pub fn serve(args: &IperfArgs, place: Place) -> Result {
     Ok(Outcome::of(!args.serve.one || !log.troubled))
 }
 
-/// What a server's legs say, and how many go on.
+/// The legs of a server's tests, and the number of running ones.
 struct Log<'a> {
     printer: &'a Printer,
     json: bool,
@@ -239,7 +239,7 @@ impl Log<'_> {
         }
     }
 
-    /// Whether a test was there, and nothing of it goes on.
+    /// Whether a test was run, and all of it has ended.
     fn is_over(&self) -> bool {
         self.open == 0 && self.ended.is_some_and(|at| at.elapsed() > LINGER)
     }

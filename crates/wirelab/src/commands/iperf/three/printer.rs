@@ -1,5 +1,4 @@
-//! What is printed of an iperf3 test: its table, its object, or an event a line; what iperf3 does not say goes to
-//! standard error.
+//! The output of an iperf3 test: its table, its object, or one event per line; additions go to standard error.
 
 use serde_json::{Value, json};
 use wirelab_iperf::v2::table::Format;
@@ -14,16 +13,16 @@ use crate::args::IperfArgs;
 use crate::exit::{Failure, Fallible};
 use crate::terminal::{complain, say};
 
-/// The most bytes of its own output that a server sends to a client: half of what ours reads, in any spelling.
+/// Most bytes of its own output that a server sends to a client: half of what wirelab's client reads.
 const MOST_OUTPUT: usize = 1 << 20;
 
-/// How a test is printed.
+/// The form of the output.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Table,
-    /// One object when all is over.
+    /// One object at the end.
     Object,
-    /// One event a line.
+    /// One event per line.
     Events,
 }
 
@@ -31,18 +30,18 @@ enum Kind {
 pub struct Printer {
     kind: Kind,
     format: Format,
-    /// What a client puts before each line.
+    /// A client's prefix of each line.
     title: String,
     client: bool,
     parameters: Parameters,
     table: Option<Table>,
     headed: bool,
-    /// What a server printed of this test, where its client wants to see it.
+    /// A server's output of this test, where its client requests it.
     kept: Option<String>,
 }
 
 impl Printer {
-    /// A printer of what the options ask for.
+    /// A printer for the options.
     pub fn new(args: &IperfArgs) -> Fallible<Printer> {
         Ok(Printer {
             kind: match (args.json, args.three.json_stream) {
@@ -63,7 +62,7 @@ impl Printer {
         })
     }
 
-    /// Print lines; without effect where JSON is asked for.
+    /// Prints lines; without effect for JSON.
     pub fn line(&mut self, text: &str) {
         if self.kind != Kind::Table {
             return;
@@ -85,7 +84,7 @@ impl Printer {
         }
     }
 
-    /// What a running test tells.
+    /// Prints an event of a running test.
     pub fn told(&mut self, told: TestEvent<'_>) {
         match told {
             TestEvent::Began(beginning) => self.began(&beginning),
@@ -140,7 +139,7 @@ impl Printer {
         }
     }
 
-    /// What this server prints of a test that is over, for its client.
+    /// A server's output of a finished test, for its client.
     fn output(&mut self, test: &Test) -> ServerOutput {
         if self.kind == Kind::Table {
             let before = self.kept.clone().unwrap_or_default();
@@ -159,7 +158,7 @@ impl Printer {
         ruler.into_iter().chain(lines.unwrap_or_default()).collect()
     }
 
-    /// What a test came to; whether it came to its own end.
+    /// Prints the result of a test.
     pub fn end(&mut self, test: &Test) -> Fallible<()> {
         match self.kind {
             Kind::Object => {
@@ -197,7 +196,7 @@ impl Printer {
         }
     }
 
-    /// There was no test: why, where JSON is asked for.
+    /// Reports that there was no test, and why, for JSON.
     pub fn no_test(&self, why: &str) {
         if self.kind == Kind::Object {
             say!("{:#}", json!({ "error": why }));
@@ -207,7 +206,7 @@ impl Printer {
     }
 }
 
-/// A server's output as a client prints it. It comes from a network: what would steer a terminal is left out.
+/// A server's output as a client prints it. It is from the network, so control characters are removed.
 fn shown(output: &ServerOutput) -> String {
     let (name, text) = match output {
         ServerOutput::Text(text) => ("Server output", text.clone()),
@@ -218,7 +217,7 @@ fn shown(output: &ServerOutput) -> String {
     format!("\n{name}:\n{text}")
 }
 
-/// What iperf3 does not say.
+/// Notes that iperf3 does not print.
 fn notes(test: &Test) {
     for note in test.notes() {
         complain(format_args!("note: {note}"));
@@ -228,8 +227,9 @@ fn notes(test: &Test) {
         let seen = stream.counted.received;
         if seen.duplicated > 0 {
             complain(format_args!(
-                "[{id:3}] note: {} lost and {} duplicates: iperf3 counts a duplicate as out of order and takes it from the losses",
-                seen.lost, seen.duplicated
+                "[{id:3}] note: {} lost and {}: iperf3 counts a duplicate as out of order and takes it from the losses",
+                seen.lost,
+                format::count(seen.duplicated, "duplicate")
             ));
         }
         if let Some(note) = seen.missed_note() {
@@ -246,7 +246,7 @@ fn notes(test: &Test) {
     }
 }
 
-/// How well a sender kept the rate that was asked.
+/// How well a sender kept the requested rate.
 fn pace(stream: &StreamOutcome) {
     let id = stream.ends.id;
     let time = |ns: u64| format::time(ns.saturating_mul(1000));
@@ -273,8 +273,8 @@ fn pace(stream: &StreamOutcome) {
     ));
     if stream.slips > 0 {
         complain(format_args!(
-            "[{id:3}] note: the sender did not keep the rate: {} pauses are not made up for; free the processors or ask for less",
-            stream.slips
+            "[{id:3}] note: the sender did not keep the rate, without making up for {}; free the processors or ask for less",
+            format::count(stream.slips, "pause")
         ));
     }
 }

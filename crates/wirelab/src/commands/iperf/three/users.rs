@@ -1,4 +1,4 @@
-//! Who asks a server of iperf3 for a test, and whom a server lets in.
+//! The user of an iperf3 client, and the users that a server accepts.
 
 use std::io::{ErrorKind, IsTerminal, Read, stdin};
 
@@ -10,9 +10,9 @@ use crate::args::Iperf3Args;
 use crate::exit::Fallible;
 use crate::terminal::complain;
 
-/// Where iperf3 looks for the password.
+/// The environment variable with the password, as in iperf3.
 const PASSWORD: &str = "IPERF3_PASSWORD";
-/// The longest password that is read, in bytes: no key has room for more.
+/// Longest password that is read, in bytes: no key allows more.
 const MOST_PASSWORD: usize = 1024;
 
 const fn padding(args: &Iperf3Args) -> Padding {
@@ -22,7 +22,7 @@ const fn padding(args: &Iperf3Args) -> Padding {
     }
 }
 
-/// Who the options say that asks.
+/// The user in the options.
 pub fn credentials(args: &Iperf3Args) -> Fallible<Option<Credentials>> {
     let (Some(name), Some(key)) = (&args.username, &args.rsa_public_key_path) else {
         return Ok(None);
@@ -38,7 +38,7 @@ pub fn credentials(args: &Iperf3Args) -> Fallible<Option<Credentials>> {
     })
 }
 
-/// Whom the options say that a server lets in.
+/// The accepted users in the options.
 pub fn authorizer(args: &Iperf3Args) -> Fallible<Option<Authorizer>> {
     let (Some(key), Some(users)) = (&args.rsa_private_key_path, &args.authorized_users_path) else {
         return Ok(None);
@@ -51,14 +51,14 @@ pub fn authorizer(args: &Iperf3Args) -> Fallible<Option<Authorizer>> {
     })
 }
 
-/// A terminal that does not show what is typed, until this is dropped.
+/// A terminal without echo, until this is dropped.
 struct Hidden(Termios);
 
 impl Hidden {
     fn new() -> nix::Result<Hidden> {
         let shown = tcgetattr(stdin())?;
         let mut hidden = shown.clone();
-        // Ctrl-C comes as a byte, or it would leave the terminal as it is now.
+        // Ctrl-C arrives as a byte, so that the terminal can be restored.
         let off = LocalFlags::ECHO | LocalFlags::ICANON | LocalFlags::ISIG;
         hidden.local_flags.remove(off);
         tcsetattr(stdin(), SetArg::TCSAFLUSH, &hidden)?;
@@ -68,12 +68,12 @@ impl Hidden {
 
 impl Drop for Hidden {
     fn drop(&mut self) {
-        // A terminal that is gone needs nothing.
+        // A closed terminal needs no restoring.
         let _ = tcsetattr(stdin(), SetArg::TCSAFLUSH, &self.0);
     }
 }
 
-/// Ask for the password on the terminal.
+/// Asks for the password on the terminal.
 fn ask() -> Fallible<String> {
     let way = format!("write it into the environment variable {PASSWORD}");
     let none = |why: &str| {
@@ -90,7 +90,7 @@ fn ask() -> Fallible<String> {
     typed.ok_or_else(|| none("nothing was typed"))
 }
 
-/// A line that is typed byte by byte; `None` where it is given up or is no text.
+/// A line read byte by byte; `None` where it is cancelled or not text.
 fn read_line(from: &mut impl Read) -> Option<String> {
     let mut typed = Vec::new();
     let mut byte = [0];

@@ -1,7 +1,7 @@
-//! The fit of each way through the node (layer, direction, buffers): its limiting server, and its CPU load.
+//! Fits each path (layer, direction, buffers) through the node: its limiting server, and its CPU load.
 
 use std::collections::{BTreeMap, BTreeSet};
-use wirelab_trial::WarningCode;
+use wirelab_trial::{WarningCode, format};
 
 use super::chain::{Chain, fit_chain};
 use super::figures::{Prefix, Report, sizes_in_words};
@@ -14,27 +14,27 @@ use super::{FitOptions, Fitted};
 
 /// Observations that a period needs, and cells that a CPU load needs.
 const NEEDED: usize = 3;
-/// Ways (layer, direction, buffers) that go into one node file.
-const MAX_WAYS: usize = 16;
-/// Share of line rate from which the wire is the limit, and above which something is wrong.
+/// Most paths (layer, direction, buffers) of one node file.
+const MAX_PATHS: usize = 16;
+/// Share of line rate from which the wire is the limit; above it by as much, the figure is wrong.
 const LINE_RATE: f64 = 0.99;
 const ABOVE_LINE: f64 = 1.01;
 /// Share of lost frames from which a receive trial is overloaded.
 const OVERLOADED: f64 = 0.01;
 /// Busy ratio from which the CPU is the limit.
 const BUSY: f64 = 0.95;
-/// Busy ratio from which a CPU had no rest at all, at the precision of tables.
+/// Busy ratio from which a CPU had no idle time, at the precision of tables.
 const FULL: f64 = 0.9995;
 
-/// What was fitted of one way.
+/// The fit of one path.
 #[derive(Clone, Debug)]
-pub(super) struct WayFit {
-    pub(super) way: PathKey,
+pub(super) struct PathFit {
+    pub(super) key: PathKey,
     /// Time of the limiting server for a frame.
     pub(super) period: Option<Judged>,
-    /// CPU load against frames/s.
+    /// CPU load as a function of frames/s.
     pub(super) load: Option<Judged>,
-    /// Idle load from the node's own baseline, where the loads cannot give it.
+    /// Idle load from the node's own baseline, where the loads do not give it.
     pub(super) baseline: Option<f64>,
     /// Whether the CPU is the limiting server.
     pub(super) cpu_limited: bool,
@@ -43,12 +43,12 @@ pub(super) struct WayFit {
     /// Descriptors of the receive ring.
     pub(super) ring: Option<f64>,
     pub(super) stages: Vec<StageFit>,
-    /// Stages by their names, in place of `stages`.
+    /// Stages named after their points, in place of `stages`.
     pub(super) chain: Option<Chain>,
 }
 
-impl WayFit {
-    /// Whether anything was learned.
+impl PathFit {
+    /// Whether anything was fitted.
     pub(super) fn says_something(&self) -> bool {
         self.period.is_some()
             || self.load.is_some()
@@ -59,10 +59,10 @@ impl WayFit {
 
     /// Whether frames wait for a server of the node, in a ring of descriptors.
     pub(super) fn has_ring(&self) -> bool {
-        self.way.receive && (self.period.is_some() || self.load.is_some())
+        self.key.receive && (self.period.is_some() || self.load.is_some())
     }
 
-    /// Sizes that look raised to this many bytes by a tool.
+    /// The size to which a tool seems to raise small datagrams, in bytes.
     pub(super) fn raised_to_bytes(&self) -> Option<f64> {
         let judged = [&self.period, &self.load];
         let raised = judged
@@ -73,38 +73,38 @@ impl WayFit {
     }
 }
 
-/// Fit every way that the observations went.
-pub(super) fn fit_ways(
+/// Fits every path of the observations.
+pub(super) fn fit_paths(
     gathered: &mut Gathered,
     options: &FitOptions,
     report: &mut Report,
-) -> Vec<WayFit> {
-    let mut of_way: BTreeMap<PathKey, Vec<Point>> = BTreeMap::new();
+) -> Vec<PathFit> {
+    let mut by_key: BTreeMap<PathKey, Vec<Point>> = BTreeMap::new();
     for point in &gathered.points {
-        of_way.entry(point.way).or_default().push(point.clone());
+        by_key.entry(point.key).or_default().push(point.clone());
     }
-    while of_way.len() > MAX_WAYS {
-        if let Some((way, _)) = of_way.pop_last() {
+    while by_key.len() > MAX_PATHS {
+        if let Some((key, _)) = by_key.pop_last() {
             gathered.leave_out(format!(
-                "{}: more than {MAX_WAYS} ways through the node",
-                way.name()
+                "{}: more than {MAX_PATHS} paths through the node",
+                key.name()
             ));
         }
     }
     let fit =
-        |(way, points): (PathKey, Vec<Point>)| fit_way(way, &points, gathered, options, report);
-    of_way.into_iter().map(fit).collect()
+        |(key, points): (PathKey, Vec<Point>)| fit_path(key, &points, gathered, options, report);
+    by_key.into_iter().map(fit).collect()
 }
 
-fn fit_way(
-    way: PathKey,
+fn fit_path(
+    key: PathKey,
     points: &[Point],
     gathered: &mut Gathered,
     options: &FitOptions,
     report: &mut Report,
-) -> WayFit {
-    let mut fitted = WayFit {
-        way,
+) -> PathFit {
+    let mut fitted = PathFit {
+        key,
         period: None,
         load: None,
         baseline: None,
@@ -114,24 +114,24 @@ fn fit_way(
         stages: Vec::new(),
         chain: None,
     };
-    let limited = limited_points(way, points, gathered, report, &mut fitted);
+    let limited = limited_points(key, points, gathered, report, &mut fitted);
     fit_load(points, report, &mut fitted);
     fit_period(&limited, report, &mut fitted);
     if fitted.has_ring() {
-        fitted.ring = ring_depth(way, points, &limited, report);
+        fitted.ring = ring_depth(key, points, &limited, report);
     }
-    let bounded = way.receive
+    let bounded = key.receive
         || fitted.period.is_some()
         || fitted.load.is_some()
         || gathered.link_bits_per_s.is_some();
-    fitted.chain = fit_chain(way, points, report).filter(|chain| bounded || chain.works());
+    fitted.chain = fit_chain(key, points, report).filter(|chain| bounded || chain.works());
     if fitted.chain.is_none() && bounded {
-        fitted.stages = fit_stages(way, points, options, report);
+        fitted.stages = fit_stages(key, points, options, report);
     } else if fitted.chain.is_none() && points.iter().any(|p| !p.series.is_empty()) {
-        // Delays alone hold no frame back: the node would send without end.
+        // Delays do not limit the rate, so the node would send without bound.
         let few = format!(
             "{} latency: neither a period nor a link rate (--rate of measure) says how fast the node sends",
-            way.name()
+            key.name()
         );
         report.notes.push(format!("left out: {few}"));
         report.too_few.push(few);
@@ -139,13 +139,13 @@ fn fit_way(
     fitted
 }
 
-/// Points in which the node, not the wire or the tester, was as fast as it could.
+/// Points in which the node was the limit, not the wire or the tester.
 fn limited_points<'p>(
-    way: PathKey,
+    key: PathKey,
     points: &'p [Point],
     gathered: &mut Gathered,
     report: &mut Report,
-    fitted: &mut WayFit,
+    fitted: &mut PathFit,
 ) -> Vec<&'p Point> {
     let mut limited = Vec::new();
     let mut unexplained = 0;
@@ -154,7 +154,7 @@ fn limited_points<'p>(
             continue;
         };
         let overloaded = point.loss_ratio.is_some_and(|l| l >= OVERLOADED);
-        if !(if way.receive {
+        if !(if key.receive {
             overloaded
         } else {
             point.max_load
@@ -172,11 +172,11 @@ fn limited_points<'p>(
             gathered.leave_out(
                 "period: several ports at once, whose common limit one server cannot be",
             );
-        } else if point.tester_was_limit && !way.receive {
+        } else if point.tester_was_limit && !key.receive {
             gathered.leave_out("period: the tester was the limit");
-        } else if overloaded && !way.receive {
-            gathered.leave_out("period: of what the node sent some was lost on its way");
-        } else if way.receive && point.load.is_some_and(|l| l.busy_ratio < BUSY) {
+        } else if overloaded && !key.receive {
+            gathered.leave_out("period: frames of the node were lost on the way");
+        } else if key.receive && point.load.is_some_and(|l| l.busy_ratio < BUSY) {
             unexplained += 1;
         } else {
             limited.push(point);
@@ -184,29 +184,30 @@ fn limited_points<'p>(
     }
     if fitted.wire_limited > 0 {
         report.notes.push(format!(
-            "{}: {} observations at line rate (within 1 %): the wire is the limit, they say nothing of the node's own cost",
-            way.name(), fitted.wire_limited
+            "{}: {} at line rate (within 1 %): there the wire is the limit and does not show the node's own cost",
+            key.name(), format::count(fitted.wire_limited as u64, "observation")
         ));
     }
     if unexplained > 0 {
         report.warn(
             WarningCode::LOSS_WITHOUT_LOAD,
             format!(
-                "{}: {unexplained} observations lose frames while the CPU has time left: bursts of the sender against the \
-                 ring, or another server; no service rate was taken from them",
-                way.name()
+                "{}: {} with lost frames although the CPU has time left: bursts of the sender against the ring, or \
+                 another server; no service rate was taken from there",
+                key.name(),
+                format::count(unexplained as u64, "observation")
             ),
             "offer an even stream (see the sender's gaps), or capture with a hardware tester",
         );
     }
-    if way.receive {
+    if key.receive {
         longest_of_each_size(&limited)
     } else {
         limited
     }
 }
 
-/// Short overloaded trials end before the ring is full: only those with the most frames show the service rate.
+/// Short overloaded trials end before the ring is full, so only those with the most frames show the service rate.
 fn longest_of_each_size<'p>(points: &[&'p Point]) -> Vec<&'p Point> {
     let frames = |p: &Point| p.sent_frames.unwrap_or(0);
     let longest = |bytes: f64| {
@@ -217,8 +218,8 @@ fn longest_of_each_size<'p>(points: &[&'p Point]) -> Vec<&'p Point> {
     long.copied().collect()
 }
 
-fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut WayFit) {
-    let name = fitted.way.name();
+fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut PathFit) {
+    let name = fitted.key.name();
     let figure = format!("{name} period");
     if limited.is_empty() || !enough(limited.len(), &figure, "observations", report) {
         return;
@@ -239,7 +240,7 @@ fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut WayFit) {
     fitted.cpu_limited =
         fitted.load.is_some() && busy.peek().is_some() && busy.all(|l| l.busy_ratio >= BUSY);
     one_size(&judged, &figure, report);
-    let what = if fitted.way.receive {
+    let what = if fitted.key.receive {
         "frames/s that arrive in overload"
     } else {
         "frames/s at maximum load"
@@ -253,20 +254,19 @@ fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut WayFit) {
         Quantity::Period,
         "period",
         &how,
-        fitted.way,
+        fitted.key,
         report,
     );
     if fitted.cpu_limited {
         report.notes.push(format!(
-            "{figure}: the CPU is busy for 95 % and more of the time, so it is the limiting server: its stage costs the \
-             period, which holds the idle load too"
+            "{figure}: the CPU is busy for 95 % and more of the time, so it is the limiting server: its stage costs the period, which includes the idle load"
         ));
     }
     fitted.period = Some(judged);
 }
 
-/// Points with a CPU load; of those in which the CPU was full, which only says that it needed at least as much, none
-/// where enough others are there.
+/// Points with a CPU load. A full CPU gives only a lower bound, so such points are left out where there are enough
+/// others.
 fn loaded_points(points: &[Point]) -> Vec<&Point> {
     let loaded: Vec<&Point> = points.iter().filter(|p| p.load.is_some()).collect();
     let with_rest = |p: &&Point| p.load.is_some_and(|l| l.busy_ratio < FULL);
@@ -282,9 +282,9 @@ fn loaded_points(points: &[Point]) -> Vec<&Point> {
     }
 }
 
-fn fit_load(points: &[Point], report: &mut Report, fitted: &mut WayFit) {
+fn fit_load(points: &[Point], report: &mut Report, fitted: &mut PathFit) {
     let loaded = loaded_points(points);
-    let figure = format!("{} CPU load", fitted.way.name());
+    let figure = format!("{} CPU load", fitted.key.name());
     let by_cell = |p: &Point| (p.bytes.to_bits(), p.label.clone());
     let cells = cells_of(&loaded, by_cell, |p| {
         Some(Figures {
@@ -304,7 +304,7 @@ fn fit_load(points: &[Point], report: &mut Report, fitted: &mut WayFit) {
         say_one_rate(&figure, idle, report);
         if let Some((idle, again)) = idle.and_then(|idle| Some((idle, above(&cells, idle)?))) {
             report.parameters.push(Fitted {
-                name: format!("{}-idle", fitted.way.name()),
+                name: format!("{}-idle", fitted.key.name()),
                 value: 100.0 * idle,
                 unit: "%".to_owned(),
                 interval: None,
@@ -318,11 +318,11 @@ fn fit_load(points: &[Point], report: &mut Report, fitted: &mut WayFit) {
         "least squares of CPU load against frames/s that arrive, {} cells; ns of CPU time",
         judged.model.cells.len()
     );
-    found(&judged, Quantity::Load, "cpu", &how, fitted.way, report);
+    found(&judged, Quantity::Load, "cpu", &how, fitted.key, report);
     fitted.load = Some(judged);
 }
 
-/// Whether there are enough of something; said to the reader where not.
+/// Whether there are enough of something; if not, it is reported.
 fn enough(have: usize, figure: &str, of: &str, report: &mut Report) -> bool {
     if have >= NEEDED {
         return true;
@@ -333,22 +333,22 @@ fn enough(have: usize, figure: &str, of: &str, report: &mut Report) -> bool {
     false
 }
 
-/// Take up everything that is said of a figure.
+/// Records the findings of a figure.
 fn found(
     judged: &Judged,
     quantity: Quantity,
     part: &str,
     how: &str,
-    way: PathKey,
+    key: PathKey,
     report: &mut Report,
 ) {
-    let name = way.name();
+    let name = key.name();
     let figure = match quantity {
         Quantity::Period => format!("{name} period"),
         Quantity::Load => format!("{name} CPU load"),
     };
     let prefix = Prefix {
-        way: &name,
+        path: &name,
         part,
         figure: &figure,
     };
@@ -359,10 +359,10 @@ fn found(
     };
     report.parameters_of(&judged.model, &prefix, &format!("{how}{unfit}"));
     report.leave_one_out_of(&figure, quantity, &judged.model, &judged.outliers);
-    report.findings_of(judged, &figure, way.size());
+    report.findings_of(judged, &figure, key.size());
 }
 
-/// Mean of the idle loads that the node told, where it told any.
+/// Mean of the idle loads that the node reported.
 fn baseline(loaded: &[&Point]) -> Option<f64> {
     let told = loaded
         .iter()
@@ -372,7 +372,7 @@ fn baseline(loaded: &[&Point]) -> Option<f64> {
     (!told.is_empty()).then(|| told.iter().sum::<f64>() / told.len() as f64)
 }
 
-/// The form of what lies above a known idle load.
+/// The form of the load above a known idle load.
 fn above(cells: &[Cell], idle: f64) -> Option<Judged> {
     let mut cells = cells.to_vec();
     cells.iter_mut().for_each(|c| c.value -= idle);
@@ -385,12 +385,12 @@ fn say_one_rate(figure: &str, idle: Option<f64>, report: &mut Report) {
             "the node's own idle baseline of {:.1} % was taken",
             100.0 * idle
         ),
-        None => "the idle load is in the cost of a frame".to_owned(),
+        None => "the cost of a frame includes the idle load".to_owned(),
     };
     report.warn(
         WarningCode::INSEPARABLE,
         format!(
-            "{figure}: one frame rate only, so that idle load and cost of a frame cannot be told apart; {known}"
+            "{figure}: one frame rate only, so idle load and cost of a frame cannot be separated; {known}"
         ),
         "measure at least two loads",
     );
@@ -401,7 +401,7 @@ fn one_size(judged: &Judged, figure: &str, report: &mut Report) {
     if classes.len() != 1 || classes[0].law != Law::Constant {
         return;
     }
-    let (why, way_out) = if cells.iter().all(|cell| cell.bytes == cells[0].bytes) {
+    let (why, fix) = if cells.iter().all(|cell| cell.bytes == cells[0].bytes) {
         (
             "one size only",
             "measure a second size; until then predict at this size alone",
@@ -414,21 +414,19 @@ fn one_size(judged: &Judged, figure: &str, report: &mut Report) {
     };
     report.warn(
         WarningCode::INSEPARABLE,
-        format!(
-            "{figure}: {why}, so that the cost of a frame and of its bytes cannot be told apart"
-        ),
-        way_out,
+        format!("{figure}: {why}, so the cost of a frame and of its bytes cannot be separated"),
+        fix,
     );
 }
 
-/// What an observation gives a cell.
+/// An observation's contribution to a cell.
 struct Figures {
     frames_per_s: f64,
     value: f64,
     weight: f64,
 }
 
-/// Observations with the same key as one cell each: middle of the values, means of frame rate and weight.
+/// Observations with the same key as one cell each: median of the values, means of frame rate and weight.
 fn cells_of<K: Ord>(
     points: &[&Point],
     key: impl Fn(&Point) -> K,

@@ -1,4 +1,4 @@
-//! How the tester reaches a node: by IP, or by a wire on which the tester makes the frames itself.
+//! How the tester reaches a node: by IP, or by a wire on which it builds the frames itself.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,62 +13,62 @@ use super::control::{self, Control};
 use super::wire::Wire;
 use crate::route::Route;
 
-/// Makes a transport to a node's control protocol, again where a session is lost.
+/// Makes a transport to a node's control protocol, also again after a lost session.
 pub type Connect = Box<dyn Fn() -> io::Result<Box<dyn Transport + Send>> + Send>;
 
-/// The way of frames and datagrams.
-pub enum Way {
+/// The transport of frames and datagrams.
+pub enum FrameTransport {
     /// The stack of this host.
     Ip {
-        /// Where the node is.
+        /// The address of the node.
         address: SocketAddr,
-        /// How this host reaches it.
+        /// The route of this host to it.
         route: Route,
     },
-    /// Frames made here.
+    /// Frames that the tester builds.
     Wire(Wire),
 }
 
-impl Way {
+impl FrameTransport {
     /// The tester's own link rate, where there is a carrier with one.
     pub fn link(&self) -> Option<LineRate> {
         match self {
-            Way::Ip { route, .. } => route.link(),
-            Way::Wire(_) => None,
+            FrameTransport::Ip { route, .. } => route.link(),
+            FrameTransport::Wire(_) => None,
         }
     }
 
-    /// The MTU of the tester's own interface, where it is known.
+    /// The MTU of the tester's own interface, where known.
     pub fn mtu(&self) -> Option<u32> {
         match self {
-            Way::Ip { route, .. } => route.mtu(),
-            Way::Wire(_) => None,
+            FrameTransport::Ip { route, .. } => route.mtu(),
+            FrameTransport::Wire(_) => None,
         }
     }
 
-    /// How observations name the way of a layer's frames.
+    /// The name of a layer's path in observations.
     pub fn name(&self, layer: Layer) -> &'static str {
         match (self, layer) {
-            (Way::Wire(_), _) => super::wire::PATH,
+            (FrameTransport::Wire(_), _) => super::wire::PATH,
             (_, Layer::Ethernet) => super::ethernet::PATH,
             _ => "socket",
         }
     }
 }
 
-/// How the control protocol is reached.
+/// How to reach the control protocol.
 pub enum Opener {
-    /// By an address, over UDP or TCP, with the token that the node may ask for.
+    /// By an address, over UDP or TCP, with the token that the node may require.
     Address(SocketAddr, Option<Token>),
-    /// By what somebody brought.
+    /// By a function of the caller.
     Given(Connect),
 }
 
 impl Opener {
-    /// Open a session.
+    /// Opens a session.
     ///
     /// # Errors
-    /// [`NodeError::Failed`] where nothing answers, or what answers is no node of this protocol.
+    /// [`NodeError::Failed`] where nothing answers, or the answer is not from a node with this protocol.
     pub fn open(&self) -> Result<Control, NodeError> {
         let connect = match self {
             Opener::Address(address, token) => {

@@ -1,4 +1,4 @@
-//! Where a board is connected: a TAP in a lab of its own, a wire of Unix sockets, or nothing.
+//! How a board is connected: by a TAP in a private lab, by a wire of Unix sockets, or not at all.
 
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,8 +16,8 @@ use crate::qemu::files;
 
 /// The interface that leads to the board, in its namespace.
 pub const TAP: &str = "tap0";
-/// Frames that may wait for the board at 1500 bytes and 1 Gbit/s for 50 ms: what an emulator may be held up by a busy
-/// host. The kernel's own number, 500, is gone in 6 ms.
+/// Frames that may queue for the board, 50 ms at 1500 bytes and 1 Gbit/s: a busy host may pause an emulator that long.
+/// The kernel's default, 500, lasts 6 ms.
 const QUEUE_FRAMES: u32 = 4_096;
 
 /// The two ends of a board's link.
@@ -34,13 +34,13 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// The next in this process: boards that are bridged together are told apart.
+    /// The next addresses in this process: bridged boards need different ones.
     pub fn next() -> Addresses {
         static NUMBER: AtomicU8 = AtomicU8::new(0);
         Addresses::of(NUMBER.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Those of board number `n`.
+    /// The addresses of board number `n`.
     pub const fn of(n: u8) -> Addresses {
         let [a, b, c, d] = BOARD_MAC;
         Addresses {
@@ -52,7 +52,7 @@ impl Addresses {
     }
 }
 
-/// How a board shall be connected.
+/// How to connect a board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Connect {
     /// By a TAP where that is allowed, else by Unix sockets.
@@ -62,33 +62,33 @@ pub enum Connect {
     Tap,
     /// By Unix sockets.
     Unix,
-    /// By nothing: for what a board does by itself.
+    /// Not connected, for work without traffic.
     Open,
 }
 
-/// Where a board is connected.
+/// The connection of a board.
 #[derive(Debug)]
-pub enum Place {
-    /// A TAP in a namespace, which goes with this value.
+pub enum Connection {
+    /// A TAP in a namespace, which is removed with this value.
     Tap {
         /// The namespaces.
         lab: EphemeralLab,
-        /// The device's other end, until the emulator has it.
+        /// The device's other end, until the emulator takes it.
         fd: Option<OwnedFd>,
     },
     /// Unix sockets.
     Unix {
         /// The tester's end.
         wire: Option<UnixWire>,
-        /// Why it is no TAP, where that was tried.
+        /// Why it is not a TAP, where that was tried.
         instead: Option<String>,
     },
-    /// Nothing.
+    /// Not connected.
     Open,
 }
 
-impl Place {
-    /// Make what was asked for a board.
+impl Connection {
+    /// Makes the requested connection for a board.
     ///
     /// # Errors
     /// [`BoardError::Lab`], [`BoardError::Tap`], [`BoardError::Io`].
@@ -97,9 +97,9 @@ impl Place {
         board: &str,
         addresses: &Addresses,
         folder: &Folder,
-    ) -> Result<Place, BoardError> {
+    ) -> Result<Connection, BoardError> {
         match connect {
-            Connect::Open => Ok(Place::Open),
+            Connect::Open => Ok(Connection::Open),
             Connect::Unix => unix(folder, None),
             Connect::Tap => tap(board, addresses),
             Connect::Auto => match tap(board, addresses) {
@@ -115,15 +115,15 @@ impl Place {
     /// [`BoardError::Lab`] if it is gone.
     pub fn namespace(&self) -> Result<Option<NetNs>, BoardError> {
         match self {
-            Place::Tap { lab, .. } => Ok(Some(lab.netns(Side::Tester)?)),
+            Connection::Tap { lab, .. } => Ok(Some(lab.netns(Side::Tester)?)),
             _ => Ok(None),
         }
     }
 }
 
-impl Place {
-    /// Frames that were dropped in front of the board since it was started, because its emulator did not take them in
-    /// time; `None` where nobody counts them.
+impl Connection {
+    /// Frames dropped before the board since its start, because its emulator did not take them in time; `None` where
+    /// they are not counted.
     pub fn dropped_frames(&self) -> Option<u64> {
         let namespace = self.namespace().ok()??;
         let read = || std::fs::read_to_string("/proc/thread-self/net/dev");
@@ -131,7 +131,7 @@ impl Place {
     }
 }
 
-/// The transmit drops of the TAP as /proc/net/dev has them: the fourth number of the second eight (proc(5)).
+/// The transmit drops of the TAP in /proc/net/dev: the fourth number of the second eight (proc(5)).
 fn dropped(table: &str) -> Option<u64> {
     let numbers = table.lines().find_map(|line| {
         let (name, numbers) = line.split_once(':')?;
@@ -140,7 +140,7 @@ fn dropped(table: &str) -> Option<u64> {
     numbers.split_whitespace().nth(8 + 3)?.parse().ok()
 }
 
-fn tap(board: &str, addresses: &Addresses) -> Result<Place, BoardError> {
+fn tap(board: &str, addresses: &Addresses) -> Result<Connection, BoardError> {
     let spec = LabSpec::unique(&format!("board-{board}"), 0);
     let lab = EphemeralLab::up(&spec)?;
     let namespace = spec.namespace(Side::Tester);
@@ -159,10 +159,10 @@ fn tap(board: &str, addresses: &Addresses) -> Result<Place, BoardError> {
         what: format!("the interface of {board}"),
         source,
     })?;
-    Ok(Place::Tap { lab, fd: Some(fd) })
+    Ok(Connection::Tap { lab, fd: Some(fd) })
 }
 
-fn unix(folder: &Folder, instead: Option<String>) -> Result<Place, BoardError> {
+fn unix(folder: &Folder, instead: Option<String>) -> Result<Connection, BoardError> {
     let (own, other) = (
         folder.join(files::TESTER_WIRE),
         folder.join(files::BOARD_WIRE),
@@ -171,7 +171,7 @@ fn unix(folder: &Folder, instead: Option<String>) -> Result<Place, BoardError> {
         what: format!("the wire {}", own.display()),
         source,
     })?;
-    Ok(Place::Unix {
+    Ok(Connection::Unix {
         wire: Some(wire),
         instead,
     })

@@ -1,34 +1,34 @@
-//! Where the tester does its work, beside a node on the same machine: on other cores, so that the node's CPU load is
-//! the node's alone.
+//! Chooses the tester's cores: beside a node on the same machine they are others than the node's, so that the node's
+//! CPU load is its own.
 
 use wirelab_cores::{Cores, Steering, allowed, host_id, pin_thread};
 use wirelab_trial::{Warning, WarningCode};
 
-/// The tester's place.
+/// The cores of the tester.
 #[derive(Debug, Default)]
-pub struct Place {
-    /// The cores to work on, where they are chosen.
+pub struct TesterCores {
+    /// The cores to work on, where they are restricted.
     cores: Option<Cores>,
-    /// Lasts as long as the node is asked.
+    /// Lasts as long as the node is in use.
     _steering: Option<Steering>,
     /// Why the two may share cores.
     pub shared: Option<String>,
 }
 
-impl Place {
-    /// Find a place apart from a node that says `host` and `cpus` of itself; `interface` is the tester's own.
-    pub fn beside(host: Option<&str>, cpus: Option<&str>, interface: Option<&str>) -> Place {
+impl TesterCores {
+    /// Chooses cores apart from a node that reports `host` and `cpus`; `interface` is the tester's own.
+    pub fn beside(host: Option<&str>, cpus: Option<&str>, interface: Option<&str>) -> TesterCores {
         let same = host.is_some() && host_id().as_deref() == host;
         if !same {
-            return Place::default();
+            return TesterCores::default();
         }
-        let shared = |why: String| Place {
+        let shared = |why: String| TesterCores {
             shared: Some(why),
-            ..Place::default()
+            ..TesterCores::default()
         };
         let theirs = match cpus.map(str::parse::<Cores>) {
             Some(Ok(cores)) => cores,
-            _ => return shared("the node does not tell its cores".to_owned()),
+            _ => return shared("the node does not report its cores".to_owned()),
         };
         let own = match allowed() {
             Ok(own) => own,
@@ -36,17 +36,17 @@ impl Place {
         };
         let Some(cores) = own.without(&theirs) else {
             return shared(format!(
-                "this process may run on cores {own} alone, and the node is on {theirs}"
+                "this process may run only on cores {own}, and the node is on {theirs}"
             ));
         };
         let steering = interface.map(|name| Steering::to(name, &cores)).transpose();
         match steering {
-            Ok(steering) => Place {
+            Ok(steering) => TesterCores {
                 cores: Some(cores),
                 _steering: steering,
                 shared: None,
             },
-            Err(error) => Place {
+            Err(error) => TesterCores {
                 cores: Some(cores),
                 _steering: None,
                 shared: Some(format!(
@@ -56,19 +56,19 @@ impl Place {
         }
     }
 
-    /// The cores that the tester keeps to, where it must.
+    /// The cores that the tester must keep to, if any.
     pub const fn cores(&self) -> Option<&Cores> {
         self.cores.as_ref()
     }
 
-    /// Put the calling thread, and those that it starts, in this place; why it could not be done.
+    /// Pins the calling thread, and those that it starts, to these cores; returns why that failed.
     pub fn take(&self) -> Option<String> {
         let cores = self.cores.as_ref()?;
         pin_thread(cores).err().map(|error| error.to_string())
     }
 }
 
-/// The warning that says that tester and node may share cores.
+/// The warning that tester and node may share cores.
 pub fn warning(why: &str) -> Warning {
     Warning::new(
         WarningCode::SHARED_CORES,
@@ -83,20 +83,20 @@ mod tests {
 
     #[test]
     fn another_machine_needs_no_care() {
-        let place = Place::beside(Some("of another machine"), Some("0"), None);
-        assert_eq!((place.take(), place.shared), (None, None));
-        assert_eq!(Place::beside(None, Some("0"), None).shared, None);
+        let cores = TesterCores::beside(Some("of another machine"), Some("0"), None);
+        assert_eq!((cores.take(), cores.shared), (None, None));
+        assert_eq!(TesterCores::beside(None, Some("0"), None).shared, None);
     }
 
     #[test]
     fn on_the_same_machine_what_cannot_be_kept_apart_is_said() {
         let Some(host) = host_id() else { return };
         let all = allowed().unwrap().to_string();
-        let place = Place::beside(Some(&host), Some(&all), None);
-        assert!(place.shared.unwrap().contains("alone"));
+        let cores = TesterCores::beside(Some(&host), Some(&all), None);
+        assert!(cores.shared.unwrap().contains("only"));
         for cpus in [None, Some("all of them")] {
-            let place = Place::beside(Some(&host), cpus, None);
-            assert!(place.shared.unwrap().contains("does not tell"));
+            let cores = TesterCores::beside(Some(&host), cpus, None);
+            assert!(cores.shared.unwrap().contains("does not report"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The way through the node that a trial asks: what the node is told of it, and what is sent beside the flow.
+//! The path through the node that a trial requests: its fields in the request, and the background to send.
 
 use wirelab_control::message::Start;
 use wirelab_trial::job::Pace;
@@ -8,13 +8,13 @@ use wirelab_wire::rule::Rules;
 
 /// Stream of the background's frames.
 pub const BACKGROUND: u8 = 2;
-/// The first UDP port that is tried for a background.
+/// The first UDP port tried for a background.
 const FIRST_PORT: u16 = 5013;
 
-/// What is sent beside the flow.
+/// The background beside the flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Background {
-    /// UDP port of the node that it is sent to.
+    /// Its UDP port at the node.
     pub port: u16,
     /// The sizes of its frames.
     pub sizes: Sizes,
@@ -24,18 +24,17 @@ pub struct Background {
     pub frames_per_s: f64,
 }
 
-/// Whether the trial is one that has room for the background that it asks.
+/// Whether the trial can have the background that it requests.
 ///
 /// # Errors
-/// [`NodeError::Unsupported`] names the trials that have.
+/// [`NodeError::Unsupported`] names the trials that can.
 pub fn check(trial: &Trial) -> Result<(), NodeError> {
     let Some(background) = trial.background else {
         return Ok(());
     };
     let inward = matches!(trial.direction, Direction::Receive | Direction::Echo);
     if !inward || trial.framing.layer.is_tcp() {
-        let why = "it is sent beside what the node receives or sends back by UDP or Ethernet: ask --direction rx or \
-                   echo without TCP";
+        let why = "it needs a flow that the node receives or returns by UDP or Ethernet: use --direction rx or echo without TCP";
         return Err(NodeError::unsupported("background", why));
     }
     let framing = framing(trial.framing.layer);
@@ -46,7 +45,7 @@ pub fn check(trial: &Trial) -> Result<(), NodeError> {
         .map_err(|error| NodeError::BadTrial(format!("the background {background}: {error}")))
 }
 
-/// The background of a trial whose own frames have a rate, or none.
+/// The background of a trial whose own frames have a rate, if any.
 ///
 /// # Errors
 /// [`NodeError::BadTrial`] where it has no rate, or the flow leaves it no time.
@@ -77,27 +76,27 @@ pub fn background(resolved: &Resolved) -> Result<Option<Background>, NodeError> 
     }))
 }
 
-/// The UDP port of those frames of a flow in turn that go through the stack: one that no rule names, nor the background.
+/// The UDP port for the frames of a flow in turn that use the stack: neither a rule nor the background has it.
 ///
 /// # Errors
-/// [`NodeError::BadTrial`] for a rule that is none.
+/// [`NodeError::BadTrial`] for an invalid rule.
 pub fn stack_port(trial: &Trial, background: &Background) -> Result<u16, NodeError> {
     Ok(free_port(&rule_ports(trial)?, background.port + 1))
 }
 
-/// The first port from `first` on that is not the usual flow's and not among those that rules name.
+/// The first port from `first` on that is neither the usual flow's nor matched by a rule.
 fn free_port(named: &[u16], first: u16) -> u16 {
     let flow = named.first().copied().unwrap_or(UDP_PORT);
     let free = (first..).find(|port| *port != flow && !named.contains(port));
     free.unwrap_or(first)
 }
 
-/// Ask the node for the way. The first port of a rule is that of the flow, on whatever way it goes, so that two ways
-/// differ in nothing else.
+/// Adds the path to the request. The flow uses the first port of a rule on every path, so that two paths differ in
+/// nothing else.
 ///
 /// # Errors
-/// [`NodeError::BadTrial`] for a rule that is none.
-pub fn ask(trial: &Trial, start: &mut Start) -> Result<(), NodeError> {
+/// [`NodeError::BadTrial`] for an invalid rule.
+pub fn request(trial: &Trial, start: &mut Start) -> Result<(), NodeError> {
     start.path = trial.path.map(Into::into);
     start.wait = trial.wait;
     let node_sends = matches!(trial.direction, Direction::Transmit | Direction::Both);
@@ -114,10 +113,10 @@ pub fn ask(trial: &Trial, start: &mut Start) -> Result<(), NodeError> {
     Ok(())
 }
 
-/// UDP ports that the trial's rules name.
+/// UDP ports that the trial's rules match.
 ///
 /// # Errors
-/// [`NodeError::BadTrial`] for a rule that is none.
+/// [`NodeError::BadTrial`] for an invalid rule.
 pub fn rule_ports(trial: &Trial) -> Result<Vec<u16>, NodeError> {
     let Some(text) = &trial.rule else {
         return Ok(Vec::new());
@@ -132,7 +131,7 @@ pub fn rule_ports(trial: &Trial) -> Result<Vec<u16>, NodeError> {
         .collect())
 }
 
-/// A background is UDP, of the flow's family.
+/// A background is UDP, of the flow's IP version.
 fn framing(flow: Layer) -> Framing {
     Framing {
         layer: match flow {
