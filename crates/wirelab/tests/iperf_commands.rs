@@ -284,7 +284,7 @@ fn bad_usage_is_status_2_and_names_the_way_out() {
 }
 
 #[test]
-fn a_port_in_use_is_status_2() {
+fn an_address_or_a_port_that_cannot_be_had_is_status_2() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     for more in [&[][..], &["-3"]] {
@@ -294,7 +294,14 @@ fn a_port_in_use_is_status_2() {
         assert_eq!(output.status.code(), Some(2), "{errors}");
         let start = format!("wirelab: cannot listen on 127.0.0.1:{port}: Address already in use");
         assert!(
-            errors.starts_with(&start) && errors.contains("name another port"),
+            errors.starts_with(&start) && errors.contains("a port that is free"),
+            "{errors}"
+        );
+        let output = wirelab(&[&["iperf", "-s", "-B", "203.0.113.7"], more].concat());
+        let errors = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(
+            errors.contains("; fix: give an address of this host"),
             "{errors}"
         );
     }

@@ -321,7 +321,9 @@ pub(super) fn datagrams(received: &Received, jitter: (f64, Option<u64>)) -> Data
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     /// A socket could not be bound.
-    #[error("cannot listen on {address}: {source}; fix: name another port, or end what uses it")]
+    #[error(
+        "cannot listen on {address}: {source}; fix: give an address of this host, and a port that is free"
+    )]
     Bind {
         /// Where.
         address: SocketAddr,

@@ -268,7 +268,9 @@ pub enum TestError {
         source: std::io::Error,
     },
     /// The address is not available.
-    #[error("cannot listen on {address}: {source}; fix: name another port, or end what uses it")]
+    #[error(
+        "cannot listen on {address}: {source}; fix: give an address of this host, and a port that is free"
+    )]
     Bind {
         /// Where.
         address: SocketAddr,
