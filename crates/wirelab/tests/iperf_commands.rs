@@ -328,6 +328,23 @@ fn where_nothing_listens_that_is_said() {
 }
 
 #[test]
+fn a_server_that_only_receives_sends_nothing_back() {
+    let server = Ours::start(&["--receive-only"]);
+    for (port, options, text) in [
+        (&server.tcp, "-R", "may the server send (--receive-only)"),
+        (&server.udp, "-u -R", "fix: start iperf 2.1 or later there"),
+        (&server.udp, "-u -r", "fix: open the port, or use -R"),
+    ] {
+        let output = test(port, &format!("{options} -t 0.2"));
+        let errors = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{options}: {errors}");
+        assert!(errors.contains(text), "{options}: {errors}");
+    }
+    let output = test(&server.tcp, "-t 0.2");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
 fn a_report_that_never_comes() {
     let deaf = UdpSocket::bind("127.0.0.1:0").unwrap();
     let port = deaf.local_addr().unwrap().port().to_string();

@@ -353,13 +353,15 @@ pub enum Trouble {
     },
     /// Nothing came back.
     #[error(
-        "nothing came back from {peer} on port {port}: its iperf may not know this mode, or a firewall or NAT is between; fix: open the port, or use -R, which sends back on the same connection"
+        "nothing came back from {peer} on port {port}: its iperf may not have this mode, or refuses it (--receive-only), or a firewall or NAT is between; fix: {fix}"
     )]
     NothingBack {
         /// Who should have.
         peer: SocketAddr,
         /// Where.
         port: u16,
+        /// What to do in this mode.
+        fix: &'static str,
     },
     /// A stream that the peer accepted and left unread.
     #[error(
@@ -376,7 +378,7 @@ pub enum Trouble {
     },
     /// A peer that ended the connection as soon as it was there.
     #[error(
-        "{0} closed the connection at once; fix: is this host allowed there (--allow), and does the node ask for a token (iperf:HOST,token=FILE)?"
+        "{0} closed the connection at once; fix: is this host allowed there (--allow), may the server send (--receive-only), and does the node ask for a token (iperf:HOST,token=FILE)?"
     )]
     ClosedAtOnce(SocketAddr),
     /// A server of iperf3 where one of iperf 2 was asked.
