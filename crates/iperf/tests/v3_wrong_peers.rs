@@ -82,6 +82,23 @@ fn a_server_that_never_reads_has_no_rate() {
 }
 
 #[test]
+fn a_server_that_sends_at_the_start_alone_has_the_rate_of_the_whole_test() {
+    let (address, thread) = server(|stream| stream.write_all(&[0; 1000]).unwrap());
+    let back = Parameters {
+        reverse: true,
+        seconds: 1,
+        ..tcp()
+    };
+    let (_, stream, elapsed_ns) = asked(address, back);
+    thread.join().unwrap();
+    assert_eq!(stream.counted.bytes, 1000);
+    assert!(
+        (1_000_000_000..=elapsed_ns).contains(&stream.end_ns),
+        "{stream:?}"
+    );
+}
+
+#[test]
 fn what_the_peer_did_not_acknowledge_is_not_sent() {
     // The system takes a large block at once, and the peer's a part of it.
     let (address, thread) = server(|_| ());

@@ -158,19 +158,24 @@ impl Running {
         }
     }
 
-    fn finish(
-        self,
-        done: &Done,
-        began_ns: u64,
-        stopped_ns: u64,
-        omitted: Counted,
-    ) -> StreamOutcome {
+    fn finish(self, done: &Done, span: TestSpan, omitted: Counted) -> StreamOutcome {
+        let TestSpan {
+            began_ns,
+            stopped_ns,
+            seconds,
+        } = span;
         let last_ns = match self.meter.last_ns.load(Relaxed) {
             0 => stopped_ns,
             last_ns => last_ns,
         };
         // A thread learns a little later that the test is over.
         let last_ns = done.settled_ns.map_or(last_ns, |ns| ns.min(stopped_ns));
+        // A pause at the end of a test of a time is part of it.
+        let asked_ns = began_ns.saturating_add(seconds.saturating_mul(1_000_000_000));
+        let last_ns = match seconds {
+            0 => last_ns,
+            _ => last_ns.max(asked_ns.min(stopped_ns)),
+        };
         StreamOutcome {
             ends: self.ends(),
             counted: self.meter.counted().since(&omitted),
@@ -190,12 +195,21 @@ impl Running {
     }
 }
 
-/// Wait for all threads, which end soon after [`Run::stop`], `shared` among them; what each stream counted since
-/// `began_ns` without what was `omitted` before. Nothing is counted before all have ended.
+/// The time of a test without the start that is omitted.
+#[derive(Clone, Copy)]
+pub(super) struct TestSpan {
+    pub(super) began_ns: u64,
+    pub(super) stopped_ns: u64,
+    /// How long it was to take; 0 for a test of an amount.
+    pub(super) seconds: u64,
+}
+
+/// Wait for all threads, which end soon after [`Run::stop`], `shared` among them; what each stream counted in the
+/// span without what was `omitted` before. Nothing is counted before all have ended.
 pub(super) fn finish(
     mut streams: Vec<Running>,
     shared: Option<JoinHandle<Done>>,
-    (began_ns, stopped_ns): (u64, u64),
+    span: TestSpan,
     omitted: Vec<Counted>,
 ) -> Vec<StreamOutcome> {
     let join = |thread: JoinHandle<Done>| thread.join().unwrap_or_default();
@@ -208,7 +222,7 @@ pub(super) fn finish(
     streams
         .map(|((stream, done), omitted)| {
             let done = done.as_ref().unwrap_or(&shared);
-            stream.finish(done, began_ns, stopped_ns, omitted)
+            stream.finish(done, span, omitted)
         })
         .collect()
 }

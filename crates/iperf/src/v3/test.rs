@@ -130,8 +130,8 @@ pub struct StreamOutcome {
     pub counted: Counted,
     /// What was counted before, in the start that is omitted.
     pub omitted: Counted,
-    /// When sending stopped, over TCP the end of the test or of what was to be sent, or the last byte came, in ns after the
-    /// test began.
+    /// Its end in ns after the test began: of a test of a time not before that is over, else when sending stopped, over TCP
+    /// when the peer had all, or the last byte came.
     pub end_ns: u64,
     /// The gaps from one write to the next, in ticks of 1 ns; at a sender alone.
     pub gaps: Option<Histogram>,
