@@ -172,7 +172,7 @@ impl Running {
         let last_ns = done.settled_ns.map_or(last_ns, |ns| ns.min(stopped_ns));
         // A pause at the end of a test of a time is part of it.
         let asked_ns = began_ns.saturating_add(seconds.saturating_mul(1_000_000_000));
-        let last_ns = match seconds {
+        let over_ns = match seconds {
             0 => last_ns,
             _ => last_ns.max(asked_ns.min(stopped_ns)),
         };
@@ -180,7 +180,8 @@ impl Running {
             ends: self.ends(),
             counted: self.meter.counted().since(&omitted),
             omitted,
-            end_ns: last_ns.saturating_sub(began_ns),
+            end_ns: over_ns.saturating_sub(began_ns),
+            last_ns: last_ns.saturating_sub(began_ns),
             slips: done.slips,
             slipped_ns: done.slipped_ns,
             longest_burst: done.longest_burst,

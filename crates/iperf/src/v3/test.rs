@@ -133,6 +133,8 @@ pub struct StreamOutcome {
     /// Its end in ns after the test began: of a test of a time not before that is over, else when sending stopped, over TCP
     /// when the peer had all, or the last byte came.
     pub end_ns: u64,
+    /// When the last of it was sent or came, in ns after the test began.
+    pub last_ns: u64,
     /// The gaps from one write to the next, in ticks of 1 ns; at a sender alone.
     pub gaps: Option<Histogram>,
     /// How often a paced sender was so late that its schedule was moved. More than 0: the rate was not kept.
