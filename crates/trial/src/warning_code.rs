@@ -90,6 +90,7 @@ codes! {
     OTHER_RUN_FRAMES = "other-run-frames": "Frames of an earlier run arrived. They are in no other count.";
     OUTLIER = "outlier": "One observation is far from its fit.";
     OWN_CONNECTION = "own-connection": "The peer could not connect back, so its traffic came on the tester's connection.";
+    PEER_MARK = "peer-mark": "Nobody looks whether an iperf peer marked what it sent with the code point that was asked.";
     PEER_TIME = "peer-time": "The peer counted over a longer time than the sender sent.";
     PILES_UP = "piles-up": "The node takes frames more slowly than they come, so a queue grows.";
     PROBE = "probe": "Intervals of a probe were not read in time.";
