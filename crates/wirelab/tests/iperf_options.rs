@@ -24,6 +24,7 @@ fn a_client_sends_from_where_it_is_told() {
         for place in [
             format!("-B 127.0.0.1:{port}"),
             format!("-B 127.0.0.1%lo --cport {port}"),
+            format!("-c 127.0.0.1%lo --cport {port}"),
         ] {
             let output = test(&server.tcp_or_udp(options), &format!("{options} {place}"));
             assert_eq!(
@@ -70,8 +71,9 @@ fn what_the_system_refuses_is_status_2() {
         ("-Z nonesuch", "refuses --congestion nonesuch: "),
         (
             "-B 127.0.0.1%nonesuch",
-            "of --bind nonesuch: No such device",
+            "the interface nonesuch: No such device",
         ),
+        ("-c 127.0.0.1%nonesuch", "nonesuch: No such device"),
     ] {
         let output = test(&server.tcp, &format!("-t 1 {options}"));
         let errors = stderr(&output);
