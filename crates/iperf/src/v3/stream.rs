@@ -349,7 +349,7 @@ fn send_loop(run: &Run, meter: &Meter, way: Transport, parameters: &Parameters) 
     }
 }
 
-/// Write a block again and again, each when it is due.
+/// Write a block again and again, each when it is due, and whole.
 fn write(
     run: &Run,
     meter: &Meter,
@@ -357,14 +357,23 @@ fn write(
     block: &Payload,
     (schedule, sending, progress): (&mut Schedule, &mut Sending, &mut Progress),
 ) {
+    let mut written = 0;
     while !run.stopped() && !run.reached() {
-        run.wait_until(schedule.due_ns());
+        if written == 0 {
+            run.wait_until(schedule.due_ns());
+            if run.stopped() {
+                return;
+            }
+        }
         sending.tick(run.now_ns());
         progress.tick(stream, run.now_ns());
-        match block.write_at_once(stream) {
+        match block.write_at_once(stream, written) {
             Ok(len) => {
                 let now_ns = run.now_ns();
-                schedule.leaves(now_ns);
+                if written == 0 {
+                    schedule.leaves(now_ns);
+                }
+                written = (written + len) % block.len();
                 meter.add(run, len as u64, 0, now_ns);
                 progress.wrote(len);
             }
@@ -586,6 +595,9 @@ impl<'a> Sender<'a> {
         while !self.run.stopped() && !self.run.reached() {
             if paced {
                 self.run.wait_until(schedule.due_ns());
+                if self.run.stopped() {
+                    break;
+                }
             }
             let left = self.run.left().div_ceil(self.length as u64);
             let count = most.min(usize::try_from(left).unwrap_or(most));
