@@ -94,7 +94,7 @@ impl SocketOptions {
     ) -> Result<(), RefusedOption> {
         if let Some(device) = self.device {
             let set = setsockopt(socket, sockopt::BindToDevice, &device.as_str().into());
-            refused("the device of --bind", device, set, || {
+            refused("the interface", device, set, || {
                 "name an interface of this host (ip link), or leave it out".to_owned()
             })?;
         }
@@ -255,7 +255,7 @@ mod tests {
             ..SocketOptions::NONE
         });
         assert!(
-            error.contains("of --bind nonesuch: No such device"),
+            error.contains("the interface nonesuch: No such device"),
             "{error}"
         );
     }

@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use v3_common::{ask, tcp};
 use wirelab_iperf::v3::{Parameters, StreamOutcome};
@@ -79,6 +80,47 @@ fn a_server_that_never_reads_has_no_rate() {
             .stall
             .is_some_and(|stall| stall.lasted_ns > 500_000_000)
     );
+}
+
+#[test]
+fn a_server_that_sends_at_the_start_alone_has_the_rate_of_the_whole_test() {
+    let (address, thread) = server(|stream| stream.write_all(&[0; 1000]).unwrap());
+    let back = Parameters {
+        reverse: true,
+        seconds: 1,
+        ..tcp()
+    };
+    let (_, stream, elapsed_ns) = asked(address, back);
+    thread.join().unwrap();
+    assert_eq!(stream.counted.bytes, 1000);
+    assert!(
+        (1_000_000_000..=elapsed_ns).contains(&stream.end_ns),
+        "{stream:?}"
+    );
+}
+
+#[test]
+fn a_block_that_has_no_room_at_once_is_written_whole_and_none_after_the_end() {
+    let (address, thread) = server(|stream| {
+        thread::sleep(Duration::from_millis(200));
+        let mut block = vec![0; 10_000];
+        // The end of the test is told on the control connection.
+        stream
+            .set_read_timeout(Some(Duration::from_millis(1200)))
+            .unwrap();
+        while stream.read(&mut block).is_ok_and(|len| len > 0) {}
+    });
+    // Blocks of 1 MB are due at 0 and 1.049 s, and find room for a part.
+    let paced = Parameters {
+        seconds: 1,
+        rate_bit_s: 8_000_000,
+        length_bytes: 1 << 20,
+        window_bytes: 20_000,
+        ..tcp()
+    };
+    let (_, stream, _) = asked(address, paced);
+    thread.join().unwrap();
+    assert_eq!(stream.counted.bytes, 1 << 20);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use wirelab_port::iface::{Interface, PortLock, PortName};
 use wirelab_port::job::{CheckJob, CheckReport, Pace, SendJob, SendReport};
 use wirelab_port::packet::{self, FrameSink};
 use wirelab_port::xdp::{self, Generator, GeneratorOptions};
+use wirelab_trial::resolved::check_mark;
 use wirelab_trial::{Cancel, NodeError, Trial};
 use wirelab_wire::LineRate;
 
@@ -56,7 +57,7 @@ pub fn send(
 /// The job of a sender with the address `source`.
 ///
 /// # Errors
-/// [`NodeError::BadTrial`] names the limit that the trial breaks.
+/// [`NodeError::BadTrial`] names the limit that the trial breaks, [`NodeError::Unsupported`] a code point without a header.
 pub fn one_way_job(
     trial: &Trial,
     source: [u8; 6],
@@ -65,6 +66,7 @@ pub fn one_way_job(
     link: Option<LineRate>,
 ) -> Result<SendJob, NodeError> {
     let bad = |e: &dyn std::fmt::Display| NodeError::BadTrial(e.to_string());
+    check_mark(trial)?;
     let sizes = trial.sizes().map_err(|e| bad(&e))?;
     let rate = trial
         .load

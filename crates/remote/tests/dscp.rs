@@ -6,13 +6,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use common::agent::{open, serve};
-use common::{NODE_IPV4, lab, on_tester, trial};
+use common::{MS, NODE_IPV4, lab, on_tester, trial};
 use wirelab_iperf::v2::{Server, ServerConfig};
+use wirelab_iperf::v3 as three;
 use wirelab_port::job::CheckJob;
 use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_port::packet::{CheckOptions, Checker, FrameSink};
 use wirelab_remote::IperfNode;
-use wirelab_trial::{Cancel, Direction, Dscp, Layer, Node, NodeError, Status, Trial};
+use wirelab_trial::{
+    Cancel, Direction, Dscp, Extent, Layer, Node, NodeError, Status, Trial, WarningCode,
+};
 use wirelab_wire::Flow;
 
 /// AF41 in the byte of the header.
@@ -34,8 +37,13 @@ fn marked(layer: Layer, direction: Direction) -> Trial {
     }
 }
 
-/// Of the IPv4 frames of a protocol to a port that come to the node while `work` runs: those with the code point, and all.
-fn seen(lab: &EphemeralLab, protocol: u8, port: u16, work: impl FnOnce()) -> (usize, usize) {
+/// Of the IPv4 frames of a protocol to a port that come to the node, or from it to the tester, while `work` runs, and have
+/// this many bytes: those with the code point, and all.
+fn seen(
+    lab: &EphemeralLab,
+    (side, protocol, port, least_bytes): (Side, u8, u16, usize),
+    work: impl FnOnce(),
+) -> (usize, usize) {
     let frames: Arc<Mutex<Vec<Vec<u8>>>> = Arc::default();
     let check = CheckJob {
         flow: Flow::default(),
@@ -46,12 +54,19 @@ fn seen(lab: &EphemeralLab, protocol: u8, port: u16, work: impl FnOnce()) -> (us
         sink: Some(Box::new(Memory(Arc::clone(&frames)))),
         ..CheckOptions::default()
     };
-    let tap = Checker::start(&lab.port(0, Side::Node).unwrap(), &check, options).unwrap();
+    let tap = Checker::start(&lab.port(0, side).unwrap(), &check, options).unwrap();
     work();
     drop(tap.finish(Duration::from_millis(100)).unwrap());
     let frames = frames.lock().unwrap();
+    let at = match side {
+        Side::Node => 36..38,
+        Side::Tester => 34..36,
+    };
     let is_ours = |f: &&Vec<u8>| {
-        f.len() > 38 && f[12..14] == [8, 0] && f[23] == protocol && f[36..38] == port.to_be_bytes()
+        f.len() >= least_bytes.max(38)
+            && f[12..14] == [8, 0]
+            && f[23] == protocol
+            && f[at.clone()] == port.to_be_bytes()
     };
     let ours: Vec<&Vec<u8>> = frames.iter().filter(is_ours).collect();
     let with = ours.iter().filter(|f| f[15] & 0xFC == TOS).count();
@@ -62,16 +77,24 @@ fn seen(lab: &EphemeralLab, protocol: u8, port: u16, work: impl FnOnce()) -> (us
 fn what_goes_to_a_node_is_marked() {
     let Some(lab) = lab() else { return };
     let _node = serve(&lab, |_| {});
-    for direction in [Direction::Receive, Direction::Echo] {
-        let trial = marked(Layer::UdpIpv4, direction);
-        let (with, all) = seen(&lab, 17, wirelab_wire::header::UDP_PORT, || {
+    for (layer, protocol, direction) in [
+        (Layer::UdpIpv4, 17, Direction::Receive),
+        (Layer::UdpIpv4, 17, Direction::Echo),
+        (Layer::TcpIpv4, 6, Direction::Receive),
+    ] {
+        let trial = marked(layer, direction);
+        let port = wirelab_wire::header::UDP_PORT;
+        let (with, all) = seen(&lab, (Side::Node, protocol, port, 0), || {
             let observation = on_tester(&lab, || {
                 let mut node = open(NODE_IPV4).unwrap();
                 node.run(&trial, &(), &Cancel::new()).unwrap()
             });
             assert_eq!(observation.status, Status::Complete);
         });
-        assert!(with > 1 && with == all, "{direction}: {with} of {all}");
+        assert!(
+            with > 1 && with == all,
+            "{layer:?} {direction}: {with} of {all}"
+        );
     }
     for direction in [Direction::Transmit, Direction::Both] {
         let trial = marked(Layer::UdpIpv4, direction);
@@ -96,7 +119,7 @@ fn what_goes_to_an_iperf_server_is_marked() {
     let _server = namespace.run_in(start).unwrap();
     for (layer, protocol) in [(Layer::UdpIpv4, 17), (Layer::TcpIpv4, 6)] {
         let trial = marked(layer, Direction::Receive);
-        let (with, all) = seen(&lab, protocol, 5001, || {
+        let (with, all) = seen(&lab, (Side::Node, protocol, 5001, 0), || {
             let observation = on_tester(&lab, || {
                 let mut node = IperfNode::open("iperf", NODE_IPV4).unwrap();
                 node.run(&trial, &(), &Cancel::new()).unwrap()
@@ -105,4 +128,46 @@ fn what_goes_to_an_iperf_server_is_marked() {
         });
         assert!(with > 1 && with == all, "{layer:?}: {with} of {all}");
     }
+}
+
+#[test]
+fn what_goes_to_an_iperf3_server_and_back_is_marked() {
+    let Some(lab) = lab() else { return };
+    let namespace = lab.port(0, Side::Node).unwrap().netns().unwrap();
+    let address = format!("{NODE_IPV4}:5201").parse().unwrap();
+    let mut server = namespace
+        .run_in(|| three::Server::bind(address))
+        .unwrap()
+        .unwrap();
+    let over = Cancel::new();
+    std::thread::scope(|scope| {
+        let serving = || while server.serve_one(&over).is_ok() || !over.is_cancelled() {};
+        scope.spawn(|| namespace.run_in(serving).unwrap());
+        for (layer, protocol, direction, side) in [
+            (Layer::UdpIpv4, 17, Direction::Receive, Side::Node),
+            (Layer::TcpIpv4, 6, Direction::Receive, Side::Node),
+            (Layer::UdpIpv4, 17, Direction::Transmit, Side::Tester),
+        ] {
+            let trial = Trial {
+                extent: Extent::Time { time_ps: 1000 * MS },
+                ..marked(layer, direction)
+            };
+            let mut warned = false;
+            // What its control connection says is shorter.
+            let (with, all) = seen(&lab, (side, protocol, 5201, 900), || {
+                let observation = on_tester(&lab, || {
+                    let mut node = IperfNode::open_three("iperf3", NODE_IPV4).unwrap();
+                    node.run(&trial, &(), &Cancel::new()).unwrap()
+                });
+                assert_eq!(observation.status, Status::Complete);
+                warned = observation.warned(WarningCode::PEER_MARK);
+            });
+            assert!(
+                with > 1 && with == all,
+                "{layer:?} {direction}: {with} of {all}"
+            );
+            assert_eq!(warned, direction == Direction::Transmit, "{direction}");
+        }
+        over.cancel();
+    });
 }

@@ -95,10 +95,7 @@ impl Accepts<'_> {
                 return Err(self.refusal(option.name(), || self.otherwise.to_owned()));
             }
         }
-        if trial.dscp.is_some() && !matches!(layer, Layer::UdpIpv4 | Layer::TcpIpv4) {
-            let why = "a code point is in the IPv4 header: use --layer udp4 or tcp4";
-            return Err(NodeError::unsupported("dscp", why));
-        }
+        check_mark(trial)?;
         if let Some(buffers) = &trial.buffers {
             self.among("buffers", buffers, self.buffers, word)?;
         }
@@ -132,6 +129,19 @@ impl Accepts<'_> {
             }
         }))
     }
+}
+
+/// Refuse a code point where no IPv4 header carries it.
+///
+/// # Errors
+/// [`NodeError::Unsupported`] for a code point on another layer.
+pub fn check_mark(trial: &Trial) -> Result<(), NodeError> {
+    let has_room = matches!(trial.framing.layer, Layer::UdpIpv4 | Layer::TcpIpv4);
+    if trial.dscp.is_some() && !has_room {
+        let why = "a code point is marked in the IPv4 header: ask --layer udp4 or tcp4";
+        return Err(NodeError::unsupported("dscp", why));
+    }
+    Ok(())
 }
 
 fn word(of: &impl ToString) -> String {

@@ -90,6 +90,7 @@ codes! {
     OTHER_RUN_FRAMES = "other-run-frames": "Frames of an earlier run arrived. No other count includes them.";
     OUTLIER = "outlier": "One observation is far from its fit.";
     OWN_CONNECTION = "own-connection": "The peer could not connect back, so its traffic used the tester's connection.";
+    PEER_MARK = "peer-mark": "No one verifies that an iperf peer marked its traffic with the requested code point.";
     PEER_TIME = "peer-time": "The peer counted over a longer time than the sender sent.";
     PILES_UP = "piles-up": "The node takes frames more slowly than they arrive, so a queue grows.";
     PROBE = "probe": "Intervals of a probe were not read in time.";

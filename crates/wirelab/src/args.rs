@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, Args, Parser, Subcommand};
 use wirelab_report::compare::FailIf;
+use wirelab_trial::Dscp;
 
 mod board;
 mod hdl;
@@ -220,6 +221,9 @@ pub struct OfferArgs {
     /// Path of frames: through this host's kernel auto, xdp or packet; through a node stack, driver or fast-track
     #[arg(long, default_value = "auto")]
     pub path: String,
+    /// Code point of the IPv4 headers that are sent: a number from 0 to 63, or a name such as EF, AF41 or CS5
+    #[arg(long, value_name = "DSCP")]
+    pub dscp: Option<Dscp>,
 }
 
 /// The values of a matrix; every combination is one trial.

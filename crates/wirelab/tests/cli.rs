@@ -153,6 +153,25 @@ fn a_capture_is_written_and_judged() {
 }
 
 #[test]
+fn a_sender_marks_ipv4_headers_alone() {
+    let file = scratch("marked.pcapng");
+    let path = file.to_str().expect("a plain path");
+    let send = ["send", "eth0", "--frames", "5", "--dscp", "EF", "--to-file"];
+    let output = wirelab(&[&send[..], &[path, "--layer", "udp4"]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let bytes = std::fs::read(&file).expect("it was written");
+    // The type, version and header length, and the byte of the code point.
+    let marked = bytes.windows(4).filter(|w| w == b"\x08\x00\x45\xB8");
+    assert_eq!(marked.count(), 5);
+    for layer in ["ethernet", "udp6"] {
+        let refused = wirelab(&[&send[..], &["never.pcapng", "--layer", layer]].concat());
+        let why = stderr(&refused);
+        assert_eq!(refused.status.code(), Some(2), "{why}");
+        assert!(why.contains("ask --layer udp4 or tcp4"), "{why}");
+    }
+}
+
+#[test]
 fn a_faulty_capture_is_status_1_and_equals_its_ledger() {
     let file = scratch("faulty.pcapng");
     let file = file.to_str().expect("a plain path");

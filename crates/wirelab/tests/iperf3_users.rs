@@ -10,7 +10,7 @@ mod common;
 mod iperf_common;
 
 use common::{stderr, stdout};
-use iperf_common::{Ours, Real, free_port, has, wait_until_listens};
+use iperf_common::{Background, Ours, Real, free_port, has, wait_until_listens};
 
 const PASSWORD: &str = "lab-secret";
 
@@ -133,6 +133,34 @@ fn our_server_lets_the_real_user_in() {
         errors.contains("was not let in: it named no user; fix: "),
         "{errors}"
     );
+}
+
+#[test]
+fn a_server_in_the_background_finds_its_list_where_it_was_started() {
+    let port = free_port().to_string();
+    let output = Command::new(OURS[0])
+        .args([
+            "iperf",
+            "-3",
+            "-s",
+            "-D",
+            "-1",
+            "-B",
+            "127.0.0.1",
+            "-p",
+            &port,
+        ])
+        .args(["--rsa-private-key-path", "private.pem"])
+        .args(["--authorized-users-path", "users.csv"])
+        .current_dir(Path::new(&key("users.csv")).parent().unwrap())
+        .output()
+        .unwrap();
+    let said = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}{}", stderr(&output));
+    let _background = Background::of(&said);
+    let asked = format!("-n 100K {}", asks("wire"));
+    let output = client(&OURS, &port, &asked, Some(PASSWORD));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
 #[test]

@@ -284,7 +284,7 @@ fn bad_usage_is_status_2_and_names_the_way_out() {
 }
 
 #[test]
-fn a_port_in_use_is_status_2() {
+fn an_address_or_a_port_that_cannot_be_had_is_status_2() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     for more in [&[][..], &["-3"]] {
@@ -294,7 +294,14 @@ fn a_port_in_use_is_status_2() {
         assert_eq!(output.status.code(), Some(2), "{errors}");
         let start = format!("wirelab: cannot listen on 127.0.0.1:{port}: Address already in use");
         assert!(
-            errors.starts_with(&start) && errors.contains("name another port"),
+            errors.starts_with(&start) && errors.contains("a port that is free"),
+            "{errors}"
+        );
+        let output = wirelab(&[&["iperf", "-s", "-B", "203.0.113.7"], more].concat());
+        let errors = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{errors}");
+        assert!(
+            errors.contains("; fix: give an address of this host"),
             "{errors}"
         );
     }
@@ -318,6 +325,23 @@ fn where_nothing_listens_that_is_said() {
     let server = Ours::start(&[]);
     let output = test(&server.tcp, "-3 -t 1");
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+}
+
+#[test]
+fn a_server_that_only_receives_sends_nothing_back() {
+    let server = Ours::start(&["--receive-only"]);
+    for (port, options, text) in [
+        (&server.tcp, "-R", "may the server send (--receive-only)"),
+        (&server.udp, "-u -R", "fix: start iperf 2.1 or later there"),
+        (&server.udp, "-u -r", "fix: open the port, or use -R"),
+    ] {
+        let output = test(port, &format!("{options} -t 0.2"));
+        let errors = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{options}: {errors}");
+        assert!(errors.contains(text), "{options}: {errors}");
+    }
+    let output = test(&server.tcp, "-t 0.2");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Options of sockets, of output and of the background, as a user of `wirelab iperf` gives them.
 
 use std::net::TcpListener;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use nix::sys::socket::{getsockopt, sockopt};
@@ -10,7 +9,7 @@ mod common;
 mod iperf_common;
 
 use common::{scratch, stderr, stdout, wirelab};
-use iperf_common::{LIMIT, Ours, Real, free_port, has, start, test};
+use iperf_common::{Background, LIMIT, Ours, Real, free_port, has, start, test};
 
 #[test]
 fn a_client_sends_from_where_it_is_told() {
@@ -25,6 +24,7 @@ fn a_client_sends_from_where_it_is_told() {
         for place in [
             format!("-B 127.0.0.1:{port}"),
             format!("-B 127.0.0.1%lo --cport {port}"),
+            format!("-c 127.0.0.1%lo --cport {port}"),
         ] {
             let output = test(&server.tcp_or_udp(options), &format!("{options} {place}"));
             assert_eq!(
@@ -71,8 +71,9 @@ fn what_the_system_refuses_is_status_2() {
         ("-Z nonesuch", "refuses --congestion nonesuch: "),
         (
             "-B 127.0.0.1%nonesuch",
-            "of --bind nonesuch: No such device",
+            "the interface nonesuch: No such device",
         ),
+        ("-c 127.0.0.1%nonesuch", "nonesuch: No such device"),
     ] {
         let output = test(&server.tcp, &format!("-t 1 {options}"));
         let errors = stderr(&output);
@@ -180,15 +181,6 @@ fn output_goes_to_a_file() {
     );
 }
 
-/// The process in the background, ended with the test.
-struct Background(String);
-
-impl Drop for Background {
-    fn drop(&mut self) {
-        let _ = Command::new("kill").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn a_server_in_the_background_listens_when_its_starter_ends() {
     for (kind, options) in [(&[][..], "-n 10K"), (&["-3"], "-3 -n 10K")] {
@@ -209,8 +201,7 @@ fn a_server_in_the_background_listens_when_its_starter_ends() {
         let (text, errors) = (stdout(&output), stderr(&output));
         assert_eq!(output.status.code(), Some(0), "{text}{errors}");
         assert!(text.starts_with("Server listening on "), "{text}");
-        let pid = text.split("as process ").nth(1).unwrap().split(';').next();
-        let background = Background(pid.unwrap().to_owned());
+        let background = Background::of(&text);
         // It has the port: another one is refused, and says why on the terminal.
         let again = wirelab(&args);
         assert_eq!(again.status.code(), Some(2), "{}", stdout(&again));

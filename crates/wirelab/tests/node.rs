@@ -178,6 +178,34 @@ fn the_distributions_iperf_and_iperf3_are_served_beside() {
 }
 
 #[test]
+fn hosts_that_are_not_allowed_are_served_by_no_port() {
+    let Some(lab) = lab() else { return };
+    let node = format!("node:{ADDRESS}");
+    let trial = "--layer udp4 --direction tx --datagram 200 --load 1kpps --frames 50";
+    let measure: Vec<&str> = ["measure", &node]
+        .into_iter()
+        .chain(trial.split(' '))
+        .collect();
+    let asked: [&[&str]; 3] = [
+        &measure,
+        &["iperf", "-c", ADDRESS, "-n", "10K"],
+        &["iperf", "-3", "-c", ADDRESS, "-n", "10K"],
+    ];
+    for (prefix, allowed) in [("203.0.113.0/24", false), ("198.18.0.0/24", true)] {
+        let _node = serve(&lab, &["--allow", prefix]);
+        for arguments in asked {
+            let output = on_tester(&lab, env!("CARGO_BIN_EXE_wirelab"), arguments);
+            let said = stderr(&output);
+            assert_eq!(output.status.success(), allowed, "{arguments:?}: {said}");
+            assert!(
+                allowed || said.contains("fix: ") && said.contains("--allow"),
+                "{arguments:?}: {said}"
+            );
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_served_is_named_with_the_way_out() {
     let said = |arguments: &[&str], part: &str| {
         let mut all = vec!["node", "serve"];

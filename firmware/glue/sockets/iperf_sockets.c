@@ -16,6 +16,8 @@
 #define CONNECTING 1
 #define FULL 2
 #define ENDED 4
+/* Its peer refused a datagram (ICMP), which the next send was told. */
+#define REFUSED 8
 /* Datagrams or reads of one socket before the others have their turn. */
 #define TURN 64
 
@@ -147,7 +149,9 @@ static bool udp_send(void *context, struct wl_iperf_flow *flow, const uint8_t *h
 	}
 	if (sendmsg(fd, &message, MSG_NOSIGNAL) >= 0)
 		return true;
-	/* Anything else is the end of this datagram: a refusal is told when the socket is read. */
+	/* Anything else is the end of this datagram. A refusal is told once, here or when the socket is read. */
+	if (errno == ECONNREFUSED && flow->handle.number > 0)
+		*state_of(s, flow) |= REFUSED;
 	return !would_block() && errno != ENOBUFS;
 }
 
@@ -373,6 +377,10 @@ int wl_iperf_sockets_serve(struct wl_iperf_sockets *s, const struct pollfd *list
 		struct wl_iperf_flow *flow = &s->iperf.flows[n];
 		int fd = list[2 + n].fd, events = list[2 + n].revents;
 
+		if (s->state[n] & REFUSED) {
+			s->state[n] &= (uint8_t)~REFUSED;
+			wl_iperf_refused(&s->iperf, flow, now_ns());
+		}
 		if (fd < 0 || events == 0 || flow->handle.number != fd + 1)
 			continue;
 		if (s->state[n] & (CONNECTING | FULL) && events & (POLLOUT | POLLERR | POLLHUP))

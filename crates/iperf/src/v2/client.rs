@@ -360,9 +360,14 @@ impl ClientConfig {
     }
 
     fn nothing_back(&self, port: u16) -> Trouble {
+        let fix = match self.mode {
+            Mode::Reverse | Mode::FullDuplex => "start iperf 2.1 or later there, or use -r or -d",
+            _ => "open the port, or use -R, which sends back on the same connection",
+        };
         Trouble::NothingBack {
             peer: self.server,
             port,
+            fix,
         }
     }
 }

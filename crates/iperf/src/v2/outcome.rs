@@ -322,7 +322,9 @@ pub(super) fn datagrams(received: &Received, jitter: (f64, Option<u64>)) -> Data
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
     /// A socket could not be bound.
-    #[error("cannot listen on {address}: {source}; fix: name another port, or end what uses it")]
+    #[error(
+        "cannot listen on {address}: {source}; fix: give an address of this host, and a port that is free"
+    )]
     Bind {
         /// The address.
         address: SocketAddr,
@@ -352,13 +354,15 @@ pub enum Trouble {
     },
     /// Nothing came back.
     #[error(
-        "nothing came back from {peer} on port {port}: its iperf may not know this mode, or a firewall or NAT is between; fix: open the port, or use -R, which sends back on the same connection"
+        "nothing came back from {peer} on port {port}: its iperf may not have this mode, or refuses it (--receive-only), or a firewall or NAT is between; fix: {fix}"
     )]
     NothingBack {
         /// The peer.
         peer: SocketAddr,
         /// The port.
         port: u16,
+        /// What to do in this mode.
+        fix: &'static str,
     },
     /// A stream that the peer accepted and left unread.
     #[error(
@@ -375,7 +379,7 @@ pub enum Trouble {
     },
     /// A peer that closed the connection immediately.
     #[error(
-        "{0} closed the connection at once; fix: is this host allowed there (--allow), and does the node ask for a token (iperf:HOST,token=FILE)?"
+        "{0} closed the connection at once; fix: is this host allowed there (--allow), may the server send (--receive-only), and does the node ask for a token (iperf:HOST,token=FILE)?"
     )]
     ClosedAtOnce(SocketAddr),
     /// An iperf3 server in place of one of iperf 2.

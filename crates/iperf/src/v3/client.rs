@@ -17,7 +17,7 @@ use super::datagram::{OPENING_LEN, hello, is_reply};
 use super::link::{Link, PATIENCE, connect, connect_udp, wanted};
 use super::parameters::{Parameters, stream_id};
 use super::run::Run;
-use super::stream::{Running, Transport, finish, receive, send};
+use super::stream::{Running, TestSpan, Transport, finish, receive, send};
 use super::test::{Beginning, Outcome, Tell, TestError, TestEvent};
 use super::watch::Watch;
 use crate::options::SocketOptions;
@@ -269,7 +269,11 @@ impl Session<'_> {
         watch.last(stopped_ns, &streams);
         let began_ns = watch.began_ns();
         let (intervals, omitted, _) = watch.finish(streams.len());
-        let span_ns = (began_ns, stopped_ns);
+        let span = TestSpan {
+            began_ns,
+            stopped_ns,
+            seconds: parameters.seconds,
+        };
         let mut outcome = Outcome {
             client: true,
             parameters: parameters.clone(),
@@ -277,7 +281,7 @@ impl Session<'_> {
             peer: self.link.peer,
             began_unix_s,
             elapsed_ns: stopped_ns - began_ns,
-            streams: finish(streams, None, span_ns, omitted),
+            streams: finish(streams, None, span, omitted),
             intervals,
             cpu_percent: cpu.percent(),
             peer_results: None,

@@ -43,14 +43,23 @@ impl Payload {
         }
     }
 
-    /// Writes as much as there is room for, from the start.
-    pub(super) fn write_at_once(&self, stream: &TcpStream) -> io::Result<usize> {
+    /// Its length in bytes.
+    pub(super) fn len(&self) -> usize {
         match self {
-            Payload::Memory(bytes) => write_at_once(stream, bytes),
+            Payload::Memory(bytes) => bytes.len(),
+            Payload::File(_, len) => *len,
+        }
+    }
+
+    /// Write as much as there is room for of what follows the first `written` bytes.
+    pub(super) fn write_at_once(&self, stream: &TcpStream, written: usize) -> io::Result<usize> {
+        match self {
+            Payload::Memory(bytes) => write_at_once(stream, &bytes[written..]),
             Payload::File(file, len) => {
                 // A sender's stream has no other user, so it need not wait.
                 stream.set_nonblocking(true)?;
-                Ok(sendfile64(stream, file, Some(&mut 0), *len)?)
+                let mut at = written as i64;
+                Ok(sendfile64(stream, file, Some(&mut at), len - written)?)
             }
         }
     }
@@ -82,15 +91,19 @@ mod tests {
             "this system has sendfile"
         );
         for block in [Payload::new(bytes.clone(), false), file] {
-            let len = block.write_at_once(&stream).unwrap();
+            let len = block.write_at_once(&stream, 0).unwrap();
             assert!(len > 0 && len <= bytes.len());
             let mut came = vec![0; len];
             peer.read_exact(&mut came).unwrap();
             assert_eq!(came, bytes[..len]);
+            let rest = block.write_at_once(&stream, bytes.len() - 7).unwrap();
+            let mut came = [0; 7];
+            peer.read_exact(&mut came).unwrap();
+            assert_eq!((rest, &came[..]), (7, &bytes[bytes.len() - 7..]));
         }
         // A full connection must not block.
         let file = Payload::new(bytes, true);
-        let full = std::iter::repeat_with(|| file.write_at_once(&stream)).find_map(Result::err);
+        let full = std::iter::repeat_with(|| file.write_at_once(&stream, 5)).find_map(Result::err);
         assert_eq!(full.unwrap().kind(), io::ErrorKind::WouldBlock);
     }
 }

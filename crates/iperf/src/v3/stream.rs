@@ -158,24 +158,30 @@ impl Running {
         }
     }
 
-    fn finish(
-        self,
-        done: &Done,
-        began_ns: u64,
-        stopped_ns: u64,
-        omitted: Counted,
-    ) -> StreamOutcome {
+    fn finish(self, done: &Done, span: TestSpan, omitted: Counted) -> StreamOutcome {
+        let TestSpan {
+            began_ns,
+            stopped_ns,
+            seconds,
+        } = span;
         let last_ns = match self.meter.last_ns.load(Relaxed) {
             0 => stopped_ns,
             last_ns => last_ns,
         };
         // A thread notices the end of the test slightly later.
         let last_ns = done.settled_ns.map_or(last_ns, |ns| ns.min(stopped_ns));
+        // A pause at the end of a test of a time is part of it.
+        let asked_ns = began_ns.saturating_add(seconds.saturating_mul(1_000_000_000));
+        let over_ns = match seconds {
+            0 => last_ns,
+            _ => last_ns.max(asked_ns.min(stopped_ns)),
+        };
         StreamOutcome {
             ends: self.ends(),
             counted: self.meter.counted().since(&omitted),
             omitted,
-            end_ns: last_ns.saturating_sub(began_ns),
+            end_ns: over_ns.saturating_sub(began_ns),
+            last_ns: last_ns.saturating_sub(began_ns),
             slips: done.slips,
             slipped_ns: done.slipped_ns,
             longest_burst: done.longest_burst,
@@ -190,12 +196,21 @@ impl Running {
     }
 }
 
-/// Waits for all threads, including `shared`, which end soon after [`Run::stop`]; returns what each stream counted
-/// since `began_ns` without the `omitted` part. Counts are read after all threads have ended.
+/// The time of a test without the start that is omitted.
+#[derive(Clone, Copy)]
+pub(super) struct TestSpan {
+    pub(super) began_ns: u64,
+    pub(super) stopped_ns: u64,
+    /// How long it was to take; 0 for a test of an amount.
+    pub(super) seconds: u64,
+}
+
+/// Wait for all threads, which end soon after [`Run::stop`], `shared` among them; what each stream counted in the
+/// span without what was `omitted` before. Nothing is counted before all have ended.
 pub(super) fn finish(
     mut streams: Vec<Running>,
     shared: Option<JoinHandle<Done>>,
-    (began_ns, stopped_ns): (u64, u64),
+    span: TestSpan,
     omitted: Vec<Counted>,
 ) -> Vec<StreamOutcome> {
     let join = |thread: JoinHandle<Done>| thread.join().unwrap_or_default();
@@ -208,7 +223,7 @@ pub(super) fn finish(
     streams
         .map(|((stream, done), omitted)| {
             let done = done.as_ref().unwrap_or(&shared);
-            stream.finish(done, began_ns, stopped_ns, omitted)
+            stream.finish(done, span, omitted)
         })
         .collect()
 }
@@ -334,7 +349,7 @@ fn send_loop(run: &Run, meter: &Meter, way: Transport, parameters: &Parameters) 
     }
 }
 
-/// Writes a block repeatedly, each time when it is due.
+/// Write a block again and again, each when it is due, and whole.
 fn write(
     run: &Run,
     meter: &Meter,
@@ -342,14 +357,23 @@ fn write(
     block: &Payload,
     (schedule, sending, progress): (&mut Schedule, &mut Sending, &mut Progress),
 ) {
+    let mut written = 0;
     while !run.stopped() && !run.reached() {
-        run.wait_until(schedule.due_ns());
+        if written == 0 {
+            run.wait_until(schedule.due_ns());
+            if run.stopped() {
+                return;
+            }
+        }
         sending.tick(run.now_ns());
         progress.tick(stream, run.now_ns());
-        match block.write_at_once(stream) {
+        match block.write_at_once(stream, written) {
             Ok(len) => {
                 let now_ns = run.now_ns();
-                schedule.leaves(now_ns);
+                if written == 0 {
+                    schedule.leaves(now_ns);
+                }
+                written = (written + len) % block.len();
                 meter.add(run, len as u64, 0, now_ns);
                 progress.wrote(len);
             }
@@ -572,6 +596,9 @@ impl<'a> Sender<'a> {
         while !self.run.stopped() && !self.run.reached() {
             if paced {
                 self.run.wait_until(schedule.due_ns());
+                if self.run.stopped() {
+                    break;
+                }
             }
             let left = self.run.left().div_ceil(self.length as u64);
             let count = most.min(usize::try_from(left).unwrap_or(most));

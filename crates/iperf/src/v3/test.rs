@@ -130,10 +130,12 @@ pub struct StreamOutcome {
     pub counted: Counted,
     /// The counts of the omitted start.
     pub omitted: Counted,
-    /// When sending stopped (over TCP the end of the test or of the data), or the last byte arrived, in ns after the
-    /// test began.
+    /// Its end in ns after the test began: of a test of a time not before that is over, else when sending stopped, over TCP
+    /// when the peer had all, or the last byte came.
     pub end_ns: u64,
-    /// The gaps from one write to the next, in ticks of 1 ns; only at a sender.
+    /// When the last of it was sent or came, in ns after the test began.
+    pub last_ns: u64,
+    /// The gaps from one write to the next, in ticks of 1 ns; at a sender alone.
     pub gaps: Option<Histogram>,
     /// How often a paced sender was so late that its schedule moved. More than 0: the rate was not kept.
     pub slips: u64,
@@ -269,7 +271,9 @@ pub enum TestError {
         source: std::io::Error,
     },
     /// The address is not available.
-    #[error("cannot listen on {address}: {source}; fix: name another port, or end what uses it")]
+    #[error(
+        "cannot listen on {address}: {source}; fix: give an address of this host, and a port that is free"
+    )]
     Bind {
         /// The address.
         address: SocketAddr,

@@ -64,6 +64,13 @@ pub fn observation(
             "nothing is wrong; without a firewall or NAT between, -r works too",
         ));
     }
+    if plan.resolved.trial.dscp.is_some() && plan.resolved.node_sends() {
+        warnings.push(Warning::new(
+            WarningCode::PEER_MARK,
+            "nobody looks at the code point of what the peer sent: iperf 2 before 2.1 marks nothing that it sends back, nor does iperf3 before 3.13 over IPv4 if it listens on both families",
+            "start such an iperf3 with -B ADDRESS, or ask --direction rx",
+        ));
+    }
     let slow = flows.iter().any(FlowObservation::sender_was_slow);
     let missed = flows.iter().any(FlowObservation::tester_dropped);
     let ended = ended(plan, &ran);

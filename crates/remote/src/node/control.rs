@@ -134,7 +134,7 @@ const fn hello() -> Patience {
 fn of_hello(to: SocketAddr, error: &ClientError) -> NodeError {
     let text = match error {
         ClientError::Silent { .. } | ClientError::Io(_) => format!(
-            "nothing answers at {to}, over UDP or TCP: is 'wirelab node serve --listen {}' running there (without --listen it serves only its own host), and is there no firewall between? ({error})",
+            "nothing answers at {to}, over UDP or TCP ({error}); fix: start 'wirelab node serve --listen {}' there (without --listen it serves its own host alone), let its --allow name this host, and open the port in a firewall between",
             to.ip()
         ),
         ClientError::Refused { refusal, .. } if refusal.code == Code::Version => format!(

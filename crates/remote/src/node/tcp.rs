@@ -3,8 +3,11 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
+use nix::errno::Errno;
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage, socket};
 use wirelab_control::message::Started;
 use wirelab_socket::tcp;
 use wirelab_wire::header::UDP_PORT;
@@ -15,14 +18,30 @@ use super::plan::Plan;
 /// Longest time to connect.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Connects; returns the tester's work.
+/// A connection that is marked from its first packet on.
+fn connect(plan: &Plan, peer: SocketAddr) -> io::Result<TcpStream> {
+    let family = match peer {
+        SocketAddr::V4(_) => AddressFamily::Inet,
+        SocketAddr::V6(_) => AddressFamily::Inet6,
+    };
+    let socket = socket(family, SockType::Stream, SockFlag::SOCK_CLOEXEC, None)?;
+    plan.mark(&socket)?;
+    let stream = TcpStream::from(socket);
+    // It bounds the connection too (socket(7)), which is then said to be in progress.
+    stream.set_write_timeout(Some(CONNECT))?;
+    let connected = nix::sys::socket::connect(stream.as_raw_fd(), &SockaddrStorage::from(peer));
+    connected.map_err(|error| match error {
+        Errno::EINPROGRESS => io::ErrorKind::TimedOut.into(),
+        error => io::Error::from(error),
+    })?;
+    stream.set_write_timeout(None)?;
+    Ok(stream)
+}
+
+/// Connect, and what the tester does then.
 pub fn sides<'a>(plan: &'a Plan, node: SocketAddr, started: &Started) -> io::Result<Sides<'a>> {
     let peer = SocketAddr::new(node.ip(), started.node_port.unwrap_or(UDP_PORT));
-    let connect = || -> io::Result<TcpStream> {
-        let stream = TcpStream::connect_timeout(&peer, CONNECT)?;
-        plan.mark(&stream)?;
-        Ok(stream)
-    };
+    let connect = || connect(plan, peer);
     let to_node = plan.resolved.tester_sends().then(connect).transpose()?;
     let from_node = plan.resolved.node_sends().then(connect).transpose()?;
     let mut sides = Sides::default();

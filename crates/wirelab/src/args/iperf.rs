@@ -20,7 +20,7 @@ pub struct IperfArgs {
     #[arg(short, long, required_unless_present = "client")]
     pub server: bool,
     /// Run a test against the server on this host
-    #[arg(short, long, value_name = "HOST", conflicts_with = "server")]
+    #[arg(short, long, value_name = "HOST[%DEVICE]", conflicts_with = "server")]
     pub client: Option<String>,
     /// Use iperf3 in place of iperf 2
     #[arg(short = '3', long)]

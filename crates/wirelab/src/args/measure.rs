@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Arg, Args};
-use wirelab_trial::{Dscp, Trial};
+use wirelab_trial::Trial;
 
 use super::{GateArgs, Headings, MatrixArgs, OfferArgs, under_its_heading};
 use crate::nodes;
@@ -22,9 +22,6 @@ pub struct MeasureArgs {
     pub image: Option<PathBuf>,
     #[command(flatten)]
     pub offer: OfferArgs,
-    /// Code point of the IPv4 headers that are sent: a number from 0 to 63, or a name such as EF, AF41 or CS5
-    #[arg(long, value_name = "DSCP")]
-    pub dscp: Option<Dscp>,
     #[command(flatten)]
     pub ways: WayArgs,
     #[command(flatten)]
@@ -84,7 +81,7 @@ impl MeasureArgs {
     pub fn share(&self, trial: &mut Trial) {
         trial.strict_gaps = self.offer.strict_gaps;
         trial.rule.clone_from(&self.ways.rule);
-        trial.dscp = self.dscp;
+        trial.dscp = self.offer.dscp;
     }
 }
 

@@ -72,7 +72,8 @@ fn interval(args: &IperfArgs, usual_s: f64) -> std::result::Result<Duration, Fai
 
 /// The server's address; for a name the first of the requested IP version.
 fn resolve(args: &IperfArgs, host: &str, port: u16) -> std::result::Result<SocketAddr, Failure> {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let (bare, _) = sockets::host_and_device(host);
+    let bare = bare.trim_start_matches('[').trim_end_matches(']');
     let port = args.port.unwrap_or(port);
     if port == 0 {
         return Err(wrong("--port", "0 is not a port to connect to"));

@@ -41,6 +41,7 @@ pub fn run(args: &SendArgs) -> Result {
             .transpose()?,
         faults: ask::faults(args.offer.inject.as_deref())?,
         strict_gaps: args.offer.strict_gaps,
+        dscp: args.offer.dscp,
         ..Trial::new(
             ask::framing(&args.framing, Layer::Ethernet)?,
             Direction::Transmit,

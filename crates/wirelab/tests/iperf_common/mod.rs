@@ -133,6 +133,23 @@ impl Drop for Ours {
     }
 }
 
+/// A server in the background by its process id, ended with the test.
+pub struct Background(pub String);
+
+impl Background {
+    /// The one that the process which started it names.
+    pub fn of(said: &str) -> Background {
+        let pid = said.split("as process ").nth(1).expect(said);
+        Background(pid.split(';').next().unwrap().to_owned())
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").arg(&self.0).status();
+    }
+}
+
 /// Send the signal of Ctrl-C.
 pub fn interrupt(child: &Child) {
     let status = Command::new("kill")

@@ -20,7 +20,9 @@ use crate::v3::parameters::{Parameters, stream_id};
 use crate::v3::pending::deny;
 use crate::v3::run::Run;
 use crate::v3::server_control::{ServerControl, ServerEvent};
-use crate::v3::stream::{Done, Running, Transport, finish, receive, receive_shared, send};
+use crate::v3::stream::{
+    Done, Running, TestSpan, Transport, finish, receive, receive_shared, send,
+};
 use crate::v3::test::{Beginning, Outcome, Tell, TestError, TestEvent};
 use crate::v3::watch::Watch;
 
@@ -221,7 +223,11 @@ impl Session<'_> {
         watch.last(stopped_ns, &streams);
         let began_ns = watch.began_ns();
         let (intervals, omitted, tell) = watch.finish(streams.len());
-        let span_ns = (began_ns, stopped_ns);
+        let span = TestSpan {
+            began_ns,
+            stopped_ns,
+            seconds: self.parameters.seconds,
+        };
         let mut outcome = Outcome {
             client: false,
             parameters: self.parameters.clone(),
@@ -229,7 +235,7 @@ impl Session<'_> {
             peer: self.link.peer,
             began_unix_s,
             elapsed_ns: stopped_ns - began_ns,
-            streams: finish(streams, shared, span_ns, omitted),
+            streams: finish(streams, shared, span, omitted),
             intervals,
             cpu_percent: cpu.percent(),
             peer_results: None,

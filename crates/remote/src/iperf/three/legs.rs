@@ -162,7 +162,7 @@ fn udp_received(outcome: &Outcome, stream: &StreamOutcome) -> UdpReceived {
     UdpReceived {
         span: Span {
             start_ns: 0,
-            end_ns: stream.end_ns,
+            end_ns: stream.last_ns,
         },
         received: Received {
             bytes: seen.bytes,

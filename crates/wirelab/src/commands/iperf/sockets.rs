@@ -72,7 +72,24 @@ pub fn listen(args: &IperfArgs, port: u16) -> Fallible<SocketAddr> {
     Ok(SocketAddr::new(ip, args.port.unwrap_or(port)))
 }
 
-/// The options of each socket.
+/// Host and interface of `-c HOST%DEVICE`. Of an IPv6 address the interface is the zone, which is part of it.
+pub fn host_and_device(text: &str) -> (&str, Option<&str>) {
+    match text.split_once('%') {
+        Some((host, device)) if !host.contains(':') => (host, Some(device)),
+        _ => (text, None),
+    }
+}
+
+/// The interface of the client's own address, or of the server's.
+fn device(args: &IperfArgs, bind: Option<Bind>) -> Fallible<Option<Name>> {
+    let named = args.client.as_deref();
+    let named = named.and_then(|text| host_and_device(text).1);
+    let named = named.map(str::parse).transpose();
+    let named = named.map_err(|error| wrong("--client", error))?;
+    Ok(bind.and_then(|bind| bind.device).or(named))
+}
+
+/// What is chosen of each socket.
 pub fn options(args: &IperfArgs) -> Fallible<SocketOptions> {
     let asked = &args.socket;
     let bind = bind(args)?;
@@ -82,7 +99,7 @@ pub fn options(args: &IperfArgs) -> Fallible<SocketOptions> {
     let options = SocketOptions {
         address: client.map(|bind| bind.ip),
         port: asked.cport.or(port).unwrap_or(0),
-        device: bind.and_then(|bind| bind.device),
+        device: device(args, bind)?,
         mss_bytes: asked.mss.as_deref().map(mss).transpose()?,
         no_delay: asked.no_delay,
         tos: tos(args)?,

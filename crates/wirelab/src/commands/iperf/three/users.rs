@@ -1,5 +1,6 @@
 //! The user of an iperf3 client, and the users that a server accepts.
 
+use std::fmt::Display;
 use std::io::{ErrorKind, IsTerminal, Read, stdin};
 
 use nix::sys::termios::{LocalFlags, SetArg, Termios, tcgetattr, tcsetattr};
@@ -44,11 +45,14 @@ pub fn authorizer(args: &Iperf3Args) -> Fallible<Option<Authorizer>> {
         return Ok(None);
     };
     let skew_s = args.time_skew_threshold.unwrap_or(SKEW_SECONDS);
-    let authorizer = Authorizer::new(key, users, padding(args), skew_s);
-    authorizer.map(Some).map_err(|error| {
+    let refused = |error: &dyn Display| {
         let options = "--rsa-private-key-path and --authorized-users-path:";
         wrong(options, error)
-    })
+    };
+    // A server in the background changes its folder, and reads the list again for each client.
+    let users = std::path::absolute(users).map_err(|error| refused(&error))?;
+    let authorizer = Authorizer::new(key, &users, padding(args), skew_s);
+    authorizer.map(Some).map_err(|error| refused(&error))
 }
 
 /// A terminal without echo, until this is dropped.
