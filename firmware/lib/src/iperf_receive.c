@@ -59,7 +59,8 @@ bool wl_iperf_take(const struct wl_iperf *it, struct wl_iperf_flow *f, const uin
 	if (id < rx->next) {
 		rx->out_of_order++;
 	} else {
-		rx->lost += id - rx->next;
+		if (id != rx->next)
+			rx->lost += id - rx->next;
 		rx->next = id + 1;
 	}
 	return is_final;

@@ -121,7 +121,7 @@ bool wl_iperf_header_read(const uint8_t *bytes, size_t have, struct wl_iperf_ask
 		/* 2.0.10 to 2.0.13 leave the high word as it was. */
 		if (have < 56)
 			rate = 0;
-		else if (wl_be32(bytes + 52) >> 8 != 0 && wl_be32(bytes + 36) != VERSION_2_0)
+		else if (wl_be32(bytes + 52) >> 8 != 0 && wl_be16(bytes + 38) != 0)
 			rate = UINT32_MAX;
 		else
 			rate = wl_be32(bytes + 48);
@@ -157,7 +157,7 @@ void wl_iperf_header_write(const struct wl_iperf_ask *ask, bool udp, uint32_t st
 				upper |= UPPER_NO_FINAL;
 		}
 	} else if (ask->mode != WL_IPERF_FORWARD) {
-		flags |= ask->mode == WL_IPERF_DUAL ? VERSION1 | RUN_NOW : VERSION1;
+		flags |= VERSION1 | (ask->mode == WL_IPERF_DUAL ? RUN_NOW : 0);
 	}
 	put_words(out,
 		  (uint32_t[HEADER_BYTES / 4]){ flags, streams, ask->port, ask->length_bytes, 0,
@@ -178,9 +178,9 @@ void wl_iperf_report_write(const struct wl_iperf_count *c, unsigned layout, uint
 				(uint32_t)(c->duration_us / 1000000), (uint32_t)(c->duration_us % 1000000),
 				(uint32_t)c->lost, (uint32_t)c->out_of_order, (uint32_t)c->datagrams },
 		  8);
-	/* Its seconds before it are 0: a step of the clock does not count. 2.0.10 to 2.0.13 have the upper word of the datagrams
-	 * before them. */
-	wl_put32(at + ((layout & LAYOUT_FLAGGED) != 0 ? 40 : 36), c->jitter_us);
+	/* Its seconds before it are 0: a step of the clock does not count. 2.0.10 to 2.0.12 have the upper word of the datagrams
+	 * before them, and the bit has the value of two words. */
+	wl_put32(at + 36 + (layout & LAYOUT_FLAGGED) / 2, c->jitter_us);
 	/* Of 64-bit numbers; all else has nothing there. */
 	put_words(out + 116,
 		  (uint32_t[]){ (uint32_t)(c->lost >> 32), (uint32_t)(c->out_of_order >> 32),
