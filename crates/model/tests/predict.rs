@@ -107,10 +107,7 @@ fn what_if_starts_from_what_predict_says() {
                 "{name} {trial:?}: {base} in what-if, {rate} predicted"
             );
             let load = seen.cpu_load.value().map(|load| load.busy_ratio);
-            let (ours, theirs) = (
-                load.unwrap_or(0.0),
-                baseline.cpu_load_ratio.unwrap_or(0.0),
-            );
+            let (ours, theirs) = (load.unwrap_or(0.0), baseline.cpu_load_ratio.unwrap_or(0.0));
             assert!(
                 (ours - theirs).abs() < 0.02,
                 "{name} {trial:?}: load {theirs}, {ours} predicted"
