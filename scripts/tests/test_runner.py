@@ -488,6 +488,9 @@ class WholeRun(unittest.TestCase):
         self.assertEqual(self.runs(*scripts, only=["s1"])[1][-1], "2 passed, 0 failed, 0 skipped")
         self.assertEqual(self.runs(*scripts, only=["gone"])[0], 1)
 
+    def test_more_binaries_run_at_a_time_than_there_are_cores(self):
+        self.assertEqual([main.lanes_for(cores) for cores in (1, 2, 4)], [2, 3, 6])
+
     def test_a_suite_that_must_be_alone_is_first_and_rust_tests_wait_for_no_other(self):
         """The one that is alone is begun first though listed last, and the other one cannot end before the Rust tests."""
         with tempfile.TemporaryDirectory() as folder:

@@ -63,6 +63,14 @@ pub enum WhatifError {
     },
 }
 
+/// What `file` does in `trial` as it is: the baseline of [`whatif`].
+///
+/// # Errors
+/// [`BuildError`] where the node cannot do the trial.
+pub fn baseline(file: &NodeFile, trial: &Trial) -> Result<WhatifFigures, BuildError> {
+    Ok(solve(file, trial)?.figures)
+}
+
 /// Tries every single change of `file` in `trial` and pairs of the five best, ranked by gain.
 ///
 /// The figures of each change are those of the changed model: the closed form where it is exact, else a short

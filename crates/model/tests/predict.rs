@@ -7,7 +7,7 @@ use wirelab_model::library;
 use wirelab_model::node::ModelNode;
 use wirelab_model::sim::{Ask, simulate};
 use wirelab_model::steady::steady_state;
-use wirelab_model::whatif::{WhatifOptions, whatif};
+use wirelab_model::whatif::baseline;
 use wirelab_trial::{
     Cancel, Direction, Extent, Field, Framing, Kind, Layer, Load, Node, NodeError, Observation,
     Size, SizeUnit, Spans, Trial, TrialOption,
@@ -99,18 +99,15 @@ fn what_if_starts_from_what_predict_says() {
         for trial in trials(&file) {
             let seen = run(file.clone(), &trial);
             let rate = *seen.flows[0].frames_per_s.value().expect("a rate");
-            let list = whatif(&file, &trial, &WhatifOptions::default()).expect("a list");
-            let base = list.baseline.frames_per_s;
+            let baseline = baseline(&file, &trial).expect("what it starts from");
+            let base = baseline.frames_per_s;
             let off = (base - rate).abs() / rate;
             assert!(
                 off < 5e-3,
                 "{name} {trial:?}: {base} in what-if, {rate} predicted"
             );
             let load = seen.cpu_load.value().map(|load| load.busy_ratio);
-            let (ours, theirs) = (
-                load.unwrap_or(0.0),
-                list.baseline.cpu_load_ratio.unwrap_or(0.0),
-            );
+            let (ours, theirs) = (load.unwrap_or(0.0), baseline.cpu_load_ratio.unwrap_or(0.0));
             assert!(
                 (ours - theirs).abs() < 0.02,
                 "{name} {trial:?}: load {theirs}, {ours} predicted"

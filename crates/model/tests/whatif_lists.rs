@@ -3,7 +3,7 @@
 use wirelab_config::trial::trial as read_trial;
 use wirelab_model::cycle::minimum_cycle;
 use wirelab_model::library;
-use wirelab_model::whatif::{WhatifOptions, whatif};
+use wirelab_model::whatif::{WhatifOptions, baseline, whatif};
 use wirelab_report::{Format, Options, render_cycle, render_whatif};
 use wirelab_trial::Trial;
 
@@ -94,12 +94,9 @@ fn lists_of_every_node() {
             .filter(fits)
             .max_by_key(|name| name.len())
             .unwrap();
-        let found = whatif(
-            &library::open(name).unwrap(),
-            &trial(text),
-            &WhatifOptions::default(),
-        )
-        .unwrap();
+        let (file, asked_trial) = (library::open(name).unwrap(), trial(text));
+        let found = whatif(&file, &asked_trial, &WhatifOptions::default()).unwrap();
+        assert_eq!(found.baseline, baseline(&file, &asked_trial).unwrap());
         let shown = render_whatif(&found, Format::Terminal, &options()).unwrap();
         insta::assert_snapshot!(asked.replace('-', "_"), shown);
     }

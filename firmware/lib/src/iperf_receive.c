@@ -56,12 +56,11 @@ bool wl_iperf_take(const struct wl_iperf *it, struct wl_iperf_flow *f, const uin
 		take_stamp(it, rx, bytes);
 	rx->bytes += count;
 	rx->last = it->now;
-	if (id == rx->next) {
-		rx->next = id + 1;
-	} else if (id < rx->next) {
+	if (id < rx->next) {
 		rx->out_of_order++;
 	} else {
-		rx->lost += id - rx->next;
+		if (id != rx->next)
+			rx->lost += id - rx->next;
 		rx->next = id + 1;
 	}
 	return is_final;

@@ -78,7 +78,7 @@ static void answer(struct wl_iperf *it, struct wl_iperf_flow *f, size_t count)
 	wl_iperf_wake(it, f->tx.due);
 }
 
-/* The first datagram of a flow; a negative number is a late one of a flow that has been. */
+/* The first datagram of a flow; a negative number is a late one of a flow that has been. 0 where it is not to be counted. */
 static struct wl_iperf_flow *begin(struct wl_iperf *it, const struct wl_iperf_address *from,
 				   const uint8_t *bytes, size_t have)
 {
@@ -99,8 +99,12 @@ static struct wl_iperf_flow *begin(struct wl_iperf *it, const struct wl_iperf_ad
 	if (!it->timed)
 		wl_iperf_set_time(it, wl_be32(bytes + 4), wl_be32(bytes + 8), it->now);
 	head = wl_iperf_head(layout);
-	if ((layout & LAYOUT_HEADER) != 0 && wl_iperf_header_read(bytes + head, have - head, &f->ask))
+	if ((layout & LAYOUT_HEADER) != 0 && wl_iperf_header_read(bytes + head, have - head, &f->ask)) {
 		asked(it, f);
+		/* 2.0.10 to 2.0.13 send the header alone, whose number is that of the first data too. */
+		if (head == WIDE_BYTES && wl_be32(bytes + 12) != 0 && f->rx.next == 0)
+			return 0;
+	}
 	return f;
 }
 
@@ -113,20 +117,19 @@ static struct wl_iperf_flow *find(struct wl_iperf *it, const struct wl_iperf_add
 	return 0;
 }
 
-/* What comes to a socket of the flow's own: the report, or the traffic that it asked for. */
-static void own_datagram(struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t *bytes, size_t have,
-			 size_t count)
+/* What comes to a socket of the flow's own: the report, or the traffic that it asked for. Whether it is traffic. */
+static bool own_datagram(struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t *bytes, size_t have)
 {
 	if (f->sending == TX_FINAL && f->ask.mode < WL_IPERF_REVERSE) {
-		if (!wl_iperf_report_read(bytes, have, &f->there))
-			return;
-		f->reported = true;
-		wl_iperf_over(it, f, true, true);
-		return;
+		if (wl_iperf_report_read(bytes, have, &f->there)) {
+			f->reported = true;
+			wl_iperf_over(it, f, true, true);
+		}
+		return false;
 	}
 	/* The number 0 is a report of a server that does not know --full-duplex. */
 	if (!f->client || f->ask.mode < WL_IPERF_REVERSE || wl_be32(bytes) == 0)
-		return;
+		return false;
 	if (f->rx.bytes == 0) {
 		f->layout = (uint8_t)wl_iperf_layout(bytes, have);
 		wl_iperf_receive(it, f, RX_DATA);
@@ -134,8 +137,7 @@ static void own_datagram(struct wl_iperf *it, struct wl_iperf_flow *f, const uin
 		if (f->sending == TX_KNOCK)
 			f->sending = TX_NONE;
 	}
-	if (wl_iperf_take(it, f, bytes, count))
-		answer(it, f, count);
+	return true;
 }
 
 void wl_iperf_datagram(struct wl_iperf *it, struct wl_iperf_flow *flow, const struct wl_iperf_address *from,
@@ -150,11 +152,11 @@ void wl_iperf_datagram(struct wl_iperf *it, struct wl_iperf_flow *flow, const st
 	if (have < WIDE_BYTES)
 		count = have;
 	if (flow != 0) {
-		if (wl_iperf_same(&flow->peer, from))
-			own_datagram(it, flow, bytes, have, count);
-		return;
-	}
-	if (f == 0 || f->receiving != RX_DATA || f->own_socket || !f->udp || !wl_iperf_same(&f->peer, from)) {
+		f = flow;
+		if (!wl_iperf_same(&f->peer, from) || !own_datagram(it, f, bytes, have))
+			return;
+	} else if (f == 0 || f->receiving != RX_DATA || f->own_socket || !f->udp ||
+		   !wl_iperf_same(&f->peer, from)) {
 		f = find(it, from);
 		/* A client that uses its port again after the end. */
 		if (f != 0 && f->receiving == RX_OVER && wl_be32(bytes) <= 1) {

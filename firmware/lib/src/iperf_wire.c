@@ -28,6 +28,8 @@
 /* The filling at offset 16: no flags, although some bits are set. */
 #define FILLING_AT_12 0x32333435u
 #define FILLING_AT_16 0x36373839u
+/* The upper half of the version of 2.0.10 to 2.0.13. */
+#define VERSION_2_0 0x00020000u
 /* What is told to peers: 2.1.8, whose layout is spoken. */
 #define VERSION_UPPER 0x00020001u
 #define VERSION_LOWER 0x00080003u
@@ -41,19 +43,21 @@ unsigned wl_iperf_layout(const uint8_t *bytes, size_t have)
 {
 	unsigned layout = LAYOUT_HEADER;
 	uint32_t before, mark;
+	bool extends;
 
 	if (have < WIDE_BYTES + 4)
 		return 0;
 	before = wl_be32(bytes + 12);
 	mark = wl_be32(bytes + 16);
 	/* No first datagram has a number beyond 32 bits, so the high word is the sign. */
-	if (before == ((bytes[0] & 0x80) != 0 ? UINT32_MAX : 0)) {
-		if (mark == FILLING_AT_16 || mark >> 16 == 2)
-			return LAYOUT_WIDE;
-		if (mark & IDS_64)
-			return LAYOUT_WIDE | LAYOUT_HEADER;
-	}
-	/* 2.0.10 to 2.0.13 leave the word before as it was, and the flags are 0 where they ask nothing. */
+	extends = before == ((bytes[0] & 0x80) != 0 ? UINT32_MAX : 0);
+	if (extends && (mark == FILLING_AT_16 || mark >> 16 == 2))
+		return LAYOUT_WIDE;
+	/* But 2.0.13 sets it only after a datagram with the header alone, which comes before the data of -r and -d. */
+	if ((mark & IDS_64) != 0 &&
+	    (extends || (have >= 56 && before == FILLING_AT_12 && wl_be32(bytes + 52) == VERSION_2_0)))
+		return LAYOUT_WIDE | LAYOUT_HEADER;
+	/* 2.0.10 to 2.0.12 leave the word before as it was, and the flags are 0 where they ask nothing. */
 	if (mark == 0 && before == FILLING_AT_12)
 		return LAYOUT_FLAGGED;
 	if ((before & VERSION1) == 0) {
@@ -114,7 +118,13 @@ bool wl_iperf_header_read(const uint8_t *bytes, size_t have, struct wl_iperf_ask
 		/* A client with short datagrams cuts the end off. */
 		if (have >= V1_BYTES + 12)
 			upper = wl_be16(bytes + 32);
-		rate = have < 56 ? 0 : wl_be32(bytes + 52) >> 8 != 0 ? UINT32_MAX : wl_be32(bytes + 48);
+		/* 2.0.10 to 2.0.13 leave the high word as it was. */
+		if (have < 56)
+			rate = 0;
+		else if (wl_be32(bytes + 52) >> 8 != 0 && wl_be16(bytes + 38) != 0)
+			rate = UINT32_MAX;
+		else
+			rate = wl_be32(bytes + 48);
 		if ((upper & UPPER_PACKETS) != 0) {
 			uint32_t bits = (ask->length_bytes ? ask->length_bytes : 1470u) * 8;
 
@@ -134,22 +144,23 @@ static void put_words(uint8_t *out, const uint32_t *words, size_t count)
 
 void wl_iperf_header_write(const struct wl_iperf_ask *ask, bool udp, uint32_t streams, uint8_t *out)
 {
-	uint32_t flags = EXTEND | HAS_LENGTH, upper = 0, length = HEADER_BYTES;
+	uint32_t flags = EXTEND | HAS_LENGTH | HEADER_BYTES << 1, upper = 0;
 
-	if (udp) {
-		flags |= IDS_64;
-		length += WIDE_BYTES;
-	}
+	if (udp)
+		flags += IDS_64 | WIDE_BYTES << 1;
 	if (ask->mode >= WL_IPERF_REVERSE) {
-		flags |= udp ? VERSION2 | UDP_TESTS : VERSION2;
-		upper = ask->mode == WL_IPERF_REVERSE ? UPPER_REVERSE
-			: udp			      ? UPPER_FULL_DUPLEX | UPPER_NO_FINAL
-						      : UPPER_FULL_DUPLEX;
+		flags |= VERSION2;
+		upper = ask->mode == WL_IPERF_REVERSE ? UPPER_REVERSE : UPPER_FULL_DUPLEX;
+		if (udp) {
+			flags |= UDP_TESTS;
+			if (ask->mode != WL_IPERF_REVERSE)
+				upper |= UPPER_NO_FINAL;
+		}
 	} else if (ask->mode != WL_IPERF_FORWARD) {
-		flags |= ask->mode == WL_IPERF_DUAL ? VERSION1 | RUN_NOW : VERSION1;
+		flags |= VERSION1 | (ask->mode == WL_IPERF_DUAL ? RUN_NOW : 0);
 	}
 	put_words(out,
-		  (uint32_t[HEADER_BYTES / 4]){ flags | length << 1, streams, ask->port, ask->length_bytes, 0,
+		  (uint32_t[HEADER_BYTES / 4]){ flags, streams, ask->port, ask->length_bytes, 0,
 						ask->bytes ? ask->bytes : 0 - ask->time_cs, 0, 0, upper << 16,
 						VERSION_UPPER, VERSION_LOWER, 0, ask->bits_per_s, 0, 0 },
 		  HEADER_BYTES / 4);
@@ -167,9 +178,9 @@ void wl_iperf_report_write(const struct wl_iperf_count *c, unsigned layout, uint
 				(uint32_t)(c->duration_us / 1000000), (uint32_t)(c->duration_us % 1000000),
 				(uint32_t)c->lost, (uint32_t)c->out_of_order, (uint32_t)c->datagrams },
 		  8);
-	/* Its seconds before it are 0: a step of the clock does not count. 2.0.10 to 2.0.13 have the upper word of the datagrams
-	 * before them. */
-	wl_put32(at + ((layout & LAYOUT_FLAGGED) != 0 ? 40 : 36), c->jitter_us);
+	/* Its seconds before it are 0: a step of the clock does not count. 2.0.10 to 2.0.12 have the upper word of the datagrams
+	 * before them, and the bit has the value of two words. */
+	wl_put32(at + 36 + (layout & LAYOUT_FLAGGED) / 2, c->jitter_us);
 	/* Of 64-bit numbers; all else has nothing there. */
 	put_words(out + 116,
 		  (uint32_t[]){ (uint32_t)(c->lost >> 32), (uint32_t)(c->out_of_order >> 32),

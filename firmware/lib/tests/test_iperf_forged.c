@@ -14,21 +14,24 @@ static const struct kind {
 	const char *upper;
 	bool narrow; /* 2.0.5 and before: the header behind 12 bytes */
 	bool asks;
+	bool greets; /* 2.0.13: the first is the header alone, without a high word */
 } kinds[] = {
-	{ 0x80000000u, "00000000", true, true }, /* 2.0.5 -r, -d */
-	{ 0x80000001u, "00000000", true, true },
-	{ 0x88000000u, "00000000", false, true }, /* 64-bit numbers, no extension */
-	{ 0x88000001u, "00000000", false, true },
-	{ 0xC8000000u, "00000000", false, true }, /* 2.0.13 */
-	{ 0xC8000001u, "00000000", false, true },
-	{ 0xC8010098u, "00000000", false, true }, /* 2.1 -r, -d, -R, --full-duplex */
-	{ 0xC8010099u, "00000000", false, true },
-	{ 0x6C010098u, "04000000", false, true },
-	{ 0x6C010098u, "08080000", false, true },
-	{ 0x6C0100A0u, "04000000", false, true }, /* 2.2 */
-	{ 0xEC0100A1u, "0C000000", false, true },
-	{ 0x48010098u, "00000000", false, false }, /* nothing asked */
-	{ 0, "00000000", false, false },
+	{ 0x80000000u, "00000000", true, true, false }, /* 2.0.5 -r, -d */
+	{ 0x80000001u, "00000000", true, true, false },
+	{ 0x88000000u, "00000000", false, true, false }, /* 64-bit numbers, no extension */
+	{ 0x88000001u, "00000000", false, true, false },
+	{ 0xC8000000u, "00000000", false, true, true }, /* 2.0.13 -r, -d; then without their first */
+	{ 0xC8000001u, "00000000", false, true, true },
+	{ 0xC8000000u, "00000000", false, true, false },
+	{ 0xC8000001u, "00000000", false, true, false },
+	{ 0xC8010098u, "00000000", false, true, false }, /* 2.1 -r, -d, -R, --full-duplex */
+	{ 0xC8010099u, "00000000", false, true, false },
+	{ 0x6C010098u, "04000000", false, true, false },
+	{ 0x6C010098u, "08080000", false, true, false },
+	{ 0x6C0100A0u, "04000000", false, true, false }, /* 2.2 */
+	{ 0xEC0100A1u, "0C000000", false, true, false },
+	{ 0x48010098u, "00000000", false, false, false }, /* nothing asked */
+	{ 0, "00000000", false, false, false },
 };
 
 #define KINDS (sizeof kinds / sizeof kinds[0])
@@ -43,6 +46,8 @@ static void begin_forged(const struct kind *kind, uint32_t amount)
 	begin(kind->flags, kind->upper, amount);
 	host.unproven = true;
 	came = 0;
+	if (kind->greets)
+		put(datagram + 52, 0x00020000u);
 	if (!kind->narrow)
 		return;
 	memcpy(header, datagram + 16, sizeof header);
@@ -58,6 +63,10 @@ static void forge(const struct kind *kind, int32_t id, size_t count)
 	put(datagram + 8, (uint32_t)(host.now % 1000000));
 	if (!kind->narrow)
 		put(datagram + 12, id < 0 ? UINT32_MAX : 0);
+	if (kind->greets && id == 1) {
+		put(datagram, 0);
+		wl_iperf_fill(datagram + 12, 4, 2);
+	}
 	memcpy(copy, datagram, count);
 	wl_iperf_datagram(&host.it, 0, &peer, copy, count, count, host.now);
 	free(copy);
@@ -101,7 +110,7 @@ static void reports_have_room_in_what_came(void)
 		for (unsigned first = 0; first < 10; first++) {
 			for (unsigned last = 0; last < 10; last++) {
 				size_t data = lengths[first], final = lengths[last];
-				uint64_t all = 2 * data + final;
+				uint64_t all = (kinds[n].greets ? 1 : 2) * data + final;
 
 				begin_forged(&kinds[n], 3000);
 				forge(&kinds[n], 1, data);

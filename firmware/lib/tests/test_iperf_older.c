@@ -6,40 +6,67 @@
 
 struct captured {
 	const char *name;
-	bool flagged; /* the header lies at 16, and the last number has its top bit set */
-	bool greets; /* the number 0 comes twice */
+	unsigned at; /* where header and report lie */
+	bool greets; /* a datagram with the header alone comes before the data; both have the number 0 */
 	const char *rest; /* behind number and time */
 	uint32_t last;
 };
 
 static const struct captured flows[] = {
-	{ "2.0.9 -u -l 100 -n 500", false, false,
+	{ "2.0.9 -u -l 100 -n 500", 12, false,
 	  "00000000000000010000c3490000006400000000000001f4009896803031323334353637", 0xFFFFFFFBu },
-	{ "2.0.9 -u -l 100 -n 500 -r", false, false,
+	{ "2.0.9 -u -l 100 -n 500 -r", 12, false,
 	  "8000000000000001000017710000006400000000000001f4009896803031323334353637", 0xFFFFFFFBu },
-	{ "2.0.10 -u -l 100 -n 500", true, false,
+	{ "2.0.10 -u -l 100 -n 500", 16, false,
 	  "323334350000000030313233343536373839303132333435363738393031323334353637", 0x80000005u },
-	{ "2.0.13 -u -l 100 -n 500", true, false,
+	{ "2.0.12 -u -l 100 -n 500", 16, false,
 	  "323334350000000030313233343536373839303132333435363738393031003434353637", 0x80000005u },
-	{ "2.0.13 -u -l 100 -n 500 -r", true, true,
+	{ "2.0.12 -u -l 100 -n 500 -r", 16, true,
 	  "32333435c000000000000001000017710000006832333435000001f4000000010000001c0000000000020000000d000000"
 	  "00000000989680",
 	  0x80000005u },
+	{ "2.0.13 -u -l 100 -n 500", 16, false,
+	  "000000000800000030313233343536373839303132333435363738393031003434353637", 0xFFFFFFFBu },
+	{ "2.0.13 -u -l 100 -n 500 -b 1M -r", 16, true,
+	  "00000000c800000000000001000017710000007032333435000001f4000000010000001c0000000000020000000d000300"
+	  "0000000010000038393031",
+	  0xFFFFFFFBu },
 };
+
+/* Whether its numbers have 64 bits. */
+static bool is_wide(const struct captured *flow)
+{
+	return flow->at == 16 && flow->last == 0xFFFFFFFBu;
+}
+
+static void take_bytes(const struct captured *flow, uint32_t number, uint32_t behind, size_t count)
+{
+	uint8_t whole[DATAGRAM_BYTES];
+	/* As long as the datagram is, so that what reads beyond it is found. */
+	uint8_t *bytes = malloc(count);
+
+	memset(whole, '5', sizeof whole);
+	put(whole, number);
+	put(whole + 4, 0x6B05C631u);
+	put(whole + 8, number * 700 & 0xFFFF);
+	tap_hex(flow->rest, whole + 12, strlen(flow->rest) / 2);
+	if (is_wide(flow))
+		put(whole + 12, behind);
+	memcpy(bytes, whole, count);
+	wl_iperf_datagram(&host.it, 0, &peer, bytes, count, count, host.now);
+	free(bytes);
+	host.now += 700;
+}
 
 static void take(const struct captured *flow, uint32_t number)
 {
-	/* As long as the datagram is, so that what reads beyond it is found. */
-	uint8_t *bytes = malloc(DATAGRAM_BYTES);
+	take_bytes(flow, number, number >> 31 ? UINT32_MAX : 0, DATAGRAM_BYTES);
+}
 
-	memset(bytes, '5', DATAGRAM_BYTES);
-	put(bytes, number);
-	put(bytes + 4, 0x6B05C631u);
-	put(bytes + 8, number * 700 & 0xFFFF);
-	tap_hex(flow->rest, bytes + 12, strlen(flow->rest) / 2);
-	wl_iperf_datagram(&host.it, 0, &peer, bytes, DATAGRAM_BYTES, DATAGRAM_BYTES, host.now);
-	free(bytes);
-	host.now += 700;
+/* The datagram with the header alone, in whose high word 2.0.13 leaves the filling. */
+static void greet(const struct captured *flow, size_t count)
+{
+	take_bytes(flow, 0, 0x32333435u, count);
 }
 
 /* The whole flow, without a loss. */
@@ -48,7 +75,7 @@ static void replay(const struct captured *flow)
 	host_begin();
 	peer = host_peer(1, 50000);
 	if (flow->greets)
-		take(flow, 0);
+		greet(flow, DATAGRAM_BYTES);
 	for (uint32_t number = 0; number < 5; number++)
 		take(flow, number);
 	take(flow, flow->last);
@@ -58,20 +85,20 @@ static void each_is_counted_and_answered_in_its_layout(void)
 {
 	for (unsigned n = 0; n < sizeof flows / sizeof flows[0]; n++) {
 		const struct captured *flow = &flows[n];
-		const uint8_t *at = host.head + (flow->flagged ? 16 : 12);
+		const uint8_t *at = host.head + flow->at;
 
 		printf("# %s\n", flow->name);
 		replay(flow);
 		EQUAL(host.datagrams, 1);
 		EQUAL(host.count, 128);
 		EQUAL(word(host.head), 0);
-		EQUAL(word(at), 0x80000000u);
+		EQUAL(word(at), is_wide(flow) ? 0x88000000u : 0x80000000u);
 		EQUAL(word(at + 4), 0);
-		EQUAL(word(at + 8), (6 + flow->greets) * DATAGRAM_BYTES);
+		EQUAL(word(at + 8), 6 * DATAGRAM_BYTES);
 		EQUAL(word(at + 12), 0);
 		EQUAL(word(at + 16), (5 + flow->greets) * 700);
 		EQUAL(word(at + 20), 0);
-		EQUAL(word(at + 24), flow->greets);
+		EQUAL(word(at + 24), 0);
 		EQUAL(word(at + 28), 5);
 		EQUAL(host.result.here.lost, 0);
 		EQUAL(host.result.here.datagrams, 5);
@@ -120,6 +147,17 @@ static void traffic_back_ends_as_its_client_expects(void)
 	EQUAL(word(host.head), 0x80000006u);
 	EQUAL(word(host.head + 12), 0);
 	EQUAL(word(host.head + 16), 0);
+	/* Numbers of 64 bits. Five datagrams of 112 bytes at 2^20 bit/s, though the high word of the rate holds digits. */
+	replay(&flows[6]);
+	host_pass(3300 * HOST_MS);
+	EQUAL(host.opened, 1);
+	EQUAL(host.to.port, 6001);
+	EQUAL(host.head_count, 16);
+	EQUAL(word(host.head), 0xFFFFFFFAu);
+	EQUAL(word(host.head + 12), UINT32_MAX);
+	CHECK(host.result.sent);
+	EQUAL(host.result.here.bytes, 5 * 112 - 60);
+	EQUAL(host.result.here.duration_us, 4 * 112 * 8 * 1000000ull / 1048576);
 	replay(&flows[1]);
 	host_pass(3300 * HOST_MS);
 	EQUAL(host.head_count, 12);
@@ -137,11 +175,40 @@ static void a_hostile_last_number_counts_no_more_than_it_says(void)
 	EQUAL(host.result.here.lost, 0x3FFFFFFFu - 2);
 }
 
+/* The header alone is taken for one of 2.0.13 only where its version says so. */
+static void what_resembles_a_first_datagram_of_2_0_13_is_none(void)
+{
+	struct captured other = flows[6];
+	char rest[200];
+
+	strcpy(rest, other.rest);
+	other.rest = rest;
+	host_begin();
+	peer = host_peer(1, 50000);
+	/* The version lies at 52, and 12 bytes come before. */
+	rest[2 * (52 - 12) + 7] = '1';
+	greet(&other, DATAGRAM_BYTES);
+	EQUAL(host.it.flows[0].layout, 0);
+	EQUAL(host.it.flows[0].rx.bytes, DATAGRAM_BYTES);
+	/* Nor where the filling ends before the version. */
+	host_begin();
+	greet(&flows[6], 55);
+	EQUAL(host.it.flows[0].layout, 0);
+	/* Whoever begins without it is counted from its first data on. */
+	host_begin();
+	take(&flows[6], 0);
+	take(&flows[6], 1);
+	EQUAL(host.it.flows[0].rx.next, 2);
+	EQUAL(host.it.flows[0].rx.bytes, 2 * DATAGRAM_BYTES);
+	EQUAL(host.it.flows[0].ask.port, 6001);
+}
+
 int main(void)
 {
 	RUN(each_is_counted_and_answered_in_its_layout);
 	RUN(what_is_lost_is_told_where_its_client_reads_it);
 	RUN(traffic_back_ends_as_its_client_expects);
+	RUN(what_resembles_a_first_datagram_of_2_0_13_is_none);
 	RUN(a_hostile_last_number_counts_no_more_than_it_says);
 	return tap_end();
 }
