@@ -9,11 +9,9 @@ use wirelab_port::packet;
 use wirelab_trial::{Cancel, Extent, Warning, WarningCode};
 use wirelab_wire::Transport;
 
+use crate::checker::{AnyChecker, QUIET};
 use crate::flow::FlowPlan;
-use crate::run::AnyChecker;
 
-/// No frame for so long after the senders ended means that all have arrived.
-pub const QUIET: Duration = Duration::from_millis(30);
 /// How long no frame may come to a capture until the rest is missing there.
 const CAPTURE_QUIET: Duration = Duration::from_millis(500);
 /// Longest wait for frames that are still on their way (RFC 2544, 23: two seconds).

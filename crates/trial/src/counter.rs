@@ -1,7 +1,6 @@
 //! What a reader calls the counters of a trial that tell what became of its frames inside a node.
 
 use crate::format::{decimal, integer, time};
-use crate::unseen::UNSEEN;
 
 /// How often a trial was asked until the tester's own host had not spoilt it (see [`crate::retry`]). A node type that
 /// counts it is not asked again.
@@ -16,6 +15,9 @@ pub const CHECKER_MISSED: &str = "checker_missed_frames";
 
 /// Frames of a flow from a node of which nobody knows whether they were lost or never left the node's interface.
 pub const DEPARTURE_UNKNOWN: &str = "departure_unknown_frames";
+
+/// Frames that some capture point of a flow did not see, beside `probe_unseen.WAY.POINT` of each point.
+pub const UNSEEN: &str = "unseen_frames";
 
 /// Counters and their words, in the order of a frame's way.
 const WORDS: [(&str, &str); 24] = [

@@ -9,7 +9,6 @@ use crate::counter::{CHECKER_MISSED, SHARED_TIME};
 use crate::field::Field;
 use crate::interval::FlowIntervals;
 use crate::load::Load;
-use crate::node::Description;
 use crate::observation::{FlowObservation, Observation, Status, Warning};
 use crate::trial::{Direction, Extent};
 use crate::warning_code::WarningCode;
@@ -113,16 +112,16 @@ fn ms(ps: u64) -> String {
     crate::format::decimal(ps as f64 / 1e9, 0)
 }
 
-/// Whether the tester, not the node, sends a flow; both ends of ports are the tester's.
-fn tester_sends(node: &Description, flow: &FlowObservation) -> bool {
-    node.kind == "ports" || flow.direction != Direction::Transmit
-}
-
-fn tester_checks(node: &Description, flow: &FlowObservation) -> bool {
-    node.kind == "ports" || flow.direction != Direction::Receive
-}
-
 impl Observation {
+    /// Whether the tester, not the node, sends a flow.
+    pub fn tester_sends(&self, flow: &FlowObservation) -> bool {
+        self.node.is_testers_own() || flow.direction != Direction::Transmit
+    }
+
+    fn tester_checks(&self, flow: &FlowObservation) -> bool {
+        self.node.is_testers_own() || flow.direction != Direction::Receive
+    }
+
     /// Why the tester's own host spoilt this trial, where it held a sender or checker up for more than [`HELD_SHARE`] of
     /// the time, at whatever load. What is not known of a flow is not held against it.
     pub fn tester_held_up(&self) -> Option<String> {
@@ -136,7 +135,7 @@ impl Observation {
     /// more than [`HELD_SHARE`] of the time. A node that is slow by itself is a figure; one that was stopped, or whose
     /// processor others had, shows what else its host did.
     pub fn node_held_up(&self) -> Option<String> {
-        if self.status != Status::Complete || self.node.kind == "ports" {
+        if self.status != Status::Complete || self.node.is_testers_own() {
             return None;
         }
         self.flows.iter().find_map(|flow| self.node_holds(flow))
@@ -191,7 +190,7 @@ impl Observation {
         let asked_ps = self.asked_ps();
         let beyond = |held: u64| is_beyond(held, lasted);
         // Of a flow between two ports its port is the tester's own, and else the node.
-        let own = self.node.kind == "ports";
+        let own = self.node.is_testers_own();
         let says = |who: &str, way: &str, held: u64| {
             format!(
                 "the tester's {who} ({}{}) was held up by its own host for {} ms of {} ms",
@@ -201,14 +200,14 @@ impl Observation {
                 ms(lasted)
             )
         };
-        if tester_sends(&self.node, flow) {
+        if self.tester_sends(flow) {
             let held = flow.sender_held_ps(asked_ps);
             if beyond(held) {
                 return Some(says("sender", "to ", held));
             }
         }
         let held = flow.checker_held_up_ps.value().copied().unwrap_or(0);
-        let spoils = tester_checks(&self.node, flow) && !self.waited_in_a_queue(flow);
+        let spoils = self.tester_checks(flow) && !self.waited_in_a_queue(flow);
         (spoils && beyond(held)).then(|| says("checker", "from ", held))
     }
 
@@ -221,8 +220,7 @@ impl Observation {
 
     /// Whether the tester missed the rate by less than a hold, and nothing was found that must not be thrown away.
     pub(crate) fn missed_its_rate(&self) -> bool {
-        let slow =
-            |flow: &FlowObservation| tester_sends(&self.node, flow) && flow.sender_was_slow();
+        let slow = |flow: &FlowObservation| self.tester_sends(flow) && flow.sender_was_slow();
         let clean =
             |flow: &FlowObservation| flow.loss_ratio.value().is_none_or(|loss| *loss == 0.0);
         self.trial.load != Load::Max
@@ -235,7 +233,7 @@ impl Observation {
     /// asked is how a node fares that gets all.
     pub(crate) fn dropped_what_came(&self) -> bool {
         self.status == Status::Complete
-            && self.node.kind != "ports"
+            && !self.node.is_testers_own()
             && self.trial.direction == Direction::Transmit
             && self.flows.iter().any(FlowObservation::tester_dropped)
     }

@@ -252,7 +252,8 @@ impl NodeKinds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::{Cancel, Description, NodeError, Progress};
+    use crate::description::Description;
+    use crate::node::{Cancel, NodeError, Progress};
     use crate::observation::Observation;
     use crate::trial::Trial;
 

@@ -1,52 +1,12 @@
 //! Anything that can run a trial: what it says of itself, how it runs one, how it declines.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use wirelab_wire::Layer;
-
+use crate::description::Description;
 use crate::field::Field;
 use crate::observation::{Observation, Warning};
-use crate::trial::{Buffers, Direction, Trial};
-use crate::way::Path;
-
-/// What a node can be asked.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Capabilities {
-    /// Layers it can send or receive.
-    pub layers: Vec<Layer>,
-    /// Directions, as the node sees them.
-    pub directions: Vec<Direction>,
-    /// Kinds of buffers.
-    pub buffers: Vec<Buffers>,
-    /// Ways through the node; empty where none can be chosen.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub paths: Vec<Path>,
-    /// Number of ports.
-    pub ports: u32,
-    /// Smallest frame in bytes with FCS.
-    pub min_frame_bytes: u32,
-    /// Largest frame in bytes with FCS.
-    pub max_frame_bytes: u32,
-    /// Link rate in bit/s where there is a carrier with one.
-    pub link_bits_per_s: Option<u64>,
-}
-
-/// What a node says of itself.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Description {
-    /// How it is named on the command line, e.g. `lab:4`.
-    pub name: String,
-    /// Its kind: `ports`, `iperf`, `node`, `board`, `hdl` or `model`.
-    pub kind: String,
-    /// What it can be asked.
-    pub capabilities: Capabilities,
-    /// Set-up keys: core, clock, memory, cache, interface, offloads, buffers, stack and what else is known.
-    pub setup: BTreeMap<String, String>,
-}
+use crate::trial::Trial;
 
 /// What the trial asked that the node cannot do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use crate::counter::ATTEMPTS;
+use crate::description::Description;
 use crate::field::Field;
 use crate::load::Load;
-use crate::node::{Cancel, Description, Node, NodeError, Progress};
+use crate::node::{Cancel, Node, NodeError, Progress};
 use crate::observation::{Observation, Warning};
 use crate::trial::{Extent, Trial};
 use crate::warning_code::WarningCode;

@@ -7,12 +7,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::counter::UNSEEN;
 use crate::field::Field;
 use crate::observation::Warning;
 use crate::warning_code::WarningCode;
 
-/// The counter of them, beside `probe_unseen.WAY.POINT` of each point: frames that some point of a flow did not see.
-pub const UNSEEN: &str = "unseen_frames";
 /// Points that have an account of their own: they are told of at other points.
 const TOLD_ELSEWHERE: [&str; 3] = ["wire", "interrupt", "copy"];
 

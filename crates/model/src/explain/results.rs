@@ -49,7 +49,7 @@ pub(super) fn explained(observations: &[Observation], skip: &[bool]) -> ResultsE
         }
         if let Status::Void { why } = &observation.status {
             left_out.push(format!("trial {trial} is void: {why}"));
-        } else if observation.node.kind == "model" {
+        } else if observation.node.is_model() {
             match model(observation) {
                 Ok(e) if models.len() < MODELS => {
                     if !models.contains(&e) {

@@ -6,7 +6,7 @@ use wirelab_trial::counter::ATTEMPTS;
 use wirelab_trial::stage::{self, PointTimes};
 use wirelab_trial::{
     Counts, Direction, Extent, Field, FlowIntervals, FlowObservation, Layer, Load, Observation,
-    Path, Tracker, Trial, Warning, unseen,
+    Path, Tracker, Trial, Warning, counter,
 };
 
 use super::plan::TO_NODE;
@@ -79,7 +79,7 @@ fn one(trial: Trial, both: &Observation, points: &[PointTimes]) -> Observation {
     mine.cpu_load = Field::absent(IN_TURN);
     let is_mine = |name: &str| {
         let foreign = name.starts_with(OF_FAST_TRACK) || name.starts_with(OF_POINTS);
-        path == Path::FastTrack || !(foreign || name == unseen::UNSEEN)
+        path == Path::FastTrack || !(foreign || name == counter::UNSEEN)
     };
     mine.counters.retain(|name, _| is_mine(name));
     let points: Vec<PointTimes> = points.iter().map(|point| of_way(point, path)).collect();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::format::integer;
-use wirelab_trial::{Direction, Kind, Observation, ResultsFile, counter, stage, unseen};
+use wirelab_trial::{Direction, Kind, Observation, ResultsFile, counter, stage};
 
 use super::sheet::{self, counters, dash};
 use crate::document::Block;
@@ -16,7 +16,7 @@ const OF_WAY: [&str; 6] = [
     "background_",
     "reflected_",
     "xdp_",
-    unseen::UNSEEN,
+    counter::UNSEEN,
 ];
 
 /// Whether the counts of several trials are added; of medians and the like the largest is shown.
