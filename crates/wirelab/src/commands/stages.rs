@@ -21,7 +21,6 @@ use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::nodes::KINDS;
 use crate::terminal::{Bar, cancel_on_signal, put, report_options, say};
 
-mod alone;
 mod background;
 mod flow;
 mod here;
