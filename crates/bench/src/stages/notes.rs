@@ -1,17 +1,11 @@
-//! What is told of a run of stages beside its tables: where each part ran, what the ways are against each other, and
-//! each trial's counts.
+//! What is told of a run of stages beside its tables: where each part ran, and what the ways are against each other.
 
-use std::collections::BTreeMap;
+use wirelab_trial::format::{integer, time_f};
+use wirelab_trial::{Description, Observation, Path, Probes, Ratio, Trial, counter, pooled};
 
-use serde_json::{Value, json};
-use wirelab_bench::ways::{
+use crate::ways::{
     Answer, BackgroundRan, Beside, FRAMES_FOR_P99, LEAST_FRAMES_FOR_P99, NotDecided, Verdict,
     WayFigures, beside,
-};
-use wirelab_trial::format::{integer, time_f};
-use wirelab_trial::{
-    Description, Field, Observation, Path, Probes, Ratio, ResultsFile, Trial, counter, pooled,
-    pooled_runs,
 };
 
 /// Set-up keys: the cores of the node's application, and of its receive work.
@@ -235,41 +229,10 @@ fn find(observation: &Observation, name: &str) -> Option<u64> {
     found.filter_map(|field| field.value().copied()).next()
 }
 
-/// Each trial with what was counted, its blocks taken together.
-pub fn trials(file: &ResultsFile) -> Vec<Value> {
-    pooled_runs(file).iter().map(trial).collect()
-}
-
-fn trial(whole: &Observation) -> Value {
-    let asked = &whole.trial;
-    let mut counters: BTreeMap<&str, &Field<u64>> = BTreeMap::new();
-    let flows = whole.flows.iter().map(|flow| &flow.counters);
-    for all in std::iter::once(&whole.counters).chain(flows) {
-        counters.extend(all.iter().map(|(name, value)| (name.as_str(), value)));
-    }
-    let flows: Vec<Value> = whole
-        .flows
-        .iter()
-        .map(|flow| {
-            json!({
-                "direction": flow.direction, "stream": flow.stream,
-                "sent_frames": flow.sent_frames, "counts": flow.counts,
-            })
-        })
-        .collect();
-    json!({
-        "direction": asked.direction, "layer": asked.framing.layer, "length_bytes": whole.sizes.length,
-        "load": asked.load, "path": asked.path, "wait": asked.wait, "rule": asked.rule,
-        "background": asked.background,
-        "background_ran": BackgroundRan::of(std::slice::from_ref(whole)), "probes": asked.probes, "status": whole.status,
-        "flows": flows, "counters": counters, "setup": whole.node.setup, "warnings": whole.warnings,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelab_bench::ways::Claim;
+    use crate::ways::Claim;
     use wirelab_trial::{Interval, Wait};
 
     fn pair(answer: Answer, sent_frames_per_s: f64) -> Beside {
