@@ -5,7 +5,7 @@
 //! achieved.
 
 use crate::clock::ClockKind;
-use crate::counter::{CHECKER_MISSED, SHARED_TIME};
+use crate::counter::Counter;
 use crate::field::Field;
 use crate::interval::FlowIntervals;
 use crate::load::Load;
@@ -71,7 +71,7 @@ impl FlowObservation {
         let slipped = match sender.gap.value() {
             // A sender that is only slow has many short gaps.
             Some(gap) => {
-                let shared = self.counters.get(SHARED_TIME);
+                let shared = self.counters.get(Counter::SHARED_TIME.word());
                 let frames = shared.and_then(|frames| frames.value().copied());
                 let tick_ps = gap.tick_ps.unwrap_or(0);
                 slipped.min(long_gaps_ps(
@@ -214,7 +214,8 @@ impl Observation {
     /// Whether all that came while a checker was held up waited for it in its queue, with the time at which it came. A
     /// stream is different: a full queue holds its sender back.
     fn waited_in_a_queue(&self, flow: &FlowObservation) -> bool {
-        let is_known = flow.counts.value().is_some() || flow.counters.contains_key(CHECKER_MISSED);
+        let is_known = flow.counts.value().is_some()
+            || flow.counters.contains_key(Counter::CHECKER_MISSED.word());
         !self.trial.framing.layer.is_tcp() && is_known && !flow.tester_dropped()
     }
 

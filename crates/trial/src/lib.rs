@@ -35,6 +35,7 @@ pub mod kind;
 pub mod load;
 pub mod log_linear;
 pub mod measuring;
+mod named;
 pub mod nearest;
 pub mod node;
 pub mod node_name;
@@ -63,6 +64,7 @@ mod words;
 
 pub use background::BackgroundRan;
 pub use clock::{Clock, ClockKind, Owner};
+pub use counter::Counter;
 pub use counts::{Counts, Ledger};
 pub use description::{Capabilities, Description};
 pub use dscp::Dscp;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::counter::ATTEMPTS;
+use crate::counter::Counter;
 use crate::description::Description;
 use crate::field::Field;
 use crate::load::Load;
@@ -36,7 +36,7 @@ const KEPT: f64 = 0.95;
 /// A node whose trials are asked again where the tester's own host spoilt them, or the node's as far as it tells that. One
 /// that does not succeed is void, with the reason; of one that the node's host spoilt the figures are bounds. One of which the
 /// tester's own queue dropped what the node sent is asked again too, at maximum load for less than that: the figure is then
-/// a lower bound, and the tester its limit. How often it was asked stands in the counter [`ATTEMPTS`]; one that a node took
+/// a lower bound, and the tester its limit. How often it was asked stands in the counter [`Counter::ATTEMPTS`]; one that a node took
 /// together with another, and has that counter already, is not asked again.
 pub struct Retrying<'a> {
     node: &'a mut dyn Node,
@@ -178,7 +178,8 @@ impl Node for Retrying<'_> {
             };
             let held = observation.tester_held_up();
             let spoilt = held.is_some() || observation.node_held_up().is_some();
-            let own = observation.counters.contains_key(ATTEMPTS) || cancel.is_cancelled();
+            let own = observation.counters.contains_key(Counter::ATTEMPTS.word())
+                || cancel.is_cancelled();
             let dropped = held.is_none() && !own && observation.dropped_what_came();
             let again = match spoilt {
                 _ if own => false,
@@ -200,7 +201,9 @@ impl Node for Retrying<'_> {
             self.asked_ps = self.asked_ps.saturating_add(trial_ps);
             if attempts > 1 {
                 let counted = Field::measured(attempts);
-                observation.counters.insert(ATTEMPTS.to_owned(), counted);
+                observation
+                    .counters
+                    .insert(Counter::ATTEMPTS.word().to_owned(), counted);
             }
             self.in_vain = match spoilt {
                 true => self.in_vain.saturating_add(1),

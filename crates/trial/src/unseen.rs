@@ -7,11 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::counter::UNSEEN;
+use crate::counter::Counter;
 use crate::field::Field;
 use crate::observation::Warning;
 use crate::warning_code::WarningCode;
 
+/// The counter of unseen frames, beside `probe_unseen.WAY.POINT` of each point.
+const UNSEEN: &str = Counter::UNSEEN.word();
 /// Points that have an account of their own: they are told of at other points.
 const TOLD_ELSEWHERE: [&str; 3] = ["wire", "interrupt", "copy"];
 
@@ -20,7 +22,7 @@ const TOLD_ELSEWHERE: [&str; 3] = ["wire", "interrupt", "copy"];
 /// Each of these passed every point. What the node knows frame by frame stands in its counters as
 /// `probe_unseen.WAY.POINT`; those that are in no count of a point are added to it. So the figures are lower bounds: a
 /// frame that was seen and then lost may stand in for one that was not seen. A point that took no frame is absent, and
-/// has none. The counter [`UNSEEN`] is there, 0 or not, wherever points counted.
+/// has none. The counter [`Counter::UNSEEN`] is there, 0 or not, wherever points counted.
 pub fn count(
     counters: &mut BTreeMap<String, Field<u64>>,
     way: &str,

@@ -1,7 +1,8 @@
 //! What is told of a run of stages beside its tables: where each part ran, and what the ways are against each other.
 
+use wirelab_trial::counter::Counter;
 use wirelab_trial::format::{integer, time_f};
-use wirelab_trial::{Description, Observation, Path, Probes, Ratio, Trial, counter, pooled};
+use wirelab_trial::{Description, Observation, Path, Probes, Ratio, Trial, pooled};
 
 use crate::ways::{
     Answer, BackgroundRan, Beside, FRAMES_FOR_P99, LEAST_FRAMES_FOR_P99, NotDecided, Verdict,
@@ -12,12 +13,12 @@ use crate::ways::{
 const CPUS: &str = "cpus";
 const RECEIVE_CPUS: &str = "receive_cpus";
 /// What a fast track counts.
-const OF_FAST_TRACK: [&str; 5] = [
-    "fast_track_matched_frames",
-    "fast_track_passed_frames",
-    "fast_track_no_socket_frames",
-    "fast_track_ring_full_frames",
-    "fast_track_dropped_frames",
+const OF_FAST_TRACK: [Counter; 5] = [
+    Counter::FAST_TRACK_MATCHED,
+    Counter::FAST_TRACK_PASSED,
+    Counter::FAST_TRACK_NO_SOCKET,
+    Counter::FAST_TRACK_RING_FULL,
+    Counter::FAST_TRACK_DROPPED,
 ];
 /// Picoseconds of a nanosecond.
 const NS_PS: f64 = 1e3;
@@ -178,18 +179,17 @@ fn order(stack: &WayFigures, fast_track: &WayFigures) -> String {
 
 /// The driver's polls of a way, and what the fast track matched.
 fn polls(whole: &Observation) -> String {
-    let of = |name: &str| find(whole, name);
+    let of = |counter: Counter| find(whole, counter.word());
     let mut parts = Vec::new();
-    if let (Some(median), Some(most)) = (of("napi_poll_frames_median"), of("napi_poll_frames_max"))
-    {
-        let p99 = of("napi_poll_frames_p99").map_or(String::new(), |n| format!(", 99 % {n}"));
+    if let (Some(median), Some(most)) = (of(Counter::NAPI_MEDIAN), of(Counter::NAPI_MAX)) {
+        let p99 = of(Counter::NAPI_P99).map_or(String::new(), |n| format!(", 99 % {n}"));
         parts.push(format!(
             "frames of a poll of the driver: median {median}{p99}, most {most}"
         ));
     }
-    for name in OF_FAST_TRACK {
-        let words = counter::words(name).unwrap_or(name);
-        parts.extend(of(name).map(|n| format!("{} {words}", integer(n))));
+    for counter in OF_FAST_TRACK {
+        let words = counter.meaning();
+        parts.extend(of(counter).map(|n| format!("{} {words}", integer(n))));
     }
     parts.extend(BackgroundRan::of(std::slice::from_ref(whole)).map(|ran| background(&ran)));
     let told = match parts.is_empty() {

@@ -1,12 +1,12 @@
 //! Times that the tester took, among those of the node: where both read one clock.
 
 use wirelab_cores::clock_id;
-use wirelab_trial::stage::PointTimes;
+use wirelab_trial::stage::{CapturePoint, PointTimes};
 use wirelab_trial::{Clock, Owner};
 use wirelab_wire::header::TIME_MODULUS;
 
 /// The tester's point: a frame is on the wire.
-const WIRE: &str = "wire";
+const WIRE: &str = CapturePoint::WIRE.word();
 /// Names of points are kept up to so many bytes.
 const MOST_NAME: usize = 64;
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use wirelab_trial::counter::Counter;
 use wirelab_trial::format::integer;
 use wirelab_trial::{Direction, Kind, Observation, ResultsFile, counter, stage};
 
@@ -16,7 +17,7 @@ const OF_WAY: [&str; 6] = [
     "background_",
     "reflected_",
     "xdp_",
-    counter::UNSEEN,
+    Counter::UNSEEN.word(),
 ];
 
 /// Whether the counts of several trials are added; of medians and the like the largest is shown.
