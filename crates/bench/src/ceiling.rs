@@ -264,7 +264,7 @@ fn fastest(observation: &Observation) -> Option<f64> {
 
 /// Frames/s that the tester reached with any flow: the arrived rate or its own sent rate, wherever frames were lost.
 fn reached(observation: &Observation) -> Option<f64> {
-    let own = |flow: &&FlowObservation| observation.node.kind == "ports" || tester_sends(flow);
+    let own = |flow: &&FlowObservation| observation.tester_sends(flow);
     let senders = observation.flows.iter().filter(own);
     let senders = senders.filter_map(|flow| flow.sender.value());
     let sent = senders.filter_map(|sender| measured(&sender.achieved_frames_per_s));
@@ -286,10 +286,6 @@ fn is_sustained(observation: &Observation) -> bool {
             lasted.max().is_some_and(|ps| ps >= CEILING_TIME_PS)
         }
     }
-}
-
-fn tester_sends(flow: &FlowObservation) -> bool {
-    flow.direction != Direction::Transmit
 }
 
 /// The same trial without anything that limits the tester or concerns the inside of a node: load, link rate, buffers,
@@ -326,7 +322,8 @@ fn was_limit(observation: &Observation) -> Field<bool> {
     {
         return Field::absent("no tester took part: nothing was measured");
     }
-    let slow = |flow: &FlowObservation| tester_sends(flow) && flow.sender_was_slow();
+    let fed = |flow: &FlowObservation| flow.direction != Direction::Transmit;
+    let slow = |flow: &FlowObservation| fed(flow) && flow.sender_was_slow();
     let spoilt = |flow: &FlowObservation| slow(flow) || flow.tester_dropped();
     if observation.flows.iter().any(spoilt) {
         return Field::measured(true);

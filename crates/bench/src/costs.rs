@@ -2,9 +2,12 @@
 //! the node warm.
 
 use wirelab_trial::{
-    Cancel, CostLoad, Extent, Field, Load, Node, NodeError, Observation, PointCost, Probes, Trial,
-    pooled,
+    Cancel, CostLoad, Extent, Field, Load, Node, NodeError, Observation, PointCost, Probes, Size,
+    SizeUnit, Trial, pooled,
 };
+
+/// A load that keeps a node warm, in frames/s.
+use crate::stages::{self, Ways};
 
 /// A load that keeps a node warm, in frames/s.
 const WARM_FRAMES_PER_S: f64 = 20_000.0;
@@ -88,4 +91,46 @@ pub fn warm(
         }
     }
     Ok(best)
+}
+
+/// The costs of each point, warm and in the trials that were run; why the first are missing goes into `notes`.
+pub fn all(
+    node: &mut dyn Node,
+    length_bytes: u32,
+    ways: &Ways,
+    ran: &[Observation],
+    notes: &mut Vec<String>,
+    cancel: &Cancel,
+) -> Vec<PointCost> {
+    let asked = point_costs(ran, CostLoad::Trial);
+    if asked.is_empty() {
+        return asked;
+    }
+    let able = node.describe().capabilities;
+    let mut all = Vec::new();
+    for direction in stages::both_ways(&able) {
+        if cancel.is_cancelled() {
+            break;
+        }
+        let size = Size::new(SizeUnit::Length, length_bytes);
+        let (load, extent) = (Load::Max, Extent::Frames { frames: 1 });
+        let trial = Trial {
+            wait: ways.waits.first().copied().flatten(),
+            probes: Some(ways.probes),
+            ..Trial::new(stages::framing(&able), direction, size, load, extent)
+        };
+        let missing = match warm(node, &trial, cancel) {
+            Ok(costs) if costs.is_empty() => "the trials for it tell none".to_owned(),
+            Ok(costs) => {
+                all.extend(costs);
+                continue;
+            }
+            Err(error) => error.to_string(),
+        };
+        notes.push(format!(
+            "no cost of capture points on a warm node, {direction}: {missing}"
+        ));
+    }
+    all.extend(asked);
+    all
 }

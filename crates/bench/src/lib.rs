@@ -26,6 +26,7 @@ pub mod run;
 mod save;
 pub mod search;
 mod searched;
+pub mod stages;
 pub mod ways;
 
 pub use ceiling::{CachedCeiling, Ceiling, NoCeiling};

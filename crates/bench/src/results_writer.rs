@@ -6,7 +6,8 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use wirelab_trial::results::{FORMAT, MOST_BYTES, ResultsError, VERSION};
+use wirelab_trial::results::{FORMAT, VERSION};
+use wirelab_trial::results_reader::{MOST_BYTES, ResultsError};
 use wirelab_trial::{Environment, Found, Observation, Part, ResultsFile, check as figures};
 
 use crate::matrix::Step;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use wirelab_trial::format;
 use wirelab_trial::{
-    Cancel, Description, Environment, Found, Node, NodeError, Observation, Part, Progress,
-    ResultsFile, Retrying, Status, Trial, WarningCode,
+    Cancel, Description, Environment, Found, Node, NodeError, NodeName, Observation, Part,
+    Progress, ResultsFile, Retrying, Status, Trial, WarningCode,
 };
 
 use crate::part::{Asks, PlannedPart};
@@ -231,7 +231,9 @@ fn same_node(stored: &Description, now: &Description) -> Result<(), ResumeError>
             .unwrap_or_else(|| "not told".to_owned())
     };
     // A lab that is made for each run has new interfaces each time.
-    let made_anew = |key: &str| stored.name.starts_with("lab:") && key == PORTS_KEY;
+    let name = stored.name.parse::<NodeName>();
+    let is_lab = name.is_ok_and(|name| name.kind() == "lab");
+    let made_anew = |key: &str| is_lab && key == PORTS_KEY;
     let keys = stored.setup.keys().chain(now.setup.keys());
     for key in keys.filter(|key| !made_anew(key)) {
         if stored.setup.get(key) != now.setup.get(key) {

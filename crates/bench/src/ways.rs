@@ -4,7 +4,7 @@
 use serde::Serialize;
 use wirelab_trial::measuring::Overhead;
 use wirelab_trial::series::nearest_rank;
-use wirelab_trial::stage::delays_of;
+use wirelab_trial::stage::{CapturePoint, delays_of};
 use wirelab_trial::{
     Background, Direction, Extent, Observation, Path, Probes, Ratio, Series, Status, Summary,
     Trial, Wait,
@@ -108,7 +108,10 @@ fn distinct<'a>(observations: &[&'a Observation]) -> Vec<&'a Trial> {
 }
 
 fn pair(stack: &[Observation], fast: &[Observation]) -> Option<Beside> {
-    let (driver, application) = ("driver", "application");
+    let (driver, application) = (
+        CapturePoint::DRIVER.word(),
+        CapturePoint::APPLICATION.word(),
+    );
     let samples = |all: &[Observation]| -> Vec<Vec<u64>> {
         let each = all.iter().filter_map(|o| delay(o, driver, application));
         each.map(|series| series.raw_ticks).collect()
@@ -183,7 +186,11 @@ fn p99(ticks: &[u64]) -> Option<u64> {
 fn figures(blocks: &[Observation]) -> Option<WayFigures> {
     let whole = wirelab_trial::pooled(blocks);
     let [whole] = &whole[..] else { return None };
-    let series = delay(whole, "driver", "application")?;
+    let series = delay(
+        whole,
+        CapturePoint::DRIVER.word(),
+        CapturePoint::APPLICATION.word(),
+    )?;
     let counts = whole.flows.iter().find_map(|flow| flow.counts.value());
     Some(WayFigures {
         frames: series.histogram.count,
@@ -226,9 +233,10 @@ pub fn overheads(observations: &[Observation]) -> Vec<Overhead> {
 }
 
 fn overhead(observations: &[Observation], off: &Trial) -> Option<Overhead> {
+    let (wire, application) = (CapturePoint::WIRE.word(), CapturePoint::APPLICATION.word());
     let (from, to) = match off.direction {
-        Direction::Transmit => ("application", "wire"),
-        _ => ("wire", "application"),
+        Direction::Transmit => (application, wire),
+        _ => (wire, application),
     };
     let like = |trial: &Trial| Trial {
         probes: off.probes,

@@ -127,7 +127,8 @@ fn an_unknown_ceiling_is_absent_and_no_verdict() {
 /// The directions asked, and how often the trials that were kept say that they were asked.
 fn repeated(node: &mut SimulatedNode, text: &str) -> (usize, Vec<Option<u64>>) {
     let (kept, _) = run(node, 9e9, text);
-    let counter = |o: &Observation| Some(*o.counters.get(counter::ATTEMPTS)?.value().unwrap());
+    let counter =
+        |o: &Observation| Some(*o.counters.get(Counter::ATTEMPTS.word())?.value().unwrap());
     (node.asked.len(), kept.iter().map(counter).collect())
 }
 

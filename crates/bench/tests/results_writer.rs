@@ -9,7 +9,7 @@ use common::{SimulatedNode, Trouble, environment};
 use wirelab_bench::{
     Ended, NoCeiling, Plan, ResultsWriter, Sink, Step, WriteError, load, run_plan,
 };
-use wirelab_trial::results::MOST_BYTES;
+use wirelab_trial::results_reader::MOST_BYTES;
 use wirelab_trial::{Cancel, Field, Observation, ResultsFile, Status};
 
 const PLAN: &str = "[[matrix]]\nframe = 64\nrepeat = 4";

@@ -1,5 +1,7 @@
 //! The list of boards: what each is, what emulates it, and which images run on it.
 
+use wirelab_trial::nearest::{did_you_mean, head};
+
 use crate::BoardError;
 
 /// What emulates a board.
@@ -73,20 +75,21 @@ pub const BOARDS: &[BoardInfo] = &[
 /// Finds the board called `name`.
 ///
 /// # Errors
-/// [`BoardError::Unknown`], which lists the existing ones.
+/// [`BoardError::Unknown`] with the nearest one, which lists those there are.
 pub fn find(name: &str) -> Result<&'static BoardInfo, BoardError> {
     BOARDS
         .iter()
         .find(|board| board.name == name)
         .ok_or_else(|| BoardError::Unknown {
-            name: name.to_owned(),
+            name: head(name).to_owned(),
+            meant: did_you_mean(name, names()),
+            names: names().collect::<Vec<_>>().join(", "),
         })
 }
 
-/// The names of all boards, for a message.
-pub(crate) fn names() -> String {
-    let names: Vec<&str> = BOARDS.iter().map(|board| board.name).collect();
-    names.join(", ")
+/// The names of all boards.
+fn names() -> impl Iterator<Item = &'static str> {
+    BOARDS.iter().map(|board| board.name)
 }
 
 #[cfg(test)]
@@ -100,6 +103,14 @@ mod tests {
         for board in BOARDS {
             assert!(error.contains(board.name), "{error}");
         }
+        for (wrong, right) in [("zynq700", "zynq7000"), ("lcp1768", "lpc1768")] {
+            let error = find(wrong).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("did you mean '{right}'?")),
+                "{error}"
+            );
+        }
+        assert!(!find("stm32f4").unwrap_err().to_string().contains("did you"));
     }
 
     #[test]

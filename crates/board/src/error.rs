@@ -6,17 +6,19 @@ use wirelab_port::lab::LabError;
 use wirelab_port::tap::TapError;
 use wirelab_trial::{NodeError, OpenError};
 
-use crate::{catalogue, qemu};
-
 /// An error about a board.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BoardError {
     /// There is no such board.
-    #[error("there is no board '{name}'; there are {}", catalogue::names())]
+    #[error("there is no board '{name}': {meant}The boards are {names}")]
     Unknown {
         /// The requested name.
         name: String,
+        /// A name that is near it, as a question.
+        meant: String,
+        /// All names there are.
+        names: String,
     },
     /// The firmware does not exist.
     #[error(
@@ -39,16 +41,9 @@ pub enum BoardError {
         /// What is wrong with it.
         why: String,
     },
-    /// QEMU is not installed.
-    #[error(
-        "{program} is not installed; it comes with the package {} (`sudo apt-get install {}`)",
-        qemu::PACKAGE,
-        qemu::PACKAGE
-    )]
-    NoQemu {
-        /// The program.
-        program: String,
-    },
+    /// QEMU is not installed, as [`crate::qemu::missing`] says it.
+    #[error("{0}")]
+    NoQemu(String),
     /// Another emulator runs it.
     #[error("board {name} runs in wirelab itself, not in QEMU: measure it as board:{name}")]
     NotQemu {

@@ -88,7 +88,10 @@ mod tests {
             opened.err().unwrap().to_string()
         };
         for (text, words) in [
-            ("board:zynq", "there is no board 'zynq'; there are zynq7000"),
+            (
+                "board:zynq",
+                "there is no board 'zynq': The boards are zynq7000",
+            ),
             ("board:zynq7000,image=x", "unknown option 'image'"),
             ("board:lpc1768,colour=red", "unknown option 'colour'"),
         ] {

@@ -377,9 +377,9 @@ fn uart(socket: &Path, life: Life) -> io::Result<Box<dyn Transport + Send>> {
 
 fn no_start(program: &Path, source: io::Error) -> BoardError {
     match source.kind() {
-        io::ErrorKind::NotFound => BoardError::NoQemu {
-            program: program.display().to_string(),
-        },
+        io::ErrorKind::NotFound => {
+            BoardError::NoQemu(qemu::missing(&program.display().to_string()))
+        }
         _ => BoardError::Io {
             what: format!("to start {}", program.display()),
             source,

@@ -18,7 +18,7 @@ mod stages;
 
 use serde::Serialize;
 use wirelab_trial::explanation::FastTrackGain;
-use wirelab_trial::{Interval, Observation, Warning, format};
+use wirelab_trial::{Interval, Observation, Warning, format, stage};
 
 use crate::file::NodeFile;
 
@@ -255,7 +255,7 @@ pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, Fi
 pub fn fast_track(observations: &[Observation]) -> Vec<FastTrackGain> {
     let staged = |o: &&Observation| {
         let mut series = o.flows.iter().flat_map(|f| &f.series);
-        series.any(|s| body::stage_points(&s.name).is_some())
+        series.any(stage::is_stage)
     };
     let mut nodes: Vec<&str> = observations
         .iter()

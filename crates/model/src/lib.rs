@@ -19,6 +19,7 @@ pub mod library;
 pub mod net;
 pub mod node;
 pub mod predict;
+pub mod reference;
 pub mod sim;
 pub mod steady;
 pub mod whatif;

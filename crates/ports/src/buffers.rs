@@ -11,9 +11,10 @@ use wirelab_trial::{
 };
 
 use crate::PortsNode;
+use crate::checker::AnyChecker;
 use crate::flow::{FlowPlan, Plan, interface_error};
 use crate::observe::{self, RunResult};
-use crate::run::{self, AnyChecker};
+use crate::run;
 use crate::settle;
 use crate::watch::Watch;
 

@@ -11,6 +11,7 @@
 
 mod buffers;
 mod ceiling;
+mod checker;
 mod describe;
 mod flow;
 mod kind;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wirelab_port::job::{CheckReport, SendReport};
-use wirelab_trial::counter::{DEPARTURE_UNKNOWN, SHARED_TIME};
+use wirelab_trial::counter::Counter;
 use wirelab_trial::format;
 use wirelab_trial::job::{self, FlowAsked};
 use wirelab_trial::{
@@ -46,12 +46,14 @@ pub fn observation(
         let mut flow = job::flow_observation(&asked, sent, seen);
         if undeparted > 0 {
             let unknown = Field::measured(undeparted);
-            flow.counters.insert(DEPARTURE_UNKNOWN.to_owned(), unknown);
+            flow.counters
+                .insert(Counter::DEPARTURE_UNKNOWN.word().to_owned(), unknown);
         }
         if plan.resolved.frames_per_s.is_none() && result.sender_path == "xdp" {
             // A transmit time and a gap then stand for this many frames, see wirelab_port::xdp.
             let shared = Field::measured(wirelab_port::xdp::FRAMES_A_TIME);
-            flow.counters.insert(SHARED_TIME.to_owned(), shared);
+            flow.counters
+                .insert(Counter::SHARED_TIME.word().to_owned(), shared);
         }
         if result.receiver_path == "xdp" {
             let why = "the checker runs in the kernel's receive path, without a thread that could be paused; frames for which \

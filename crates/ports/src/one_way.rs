@@ -11,8 +11,9 @@ use wirelab_trial::{Cancel, NodeError, Trial};
 use wirelab_wire::LineRate;
 
 use crate::Path;
+use crate::checker::AnyChecker;
 use crate::flow::{self, interface_error};
-use crate::run::{AnyChecker, xdp_error};
+use crate::run::xdp_error;
 use crate::watch::Watch;
 
 /// Send the trial from `port` to the MAC address `to`. [`Path::Auto`] is the portable path: whether a driver takes

@@ -12,9 +12,10 @@ use wirelab_trial::{
     Cancel, Extent, NodeError, Observation, Progress, Warning, WarningCode, format,
 };
 
+use crate::checker::{AnyChecker, QUIET};
 use crate::flow::{FlowPlan, Plan, interface_error};
 use crate::observe::{self, RunResult};
-use crate::settle::{self, QUIET};
+use crate::settle;
 use crate::shaper::bypassed_shapers;
 use crate::watch::Watch;
 use crate::{Path, PortsNode};
@@ -23,72 +24,6 @@ use crate::{Path, PortsNode};
 const ONE_GENERATOR_FRAMES_PER_S: f64 = 1_500_000.0;
 /// Interval between two looks at each flow's progress: some hundred in the shortest trials of a search.
 const LOOK: Duration = Duration::from_millis(2);
-
-/// A running checker on either path.
-pub enum AnyChecker {
-    Xdp(xdp::Checker),
-    Packet(packet::Checker),
-}
-
-impl AnyChecker {
-    /// The path's name in observations.
-    pub fn path(&self) -> &'static str {
-        match self {
-            AnyChecker::Xdp(_) => "xdp",
-            AnyChecker::Packet(_) => "packet",
-        }
-    }
-
-    pub fn received(&self) -> u64 {
-        match self {
-            AnyChecker::Xdp(checker) => checker.received(),
-            AnyChecker::Packet(checker) => checker.received_frames(),
-        }
-    }
-
-    /// Reset the counts. The packet path's checker, which starts with each run, does not need it.
-    fn reset(&self) {
-        if let AnyChecker::Xdp(checker) = self {
-            checker.reset();
-        }
-    }
-
-    /// Record the flow's progress. The packet path's checker records it with each frame.
-    pub fn look(&self) {
-        if let AnyChecker::Xdp(checker) = self {
-            checker.look();
-        }
-    }
-
-    pub fn other_run(&self) -> u64 {
-        match self {
-            AnyChecker::Xdp(checker) => checker.other_run(),
-            AnyChecker::Packet(checker) => checker.other_run_frames(),
-        }
-    }
-
-    pub fn first_ns(&self) -> Option<u64> {
-        match self {
-            AnyChecker::Xdp(checker) => checker.first_ns(),
-            AnyChecker::Packet(checker) => checker.first_ns(),
-        }
-    }
-
-    pub fn finish(self) -> Result<CheckReport, NodeError> {
-        match self {
-            AnyChecker::Xdp(checker) => Ok(checker.report()),
-            AnyChecker::Packet(checker) => Ok(checker.finish(QUIET)?),
-        }
-    }
-
-    /// The report of what has arrived until now.
-    fn stop(self) -> Result<CheckReport, NodeError> {
-        match self {
-            AnyChecker::Xdp(checker) => Ok(checker.report()),
-            AnyChecker::Packet(checker) => Ok(checker.stop()?),
-        }
-    }
-}
 
 pub fn xdp_error(error: XdpError) -> NodeError {
     match error {

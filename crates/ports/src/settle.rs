@@ -8,11 +8,9 @@ use wirelab_port::packet;
 use wirelab_trial::{Cancel, Extent, Warning, WarningCode};
 use wirelab_wire::Transport;
 
+use crate::checker::{AnyChecker, QUIET};
 use crate::flow::FlowPlan;
-use crate::run::AnyChecker;
 
-/// No frame for this long after the senders ended means that all have arrived.
-pub const QUIET: Duration = Duration::from_millis(30);
 /// A frame that does not reach a capture within this time is missing there.
 const CAPTURE_QUIET: Duration = Duration::from_millis(500);
 /// Longest wait for frames in flight (RFC 2544, 23: two seconds).

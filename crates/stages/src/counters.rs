@@ -1,6 +1,7 @@
 //! The counts of a tracer, by the names of a node's counters (`spec/node-control.md`).
 
 use wirelab_trial::Histogram;
+use wirelab_trial::counter::Counter;
 
 use crate::store::Cost;
 use crate::tracer::Tracer;
@@ -27,18 +28,18 @@ fn polls(polls: &Histogram, all: &mut Vec<(String, u64)>) {
     if polls.count == 0 {
         return;
     }
-    let mut put = |name: &str, value: u64| all.push((name.to_owned(), value));
-    put("napi_polls", polls.count);
+    let mut put = |counter: Counter, value: u64| all.push((counter.word().to_owned(), value));
+    put(Counter::NAPI_POLLS, polls.count);
     put(
-        "napi_poll_frames_mean_milli",
+        Counter::NAPI_MEAN,
         (polls.mean_ticks * 1000.0).round() as u64,
     );
-    for (name, percent) in [("median", 50.0), ("p99", 99.0)] {
+    for (counter, percent) in [(Counter::NAPI_MEDIAN, 50.0), (Counter::NAPI_P99, 99.0)] {
         if let Some(frames) = polls.percentile(percent) {
-            put(&format!("napi_poll_frames_{name}"), frames);
+            put(counter, frames);
         }
     }
-    put("napi_poll_frames_max", polls.max_ticks);
+    put(Counter::NAPI_MAX, polls.max_ticks);
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use wirelab_port::iface::IfaceError;
 use wirelab_port::netns::{NetNsError, Work};
 use wirelab_port::xdp::XdpError;
+use wirelab_trial::NodeError;
 
 /// Why points cannot be recorded.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +69,18 @@ pub enum StagesError {
         /// The kernel's error.
         source: io::Error,
     },
+}
+
+/// The error for a trial.
+impl From<StagesError> for NodeError {
+    fn from(error: StagesError) -> NodeError {
+        let text = error.to_string();
+        match error {
+            StagesError::Privilege { .. } => NodeError::Privilege(text),
+            StagesError::Kernel { .. } => NodeError::Failed(text),
+            _ => NodeError::BadTrial(text),
+        }
+    }
 }
 
 impl StagesError {

@@ -1,7 +1,8 @@
 //! Where time is spent inside a Linux node: capture points in the kernel (eBPF), and a fast track past its stack.
 //!
-//! `agent`, `remote` and the command line use it; it uses `port`. Start reading at [`Tracer`], then [`Store`] and
-//! `bpf/stages.bpf.c`; [`FastTrack`] is the path past the stack.
+//! `agent`, `remote` and the command line use it, over `port`. Start reading at [`Tracer`], then [`Store`] and
+//! `bpf/stages.bpf.c`; [`FastTrack`] is the way past the stack, and [`Watch`] times frames that
+//! somebody else sends.
 
 mod abi;
 mod clock;
@@ -14,6 +15,7 @@ mod reflector;
 mod store;
 mod sys;
 mod tracer;
+mod watch;
 mod xdp;
 
 pub use error::StagesError;
@@ -23,4 +25,5 @@ pub use programs::ProbeSet;
 pub use reflector::Reflector;
 pub use store::{Cost, Counts, FlowFilter, MOST_RECORDS, NODE_NS, Store};
 pub use tracer::{Choice, PointInfo, Tracer, TracerOptions};
+pub use watch::{MOST_WATCHED_FRAMES, Watch};
 pub use xdp::{MAX_QUEUES, NodeCounters, NodeOptions, NodeXdp, Reflect, Xdp, own_addresses};

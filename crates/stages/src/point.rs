@@ -1,6 +1,7 @@
 //! The capture points of a Linux node: their names, their order, and what records the time at each.
 
 use wirelab_trial::Direction;
+use wirelab_trial::stage::CapturePoint;
 
 /// A place on a frame's path through the node, in the order of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,14 +50,14 @@ impl Point {
     /// Its name in the node control protocol and in results.
     pub const fn name(self) -> &'static str {
         match self {
-            Point::InWire | Point::OutWire => "wire",
-            Point::InInterrupt => "interrupt",
-            Point::InDriver | Point::OutDriver => "driver",
-            Point::InStack => "stack",
-            Point::InSocket => "socket",
-            Point::InCopy => "copy",
-            Point::InCall | Point::OutCall => "call",
-            Point::OutQueue => "queue",
+            Point::InWire | Point::OutWire => CapturePoint::WIRE.word(),
+            Point::InInterrupt => CapturePoint::INTERRUPT.word(),
+            Point::InDriver | Point::OutDriver => CapturePoint::DRIVER.word(),
+            Point::InStack => CapturePoint::STACK.word(),
+            Point::InSocket => CapturePoint::SOCKET.word(),
+            Point::InCopy => CapturePoint::COPY.word(),
+            Point::InCall | Point::OutCall => CapturePoint::CALL.word(),
+            Point::OutQueue => CapturePoint::QUEUE.word(),
         }
     }
 

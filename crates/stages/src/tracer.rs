@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use wirelab_port::ebpf::{Hist, Shared};
 use wirelab_port::iface::PortName;
 use wirelab_trial::stage::PointTimes;
-use wirelab_trial::{Direction, Histogram, format};
+use wirelab_trial::{Direction, Histogram, Probes, format};
 
 use crate::clock;
 use crate::error::StagesError;
@@ -42,6 +42,17 @@ impl FromStr for Choice {
             _ => Err(StagesError::BadOptions(format!(
                 "invalid set of probes '{text}'; fix: write auto, fentry or raw"
             ))),
+        }
+    }
+}
+
+/// What takes the times of a trial with this choice.
+impl From<Choice> for Probes {
+    fn from(choice: Choice) -> Probes {
+        match choice {
+            Choice::Auto => Probes::Auto,
+            Choice::Fentry => Probes::Fentry,
+            Choice::Raw => Probes::Raw,
         }
     }
 }

@@ -1,106 +1,139 @@
-//! What a reader calls the counters of a trial that tell what became of its frames inside a node.
+//! The counters of a trial and of its flows: one table of words, each with what it counts and who tells it.
 
 use crate::format::{decimal, integer, time};
-use crate::unseen::UNSEEN;
+use crate::named::named;
 
-/// How often a trial was asked until the tester's own host had not spoilt it (see [`crate::retry`]). A node type that
-/// counts it is not asked again.
-pub const ATTEMPTS: &str = "tester_attempts";
-
-/// Frames of a flow at maximum load that have one transmit time together: each of its gaps is this share of the time
-/// between two of those.
-pub const SHARED_TIME: &str = "frames_that_share_a_transmit_time";
-
-/// How many frames of a flow the checker's own queue dropped for certain, where it looks.
-pub const CHECKER_MISSED: &str = "checker_missed_frames";
-
-/// Frames of a flow from a node of which nobody knows whether they were lost or never left the node's interface.
-pub const DEPARTURE_UNKNOWN: &str = "departure_unknown_frames";
-
-/// Counters and their words, in the order of a frame's way.
-const WORDS: [(&str, &str); 24] = [
-    ("napi_polls", "polls of the driver that brought frames"),
-    (
-        "napi_poll_frames_mean_milli",
-        "frames of a poll of the driver, mean",
-    ),
-    (
-        "napi_poll_frames_median",
-        "frames of a poll of the driver, median",
-    ),
-    (
-        "napi_poll_frames_p99",
-        "frames of a poll of the driver, 99 %",
-    ),
-    (
-        "napi_poll_frames_max",
-        "frames of a poll of the driver, most",
-    ),
-    ("fast_track_matched_frames", "wanted by a rule"),
-    ("fast_track_received_frames", "taken by the fast track"),
-    ("fast_track_passed_frames", "passed to the stack"),
-    (
-        "fast_track_no_socket_frames",
-        "wanted by a rule, but their queue has no socket",
-    ),
-    (
-        "fast_track_ring_full_frames",
-        "lost because the fast track's ring was full",
-    ),
-    (
-        "fast_track_dropped_frames",
-        "lost because the fast track's memory was in use",
-    ),
-    ("reflected_frames", "turned around by the driver"),
-    ("not_reflected_frames", "not turned around by the driver"),
-    ("background_sent_frames", "frames of the background sent"),
-    (
-        "background_due_frames",
-        "frames of the background due meanwhile",
-    ),
-    ("background_lasted_ns", "the background lasted"),
-    (
-        "background_received_frames",
-        "frames of the background received",
-    ),
-    (
-        "background_received_bytes",
-        "bytes of the background received",
-    ),
-    ("background_lost_frames", "frames of the background lost"),
-    (
-        "background_lost_frames_at_most",
-        "frames of the background lost or never sent",
-    ),
-    (
-        "background_refused_frames",
-        "frames of the background that did not leave",
-    ),
-    (
-        DEPARTURE_UNKNOWN,
-        "frames lost, or dropped by the sender's interface",
-    ),
-    (
-        "background_sender_slips",
-        "pauses of the background's sender",
-    ),
-    (
-        UNSEEN,
-        "passed a capture point without a program being run (most of one point)",
-    ),
-];
-
-/// What a counter is called, as far as it has words.
-pub fn words(name: &str) -> Option<&'static str> {
-    let mut all = WORDS.iter();
-    all.find(|(known, _)| *known == name)
-        .map(|(_, words)| *words)
+named! {
+    /// A counter of a trial or of a flow. Of those that a node tells, the tester puts `node_` before the words of its totals.
+    Counter {
+        "Linux nodes" {
+            NAPI_POLLS = "napi_polls": "polls of the driver that brought frames";
+            NAPI_MEAN = "napi_poll_frames_mean_milli": "frames of a poll of the driver, mean";
+            NAPI_MEDIAN = "napi_poll_frames_median": "frames of a poll of the driver, median";
+            NAPI_P99 = "napi_poll_frames_p99": "frames of a poll of the driver, 99 %";
+            NAPI_MAX = "napi_poll_frames_max": "frames of a poll of the driver, most";
+            FAST_TRACK_MATCHED = "fast_track_matched_frames": "wanted by a rule";
+            FAST_TRACK_RECEIVED = "fast_track_received_frames": "taken by the fast track";
+            FAST_TRACK_PASSED = "fast_track_passed_frames": "passed to the stack";
+            FAST_TRACK_NO_SOCKET = "fast_track_no_socket_frames": "wanted by a rule, but their queue has no socket";
+            FAST_TRACK_RING_FULL = "fast_track_ring_full_frames": "lost because the fast track's ring was full";
+            FAST_TRACK_DROPPED = "fast_track_dropped_frames": "lost because the fast track's memory was in use";
+            REFLECTED = "reflected_frames": "turned around by the driver";
+            NOT_REFLECTED = "not_reflected_frames": "not turned around by the driver";
+        }
+        "the tester, of a background" {
+            BACKGROUND_SENT = "background_sent_frames": "frames of the background sent";
+            BACKGROUND_DUE = "background_due_frames": "frames of the background due meanwhile";
+            BACKGROUND_LASTED = "background_lasted_ns": "the background lasted";
+            BACKGROUND_RECEIVED = "background_received_frames": "frames of the background received";
+            BACKGROUND_RECEIVED_BYTES = "background_received_bytes": "bytes of the background received";
+            BACKGROUND_LOST = "background_lost_frames": "frames of the background lost";
+            BACKGROUND_LOST_AT_MOST = "background_lost_frames_at_most": "frames of the background lost or never sent";
+            BACKGROUND_REFUSED = "background_refused_frames": "frames of the background that did not leave";
+            BACKGROUND_SLIPS = "background_sender_slips": "pauses of the background's sender";
+        }
+        "the tester" {
+            DEPARTURE_UNKNOWN = "departure_unknown_frames": "frames lost, or dropped by the sender's interface";
+            UNSEEN = "unseen_frames": "passed a capture point without a program being run (most of one point)";
+            ATTEMPTS = "tester_attempts": "runs of a trial until the tester's own host had not spoilt it";
+            SHARED_TIME = "frames_that_share_a_transmit_time": "frames of a flow at maximum load that have one transmit time together";
+            CHECKER_MISSED = "checker_missed_frames": "frames that the checker's own queue dropped for certain";
+            FOREIGN_RATE = "foreign_frames_per_s": "frames of others that came beside the flow, in a second";
+        }
+        "nodes over the node control protocol" {
+            SENT = "sent_frames": "sequences that the node used; of an echo the frames that it returned";
+            SENT_BYTES = "sent_bytes": "bytes that the node sent";
+            SENT_REFUSED = "sent_refused_frames": "frames that the queue of the node's driver did not take";
+            SENT_SLIPS = "sent_slips": "pauses of the node's sender by its own host";
+            SENT_SLIPPED = "sent_slipped_ns": "time of these pauses";
+            SENT_HELD_UP = "sent_held_up_ns": "time in which the node's host held its sender up";
+            SENT_BLOCKED = "sent_blocked_ns": "time in which the path took no more from the node";
+            SENT_BURST = "sent_longest_burst_frames": "most frames that left the node back to back, to catch up";
+            SENT_SEGMENTED = "sent_segmented": "1 where the node's system segmented datagrams late";
+            SENT_FIRST = "sent_first_ns": "first frame sent, by the node's clock";
+            SENT_LAST = "sent_last_ns": "last frame sent, by the node's clock";
+            RECEIVED = "received_frames": "test frames that the node received";
+            RECEIVED_BYTES = "received_bytes": "bytes that the node or the peer received";
+            RECEIVED_FIRST = "received_first_ns": "first frame received, by the node's clock";
+            RECEIVED_LAST = "received_last_ns": "last frame received, by the node's clock";
+            RECEIVED_JITTER = "received_jitter_ns": "interarrival jitter at the node (RFC 3550)";
+            RECEIVED_HELD_UP = "received_held_up_ns": "time in which the node's host held its receiver up";
+            GOOD = "good_frames": "frames of which every byte was right";
+            HEADER_CORRUPT = "header_corrupt_frames": "frames with a damaged test header";
+            TRUNCATED = "truncated_frames": "frames that were cut short";
+            STALE = "stale_frames": "frames whose payload is that of another sequence";
+            CORRUPTED = "corrupted_frames": "frames with a damaged payload";
+            DUPLICATED = "duplicated_frames": "frames that came once more";
+            REORDERED = "reordered_frames": "frames that came behind a later one";
+            REORDERING_EXTENT = "reordering_extent_frames": "how far a frame was reordered at most";
+            TOO_LATE = "too_late_frames": "frames too far behind to tell whether they were new";
+            DISTINCT = "distinct_sequences": "different sequences that came";
+            FOREIGN = "foreign_frames": "frames that are none of the test's";
+            OTHER_RUN = "other_run_frames": "frames of an earlier trial";
+            VERIFIED = "verified_payload_bytes": "payload bytes that were compared and right";
+            WATCHED = "watched_ns": "time over which the interface was watched";
+            INTERFACE_SENT = "interface_sent_frames": "frames that left by the node's interface, whatever flow";
+            INTERFACE_DROPPED = "interface_dropped_frames": "frames that the node's interface dropped before they left";
+            INTERFACE_RECEIVED = "interface_received_frames": "frames that came to the node's interface, whatever flow";
+        }
+        "boards" {
+            RING_FULL = "ring_full_events": "how often the receive ring of the MAC was full";
+            NO_BUFFER = "no_buffer_frames": "frames for which the firmware had no buffer";
+            LOOP_MISSED = "loop_missed_frames": "frames of a loopback that did not come back";
+            CAPTURE_POINT = "capture_point_ticks": "what a capture point costs itself";
+            HEADER_TICKS = "header_ticks": "time to build headers, within that of the pin";
+            COPY_TICKS = "copy_ticks": "time to copy, or to wait for the DMA that copies";
+            WAIT_TICKS = "wait_ticks": "time in which the CPU did nothing but wait";
+            OWN_SHARE = "own_transmit_share_ppm": "frame rate of a receive trial as a share of the node's own transmit";
+            OWN_LENGTH = "own_transmit_length_bytes": "length of the frames of that transmit";
+            PIN_ELAPSED = "pin_elapsed_ps": "length of the pulse of the pin";
+            WIRE_ELAPSED = "wire_elapsed_ps": "time of the same frames on the wire";
+            BEFORE_EMULATOR = "dropped_before_emulator_frames": "frames that the emulator did not take in time";
+        }
+        "iperf peers" {
+            REPORTED_BYTES = "reported_bytes": "bytes that the server reports";
+            REPORTED_DATAGRAMS = "reported_datagrams": "datagrams that the server reports";
+            REPORTED_LOST = "reported_lost": "datagrams that the server reports as lost";
+            REPORTED_OUT_OF_ORDER = "reported_out_of_order": "datagrams that the server reports out of order";
+            REPORTED_DURATION = "reported_duration_ps": "time that the server reports";
+            FINAL_DATAGRAMS = "final_datagrams": "final datagrams until the server's report came";
+            RECEIVED_DATAGRAMS = "received_datagrams": "datagrams that came from the peer";
+            DISTINCT_DATAGRAMS = "distinct_datagrams": "of these, different ones";
+            LOST_DATAGRAMS = "lost_datagrams": "datagrams that certainly were lost";
+            LOST_OR_MISSED = "lost_or_missed_datagrams": "datagrams lost, or dropped by the tester's own queue";
+            DUPLICATED_DATAGRAMS = "duplicated_datagrams": "datagrams that came once more";
+            REORDERED_DATAGRAMS = "reordered_datagrams": "datagrams that came behind a later one";
+            TOO_LATE_DATAGRAMS = "too_late_datagrams": "datagrams too far behind to tell whether they were new";
+            IGNORED_DATAGRAMS = "ignored_datagrams": "datagrams that iperf's server counts and are none of the flow";
+            UNATTRIBUTED = "unattributed_datagrams": "datagrams of which nobody knows whose they were";
+            STREAM_BYTES = "stream_bytes": "bytes of a TCP stream";
+            SERVER_CPU = "iperf3_server_process_cpu_ppm": "CPU time of the iperf3 server's process, of one core";
+        }
+        "hardware in simulation" {
+            SIMULATED_CLOCKS = "simulated_clocks": "clocks that were simulated";
+            PERIOD_CLOCKS = "period_clocks": "set time from one frame to the next";
+            FIRST_TO_LAST = "clocks_first_to_last": "clocks from the first frame to the last";
+            BAD_FCS = "bad_fcs_frames": "frames with a wrong FCS";
+            DAMAGED = "damaged_frames": "frames that the MAC found damaged";
+            PROBE_SHORTEST = "probe_shortest_ticks": "shortest gap that the rate meter saw";
+            PROBE_LAST = "probe_last_ticks": "last gap that it saw";
+            PROBE_LONGEST = "probe_longest_ticks": "longest gap that it saw";
+            MAC_DROPPED = "mac_dropped_frames": "good frames that the node's MAC dropped";
+        }
+    }
 }
 
-/// The place of a counter among those that have words, for a list in the order of a frame's way.
+/// What a counter is called, as far as it has a row.
+pub fn words(name: &str) -> Option<&'static str> {
+    let mut all = Counter::ALL.iter();
+    all.find(|known| known.word() == name)
+        .map(|known| known.meaning())
+}
+
+/// The place of a counter among those that have a row, for a list in the order of a frame's way.
 pub fn rank(name: &str) -> usize {
-    let place = WORDS.iter().position(|(known, _)| *known == name);
-    place.unwrap_or(WORDS.len())
+    let place = Counter::ALL.iter().position(|known| known.word() == name);
+    place.unwrap_or(Counter::ALL.len())
 }
 
 /// A counter's value as a reader wants it: times with their unit, thousandths as what they are of. The name's end says
@@ -122,7 +155,9 @@ mod tests {
     fn counters_have_words_and_values_have_units() {
         assert_eq!(words("fast_track_matched_frames"), Some("wanted by a rule"));
         assert_eq!(words("fast_track"), None);
-        assert!(rank("napi_polls") < rank(UNSEEN) && rank(UNSEEN) < rank("another"));
+        assert!(
+            rank("napi_polls") < rank("unseen_frames") && rank("unseen_frames") < rank("another")
+        );
         assert_eq!(shown("napi_poll_frames_mean_milli", 2_250), "2.25");
         assert_eq!(
             shown("background_lasted_ns", 1_500_000),
@@ -133,9 +168,11 @@ mod tests {
 
     #[test]
     fn no_two_counters_have_the_same_words() {
-        let mut all = WORDS.map(|(_, words)| words).to_vec();
-        all.sort_unstable();
-        all.dedup();
-        assert_eq!(all.len(), WORDS.len());
+        for of in [Counter::word, Counter::meaning] {
+            let mut all: Vec<&str> = Counter::ALL.iter().copied().map(of).collect();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len(), Counter::ALL.len());
+        }
     }
 }

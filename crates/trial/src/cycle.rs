@@ -12,7 +12,7 @@ use wirelab_wire::Framing;
 pub struct NodeDelay {
     /// Mean time in ps of one frame at a time.
     pub mean_ps: Field<u64>,
-    /// The two instants that it spans, e.g.
+    /// The two instants that it spans, e.g. `wire-rx end to Rx UDP`.
     pub span: String,
 }
 

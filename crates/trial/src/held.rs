@@ -5,11 +5,10 @@
 //! achieved.
 
 use crate::clock::ClockKind;
-use crate::counter::{CHECKER_MISSED, SHARED_TIME};
+use crate::counter::Counter;
 use crate::field::Field;
 use crate::interval::FlowIntervals;
 use crate::load::Load;
-use crate::node::Description;
 use crate::observation::{FlowObservation, Observation, Status, Warning};
 use crate::trial::{Direction, Extent};
 use crate::warning_code::WarningCode;
@@ -72,7 +71,7 @@ impl FlowObservation {
         let slipped = match sender.gap.value() {
             // A slow sender has many short gaps.
             Some(gap) => {
-                let shared = self.counters.get(SHARED_TIME);
+                let shared = self.counters.get(Counter::SHARED_TIME.word());
                 let frames = shared.and_then(|frames| frames.value().copied());
                 let tick_ps = gap.tick_ps.unwrap_or(0);
                 slipped.min(long_gaps_ps(
@@ -113,16 +112,16 @@ fn ms(ps: u64) -> String {
     crate::format::decimal(ps as f64 / 1e9, 0)
 }
 
-/// Whether the tester, not the node, sends a flow; both ends of ports belong to the tester.
-fn tester_sends(node: &Description, flow: &FlowObservation) -> bool {
-    node.kind == "ports" || flow.direction != Direction::Transmit
-}
-
-fn tester_checks(node: &Description, flow: &FlowObservation) -> bool {
-    node.kind == "ports" || flow.direction != Direction::Receive
-}
-
 impl Observation {
+    /// Whether the tester, not the node, sends a flow.
+    pub fn tester_sends(&self, flow: &FlowObservation) -> bool {
+        self.node.is_testers_own() || flow.direction != Direction::Transmit
+    }
+
+    fn tester_checks(&self, flow: &FlowObservation) -> bool {
+        self.node.is_testers_own() || flow.direction != Direction::Receive
+    }
+
     /// Why the tester's own host spoilt this trial: it paused a sender or checker for more than [`HELD_SHARE`] of the
     /// time, at any load. Unknown times do not count.
     pub fn tester_held_up(&self) -> Option<String> {
@@ -136,7 +135,7 @@ impl Observation {
     /// more than [`HELD_SHARE`] of the time. The speed of a slow node is a result; a node that was stopped, or shared
     /// its processor, shows the other work of its host.
     pub fn node_held_up(&self) -> Option<String> {
-        if self.status != Status::Complete || self.node.kind == "ports" {
+        if self.status != Status::Complete || self.node.is_testers_own() {
             return None;
         }
         self.flows.iter().find_map(|flow| self.node_holds(flow))
@@ -191,7 +190,7 @@ impl Observation {
         let asked_ps = self.asked_ps();
         let beyond = |held: u64| is_beyond(held, lasted);
         // The port of a flow between two ports is the tester's own, otherwise it is the node's.
-        let own = self.node.kind == "ports";
+        let own = self.node.is_testers_own();
         let says = |who: &str, way: &str, held: u64| {
             format!(
                 "the tester's {who} ({}{}) was held up by its own host for {} ms of {} ms",
@@ -201,28 +200,28 @@ impl Observation {
                 ms(lasted)
             )
         };
-        if tester_sends(&self.node, flow) {
+        if self.tester_sends(flow) {
             let held = flow.sender_held_ps(asked_ps);
             if beyond(held) {
                 return Some(says("sender", "to ", held));
             }
         }
         let held = flow.checker_held_up_ps.value().copied().unwrap_or(0);
-        let spoils = tester_checks(&self.node, flow) && !self.waited_in_a_queue(flow);
+        let spoils = self.tester_checks(flow) && !self.waited_in_a_queue(flow);
         (spoils && beyond(held)).then(|| says("checker", "from ", held))
     }
 
     /// Whether everything that arrived during a pause of a checker was queued, with its arrival time. A stream is
     /// different: a full queue holds its sender back.
     fn waited_in_a_queue(&self, flow: &FlowObservation) -> bool {
-        let is_known = flow.counts.value().is_some() || flow.counters.contains_key(CHECKER_MISSED);
+        let is_known = flow.counts.value().is_some()
+            || flow.counters.contains_key(Counter::CHECKER_MISSED.word());
         !self.trial.framing.layer.is_tcp() && is_known && !flow.tester_dropped()
     }
 
     /// Whether the tester missed the rate by less than a pause, and there is no finding that must be kept.
     pub(crate) fn missed_its_rate(&self) -> bool {
-        let slow =
-            |flow: &FlowObservation| tester_sends(&self.node, flow) && flow.sender_was_slow();
+        let slow = |flow: &FlowObservation| self.tester_sends(flow) && flow.sender_was_slow();
         let clean =
             |flow: &FlowObservation| flow.loss_ratio.value().is_none_or(|loss| *loss == 0.0);
         self.trial.load != Load::Max
@@ -235,7 +234,7 @@ impl Observation {
     /// solution: the question is how a node behaves under all of it.
     pub(crate) fn dropped_what_came(&self) -> bool {
         self.status == Status::Complete
-            && self.node.kind != "ports"
+            && !self.node.is_testers_own()
             && self.trial.direction == Direction::Transmit
             && self.flows.iter().any(FlowObservation::tester_dropped)
     }

@@ -31,7 +31,7 @@ pub struct NodeKind {
     pub name: &'static str,
     /// Its description in one line.
     pub about: &'static str,
-    /// The target after the colon, e.g.
+    /// The target after the colon, e.g. `HOST[:PORT]`.
     pub target: &'static str,
     /// Complete example names.
     pub examples: &'static [&'static str],
@@ -253,7 +253,8 @@ impl NodeKinds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::{Cancel, Description, NodeError, Progress};
+    use crate::description::Description;
+    use crate::node::{Cancel, NodeError, Progress};
     use crate::observation::Observation;
     use crate::trial::Trial;
 

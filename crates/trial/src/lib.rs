@@ -17,6 +17,7 @@ pub mod counter;
 pub mod counts;
 pub mod crossover;
 pub mod cycle;
+pub mod description;
 pub mod dscp;
 pub mod emulated;
 pub mod explanation;
@@ -34,6 +35,7 @@ pub mod kind;
 pub mod load;
 pub mod log_linear;
 pub mod measuring;
+mod named;
 pub mod nearest;
 pub mod node;
 pub mod node_name;
@@ -45,6 +47,7 @@ pub mod pool;
 pub mod random;
 pub mod resolved;
 pub mod results;
+pub mod results_reader;
 pub mod retry;
 pub mod search;
 pub mod series;
@@ -62,7 +65,9 @@ mod words;
 
 pub use background::BackgroundRan;
 pub use clock::{Clock, ClockKind, Owner};
+pub use counter::Counter;
 pub use counts::{Counts, Ledger};
+pub use description::{Capabilities, Description};
 pub use dscp::Dscp;
 pub use faults::{FaultError, FaultRates, FaultsPer};
 pub use field::{Field, Kind};
@@ -74,8 +79,7 @@ pub use load::{Load, LoadError};
 pub use log_linear::LogLinear;
 pub use measuring::{CostLoad, Measuring, Overhead, PointCost};
 pub use node::{
-    Cancel, Capabilities, CaptureLimits, Description, Node, NodeError, Progress, StageSource,
-    TesterCeiling, Unsupported,
+    Cancel, CaptureLimits, Node, NodeError, Progress, StageSource, TesterCeiling, Unsupported,
 };
 pub use node_name::{NameError, NodeName};
 pub use observation::{

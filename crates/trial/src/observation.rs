@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use wirelab_wire::Sizes;
 
 use crate::clock::ClockKind;
-use crate::counter::{CHECKER_MISSED, DEPARTURE_UNKNOWN};
+use crate::counter::Counter;
 use crate::counts::{Counts, Ledger};
+use crate::description::Description;
 use crate::field::Field;
 use crate::interval::FlowIntervals;
-use crate::node::Description;
 use crate::series::{Histogram, Series};
 use crate::trial::{Direction, Trial};
 use crate::warning_code::WarningCode;
@@ -166,9 +166,9 @@ impl FlowObservation {
     /// Whether a queue of the tester's own dropped frames of it, or may have.
     pub fn tester_dropped(&self) -> bool {
         let counts = self.counts.value();
-        let counter = |name| self.counters.get(name).and_then(Field::value);
-        let missed = counter(CHECKER_MISSED);
-        let departed = counter(DEPARTURE_UNKNOWN).copied().unwrap_or(0);
+        let counter = |name: Counter| self.counters.get(name.word()).and_then(Field::value);
+        let missed = counter(Counter::CHECKER_MISSED);
+        let departed = counter(Counter::DEPARTURE_UNKNOWN).copied().unwrap_or(0);
         counts.is_some_and(|c| c.missed_frames > 0 || c.lost_or_missed_frames > departed)
             // A peer that checks no content has no counts.
             || (self.loss_ratio_at_most.is_some() && departed == 0)

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::counter::ATTEMPTS;
+use crate::counter::Counter;
+use crate::description::Description;
 use crate::field::Field;
 use crate::load::Load;
-use crate::node::{Cancel, Description, Node, NodeError, Progress};
+use crate::node::{Cancel, Node, NodeError, Progress};
 use crate::observation::{Observation, Warning};
 use crate::trial::{Extent, Trial};
 use crate::warning_code::WarningCode;
@@ -35,7 +36,7 @@ const KEPT: f64 = 0.95;
 /// A node whose trials are repeated where the tester's own host spoilt them, or the node's host, as far as the node
 /// reports that. A trial without success is void, with the reason; figures of one that the node's host spoilt are
 /// bounds. If the tester's own queue dropped what the node sent at maximum load, the trial is repeated at a lower load:
-/// its figure is then a lower bound, with the tester as the limit. The counter [`ATTEMPTS`] holds the number of
+/// its figure is then a lower bound, with the tester as the limit. The counter [`Counter::ATTEMPTS`] holds the number of
 /// attempts; a trial that a node ran together with another, and that already has that counter, is not repeated.
 pub struct Retrying<'a> {
     node: &'a mut dyn Node,
@@ -177,7 +178,8 @@ impl Node for Retrying<'_> {
             };
             let held = observation.tester_held_up();
             let spoilt = held.is_some() || observation.node_held_up().is_some();
-            let own = observation.counters.contains_key(ATTEMPTS) || cancel.is_cancelled();
+            let own = observation.counters.contains_key(Counter::ATTEMPTS.word())
+                || cancel.is_cancelled();
             let dropped = held.is_none() && !own && observation.dropped_what_came();
             let again = match spoilt {
                 _ if own => false,
@@ -199,7 +201,9 @@ impl Node for Retrying<'_> {
             self.asked_ps = self.asked_ps.saturating_add(trial_ps);
             if attempts > 1 {
                 let counted = Field::measured(attempts);
-                observation.counters.insert(ATTEMPTS.to_owned(), counted);
+                observation
+                    .counters
+                    .insert(Counter::ATTEMPTS.word().to_owned(), counted);
             }
             self.in_vain = match spoilt {
                 true => self.in_vain.saturating_add(1),

@@ -3,6 +3,7 @@
 mod between;
 mod chain;
 mod delay;
+mod point;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,9 +17,7 @@ use crate::way::{Background, Path, Probes, Wait};
 pub use between::between;
 pub use chain::is_stage;
 pub use delay::{Delay, delays, delays_of, every_delay_of, table};
-
-/// What stands between the two points in the name of a stage's series.
-pub const TO: &str = " to ";
+pub use point::{CapturePoint, StageName};
 
 /// The records of one capture point.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,9 +37,9 @@ pub struct PointTimes {
 pub struct StageFigures {
     /// The node's name.
     pub node: String,
-    /// What was offered.
+    /// The layer of the frames.
     pub layer: Layer,
-    /// As the node sees it.
+    /// Direction from the node's side.
     pub direction: Direction,
     /// Length of the frames in bytes, without FCS.
     pub length_bytes: u32,

@@ -6,13 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::counter::Counter;
 use crate::field::Field;
 use crate::observation::Warning;
 use crate::warning_code::WarningCode;
 
-/// The counter of these frames, beside `probe_unseen.WAY.POINT` of each point: frames that some point of a flow did not
-/// see.
-pub const UNSEEN: &str = "unseen_frames";
+/// The counter of unseen frames, beside `probe_unseen.WAY.POINT` of each point.
+const UNSEEN: &str = Counter::UNSEEN.word();
 /// Points with an account of their own, which other points report.
 const TOLD_ELSEWHERE: [&str; 3] = ["wire", "interrupt", "copy"];
 
@@ -21,7 +21,7 @@ const TOLD_ELSEWHERE: [&str; 3] = ["wire", "interrupt", "copy"];
 /// Each of these passed every point. The node's own knowledge of single frames is in its counters
 /// `probe_unseen.WAY.POINT`; frames missing from a point's count are added. So the figures are lower bounds: a frame
 /// that was seen and then lost may compensate for one that was not seen. A point that recorded no frame is absent. The
-/// counter [`UNSEEN`] exists, 0 or not, wherever points counted.
+/// counter [`Counter::UNSEEN`] exists, 0 or not, wherever points counted.
 pub fn count(
     counters: &mut BTreeMap<String, Field<u64>>,
     way: &str,

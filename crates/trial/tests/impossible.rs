@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use wirelab_trial::check::{self, MOST_NAMED};
-use wirelab_trial::results::ResultsError;
+use wirelab_trial::results_reader::ResultsError;
 use wirelab_trial::{ResultsFile, Status, WarningCode};
 
 fn example(name: &str) -> Value {
@@ -290,7 +290,7 @@ fn an_observation_with_an_impossible_figure_is_kept_void_and_says_why() {
 
 #[test]
 fn a_file_with_too_many_values_is_refused_before_they_take_memory() {
-    let commas = ",".repeat(wirelab_trial::results::MOST_VALUES + 1);
+    let commas = ",".repeat(wirelab_trial::results_reader::MOST_VALUES + 1);
     let error = ResultsFile::parse(&format!("{{\"x\":\"{commas}\"}}")).unwrap_err();
     assert!(matches!(error, ResultsError::TooManyValues), "{error}");
 }

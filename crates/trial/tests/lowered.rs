@@ -3,8 +3,8 @@
 mod common;
 
 use common::{flow, observation, paced, trial};
+use wirelab_trial::Counter;
 use wirelab_trial::WarningCode;
-use wirelab_trial::counter::ATTEMPTS;
 use wirelab_trial::*;
 
 /// A node that sends 200,000 frames/s at maximum load and no more than `most` at a pace, to a tester that takes `flooded`
@@ -85,7 +85,7 @@ fn a_tester_that_a_flood_overwhelms_is_asked_how_much_it_takes_of_a_steady_load(
     let steps = [8_000.0, 16_000.0, 32_000.0, 64_000.0, 128_000.0];
     assert_eq!(asked[1..], steps.map(paced));
     assert_eq!(seen.flows[0].frames_per_s, Field::measured(64_000.0));
-    assert_eq!(seen.counters[ATTEMPTS], Field::measured(6));
+    assert_eq!(seen.counters[Counter::ATTEMPTS.word()], Field::measured(6));
     let warning = &seen.warnings[0];
     assert!(warning.text.contains("64,000 frames/s"), "{}", warning.text);
 
@@ -109,7 +109,7 @@ fn what_the_testers_queue_cannot_hold_is_asked_for_at_a_lower_load() {
     assert_eq!(seen.flows[0].frames_per_s, Field::measured(64_000.0));
     assert_eq!(seen.flows[0].loss_ratio_at_most, None, "nothing is unknown");
     assert_eq!(seen.tester.was_limit, Field::measured(true));
-    assert_eq!(seen.counters[ATTEMPTS], Field::measured(3));
+    assert_eq!(seen.counters[Counter::ATTEMPTS.word()], Field::measured(3));
     let warning = &seen.warnings[0];
     assert!(warning.is(WarningCode::TESTER_LOWERED_LOAD));
     assert!(warning.text.contains("64,000 frames/s"), "{}", warning.text);

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use wirelab_trial::{ClockKind, Field, Kind, Part, ResultsFile, Status, results};
+use wirelab_trial::results_reader::fuzz_results;
+use wirelab_trial::{ClockKind, Field, Kind, Part, ResultsFile, Status};
 
 const EXAMPLES: [&str; 5] = ["ports", "iperf", "board-instructions", "hdl", "model"];
 
@@ -177,7 +178,7 @@ fn the_fuzz_corpus_is_read_without_panic() {
     let mut files = 0;
     for entry in std::fs::read_dir(&folder).unwrap() {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
-        results::fuzz_results(&bytes);
+        fuzz_results(&bytes);
         files += 1;
     }
     assert!(files >= 5, "{files} files in {}", folder.display());

@@ -3,8 +3,8 @@
 mod common;
 
 use common::{MS, SECOND, flow, observation, paced, sender, trial};
+use wirelab_trial::Counter;
 use wirelab_trial::WarningCode;
-use wirelab_trial::counter::{ATTEMPTS, SHARED_TIME};
 use wirelab_trial::held::NODE_SENDER_HELD;
 use wirelab_trial::*;
 
@@ -44,7 +44,9 @@ fn a_stop_at_maximum_load_is_one_of_the_tester() {
     let alone = observation(&trial, shared.clone()).tester_held_up();
     assert_eq!(alone, None, "63 ms of three seconds");
     let frames = Field::measured(16);
-    shared.counters.insert(SHARED_TIME.to_owned(), frames);
+    shared
+        .counters
+        .insert(Counter::SHARED_TIME.word().to_owned(), frames);
     assert!(observation(&trial, shared).tester_held_up().is_some());
     // A node's sender is none of the tester's, but both ends of ports are.
     stopped.direction = Direction::Transmit;
@@ -109,7 +111,7 @@ fn one_that_a_nodes_host_spoils_each_time_is_kept_and_not_void() {
     let mut retrying = Retrying::new(&mut node);
     let seen = ask(&mut retrying);
     assert_eq!(seen.status, Status::Complete);
-    let attempts = *seen.counters[ATTEMPTS].value().unwrap();
+    let attempts = *seen.counters[Counter::ATTEMPTS.word()].value().unwrap();
     assert!(attempts >= 3, "{attempts}");
     for _ in 0..20 {
         ask(&mut retrying);
@@ -203,7 +205,8 @@ impl Node for Listed {
         }
         if self.own {
             let counted = Field::measured(1);
-            seen.counters.insert(ATTEMPTS.to_owned(), counted);
+            seen.counters
+                .insert(Counter::ATTEMPTS.word().to_owned(), counted);
         }
         Ok(seen)
     }
@@ -236,7 +239,7 @@ fn a_trial_that_was_held_up_is_asked_again_and_says_so() {
     let mut node = listed(vec![held(), held(), good()]);
     let seen = ask(&mut Retrying::new(&mut node));
     assert_eq!(seen.status, Status::Complete);
-    assert_eq!(seen.counters[ATTEMPTS], Field::measured(3));
+    assert_eq!(seen.counters[Counter::ATTEMPTS.word()], Field::measured(3));
     assert_eq!(seen.flows[0].sent_frames, Field::measured(14_700));
 }
 
@@ -293,13 +296,13 @@ fn a_rate_missed_by_a_little_is_asked_again_and_kept() {
     let mut node = listed(vec![slow.clone()]);
     let seen = ask(&mut Retrying::new(&mut node));
     assert_eq!(seen.status, Status::Complete);
-    assert_eq!(seen.counters[ATTEMPTS], Field::measured(3));
+    assert_eq!(seen.counters[Counter::ATTEMPTS.word()], Field::measured(3));
     let mut lossy = slow;
     lossy.loss_ratio = Field::measured(0.1);
     let mut node = listed(vec![lossy]);
     assert!(
         !ask(&mut Retrying::new(&mut node))
             .counters
-            .contains_key(ATTEMPTS)
+            .contains_key(Counter::ATTEMPTS.word())
     );
 }

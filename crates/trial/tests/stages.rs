@@ -1,6 +1,6 @@
 //! The delays of a trial that was run in blocks, where the reader of only some frames is seen.
 
-use wirelab_trial::stage::{self, Delay, PassedOver, PointTimes, TO};
+use wirelab_trial::stage::{self, Delay, PassedOver, PointTimes, StageName};
 use wirelab_trial::*;
 
 fn example() -> ResultsFile {
@@ -51,7 +51,13 @@ fn point(name: &str, slept: &[bool]) -> PointTimes {
 /// Names, whether they are sums of stages, and frames.
 fn rows(delays: &[Delay]) -> Vec<(String, bool, u64)> {
     let each = delays.iter().map(|d| &d.figures);
-    let row = each.map(|f| (format!("{}{TO}{}", f.from, f.to), f.cumulated, f.count));
+    let row = each.map(|f| {
+        (
+            StageName::new(&f.from, &f.to).to_string(),
+            f.cumulated,
+            f.count,
+        )
+    });
     row.collect()
 }
 

@@ -3,13 +3,13 @@
 use wirelab_socket::flow::Capture;
 use wirelab_socket::serve::Passed;
 use wirelab_stages::Point;
-use wirelab_trial::stage::PointTimes;
+use wirelab_trial::stage::{CapturePoint, PointTimes};
 use wirelab_trial::{Direction, Owner};
 
 /// Bits of the transmit time that a test frame carries (`spec/test-frame.md`).
 const CARRIED_BITS: u32 = 48;
 /// Name of the application's point, in both directions.
-const APPLICATION: &str = "application";
+const APPLICATION: &str = CapturePoint::APPLICATION.word();
 
 /// The requested points.
 #[derive(Clone, Copy, Debug)]

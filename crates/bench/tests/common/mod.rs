@@ -161,7 +161,7 @@ impl Node for SimulatedNode {
             }
         }
         let attempts = self.attempts.map(Field::measured);
-        let counters = attempts.map(|n| (counter::ATTEMPTS.to_owned(), n));
+        let counters = attempts.map(|n| (Counter::ATTEMPTS.word().to_owned(), n));
         Ok(Observation {
             trial: trial.clone(),
             sizes,

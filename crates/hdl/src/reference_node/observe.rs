@@ -1,7 +1,7 @@
 //! From the reports of tester and node to an observation, every figure with its unit or its reason.
 
 use wirelab_trial::job::{self, FlowAsked};
-use wirelab_trial::stage::{self, PointTimes};
+use wirelab_trial::stage::{self, CapturePoint, PointTimes};
 use wirelab_trial::{
     ClockKind, Description, Direction, Field, Layer, Observation, Series, Status,
     TesterObservation, Warning, WarningCode,
@@ -182,7 +182,9 @@ fn sticky_warning(node: &str, dropped: u64, bits: &[&str]) -> Option<Warning> {
 
 /// The receive stages, and the transmit stages: both belong to one stream, and the first end at the application.
 fn stages(mut points: Vec<PointTimes>, notes: &mut Vec<String>) -> [Vec<Series>; 2] {
-    let inner = points.iter().position(|point| point.name == "application");
+    let inner = points
+        .iter()
+        .position(|point| point.name == CapturePoint::APPLICATION.word());
     let sent = points.split_off(inner.map_or(points.len(), |at| at + 1));
     [points, sent].map(|way| {
         let stages = stage::between(&way, notes).into_iter();

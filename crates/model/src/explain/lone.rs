@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wirelab_trial::format::{percent, time, time_f};
-use wirelab_trial::stage::{Delay, TO, delays_of};
+use wirelab_trial::stage::{Delay, StageName, delays_of};
 use wirelab_trial::{Direction, FlowObservation, Observation, Probes, pooled};
 
 use crate::build::Instance;
@@ -60,7 +60,7 @@ pub(super) fn of_results(flows: &[(usize, &Observation, &FlowObservation)]) -> V
             let Some(tick_ps) = figures.tick_ps else {
                 continue;
             };
-            let name = format!("{}{TO}{}", figures.from, figures.to);
+            let name = StageName::new(&figures.from, &figures.to).to_string();
             let stages = sizes.entry(figures.length_bytes).or_default();
             let ps = figures.median_ticks as f64 * tick_ps as f64;
             stages.entry(name).or_default().push(ps);

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use wirelab_trial::explanation::{
     Explanation, Reading, ReadingGroup, ReadingLimit, ResultsExplanation, Roofline, RooflinePoint,
 };
-use wirelab_trial::format;
 use wirelab_trial::{
     Field, FlowObservation, Layer, Load, NodeName, Observation, OpenError, Probes, Status, Trial,
     format,
@@ -50,7 +49,7 @@ pub(super) fn explained(observations: &[Observation], skip: &[bool]) -> ResultsE
         }
         if let Status::Void { why } = &observation.status {
             left_out.push(format!("trial {trial} is void: {why}"));
-        } else if observation.node.kind == "model" {
+        } else if observation.node.is_model() {
             match model(observation) {
                 Ok(e) if models.len() < MODELS => {
                     if !models.contains(&e) {

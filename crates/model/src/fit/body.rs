@@ -7,7 +7,7 @@
 //! tail: a share of the frames.
 
 use wirelab_trial::Series;
-use wirelab_trial::stage::{Delay, TO};
+use wirelab_trial::stage::Delay;
 
 use super::shape::median;
 
@@ -95,10 +95,4 @@ pub(super) fn inside_ns(delays: &[Delay], receive: bool) -> Option<f64> {
     let found = delays.iter().find(of)?;
     let tick_ns = found.figures.tick_ps? as f64 / 1e3;
     Some(found.figures.median_ticks as f64 * tick_ns)
-}
-
-/// The two points of a series named `A to B`: such a series is one stage.
-pub(super) fn stage_points(name: &str) -> Option<(&str, &str)> {
-    let (from, to) = name.split_once(TO)?;
-    (!from.is_empty() && !to.is_empty()).then_some((from, to))
 }

@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::format;
+use wirelab_trial::stage::StageName;
 use wirelab_trial::summary::student_t;
 use wirelab_trial::{Trial, WarningCode};
 
 use super::Fitted;
-use super::body::{Body, stage_points, stderr_of};
+use super::body::{Body, stderr_of};
 use super::figures::{Prefix, Report, sizes_in_words};
 use super::gather::{PathKey, Point};
 use super::judge::{Quantity, error_of};
@@ -136,7 +137,7 @@ pub(super) fn fit_chain(path: PathKey, points: &[Point], report: &mut Report) ->
     let mut chain = Chain::default();
     let mut tail: Option<(f64, &str)> = None;
     for name in names.iter().take(MAX_STAGES) {
-        let (from, to) = stage_points(name)?;
+        let StageName { from, to } = StageName::of(name)?;
         let mut sizes: BTreeMap<u64, Sized<'_>> = BTreeMap::new();
         for point in &calm {
             let found = point.series.iter().find(|c| c.name == *name);
@@ -190,8 +191,12 @@ fn names(point: &Point) -> Vec<String> {
     left.dedup();
     let mut ordered: Vec<String> = Vec::new();
     while !left.is_empty() {
-        let ends = |name: &String| stage_points(name).map_or("", |p| p.1).to_owned();
-        let starts = |name: &String| stage_points(name).map_or("", |p| p.0).to_owned();
+        let ends = |name: &String| StageName::of(name).map_or("", |stage| stage.to).to_owned();
+        let starts = |name: &String| {
+            StageName::of(name)
+                .map_or("", |stage| stage.from)
+                .to_owned()
+        };
         let next = match ordered.last() {
             // The stage that begins where the last one ended, else one that no other stage leads to.
             Some(last) => left.iter().position(|n| starts(n) == ends(last)),

@@ -2,15 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wirelab_trial::format;
-use wirelab_trial::stage::{Delay, TO, every_delay_of};
+use wirelab_trial::stage::{Delay, StageName, every_delay_of};
 use wirelab_trial::{
     Buffers, CpuLoad, Direction, Kind, Observation, Path, Probes, Series, Status, Trial, Wait,
-    stage,
+    format, stage,
 };
 use wirelab_wire::{Layer, LineRate};
 
-use super::body::{Body, stage_points};
+use super::body::Body;
 use super::figures::Report;
 use super::{FitError, FitOptions, LeftOut, body};
 use crate::intake::{HOST, is_round_trip, tester_was_limit, unusable, useless_load};
@@ -440,7 +439,7 @@ pub(super) fn in_ns(series: &Series) -> Option<Capture> {
         mean_ns,
         sigma_ns,
         samples: h.count,
-        body: stage_points(&series.name).and_then(|_| Body::of(series)),
+        body: StageName::of(&series.name).and_then(|_| Body::of(series)),
     })
 }
 
@@ -501,7 +500,7 @@ pub(super) fn thin(observations: &[&Observation]) -> Vec<Thin> {
 }
 
 fn name(delay: &Delay) -> String {
-    format!("{}{TO}{}", delay.figures.from, delay.figures.to)
+    StageName::new(&delay.figures.from, &delay.figures.to).to_string()
 }
 
 /// The stages in order; consecutive thin ones become one.
@@ -545,7 +544,7 @@ fn together(
     let from_on = || Some(median_ns(from, end)? - median_ns(to, end)?);
     let median_ns = up_to().or_else(from_on)?.max(0.0);
     Some(Capture {
-        name: format!("{from}{TO}{to}"),
+        name: StageName::new(from, to).to_string(),
         mean_ns: median_ns,
         sigma_ns: 0.0,
         samples: first.figures.count,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wirelab_iperf::v2::stream::Pace;
 use wirelab_iperf::v2::table::{Id, Row};
 use wirelab_iperf::v2::{Leg, Sent, UdpReceived};
-use wirelab_trial::counter::CHECKER_MISSED;
+use wirelab_trial::counter::Counter;
 use wirelab_trial::format;
 use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
 use wirelab_trial::slices::Slices;
@@ -302,7 +302,7 @@ impl About<'_> {
             "the peer writes no times into its datagrams, so their jitter is not known",
         );
         let counters = [
-            (CHECKER_MISSED, received.missed),
+            (Counter::CHECKER_MISSED.word(), received.missed),
             ("received_bytes", received.bytes),
             ("received_datagrams", received.datagrams),
             ("distinct_datagrams", received.distinct),

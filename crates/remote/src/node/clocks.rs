@@ -2,12 +2,12 @@
 
 use wirelab_cores::clock_id;
 use wirelab_trial::format::count;
-use wirelab_trial::stage::PointTimes;
+use wirelab_trial::stage::{CapturePoint, PointTimes};
 use wirelab_trial::{Clock, Owner};
 use wirelab_wire::header::TIME_MODULUS;
 
 /// The tester's point: a frame is on the wire.
-const WIRE: &str = "wire";
+const WIRE: &str = CapturePoint::WIRE.word();
 /// Longest name of a point in bytes.
 const MOST_NAME: usize = 64;
 

@@ -2,7 +2,7 @@
 
 use wirelab_control::message::Status as Last;
 use wirelab_control::node_report::{self, NodeReport};
-use wirelab_trial::counter::DEPARTURE_UNKNOWN;
+use wirelab_trial::counter::Counter;
 use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
 use wirelab_trial::{
     ClockKind, CpuLoad, Description, Direction, Field, FlowObservation, Observation, Status,
@@ -210,7 +210,8 @@ impl Parts<'_> {
         let mut flow = job::flow_observation(asked, sent, seen);
         if either > 0 && flow.direction == Direction::Transmit {
             let unknown = Field::measured(either);
-            flow.counters.insert(DEPARTURE_UNKNOWN.to_owned(), unknown);
+            flow.counters
+                .insert(Counter::DEPARTURE_UNKNOWN.word().to_owned(), unknown);
         }
         flow.series.extend(self.told.stages_of(flow.stream));
         let inside = self

@@ -2,11 +2,11 @@
 //! that every disturbance of the node affects both paths.
 
 use wirelab_socket::udp::is_second;
-use wirelab_trial::counter::ATTEMPTS;
-use wirelab_trial::stage::{self, PointTimes};
+use wirelab_trial::counter::Counter;
+use wirelab_trial::stage::{self, CapturePoint, PointTimes};
 use wirelab_trial::{
     Counts, Direction, Extent, Field, FlowIntervals, FlowObservation, Layer, Load, Observation,
-    Path, Tracker, Trial, Warning, unseen,
+    Path, Tracker, Trial, Warning,
 };
 
 use super::node_path::rule_ports;
@@ -67,7 +67,8 @@ pub fn split(trial: &Trial, both: &Observation, points: &[PointTimes]) -> [Obser
     let [asked, mut kept] = [trial.clone(), on(other)].map(|trial| one(trial, both, points));
     // The halves of a pair are only repeated together, whatever delayed the tester.
     let attempts = Field::measured(1);
-    kept.counters.insert(ATTEMPTS.to_owned(), attempts);
+    kept.counters
+        .insert(Counter::ATTEMPTS.word().to_owned(), attempts);
     [asked, kept]
 }
 
@@ -79,7 +80,7 @@ fn one(trial: Trial, both: &Observation, points: &[PointTimes]) -> Observation {
     mine.cpu_load = Field::absent(IN_TURN);
     let is_mine = |name: &str| {
         let foreign = name.starts_with(OF_FAST_TRACK) || name.starts_with(OF_POINTS);
-        path == Path::FastTrack || !(foreign || name == unseen::UNSEEN)
+        path == Path::FastTrack || !(foreign || name == Counter::UNSEEN.word())
     };
     mine.counters.retain(|name, _| is_mine(name));
     let points: Vec<PointTimes> = points.iter().map(|point| of_way(point, path)).collect();
@@ -115,7 +116,10 @@ fn tell(flow: &mut FlowObservation, path: Path, points: &[PointTimes], notes: &m
     flow.jitter_ps = Field::absent(IN_TURN);
     flow.sender = Field::absent(IN_TURN);
     flow.sent_frames = flow.sent_frames.clone().map(|sent| sent_of(sent, path));
-    let application = mine.iter().rev().find(|point| point.name == "application");
+    let application = mine
+        .iter()
+        .rev()
+        .find(|point| point.name == CapturePoint::APPLICATION.word());
     let taken = application.map_or(&[][..], |point| &point.times);
     flow.counts = counts(flow, taken);
     flow.loss_ratio = match (flow.counts.value(), flow.sent_frames.value()) {
@@ -179,9 +183,12 @@ mod tests {
             };
             let [asked, kept] = split(&trial, both, &[]);
             assert_eq!(asked.trial, trial);
-            assert_eq!(asked.counters.get(ATTEMPTS), None);
+            assert_eq!(asked.counters.get(Counter::ATTEMPTS.word()), None);
             assert_ne!(kept.trial.path, asked.trial.path);
-            assert_eq!(kept.counters.get(ATTEMPTS), Some(&Field::measured(1)));
+            assert_eq!(
+                kept.counters.get(Counter::ATTEMPTS.word()),
+                Some(&Field::measured(1))
+            );
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use wirelab_trial::NodeName;
+
 use super::sheet::{Datasheet, Sheet};
 
 /// A test, and the command that runs it.
@@ -102,7 +104,11 @@ fn measure(sheet: &Sheet, asked: &str) -> String {
 
 /// The iperf client of a node of that kind.
 fn iperf(sheet: &Sheet) -> Option<String> {
-    let address = sheet.node.strip_prefix("iperf:")?;
+    let name: NodeName = sheet.node.parse().ok()?;
+    if name.kind() != "iperf" {
+        return None;
+    }
+    let address = name.target();
     if !harmless(address) {
         return Some("wirelab iperf -c HOST".to_owned());
     }
@@ -159,6 +165,10 @@ mod tests {
             ),
             ("iperf:fe80::1", "wirelab iperf -c fe80::1"),
             ("iperf:x;rm -rf ~", "wirelab iperf -c HOST"),
+            (
+                "iperf:192.0.2.7:5002,token=FILE",
+                "wirelab iperf -c 192.0.2.7 -p 5002",
+            ),
         ] {
             assert_eq!(client(node).as_deref(), Some(command));
         }

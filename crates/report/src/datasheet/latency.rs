@@ -1,6 +1,7 @@
 //! Latencies of a datasheet: the node's own stages between driver and application, and round trips.
 
 use wirelab_trial::emulated::FLOOR;
+use wirelab_trial::stage::{CapturePoint, StageName};
 use wirelab_trial::{
     BackgroundRan, Direction, Field, Kind, Layer, Observation, Pdv, Series, Status,
 };
@@ -11,14 +12,14 @@ use crate::interval::{self, Intervals};
 use crate::stats::percentile;
 
 /// Ends of a node's stages on the side of the application, and what is outside of the node.
-const INSIDE: [&str; 2] = ["application", "CPU"];
-const OUTSIDE: &str = "wire";
+const INSIDE: [&str; 2] = [CapturePoint::APPLICATION.word(), "CPU"];
+const OUTSIDE: &str = CapturePoint::WIRE.word();
 /// The series of round trips from the time that each was due, and of the tester's against itself.
 const ROUND_TRIP: &str = "round trip";
 
 /// Whether a series is the delay between driver and application (or, of a model, CPU and MAC) in a direction.
 fn is_node_stage(series: &Series, direction: Direction) -> bool {
-    let Some((from, to)) = series.name.split_once(" to ") else {
+    let Some(StageName { from, to }) = StageName::of(&series.name) else {
         return false;
     };
     match direction {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use wirelab_trial::counter::Counter;
 use wirelab_trial::format::integer;
-use wirelab_trial::{Direction, Kind, Observation, ResultsFile, counter, stage, unseen};
+use wirelab_trial::{Direction, Kind, Observation, ResultsFile, counter, stage};
 
 use super::sheet::{self, counters, dash};
 use crate::document::Block;
@@ -16,7 +17,7 @@ const OF_WAY: [&str; 6] = [
     "background_",
     "reflected_",
     "xdp_",
-    unseen::UNSEEN,
+    Counter::UNSEEN.word(),
 ];
 
 /// Whether the counts of several trials are added; for medians and the like the maximum is shown.

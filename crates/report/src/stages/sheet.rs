@@ -3,34 +3,12 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::format::si;
-use wirelab_trial::stage::{Delay, StageFigures};
+use wirelab_trial::stage::{CapturePoint, Delay, StageFigures};
 use wirelab_trial::way::{Background, Path, Probes, Wait};
 use wirelab_trial::{ClockKind, Direction, Kind, Layer, Load, Observation};
 
 use crate::chart::unit::Unit;
 use crate::row;
-
-/// Points in the order of a frame's path; others follow.
-const RECEIVED: [&str; 9] = [
-    "wire",
-    "line",
-    "interrupt",
-    "driver",
-    "stack",
-    "socket",
-    "copy",
-    "call",
-    "application",
-];
-const SENT: [&str; 7] = [
-    "application",
-    "call",
-    "queue",
-    "driver",
-    "mac",
-    "line",
-    "wire",
-];
 
 /// Delays that may share a table: of one direction, layer and kind of clock.
 pub struct Section<'a> {
@@ -315,8 +293,12 @@ fn spans<'a>(variants: &[Variant<'a>], direction: Direction) -> Vec<Span<'a>> {
 
 /// The rank of a point on a frame's path.
 pub fn rank(point: &str, outgoing: bool) -> usize {
-    let points: &[&str] = if outgoing { &SENT } else { &RECEIVED };
-    let place = points.iter().position(|known| *known == point);
+    // Others stand behind them.
+    let points: &[CapturePoint] = match outgoing {
+        true => &CapturePoint::SENT,
+        false => &CapturePoint::RECEIVED,
+    };
+    let place = points.iter().position(|known| known.word() == point);
     place.unwrap_or(points.len())
 }
 

@@ -7,7 +7,7 @@ use wirelab_wire::{Layer, LineRate, Sizes};
 
 use super::{CheckReport, SendReport};
 use crate::clock::ClockKind;
-use crate::counter::CHECKER_MISSED;
+use crate::counter::Counter;
 use crate::counts::Ledger;
 use crate::field::Field;
 use crate::format;
@@ -80,12 +80,15 @@ pub fn flow_observation(
     let mut counters = BTreeMap::new();
     if went_by(&seen) {
         counters.insert(
-            CHECKER_MISSED.to_owned(),
+            Counter::CHECKER_MISSED.word().to_owned(),
             Field::measured(seen.missed.at_least),
         );
     }
     if let Some(rate) = seen.foreign_frames_per_s() {
-        counters.insert("foreign_frames_per_s".to_owned(), Field::measured(rate));
+        counters.insert(
+            Counter::FOREIGN_RATE.word().to_owned(),
+            Field::measured(rate),
+        );
     }
     let at_most = counts.lost_frames_at_most();
     let mut flow = FlowObservation {

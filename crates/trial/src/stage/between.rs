@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{PointTimes, TO};
+use super::PointTimes;
+use super::point::StageName;
 use crate::clock::Clock;
 use crate::format;
 use crate::series::{Series, SeriesBuilder};
@@ -67,7 +68,7 @@ pub(super) fn spans(names: &[&str], outgoing: bool) -> Vec<(usize, usize)> {
 }
 
 fn named(from: &PointTimes, to: &PointTimes) -> String {
-    format!("{}{TO}{}", from.name, to.name)
+    StageName::new(&from.name, &to.name).to_string()
 }
 
 fn one_clock(a: &PointTimes, b: &PointTimes) -> bool {

@@ -1,7 +1,7 @@
 //! The order of a way's points, told by the times between them: stages from each to the next, and sums of stages.
 
-use super::TO;
 use super::between::spans;
+use super::point::StageName;
 use crate::series::{Series, SeriesBuilder};
 use crate::trial::Direction;
 
@@ -18,7 +18,7 @@ pub fn is_stage(series: &Series) -> bool {
 }
 
 fn stage(series: &Series) -> Option<Stage<'_>> {
-    let (from, to) = series.name.split_once(TO)?;
+    let StageName { from, to } = StageName::of(&series.name)?;
     Some(Stage { from, to, series })
 }
 
@@ -108,7 +108,7 @@ impl<'a> Chain<'a> {
 /// Several stages, one after the other, as one.
 fn sum<'a>(span: &[Stage<'a>]) -> (Stage<'a>, Series) {
     let (first, last) = (span[0], span[span.len() - 1]);
-    let name = format!("{}{TO}{}", first.from, last.to);
+    let name = StageName::new(first.from, last.to).to_string();
     let mut sum = SeriesBuilder::new(name, first.series.clock, 0);
     for at in 0..first.series.raw_ticks.len() {
         let each = span.iter().map(|s| s.series.raw_ticks[at]);

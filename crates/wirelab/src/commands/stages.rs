@@ -2,16 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
 use wirelab_bench::NoCeiling;
-use wirelab_bench::ways::{beside, loss_free, overheads};
+use wirelab_bench::costs;
+use wirelab_bench::stages::{Offered, Trials, Ways, framing, half, notes};
+use wirelab_bench::ways::overheads;
+use wirelab_model::reference;
 use wirelab_report::{Format, render_stages};
-use wirelab_trial::crossover::crossovers;
 use wirelab_trial::measuring::Measuring;
 use wirelab_trial::stage::{self, Change, StageFigures};
 use wirelab_trial::{
-    ClockKind, Found, Node, NodeKind, NodeName, Observation, OpenOptions, Profile, Purpose,
-    ResultsFile, StageSource, Status, WarningCode,
+    ClockKind, Node, NodeKind, NodeName, Observation, OpenOptions, Profile, Purpose, ResultsFile,
+    StageSource, Status, WarningCode,
 };
 
 use crate::args::StagesArgs;
@@ -21,18 +22,12 @@ use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::nodes::KINDS;
 use crate::terminal::{Bar, cancel_on_signal, put, report_options, say};
 
-mod alone;
-mod background;
-mod flow;
 mod here;
+mod json;
 mod options;
-mod plan;
 mod predicted;
 mod sweep;
-mod told;
-mod warm;
-
-use plan::{Offered, Ways};
+mod ways;
 
 /// Frames of a trial where none are asked.
 const FRAMES: u64 = 512;
@@ -128,7 +123,7 @@ fn split(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
 }
 
 fn measure(args: &StagesArgs, asking: &Asking, outputs: &Outputs) -> Fallible<Measured> {
-    let ways = Ways::of(args, asking.profile.stages.may_add_tag)?;
+    let ways = ways::of(args, asking.profile.stages.may_add_tag)?;
     let (bar, cancel) = (Bar::new(), cancel_on_signal());
     let mut ceiling =
         NoCeiling("stages are the node's own, whatever the tester reaches".to_owned());
@@ -144,22 +139,31 @@ fn measure(args: &StagesArgs, asking: &Asking, outputs: &Outputs) -> Fallible<Me
     let (description, kept) = (node.describe(), node.capture_limits());
     let able = &description.capabilities;
     let frames = frames(args.count, kept.in_all)?;
+    let trials = Trials {
+        lengths: &args.length,
+        frames,
+        load: ways::load(args)?,
+        able,
+    };
     let plan = match node.stages() {
         StageSource::Traced => None,
-        StageSource::Simulated => Some(plan::reference(args, able, frames, &ways)?),
+        StageSource::Simulated => {
+            ways::refuse(args, &ways)?;
+            Some(trials.at_once(ways.rule.as_deref()))
+        }
         StageSource::Counted => {
             refuse(args, &ways)?;
-            Some(plan::plain(args, able, frames, None)?)
+            Some(trials.at_once(None))
         }
         StageSource::Timed => {
             refuse(args, &ways)?;
-            Some(plan::plain(args, able, frames, Some(kept.of_a_trial))?)
+            Some(trials.timed(kept.of_a_trial).map_err(Failure::usage)?)
         }
     };
     if let Some(plan) = plan {
         let mut ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
         if args.predicted {
-            let predicted = predicted::of(args, &description, frames, &cancel)?;
+            let predicted = reference::delays(&description, &args.length, frames, &cancel)?;
             ran.file.observations.extend(predicted);
             outputs.save_again(&ran)?;
         }
@@ -172,29 +176,32 @@ fn measure(args: &StagesArgs, asking: &Asking, outputs: &Outputs) -> Fallible<Me
             args.node
         )));
     }
-    let (mut notes, mut searched) = (Vec::new(), None);
+    let (mut told, mut searched) = (Vec::new(), None);
     let background = match ways.background {
         Offered::Nothing => None,
         Offered::Load(background) => Some(background),
         Offered::Half => {
             let wait = ways.waits.first().copied().flatten();
-            let half = background::half(&mut *node, plan::framing(able), wait, &bar, &cancel)?;
+            let half = half(&mut *node, framing(able), wait, &bar, &cancel);
+            bar.clear();
+            let half = half.map_err(Failure::usage)?;
             bar.line(&half.text);
-            notes.push(half.text);
+            told.push(half.text);
             searched = Some(half.part);
             half.background
         }
     };
     let is_whole = background.is_some() || ways.background == Offered::Nothing;
-    let plan = plan::linux(args, able, (frames, kept.of_a_trial), &ways, background)?;
+    let plan = trials.linux(kept.of_a_trial, &ways, background, args.count);
+    let plan = plan.map_err(Failure::usage)?;
     let mut ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
-    notes.extend(told::notes(&description, &ran.file.observations));
     let seen = &ran.file.observations;
-    let costs = warm::costs(&mut *node, args, &ways, seen, &mut notes, &cancel);
+    told.extend(notes(&description, seen));
+    let costs = costs::all(&mut *node, args.length[0], &ways, seen, &mut told, &cancel);
     ran.file.measuring = Some(Measuring {
         overheads: overheads(&ran.file.observations),
         costs,
-        notes,
+        notes: told,
     });
     ran.file.parts.extend(searched);
     outputs.save_again(&ran)?;
@@ -288,21 +295,6 @@ fn has_stages(args: &StagesArgs, file: &ResultsFile) -> Fallible<()> {
     )))
 }
 
-/// The rate without loss that each search of a results file tells, or why it tells none.
-fn rates(file: &ResultsFile) -> Vec<serde_json::Value> {
-    let found = file.parts.iter().filter_map(|part| part.found.as_ref());
-    let rates = found.filter_map(|found| match found {
-        Found::Rates(found) => Some(loss_free(found)),
-        _ => None,
-    });
-    rates
-        .map(|rate| match rate {
-            Ok(rate) => json!(rate),
-            Err(why) => json!({ "absent": why }),
-        })
-        .collect()
-}
-
 /// Write the pages, show the table, and compare.
 fn show(
     args: &StagesArgs,
@@ -323,16 +315,7 @@ fn show(
         save(path, &text)?;
     }
     if args.json {
-        let all = json!({
-            "stages": rows,
-            "changes": changes,
-            "ways": beside(&file.observations),
-            "trials": told::trials(file),
-            "crossovers": crossovers(file),
-            "measuring": file.measuring,
-            "searches": file.parts.iter().filter(|part| part.found.is_some()).collect::<Vec<_>>(),
-            "loss_free": rates(file),
-        });
+        let all = json::of(file, &rows, changes.as_deref());
         let text = serde_json::to_string_pretty(&all).expect("plain data become JSON");
         say!("{text}");
     } else {

@@ -10,11 +10,9 @@ use wirelab_iperf::v2::send::Sent;
 use wirelab_iperf::v2::stream::{Pace, WRITE_BYTES};
 use wirelab_iperf::v2::table::{Id, Row};
 use wirelab_iperf::v2::{
-    Amount, ClientConfig, Leg, Mode, Outcome, Protocol, ServerReport, UdpReceived,
+    Amount, ClientConfig, Leg, Mode, Outcome, Protocol, Rate, ServerReport, UdpReceived,
 };
 use wirelab_trial::Holds;
-
-use super::report2::rate;
 
 /// Bytes of a datagram or a write.
 pub fn length_bytes(config: &ClientConfig) -> u32 {
@@ -94,6 +92,15 @@ fn asked(config: &ClientConfig) -> Value {
         Amount::Time { .. } => asked["time_ns"] = json!(config.amount.ns()),
     }
     asked
+}
+
+/// A rate with its JSON name.
+fn rate(rate: Rate) -> (&'static str, Option<u64>) {
+    match rate {
+        Rate::BitsPerS(bits) => ("rate_bits_per_s", Some(bits)),
+        Rate::PacketsPerS(packets) => ("rate_packets_per_s", Some(packets)),
+        Rate::Max => ("rate_bits_per_s", None),
+    }
 }
 
 fn bits_per_s(bytes: u64, ns: u64) -> Value {

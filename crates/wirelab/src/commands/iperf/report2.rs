@@ -270,12 +270,3 @@ fn gaps(gaps: &Histogram, kept: Option<bool>) -> Option<String> {
         "median {half}, 99 % {most}, longest {longest}{kept}"
     ))
 }
-
-/// A rate with its JSON name.
-pub fn rate(rate: Rate) -> (&'static str, Option<u64>) {
-    match rate {
-        Rate::BitsPerS(bits) => ("rate_bits_per_s", Some(bits)),
-        Rate::PacketsPerS(packets) => ("rate_packets_per_s", Some(packets)),
-        Rate::Max => ("rate_bits_per_s", None),
-    }
-}

@@ -1,11 +1,12 @@
 //! `wirelab stages hdl:reference` with several pairs of wait states: slots with each of them, and DMA beside these.
 
 use wirelab_bench::NoCeiling;
+use wirelab_bench::stages::{Trials, Ways};
 use wirelab_trial::crossover::DMA;
 use wirelab_trial::kind::Setup;
 use wirelab_trial::{Cancel, NodeKind, NodeName};
 
-use super::{Measured, Ways, frames, open, plan};
+use super::{Measured, frames, open, ways};
 use crate::args::StagesArgs;
 use crate::commands::trials::{Outputs, PlanResult};
 use crate::exit::{Failure, Fallible};
@@ -57,18 +58,25 @@ pub fn measure(
     args: &StagesArgs,
     outputs: &Outputs,
     (kind, names): (&NodeKind, &[NodeName]),
-    ways: &Ways,
+    asked: &Ways,
     (bar, cancel): (&Bar, &Cancel),
 ) -> Fallible<Measured> {
     let mut ceiling =
         NoCeiling("stages are the node's own, whatever the tester reaches".to_owned());
+    ways::refuse(args, asked)?;
     let unsaved = Outputs::of(&[])?;
     let mut all: Option<PlanResult> = None;
     for name in names {
         bar.line(&format!("asking {name}"));
         let mut node = open(args, kind, name)?;
         let frames = frames(args.count, node.capture_limits().in_all)?;
-        let plan = plan::reference(args, &node.describe().capabilities, frames, ways)?;
+        let trials = Trials {
+            lengths: &args.length,
+            frames,
+            load: ways::load(args)?,
+            able: &node.describe().capabilities,
+        };
+        let plan = trials.at_once(asked.rule.as_deref());
         let ran = unsaved.run(&mut *node, &plan, &mut ceiling, bar, cancel, None)?;
         let is_done = ran.is_done();
         let ran = match &mut all {

@@ -1,31 +1,26 @@
-//! What is told of a run of stages beside its tables: where each part ran, what the ways are against each other, and
-//! each trial's counts.
+//! What is told of a run of stages beside its tables: where each part ran, and what the ways are against each other.
 
-use std::collections::BTreeMap;
+use wirelab_trial::counter::Counter;
+use wirelab_trial::format::{integer, time_f};
+use wirelab_trial::{Description, Observation, Path, Probes, Ratio, Trial, pooled};
 
-use serde_json::{Value, json};
-use wirelab_bench::ways::{
+use crate::ways::{
     Answer, BackgroundRan, Beside, FRAMES_FOR_P99, LEAST_FRAMES_FOR_P99, NotDecided, Verdict,
     WayFigures, beside,
-};
-use wirelab_trial::format::{integer, time_f};
-use wirelab_trial::{
-    Description, Field, Observation, Path, Probes, Ratio, ResultsFile, Trial, counter, pooled,
-    pooled_runs,
 };
 
 /// Set-up keys: the cores of the node's application, and of its receive work.
 const CPUS: &str = "cpus";
 const RECEIVE_CPUS: &str = "receive_cpus";
 /// What a fast track counts.
-const OF_FAST_TRACK: [&str; 5] = [
-    "fast_track_matched_frames",
-    "fast_track_passed_frames",
-    "fast_track_no_socket_frames",
-    "fast_track_ring_full_frames",
-    "fast_track_dropped_frames",
+const OF_FAST_TRACK: [Counter; 5] = [
+    Counter::FAST_TRACK_MATCHED,
+    Counter::FAST_TRACK_PASSED,
+    Counter::FAST_TRACK_NO_SOCKET,
+    Counter::FAST_TRACK_RING_FULL,
+    Counter::FAST_TRACK_DROPPED,
 ];
-/// Picoseconds of a nanosecond.
+/// Picoseconds in a nanosecond.
 const NS_PS: f64 = 1e3;
 
 /// Sentences for the reader, which the results file keeps.
@@ -184,18 +179,17 @@ fn order(stack: &WayFigures, fast_track: &WayFigures) -> String {
 
 /// The driver's polls of a way, and what the fast track matched.
 fn polls(whole: &Observation) -> String {
-    let of = |name: &str| find(whole, name);
+    let of = |counter: Counter| find(whole, counter.word());
     let mut parts = Vec::new();
-    if let (Some(median), Some(most)) = (of("napi_poll_frames_median"), of("napi_poll_frames_max"))
-    {
-        let p99 = of("napi_poll_frames_p99").map_or(String::new(), |n| format!(", 99 % {n}"));
+    if let (Some(median), Some(most)) = (of(Counter::NAPI_MEDIAN), of(Counter::NAPI_MAX)) {
+        let p99 = of(Counter::NAPI_P99).map_or(String::new(), |n| format!(", 99 % {n}"));
         parts.push(format!(
             "frames of a poll of the driver: median {median}{p99}, most {most}"
         ));
     }
-    for name in OF_FAST_TRACK {
-        let words = counter::words(name).unwrap_or(name);
-        parts.extend(of(name).map(|n| format!("{} {words}", integer(n))));
+    for counter in OF_FAST_TRACK {
+        let words = counter.meaning();
+        parts.extend(of(counter).map(|n| format!("{} {words}", integer(n))));
     }
     parts.extend(BackgroundRan::of(std::slice::from_ref(whole)).map(|ran| background(&ran)));
     let told = match parts.is_empty() {
@@ -235,41 +229,10 @@ fn find(observation: &Observation, name: &str) -> Option<u64> {
     found.filter_map(|field| field.value().copied()).next()
 }
 
-/// Each trial with what was counted, its blocks taken together.
-pub fn trials(file: &ResultsFile) -> Vec<Value> {
-    pooled_runs(file).iter().map(trial).collect()
-}
-
-fn trial(whole: &Observation) -> Value {
-    let asked = &whole.trial;
-    let mut counters: BTreeMap<&str, &Field<u64>> = BTreeMap::new();
-    let flows = whole.flows.iter().map(|flow| &flow.counters);
-    for all in std::iter::once(&whole.counters).chain(flows) {
-        counters.extend(all.iter().map(|(name, value)| (name.as_str(), value)));
-    }
-    let flows: Vec<Value> = whole
-        .flows
-        .iter()
-        .map(|flow| {
-            json!({
-                "direction": flow.direction, "stream": flow.stream,
-                "sent_frames": flow.sent_frames, "counts": flow.counts,
-            })
-        })
-        .collect();
-    json!({
-        "direction": asked.direction, "layer": asked.framing.layer, "length_bytes": whole.sizes.length,
-        "load": asked.load, "path": asked.path, "wait": asked.wait, "rule": asked.rule,
-        "background": asked.background,
-        "background_ran": BackgroundRan::of(std::slice::from_ref(whole)), "probes": asked.probes, "status": whole.status,
-        "flows": flows, "counters": counters, "setup": whole.node.setup, "warnings": whole.warnings,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelab_bench::ways::Claim;
+    use crate::ways::Claim;
     use wirelab_trial::{Interval, Wait};
 
     fn pair(answer: Answer, sent_frames_per_s: f64) -> Beside {

@@ -1,17 +1,15 @@
-//! The background of `--background half`: half of what the node's stack takes without loss, found by a search.
+//! Half of the stack's rate as a background: half of what the node's stack takes without loss, found by a search.
 
-use wirelab_bench::search::{Asking, find_rates};
-use wirelab_bench::ways::{LossFree, loss_free};
-use wirelab_bench::{NoCeiling, Sink, Step, WriteError};
 use wirelab_trial::format::integer;
 use wirelab_trial::search::{Goal, Limit, Search, SearchResult};
 use wirelab_trial::{
     Background, Cancel, Direction, Extent, Found, Framing, Load, Node, Observation, Part, Path,
-    Probes, Retrying, Trial, Wait,
+    Probes, Progress, Retrying, Trial, Wait,
 };
 
-use crate::exit::Failure;
-use crate::terminal::Bar;
+use crate::search::{Asking, SearchError, find_rates};
+use crate::ways::{LossFree, loss_free};
+use crate::{NoCeiling, Sink, Step, WriteError};
 
 /// Length of a trial of the search: long enough to fill any queue of the stack, in ps (200 ms).
 const TRIAL_PS: u64 = 200_000_000_000;
@@ -43,13 +41,16 @@ impl Sink for Nobody {
 }
 
 /// Find half of the stack's loss-free rate for an application that waits like this.
+///
+/// # Errors
+/// [`SearchError`] where there is nothing to search.
 pub fn half(
     node: &mut dyn Node,
     framing: Framing,
     wait: Option<Wait>,
-    bar: &Bar,
+    progress: &dyn Progress,
     cancel: &Cancel,
-) -> Result<Half, Failure> {
+) -> Result<Half, SearchError> {
     let trial = Trial {
         path: Some(Path::Stack),
         wait,
@@ -77,13 +78,11 @@ pub fn half(
     let asking = Asking {
         node: &mut Retrying::new(node),
         ceiling: &mut ceiling,
-        progress: bar,
+        progress,
         cancel,
         sink: &mut Nobody,
     };
-    let found = find_rates(asking, &trial, &search).map_err(Failure::usage)?;
-    bar.clear();
-    Ok(of(found))
+    Ok(of(find_rates(asking, &trial, &search)?))
 }
 
 /// What a search that has ended gives.

@@ -1,4 +1,4 @@
-//! The flow of `--fast-track`: one whose frames the rules can want, found by asking the rules about a frame of each flow
+//! The flow for a fast track: one whose frames its rules can want, found by asking the rules about a frame of each flow
 //! that could be sent.
 
 use wirelab_trial::{Background, Framing, Layer, Size, SizeUnit};

@@ -1,0 +1,191 @@
+//! Which trials measure the stages of a node: each length both ways, and where a fast track or a background was asked, the
+//! ways beside each other in blocks that alternate. What such a run says is in [`crate::ways`] and [`notes()`].
+
+use wirelab_trial::{
+    Background, Capabilities, Direction, Extent, Framing, Layer, Load, Path, Probes, Size,
+    SizeUnit, Wait,
+};
+
+use crate::ways::{FRAMES_FOR_P99, block, blocks};
+use crate::{Matrix, Plan, Section};
+
+pub mod flow;
+mod half;
+mod notes;
+
+pub use half::{Half, half};
+pub use notes::notes;
+
+/// Blocks that the frames of a trial are divided into where two things alternate: with 8 pairs the order
+/// statistics of the median hold it with more than 95 % (RFC 2544 knows none; see `wirelab_trial::Summary`).
+const USUAL_BLOCKS: u32 = 8;
+
+/// What was asked of a Linux node beyond lengths and frames.
+#[derive(Clone, Debug)]
+pub struct Ways {
+    /// How the application waits.
+    pub waits: Vec<Option<Wait>>,
+    /// The frames of the fast track, where it was asked.
+    pub rule: Option<String>,
+    /// The flow whose frames those can be.
+    pub flow: Framing,
+    /// What else arrives.
+    pub background: Offered,
+    /// What takes the times.
+    pub probes: Probes,
+}
+
+/// A background as it was asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Offered {
+    /// Nothing else.
+    Nothing,
+    /// Half of the stack's loss-free rate, which is to be found.
+    Half,
+    /// That.
+    Load(Background),
+}
+
+impl Ways {
+    /// Whether anything was asked that only a Linux node can do.
+    pub fn is_plain(&self) -> bool {
+        let plain = self.rule.is_none() && self.background == Offered::Nothing;
+        plain && self.waits == [None] && self.probes == Probes::Auto
+    }
+}
+
+/// What was asked of any node.
+#[derive(Clone, Copy, Debug)]
+pub struct Trials<'a> {
+    /// Lengths of the frames in bytes, without FCS.
+    pub lengths: &'a [u32],
+    /// Frames of each trial.
+    pub frames: u64,
+    /// The load of trials that measure time.
+    pub load: Load,
+    /// What the node can be asked.
+    pub able: &'a Capabilities,
+}
+
+impl Trials<'_> {
+    /// For a node that is asked both ways of all frames at once: one that counts instructions, or the reference node, which
+    /// sends one when the one before is back. With a rule the stack and the fast track stand beside each other.
+    pub fn at_once(&self, rule: Option<&str>) -> Plan {
+        let mut matrix = self.matrix("stages");
+        matrix.shared.extent = Extent::Frames {
+            frames: self.frames,
+        };
+        matrix.loads = vec![Load::Max];
+        matrix.directions = vec![Direction::Both];
+        if let Some(rule) = rule {
+            matrix.paths = vec![Some(Path::Stack), Some(Path::FastTrack)];
+            matrix.shared.rule = Some(rule.to_owned());
+        }
+        Plan::of(Section::Matrix(matrix))
+    }
+
+    /// For a node that keeps the times of `kept` frames of a trial, by its own clock.
+    ///
+    /// # Errors
+    /// Numbers of frames that can be asked instead.
+    pub fn timed(&self, kept: u64) -> Result<Plan, String> {
+        let mut matrix = self.matrix("stages");
+        divide(&mut matrix, self.frames, 1, kept)?;
+        matrix.directions = both_ways(self.able);
+        Ok(Plan::of(Section::Matrix(matrix)))
+    }
+
+    /// For a Linux node: each length both ways with the probes on and off in turn, and the fast track beside the stack,
+    /// unloaded and with the background; there with `loaded_frames`.
+    ///
+    /// # Errors
+    /// Numbers of frames that can be asked instead.
+    pub fn linux(
+        &self,
+        kept: u64,
+        ways: &Ways,
+        background: Option<Background>,
+        loaded_frames: Option<u64>,
+    ) -> Result<Plan, String> {
+        let mut stages = self.matrix("stages");
+        divide(&mut stages, self.frames, USUAL_BLOCKS, kept)?;
+        let mut beside = stages.clone();
+        stages.directions = both_ways(self.able);
+        stages.probes = match ways.probes {
+            Probes::Off => vec![Some(Probes::Off)],
+            on => vec![Some(on), Some(Probes::Off)],
+        };
+        let Some(rule) = &ways.rule else {
+            // The stack alone, also with what else arrives.
+            stages.waits.clone_from(&ways.waits);
+            stages.backgrounds = vec![None];
+            stages.backgrounds.extend(background.map(Some));
+            return Ok(Plan::of(Section::Matrix(stages)));
+        };
+        "fast track beside the stack".clone_into(&mut beside.name);
+        beside.framings = vec![ways.flow];
+        beside.directions = vec![Direction::Receive];
+        beside.paths = vec![Some(Path::Stack), Some(Path::FastTrack)];
+        beside.shared.rule = Some(rule.clone());
+        beside.waits.clone_from(&ways.waits);
+        beside.backgrounds = vec![None];
+        beside.probes = vec![Some(ways.probes)];
+        let mut sections = vec![stages, beside.clone()];
+        if let Some(background) = background {
+            let mut loaded = beside;
+            "fast track beside the stack, beside a background".clone_into(&mut loaded.name);
+            loaded.backgrounds = vec![Some(background)];
+            // A 99 % is judged there, block by block; and the two ways take turns in one trial, which has the times of
+            // both.
+            let frames = loaded_frames.unwrap_or(FRAMES_FOR_P99);
+            divide(&mut loaded, frames, USUAL_BLOCKS, (kept / 2).max(1))?;
+            sections.push(loaded);
+        }
+        Ok(Plan {
+            sections: sections.into_iter().map(Section::Matrix).collect(),
+            ..Plan::default()
+        })
+    }
+
+    fn matrix(&self, name: &str) -> Matrix {
+        let sizes = self.lengths.iter();
+        let sizes = sizes.map(|b| Size::new(SizeUnit::Length, *b)).collect();
+        let mut matrix = Matrix::new(name, sizes);
+        matrix.framings = vec![framing(self.able)];
+        matrix.loads = vec![self.load];
+        matrix
+    }
+}
+
+/// Divide the frames of a trial into blocks of one size, so that a node that keeps the times of so many keeps those of
+/// all.
+fn divide(matrix: &mut Matrix, frames: u64, usual: u32, kept: u64) -> Result<(), String> {
+    let repeats = blocks(frames, usual, kept).map_err(|[fewer, more]| {
+        format!(
+            "--count {frames}: the node keeps the times of {kept} frames of a trial, and {frames} cannot be \
+             divided into few enough trials of one size: ask --count {fewer} or {more}"
+        )
+    })?;
+    matrix.repeats = repeats;
+    matrix.shared.extent = block(frames, repeats);
+    Ok(())
+}
+
+/// UDP where the node has it, as the document's application.
+pub fn framing(able: &Capabilities) -> Framing {
+    let layer = match able.layers.contains(&Layer::UdpIpv4) {
+        true => Layer::UdpIpv4,
+        false => Layer::Ethernet,
+    };
+    Framing {
+        layer,
+        vlan_tags: 0,
+    }
+}
+
+/// The ways in and out that the node has.
+pub fn both_ways(able: &Capabilities) -> Vec<Direction> {
+    let ways = [Direction::Receive, Direction::Transmit];
+    let ways = ways.into_iter().filter(|way| able.directions.contains(way));
+    ways.collect()
+}

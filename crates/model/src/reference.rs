@@ -1,0 +1,114 @@
+//! The delays of the reference node by its models, with the names of the points that the node itself has.
+
+use wirelab_trial::crossover::{ATTACHMENT, READ_CLOCKS, WRITE_CLOCKS};
+use wirelab_trial::kind::Setup;
+use wirelab_trial::{
+    Cancel, Description, Direction, Extent, Framing, Layer, Load, Node, NodeError, Observation,
+    Size, SizeUnit, Trial,
+};
+
+use crate::file::NodeFile;
+use crate::library;
+use crate::node::ModelNode;
+
+/// Capture points of the models, and what the node calls the way to them or from them, in the order of the way.
+const POINTS: [(Direction, [(&str, &str); 3]); 2] = [
+    (
+        Direction::Receive,
+        [
+            ("Interrupt entered", "line to interrupt"),
+            ("Rx PBUF", "line to driver"),
+            ("Rx UDP", "line to application"),
+        ],
+    ),
+    (
+        Direction::Transmit,
+        [
+            ("Tx UDP", "application to line"),
+            ("Tx PBUF", "driver to line"),
+            ("MAC triggered", "mac to line"),
+        ],
+    ),
+];
+
+/// Refuse a node, by its set-up keys, whose bus is slower or faster than the one that its model is of.
+///
+/// # Errors
+/// [`NodeError::BadTrial`] with both clocks, or without a model of the node.
+pub fn same_bus(setup: &Setup) -> Result<(), NodeError> {
+    let file = model(setup)?;
+    for key in [READ_CLOCKS, WRITE_CLOCKS] {
+        let [node, model] =
+            [setup, &file.setup].map(|keys| keys.get(key).map_or("none", String::as_str));
+        if node != model {
+            return Err(NodeError::BadTrial(format!(
+                "--predicted: {key} of the node is {node}, and the model {} is of {model}, as the document has it: leave \
+                 read-clocks and write-clocks out",
+                file.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The model of a node by its set-up keys.
+fn model(setup: &Setup) -> Result<NodeFile, NodeError> {
+    let attachment = setup.get(ATTACHMENT).map_or("", String::as_str);
+    library::open(&format!("reference-{attachment}")).map_err(NodeError::bad)
+}
+
+/// What the model of a node predicts of each length, both ways.
+///
+/// # Errors
+/// [`NodeError`] without a model of the node, or of what the model cannot do.
+pub fn delays(
+    node: &Description,
+    lengths: &[u32],
+    frames: u64,
+    cancel: &Cancel,
+) -> Result<Vec<Observation>, NodeError> {
+    let mut model = ModelNode::new(model(&node.setup)?);
+    let mut all = Vec::new();
+    for (direction, points) in POINTS {
+        for length in lengths {
+            let framing = Framing {
+                layer: Layer::UdpIpv4,
+                vlan_tags: 0,
+            };
+            let size = Size::new(SizeUnit::Length, *length);
+            let extent = Extent::Frames { frames };
+            let trial = Trial::new(framing, direction, size, Load::Max, extent);
+            let mut told = model.run(&trial, &(), cancel)?;
+            for flow in &mut told.flows {
+                let mut series = std::mem::take(&mut flow.series);
+                for (point, way) in points {
+                    let found = series.iter().position(|series| series.name == point);
+                    let Some(at) = found else { continue };
+                    let mut delay = series.swap_remove(at);
+                    way.clone_into(&mut delay.name);
+                    flow.series.push(delay);
+                }
+            }
+            all.push(told);
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_models_say_the_clocks_that_they_are_of() {
+        for (mac, parameter, key) in [
+            ("lite-device", "slot-read", READ_CLOCKS),
+            ("lite-ordered", "slot-read", READ_CLOCKS),
+            ("lite-ordered", "slot-write", WRITE_CLOCKS),
+        ] {
+            let file = library::open(&format!("reference-{mac}")).unwrap();
+            let clocks: f64 = file.setup[key].parse().unwrap();
+            assert_eq!(file.parameters[parameter].value, clocks, "{mac}");
+        }
+    }
+}

@@ -1,0 +1,452 @@
+//! A node that is watched alone: test frames that somebody else sends are timed on their way through this host, to a
+//! receiver of our own or to another program. Start reading at [`Watch::run`].
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use wirelab_port::ebpf::Mode;
+use wirelab_port::iface::{Interface, PortName};
+use wirelab_socket::flow::Live;
+use wirelab_socket::serve::{self, Served, UdpInlet, Watching};
+use wirelab_trial::host_clock::unix_ns;
+use wirelab_trial::stage::{PointTimes, between};
+use wirelab_trial::{
+    Cancel, Capabilities, Description, Direction, Extent, Field, FlowObservation, Framing, Layer,
+    Load, NodeError, Observation, Path, Progress, Size, SizeUnit, Status, TesterObservation, Trial,
+    Wait, Warning, WarningCode, unseen,
+};
+
+use crate::point::Point;
+use crate::store::{FlowFilter, NODE_NS};
+use crate::tracer::{Choice, Tracer, TracerOptions};
+use crate::xdp::Xdp;
+
+/// Most frames whose times are kept.
+pub const MOST_WATCHED_FRAMES: u64 = 65_536;
+/// How often to look whether all have come.
+const LOOK: Duration = Duration::from_millis(10);
+/// Most records of a point for each frame: copies of frames take some.
+const RECORDS: u64 = 2;
+/// How long frames that are under way may take to their last point.
+const TAIL: Duration = Duration::from_millis(50);
+/// Directions whose frames are timed.
+const WAYS: [Direction; 2] = [Direction::Receive, Direction::Transmit];
+/// Why figures of the sender are not there.
+const ELSEWHERE: &str = "somebody else sends; what was sent is not known here";
+
+/// What to watch.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    /// The node's port.
+    pub port: PortName,
+    /// The UDP port of the test frames.
+    pub udp_port: u16,
+    /// The stream of the test frames.
+    pub stream: u8,
+    /// How many frames to wait for, at most [`MOST_WATCHED_FRAMES`].
+    pub frames: u64,
+    /// How long to wait for them; `None` until all have come.
+    pub time: Option<Duration>,
+    /// How our own receiver waits; `None` where another program reads.
+    pub receive: Option<Wait>,
+    /// Length of the frames in bytes without FCS, where it is known.
+    pub length_bytes: Option<u32>,
+    /// Which set of programs takes the times.
+    pub choice: Choice,
+    /// Where the XDP program sits.
+    pub xdp: Xdp,
+}
+
+/// What was seen.
+struct Seen {
+    tracer: Tracer,
+    /// Where the XDP program sat.
+    xdp: &'static str,
+    served: Option<Served>,
+    /// Bytes of the datagrams that our own receiver had.
+    bytes: u64,
+    notes: Vec<String>,
+    cancelled: bool,
+}
+
+impl Watch {
+    /// Watch until all frames have come, the time is over, or the user wants the end.
+    ///
+    /// # Errors
+    /// [`NodeError`] where nothing can be traced here, or the length of the frames is not known.
+    pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Observation, NodeError> {
+        Interface::query(&self.port).map_err(NodeError::bad)?;
+        let started_unix_ns = unix_ns();
+        let seen = self.watch(progress, cancel)?;
+        self.observation(&seen, started_unix_ns)
+    }
+
+    fn options(&self) -> TracerOptions {
+        TracerOptions {
+            port: self.port.clone(),
+            filter: FlowFilter {
+                udp_ports: vec![self.udp_port],
+                ethernet: false,
+                stream_in: Some(self.stream),
+                stream_out: Some(self.stream),
+                one_clock: false,
+            },
+            capacity: self.capacity(),
+            choice: self.choice,
+            xdp: self.xdp,
+            btf: None,
+        }
+    }
+
+    fn capacity(&self) -> u32 {
+        (RECORDS * self.frames.min(MOST_WATCHED_FRAMES)) as u32
+    }
+
+    fn watch(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Seen, NodeError> {
+        let tracer = Tracer::attach(&self.options())?;
+        let inlet = self.receive.map(|wait| self.open(wait, &tracer));
+        let inlet = inlet.transpose()?;
+        // Frames that came before every point was there, or that found no receiver, are nobody's.
+        tracer.clear();
+        let live = Live::default();
+        let served = match self.receive.zip(inlet) {
+            None => {
+                self.wait(&tracer, None, progress, cancel);
+                tail(&tracer);
+                None
+            }
+            Some((wait, inlet)) => {
+                Some(self.receive(wait, inlet, (&tracer, &live), progress, cancel)?)
+            }
+        };
+        let xdp = tracer.node().and_then(|node| node.mode());
+        let xdp = match xdp {
+            Some(Mode::Native) => "native",
+            Some(Mode::Generic) => "generic",
+            None => "none",
+        };
+        let notes = tracer.notes();
+        Ok(Seen {
+            tracer,
+            xdp,
+            served,
+            bytes: live.bytes.load(Ordering::Relaxed),
+            notes,
+            cancelled: cancel.is_cancelled(),
+        })
+    }
+
+    /// Our own receiver's socket, in the port's namespace; the tracer knows it.
+    fn open(&self, wait: Wait, tracer: &Tracer) -> Result<UdpInlet, NodeError> {
+        let udp = self.udp_port;
+        let any = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), udp);
+        let namespace = self.port.netns().map_err(NodeError::bad)?;
+        let socket = namespace
+            .run_in(|| UdpSocket::bind(any))
+            .map_err(NodeError::bad)?;
+        let failed = |e: std::io::Error| {
+            NodeError::BadTrial(format!(
+                "UDP port {udp} is not available here ({e}): choose another with --port, or --watch where another program \
+                 receives the frames"
+            ))
+        };
+        let socket = Arc::new(socket.map_err(failed)?);
+        tracer
+            .store()
+            .set_socket(socket.as_fd())
+            .map_err(|e| NodeError::Failed(e.to_string()))?;
+        UdpInlet::new(socket, None, Some(self.stream), wait, true).map_err(failed)
+    }
+
+    /// Receive the frames, on a thread of its own.
+    fn receive(
+        &self,
+        wait: Wait,
+        mut inlet: UdpInlet,
+        (tracer, live): (&Tracer, &Live),
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Served, NodeError> {
+        let over = Cancel::new();
+        std::thread::scope(|scope| {
+            let receiver = scope.spawn(|| {
+                let mut watching = Watching::new(self.capacity(), live);
+                let ended = serve::run(&mut inlet, wait, None, &mut watching, &over);
+                watching.finish(ended)
+            });
+            self.wait(tracer, Some(live), progress, cancel);
+            // The receiver ends after the tracer, which would see frames dropped that nobody takes.
+            tail(tracer);
+            over.cancel();
+            let mut served = receiver
+                .join()
+                .unwrap_or_else(|p| std::panic::resume_unwind(p));
+            match served.failure.take() {
+                Some(error) => Err(NodeError::Failed(format!("receiving the frames: {error}"))),
+                None => Ok(served),
+            }
+        })
+    }
+
+    fn wait(&self, tracer: &Tracer, live: Option<&Live>, progress: &dyn Progress, cancel: &Cancel) {
+        let begun = Instant::now();
+        let late = |since: Instant| self.time.is_some_and(|time| since.elapsed() >= time);
+        while !cancel.is_cancelled() && !late(begun) {
+            let mut done = match live {
+                Some(live) => live.frames.load(Ordering::Relaxed),
+                None => passed(tracer),
+            };
+            if done >= self.frames {
+                // A copy of a frame is not one more; frames that no point saw are waited for no longer.
+                done = Some(distinct(tracer)).filter(|n| *n > 0).unwrap_or(done);
+            }
+            progress.report(done, self.frames, "frames have come");
+            if done >= self.frames {
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// The observation of it.
+    fn observation(&self, seen: &Seen, started_unix_ns: u64) -> Result<Observation, NodeError> {
+        let framing = Framing {
+            layer: Layer::UdpIpv4,
+            vlan_tags: 0,
+        };
+        let size = Size::new(SizeUnit::Length, self.length(seen, framing)?);
+        let sizes = size.resolve_test(framing).map_err(NodeError::bad)?;
+        let mut notes = seen.notes.clone();
+        let flows: Vec<FlowObservation> = WAYS
+            .into_iter()
+            .filter_map(|way| self.flow(seen, way, &mut notes))
+            .collect();
+        let mut warnings: Vec<Warning> = notes.into_iter().map(Warning::of_node).collect();
+        if flows.is_empty() {
+            let text = format!(
+                "no test frame of stream {} to UDP port {} passed {}",
+                self.stream, self.udp_port, self.port
+            );
+            let way_out =
+                "send some meanwhile: wirelab send IFACE --layer udp4 --load 1kpps --to MAC";
+            warnings.push(Warning::new(WarningCode::NOTHING_SEEN, text, way_out));
+        }
+        let unheard =
+            |served: &Served| served.report.counts.received_frames == 0 && !flows.is_empty();
+        if seen.served.as_ref().is_some_and(unheard) {
+            let text = format!(
+                "frames passed {}, and none came to our receiver on UDP port {}",
+                self.port, self.udp_port
+            );
+            let way_out = "they are for another port or address, or a firewall drops them; 'wirelab send' sends to \
+                           198.18.0.2: sudo ip address add 198.18.0.2/24 dev IFACE";
+            warnings.push(Warning::new(WarningCode::NONE_RECEIVED, text, way_out));
+        }
+        let came = flows.iter().map(longest).max().unwrap_or(0);
+        let mut counters = counters(seen);
+        // What came while the points were being attached was received too, so that only what they say themselves counts.
+        for way in ["in", "out"] {
+            warnings.extend(unseen::count(&mut counters, way, 0));
+        }
+        Ok(Observation {
+            trial: Trial {
+                path: Some(Path::Stack),
+                wait: self.receive,
+                probes: Some(self.choice.into()),
+                ..Trial::new(
+                    framing,
+                    flows.first().map_or(Direction::Receive, |f| f.direction),
+                    size,
+                    Load::Max,
+                    Extent::Frames {
+                        frames: self.frames,
+                    },
+                )
+            },
+            sizes,
+            node: self.description(seen),
+            status: match came >= self.frames {
+                true => Status::Complete,
+                false => Status::Partial {
+                    why: format!(
+                        "{came} of {} frames came {}",
+                        self.frames,
+                        if seen.cancelled {
+                            "before it was ended"
+                        } else {
+                            "in the time"
+                        }
+                    ),
+                },
+            },
+            started_unix_ns: Field::measured(started_unix_ns),
+            flows,
+            cpu_load: Field::absent("not measured of a node that is watched alone"),
+            series: Vec::new(),
+            counters,
+            tester: TesterObservation::new(
+                Field::absent("there is no tester"),
+                Field::absent("there is no tester"),
+            ),
+            warnings,
+        })
+    }
+
+    /// The length of the frames: what our own receiver had, or the one that was written.
+    fn length(&self, seen: &Seen, framing: Framing) -> Result<u32, NodeError> {
+        let frames = seen
+            .served
+            .as_ref()
+            .map_or(0, |s| s.report.counts.received_frames);
+        let around = framing.layer.header_bytes();
+        let had = seen
+            .bytes
+            .checked_div(frames)
+            .and_then(|bytes| u32::try_from(bytes).ok());
+        let had = had.filter(|bytes| u64::from(*bytes) * frames == seen.bytes);
+        // An Ethernet header of 14 bytes is before what the layer's headers are.
+        let had = had.map(|bytes| bytes + around + 14);
+        match (self.length_bytes, had, frames) {
+            (Some(length), ..) => Ok(length),
+            (None, Some(length), _) => Ok(length.max(60)),
+            (None, None, 0) if seen.served.is_some() => Ok(64),
+            _ => Err(NodeError::bad(
+                "the frames' length is not known: give it with --length, one only, as the sender has it",
+            )),
+        }
+    }
+
+    fn description(&self, seen: &Seen) -> Description {
+        let mut setup = BTreeMap::new();
+        setup.insert("probes".to_owned(), seen.tracer.set().to_string());
+        setup.insert("xdp".to_owned(), seen.xdp.to_owned());
+        setup.insert("interface".to_owned(), self.port.to_string());
+        let application = match self.receive {
+            Some(_) => "wirelab stages here:",
+            None => "another program",
+        };
+        setup.insert("application".to_owned(), application.to_owned());
+        for info in seen.tracer.points() {
+            let key = format!("function.{}", info.point.key());
+            let function = match info.point {
+                Point::InDriver => format!("{} ({})", info.function, seen.xdp),
+                _ => info.function.to_owned(),
+            };
+            setup.insert(key, function);
+        }
+        Description {
+            name: format!("here:{}", self.port),
+            kind: "node".to_owned(),
+            capabilities: Capabilities::default(),
+            setup,
+        }
+    }
+
+    /// The flow of one way; `None` where no frame passed two points of it.
+    fn flow(
+        &self,
+        seen: &Seen,
+        direction: Direction,
+        notes: &mut Vec<String>,
+    ) -> Option<FlowObservation> {
+        let mut points = seen.tracer.times_of(direction);
+        // The sender's clock is another one, unless it is this host.
+        points.retain(|p| p.name != Point::InWire.name() && p.stream == self.stream);
+        if let (Direction::Receive, Some(served)) = (direction, &seen.served) {
+            let times = served.passed.iter().map(|p| (p.sequence, p.application_ns));
+            points.push(PointTimes {
+                name: "application".to_owned(),
+                stream: self.stream,
+                clock: NODE_NS,
+                times: times.collect(),
+            });
+        }
+        let series: Vec<_> = between(&points, notes)
+            .into_iter()
+            .map(|(_, s)| s)
+            .collect();
+        if series.is_empty() {
+            return None;
+        }
+        if direction == Direction::Receive && seen.served.is_none() {
+            notes.push("application: no point, another program reads the frames; the last one is that its system call returned".to_owned());
+        }
+        let absent = || Field::absent(ELSEWHERE);
+        let mut counters = BTreeMap::new();
+        if let Some(served) = seen
+            .served
+            .as_ref()
+            .filter(|_| direction == Direction::Receive)
+        {
+            let counts = &served.report.counts;
+            for (name, value) in [
+                ("received_frames", counts.received_frames),
+                ("good_frames", counts.good_frames),
+                ("distinct_sequences", counts.distinct_sequences),
+                ("duplicated_frames", counts.duplicated_frames),
+                ("reordered_frames", counts.reordered_frames),
+            ] {
+                counters.insert(name.to_owned(), Field::measured(value));
+            }
+        }
+        Some(FlowObservation {
+            port: self.port.to_string(),
+            direction,
+            stream: self.stream,
+            sent_frames: absent(),
+            counts: Field::absent(format!("{ELSEWHERE}, so nobody can say what was lost")),
+            elapsed: Field::absent(ELSEWHERE),
+            frames_per_s: Field::absent(ELSEWHERE),
+            payload_bits_per_s: Field::absent(ELSEWHERE),
+            link_bits_per_s: Field::absent(ELSEWHERE),
+            efficiency: Field::absent(ELSEWHERE),
+            goodput_bits_per_s: Field::absent(ELSEWHERE),
+            loss_ratio: Field::absent(ELSEWHERE),
+            loss_ratio_at_most: None,
+            intervals: wirelab_trial::FlowIntervals::default(),
+            checker_held_up_ps: Field::absent("not measured"),
+            jitter_ps: absent(),
+            sender: Field::absent(ELSEWHERE),
+            receiver_path: "stack".to_owned(),
+            series,
+            counters,
+        })
+    }
+}
+
+fn longest(flow: &FlowObservation) -> u64 {
+    let counts = flow.series.iter().map(|s| s.histogram.count);
+    counts.max().unwrap_or(0)
+}
+
+fn counters(seen: &Seen) -> BTreeMap<String, Field<u64>> {
+    let all = seen.tracer.counters().into_iter();
+    all.map(|(name, value)| (name, Field::measured(value)))
+        .collect()
+}
+
+/// Frames that went all the way, in or out.
+fn passed(tracer: &Tracer) -> u64 {
+    let taken = |point: Point| tracer.store().counts(point).taken;
+    let ended = [Point::InCall, Point::OutDriver];
+    ended.into_iter().map(taken).max().unwrap_or(0)
+}
+
+/// Let frames that are under way come to their last point, and look no longer.
+fn tail(tracer: &Tracer) {
+    std::thread::sleep(TAIL);
+    tracer.pause();
+}
+
+/// Different frames that the point saw which saw most.
+fn distinct(tracer: &Tracer) -> u64 {
+    let each = tracer.times().into_iter().map(|point| {
+        let frames: BTreeSet<u32> = point.times.iter().map(|(sequence, _)| *sequence).collect();
+        frames.len() as u64
+    });
+    each.max().unwrap_or(0)
+}

@@ -1,0 +1,61 @@
+//! Prints the page of capture points, stages and counters: `cargo run -p wirelab-trial --example names > docs/names.md`.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use wirelab_trial::counter::Counter;
+use wirelab_trial::stage::{CapturePoint, StageName};
+
+/// The page, of the tables of the crate.
+pub fn page() -> String {
+    let example = StageName::new(CapturePoint::DRIVER.word(), CapturePoint::STACK.word());
+    let way = |points: &[CapturePoint]| -> String {
+        let words: Vec<String> = points.iter().map(|p| format!("`{}`", p.word())).collect();
+        words.join(", ")
+    };
+    let mut page = format!(
+        "# Names in results
+
+Results files, CSV and JSON use these words for capture points, stages and counters. Scripts compare them: meanings may be
+written otherwise, words do not change.
+
+## Capture points
+
+A frame that is received passes {}.
+A frame that is sent passes {}.
+Models and the firmware of others may have more points. [stages.md](stages.md) says what takes the times.
+
+{}
+## Stages
+
+A stage is the time between two points. Its series is named after them: `{example}`.
+
+## Counters
+
+A counter that nobody counted is absent, and never 0. The tester puts `node_` before the words of a node's totals. Other
+names have a place in them: `probe_taken.in.driver` and its like count what a capture point saw, `slice_frames.00` what
+came in a part of the time, `interval_01_bytes` what stood in a line of iperf's table. [node-control.md](../spec/node-control.md)
+has them for those who write a node.
+
+{}",
+        way(&CapturePoint::RECEIVED),
+        way(&CapturePoint::SENT),
+        table("point", CapturePoint::ALL.iter().map(|p| (p.word(), p.meaning(), p.by()))),
+        table("counter", Counter::ALL.iter().map(|c| (c.word(), c.meaning(), c.by()))),
+    );
+    page.truncate(page.trim_end().len());
+    page.push('\n');
+    page
+}
+
+fn table<'a>(name: &str, rows: impl Iterator<Item = (&'a str, &'a str, &'a str)>) -> String {
+    let mut table = format!("| {name} | what it means | given by |\n|---|---|---|\n");
+    for (word, meaning, by) in rows {
+        writeln!(table, "| `{word}` | {meaning} | {by} |").expect("a text takes any line");
+    }
+    table
+}
+
+fn main() -> std::io::Result<()> {
+    std::io::stdout().write_all(page().as_bytes())
+}

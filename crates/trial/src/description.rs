@@ -1,0 +1,58 @@
+//! What a node says of itself, and what it can be asked.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wirelab_wire::Layer;
+
+use crate::node_name::MODEL;
+use crate::trial::{Buffers, Direction};
+use crate::way::Path;
+
+/// The trials that a node supports.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Capabilities {
+    /// Layers it can send or receive.
+    pub layers: Vec<Layer>,
+    /// Directions, as the node sees them.
+    pub directions: Vec<Direction>,
+    /// Kinds of buffers.
+    pub buffers: Vec<Buffers>,
+    /// Paths through the node; empty where none can be chosen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<Path>,
+    /// Number of ports.
+    pub ports: u32,
+    /// Smallest frame in bytes with FCS.
+    pub min_frame_bytes: u32,
+    /// Largest frame in bytes with FCS.
+    pub max_frame_bytes: u32,
+    /// Link rate in bit/s where there is a carrier with one.
+    pub link_bits_per_s: Option<u64>,
+}
+
+/// How a node describes itself.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Description {
+    /// Its name on the command line, e.g. `lab:4`.
+    pub name: String,
+    /// Its kind: `ports`, `iperf`, `node`, `board`, `hdl` or `model`.
+    pub kind: String,
+    /// The trials that it supports.
+    pub capabilities: Capabilities,
+    /// Set-up keys: core, clock, memory, cache, interface, offloads, buffers, stack and other facts.
+    pub setup: BTreeMap<String, String>,
+}
+
+impl Description {
+    /// Whether both ends of its flows are ports of the tester, which sends and checks everything itself.
+    pub fn is_testers_own(&self) -> bool {
+        self.kind == "ports"
+    }
+
+    /// Whether its figures are computed, and nothing was sent.
+    pub fn is_model(&self) -> bool {
+        self.kind == MODEL
+    }
+}

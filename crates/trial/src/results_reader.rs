@@ -1,0 +1,116 @@
+//! Reading a results file: of this format and version, of a bounded size, and with no figure that cannot be.
+
+use serde::Deserialize;
+
+use crate::check::{self, Impossible};
+use crate::results::{FORMAT, ResultsFile, VERSION};
+
+/// Why a text is not a results file.
+#[derive(Debug, thiserror::Error)]
+pub enum ResultsError {
+    /// Not JSON, or a field is missing or has another type; the text has line and column.
+    #[error("not a results file: {0}")]
+    Json(#[from] serde_json::Error),
+    /// JSON of something else.
+    #[error("not a results file: its format is '{0}', expected '{FORMAT}'")]
+    Format(String),
+    /// Written by another version.
+    #[error(
+        "results file of version {0}, but this wirelab reads version {VERSION}: use the wirelab that wrote it"
+    )]
+    Version(u32),
+    /// It holds impossible figures, each with its place.
+    #[error(
+        "the results file holds figures that cannot be, so something changed it after it was measured: {}; fix: take the file as wirelab wrote it, or measure again",
+        check::in_words(.0)
+    )]
+    Impossible(Vec<Impossible>),
+    /// More values than a reader should need memory for.
+    #[error(
+        "not a results file that is read: it holds more than {MOST_VALUES} values; fix: measure fewer trials in one file"
+    )]
+    TooManyValues,
+}
+
+/// Most values (separated by commas) of a results file: together with [`MOST_BYTES`] they bound the memory for reading,
+/// at most some 100 bytes per value.
+pub const MOST_VALUES: usize = 40_000_000;
+/// Most bytes of a results file: 40,000 observations of a flow with latencies in buckets take half of it.
+pub const MOST_BYTES: u64 = 512 << 20;
+
+impl ResultsFile {
+    /// Reads and checks a results file's text: what [`check::file`] finds is refused.
+    ///
+    /// # Errors
+    /// [`ResultsError`] says what is wrong and where.
+    pub fn parse(text: &str) -> Result<ResultsFile, ResultsError> {
+        let file = ResultsFile::parse_unchecked(text)?;
+        match check::file(&file) {
+            none if none.is_empty() => Ok(file),
+            some => Err(ResultsError::Impossible(some)),
+        }
+    }
+
+    /// Reads a results file's text without checking for contradictions, e.g. to test that such figures break nothing.
+    ///
+    /// # Errors
+    /// [`ResultsError`] says what is wrong and where.
+    pub fn parse_unchecked(text: &str) -> Result<ResultsFile, ResultsError> {
+        #[derive(Deserialize)]
+        struct Head {
+            format: String,
+            version: u32,
+        }
+        if text.bytes().filter(|byte| *byte == b',').count() > MOST_VALUES {
+            return Err(ResultsError::TooManyValues);
+        }
+        // The head is read first, so that the error names another version and not a missing field.
+        let head: Head = serde_json::from_str(text)?;
+        if head.format != FORMAT {
+            return Err(ResultsError::Format(head.format));
+        }
+        if head.version != VERSION {
+            return Err(ResultsError::Version(head.version));
+        }
+        Ok(serde_json::from_str(text)?)
+    }
+}
+
+/// Entry for fuzzing: reads hostile bytes as a results file, and uses everything that a report does.
+///
+/// # Panics
+/// If a file differs after it was written and read again.
+pub fn fuzz_results(bytes: &[u8]) {
+    let Some(file) = std::str::from_utf8(bytes)
+        .ok()
+        .and_then(|text| ResultsFile::parse_unchecked(text).ok())
+    else {
+        return;
+    };
+    let sound = check::file(&file).is_empty();
+    for observation in &file.observations {
+        let _ = (observation.passed(), observation.trial.sizes());
+        for flow in &observation.flows {
+            if let (Some(sent), Some(counts)) = (flow.sent_frames.value(), flow.counts.value()) {
+                let _ = counts.check_identity(*sent);
+            }
+            for series in flow.series.iter().chain(&observation.series) {
+                let _ = (series.percentile(99.9), crate::pdv::Pdv::of(series));
+                let _ = series.histogram.clone().merge(&series.histogram);
+            }
+        }
+    }
+    for part in &file.parts {
+        let _ = part.of(&file.observations).len();
+    }
+    let text = file.to_json();
+    let again = ResultsFile::parse_unchecked(&text).expect("what was written can be read");
+    assert!(
+        check::file(&again).is_empty() == sound,
+        "written, and judged otherwise"
+    );
+    for observation in file.observations {
+        assert!(check::observation(&check::kept(observation)).is_empty());
+    }
+    assert!(again.to_json() == text, "written twice, not the same");
+}

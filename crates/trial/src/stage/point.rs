@@ -1,0 +1,112 @@
+//! The capture points: one table of words, each with where it is on a frame's way and who has it.
+
+use crate::named::named;
+
+named! {
+    /// A place on a frame's way at which a node takes a time. Stages lie between two of them. Models and firmware of others may
+    /// have more.
+    CapturePoint {
+        "the tester, by its own clock" {
+            WIRE = "wire": "the frame left the tester, or came back to it";
+        }
+        "Linux nodes, boards and the reference node" {
+            INTERRUPT = "interrupt": "the interrupt's work began, in which the driver took the frame";
+            DRIVER = "driver": "the driver hands the frame over, or is given it to send";
+        }
+        "Linux nodes" {
+            STACK = "stack": "a socket buffer has been made of it";
+            SOCKET = "socket": "it is in the socket's queue";
+            COPY = "copy": "the application has been woken, and its data are about to be copied";
+            CALL = "call": "the system call returns, or is entered to send";
+            QUEUE = "queue": "the frame to send reaches the queueing discipline";
+        }
+        "applications of all nodes" {
+            APPLICATION = "application": "the application has the frame, or is about to send it";
+        }
+        "boards and the reference node" {
+            LINE = "line": "the first bit of the frame at the node's own line";
+            MAC = "mac": "the processor has started the MAC";
+        }
+    }
+}
+
+impl CapturePoint {
+    /// Points of a frame that is received, in the order of its way.
+    pub const RECEIVED: [CapturePoint; 9] = [
+        CapturePoint::WIRE,
+        CapturePoint::LINE,
+        CapturePoint::INTERRUPT,
+        CapturePoint::DRIVER,
+        CapturePoint::STACK,
+        CapturePoint::SOCKET,
+        CapturePoint::COPY,
+        CapturePoint::CALL,
+        CapturePoint::APPLICATION,
+    ];
+
+    /// Points of a frame that is sent, in the order of its way.
+    pub const SENT: [CapturePoint; 7] = [
+        CapturePoint::APPLICATION,
+        CapturePoint::CALL,
+        CapturePoint::QUEUE,
+        CapturePoint::DRIVER,
+        CapturePoint::MAC,
+        CapturePoint::LINE,
+        CapturePoint::WIRE,
+    ];
+}
+
+/// What stands between the two points in the name of a stage's series.
+const TO: &str = " to ";
+
+/// The name of a stage's series: the points where it begins and ends. Nothing else writes such a name or reads one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StageName<'a> {
+    /// Where it begins.
+    pub from: &'a str,
+    /// Where it ends.
+    pub to: &'a str,
+}
+
+impl<'a> StageName<'a> {
+    /// The name of the stage between two points.
+    pub const fn new(from: &'a str, to: &'a str) -> StageName<'a> {
+        StageName { from, to }
+    }
+
+    /// The points in the name of a series; `None` for a series that is of no stage.
+    pub fn of(series: &'a str) -> Option<StageName<'a>> {
+        let (from, to) = series.split_once(TO)?;
+        (!from.is_empty() && !to.is_empty()).then_some(StageName { from, to })
+    }
+}
+
+/// As series are named.
+impl std::fmt::Display for StageName<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{TO}{}", self.from, self.to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stage_is_read_as_it_was_named() {
+        let name = StageName::new("driver", "stack");
+        assert_eq!(name.to_string(), "driver to stack");
+        assert_eq!(StageName::of("driver to stack"), Some(name));
+        for other in ["round trip", " to stack", "driver to "] {
+            assert_eq!(StageName::of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn each_point_is_on_a_way() {
+        for point in CapturePoint::ALL {
+            let ways = CapturePoint::RECEIVED.contains(point) || CapturePoint::SENT.contains(point);
+            assert!(ways, "{point:?}");
+        }
+    }
+}

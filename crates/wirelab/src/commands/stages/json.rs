@@ -1,0 +1,69 @@
+//! What `wirelab stages --json` prints.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use wirelab_bench::ways::{BackgroundRan, beside, loss_free};
+use wirelab_trial::crossover::crossovers;
+use wirelab_trial::stage::{Change, StageFigures};
+use wirelab_trial::{Field, Found, Observation, ResultsFile, pooled_runs};
+
+/// All of it.
+pub fn of(file: &ResultsFile, rows: &[StageFigures], changes: Option<&[Change]>) -> Value {
+    json!({
+        "stages": rows,
+        "changes": changes,
+        "ways": beside(&file.observations),
+        "trials": trials(file),
+        "crossovers": crossovers(file),
+        "measuring": file.measuring,
+        "searches": file.parts.iter().filter(|part| part.found.is_some()).collect::<Vec<_>>(),
+        "loss_free": rates(file),
+    })
+}
+
+/// The rate without loss that each search of a results file tells, or why it tells none.
+fn rates(file: &ResultsFile) -> Vec<Value> {
+    let found = file.parts.iter().filter_map(|part| part.found.as_ref());
+    let rates = found.filter_map(|found| match found {
+        Found::Rates(found) => Some(loss_free(found)),
+        _ => None,
+    });
+    rates
+        .map(|rate| match rate {
+            Ok(rate) => json!(rate),
+            Err(why) => json!({ "absent": why }),
+        })
+        .collect()
+}
+
+/// Each trial with what was counted, its blocks taken together.
+fn trials(file: &ResultsFile) -> Vec<Value> {
+    pooled_runs(file).iter().map(trial).collect()
+}
+
+fn trial(whole: &Observation) -> Value {
+    let asked = &whole.trial;
+    let mut counters: BTreeMap<&str, &Field<u64>> = BTreeMap::new();
+    let flows = whole.flows.iter().map(|flow| &flow.counters);
+    for all in std::iter::once(&whole.counters).chain(flows) {
+        counters.extend(all.iter().map(|(name, value)| (name.as_str(), value)));
+    }
+    let flows: Vec<Value> = whole
+        .flows
+        .iter()
+        .map(|flow| {
+            json!({
+                "direction": flow.direction, "stream": flow.stream,
+                "sent_frames": flow.sent_frames, "counts": flow.counts,
+            })
+        })
+        .collect();
+    json!({
+        "direction": asked.direction, "layer": asked.framing.layer, "length_bytes": whole.sizes.length,
+        "load": asked.load, "path": asked.path, "wait": asked.wait, "rule": asked.rule,
+        "background": asked.background,
+        "background_ran": BackgroundRan::of(std::slice::from_ref(whole)), "probes": asked.probes, "status": whole.status,
+        "flows": flows, "counters": counters, "setup": whole.node.setup, "warnings": whole.warnings,
+    })
+}
