@@ -83,6 +83,29 @@ fn bytes_are_counted_alike_at_both_ends() {
 }
 
 #[test]
+fn the_total_of_a_stream_goes_on_to_its_end() {
+    let ours = Ours::start("127.0.0.1", ServerConfig::default());
+    for mode in [Mode::Forward, Mode::Reverse] {
+        // One block at the start, and the next one would be due after the end.
+        let (outcome, _) = our_client(&ClientConfig {
+            mode,
+            rate: Rate::BitsPerS(1_000_000),
+            amount: time(50),
+            ..config(&ours, Protocol::Tcp)
+        });
+        let (served, _) = ours.legs(1);
+        let client = outcome.legs.iter().map(|(_, leg)| leg);
+        for leg in client.chain(served.iter().map(|(leg, _)| leg)) {
+            if let Leg::TcpReceived { span, bytes, .. } = leg {
+                // The header may stand before it.
+                assert!((131_072..131_300).contains(bytes), "{mode:?}: {bytes}");
+                assert!(span.seconds() > 0.45, "{mode:?}: {span:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn nodes_with_12_bytes_get_totals_and_a_note() {
     let quiet = Duration::from_millis(300);
     let ours = Ours::start(

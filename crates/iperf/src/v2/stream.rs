@@ -102,7 +102,7 @@ impl Meter {
         self.last_ns = self.last_ns.max(now_ns);
     }
 
-    /// All bytes, from the start to the last of them.
+    /// All bytes, from the start to the last of them, or to the end of the flow.
     pub const fn total(&self) -> (Span, u64) {
         let span = Span {
             start_ns: self.start_ns,

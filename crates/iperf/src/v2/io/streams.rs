@@ -173,7 +173,10 @@ pub(in crate::v2) fn receive_stream(
             // The arrival time is unknown.
             watch.idle(began_ns, now_ns, TICK);
             match read {
-                Ok(0) => return Ok(()),
+                Ok(0) => {
+                    meter.until(now_ns);
+                    return Ok(());
+                }
                 Ok(len) => {
                     meter.add(len, now_ns);
                     if let Some(bursts) = &mut bursts {
