@@ -2,7 +2,7 @@
 //!
 //! `agent`, `remote` and the command line use it, over `port`. Start reading at [`Tracer`], then [`Store`] and
 //! `bpf/stages.bpf.c`; [`FastTrack`] is the way past the stack, and [`Watch`] times frames that
-//! somebody else sends.
+//! another program sends.
 
 mod abi;
 mod clock;

@@ -1,4 +1,4 @@
-//! A node that is watched alone: test frames that somebody else sends are timed on their way through this host, to a
+//! A node that is watched alone: frames that another program sends are timed on their path through this host, to a
 //! receiver of our own or to another program. Start reading at [`Watch::run`].
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,16 +27,16 @@ use crate::xdp::Xdp;
 
 /// Most frames whose times are kept.
 pub const MOST_WATCHED_FRAMES: u64 = 65_536;
-/// How often to look whether all have come.
+/// Interval between two looks for the last frame.
 const LOOK: Duration = Duration::from_millis(10);
-/// Most records of a point for each frame: copies of frames take some.
+/// Most records of a point for each frame, with copies of frames.
 const RECORDS: u64 = 2;
-/// How long frames that are under way may take to their last point.
+/// Longest time of a frame in flight to its last point.
 const TAIL: Duration = Duration::from_millis(50);
 /// Directions whose frames are timed.
 const WAYS: [Direction; 2] = [Direction::Receive, Direction::Transmit];
-/// Why figures of the sender are not there.
-const ELSEWHERE: &str = "somebody else sends; what was sent is not known here";
+/// Why figures of the sender are absent.
+const ELSEWHERE: &str = "another host sends; its counts are unknown here";
 
 /// What to watch.
 #[derive(Clone, Debug)]

@@ -16,14 +16,14 @@ pub fn page() -> String {
     let mut page = format!(
         "# Names in results
 
-Results files, CSV and JSON use these words for capture points, stages and counters. Scripts compare them: meanings may be
-written otherwise, words do not change.
+Results files, CSV and JSON use these words for capture points, stages and counters. Scripts depend on them: the
+texts of the meanings may change, the words do not.
 
 ## Capture points
 
 A frame that is received passes {}.
 A frame that is sent passes {}.
-Models and the firmware of others may have more points. [stages.md](stages.md) says what takes the times.
+Models and the firmware of others may have more points. [stages.md](stages.md) says what records the times.
 
 {}
 ## Stages

@@ -34,11 +34,11 @@ named! {
         }
         "the tester" {
             DEPARTURE_UNKNOWN = "departure_unknown_frames": "frames lost, or dropped by the sender's interface";
-            UNSEEN = "unseen_frames": "passed a capture point without a program being run (most of one point)";
-            ATTEMPTS = "tester_attempts": "runs of a trial until the tester's own host had not spoilt it";
-            SHARED_TIME = "frames_that_share_a_transmit_time": "frames of a flow at maximum load that have one transmit time together";
+            UNSEEN = "unseen_frames": "frames that passed a capture point without a record (the point with the most)";
+            ATTEMPTS = "tester_attempts": "attempts of a trial until the tester's own host did not spoil it";
+            SHARED_TIME = "frames_that_share_a_transmit_time": "frames of a flow at maximum load that share one transmit time";
             CHECKER_MISSED = "checker_missed_frames": "frames that the checker's own queue dropped for certain";
-            FOREIGN_RATE = "foreign_frames_per_s": "frames of others that came beside the flow, in a second";
+            FOREIGN_RATE = "foreign_frames_per_s": "frames of other senders during the flow, per second";
         }
         "nodes over the node control protocol" {
             SENT = "sent_frames": "sequences that the node used; of an echo the frames that it returned";
@@ -58,29 +58,29 @@ named! {
             RECEIVED_LAST = "received_last_ns": "last frame received, by the node's clock";
             RECEIVED_JITTER = "received_jitter_ns": "interarrival jitter at the node (RFC 3550)";
             RECEIVED_HELD_UP = "received_held_up_ns": "time in which the node's host held its receiver up";
-            GOOD = "good_frames": "frames of which every byte was right";
+            GOOD = "good_frames": "frames with every byte correct";
             HEADER_CORRUPT = "header_corrupt_frames": "frames with a damaged test header";
             TRUNCATED = "truncated_frames": "frames that were cut short";
             STALE = "stale_frames": "frames whose payload is that of another sequence";
             CORRUPTED = "corrupted_frames": "frames with a damaged payload";
-            DUPLICATED = "duplicated_frames": "frames that came once more";
-            REORDERED = "reordered_frames": "frames that came behind a later one";
-            REORDERING_EXTENT = "reordering_extent_frames": "how far a frame was reordered at most";
-            TOO_LATE = "too_late_frames": "frames too far behind to tell whether they were new";
-            DISTINCT = "distinct_sequences": "different sequences that came";
-            FOREIGN = "foreign_frames": "frames that are none of the test's";
+            DUPLICATED = "duplicated_frames": "frames received again";
+            REORDERED = "reordered_frames": "frames received after a later one";
+            REORDERING_EXTENT = "reordering_extent_frames": "largest distance over which a frame was reordered";
+            TOO_LATE = "too_late_frames": "frames received too late to tell whether they are duplicates";
+            DISTINCT = "distinct_sequences": "distinct sequences received";
+            FOREIGN = "foreign_frames": "frames that do not belong to the test";
             OTHER_RUN = "other_run_frames": "frames of an earlier trial";
-            VERIFIED = "verified_payload_bytes": "payload bytes that were compared and right";
+            VERIFIED = "verified_payload_bytes": "payload bytes compared and found correct";
             WATCHED = "watched_ns": "time over which the interface was watched";
-            INTERFACE_SENT = "interface_sent_frames": "frames that left by the node's interface, whatever flow";
+            INTERFACE_SENT = "interface_sent_frames": "frames sent at the node's interface, of all flows";
             INTERFACE_DROPPED = "interface_dropped_frames": "frames that the node's interface dropped before they left";
-            INTERFACE_RECEIVED = "interface_received_frames": "frames that came to the node's interface, whatever flow";
+            INTERFACE_RECEIVED = "interface_received_frames": "frames received at the node's interface, of all flows";
         }
         "boards" {
             RING_FULL = "ring_full_events": "how often the receive ring of the MAC was full";
             NO_BUFFER = "no_buffer_frames": "frames for which the firmware had no buffer";
-            LOOP_MISSED = "loop_missed_frames": "frames of a loopback that did not come back";
-            CAPTURE_POINT = "capture_point_ticks": "what a capture point costs itself";
+            LOOP_MISSED = "loop_missed_frames": "frames of a loopback that did not return";
+            CAPTURE_POINT = "capture_point_ticks": "cost of a capture point itself";
             HEADER_TICKS = "header_ticks": "time to build headers, within that of the pin";
             COPY_TICKS = "copy_ticks": "time to copy, or to wait for the DMA that copies";
             WAIT_TICKS = "wait_ticks": "time in which the CPU did nothing but wait";
@@ -97,15 +97,15 @@ named! {
             REPORTED_OUT_OF_ORDER = "reported_out_of_order": "datagrams that the server reports out of order";
             REPORTED_DURATION = "reported_duration_ps": "time that the server reports";
             FINAL_DATAGRAMS = "final_datagrams": "final datagrams until the server's report came";
-            RECEIVED_DATAGRAMS = "received_datagrams": "datagrams that came from the peer";
-            DISTINCT_DATAGRAMS = "distinct_datagrams": "of these, different ones";
-            LOST_DATAGRAMS = "lost_datagrams": "datagrams that certainly were lost";
+            RECEIVED_DATAGRAMS = "received_datagrams": "datagrams received from the peer";
+            DISTINCT_DATAGRAMS = "distinct_datagrams": "distinct datagrams of these";
+            LOST_DATAGRAMS = "lost_datagrams": "datagrams lost for certain";
             LOST_OR_MISSED = "lost_or_missed_datagrams": "datagrams lost, or dropped by the tester's own queue";
-            DUPLICATED_DATAGRAMS = "duplicated_datagrams": "datagrams that came once more";
-            REORDERED_DATAGRAMS = "reordered_datagrams": "datagrams that came behind a later one";
-            TOO_LATE_DATAGRAMS = "too_late_datagrams": "datagrams too far behind to tell whether they were new";
-            IGNORED_DATAGRAMS = "ignored_datagrams": "datagrams that iperf's server counts and are none of the flow";
-            UNATTRIBUTED = "unattributed_datagrams": "datagrams of which nobody knows whose they were";
+            DUPLICATED_DATAGRAMS = "duplicated_datagrams": "datagrams received again";
+            REORDERED_DATAGRAMS = "reordered_datagrams": "datagrams received after a later one";
+            TOO_LATE_DATAGRAMS = "too_late_datagrams": "datagrams received too late to tell whether they are duplicates";
+            IGNORED_DATAGRAMS = "ignored_datagrams": "datagrams that an iperf server counts but that do not belong to the flow";
+            UNATTRIBUTED = "unattributed_datagrams": "datagrams whose flow is unknown";
             STREAM_BYTES = "stream_bytes": "bytes of a TCP stream";
             SERVER_CPU = "iperf3_server_process_cpu_ppm": "CPU time of the iperf3 server's process, of one core";
         }

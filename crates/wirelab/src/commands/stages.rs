@@ -71,7 +71,7 @@ pub fn run(args: &StagesArgs) -> Result {
 enum Subject {
     /// Of a results file.
     File(PathBuf),
-    /// Of this host, at an interface whose frames somebody else sends.
+    /// Of this host, at an interface whose frames another host sends.
     Here(String),
     /// Of a node that is asked trials.
     Node(Asking),
