@@ -32,10 +32,10 @@ A stage is the time between two points. Its series is named after them: `{exampl
 
 ## Counters
 
-A counter that nobody counted is absent, and never 0. The tester puts `node_` before the words of a node's totals. Other
-names have a place in them: `probe_taken.in.driver` and its like count what a capture point saw, `slice_frames.00` what
-came in a part of the time, `interval_01_bytes` what stood in a line of iperf's table. [node-control.md](../spec/node-control.md)
-has them for those who write a node.
+A counter without a count is absent, and never 0. The tester writes `node_` before the names of a node's totals. Some names
+contain a place: `probe_taken.in.driver` and similar ones count frames at a capture point, `slice_frames.00` those of a part of
+the time, `interval_01_bytes` the bytes in a line of iperf's table. [node-control.md](../spec/node-control.md) has the names
+for those who write a node.
 
 {}",
         way(&CapturePoint::RECEIVED),
