@@ -21,7 +21,7 @@ mod columns;
 mod cycle;
 pub mod datasheet;
 mod detail;
-mod document;
+pub mod document;
 mod explain;
 mod finding;
 mod interval;
