@@ -22,7 +22,7 @@ pub mod compare;
 mod cycle;
 pub mod datasheet;
 mod detail;
-mod document;
+pub mod document;
 mod explain;
 mod finding;
 mod interval;

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use wirelab_report::document::{Block, Document, Notice, terminal};
 use wirelab_trial::{Cancel, Progress, Warning};
 
 /// A flag that Ctrl-C and termination set; a second Ctrl-C ends the program immediately.
@@ -146,6 +147,20 @@ fn width() -> Option<usize> {
     let said = columns.and_then(|text| text.parse().ok());
     let asked = || terminal_size::terminal_size_of(stdout()).map(|(width, _)| width.0.into());
     said.or_else(asked).filter(|width| *width > 0)
+}
+
+/// Print what is no report of results: a title and parts.
+pub fn show(title: String, blocks: Vec<Block<'_>>, notices: Vec<Notice>) {
+    let document = Document {
+        title,
+        blocks,
+        notices,
+        ..Document::default()
+    };
+    write_out(format_args!(
+        "{}",
+        terminal::render(&document, &report_options(None, false))
+    ));
 }
 
 /// Options of a report on standard output.

@@ -10,8 +10,8 @@ use crate::chart::roofline::ceilings;
 use crate::options::Options;
 
 const BOLD: &str = "\x1b[1m";
-pub const RED: &str = "\x1b[1;31m";
-pub const YELLOW: &str = "\x1b[33m";
+pub(crate) const RED: &str = "\x1b[1;31m";
+pub(crate) const YELLOW: &str = "\x1b[33m";
 const OFF: &str = "\x1b[0m";
 /// Narrowest column of words whose text is broken into lines, in characters.
 const NARROWEST: usize = 24;

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use wirelab_model::fit::{Captures, Fit, FitOptions, Fitted, LeaveOneOut, fit};
+use wirelab_model::fit::{Captures, Fit, FitOptions, Fitted, LeaveOneOut, LeftOut, SizeClass, fit};
+use wirelab_report::document::{Block, Notice};
 use wirelab_report::format;
 use wirelab_trial::explanation::FastTrackGain;
 
 use crate::args::FitArgs;
 use crate::commands::report::read;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::say;
+use crate::terminal::{say, show};
 
 pub fn run(args: &FitArgs) -> Result {
     let mut observations = Vec::new();
@@ -42,7 +43,7 @@ pub fn run(args: &FitArgs) -> Result {
     } else if args.output.is_none() {
         say!("{}", fitted.node_toml);
     } else {
-        show(&fitted, args.confidence);
+        print(&fitted, args.confidence);
     }
     Ok(Outcome::Done)
 }
@@ -52,49 +53,55 @@ fn file_name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-fn show(fitted: &Fit, confidence: f64) {
-    say!(
+fn print(fitted: &Fit, confidence: f64) {
+    let title = format!(
         "Fitted to {} (calibrated), with {:.0} % intervals",
         format::count(fitted.used_observations as u64, "observation"),
         confidence * 100.0
     );
-    for left_out in &fitted.left_out {
-        say!("left out: {} {}", left_out.count, left_out.why);
-    }
-    say!();
-    fitted.parameters.iter().for_each(|p| say!("{}", line(p)));
-    for class in &fitted.classes {
-        say!(
+    let count = |l: &LeftOut| format!("left out: {} {}", l.count, l.why);
+    let class = |class: &SizeClass| {
+        format!(
             "size class of {}: {} to {} bytes",
-            class.figure,
-            class.from_bytes,
-            class.to_bytes
-        );
-    }
-    say!();
-    fitted
-        .leave_one_out
-        .iter()
-        .for_each(|l| say!("{}", left_out(l)));
-    fitted.fast_track.iter().for_each(|g| say!("{}", gain(g)));
-    fitted.notes.iter().for_each(|note| say!("{note}"));
-    for warning in &fitted.warnings {
-        say!("warning ({}): {}", warning.code, warning.text);
-        say!("  fix: {}", warning.way_out);
-    }
+            class.figure, class.from_bytes, class.to_bytes
+        )
+    };
+    let heads = [
+        ("parameter", false),
+        ("value", true),
+        ("unit", false),
+        ("interval", false),
+        ("from", false),
+    ];
+    let mut told: Vec<String> = fitted.leave_one_out.iter().map(left_out).collect();
+    told.extend(fitted.fast_track.iter().map(gain));
+    told.extend(fitted.notes.iter().cloned());
+    let blocks = vec![
+        Block::List(fitted.left_out.iter().map(count).collect()),
+        Block::sentences(heads.into(), fitted.parameters.iter().map(row).collect()),
+        Block::List(fitted.classes.iter().map(class).collect()),
+        Block::List(told),
+    ];
+    let blocks = blocks.into_iter();
+    let blocks = blocks.filter(|block| !matches!(block, Block::List(all) if all.is_empty()));
+    let warnings = fitted.warnings.iter();
+    let notices =
+        warnings.map(|w| Notice::warning(&w.code, "this fit".to_owned(), &w.text, &w.way_out));
+    show(title, blocks.collect(), notices.collect());
 }
 
-fn line(p: &Fitted) -> String {
+fn row(p: &Fitted) -> Vec<String> {
     let places = |value: f64| format::decimal(value, digits(value));
     let interval = p.interval.map_or("no interval".to_owned(), |i| {
         format!("{} to {}", places(i.low), places(i.high))
     });
-    let value = places(p.value);
-    let unit = &p.unit;
-    format!(
-        "  {:28} {value:>12} {unit:10} {interval:26} {}",
-        p.name, p.how
-    )
+    vec![
+        p.name.clone(),
+        places(p.value),
+        p.unit.clone(),
+        interval,
+        p.how.clone(),
+    ]
 }
 
 /// Decimals for four significant digits.
@@ -137,7 +144,7 @@ fn left_out(l: &LeaveOneOut) -> String {
         .map(|c| c.cell.as_str())
         .collect();
     let named = match outliers.as_slice() {
-        [] => String::new(),
+        [] => "this fit".to_owned(),
         some => format!("; out of line: {}", some.join(", ")),
     };
     format!(

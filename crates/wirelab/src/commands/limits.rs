@@ -1,13 +1,16 @@
 //! `wirelab limits`: the most that a link can carry. Every figure is computed from the link's rate.
 
 use serde::Serialize;
+use wirelab_report::document::Block;
+use wirelab_report::document::table::{Cell, Head, Shown, Table};
 use wirelab_report::format;
+use wirelab_trial::Kind;
 use wirelab_wire::{Layer, LineRate, Overhead, Sizes};
 
 use crate::args::LimitsArgs;
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::say;
+use crate::terminal::{say, show};
 
 /// The limits of one size. The kind of each figure is `predicted`: it follows from the rate.
 #[derive(Serialize)]
@@ -52,7 +55,11 @@ pub fn run(args: &LimitsArgs) -> Result {
             serde_json::to_string_pretty(&limits).map_err(Failure::failed)?
         );
     } else {
-        print_table(&limits, bits_per_s);
+        let title = format!(
+            "Limits of a link of {}",
+            format::si(bits_per_s as f64, "bit/s")
+        );
+        show(title, vec![Block::Table(table(&limits))], Vec::new());
     }
     Ok(Outcome::Done)
 }
@@ -73,50 +80,41 @@ fn limit(sizes: &Sizes, link: LineRate, cpu_hz: Option<u64>) -> Limit {
     }
 }
 
-fn print_table(limits: &[Limit], bits_per_s: u64) {
-    say!(
-        "Limits of a link of {} (predicted, from the rate alone)\n",
-        format::si(bits_per_s as f64, "bit/s")
-    );
-    let cycles = limits.iter().any(|l| l.cpu_cycles_per_frame.is_some());
-    say!(
-        "{:>9} {:>9} {:>9} {:>13} {:>13} {:>12} {:>11} {:>13}{}",
-        "frame",
-        "length",
-        "payload",
-        "frames/s",
-        "payload",
-        "payload",
-        "efficiency",
-        "time a frame",
-        if cycles { "  cycles a frame" } else { "" }
-    );
-    say!(
-        "{:>9} {:>9} {:>9} {:>13} {:>13} {:>12} {:>11} {:>13}",
-        "B",
-        "B",
-        "B",
-        "whole",
-        "MB/s",
-        "Mbit/s",
-        "%",
-        "ns"
-    );
-    for l in limits {
-        let cycles = l
-            .cpu_cycles_per_frame
-            .map(|c| format!("  {c:>14.1}"))
-            .unwrap_or_default();
-        say!(
-            "{:>9} {:>9} {:>9} {:>13} {:>13.3} {:>12.2} {:>11.2} {:>13.2}{cycles}",
-            l.sizes.frame,
-            l.sizes.length,
-            l.sizes.payload,
-            format::integer(l.whole_frames_per_s),
-            l.payload_bytes_per_s as f64 / 1e6,
-            l.payload_bits_per_s / 1e6,
-            l.efficiency * 100.0,
-            l.frame_time_ps as f64 / 1e3,
-        );
-    }
+/// Each figure follows from the rate alone.
+fn table(limits: &[Limit]) -> Table {
+    let figure = |text: String| Cell::Figure {
+        text,
+        kind: Kind::Predicted,
+        alarm: false,
+    };
+    let asked = |bytes: u32| Cell::from(bytes.to_string());
+    let column = |name, unit| Head::figures(name, unit, Shown::Always, 0);
+    let heads = vec![
+        column("frame", "B"),
+        column("length", "B"),
+        column("payload", "B"),
+        column("whole frames/s", ""),
+        column("payload", "MB/s"),
+        column("payload", "Mbit/s"),
+        column("efficiency", "%"),
+        column("time a frame", "ns"),
+        Head::figures("cycles a frame", "", Shown::IfObserved, 0),
+    ];
+    let row = |l: &Limit| {
+        vec![
+            asked(l.sizes.frame),
+            asked(l.sizes.length),
+            asked(l.sizes.payload),
+            figure(format::integer(l.whole_frames_per_s)),
+            figure(format!("{:.3}", l.payload_bytes_per_s as f64 / 1e6)),
+            figure(format!("{:.2}", l.payload_bits_per_s / 1e6)),
+            figure(format!("{:.2}", l.efficiency * 100.0)),
+            figure(format!("{:.2}", l.frame_time_ps as f64 / 1e3)),
+            match l.cpu_cycles_per_frame {
+                Some(cycles) => figure(format!("{cycles:.1}")),
+                None => Cell::from(""),
+            },
+        ]
+    };
+    Table::new("", heads, limits.iter().map(row).collect())
 }

@@ -5,6 +5,7 @@ use wirelab_model::cycle::minimum_cycle;
 use wirelab_model::file::NodeFile;
 use wirelab_model::library;
 use wirelab_model::node::ModelNode;
+use wirelab_report::document::Block;
 use wirelab_report::{Format, render_cycle};
 use wirelab_trial::kind::SECOND;
 
@@ -13,7 +14,7 @@ use crate::ask;
 use crate::commands::trials::{Outputs, Show};
 use crate::exit::{Failure, Outcome, Result};
 use crate::nodes;
-use crate::terminal::{Bar, cancel_on_signal, put, report_options, say};
+use crate::terminal::{Bar, cancel_on_signal, put, report_options, say, show};
 
 pub fn run(args: &PredictArgs) -> Result {
     let Some(name) = &args.node else {
@@ -72,9 +73,15 @@ fn list(json: bool) -> Result {
         say!("{}", serde_json::Value::Array(all));
         return Ok(Outcome::Done);
     }
-    let widest = files.iter().map(|f| f.name.len()).max().unwrap_or(0);
-    for file in &files {
-        say!("{:widest$}  {}", file.name, file.title);
-    }
+    let rows = files.into_iter().map(|file| vec![file.name, file.title]);
+    let table = Block::sentences(
+        vec![("model", false), ("what it is", false)],
+        rows.collect(),
+    );
+    show(
+        "Models that come with wirelab".to_owned(),
+        vec![table],
+        Vec::new(),
+    );
     Ok(Outcome::Done)
 }

@@ -2,11 +2,14 @@
 
 use wirelab_port::host;
 use wirelab_ports::selftest::{Ceiling, Feature, Steadiness, ceilings, features, steadiness};
+use wirelab_report::document::Block;
+use wirelab_report::document::table::{Cell, Head, Shown, Table};
 use wirelab_report::format;
+use wirelab_trial::{Field, Histogram};
 
 use crate::args::SelftestArgs;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{cancel_on_signal, say};
+use crate::terminal::{cancel_on_signal, say, show};
 
 pub fn run(args: &SelftestArgs) -> Result {
     // Each part ends on its own and removes its labs, which a signal would not.
@@ -40,63 +43,53 @@ pub fn run(args: &SelftestArgs) -> Result {
         );
         return end;
     }
-    let name = |f: &wirelab_trial::Field<String>| {
-        f.value().cloned().unwrap_or_else(|| "unknown".to_owned())
-    };
-    say!("{}, {}", name(&environment.kernel), name(&environment.cpu));
-    features.iter().for_each(print_feature);
-    if !allowed {
-        return end;
+    let name = |f: &Field<String>| f.value().cloned().unwrap_or_else(|| "unknown".to_owned());
+    let title = format!("{}, {}", name(&environment.kernel), name(&environment.cpu));
+    let mut blocks = vec![Block::List(features.iter().map(feature).collect())];
+    if allowed {
+        blocks.push(Block::heading(
+            "Ceiling of the tester against itself: one veth pair, every byte verified",
+        ));
+        blocks.push(Block::Table(ceilings_table(&ceilings)));
+        blocks.push(Block::heading(
+            "Gap between frames of a sender that keeps a rate",
+        ));
+        blocks.push(Block::Table(gaps_table(&steady)));
     }
-    say!("\nCeiling of the tester against itself: one veth pair, every byte verified (measured)");
-    say!(
-        "{:>8} {:>8} {:>14} {:>16} {:>8}",
-        "path",
-        "frame B",
-        "frames/s",
-        "payload Mbit/s",
-        "lost"
-    );
-    ceilings.iter().for_each(print_ceiling);
-    say!("\nGap between frames of a sender that keeps a rate (measured)");
-    say!(
-        "{:>8} {:>10} {:>10} {:>10} {:>10} {:>10}",
-        "path",
-        "frames/s",
-        "asked",
-        "median",
-        "99.9 %",
-        "max"
-    );
-    steady.iter().for_each(print_steadiness);
+    show(title, blocks, Vec::new());
     end
 }
 
-fn print_feature(feature: &Feature) {
+fn feature(feature: &Feature) -> String {
+    let about = format!("{} ({})", feature.name, feature.needed_for);
     match &feature.missing {
-        None => say!("  has    {} ({})", feature.name, feature.needed_for),
-        Some(why) => say!("  LACKS  {} ({}): {why}", feature.name, feature.needed_for),
+        None => format!("has {about}"),
+        Some(why) => format!("LACKS {about}: {why}"),
     }
 }
 
-fn print_ceiling(c: &Ceiling) {
-    let rate = c
-        .frames_per_s
-        .value()
-        .map_or("–".to_owned(), |r| format::frame_rate(*r));
-    let bits = c
-        .payload_bits_per_s
-        .value()
-        .map_or("–".to_owned(), |b| format::mbit(*b));
-    let lost = lost(c);
-    say!(
-        "{:>8} {:>8} {rate:>14} {bits:>16} {lost:>8}",
-        c.path,
-        c.frame_bytes
-    );
-    if let wirelab_trial::Field::Absent { absent } = &c.frames_per_s {
-        say!("         {absent}");
-    }
+fn column(name: &'static str, unit: &'static str) -> Head {
+    Head::figures(name, unit, Shown::Always, 0)
+}
+
+fn ceilings_table(all: &[Ceiling]) -> Table {
+    let heads = vec![
+        Head::words("path", Shown::Always, 0),
+        column("frame", "B"),
+        column("frames/s", ""),
+        column("payload", "Mbit/s"),
+        column("lost", ""),
+    ];
+    let row = |c: &Ceiling| {
+        vec![
+            Cell::from(c.path),
+            Cell::from(c.frame_bytes.to_string()),
+            Cell::of(c.frames_per_s.clone(), format::frame_rate),
+            Cell::of(c.payload_bits_per_s.clone(), format::mbit),
+            Cell::of(c.lost_frames.clone(), |_| lost(c)),
+        ]
+    };
+    Table::new("", heads, all.iter().map(row).collect())
 }
 
 /// Lost frames, from the certain to the possible number.
@@ -111,25 +104,30 @@ fn lost(c: &Ceiling) -> String {
     }
 }
 
-fn print_steadiness(s: &Steadiness) {
-    let asked_ps = 1e12 / s.asked_frames_per_s;
-    let rate = format::frame_rate(s.asked_frames_per_s);
-    match s.gap.value() {
-        None => say!("{:>8} {rate:>10} –", s.path),
-        Some(gap) => {
-            let at = |p| {
-                gap.percentile(p)
-                    .map_or("–".to_owned(), |ns| format::time(ns * 1000))
-            };
-            let (median, tail) = (at(50.0), at(99.9));
-            let most = format::time(gap.max_ticks * 1000);
-            let asked = format::time_f(asked_ps);
-            say!(
-                "{:>8} {rate:>10} {asked:>10} {median:>10} {tail:>10} {most:>10}",
-                s.path
-            );
-        }
-    }
+fn gaps_table(all: &[Steadiness]) -> Table {
+    let heads = vec![
+        Head::words("path", Shown::Always, 0),
+        column("frames/s", ""),
+        column("asked", ""),
+        column("median", ""),
+        column("99.9 %", ""),
+        column("max", ""),
+    ];
+    let row = |s: &Steadiness| {
+        let at = |ticks: fn(&Histogram) -> Option<u64>| {
+            let shown = |ns: Option<u64>| ns.map_or("–".to_owned(), |ns| format::time(ns * 1000));
+            Cell::of(s.gap.clone().map(|gap| ticks(&gap)), shown)
+        };
+        vec![
+            Cell::from(s.path),
+            Cell::from(format::frame_rate(s.asked_frames_per_s)),
+            Cell::from(format::time_f(1e12 / s.asked_frames_per_s)),
+            at(|gap| gap.percentile(50.0)),
+            at(|gap| gap.percentile(99.9)),
+            at(|gap| Some(gap.max_ticks)),
+        ]
+    };
+    Table::new("", heads, all.iter().map(row).collect())
 }
 
 #[cfg(test)]
@@ -141,10 +139,10 @@ mod tests {
         let ceiling = |either| Ceiling {
             path: "packet",
             frame_bytes: 64,
-            frames_per_s: wirelab_trial::Field::measured(1e6),
-            payload_bits_per_s: wirelab_trial::Field::measured(1e9),
-            lost_frames: wirelab_trial::Field::measured(3),
-            lost_or_missed_frames: wirelab_trial::Field::measured(either),
+            frames_per_s: Field::measured(1e6),
+            payload_bits_per_s: Field::measured(1e9),
+            lost_frames: Field::measured(3),
+            lost_or_missed_frames: Field::measured(either),
         };
         assert_eq!([0, 900].map(|n| lost(&ceiling(n))), ["3", "3–903"]);
     }
