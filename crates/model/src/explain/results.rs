@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use wirelab_trial::explanation::{
     Explanation, Reading, ReadingGroup, ReadingLimit, ResultsExplanation, Roofline, RooflinePoint,
 };
-use wirelab_trial::format;
 use wirelab_trial::{
     Field, FlowObservation, Layer, Load, NodeName, Observation, OpenError, Probes, Status, Trial,
     format,

@@ -2,7 +2,6 @@
 //! TCP rate and a round trip say together.
 
 use wirelab_trial::explanation::{ReadingGroup, ResultsExplanation};
-use wirelab_trial::format;
 use wirelab_trial::search::{GoalResult, Limit, Outcome, SearchEnded, SearchResult};
 use wirelab_trial::{
     CpuLoad, Extent, Field, FlowObservation, Found, Layer, Observation, Part, ResultsFile, Status,
