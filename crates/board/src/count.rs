@@ -155,19 +155,19 @@ impl CountNode {
                 "the board did not end its trial within {seconds} s"
             )));
         }
-        let told = NodeReport::ask(&mut control, started.trial, false);
+        let report = NodeReport::ask(&mut control, started.trial, false);
         let points = node_report::points(&mut control, started.trial);
         let points = points.map_err(|e| refused::of_start(&e))?;
         board.check()?;
-        Ok(self.counted(told, &points))
+        Ok(self.counted(report, &points))
     }
 
-    fn counted(&self, told: NodeReport, points: &[PointRecords]) -> Counted {
+    fn counted(&self, report: NodeReport, points: &[PointRecords]) -> Counted {
         let times: Vec<_> = points.iter().map(PointRecords::times).collect();
         // The receive points come first, and both flows use one stream: a repeated name begins the other flow.
         let turn = times.windows(2).position(|p| p[0].name == p[1].name);
         let (receive, transmit) = times.split_at(turn.map_or(times.len(), |at| at + 1));
-        let mut notes = told.notes;
+        let mut notes = report.notes;
         let mut stages = |points| {
             let stages = stage::between(points, &mut notes).into_iter();
             stages.map(|(_, s)| self.instructions(&s)).collect()
@@ -175,7 +175,7 @@ impl CountNode {
         Counted {
             receive: stages(receive),
             transmit: stages(transmit),
-            counters: told.counters,
+            counters: report.counters,
             notes,
         }
     }

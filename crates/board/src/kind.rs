@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_board_that_is_none_or_has_no_such_option_is_refused() {
-        let told = |text: &str| {
+        let message = |text: &str| {
             let name = text.parse().unwrap();
             let opened = open(&name, &OpenOptions::default());
             opened.err().unwrap().to_string()
@@ -95,7 +95,7 @@ mod tests {
             ("board:zynq7000,image=x", "unknown option 'image'"),
             ("board:lpc1768,colour=red", "unknown option 'colour'"),
         ] {
-            assert!(told(text).contains(words), "{}", told(text));
+            assert!(message(text).contains(words), "{}", message(text));
         }
     }
 }

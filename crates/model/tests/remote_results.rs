@@ -355,7 +355,7 @@ fn shared_loads_and_fragments_are_named_in_an_explanation() {
         group
             .open
             .iter()
-            .any(|o| o.contains("of 1 readings: CPU load shared")),
+            .any(|o| o.contains("of 1 reading: CPU load shared")),
         "{:?}",
         group.open
     );

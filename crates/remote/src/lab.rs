@@ -102,15 +102,15 @@ impl Node for LabNode {
             return Err(NodeError::Failed(why));
         }
         let node = &mut self.node;
-        let ran = self.tester.run_in(|| node.run(trial, progress, cancel));
-        let ran = ran.unwrap_or_else(|error| Err(NodeError::Failed(error.to_string())));
-        let well = match &ran {
+        let result = self.tester.run_in(|| node.run(trial, progress, cancel));
+        let result = result.unwrap_or_else(|error| Err(NodeError::Failed(error.to_string())));
+        let well = match &result {
             Ok(observation) => observation.status == Status::Complete,
             Err(error) => !matches!(error, NodeError::Failed(_)),
         };
         let patience = if well { Duration::ZERO } else { DYING };
-        match (ran, ended(&self.child, patience, &self.messages)) {
-            (ran, None) => ran,
+        match (result, ended(&self.child, patience, &self.messages)) {
+            (result, None) => result,
             (Ok(mut observation), Some(why)) => {
                 observation.status = Status::Partial { why };
                 let text = "the node's process ended during the trial".to_owned();

@@ -129,7 +129,7 @@ fn each_impossible_figure_of_a_flow_is_named_with_its_place() {
         (
             "frames_per_s/value",
             json!(813_798.0),
-            "for 3.00000732 s, but 24414 frames were received",
+            "for 3.00000732 s, but 24,414 frames received",
         ),
         (
             "payload_bits_per_s/value",

@@ -84,7 +84,7 @@ fn rates_and_losses_are_bounded_by_counts_link_and_time() {
             (
                 "all rates, nearly twice",
                 |o| rates_times(o, 1.9),
-                "but 24414 frames were received",
+                "but 24,414 frames received",
             ),
             (
                 "all rates, over the time of a call",
@@ -92,7 +92,7 @@ fn rates_and_losses_are_bounded_by_counts_link_and_time() {
                     rates_times(o, 1000.0);
                     flow(o)["elapsed"]["value"]["spans"] = json!("call");
                 },
-                "but 24414 frames were received",
+                "but 24,414 frames received",
             ),
             (
                 "nothing sent and received, at a rate",
@@ -101,7 +101,7 @@ fn rates_and_losses_are_bounded_by_counts_link_and_time() {
                     counts.values_mut().for_each(|count| *count = json!(0));
                     flow(o)["sent_frames"]["value"] = json!(0);
                 },
-                "but 0 frames were received",
+                "but 0 frames received",
             ),
             (
                 "a loss beside counts of an emulation",
@@ -148,7 +148,7 @@ fn rates_and_losses_are_bounded_by_counts_link_and_time() {
             (
                 "all rates of a peer without counts",
                 |o| rates_times(o, 1e6),
-                "but 42515 frames were received",
+                "but 42,515 frames received",
             ),
             (
                 "a loss beside lost datagrams",
@@ -261,7 +261,7 @@ fn sender_and_tester_are_bounded_by_what_they_did() {
                     sender(o)["gap"] = absent();
                     sender(o)["achieved_frames_per_s"] = measured(1e15);
                 },
-                "but 24414 frames were sent, and take 1 ns at least",
+                "but 24,414 frames sent, each at least 1 ns",
             ),
             (
                 "a burst of more than was sent",

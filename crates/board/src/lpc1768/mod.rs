@@ -101,7 +101,7 @@ impl Lpc1768Node {
         let ended = |serial: &Serial, how: String| BoardError::Died {
             board: "lpc1768".to_owned(),
             how,
-            console: told(serial),
+            console: printed(serial),
         };
         let up = wait_until_up(&mut serial).map_err(|error| ended(&serial, error.to_string()))?;
         if !up {
@@ -109,7 +109,7 @@ impl Lpc1768Node {
                 board: "lpc1768".to_owned(),
                 seconds: BOOT as f64 / CORE_HZ as f64,
                 image: image.path,
-                console: told(&serial),
+                console: printed(&serial),
             });
         }
         let no_node = |error: wirelab_control::ClientError| BoardError::BadImage {
@@ -174,7 +174,7 @@ impl Lpc1768Node {
 
 const EMULATOR: &str = "cycle rules of ARM and NXP, simulated time";
 
-fn told(serial: &Serial) -> String {
+fn printed(serial: &Serial) -> String {
     match serial.console() {
         text if text.is_empty() => "it has printed nothing".to_owned(),
         text => format!("it has printed:\n{text}"),
@@ -223,7 +223,7 @@ impl Node for Lpc1768Node {
         let mut keeper =
             keep::Keeper::new(self.options.capture.as_deref(), self.options.port.as_ref())?;
         let started_unix_ns = unix_ns();
-        let ran = run::run(
+        let result = run::run(
             &mut self.client,
             &plan,
             self.address,
@@ -232,11 +232,11 @@ impl Node for Lpc1768Node {
             cancel,
         )?;
         keeper.finish()?;
-        keep::pin(self.options.pin.as_deref(), &ran.edges)?;
+        keep::pin(self.options.pin.as_deref(), &result.edges)?;
         Ok(observe::observation(observe::Parts {
             plan: &plan,
             node: self.describe(),
-            ran,
+            result,
             started_unix_ns,
             warnings: self.warnings.clone(),
         }))

@@ -18,7 +18,7 @@ use super::traffic::simulated;
 pub struct Parts<'a> {
     pub plan: &'a Plan,
     pub node: Description,
-    pub ran: TrialResult,
+    pub result: TrialResult,
     pub started_unix_ns: u64,
     pub warnings: Vec<Warning>,
 }
@@ -33,7 +33,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         Direction::Both => flows.extend([parts.received(), parts.sent()]),
     }
     let status = parts.status(&flows);
-    for note in std::mem::take(&mut parts.ran.told.notes) {
+    for note in std::mem::take(&mut parts.result.report.notes) {
         parts.warnings.push(Warning::of_node(note));
     }
     Observation {
@@ -42,7 +42,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         status,
         started_unix_ns: Field::measured(parts.started_unix_ns),
         flows,
-        cpu_load: parts.ran.told.load.clone(),
+        cpu_load: parts.result.report.load.clone(),
         series: Vec::new(),
         counters: parts.counters(),
         tester: TesterObservation::new(
@@ -64,7 +64,7 @@ impl Parts<'_> {
             _ => (tester, node.clone()),
         };
         let faults = &self.plan.faults;
-        let emitted = self.ran.offered.emitted_frames;
+        let emitted = self.result.offered.emitted_frames;
         let faulty = !from_node && !self.plan.resolved.trial.faults.is_clean();
         FlowAsked {
             port: node,
@@ -98,25 +98,25 @@ impl Parts<'_> {
         if let Field::Observed { value, .. } = &mut flow.elapsed {
             value.clock = ClockKind::Simulated;
         }
-        let stages = self.ran.told.stages_of(flow.stream).into_iter();
+        let stages = self.result.report.stages_of(flow.stream).into_iter();
         flow.series.extend(stages.map(simulated));
         flow
     }
 
     /// What the board sent and the tester's checker saw. Rates are those of the pin, as in the application note.
     fn sent(&mut self) -> FlowObservation {
-        let mut sent = std::mem::take(&mut self.ran.sent);
-        let seen = std::mem::take(&mut self.ran.seen);
-        let told = self.ran.told.counters.get("sent_frames").copied();
-        sent.sequences = told
-            .or(self.ran.status.tx_frames)
-            .unwrap_or(self.ran.left.0);
+        let mut sent = std::mem::take(&mut self.result.sent);
+        let seen = std::mem::take(&mut self.result.seen);
+        let sent_frames = self.result.report.counters.get("sent_frames").copied();
+        sent.sequences = sent_frames
+            .or(self.result.status.tx_frames)
+            .unwrap_or(self.result.left.0);
         let frames = seen.counts.received_frames;
         let mut flow = self.flow(Direction::Transmit, &sent, seen);
-        let pin = pulse_ps(&self.ran.edges).filter(|ps| *ps > 0);
+        let pin = pulse_ps(&self.result.edges).filter(|ps| *ps > 0);
         for (name, ps) in [
             ("pin_elapsed_ps", pin),
-            ("wire_elapsed_ps", self.ran.wire_ps),
+            ("wire_elapsed_ps", self.result.wire_ps),
         ] {
             let field = Field::measured_or(ps, "nothing was sent");
             flow.counters.insert(name.to_owned(), field);
@@ -134,8 +134,8 @@ impl Parts<'_> {
 
     /// What the tester sent and the board received, by the board's count.
     fn received(&mut self) -> FlowObservation {
-        let sent = self.ran.offered.clone();
-        let counted = node_report::counts(&self.ran.told.counters);
+        let sent = self.result.offered.clone();
+        let counted = node_report::counts(&self.result.report.counters);
         let (counts, missing) = match counted {
             Ok(counts) => (counts, None),
             Err(name) => (Counts::default(), Some(name)),
@@ -145,12 +145,12 @@ impl Parts<'_> {
             // less time than they took on the wire.
             Direction::Receive => {
                 let offered_ps = sent.last_ns.saturating_sub(sent.first_ns) * 1000;
-                pulse_ps(&self.ran.edges).map(|ps| ps.max(offered_ps))
+                pulse_ps(&self.result.edges).map(|ps| ps.max(offered_ps))
             }
             _ => None,
         };
         let last = counts.received_frames.saturating_sub(1);
-        let mut seen = node_report::report(&self.ran.told.counters, counts, None);
+        let mut seen = node_report::report(&self.result.report.counters, counts, None);
         if let Some(ps) = span.filter(|ps| *ps > 0 && last > 0) {
             (seen.first, seen.last) = (Some((0, 0)), Some((ps / 1000, last)));
         }
@@ -166,19 +166,19 @@ impl Parts<'_> {
 
     /// What came back.
     fn echo(&mut self) -> FlowObservation {
-        let sent = self.ran.offered.clone();
-        let seen = std::mem::take(&mut self.ran.seen);
+        let sent = self.result.offered.clone();
+        let seen = std::mem::take(&mut self.result.seen);
         self.flow(Direction::Echo, &sent, seen)
     }
 
     /// A run of frames counts only if every one was captured and right, as in the application note.
     fn status(&self, flows: &[FlowObservation]) -> Status {
-        let ran = &self.ran;
-        if ran.cancelled {
+        let result = &self.result;
+        if result.cancelled {
             return Status::cancelled();
         }
-        if ran.status.state == State::Failed {
-            let why = ran.status.why.clone().unwrap_or_default();
+        if result.status.state == State::Failed {
+            let why = result.status.why.clone().unwrap_or_default();
             return Status::Partial {
                 why: format!("the firmware could not continue: {why}"),
             };
@@ -192,19 +192,19 @@ impl Parts<'_> {
             Extent::Time { .. } => counts.received_frames,
         };
         let good = counts.good_frames;
-        if good == asked && counts.is_clean() && ran.left.1 == 0 {
+        if good == asked && counts.is_clean() && result.left.1 == 0 {
             return Status::Complete;
         }
         Status::Void {
             why: format!(
                 "{good} of {asked} frames were captured and right, {} had a wrong FCS: a run counts only if all are",
-                ran.left.1
+                result.left.1
             ),
         }
     }
 
     fn counters(&self) -> BTreeMap<String, Field<u64>> {
-        let told = self.ran.told.counters.iter();
+        let counters = self.result.report.counters.iter();
         let further = |name: &str| {
             [
                 "_ticks",
@@ -218,11 +218,11 @@ impl Parts<'_> {
             .any(|end| name.ends_with(end))
                 && !is_of_the_counts(name)
         };
-        let named = told.filter(|(name, _)| further(name));
+        let named = counters.filter(|(name, _)| further(name));
         let mut all: BTreeMap<String, Field<u64>> = named
             .map(|(name, value)| (format!("node_{name}"), Field::measured(*value)))
             .collect();
-        let instructions = Field::measured(self.ran.instructions);
+        let instructions = Field::measured(self.result.instructions);
         all.insert("node_instructions".to_owned(), instructions);
         all
     }

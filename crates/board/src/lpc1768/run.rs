@@ -31,7 +31,7 @@ pub struct TrialResult {
     /// Its last status.
     pub status: Status,
     /// Its report afterwards.
-    pub told: NodeReport,
+    pub report: NodeReport,
     /// Edges of P0.0 during the trial.
     pub edges: Vec<Edge>,
     /// First preamble to the end of the last gap of what the board sent, in ps.
@@ -145,13 +145,13 @@ pub fn run(
     let instructions = client.transport().board.instructions() - before;
     let status = settle(client, &started)?;
     running.look(client.transport())?;
-    let told = NodeReport::ask(client, started.trial, plan.start.captures.is_some());
+    let report = NodeReport::ask(client, started.trial, plan.start.captures.is_some());
     let left = (running.watch.frames, running.watch.bad_fcs);
     let wire_ps = running.watch.wire_ps();
     let (sent, seen) = running.watch.finish();
     Ok(TrialResult {
         status,
-        told,
+        report,
         edges: running.edges,
         wire_ps,
         left,

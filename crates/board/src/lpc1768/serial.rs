@@ -44,12 +44,12 @@ impl Serial {
     /// Where the firmware cannot continue.
     pub fn run_cycles(&mut self, cycles: u64) -> io::Result<()> {
         let until = self.board.cycle().saturating_add(cycles);
-        let ran = self.board.run_until(until);
+        let result = self.board.run_until(until);
         self.pending.extend(self.board.take_serial());
         if self.pending.len() > MOST_PENDING {
             self.pending.clear();
         }
-        ran.map_err(|halt| io::Error::other(halt.to_string()))
+        result.map_err(|halt| io::Error::other(halt.to_string()))
     }
 
     /// The next whole line, without its line feed.

@@ -148,13 +148,13 @@ impl Echo {
     fn with_background(
         &self,
         mut observation: Observation,
-        ran: Option<Outcome>,
+        result: Option<Outcome>,
         left: &Left,
     ) -> Observation {
-        let (Some(background), Some(ran)) = (self.background, ran) else {
+        let (Some(background), Some(result)) = (self.background, result) else {
             return observation;
         };
-        let sent = ran.legs.iter().find_map(|(_, leg)| match leg {
+        let sent = result.legs.iter().find_map(|(_, leg)| match leg {
             Leg::UdpSent(sent) => Some(&**sent),
             _ => None,
         });
@@ -162,7 +162,7 @@ impl Echo {
         if let Some((_, frames)) = sent.and_then(Sent::told) {
             received.insert("background_received_frames".to_owned(), frames);
         }
-        let failure = ran.trouble.map(std::io::Error::other);
+        let failure = result.trouble.map(std::io::Error::other);
         let sent = match (sent, failure) {
             (None, None) => None,
             (sent, failure) => Some(flow::Sent {

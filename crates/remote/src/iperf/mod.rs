@@ -117,12 +117,12 @@ impl IperfNode {
     }
 
     /// Learns the generation of the peer from what it sent.
-    fn learn(&mut self, ran: &run::TestResult) {
-        let received = ran.outcome.legs.iter().find_map(|(_, leg)| match leg {
+    fn learn(&mut self, result: &run::TestResult) {
+        let received = result.outcome.legs.iter().find_map(|(_, leg)| match leg {
             Leg::UdpReceived(udp) => Some(udp.generation),
             _ => None,
         });
-        self.server = ran.outcome.server().or(self.server);
+        self.server = result.outcome.server().or(self.server);
         if let Some(generation) = received.or(self.server) {
             self.stack = Some(observe::generation_name(generation));
         }
@@ -153,9 +153,9 @@ impl IperfNode {
         let plan = plan::plan(trial, server, route.link())?;
         let asked = three::parameters(&plan)?;
         let leaving = Leaving::by(route.interface.as_ref());
-        let ran = three::ask(&plan, asked, progress, cancel);
+        let result = three::ask(&plan, asked, progress, cancel);
         let left = leaving.end();
-        let observation = three::observation(&plan, ran, &left, self.describe(), &route);
+        let observation = three::observation(&plan, result, &left, self.describe(), &route);
         left.judge(observation)
     }
 
@@ -197,13 +197,13 @@ impl IperfNode {
         plan.config.generation = older.unwrap_or(plan.config.generation);
         std::thread::sleep(rest.unwrap_or_default());
         let leaving = Leaving::by(route.interface.as_ref());
-        let ran = run::run(&plan, &mut self.on_our_connection, progress, cancel);
+        let result = run::run(&plan, &mut self.on_our_connection, progress, cancel);
         let left = leaving.end();
         // A server that only read a stream needs no pause.
         let alone = !plan.is_udp() && trial.direction == Direction::Receive;
         self.unsettled_since = (!alone).then(Instant::now);
-        self.learn(&ran);
-        let observation = observe::observation(&plan, ran, &left, self.describe(), &route);
+        self.learn(&result);
+        let observation = observe::observation(&plan, result, &left, self.describe(), &route);
         left.judge(observation)
     }
 }

@@ -42,15 +42,15 @@ pub fn run(
     if back_wanted && *on_our_connection {
         return patiently(&plan.on_our_connection(), true, progress, cancel);
     }
-    let ran = patiently(plan, false, progress, cancel);
-    let nothing_back = matches!(ran.outcome.trouble, Some(Trouble::NothingBack { .. }));
-    if !back_wanted || !nothing_back || ran.cancelled {
-        return ran;
+    let result = patiently(plan, false, progress, cancel);
+    let nothing_back = matches!(result.outcome.trouble, Some(Trouble::NothingBack { .. }));
+    if !back_wanted || !nothing_back || result.cancelled {
+        return result;
     }
     std::thread::sleep(SETTLE);
     let again = patiently(&plan.on_our_connection(), true, progress, cancel);
     if again.outcome.trouble.is_some() {
-        return ran;
+        return result;
     }
     *on_our_connection = true;
     again
@@ -63,17 +63,17 @@ fn patiently(
     progress: &dyn Progress,
     cancel: &Cancel,
 ) -> TestResult {
-    let mut ran = once(plan, on_our_connection, progress, cancel);
+    let mut result = once(plan, on_our_connection, progress, cancel);
     for pause in AGAIN {
-        let refused = matches!(&ran.outcome.trouble, Some(Trouble::Connect { source, .. })
+        let refused = matches!(&result.outcome.trouble, Some(Trouble::Connect { source, .. })
             if source.kind() == std::io::ErrorKind::ConnectionRefused);
-        if !refused || ran.cancelled || !plan.is_udp() {
-            return ran;
+        if !refused || result.cancelled || !plan.is_udp() {
+            return result;
         }
         std::thread::sleep(pause);
-        ran = once(plan, on_our_connection, progress, cancel);
+        result = once(plan, on_our_connection, progress, cancel);
     }
-    ran
+    result
 }
 
 fn once(

@@ -173,13 +173,13 @@ pub fn ask(plan: &Plan, asked: Parameters, progress: &dyn Progress, cancel: &Can
 /// [`NodeError::Failed`] where nothing was measured, except for a busy server.
 pub fn observation(
     plan: &Plan,
-    ran: TestResult,
+    result: TestResult,
     left: &Left,
     node: Description,
     route: &Route,
 ) -> Result<Observation, NodeError> {
-    let told = |legs, rows, cancelled| run::TestResult {
-        started_unix_ns: ran.started_unix_ns,
+    let as_result = |legs, rows, cancelled| run::TestResult {
+        started_unix_ns: result.started_unix_ns,
         outcome: OfTwo {
             legs,
             rows,
@@ -188,20 +188,25 @@ pub fn observation(
         cancelled,
         on_our_connection: false,
     };
-    let outcome = match ran.outcome {
+    let outcome = match result.outcome {
         Ok(outcome) => outcome,
         Err(TestError::Cancelled) => {
             return observe::observation(
                 plan,
-                told(Vec::new(), Vec::new(), true),
+                as_result(Vec::new(), Vec::new(), true),
                 left,
                 node,
                 route,
             );
         }
         Err(TestError::Control { peer, source }) if is_refusal(&source) => {
-            let mut void =
-                observe::observation(plan, told(Vec::new(), Vec::new(), true), left, node, route)?;
+            let mut void = observe::observation(
+                plan,
+                as_result(Vec::new(), Vec::new(), true),
+                left,
+                node,
+                route,
+            )?;
             observe::fail(&mut void, &format!("{peer}: {source}"));
             return Ok(void);
         }
@@ -211,8 +216,8 @@ pub fn observation(
         .streams
         .iter()
         .map(|stream| leg(plan, &outcome, stream));
-    let ran = told(legs.collect(), rows(plan, &outcome), ran.cancelled);
-    let mut observation = observe::observation(plan, ran, left, node, route)?;
+    let result = as_result(legs.collect(), rows(plan, &outcome), result.cancelled);
+    let mut observation = observe::observation(plan, result, left, node, route)?;
     finish(plan, &outcome, &mut observation);
     Ok(observation)
 }

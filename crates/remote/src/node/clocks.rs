@@ -67,7 +67,7 @@ fn whole(carried_ns: u64, now_ns: u64) -> u64 {
 
 /// Appends the times at which the tester saw frames of `stream` after the node's last point, for frames that the node
 /// has times of.
-pub fn seen(points: &mut Vec<PointTimes>, stream: u8, times: &[(u32, u64)]) {
+pub fn append_tester_times(points: &mut Vec<PointTimes>, stream: u8, times: &[(u32, u64)]) {
     let Some(at) = points.iter().rposition(|p| p.stream == stream) else {
         return;
     };
@@ -172,9 +172,9 @@ mod tests {
             point("application", 1, NODE_NS, &[(0, 10), (1, 20)]),
             point("driver", 1, NODE_NS, &[(0, 11), (1, 22)]),
         ];
-        seen(&mut points, 1, &[(0, 15), (1, 25), (2, 35)]);
+        append_tester_times(&mut points, 1, &[(0, 15), (1, 25), (2, 35)]);
         assert_eq!(points[3], point("wire", 1, NODE_NS, &[(0, 15), (1, 25)]));
-        seen(&mut points, 7, &[(0, 15)]);
+        append_tester_times(&mut points, 7, &[(0, 15)]);
         assert_eq!(points.len(), 4, "the node has no point of that stream");
     }
 }

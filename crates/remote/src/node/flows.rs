@@ -89,7 +89,7 @@ pub fn run(
     let (to_send, to_receive) = (Cancel::new(), Cancel::new());
     let (sending, receiving) = (Live::default(), Live::default());
     let sent_all = AtomicBool::new(sides.send.is_none());
-    let mut ran = FlowsResult {
+    let mut result = FlowsResult {
         answers: true,
         ..FlowsResult::default()
     };
@@ -117,18 +117,18 @@ pub fn run(
             cancel,
             sent_all: &sent_all,
         };
-        watch.until_end(control, &mut ran);
+        watch.until_end(control, &mut result);
         to_send.cancel();
         let join = |thread: Option<std::thread::ScopedJoinHandle<'_, io::Result<Did>>>| {
             let did = thread.map(|t| t.join());
             did.map(|d| d.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         };
-        ran.sending = keep(join(sender), &mut ran.trouble);
-        watch.stop(control, &mut ran);
+        result.sending = keep(join(sender), &mut result.trouble);
+        watch.stop(control, &mut result);
         to_receive.cancel();
-        ran.receiving = keep(join(receiver), &mut ran.trouble);
+        result.receiving = keep(join(receiver), &mut result.trouble);
     });
-    ran
+    result
 }
 
 /// Unpacks a result, and records the error that ended it early.
@@ -167,13 +167,13 @@ struct Watch<'a> {
 
 impl Watch<'_> {
     /// Waits until both sides have ended, the node no longer answers, or the user cancels.
-    fn until_end(&self, control: &mut Control, ran: &mut FlowsResult) {
+    fn until_end(&self, control: &mut Control, result: &mut FlowsResult) {
         let begun = Instant::now();
         let keep_alive = Duration::from_millis(u64::from(control.identity().idle_ms) / 4);
         let (mut asked, mut before, mut quiet) = (Instant::now(), None, 0);
         loop {
             if self.cancel.is_cancelled() {
-                ran.cancelled = true;
+                result.cancelled = true;
                 return;
             }
             self.show(begun);
@@ -185,10 +185,10 @@ impl Watch<'_> {
             let often = if sent_all { ASK } else { SELDOM };
             if asked.elapsed() >= often.min(keep_alive.max(ASK)) {
                 asked = Instant::now();
-                if !self.ask(control, ran) || self.is_over(ran, sent_all) {
+                if !self.ask(control, result) || self.is_over(result, sent_all) {
                     return;
                 }
-                let now = ran.status.as_ref().map(|s| (s.tx_frames, s.rx_frames));
+                let now = result.status.as_ref().map(|s| (s.tx_frames, s.rx_frames));
                 quiet = if sent_all && now == before {
                     quiet + 1
                 } else {
@@ -208,8 +208,8 @@ impl Watch<'_> {
         self.plan.resolved.node_sends() || self.plan.resolved.trial.framing.layer.is_tcp()
     }
 
-    fn is_over(&self, ran: &FlowsResult, sent_all: bool) -> bool {
-        match ran.status.as_ref().map(|status| status.state) {
+    fn is_over(&self, result: &FlowsResult, sent_all: bool) -> bool {
+        match result.status.as_ref().map(|status| status.state) {
             None | Some(State::Running) => false,
             // It has everything that was requested, so further frames are in excess.
             Some(State::Done) => sent_all,
@@ -228,30 +228,30 @@ impl Watch<'_> {
     }
 
     /// Requests the node's status; returns whether it answered.
-    fn ask(&self, control: &mut Control, ran: &mut FlowsResult) -> bool {
+    fn ask(&self, control: &mut Control, result: &mut FlowsResult) -> bool {
         let answer = control.status(Some(self.number));
-        self.heard(answer, ran)
+        self.heard(answer, result)
     }
 
     /// Ends the trial on the node, and waits until it has ended.
-    fn stop(&self, control: &mut Control, ran: &mut FlowsResult) {
-        if !ran.answers {
+    fn stop(&self, control: &mut Control, result: &mut FlowsResult) {
+        if !result.answers {
             return;
         }
         let answer = control.stop(self.number);
         let since = Instant::now();
-        let mut on = self.heard(answer, ran);
+        let mut on = self.heard(answer, result);
         while on
-            && ran
+            && result
                 .status
                 .as_ref()
                 .is_some_and(|s| s.state == State::Running)
             && since.elapsed() < self.longest_tail()
         {
             std::thread::sleep(4 * LOOK);
-            on = self.ask(control, ran);
+            on = self.ask(control, result);
         }
-        let Some(status) = &ran.status else { return };
+        let Some(status) = &result.status else { return };
         let why = match status.state {
             State::Failed => "the node failed",
             State::Abandoned => {
@@ -262,7 +262,8 @@ impl Watch<'_> {
             State::Done | State::Stopped => return,
         };
         let more = status.why.as_ref().map(|w| format!(": {w}"));
-        ran.trouble
+        result
+            .trouble
             .get_or_insert(format!("{why}{}", more.unwrap_or_default()));
     }
 
@@ -273,20 +274,20 @@ impl Watch<'_> {
         }
     }
 
-    fn heard(&self, answer: Result<Status, ClientError>, ran: &mut FlowsResult) -> bool {
+    fn heard(&self, answer: Result<Status, ClientError>, result: &mut FlowsResult) -> bool {
         match answer {
             Ok(status) if status.trial == self.number => {
-                ran.status = Some(status);
+                result.status = Some(status);
                 true
             }
-            Ok(_) => self.lost("the node runs another trial now", ran),
-            Err(error) => self.lost(&format!("the node no longer answers: {error}"), ran),
+            Ok(_) => self.lost("the node runs another trial now", result),
+            Err(error) => self.lost(&format!("the node no longer answers: {error}"), result),
         }
     }
 
-    fn lost(&self, why: &str, ran: &mut FlowsResult) -> bool {
-        ran.answers = false;
-        ran.trouble.get_or_insert(format!(
+    fn lost(&self, why: &str, result: &mut FlowsResult) -> bool {
+        result.answers = false;
+        result.trouble.get_or_insert(format!(
             "{why}; what the tester measured until then is kept"
         ));
         false

@@ -252,21 +252,21 @@ impl ControlNode {
         let unpinned = self.tester_cores.take();
         let started_unix_ns = unix_ns();
         let layer = plan.resolved.trial.framing.layer;
-        let (started, ran) = match self.transport {
+        let (started, result) = match self.transport {
             FrameTransport::Wire(_) => self.on_the_wire(&mut plan, progress, cancel)?,
             FrameTransport::Ip { address, .. } => {
                 self.by_ip(address, &mut plan, progress, cancel)?
             }
         };
-        let left = ran.left.clone();
-        let mut told = self.told(&plan, started.trial, &ran);
+        let left = result.left.clone();
+        let mut report = self.report(&plan, started.trial, &result);
         // Each of two paths has its own stages.
         let points = match plan.turns {
-            Some(_) => std::mem::take(&mut told.points),
+            Some(_) => std::mem::take(&mut report.points),
             None => Vec::new(),
         };
         let earlier_idle_ratio = self.idle_ratio;
-        let told_idle = told.load.value().and_then(|l| l.idle_baseline_ratio);
+        let told_idle = report.load.value().and_then(|l| l.idle_baseline_ratio);
         self.idle_ratio = told_idle.or(self.idle_ratio);
         let datagram = plan.resolved.sizes.datagram.unwrap_or(0);
         let warnings = crate::path::fragmented(datagram, layer, self.transport.mtu());
@@ -274,8 +274,8 @@ impl ControlNode {
             plan: &plan,
             path: self.transport.name(layer),
             node: self.describe(),
-            ran,
-            told,
+            result,
+            report,
             started_unix_ns,
             earlier_idle_ratio,
             shared: self.tester_cores.shared.clone().or(unpinned),
@@ -306,8 +306,8 @@ impl ControlNode {
         cancel: &Cancel,
     ) -> Result<(Observation, Vec<PointTimes>), NodeError> {
         std::thread::scope(|scope| {
-            let ran = scope.spawn(|| self.run_here(plan, progress, cancel)).join();
-            ran.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            let result = scope.spawn(|| self.run_here(plan, progress, cancel)).join();
+            result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 
@@ -332,10 +332,10 @@ impl ControlNode {
         cancel: &Cancel,
     ) -> Result<(Started, flows::FlowsResult), NodeError> {
         let leaving = Leaving::by(self.interface());
-        let ran = self.by_stack(node, plan, progress, cancel);
+        let result = self.by_stack(node, plan, progress, cancel);
         let left = leaving.end();
-        match ran {
-            Ok((started, ran)) => Ok((started, flows::FlowsResult { left, ..ran })),
+        match result {
+            Ok((started, result)) => Ok((started, flows::FlowsResult { left, ..result })),
             Err(error) => Err(left.because(error)),
         }
     }
@@ -348,7 +348,7 @@ impl ControlNode {
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<(Started, flows::FlowsResult), NodeError> {
-        let (started, mut ran, watch);
+        let (started, mut result, watch);
         let mut notes = Vec::new();
         match plan.resolved.trial.framing.layer {
             Layer::Ethernet => {
@@ -361,25 +361,25 @@ impl ControlNode {
                 let beside =
                     background::socket(plan, node).map_err(|e| unreachable_peer(node, &e))?;
                 let sides = ethernet::sides(plan, &started, ready, beside);
-                ran = self.flows(plan, &started, sides, progress, cancel)?;
+                result = self.flows(plan, &started, sides, progress, cancel)?;
             }
             Layer::UdpIpv4 | Layer::UdpIpv6 => {
                 let (socket, ready) = udp::prepare(node, &mut plan.start)?;
                 watch = self.watch(plan, &mut notes);
                 started = self.start(plan, cancel)?;
                 let sides = udp::sides(plan, node, &started, (&socket, ready));
-                ran = self.flows(plan, &started, sides, progress, cancel)?;
+                result = self.flows(plan, &started, sides, progress, cancel)?;
             }
             Layer::TcpIpv4 | Layer::TcpIpv6 => {
                 watch = None;
                 started = self.start(plan, cancel)?;
                 let sides = tcp::sides(plan, node, &started);
-                ran = self.flows(plan, &started, sides, progress, cancel)?;
+                result = self.flows(plan, &started, sides, progress, cancel)?;
             }
         }
-        ran.from_node = watch.iter().flat_map(Watch::times).collect();
-        ran.notes = notes;
-        Ok((started, ran))
+        result.from_node = watch.iter().flat_map(Watch::times).collect();
+        result.notes = notes;
+        Ok((started, result))
     }
 
     fn watch(&self, plan: &Plan, notes: &mut Vec<String>) -> Option<Watch> {
@@ -388,21 +388,24 @@ impl ControlNode {
     }
 
     /// The node's report on the trial, with the tester's times merged in.
-    fn told(&mut self, plan: &Plan, number: u32, ran: &flows::FlowsResult) -> NodeReport {
-        if !ran.answers {
+    fn report(&mut self, plan: &Plan, number: u32, result: &flows::FlowsResult) -> NodeReport {
+        if !result.answers {
             return NodeReport::nothing("the node no longer answered");
         }
         let captures = plan.start.captures.is_some();
-        let mut told = NodeReport::ask(&mut self.control, number, captures);
+        let mut report = NodeReport::ask(&mut self.control, number, captures);
         let same = clocks::one_clock(self.setup.get(CLOCK_ID));
-        for point in &mut told.points {
+        for point in &mut report.points {
             point.stream = plan.streams.name(point.stream);
         }
-        clocks::join(&mut told.points, same, now_ns(), &mut told.notes);
-        clocks::seen(&mut told.points, plan::FROM_NODE, &ran.from_node);
-        let note = ran.status.as_ref().and_then(|status| status.note.clone());
-        told.notes.extend(note);
-        told.notes.extend(ran.notes.iter().cloned());
+        clocks::join(&mut report.points, same, now_ns(), &mut report.notes);
+        clocks::append_tester_times(&mut report.points, plan::FROM_NODE, &result.from_node);
+        let note = result
+            .status
+            .as_ref()
+            .and_then(|status| status.note.clone());
+        report.notes.extend(note);
+        report.notes.extend(result.notes.iter().cloned());
         // How a program is attached to the node's port is known only when it is.
         let trial = &plan.resolved.trial;
         if captures || trial.path.is_some() {
@@ -412,7 +415,7 @@ impl ControlNode {
                 .extend(node_report::setup(&mut self.control).unwrap_or_default());
             self.setup.extend(emulator);
         }
-        told
+        report
     }
 
     /// A trial whose frames the tester builds and checks itself.
@@ -435,8 +438,8 @@ impl ControlNode {
         plan.start = asked;
         let started = self.start(plan, cancel)?;
         let sides = line.sides(plan, &started, ready);
-        let ran = self.flows(plan, &started, Ok(sides), progress, cancel)?;
-        Ok((started, ran))
+        let result = self.flows(plan, &started, Ok(sides), progress, cancel)?;
+        Ok((started, result))
     }
 
     fn interface(&self) -> Option<&Interface> {

@@ -23,8 +23,8 @@ pub struct Parts<'a> {
     /// The name of the frames' path.
     pub path: &'static str,
     pub node: Description,
-    pub ran: FlowsResult,
-    pub told: NodeReport,
+    pub result: FlowsResult,
+    pub report: NodeReport,
     pub started_unix_ns: u64,
     /// The idle baseline of an earlier trial, if any.
     pub earlier_idle_ratio: Option<f64>,
@@ -46,7 +46,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         flows.push(parts.node_sent());
     }
     let cpu_load = parts.cpu_load();
-    let notes = std::mem::take(&mut parts.told.notes);
+    let notes = std::mem::take(&mut parts.report.notes);
     for note in notes {
         parts.warnings.push(Warning::of_node(note));
     }
@@ -55,20 +55,20 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         .any(|flow| flow.direction != Direction::Transmit && flow.sender_was_slow());
     let missed = flows.iter().any(FlowObservation::tester_dropped);
     let counters = parts
-        .told
+        .report
         .counters
         .iter()
         .filter(|(name, _)| is_further(name));
     let counters = counters
         .map(|(name, value)| (format!("node_{name}"), Field::measured(*value)))
         .collect();
-    let background = parts.ran.sending.background.take();
+    let background = parts.result.sending.background.take();
     parts.tell_foreign(&mut flows, background.as_ref().map(|sent| &sent.report));
     let mut observation = Observation {
         trial: parts.plan.resolved.trial.clone(),
         sizes: parts.plan.resolved.sizes,
         node: parts.node,
-        status: status(&parts.ran),
+        status: status(&parts.result),
         started_unix_ns: Field::measured(parts.started_unix_ns),
         flows,
         cpu_load,
@@ -82,20 +82,20 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         warnings: parts.warnings,
     };
     if let Some(asked) = &parts.plan.background {
-        let told = &parts.told.counters;
+        let counters = &parts.report.counters;
         let own = observation
             .flows
             .iter()
             .find_map(|flow| flow.counts.value());
         let left = parts
-            .ran
+            .result
             .left
             .beside(own.map_or(0, |c| c.distinct_sequences));
         background::tell(
             &mut observation,
             asked.frames_per_s,
             background.as_ref(),
-            told,
+            counters,
             &left,
         );
     }
@@ -108,9 +108,9 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
     observation
 }
 
-fn status(ran: &FlowsResult) -> Status {
-    match &ran.trouble {
-        _ if ran.cancelled => Status::cancelled(),
+fn status(result: &FlowsResult) -> Status {
+    match &result.trouble {
+        _ if result.cancelled => Status::cancelled(),
         Some(why) => Status::Partial { why: why.clone() },
         None => Status::Complete,
     }
@@ -157,7 +157,12 @@ impl Parts<'_> {
             true => "socket, segmented",
             false => plain,
         };
-        let segmented = self.ran.sending.sent.as_ref().is_some_and(|s| s.segmented);
+        let segmented = self
+            .result
+            .sending
+            .sent
+            .as_ref()
+            .is_some_and(|s| s.segmented);
         let node_segmented = self.counter("sent_segmented").is_some_and(|n| n > 0);
         let (from, to, sender_path, receiver_path) = match direction {
             Direction::Transmit => (node.clone(), tester, path(node_segmented), plain),
@@ -184,7 +189,7 @@ impl Parts<'_> {
     }
 
     fn counter(&self, name: &str) -> Option<u64> {
-        self.told.counters.get(name).copied()
+        self.report.counters.get(name).copied()
     }
 
     /// The observation of a flow with both ends known, its stages, and its warnings. Of the missing frames, up to
@@ -213,9 +218,9 @@ impl Parts<'_> {
             flow.counters
                 .insert(Counter::DEPARTURE_UNKNOWN.word().to_owned(), unknown);
         }
-        flow.series.extend(self.told.stages_of(flow.stream));
+        flow.series.extend(self.report.stages_of(flow.stream));
         let inside = self
-            .told
+            .report
             .counters
             .iter()
             .filter(|(name, _)| is_inside(name, flow.direction));
@@ -229,8 +234,8 @@ impl Parts<'_> {
             arrived
         };
         for side in ["in", "out"] {
-            let told = unseen::count(&mut flow.counters, side, arrived);
-            self.warnings.extend(told);
+            let warning = unseen::count(&mut flow.counters, side, arrived);
+            self.warnings.extend(warning);
         }
         flow
     }
@@ -238,15 +243,15 @@ impl Parts<'_> {
     /// What the tester sent and the node received.
     fn node_received(&mut self) -> FlowObservation {
         let asked = self.asked(Direction::Receive);
-        let sent = self.ran.sending.sent.take().unwrap_or_default();
+        let sent = self.result.sending.sent.take().unwrap_or_default();
         let (mut sent, segmented) = (sent.report, sent.segmented);
-        let counts = match node_report::counts(&self.told.counters) {
+        let counts = match node_report::counts(&self.report.counters) {
             Ok(counts) => counts,
             Err(missing) => {
                 self.tell_slow(&sent);
                 let seen = CheckReport::default();
                 let mut flow = job::flow_observation(&asked, &sent, seen);
-                let why = match self.told.counters.is_empty() {
+                let why = match self.report.counters.is_empty() {
                     true => "the node did not report what it received".to_owned(),
                     false => format!("the node does not count {missing}"),
                 };
@@ -254,8 +259,8 @@ impl Parts<'_> {
                 return flow;
             }
         };
-        let span = span_ps(self.ran.status.as_ref());
-        let seen = node_report::report(&self.told.counters, counts, span);
+        let span = span_ps(self.result.status.as_ref());
+        let seen = node_report::report(&self.report.counters, counts, span);
         let either = self.reconcile(&mut sent, &seen, segmented);
         self.tell_slow(&sent);
         self.flow(&asked, &sent, seen, either)
@@ -264,7 +269,7 @@ impl Parts<'_> {
     /// Frames that the tester's own interface dropped were neither sent nor lost, as far as known.
     fn reconcile(&self, sent: &mut SendReport, seen: &CheckReport, segmented: bool) -> u64 {
         let background = self.counter("background_received_frames").unwrap_or(0);
-        let left = self.ran.left.beside(background);
+        let left = self.result.left.beside(background);
         left.take_from(sent, sent.unseen(seen), segmented)
     }
 
@@ -274,7 +279,7 @@ impl Parts<'_> {
         if self.plan.resolved.trial.framing.layer.is_tcp() {
             return;
         }
-        let node = Left::of_node(&self.told.counters);
+        let node = Left::of_node(&self.report.counters);
         for flow in flows {
             let Some(sent) = flow.sent_frames.value().copied() else {
                 continue;
@@ -282,7 +287,7 @@ impl Parts<'_> {
             let beside = background.map_or(0, |sent| sent.sequences);
             let (left, to, own) = match flow.direction {
                 Direction::Receive => (&node, &self.node.name, sent.saturating_add(beside)),
-                _ => (&self.ran.left, &"tester".to_owned(), sent),
+                _ => (&self.result.left, &"tester".to_owned(), sent),
             };
             let received = flow.counts.value().map_or(0, |c| c.received_frames);
             let Some(rate) = left.foreign_per_s(own.max(received)) else {
@@ -314,7 +319,7 @@ impl Parts<'_> {
     /// What the node sent and the tester received.
     fn node_sent(&mut self) -> FlowObservation {
         let asked = self.asked(Direction::Transmit);
-        let seen = self.ran.receiving.seen.take().unwrap_or_default().report;
+        let seen = self.result.receiving.seen.take().unwrap_or_default().report;
         let Some(sequences) = self.counter("sent_frames") else {
             let counts = seen.counts;
             let mut flow = job::flow_observation(&asked, &SendReport::default(), seen);
@@ -350,7 +355,7 @@ impl Parts<'_> {
         // sent nor lost.
         let segmented = self.counter("sent_segmented").is_some_and(|n| n > 0);
         let unseen = sent.unseen(&seen);
-        let left = Left::of_node(&self.told.counters);
+        let left = Left::of_node(&self.report.counters);
         let either = left.take_from(&mut sent, unseen, segmented);
         let slow = job::below_rate(self.plan.resolved.frames_per_s, std::slice::from_ref(&sent));
         let held_ms = self.counter("sent_held_up_ns").unwrap_or(0) / 1_000_000;
@@ -379,8 +384,8 @@ impl Parts<'_> {
     /// What came back.
     fn echo(&mut self) -> FlowObservation {
         let mut asked = self.asked(Direction::Echo);
-        let mut did = std::mem::take(&mut self.ran.sending);
-        self.ran.sending.background = did.background.take();
+        let mut did = std::mem::take(&mut self.result.sending);
+        self.result.sending.background = did.background.take();
         asked.receiver_path = did.path.unwrap_or(asked.receiver_path);
         let sent = did.sent.unwrap_or_default();
         let (mut sent, segmented) = (sent.report, sent.segmented);
@@ -402,7 +407,7 @@ impl Parts<'_> {
     }
 
     fn cpu_load(&mut self) -> Field<CpuLoad> {
-        let load = std::mem::replace(&mut self.told.load, Field::absent(""));
+        let load = std::mem::replace(&mut self.report.load, Field::absent(""));
         let Field::Observed {
             value: mut load,
             kind,

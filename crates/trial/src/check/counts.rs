@@ -2,6 +2,7 @@
 
 use super::{Findings, ROUNDING, counter, near};
 use crate::counts::Counts;
+use crate::format;
 use crate::observation::{FlowObservation, Observation};
 use crate::trial::Direction;
 
@@ -34,7 +35,10 @@ fn counted(counts: &Counts, findings: &mut Findings) {
         ("order_breaks", counts.order_breaks),
     ] {
         findings.must(count <= received, field, || {
-            format!("{count}, but only {received} frames were received")
+            format!(
+                "{count}, but only {} received",
+                format::count(received, "frame")
+            )
         });
     }
 }
@@ -88,13 +92,19 @@ fn losses(flow: &FlowObservation, findings: &mut Findings) {
     let share = |frames: u64| frames as f64 / (*sent).max(1) as f64;
     if let Some(ratio) = least {
         findings.must(near(ratio, share(lost), SAME_SHARE), "loss_ratio", || {
-            format!("{ratio}, but {lost} of {sent} frames were lost")
+            format!(
+                "{ratio}, but {lost} lost of {}",
+                format::count(*sent, "frame")
+            )
         });
     }
     if let (Some(most), Some(either)) = (most, either) {
         let is_range = either > 0 && near(most, share(lost.saturating_add(either)), SAME_SHARE);
         findings.must(is_range, "loss_ratio_at_most", || {
-            format!("{most}, but {either} frames more than the {lost} may have been lost")
+            format!(
+                "{most}, but possibly {} lost besides the {lost}",
+                format::count(either, "frame")
+            )
         });
     }
 }

@@ -5,6 +5,7 @@ use wirelab_wire::header::TIME_MODULUS;
 
 use super::{Findings, MOST_FRAMES_PER_S, ROUNDING, counter, counts, near, sender, series};
 use crate::field::Field;
+use crate::format;
 use crate::interval::Stated;
 use crate::observation::{FlowObservation, Observation};
 use crate::series::Series;
@@ -167,7 +168,10 @@ fn over_time(of: &Observation, flow: &FlowObservation, findings: &mut Findings) 
     if let Some(received) = counted {
         let holds = near(rate * seconds, received as f64, SAME_TIME);
         findings.must(holds, "frames_per_s", || {
-            format!("{rate} for {seconds} s, but {received} frames were received")
+            format!(
+                "{rate} for {seconds} s, but {} received",
+                format::count(received, "frame")
+            )
         });
         return;
     }
@@ -181,7 +185,12 @@ fn over_time(of: &Observation, flow: &FlowObservation, findings: &mut Findings) 
         findings.must(
             rate * seconds <= most * (1.0 + ROUNDING),
             "frames_per_s",
-            || format!("{rate} for {seconds} s, but {sent} frames were sent"),
+            || {
+                format!(
+                    "{rate} for {seconds} s, but {} sent",
+                    format::count(sent, "frame")
+                )
+            },
         );
     }
 }
@@ -276,7 +285,11 @@ fn latency(flow: &FlowObservation, series: &Series, findings: &mut Findings) {
     if let Some(counts) = flow.counts.value() {
         let received = counts.received_frames;
         findings.must(h.count <= received, "series latency, count", || {
-            format!("{}, but only {received} frames were received", h.count)
+            format!(
+                "{}, but only {} received",
+                h.count,
+                format::count(received, "frame")
+            )
         });
     }
     let longest_ps = u128::from(TIME_MODULUS / 2) * 1000;

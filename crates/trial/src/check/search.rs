@@ -3,6 +3,7 @@
 use super::flow::EDGE_S;
 use super::{Findings, ROUNDING, near};
 use crate::field::Field;
+use crate::format;
 use crate::results::Found;
 use crate::search::{
     BurstLengths, BurstResult, CurveResult, GoalResult, Outcome, SearchResult, TrialRecord,
@@ -65,7 +66,7 @@ fn rates(result: &SearchResult, findings: &mut Findings) {
     let of_goals = result.goals.iter().map(|goal| goal.trials);
     let sum = of_goals.fold(0, u64::saturating_add);
     findings.must(sum <= asked, "goals", || {
-        format!("they took {sum} trials, but {asked} were asked")
+        format!("{}, but {asked} requested", format::count(sum, "trial"))
     });
     trials(&result.trials, findings);
 }
@@ -97,8 +98,9 @@ fn bounds(result: &SearchResult, goal: &GoalResult, findings: &mut Findings) {
         "lower_bound_trials",
         || {
             format!(
-                "{}, but {trials} trials were asked",
-                goal.lower_bound_trials
+                "{}, but {} requested",
+                goal.lower_bound_trials,
+                format::count(trials, "trial")
             )
         },
     );
@@ -191,9 +193,9 @@ fn longest(bursts: &BurstResult, findings: &mut Findings) {
     for (at, burst) in bursts.bursts.iter().enumerate() {
         findings.must(burst.frames <= bursts.longest_frames, "bursts", || {
             format!(
-                "burst {} has {} frames, but at most {} were allowed",
+                "burst {} has {}, but at most {} are allowed",
                 at + 1,
-                burst.frames,
+                format::count(burst.frames, "frame"),
                 bursts.longest_frames
             )
         });

@@ -2,6 +2,7 @@
 
 use super::{Findings, ROUNDING, series};
 use crate::counts::Ledger;
+use crate::format;
 use crate::observation::{FlowObservation, Observation, SenderObservation};
 use crate::trial::Extent;
 
@@ -32,7 +33,7 @@ pub(super) fn look_at(
         // Each frame may have been sent twice.
         let most = sent.saturating_mul(2).max(REFUSED_BURST);
         findings.must(*burst <= most, "longest_burst_frames", || {
-            format!("{burst}, but {sent} frames were sent")
+            format!("{burst}, but {} sent", format::count(sent, "frame"))
         });
     }
     if let Some(ledger) = &sender.ledger {
@@ -75,7 +76,10 @@ fn achieved_by(
     let field = "achieved_frames_per_s";
     if let Some(sent) = sent {
         findings.must(achieved <= sent as f64 * TIMES_PER_S, field, || {
-            format!("{achieved}, but {sent} frames were sent, and take 1 ns at least")
+            format!(
+                "{achieved}, but {} sent, each at least 1 ns",
+                format::count(sent, "frame")
+            )
         });
     }
     let gap = sender.gap.value().filter(|gap| gap.count > 0);
@@ -110,8 +114,9 @@ fn injected(ledger: &Ledger, (left, extent): (Option<u64>, Extent), findings: &m
     let lost = dropped..=sent.min(dropped.saturating_add(unreadable));
     findings.must(lost.contains(&ledger.lost_frames), "lost_frames", || {
         format!(
-            "{}, but {dropped} of {sent} sequences were left out and {unreadable} frames cannot be read",
-            ledger.lost_frames
+            "{}, but {dropped} of {sent} sequences left out and {} unreadable",
+            ledger.lost_frames,
+            format::count(unreadable, "frame")
         )
     });
     let most = sent.saturating_mul(2);
@@ -125,7 +130,10 @@ fn injected(ledger: &Ledger, (left, extent): (Option<u64>, Extent), findings: &m
         ("bad_fcs_frames", ledger.bad_fcs_frames),
     ] {
         findings.must(frames <= most, field, || {
-            format!("{frames}, but {sent} sequences are at most {most} frames")
+            format!(
+                "{frames}, but at most {} for {sent} sequences",
+                format::count(most, "frame")
+            )
         });
     }
 }
