@@ -28,7 +28,10 @@ fn what_cannot_be_had_says_so() {
         ..plain.clone()
     })
     .to_string();
-    assert!(text.starts_with("buffers: a packet socket cannot"), "{text}");
+    assert!(
+        text.starts_with("buffers: a packet socket cannot"),
+        "{text}"
+    );
     let rates = FaultRates {
         drop: 0.5,
         ..FaultRates::default()
