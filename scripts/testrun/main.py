@@ -8,7 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from . import jobs, skips, suites, summary
+from . import again, jobs, skips, suites, summary
 
 
 def chosen(listed, tree, long, only, without=()):
@@ -43,6 +43,11 @@ class Show:
             self.total.took(title, done.seconds)
             if last:
                 self.total.add(reader.tallies)
+
+    def passed_alone(self, title, test):
+        """Takes a test that failed beside others and passed alone."""
+        with self.one:
+            self.total.passed_alone(title, test)
 
     def problem(self, text):
         """Takes what went wrong outside the tests."""
@@ -84,9 +89,17 @@ def run_all(tree, plain, rust, show, prefix, long):
         except (suites.SuiteError, OSError) as error:
             show.problem(f"rust: {error}")
             todo = []
-        for number, done in enumerate(lanes.begin(todo), 1):
-            show.job(done, reader, last=number == len(todo))
+        left, failed = len(todo), []
+        for done in lanes.begin(todo):
+            if again.tests_of(done):
+                failed.append(done)
+                continue
+            left -= 1
+            show.job(done, reader, last=left == 0)
         rest.result()
+    for done in again.alone(failed, show.passed_alone):
+        left -= 1
+        show.job(done, reader, last=left == 0)
 
 
 def run(tree, prefix=(), long=False, only=(), without=(), out=print):

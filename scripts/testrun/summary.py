@@ -14,10 +14,15 @@ class Summary:
         self.problems = []
         self.failures = []
         self.times = []
+        self.alone = []
 
     def took(self, title, seconds):
         """Takes the time of one job."""
         self.times.append((seconds, title))
+
+    def passed_alone(self, title, test):
+        """Takes a test that failed beside others and passed alone."""
+        self.alone.append(f"  {title} {test}")
 
     def add(self, tallies):
         """Takes the tallies of one suite: owner → Tally."""
@@ -67,6 +72,8 @@ class Summary:
             tests = [skip for skip in self.skips if skip.feature == feature]
             text.append(f"skipped for want of {feature}: {self.judge.features[feature]['why']}")
             text += [f"  {skip.owner} {skip.test}{': ' + skip.why if skip.why else ''}" for skip in tests]
+        if self.alone:
+            text += ["failed beside other tests and passed alone:", *sorted(self.alone)]
         passed, failed, skipped = self.totals()
         if passed == 0:
             text.append("PROBLEM: no test passed, so nothing was tested")

@@ -13,7 +13,7 @@ import unittest.mock
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from testrun import jobs, main, parse, skips, suites, summary  # noqa: E402
+from testrun import again, jobs, main, parse, skips, suites, summary  # noqa: E402
 
 CLEAN = """\
      Running unittests src/lib.rs (target/debug/deps/wirelab_wire-0123456789abcdef)
@@ -71,6 +71,71 @@ def total(reader, present=False, listed=LISTED):
     result = summary.Summary(skips.Judge(skips.load(listed), lambda _: present))
     result.add(reader.tallies)
     return result
+
+
+class Again(unittest.TestCase):
+    """Tests that fail beside others run once more, alone."""
+
+    LINES = (
+        "running 3 tests\n",
+        "test fine ... ok\n",
+        "test late ... FAILED\n",
+        "test wrong ... FAILED\n",
+        "failures:\n",
+        "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n",
+    )
+
+    def done(self, lines=LINES, status=101):
+        """The end of a test binary."""
+        job = jobs.Job("port/lab", ["lab", "--show-output"], "/", None, "     Running tests/lab.rs (deps/lab-fedcba9876543210)\n")
+        return jobs.Done(job, list(lines), status)
+
+    def counted(self, done, good):
+        """Tallies and what passed alone, where the tests in `good` pass alone."""
+        commands, told = [], []
+
+        def run(job):
+            commands.append(job.command)
+            name = job.command[-1]
+            word, status = ("ok", 0) if name in good else ("FAILED", 101)
+            return jobs.Done(job, [f"test {name} ... {word}\n"], status)
+
+        (end,) = again.alone([done], lambda *what: told.append(what), run)
+        reader = parse.Libtest({"lab-fedcba9876543210": "wirelab-port"})
+        for line in (end.job.heading, *end.lines):
+            reader.feed(line)
+        reader.finish()
+        reader.ended(end.job.title, end.status)
+        return reader.tallies["wirelab-port"], told, commands
+
+    def test_one_that_passes_alone_counts_and_one_that_fails_twice_fails(self):
+        tally, told, commands = self.counted(self.done(), {"late"})
+        self.assertEqual((tally.passed, tally.failed, tally.problems), (2, 1, []))
+        self.assertEqual(told, [("port/lab", "late")])
+        self.assertEqual(commands, [["lab", "--show-output", "--exact", name] for name in ("late", "wrong")])
+        tally, told, _ = self.counted(self.done(), {"late", "wrong"})
+        self.assertEqual((tally.passed, tally.failed, tally.problems, len(told)), (3, 0, [], 2))
+        self.assertEqual(self.counted(self.done(), set())[0].failed, 2)
+
+    def test_many_failures_and_a_crash_are_not_run_again(self):
+        names = [f"t{number}" for number in range(again.MOST + 1)]
+        lines = [*(f"test {name} ... FAILED\n" for name in names), f"test result: FAILED. 0 passed; {len(names)} failed; 0 ignored\n"]
+        calls = []
+        (end,) = again.alone([self.done(lines)], calls.append, calls.append)
+        self.assertEqual((calls, end.lines), ([], lines))
+        self.assertEqual(again.tests_of(self.done(self.LINES[:4])), [])
+        self.assertEqual(again.tests_of(self.done(status=0)), [])
+
+    def test_a_name_that_runs_nothing_has_not_passed(self):
+        done = self.done()
+        (end,) = again.alone([done], self.fail, lambda job: jobs.Done(job, ["running 0 tests\n"], 0))
+        self.assertIs(end, done)
+
+    def test_the_last_lines_name_them(self):
+        total = summary.Summary(None)
+        total.passed_alone("port/lab", "late")
+        self.assertIn("failed beside other tests and passed alone:", total.lines())
+        self.assertIn("  port/lab late", total.lines())
 
 
 class Libtest(unittest.TestCase):
