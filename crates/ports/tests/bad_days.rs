@@ -74,7 +74,7 @@ fn what_a_trial_cannot_have_is_named_with_the_limit() {
         ports: 2,
         ..trial(10)
     };
-    assert_says(refused(&mut node, &two), &["ports", "2 asked", "has 1"]);
+    assert_says(refused(&mut node, &two), &["ports", "2 requested", "has 1"]);
     let echo = Trial {
         direction: Direction::Echo,
         ..trial(10)

@@ -433,7 +433,7 @@ fn nobody_there_says_what_to_start() {
     for (host, words) in [
         (NODE_IPV4, "wirelab node serve"),
         ("192.0.2.77", "there is no route"),
-        ("[::1", "bracket"),
+        ("[::1", "']' is missing"),
     ] {
         let error = on_tester(&lab, || open(host).err().unwrap().to_string());
         assert!(error.contains(words), "{host}: {error}");

@@ -261,8 +261,7 @@ fn frames_that_passed_a_point_unseen_have_a_column_and_are_told_in_words() {
     );
     let flowing = text.replace("\n  ", " ");
     assert!(
-        flowing
-            .contains("passed a capture point without a program being run (most of one point) 7"),
+        flowing.contains("passed a capture point without a record (the point with the most) 7"),
         "{text}"
     );
 }

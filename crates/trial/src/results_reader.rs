@@ -21,13 +21,13 @@ pub enum ResultsError {
     Version(u32),
     /// It holds impossible figures, each with its place.
     #[error(
-        "the results file holds figures that cannot be, so something changed it after it was measured: {}; fix: take the file as wirelab wrote it, or measure again",
+        "the results file holds impossible figures, so it was changed after the measurement: {}; fix: take the file as wirelab wrote it, or measure again",
         check::in_words(.0)
     )]
     Impossible(Vec<Impossible>),
     /// More values than a reader should need memory for.
     #[error(
-        "not a results file that is read: it holds more than {MOST_VALUES} values; fix: measure fewer trials in one file"
+        "not an acceptable results file: it holds more than {MOST_VALUES} values; fix: measure fewer trials in one file"
     )]
     TooManyValues,
 }

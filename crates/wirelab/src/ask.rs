@@ -252,7 +252,7 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(
-            error.contains("--inject corrupt=1/s: the faults of a trial are all"),
+            error.contains("--inject corrupt=1/s: the faults of a trial are either all"),
             "{error}"
         );
         for bad in ["drop", "drop=2", "drop=-1", "drop=nan", "drop=1/h"] {

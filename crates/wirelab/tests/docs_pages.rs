@@ -65,6 +65,7 @@ fn the_pages_on_models_and_studies_are_run() {
     for name in [
         "docs/explain.md",
         "docs/whatif.md",
+        "docs/compare.md",
         "docs/studies.md",
         "docs/nodes/am263x.md",
         "docs/nodes/esp32-nuttx.md",

@@ -283,7 +283,7 @@ fn the_number_to_check_with_is_of_frames_that_left_when_it_ended_between_two() {
 fn what_cannot_be_joined_says_why_and_what_to_do() {
     refused(&["hdl", "tap0", "--payload", "100"], "--frames");
     refused(&["hdl", "tap0", "--load", "max"], "--frames");
-    refused(&["hdl", "tap0", "--frames", "0"], "asks for nothing");
+    refused(&["hdl", "tap0", "--frames", "0"], "requests nothing");
     refused(
         &["hdl", "tap0", "--frames", "9", "--frame", "64,128"],
         "one size",

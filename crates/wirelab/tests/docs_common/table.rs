@@ -444,4 +444,5 @@ pub const PAGES: &[Page] = &[
         rows: &[],
     },
     plain("docs/whatif.md"),
+    plain("docs/compare.md"),
 ];

@@ -247,7 +247,7 @@ mod tests {
             assert_eq!(told.code(), 2);
             let text = told.to_string();
             assert!(
-                text.contains("ask hdl:reference") && text.contains(node),
+                text.contains("use hdl:reference") && text.contains(node),
                 "{text}"
             );
         }
