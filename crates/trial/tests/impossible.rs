@@ -108,7 +108,7 @@ fn each_impossible_figure_of_a_flow_is_named_with_its_place() {
         (
             "loss_ratio/value",
             json!(0.5),
-            "loss_ratio: 0.5, but 0 of 24414 frames",
+            "loss_ratio: 0.5, but 0 lost of 24,414 frames",
         ),
         (
             "loss_ratio/value",
