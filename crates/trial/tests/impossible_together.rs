@@ -109,12 +109,12 @@ fn rates_and_losses_are_bounded_by_counts_link_and_time() {
                     flow(o)["counts"]["kind"] = json!("emulated");
                     flow(o)["loss_ratio"]["value"] = json!(0.5);
                 },
-                "loss_ratio: 0.5, but 0 of 24414",
+                "loss_ratio: 0.5, but 0 lost of 24,414",
             ),
             (
                 "a loss that is a range of nothing",
                 |o| flow(o)["loss_ratio_at_most"] = json!(1.0),
-                "loss_ratio_at_most: 1, but 0 frames more",
+                "loss_ratio_at_most: 1, but possibly 0 frames",
             ),
             (
                 "a rate that somebody else printed",
@@ -153,7 +153,7 @@ fn rates_and_losses_are_bounded_by_counts_link_and_time() {
             (
                 "a loss beside lost datagrams",
                 |o| flow(o)["loss_ratio"]["value"] = json!(0.9),
-                "loss_ratio: 0.9, but 3 of 42518",
+                "loss_ratio: 0.9, but 3 lost of 42,518",
             ),
         ],
     );
@@ -178,7 +178,7 @@ fn samples_and_intervals_are_bounded_by_the_run() {
             (
                 "more latencies than frames",
                 |o| latency_of(o, 5, 1_000_000_000_000_000),
-                "series latency, count: 1000000000000000, but only 24414",
+                "series latency, count: 1000000000000000, but only 24,414",
             ),
             (
                 "samples that are all the smallest",
@@ -266,7 +266,7 @@ fn sender_and_tester_are_bounded_by_what_they_did() {
             (
                 "a burst of more than was sent",
                 |o| sender(o)["longest_burst_frames"] = measured(1_000_000_000_000_u64),
-                "longest_burst_frames: 1000000000000, but 24414",
+                "longest_burst_frames: 1000000000000, but 24,414",
             ),
             (
                 "holds that are longer than the run",

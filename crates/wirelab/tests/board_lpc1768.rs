@@ -146,7 +146,7 @@ fn an_image_that_is_not_there_is_told_with_its_folder() {
     for (image, folder) in [("nope.elf", &here), (file.to_str().unwrap(), &nowhere)] {
         let output = wirelab(&["stages", &format!("board:lpc1768,image={image}")]);
         assert_eq!(output.status.code(), Some(2));
-        let words = format!("searched: {})", folder.display());
+        let words = format!("(searched: {})", folder.display());
         assert!(stderr(&output).contains(&words), "{}", stderr(&output));
     }
 }
