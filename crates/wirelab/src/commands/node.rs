@@ -122,7 +122,7 @@ fn print(started: &Started, args: &NodeServeArgs) {
     say!("  interface      {}", started.interface);
     say!("  layers         {}", started.layers.join(", "));
     say!(
-        "  cores          {} run its work{}",
+        "  cores          {}, for its work{}",
         started.cores,
         match started.shared {
             true => ", and perhaps the tester's: CPU load is marked as shared",

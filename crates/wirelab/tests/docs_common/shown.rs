@@ -29,6 +29,7 @@ const WIDTHS: &[(&str, u32)] = &[
     ("wirelab measure iperf:", 200),
     ("wirelab measure lab:1", 100),
     ("wirelab measure lab: ", 220),
+    ("wirelab fit stages.json", 220),
 ];
 /// What is shown of these is not held to what a shorter run prints, and why.
 const NOT_HELD: &[(&str, &str, &str)] = &[
