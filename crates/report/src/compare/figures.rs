@@ -6,7 +6,6 @@ use wirelab_trial::shift::Scale;
 use wirelab_trial::{
     ClockKind, Direction, Field, Found, Kind, Observation, ResultsFile, Series, Status,
 };
-use wirelab_wire::Layer;
 
 use crate::row::{self, Row};
 use crate::search;
@@ -218,7 +217,7 @@ fn in_words(row: &Row<'_>, node: &str) -> String {
         false => format!("{node}: "),
     };
     words.push_str(row::layer(trial.framing.layer));
-    if !matches!(trial.framing.layer, Layer::TcpIpv4 | Layer::TcpIpv6) {
+    if !trial.framing.layer.is_tcp() {
         words.push_str(&format!(", {} B", o.sizes.payload));
     }
     words.push_str(&format!(", {}", row::load(&trial.load)));

@@ -12,6 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
+use wirelab_config::parse_percent;
 use wirelab_trial::shift::{Scale, Shift, fewest_repeats, holm};
 use wirelab_trial::{Interval, Kind, ResultsFile, Summary};
 
@@ -464,8 +465,7 @@ impl FromStr for FailIf {
 
 /// A share from a percentage with its sign, 0 to 100.
 pub fn share(text: &str) -> Option<f64> {
-    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
-    (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
+    parse_percent(text).filter(|share| *share <= 1.0)
 }
 
 impl FailIf {
