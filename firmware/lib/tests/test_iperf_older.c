@@ -203,6 +203,29 @@ static void what_resembles_a_first_datagram_of_2_0_13_is_none(void)
 	EQUAL(host.it.flows[0].ask.port, 6001);
 }
 
+/* A copy of the header alone, or one that comes late, is no gap of billions of datagrams. */
+static void a_copy_of_the_header_alone_is_no_loss(void)
+{
+	const struct captured *flow = &flows[6];
+
+	for (unsigned late = 0; late < 3; late++) {
+		host_begin();
+		peer = host_peer(1, 50000);
+		if (late < 2)
+			greet(flow, DATAGRAM_BYTES);
+		for (uint32_t number = 0; number < 5; number++) {
+			if (number == late)
+				greet(flow, DATAGRAM_BYTES);
+			take(flow, number);
+		}
+		take(flow, flow->last);
+		EQUAL(host.result.here.lost, 0);
+		EQUAL(host.result.here.out_of_order, 0);
+		EQUAL(host.result.here.datagrams, 5);
+		CHECK(host.result.complete);
+	}
+}
+
 int main(void)
 {
 	RUN(each_is_counted_and_answered_in_its_layout);
@@ -210,5 +233,6 @@ int main(void)
 	RUN(traffic_back_ends_as_its_client_expects);
 	RUN(what_resembles_a_first_datagram_of_2_0_13_is_none);
 	RUN(a_hostile_last_number_counts_no_more_than_it_says);
+	RUN(a_copy_of_the_header_alone_is_no_loss);
 	return tap_end();
 }
