@@ -17,6 +17,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Longer lists are packed.
 const INLINE: usize = 16;
+/// Longer lists are not: no series keeps as many, and a few hostile bytes could stand for more.
+const MOST_ROWS: usize = 1 << 20;
 /// Level of zlib: more takes twice the time for a hundredth of the size.
 const LEVEL: u8 = 6;
 /// Rows that show whether the difference to another column is smaller.
@@ -205,7 +207,7 @@ pub(crate) struct Packer {
 impl Packer {
     /// Takes the list out of a column that is long enough, and packs it.
     pub fn pack<T: Row>(&mut self, column: &mut Column<T>) -> Option<Vec<u8>> {
-        if column.values.len() <= INLINE {
+        if !(INLINE + 1..=MOST_ROWS).contains(&column.values.len()) {
             return None;
         }
         let numbers = T::numbers(&column.values);
@@ -228,10 +230,12 @@ impl Packer {
         Some(packed)
     }
 
-    /// Puts the packed list back into a column that has `rows` of them; nothing takes more memory than these rows.
+    /// Puts the packed list back into its column; nothing takes more memory than the rows that the column states.
     pub fn unpack<T: Row>(&mut self, column: &mut Column<T>, packed: &[u8]) -> Result<(), String> {
-        let numbers = usize::try_from(column.apart.saturating_mul(T::NUMBERS))
-            .map_err(|_| "has too many rows".to_owned())?;
+        if column.apart > MOST_ROWS as u64 {
+            return Err(format!("has more than {MOST_ROWS} rows"));
+        }
+        let numbers = (column.apart * T::NUMBERS) as usize;
         let (form, planes) = packed.split_first().ok_or("is empty")?;
         let (differs, width) = (form & DIFFERENCE != 0, form & !DIFFERENCE);
         if width > MOST_BYTES {
@@ -338,6 +342,22 @@ mod tests {
     }
 
     #[test]
+    fn only_lists_of_a_size_that_is_read_are_packed() {
+        let packed = |rows: usize| {
+            let mut column = Column::from(vec![7u64; rows]);
+            Packer::default()
+                .pack(&mut column)
+                .map(|list| (column, list))
+        };
+        assert!(packed(INLINE).is_none() && packed(MOST_ROWS + 1).is_none());
+        for rows in [INLINE + 1, MOST_ROWS] {
+            let (mut column, list) = packed(rows).unwrap();
+            Packer::default().unpack(&mut column, &list).unwrap();
+            assert!(column == vec![7; rows]);
+        }
+    }
+
+    #[test]
     fn a_column_that_resembles_the_one_before_is_its_difference() {
         let noise = (0..20_000u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40);
         let first: Vec<u64> = noise.collect();
@@ -373,6 +393,7 @@ mod tests {
             (100, &packed[..50], "cannot be decompressed"),
             (100, &bomb, "cannot be decompressed"),
             (100, &[], "is empty"),
+            (1 << 21, &packed, "has more than 1048576 rows"),
         ] {
             let said = refused(rows, packed);
             assert!(said.contains(why), "{said}, not {why}");
