@@ -114,7 +114,7 @@ fn pair(stack: &[Observation], fast: &[Observation]) -> Option<Beside> {
     );
     let samples = |all: &[Observation]| -> Vec<Vec<u64>> {
         let each = all.iter().filter_map(|o| delay(o, driver, application));
-        each.map(|series| series.raw_ticks).collect()
+        each.map(|series| series.raw_ticks.into()).collect()
     };
     let pairs: Vec<(Vec<u64>, Vec<u64>)> = samples(fast).into_iter().zip(samples(stack)).collect();
     let (stack_way, fast_way) = (figures(stack)?, figures(fast)?);
