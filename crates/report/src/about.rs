@@ -7,7 +7,7 @@ use wirelab_trial::{Description, Field, Kind, ResultsFile};
 use crate::document::escape::clip;
 use crate::document::{Block, Document, KINDS, Notice};
 use crate::row::{self, kind};
-use crate::{finding, format, search};
+use crate::{finding, format, repeat, search};
 
 /// Facts of a node's set-up on a page.
 const SETUP: usize = 100;
@@ -35,6 +35,7 @@ pub fn of_file(file: &ResultsFile) -> Document<'_> {
         stamp: Some((file.created_unix_ns, file.wirelab_version.clone())),
         legend,
         command: Some(file.command.join(" ")),
+        commands: repeat::commands(file),
         ..Document::default()
     }
 }

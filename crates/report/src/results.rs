@@ -97,19 +97,19 @@ fn pictures<'a>(file: &'a ResultsFile, others: &ResultsFile, rows: &[Row<'_>]) -
             "Efficiency against payload",
             "Each mark is one flow; the dashed line is the most a link can carry, whatever its rate: the payload \
              over the payload with 18 B of Ethernet header and FCS, 8 B of preamble and 12 B of gap.",
-            Picture::Scatter(charts::efficiency(&file.observations)),
+            Picture::Plane(charts::efficiency(&file.observations)),
         ),
         wide(
             "Frames per second against frame size",
             "Flows on ports without a link rate, where there is no efficiency. Each mark is one flow; a dashed line \
              is what the tester reached against itself.",
-            Picture::Scatter(charts::frame_rate(&file.observations)),
+            Picture::Plane(charts::frame_rate(&file.observations)),
         ),
         wide(
             "Loss",
             "Frames sent that never arrived with an intact header, for each trial and direction; the scale is \
              logarithmic, and no loss stands left of it.",
-            Picture::Loss(charts::losses(rows)),
+            Picture::Bars(charts::losses(rows)),
         ),
         charts::gaps(rows),
         charts::series(others),

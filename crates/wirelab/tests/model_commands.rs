@@ -89,7 +89,7 @@ fn explain_writes_a_page_of_its_own() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stdout(&output).contains("Serialization limits"));
     let html = std::fs::read_to_string(&page).expect("it was written");
-    assert!(html.contains("<svg") && html.contains("copy-cpu"));
+    assert!(html.contains("<figure") && html.contains("copy-cpu"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::document::table::{Look, Table};
 use crate::document::{Block, Chart, Document, EMULATED, Gallery, Medium, Notice, Verdict};
 use crate::judge::{End, judge};
 use crate::options::Options;
-use crate::{about, charts, finding, format, row, search, summary};
+use crate::{about, charts, finding, format, repeat, row, search, summary};
 
 /// The page of one node.
 fn blocks(sheet: &Sheet, file: &ResultsFile) -> Vec<Block<'static>> {
@@ -39,7 +39,7 @@ fn blocks(sheet: &Sheet, file: &ResultsFile) -> Vec<Block<'static>> {
         ));
         out.push(Block::Table(detail::echo(sheet)));
         let series = gather::round_trips(file, &sheet.node);
-        out.extend(curves::round_trips(&series).map(picture));
+        out.push(picture(curves::round_trips(&series)));
     }
     let rates = detail::rates(sheet);
     if !rates.rows.is_empty() {
@@ -262,6 +262,7 @@ pub fn document<'a>(file: &'a ResultsFile, page: &Datasheet, options: &Options) 
         notes: "Why figures are absent, and notes",
         stamp: Some((file.created_unix_ns, file.wirelab_version.clone())),
         command: commands::page(page),
+        commands: repeat::commands(file),
         ..Document::new(options.title_of(file), all)
     }
 }

@@ -11,6 +11,8 @@ pub mod markdown;
 pub mod table;
 pub mod terminal;
 
+use std::collections::BTreeMap;
+
 use wirelab_trial::Kind;
 use wirelab_trial::explanation::{Roofline, Timeline};
 
@@ -54,6 +56,8 @@ pub struct Document<'a> {
     pub legend: Vec<(&'static str, String)>,
     /// The command that makes it again.
     pub command: Option<String>,
+    /// The command that repeats each trial, by its number from 1, where there is one.
+    pub commands: BTreeMap<usize, String>,
     /// Rows for scripts, for a format that has nothing else.
     pub records: csv::Records,
     /// Test cases, for a format that has nothing else.
@@ -129,6 +133,8 @@ pub enum Block<'a> {
     Chart(Chart<'a>),
     /// Parts side by side where there is room.
     Beside(Vec<Vec<Block<'a>>>),
+    /// Parts for a reader who asks further: a heading of its depth and what stands below it. A page folds them at its end.
+    Appendix(u8, String, Vec<Block<'a>>),
     /// Parts that only some formats have room for.
     Only(Medium, Vec<Block<'a>>),
 }
@@ -166,7 +172,7 @@ pub struct Gallery {
     pub about_below: bool,
     /// The pictures, each with its caption.
     pub pictures: Vec<(String, Picture)>,
-    /// Pictures that had no room.
+    /// Pictures that do not fit.
     pub left_out: usize,
     /// Whether each has the width of the page; otherwise they stand in a grid.
     pub wide: bool,
