@@ -78,6 +78,15 @@ export class Figure {
       this.chart = init(canvas, null, { renderer: 'svg', width, height: this.drawing.height });
     }
     this.chart.setOption(this.drawing.option, { notMerge: true });
+    // At once, and not with the next frame: paper does not wait for one.
+    this.chart.getZr().flush();
+  }
+
+  /** Whether the drawing takes the width of what it stands in, as on paper, of which no program knows the width. */
+  stretch(on: boolean): void {
+    const svg = this.plot.querySelector('.canvas svg');
+    if (on) svg?.setAttribute('viewBox', `0 0 ${this.width} ${this.drawing?.height ?? 0}`);
+    else svg?.removeAttribute('viewBox');
   }
 
   /** Draws it anew where its room has changed. */
@@ -186,7 +195,7 @@ export class Figure {
     const style = getComputedStyle(document.documentElement);
     const fixed = (text: string): string =>
       text.replace(/var\((--[a-z0-9]+)\)/g, (_, name: string) => style.getPropertyValue(name).trim());
-    const svg = fixed(this.chart?.renderToSVGString() ?? '');
+    const svg = fixed(this.chart?.renderToSVGString() ?? '').replace(/<style[^]*?<\/style>/, '');
     return svg.replace(/>/, `><rect width="100%" height="100%" fill="${fixed('var(--paper)')}"/>`);
   }
 

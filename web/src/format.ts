@@ -96,7 +96,8 @@ export function range(axis: Axis, values: number[], wanted: number): { low: numb
     return { low: 0, high: axis.high, ticks: linearTicks(0, axis.high, wanted) };
   }
   const low = Math.min(0, least);
-  const span = most > low ? most - low : 1;
+  // Where nothing was lost, a scale up to 1 % says so.
+  const span = most > low ? most - low : axis.show === 'share' ? 0.01 : 1;
   const ticks = linearTicks(low, low + span * 1.05, wanted);
   const step = (ticks[1] ?? 1) - (ticks[0] ?? 0);
   const high = Math.ceil((low + span * 1.02) / step) * step;

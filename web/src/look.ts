@@ -10,7 +10,7 @@ export const PAPER = 'var(--paper)';
 export const LIMIT = 'var(--limit)';
 export const FONT = 12;
 
-const SERIES = ['--h0', '--h1', '--h2', '--h3', '--h4', '--h5'];
+const SERIES = ['--h0', '--h1', '--h2', '--h3', '--h4', '--h5', '--h6', '--h7'];
 const DASHES: (number[] | 'solid')[] = ['solid', [6, 2], [2, 2], [9, 2, 2, 2], [4, 4], [1, 3]];
 
 export function colour(at: number): string {
@@ -47,7 +47,7 @@ export interface Mark {
 /** The mark of a figure: shape by direction, filling by kind. */
 export function mark(direction: Direction | null, kind: Kind | null, own: string): Mark {
   const shapes: Record<Direction, string> = {
-    transmit: 'triangle',
+    transmit: 'path://M5 0L10 9L0 9z',
     receive: 'path://M0 0L10 0L5 9z',
     both: 'diamond',
     echo: 'diamond',

@@ -7,8 +7,8 @@ import { Figure } from './figure';
 import { equip } from './tables';
 
 /** Widths of a picture on paper (A4), in pixels. */
-const PAPER_WIDE = 700;
-const PAPER_HALF = 340;
+const PAPER_WIDE = 880;
+const PAPER_HALF = 430;
 
 function figures(): void {
   const page = read();
@@ -42,10 +42,12 @@ function figures(): void {
     for (const [home, figure] of all) {
       if (home.closest('details:not([open])')) continue;
       figure.draw(home.closest('.panels') ? PAPER_HALF : PAPER_WIDE);
+      figure.stretch(true);
     }
   });
   window.addEventListener('afterprint', () => {
     for (const figure of all.values()) {
+      figure.stretch(false);
       if (figure.isDrawn) figure.draw();
     }
   });

@@ -86,11 +86,11 @@ export function equip(table: HTMLTableElement, name: string): void {
   const text = (): string => rows(table).map((row) => row.join('\t')).join('\n');
   const tools = element(
     'div',
-    { class: 'tools' },
+    { class: 'tools table' },
     copier('copy', 'Copy the table for a spreadsheet', text),
     button('CSV', 'Save the table as CSV', () => {
       save(`${name}.csv`, new Blob([csv(rows(table))], { type: 'text/csv' }));
     }),
   );
-  table.parentElement?.before(tools);
+  table.parentElement?.after(tools);
 }

@@ -13,7 +13,7 @@ use wirelab_wire::Overhead;
 use crate::chart::loss::{self, Lost};
 use crate::chart::plane::{Line, LineLook, Pane, Plane, Point, Series};
 use crate::chart::samples::{self, Samples};
-use crate::chart::{Axis, Bars, Picture, Show, nice};
+use crate::chart::{Axis, Bars, Picture, Show, nice, usable};
 use crate::detail;
 use crate::document::Gallery;
 use crate::document::escape::{clip, line};
@@ -211,7 +211,9 @@ pub fn gaps(rows: &[Row<'_>]) -> Gallery {
             row::load(&row.observation.trial.load)
         );
         Some(samples::Series {
-            mark: asked.map(|fps| (1e12 / fps, "requested")),
+            mark: asked
+                .map(|fps| (1e12 / fps, "requested"))
+                .filter(|(ps, _)| usable(*ps)),
             ..samples::Series::of(label, Some(row.trial), kind, &samples)
         })
     });

@@ -25,6 +25,7 @@ mod detail;
 pub mod document;
 mod explain;
 mod finding;
+mod headline;
 mod interval;
 pub mod judge;
 mod loaded;

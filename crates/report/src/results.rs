@@ -51,13 +51,14 @@ pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
         }
         false => blocks.extend(series(file).flat_map(titled)),
     }
-    blocks.extend(detail::counters(file).into_iter().flat_map(titled));
+    blocks.extend(detail::counters(file).map(|mut table| {
+        let caption = std::mem::take(&mut table.caption);
+        Block::Appendix(2, caption, vec![Block::Table(table)])
+    }));
     if left_out || flows.len() > together.len() {
-        let all = Block::Table(columns::table(&flows, true));
-        blocks.push(on_page(vec![
-            Block::heading("All figures of each flow"),
-            all,
-        ]));
+        let all = vec![Block::Table(columns::table(&flows, true))];
+        let title = "All figures of each flow".to_owned();
+        blocks.push(on_page(vec![Block::Appendix(2, title, all)]));
     }
     blocks.push(on_page(vec![about::nodes_and_tester(file)]));
     Document {

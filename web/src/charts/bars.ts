@@ -36,7 +36,7 @@ export function bars(data: Bars, room: Room): Drawing {
   const left = small ? 12 : Math.min(longest + 14, room.width * 0.34);
   const beside = data.rows.reduce((most, row) => Math.max(most, wide(row.words)), 0);
   const right = small ? 20 : Math.min(beside + 16, room.width * 0.3);
-  const step = small ? STEP + 34 : STEP;
+  const step = small ? STEP + 20 : STEP;
   const log = data.axis.log;
   const ends = data.rows.flatMap((row) => row.parts.flatMap((p) => [p.from, p.to, p.to + (p.spread ?? 0)]));
   const positive = ends.filter((v) => v > 0);
@@ -56,7 +56,7 @@ export function bars(data: Bars, room: Room): Drawing {
     if (!row) return { type: 'group' };
     const children: Shape[] = [];
     let end = api.coord([low, at])[0] ?? 0;
-    const middle = (api.coord([low, at])[1] ?? 0) + (small ? 15 : 0);
+    const middle = (api.coord([low, at])[1] ?? 0) + (small ? 9 : 0);
     for (const part of row.parts) {
       const from = api.coord([place(part.from), at])[0] ?? 0;
       const to = api.coord([place(part.to), at])[0] ?? 0;
@@ -67,6 +67,13 @@ export function bars(data: Bars, room: Room): Drawing {
         shape: { x: begin, y: middle - 8, width: Math.max(Math.abs(to - from), 3), height: 16 },
         style: { ...style, lineWidth: 1 },
       });
+      if (part.look === 'plain' && names.length > 1 && wide(part.name, FONT - 1) + 8 <= to - from) {
+        children.push({
+          type: 'text',
+          silent: true,
+          style: { x: (from + to) / 2, y: middle, text: part.name, fill: PAPER, font: `${FONT - 1}px system-ui, sans-serif`, textAlign: 'center', textVerticalAlign: 'middle' },
+        });
+      }
       if (part.spread !== undefined) {
         const reach = api.coord([place(part.to + part.spread), at])[0] ?? to;
         children.push({
@@ -84,7 +91,7 @@ export function bars(data: Bars, room: Room): Drawing {
       style: { x, y, text: clip(words, room_), fill: INK, font: `${FONT - 0.5}px system-ui, sans-serif`, textAlign: align, textVerticalAlign: 'middle' },
     });
     if (small) {
-      children.push(text(left, middle - 20, `${row.label}: ${row.words}`, room.width - 30, 'left'));
+      children.push(text(left, middle - 18, `${row.label}: ${row.words}`, room.width - 30, 'left'));
     } else {
       children.push(text(left - 8, middle, row.label, left - 12, 'right'));
       children.push(text(end + 7, middle, row.words, room.width - end - 10, 'left'));

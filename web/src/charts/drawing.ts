@@ -75,7 +75,7 @@ export function axis(of: Axis, values: number[], wanted: number, labelled = true
       type: of.log ? 'log' : 'value',
       min: low,
       max: high,
-      axisLine: { show: true, lineStyle: { color: QUIET } },
+      axisLine: { show: true, onZero: false, lineStyle: { color: QUIET } },
       axisTick: { show: labelled, customValues, lineStyle: { color: QUIET } },
       minorTick: { show: false },
       axisLabel: {
@@ -112,8 +112,11 @@ export function nameAbove(name: string, left: number): Record<string, unknown> {
   };
 }
 
-/** A legend at the top, and how high it is. */
-export function legend(names: string[], room: Room): { option: LegendComponentOption; height: number } {
+/** The sign of a line without marks in a legend. */
+const STROKES = 'path://M0 4h7v2H0zM10 4h7v2h-7zM20 4h7v2h-7z';
+
+/** A legend at the top, and how high it is; `lines` are the names of those without marks. */
+export function legend(names: string[], room: Room, lines: string[] = []): { option: LegendComponentOption; height: number } {
   const shown = names.filter((name) => name !== '');
   let rows = shown.length > 0 ? 1 : 0;
   let across = 0;
@@ -130,12 +133,12 @@ export function legend(names: string[], room: Room): { option: LegendComponentOp
     height: rows * 21,
     option: {
       show: shown.length > 0,
-      data: shown,
+      data: shown.map((name) => (lines.includes(name) ? { name, icon: STROKES } : { name })),
       top: 0,
       left: 4,
       width: most,
-      itemWidth: 22,
-      itemHeight: 11,
+      itemWidth: 20,
+      itemHeight: 10,
       itemGap: 12,
       selectedMode: shown.length > 1,
       inactiveColor: RULE,

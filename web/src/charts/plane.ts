@@ -7,7 +7,7 @@ import type { Drawing, Item, Room, SeriesOption } from './drawing';
 import { axis, COMMON, legend, nameAbove, nameBelow, narrow } from './drawing';
 
 const TOP = 26;
-const BOTTOM = 48;
+const BOTTOM = 42;
 const GAP = 34;
 
 function lineStyle(line: Line, at: number): { color: string; type: number[] | 'solid' | 'dashed'; width: number } {
@@ -75,7 +75,8 @@ export function plane(data: Plane, room: Room): Drawing {
   const names = [
     ...new Set(data.panes.flatMap((pane) => [...pane.series.map((s) => s.name), ...pane.lines.map((l) => l.name)])),
   ].filter((name) => name !== '');
-  const key = legend(names, room);
+  const lines = data.panes.flatMap((pane) => pane.lines.filter((l) => l.look === 'limit').map((l) => l.name));
+  const key = legend(names, room, lines);
   const xs = data.panes.flatMap((pane) => pane.series.flatMap((s) => s.points.map((p) => p.x)));
   const marks = data.marked.map(([x]) => x);
   const heights = data.panes.map((_, at) => (data.panes.length === 1 ? (small ? 240 : 320) : at === 0 ? 210 : 110));

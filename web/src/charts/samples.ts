@@ -14,7 +14,7 @@ export const VIEWS: [View, string][] = [
 ];
 
 const TOP = 26;
-const BOTTOM = 48;
+const BOTTOM = 42;
 
 /** The share of samples that a place of the percentile axis stands for: 1, 10 and 100 are 0, 90 and 99 %. */
 function percent(place: number): string {

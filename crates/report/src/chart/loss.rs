@@ -43,8 +43,9 @@ pub fn bars(counted: Vec<Lost>) -> Bars {
             parts: std::iter::once(certain).chain(perhaps).collect(),
         }
     };
-    Bars {
+    let bars = Bars {
         axis: Axis::log("share of frames lost", Show::Share).up_to(1.0),
         rows: counted.into_iter().take(BARS).map(bar).collect(),
-    }
+    };
+    bars.tidied()
 }

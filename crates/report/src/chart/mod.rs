@@ -119,7 +119,7 @@ impl Axis {
 }
 
 /// Figures outside of this are of no use in a picture.
-fn usable(value: f64) -> bool {
+pub fn usable(value: f64) -> bool {
     value.is_finite() && value.abs() < 1e30
 }
 
@@ -176,6 +176,22 @@ pub enum Look {
     Perhaps,
     /// Nothing of what should not be.
     Good,
+}
+
+impl Bars {
+    /// Without what has no length.
+    #[must_use]
+    pub fn tidied(mut self) -> Bars {
+        for row in &mut self.rows {
+            row.parts
+                .retain(|part| usable(part.from) && usable(part.to));
+            for part in &mut row.parts {
+                part.spread = part.spread.filter(|spread| usable(*spread));
+            }
+        }
+        self.rows.retain(|row| !row.parts.is_empty());
+        self
+    }
 }
 
 impl Bar {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use wirelab_trial::explanation::{StageBox, Timeline};
 
-use super::list;
+use super::{list, usable};
 use crate::document::escape::{clip, line};
 use crate::format;
 
@@ -75,7 +75,9 @@ pub fn lanes(timeline: &Timeline) -> Lanes {
     let lanes = lanes.collect();
     Lanes {
         span_ps,
-        period_ps: timeline.period_ps,
+        period_ps: Some(timeline.period_ps)
+            .filter(|ps| usable(*ps))
+            .unwrap_or(0.0),
         name: format!("time; the period is {}", format::time_f(timeline.period_ps)),
         lanes,
     }

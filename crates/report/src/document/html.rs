@@ -26,11 +26,14 @@ pub fn render(document: &Document<'_>) -> String {
     let mut header = format!("<header>\n<h1>{title}</h1>\n");
     if let Some((created_unix_ns, version)) = &document.stamp {
         let (utc, version) = (format::utc(*created_unix_ns), xml(version));
+        let board = document.board.as_ref();
+        let board = board.map_or_else(String::new, |board| format!("{} · ", text(board)));
         header.push_str(&format!(
-            "<p class=\"quiet\">{utc}, wirelab {version}</p>\n"
+            "<p class=\"quiet\">{board}{utc}, wirelab {version}</p>\n"
         ));
     }
     header.push_str(&verdict(document));
+    header.push_str(&headlines(document));
     header.push_str("</header>\n");
     let mut body = String::new();
     for sort in [Sort::Finding, Sort::Warning, Sort::Search] {
@@ -69,6 +72,30 @@ fn verdict(document: &Document<'_>) -> String {
         "<p class=\"verdict{class}\"><strong>{word}</strong> {}</p>\n",
         lines.join("<br/>\n")
     )
+}
+
+/// The figures that a reader takes home.
+fn headlines(document: &Document<'_>) -> String {
+    let items = document.headlines.iter().map(|of| {
+        let (class, mark) = of.limiter.mark();
+        let trial = of.trial.map_or_else(String::new, |n| format!("; trial {n}"));
+        let (number, unit) = of.value.split_once(' ').unwrap_or((&of.value, ""));
+        format!(
+            "<li class=\"{class}\"><span class=\"name\">{}, {}</span>\n<span class=\"value\">{} <small>{}</small></span>\n\
+             <span class=\"of\">{}{trial}</span>\n<span class=\"limit\">{mark} {}</span></li>\n",
+            text(&of.name),
+            of.kind,
+            text(number),
+            text(unit),
+            text(&of.of),
+            text(&of.limit)
+        )
+    });
+    let items: String = items.collect();
+    match items.is_empty() {
+        true => items,
+        false => format!("<ul class=\"heads\">\n{items}</ul>\n"),
+    }
 }
 
 /// Text of one line.
@@ -182,7 +209,10 @@ impl Page {
         let of = std::mem::take(&mut self.appendix);
         match of.is_empty() {
             true => of,
-            false => format!("{}{of}", self.heading(2, "Appendix")),
+            false => format!(
+                "<section class=\"appendix\">\n{}{of}</section>\n",
+                self.heading(2, "Appendix")
+            ),
         }
     }
 
@@ -234,9 +264,13 @@ impl Page {
                     .collect();
                 format!("<div class=\"columns\">\n{columns}</div>\n")
             }
-            Block::Appendix(_, title, of) => {
+            Block::Appendix(depth, title, of) => {
+                // Away from its section it needs the name of that.
+                let section = self.headings.last().filter(|_| *depth > 2);
+                let section = section.map_or_else(String::new, |name| format!("{name}: "));
+                let title = format!("{section}{}", text(title));
                 let of = self.blocks(of);
-                self.appendix.push_str(&folded(title, &of));
+                self.appendix.push_str(&folded(&title, &of));
                 String::new()
             }
             Block::Only(Medium::Page, of) => self.blocks(of),
@@ -328,7 +362,12 @@ impl Page {
     fn cell(&mut self, cell: &Cell, marked: &str) -> String {
         let words = xml(&line(marked));
         match (cell, cell.note()) {
-            (Cell::Bar(_), _) => format!("<code>{words}</code>"),
+            (Cell::Bar(share), _) => {
+                let (share, percent) = (share.clamp(0.0, 1.0), format::percent(*share));
+                format!(
+                    "<meter value=\"{share:.3}\" aria-label=\"{percent} %\">{percent} %</meter>"
+                )
+            }
             (_, Some(note)) => {
                 let n = self.notes.number(note);
                 format!("{words}<sup><a href=\"#note-{n}\">{n}</a></sup>")
@@ -389,7 +428,7 @@ impl Page {
             "<p class=\"quiet\">{about}</p>\n<div class=\"panels\">\n{panels}</div>\n{more}"
         );
         match chapter.folded {
-            true => folded(&chapter.title, &body),
+            true => folded(&text(&chapter.title), &body),
             false => format!("{}{body}", self.heading(2, &chapter.title)),
         }
     }
@@ -435,10 +474,7 @@ fn more(left_out: usize, place: &str) -> String {
 
 /// What is shown when asked for.
 fn folded(title: &str, body: &str) -> String {
-    format!(
-        "<details>\n<summary>{}</summary>\n{body}</details>\n",
-        text(title)
-    )
+    format!("<details>\n<summary>{title}</summary>\n{body}</details>\n")
 }
 
 /// Attribute of the classes of a cell.
@@ -492,6 +528,11 @@ fn heads(table: &Table, told: bool) -> String {
     out.push_str("<tr>");
     for (at, head) in table.heads.iter().enumerate() {
         let class = classes(table, head, at, false);
+        // A column of bars has no name, and an empty head would be read out.
+        if head.name.is_empty() {
+            out.push_str("<td></td>");
+            continue;
+        }
         out.push_str(&format!("<th scope=\"col\"{class}>{}", text(&head.name)));
         // A line each, empty or not, so that heads stand level.
         let unit = units.then_some(head.unit);

@@ -46,6 +46,10 @@ pub struct Document<'a> {
     pub stamp: Option<(u64, String)>,
     /// How the run was judged.
     pub verdict: Option<Verdict>,
+    /// What the node stands on: its board or chip, where it told.
+    pub board: Option<String>,
+    /// The figures that a reader takes home; pages alone have them, since the tables of a text have them all.
+    pub headlines: Vec<Headline>,
     /// Its parts, in the order of reading.
     pub blocks: Vec<Block<'a>>,
     /// What went wrong, and what a reader must know.
@@ -98,6 +102,81 @@ impl Head {
             Head::Clean => "✓ Clean.",
             Head::Passed => "✓ Passed.",
             Head::NotJudged => "– Not judged.",
+        }
+    }
+}
+
+/// A figure at the head of a page.
+pub struct Headline {
+    /// What it is.
+    pub name: String,
+    /// The figure with its unit.
+    pub value: String,
+    /// Where it comes from.
+    pub kind: Kind,
+    /// What was asked.
+    pub of: String,
+    /// What limited it.
+    pub limiter: Limiter,
+    /// The same in words.
+    pub limit: String,
+    /// Its trial, from 1; none where it is of several.
+    pub trial: Option<usize>,
+}
+
+impl Headline {
+    /// A figure whose limit is not known.
+    pub fn new(name: &str, value: &str, kind: Kind, of: String) -> Headline {
+        Headline {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            kind,
+            of,
+            limiter: Limiter::Unknown,
+            limit: String::new(),
+            trial: None,
+        }
+    }
+
+    /// The figure with what limited it.
+    #[must_use]
+    pub fn limited(self, (limiter, limit): (Limiter, String), trial: usize) -> Headline {
+        Headline {
+            limiter,
+            limit,
+            trial: Some(trial),
+            ..self
+        }
+    }
+}
+
+/// What limited a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limiter {
+    /// The link.
+    Wire,
+    /// The node's CPU.
+    Cpu,
+    /// The tester: the figure is none of the node.
+    Tester,
+    /// The load that was asked.
+    Load,
+    /// The node itself.
+    Node,
+    /// It is unknown.
+    Unknown,
+}
+
+impl Limiter {
+    /// Its name as the class of an element, and a mark that needs no colour.
+    pub const fn mark(self) -> (&'static str, &'static str) {
+        match self {
+            Limiter::Wire => ("wire", "═"),
+            Limiter::Cpu => ("cpu", "▣"),
+            Limiter::Tester => ("tester", "◇"),
+            Limiter::Load => ("load", "▷"),
+            Limiter::Node => ("node", "●"),
+            Limiter::Unknown => ("unknown", "?"),
         }
     }
 }
