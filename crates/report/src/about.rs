@@ -37,16 +37,26 @@ pub fn of_file(file: &ResultsFile) -> Document<'_> {
         command: Some(file.command.join(" ")),
         commands: repeat::commands(file),
         headlines: headline::of(file),
-        board: board(file),
+        limits: headline::limits(file),
+        hosts: hosts(file),
         ..Document::default()
     }
 }
 
-/// The board of the first node that tells one, else its chip.
-pub fn board(file: &ResultsFile) -> Option<String> {
+/// The board of the first node that tells one, else its chip, and the host of the tester.
+pub fn hosts(file: &ResultsFile) -> Vec<String> {
     let setups = file.observations.iter().map(|o| &o.node.setup);
     let told = setups.flat_map(|of| ["board", "soc", "cpu"].map(|key| of.get(key)));
-    told.flatten().next().map(|name| clip(name, 80))
+    let board = told.flatten().next().map(|name| clip(name, 80));
+    let e = &file.environment;
+    let host = [&e.cpu, &e.kernel].map(|field| field.value().map(|name| clip(name, 80)));
+    let virtual_machine = e.virtual_machine.value() == Some(&true);
+    let host = host.into_iter().flatten();
+    let host: Vec<String> = host
+        .chain(virtual_machine.then(|| "virtual machine".to_owned()))
+        .collect();
+    let tester = (!host.is_empty()).then(|| format!("tester: {}", host.join(", ")));
+    board.into_iter().chain(tester).collect()
 }
 
 /// What kept searches from their end, what was wrong with trials, and the warnings.

@@ -42,13 +42,15 @@ pub fn searches(file: &ResultsFile) -> Gallery {
         };
         (clip(&line(&part.name), 60), Picture::Plane(plane))
     });
+    let pictures: Vec<_> = pictures.collect();
     Gallery {
         title: "Searches, trial by trial",
         about: "Each mark is a trial of a search, at the load that its sender achieved; a hollow mark is one that the \
                 tester limited. A dashed line across is the rate that was found, with the loss that was allowed; one \
                 along is where all that was sent arrives.",
         about_below: true,
-        pictures: pictures.collect(),
+        wide: pictures.len() == 1,
+        pictures,
         ..Gallery::default()
     }
 }
@@ -58,7 +60,14 @@ fn knees(r: &SearchResult) -> Vec<(f64, String)> {
     let found = r.goals.iter().filter(|g| bracket(g).is_none());
     let marked = found.filter_map(|g| {
         let bound = *g.relevant_lower_bound_frames_per_s.value()?;
-        Some((bound, allowed(g.goal.loss_ratio)))
+        let lost = match g.goal.loss_ratio > 0.0 {
+            true => format!("{} lost", allowed(g.goal.loss_ratio)),
+            false => "no loss".to_owned(),
+        };
+        Some((
+            bound,
+            format!("{lost}: {} frames/s", format::frame_rate(bound)),
+        ))
     });
     marked.collect()
 }

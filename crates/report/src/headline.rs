@@ -1,13 +1,17 @@
 //! What a reader takes home of a run: at most four figures, each with the trial that it is of and what limited it.
 
 use wirelab_trial::search::{GoalResult, Limit as Limited};
-use wirelab_trial::{Direction, Field, Found, Kind, Load, Observation, ResultsFile, Status};
+use wirelab_trial::{
+    ClockKind, Direction, Field, FlowObservation, Found, Kind, Load, Observation, ResultsFile,
+    Status,
+};
 
 use crate::datasheet;
 use crate::document::{Headline, Limiter};
 use crate::format;
 use crate::row::{self, Row};
 use crate::search::allowed;
+use crate::stats::percentile;
 
 /// Figures at the head of a page.
 const MOST: usize = 4;
@@ -26,11 +30,36 @@ pub fn of(file: &ResultsFile) -> Vec<Headline> {
     let all = [
         data_rate(&rows),
         without_loss(file).or_else(|| frame_rate(&rows)),
-        latency(file),
+        latency(file).or_else(|| one_way(&rows)),
         cpu(&rows),
         loss(&rows),
     ];
     all.into_iter().flatten().take(MOST).collect()
+}
+
+/// What limited the rates, in a sentence; `None` without a rate.
+pub fn limits(file: &ResultsFile) -> Option<String> {
+    let rows = row::rows(&file.observations, false);
+    let usable = |row: &&Row<'_>| !matches!(row.observation.status, Status::Void { .. });
+    let mut counts: Vec<(Limiter, usize)> = Vec::new();
+    for row in rows
+        .iter()
+        .filter(usable)
+        .filter(|row| !row.flows.is_empty())
+    {
+        let (limiter, _) = limit(row);
+        match counts.iter_mut().find(|(known, _)| *known == limiter) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((limiter, 1)),
+        }
+    }
+    let all: usize = counts.iter().map(|(_, count)| count).sum();
+    let each = counts.iter().map(|(limiter, count)| match limiter {
+        Limiter::Unknown => format!("what limited {count} is unknown"),
+        known => format!("{} limited {count}", known.name()),
+    });
+    let each: Vec<String> = each.collect();
+    (all > 0).then(|| format!("Of {all} rates {}.", each.join(", ")))
 }
 
 /// The row with the largest figure, the figure and its kind.
@@ -158,6 +187,29 @@ fn latency(file: &ResultsFile) -> Option<Headline> {
     })
 }
 
+/// The shortest median of the times from sender to receiver.
+fn one_way(rows: &[&Row<'_>]) -> Option<Headline> {
+    let times = rows.iter().flat_map(|row| {
+        let series = row.flows.iter().flat_map(|flow| &flow.series);
+        let of_tester = series.filter(|s| {
+            s.name == "latency" && s.clock.kind == ClockKind::Wall && s.histogram.count > 0
+        });
+        of_tester.filter_map(|s| {
+            let ticks = |share| Some(percentile(s, share)?.saturating_mul(s.clock.tick_ps?));
+            Some((*row, s.kind, s.histogram.count, ticks(0.5)?, ticks(0.99)?))
+        })
+    });
+    let (row, kind, count, median, late) = times.min_by_key(|(.., median, _)| *median)?;
+    let (late, count) = (format::time(late), format::integer(count));
+    let of = format!("99 % within {late}; {}; {count} frames", asked(row));
+    let headline = Headline::new("Median time on the way", &format::time(median), kind, of);
+    Some(Headline {
+        limit: "the tester's own share is in it".to_owned(),
+        trial: Some(row.trial),
+        ..headline
+    })
+}
+
 fn cpu(rows: &[&Row<'_>]) -> Option<Headline> {
     let (row, value, kind) = largest(rows, |row| {
         row.observation.cpu_load.clone().map(|l| l.busy_ratio)
@@ -168,6 +220,11 @@ fn cpu(rows: &[&Row<'_>]) -> Option<Headline> {
 
 fn loss(rows: &[&Row<'_>]) -> Option<Headline> {
     let (row, value, kind) = largest(rows, |row| row.loss().map(|loss| loss.low))?;
+    if value <= 0.0 {
+        let headline = Headline::new("Highest loss", "0 %", kind, asked(row));
+        let (limiter, _) = limit(row);
+        return Some(headline.limited((limiter, "no trial lost a frame".to_owned()), row.trial));
+    }
     let value = format!("{} %", format::percent(value));
     Some(Headline::new("Highest loss", &value, kind, asked(row)).limited(limit(row), row.trial))
 }
@@ -209,17 +266,28 @@ fn limit(row: &Row<'_>) -> (Limiter, String) {
             "limited by the load: no more was asked".to_owned(),
         );
     }
-    let words = match (wire, busy) {
-        (Some(_), Some(_)) => "limited by the node: wire, CPU and tester had reserves",
-        (Some(_), None) => {
-            "limited by the node: wire and tester had reserves; its CPU load is unknown"
-        }
-        (None, Some(_)) => {
-            "limited by the node: CPU and tester had reserves; the port has no link rate"
-        }
-        (None, None) => "the tester had reserves; link rate and CPU load are unknown",
+    let paper = |flow: &&FlowObservation| {
+        let kind = flow.frames_per_s.kind();
+        matches!(kind, Some(Kind::Predicted | Kind::Calibrated))
     };
-    (Limiter::Node, words.to_owned())
+    if o.tester.was_limit.value().is_none() && !row.flows.iter().all(|flow| paper(&flow)) {
+        let words = "whether the tester limited it is unknown";
+        return (Limiter::Unknown, words.to_owned());
+    }
+    match (wire, busy) {
+        (None, None) => (
+            Limiter::Unknown,
+            "not limited by the tester; link rate and CPU load are unknown".to_owned(),
+        ),
+        (wire, busy) => {
+            let reserves = match (wire, busy) {
+                (Some(_), Some(_)) => "wire and CPU had reserves",
+                (Some(_), None) => "the wire had reserves, the CPU load is unknown",
+                _ => "the CPU had reserves, the port has no link rate",
+            };
+            (Limiter::Node, format!("limited by the node: {reserves}"))
+        }
+    }
 }
 
 /// Whether each sender achieved the load that was asked of it.

@@ -2,11 +2,12 @@
 
 use wirelab_trial::ResultsFile;
 
+use crate::chart::{Bar, Bars};
 use crate::document::table::Table;
 use crate::document::{Block, Chart, Document, Gallery, Medium, Picture, Verdict};
 use crate::options::Options;
 use crate::row::{self, Row};
-use crate::{about, charts, columns, detail, loaded, search, stages, summary};
+use crate::{about, charts, columns, detail, format, loaded, search, stages, summary};
 
 /// Characters that a row of the first table may have on a page, so that it is read without scrolling.
 const ROOM: usize = 140;
@@ -93,6 +94,18 @@ fn pictures<'a>(file: &'a ResultsFile, others: &ResultsFile, rows: &[Row<'_>]) -
         wide: true,
         ..Gallery::default()
     };
+    let lost = charts::losses(rows);
+    let none = !lost.rows.is_empty() && lost.rows.iter().all(Bar::is_good);
+    let count = format::integer(lost.rows.len() as u64);
+    // A picture of nothing says less than a sentence.
+    let lost = if none {
+        Bars {
+            rows: Vec::new(),
+            ..lost
+        }
+    } else {
+        lost
+    };
     let all = [
         wide(
             "Efficiency against payload",
@@ -110,12 +123,18 @@ fn pictures<'a>(file: &'a ResultsFile, others: &ResultsFile, rows: &[Row<'_>]) -
             "Loss",
             "Frames sent that never arrived with an intact header, for each trial and direction; the scale is \
              logarithmic, and no loss stands left of it.",
-            Picture::Bars(charts::losses(rows)),
+            Picture::Bars(lost),
         ),
         charts::gaps(rows),
         charts::series(others),
     ];
     let all = all.into_iter();
-    all.map(|gallery| Block::Chart(Chart::Gallery(gallery)))
-        .collect()
+    let mut out: Vec<_> = all
+        .map(|gallery| Block::Chart(Chart::Gallery(gallery)))
+        .collect();
+    if none {
+        let words = format!("No frame was lost in any of {count} trials and directions.");
+        out.insert(0, Block::Words(words));
+    }
+    out
 }

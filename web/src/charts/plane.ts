@@ -113,6 +113,7 @@ export function plane(data: Plane, room: Room): Drawing {
       };
       series.push(curve);
     });
+    const middle = data.x.log ? Math.sqrt(across.min * across.max) : (across.min + across.max) / 2;
     data.marked.forEach(([x, name], at) => {
       series.push({
         type: 'line',
@@ -120,24 +121,27 @@ export function plane(data: Plane, room: Room): Drawing {
         yAxisIndex: grid,
         silent: true,
         symbol: 'none',
-        z: 1,
+        z: 5,
         lineStyle: { color: LIMIT, type: [6, 4], width: 1.4 },
-        // Names that lie near each other stand one below the other.
+        // Names that lie near each other stand one above the other.
         data: [
-          { value: [x, up.min], label: { show: false } },
           {
-            value: [x, up.max],
+            value: [x, up.min],
             symbol: 'circle',
             symbolSize: 0.1,
+            // At the foot, where a curve that rises leaves room.
             label: {
               show: grid === 0,
-              position: x > Math.sqrt(across.min * across.max) ? 'left' : 'right',
+              position: x > middle ? 'left' : 'right',
               formatter: name,
               color: INK,
               fontSize: FONT,
-              offset: [0, 8 + 15 * at],
+              backgroundColor: PAPER,
+              padding: [1, 3],
+              offset: [0, -12 - 18 * at],
             },
           },
+          [x, up.max],
         ],
         showSymbol: true,
       });

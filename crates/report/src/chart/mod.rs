@@ -195,6 +195,11 @@ impl Bars {
 }
 
 impl Bar {
+    /// Whether all is as it should be.
+    pub fn is_good(&self) -> bool {
+        self.parts.iter().all(|part| part.look == Look::Good)
+    }
+
     fn in_words(&self) -> String {
         format!("{}: {}", self.label, self.words)
     }

@@ -277,7 +277,8 @@ pub fn document<'a>(file: &'a ResultsFile, page: &Datasheet, options: &Options) 
         command: commands::page(page),
         commands: repeat::commands(file),
         headlines: headline::of(file),
-        board: about::board(file),
+        limits: headline::limits(file),
+        hosts: about::hosts(file),
         ..Document::new(options.title_of(file), all)
     }
 }

@@ -26,10 +26,10 @@ pub fn render(document: &Document<'_>) -> String {
     let mut header = format!("<header>\n<h1>{title}</h1>\n");
     if let Some((created_unix_ns, version)) = &document.stamp {
         let (utc, version) = (format::utc(*created_unix_ns), xml(version));
-        let board = document.board.as_ref();
-        let board = board.map_or_else(String::new, |board| format!("{} · ", text(board)));
+        let hosts = document.hosts.iter();
+        let hosts: String = hosts.map(|host| format!(" · {}", text(host))).collect();
         header.push_str(&format!(
-            "<p class=\"quiet\">{board}{utc}, wirelab {version}</p>\n"
+            "<p class=\"quiet\">{utc}, wirelab {version}{hosts}</p>\n"
         ));
     }
     header.push_str(&verdict(document));
@@ -67,7 +67,8 @@ fn verdict(document: &Document<'_>) -> String {
         super::Head::NotClean => " bad",
     };
     let (word, sentences) = (verdict.head.words(), verdict.text.replace(". ", ".\n"));
-    let lines: Vec<String> = sentences.lines().map(text).collect();
+    let limits = document.limits.as_deref();
+    let lines: Vec<String> = sentences.lines().chain(limits).map(text).collect();
     format!(
         "<p class=\"verdict{class}\"><strong>{word}</strong> {}</p>\n",
         lines.join("<br/>\n")
@@ -270,7 +271,9 @@ impl Page {
                 let section = section.map_or_else(String::new, |name| format!("{name}: "));
                 let title = format!("{section}{}", text(title));
                 let of = self.blocks(of);
-                self.appendix.push_str(&folded(&title, &of));
+                if !of.is_empty() {
+                    self.appendix.push_str(&folded(&title, &of));
+                }
                 String::new()
             }
             Block::Only(Medium::Page, of) => self.blocks(of),

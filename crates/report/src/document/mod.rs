@@ -46,8 +46,10 @@ pub struct Document<'a> {
     pub stamp: Option<(u64, String)>,
     /// How the run was judged.
     pub verdict: Option<Verdict>,
-    /// What the node stands on: its board or chip, where it told.
-    pub board: Option<String>,
+    /// What limited the rates; pages alone have it, below the verdict.
+    pub limits: Option<String>,
+    /// The node's board or chip, where it told, and the tester's host; pages alone have it, beside the date.
+    pub hosts: Vec<String>,
     /// The figures that a reader takes home; pages alone have them, since the tables of a text have them all.
     pub headlines: Vec<Headline>,
     /// Its parts, in the order of reading.
@@ -168,6 +170,18 @@ pub enum Limiter {
 }
 
 impl Limiter {
+    /// What it is in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Limiter::Wire => "the wire",
+            Limiter::Cpu => "the CPU",
+            Limiter::Tester => "the tester",
+            Limiter::Load => "the load that was asked",
+            Limiter::Node => "the node",
+            Limiter::Unknown => "something unknown",
+        }
+    }
+
     /// Its name as the class of an element, and a mark that needs no colour.
     pub const fn mark(self) -> (&'static str, &'static str) {
         match self {
