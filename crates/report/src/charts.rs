@@ -72,13 +72,16 @@ fn knees(r: &SearchResult) -> Vec<(f64, String)> {
     marked.collect()
 }
 
-/// What a load came to: all of one flow's share.
+/// The result of a load, as one flow's share.
 struct Load {
     point: Point,
     forwarded: Option<f64>,
     loss: Option<Loss<f64>>,
     busy: Option<f64>,
 }
+
+/// A figure of a load, and the most that it may be where that is more.
+type Figure = fn(&Load) -> Option<(f64, Option<f64>)>;
 
 /// Trials of a part against the load that was achieved, which is not always the one that was asked.
 fn loads(file: &ResultsFile, part: &Part, mut marked: Vec<(f64, String)>) -> Plane {
@@ -90,7 +93,7 @@ fn loads(file: &ResultsFile, part: &Part, mut marked: Vec<(f64, String)>) -> Pla
     let most = all.iter().map(|load| load.point.x).fold(0.0, f64::max);
     // Where the path held the sender back, what was found stands at what was offered.
     marked.iter_mut().for_each(|(at, _)| *at = at.min(most));
-    let pane = |y: Axis, get: fn(&Load) -> Option<(f64, Option<f64>)>| {
+    let pane = |y: Axis, get: Figure| {
         let points = all.iter().filter_map(|load| {
             let (y, at_most) = get(load)?;
             let words = load.point.words.clone();

@@ -6,7 +6,7 @@ use wirelab_trial::{
     Status,
 };
 
-use crate::datasheet;
+use crate::datasheet::latency;
 use crate::document::{Headline, Limiter};
 use crate::format;
 use crate::row::{self, Row};
@@ -146,7 +146,7 @@ fn latency(file: &ResultsFile) -> Option<Headline> {
     let each = file.observations.iter().enumerate();
     let echoes = each.filter(|(_, o)| o.trial.direction == Direction::Echo);
     let echoes = echoes.filter_map(|(at, o)| {
-        let echo = datasheet::echo(at + 1, o);
+        let echo = latency::echo(at + 1, o);
         let median = *echo.p50_ps.value()?;
         Some((at + 1, o, echo, median))
     });
@@ -270,7 +270,7 @@ fn limit(row: &Row<'_>) -> (Limiter, String) {
         let kind = flow.frames_per_s.kind();
         matches!(kind, Some(Kind::Predicted | Kind::Calibrated))
     };
-    if o.tester.was_limit.value().is_none() && !row.flows.iter().all(|flow| paper(&flow)) {
+    if o.tester.was_limit.value().is_none() && !row.flows.iter().all(paper) {
         let words = "whether the tester limited it is unknown";
         return (Limiter::Unknown, words.to_owned());
     }

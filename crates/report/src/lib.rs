@@ -1,4 +1,4 @@
-//! Results for a reader: terminal, Markdown, CSV, JSON, JUnit XML and one self-contained HTML page.
+//! Results for a reader: terminal, Markdown, CSV, JSON, JUnit XML and one self-contained HTML page, whose program is in `web/`.
 //!
 //! [`render`] turns a results file into text in one of the [`Format`]s; [`summary_line`] says in one line what
 //! came of a trial while a run goes on; [`render_explanation`] says why a figure is what it is. Every figure names its unit

@@ -2,7 +2,7 @@
 
 use wirelab_trial::ResultsFile;
 
-use crate::chart::{Bar, Bars};
+use crate::chart::Bar;
 use crate::document::table::Table;
 use crate::document::{Block, Chart, Document, Gallery, Medium, Picture, Verdict};
 use crate::options::Options;
@@ -22,6 +22,7 @@ pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
     let flows = row::listed(file, true);
     let mut blocks = Vec::new();
     let mut left_out = false;
+    blocks.push(on_page(overview(file)));
     if !together.is_empty() {
         let rows = if options.each_flow { &flows } else { &together };
         let table = columns::table(rows, options.each_flow);
@@ -42,7 +43,7 @@ pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
     if let Some(delays) = &delays {
         blocks.push(on_page(stages::blocks(file, delays, None)));
     }
-    blocks.push(on_page(pictures(file, others, &together)));
+    blocks.push(on_page(pictures(others, &together)));
     let series = |file| detail::series_tables(file, options.each_flow).into_iter();
     match delays.is_some() {
         true => {
@@ -87,26 +88,9 @@ fn titled<'a>(mut table: Table) -> [Block<'a>; 2] {
     [Block::heading(caption), Block::Table(table)]
 }
 
-fn pictures<'a>(file: &'a ResultsFile, others: &ResultsFile, rows: &[Row<'_>]) -> Vec<Block<'a>> {
-    let wide = |title, caption: &str, picture| Gallery {
-        title,
-        pictures: vec![(caption.to_owned(), picture)],
-        wide: true,
-        ..Gallery::default()
-    };
-    let lost = charts::losses(rows);
-    let none = !lost.rows.is_empty() && lost.rows.iter().all(Bar::is_good);
-    let count = format::integer(lost.rows.len() as u64);
-    // A picture of nothing says less than a sentence.
-    let lost = if none {
-        Bars {
-            rows: Vec::new(),
-            ..lost
-        }
-    } else {
-        lost
-    };
-    let all = [
+/// What a reader looks at first: how much of the link the node fills.
+fn overview<'a>(file: &ResultsFile) -> Vec<Block<'a>> {
+    vec![
         wide(
             "Efficiency against payload",
             "Each mark is one flow; the dashed line is the most a link can carry, whatever its rate: the payload \
@@ -119,22 +103,40 @@ fn pictures<'a>(file: &'a ResultsFile, others: &ResultsFile, rows: &[Row<'_>]) -
              is what the tester reached against itself.",
             Picture::Plane(charts::frame_rate(&file.observations)),
         ),
-        wide(
+    ]
+}
+
+/// A picture with the width of the page.
+fn wide<'a>(title: &'static str, caption: &str, picture: Picture) -> Block<'a> {
+    Block::Chart(Chart::Gallery(Gallery {
+        title,
+        pictures: vec![(caption.to_owned(), picture)],
+        wide: true,
+        ..Gallery::default()
+    }))
+}
+
+/// What was lost, the gaps of the senders, and every series.
+fn pictures<'a>(others: &ResultsFile, rows: &[Row<'_>]) -> Vec<Block<'a>> {
+    let lost = charts::losses(rows);
+    let none = !lost.rows.is_empty() && lost.rows.iter().all(Bar::is_good);
+    // A picture of nothing says less than a sentence.
+    let lost = match none {
+        true => Block::Words(format!(
+            "No frame was lost in any of {} trials and directions.",
+            format::integer(lost.rows.len() as u64)
+        )),
+        false => wide(
             "Loss",
             "Frames sent that never arrived with an intact header, for each trial and direction; the scale is \
              logarithmic, and no loss stands left of it.",
             Picture::Bars(lost),
         ),
-        charts::gaps(rows),
-        charts::series(others),
-    ];
-    let all = all.into_iter();
-    let mut out: Vec<_> = all
-        .map(|gallery| Block::Chart(Chart::Gallery(gallery)))
-        .collect();
-    if none {
-        let words = format!("No frame was lost in any of {count} trials and directions.");
-        out.insert(0, Block::Words(words));
-    }
-    out
+    };
+    let [gaps, series] = [charts::gaps(rows), charts::series(others)];
+    vec![
+        lost,
+        Block::Chart(Chart::Gallery(gaps)),
+        Block::Chart(Chart::Gallery(series)),
+    ]
 }

@@ -69,7 +69,12 @@ fn a_loss_curve_shows_at_which_load_the_path_held_back() {
         assert!(out.contains("250,000"), "{out}");
     }
     let pictures = common::page::pictures(&text(&file, Format::Html));
-    let mark = &pictures[0]["panes"][0]["series"][0]["points"][0];
+    let of_search = |p: &&serde_json::Value| {
+        let name = p["x"]["name"].as_str();
+        name.is_some_and(|name| name.contains("achieved"))
+    };
+    let search = pictures.iter().find(of_search).unwrap();
+    let mark = &search["panes"][0]["series"][0]["points"][0];
     let flows = &file.observations[0].flows;
     let senders = flows.iter().filter_map(|f| f.sender.value());
     let sent = senders.map(|s| *s.achieved_frames_per_s.value().unwrap());

@@ -38,7 +38,10 @@ export function bars(data: Bars, room: Room): Drawing {
   const right = small ? 20 : Math.min(beside + 16, room.width * 0.3);
   const step = small ? STEP + 20 : STEP;
   const log = data.axis.log;
-  const ends = data.rows.flatMap((row) => row.parts.flatMap((p) => [p.from, p.to, p.to + (p.spread ?? 0)]));
+  const lengths = data.rows.flatMap((row) => row.parts.flatMap((p) => [p.from, p.to]));
+  // A spread of many times the length would leave no space for the parts; what leaves the picture has no end in it.
+  const most = lengths.reduce((a, b) => Math.max(a, b), 0) * 2.2;
+  const ends = [...lengths, ...data.rows.flatMap((row) => row.parts.map((p) => Math.min(p.to + (p.spread ?? 0), most)))];
   const positive = ends.filter((v) => v > 0);
   const least = 10 ** Math.floor(Math.log10(positive.reduce((a, b) => Math.min(a, b), 1e-5)) + 1e-9);
   const across = axis(data.axis, log ? [least * 1.15, ...positive] : [0, ...ends], small ? 3 : 6);
@@ -75,10 +78,12 @@ export function bars(data: Bars, room: Room): Drawing {
         });
       }
       if (part.spread !== undefined) {
-        const reach = api.coord([place(part.to + part.spread), at])[0] ?? to;
+        const inside = part.to + part.spread <= most;
+        const reach = api.coord([place(Math.min(part.to + part.spread, most)), at])[0] ?? to;
+        const cap = inside ? [[reach, middle - 4], [reach, middle + 4]] : [[reach - 5, middle - 4], [reach, middle], [reach - 5, middle + 4]];
         children.push({
           type: 'polyline',
-          shape: { points: [[to, middle], [reach, middle], [reach, middle - 4], [reach, middle + 4]] },
+          shape: { points: [[to, middle], [reach, middle], ...cap] },
           style: { fill: 'none', stroke: INK, lineWidth: 1.2 },
         });
         end = Math.max(end, reach);

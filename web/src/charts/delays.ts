@@ -28,7 +28,7 @@ export function delays(data: Delays, room: Room): Drawing {
   const names = data.curves.map((curve) => clip(curve.label, room.width * 0.3));
   const label = names.reduce((most, name) => Math.max(most, name.length), 0) * FONT * 0.56 + 12;
   const left = Math.max(48, label);
-  const right = narrow(room) ? 62 : 84;
+  const right = narrow(room) ? 74 : 84;
   const strips = STRIP * data.curves.length + 4;
   const top = strips + 24;
   const height = 170;

@@ -122,7 +122,13 @@ fn stack(section: &Section<'_>, variant: &Variant<'_>, length: u32) -> Option<Ba
             usable(mean).then_some((span, mean, 3.0 * sigma))
         })
         .collect();
-    sums.sort_by(|a, b| a.1.total_cmp(&b.1));
+    // From the wire on, whichever end of the path that is; a mean below the one before it is noise.
+    if sums.first()?.1 > sums.last()?.1 {
+        sums.reverse();
+    }
+    for at in 1..sums.len() {
+        sums[at].1 = sums[at].1.max(sums[at - 1].1);
+    }
     let (_, whole, three_sigma) = *sums.last()?;
     let sent = section.direction == Direction::Transmit;
     let mut parts = Vec::new();
