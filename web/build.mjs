@@ -1,7 +1,7 @@
 // Bundles the program of the page and its style: node build.mjs FOLDER writes page.js, page.css and page.csp, the content
 // security policy that lets a browser run them and nothing else. The report crate's build.rs calls it.
 import { createHash } from 'node:crypto';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -20,7 +20,7 @@ if (!existsSync(join(web, 'node_modules', 'esbuild'))) {
 const { buildSync } = await import('esbuild');
 
 // A page is well-formed XML, too: the marks of a CDATA section stand in comments, where scripts and styles allow them.
-function bundle(entry, options) {
+function bundle(entry, options, notice = '') {
   const { outputFiles } = buildSync({
     absWorkingDir: web,
     entryPoints: [entry],
@@ -37,13 +37,23 @@ function bundle(entry, options) {
   for (const end of ['</script', '</style', '<!--']) {
     if (text.includes(end)) fail(`${entry} holds ${end}, which would end it in a page`);
   }
-  return `/*<![CDATA[*/${text}/*]]>*/`;
+  return `/*<![CDATA[*/${notice}${text}/*]]>*/`;
+}
+
+// The licences of what is bundled ask for their names beside it.
+function licences() {
+  const version = (name) => JSON.parse(readFileSync(join(web, 'node_modules', name, 'package.json'), 'utf8')).version;
+  return (
+    `/*! Apache ECharts ${version('echarts')}, Copyright 2017-2026 The Apache Software Foundation, Apache License 2.0, ` +
+    `https://www.apache.org/licenses/LICENSE-2.0; zrender ${version('zrender')}, Copyright 2017 Baidu Inc., BSD-3-Clause, ` +
+    `https://github.com/ecomfe/zrender/blob/master/LICENSE; tslib ${version('tslib')}, 0BSD */`
+  );
 }
 
 const sha256 = (text) => `'sha256-${createHash('sha256').update(text, 'utf8').digest('base64')}'`;
 
 try {
-  const script = bundle('src/main.ts', { format: 'iife', target: 'es2020' });
+  const script = bundle('src/main.ts', { format: 'iife', target: 'es2020' }, licences());
   const style = bundle('src/style.css', { target: ['chrome100', 'firefox100', 'safari15'] });
   const policy = [
     "default-src 'none'",

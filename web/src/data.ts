@@ -64,6 +64,7 @@ export interface Samples {
   name: string;
   show: Show;
   by: string;
+  steps: number;
   series: SampleSeries[];
 }
 

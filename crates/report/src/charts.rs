@@ -23,8 +23,8 @@ use crate::row::{self, Row};
 use crate::search::{allowed, bracket};
 use crate::stats;
 
-/// Series of one picture; the results file has the rest.
-const SERIES: usize = 240;
+/// Series of a gallery; the results file has the rest.
+const SERIES: usize = 200;
 /// Pictures of searches; the tables have all.
 const PICTURES: usize = 24;
 
@@ -233,6 +233,7 @@ pub fn gaps(rows: &[Row<'_>]) -> Gallery {
         name: "gap between frames".to_owned(),
         show: Show::Time,
         by: "trial",
+        steps: samples::STEPS,
         series: series.collect(),
     };
     Gallery {
@@ -282,6 +283,7 @@ pub fn of_series<'a>(all: impl Iterator<Item = Named<'a>>, by: &'static str) -> 
                     .to_owned(),
                     show,
                     by,
+                    steps: samples::STEPS,
                     series: vec![series],
                 },
             )),
@@ -290,24 +292,24 @@ pub fn of_series<'a>(all: impl Iterator<Item = Named<'a>>, by: &'static str) -> 
     several(groups)
 }
 
-/// Every series of times or instructions with samples.
+/// Every series of times or instructions with samples, those of one name and direction in a trial together, as their
+/// table has them.
 pub fn series(file: &ResultsFile) -> Gallery {
-    let places = detail::series(file);
-    let all = places.iter().map(|place| {
-        let simulated = match place.series.clock.kind {
+    let each = file.observations.iter().enumerate();
+    let merged = each.flat_map(|(at, o)| detail::merged(at + 1, o));
+    let places: Vec<_> = merged.collect();
+    let all = places.iter().map(|(trial, of, series)| {
+        let simulated = match series.clock.kind {
             wirelab_trial::ClockKind::Simulated => ", simulated time",
             _ => "",
         };
-        let o = &file.observations[place.trial - 1];
+        let o = &file.observations[trial - 1];
         let asked = row::load(&o.trial.load);
         Named {
-            group: clip(&line(&format!("{}{simulated}", place.series.name)), 60),
-            name: format!(
-                "{} · {} B · {asked} · {}",
-                place.trial, o.sizes.payload, place.of
-            ),
-            trial: Some(place.trial),
-            series: place.series,
+            group: clip(&line(&format!("{}{simulated}", series.name)), 60),
+            name: format!("{trial} · {} B · {asked} · {of}", o.sizes.payload),
+            trial: Some(*trial),
+            series,
         }
     });
     Gallery {

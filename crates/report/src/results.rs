@@ -12,6 +12,9 @@ use crate::{about, charts, columns, detail, format, loaded, search, stages, summ
 /// Characters that a row of the first table may have on a page, so that it is read without scrolling.
 const ROOM: usize = 140;
 
+/// Flows that a page shows one by one.
+const FLOWS: usize = 200;
+
 /// The report of results.
 pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
     let delays = stages::has_stages(file).then(|| wirelab_trial::stage::delays(file));
@@ -58,7 +61,14 @@ pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
         Block::Appendix(2, caption, vec![Block::Table(table)])
     }));
     if left_out || flows.len() > together.len() {
-        let all = vec![Block::Table(columns::table(&flows, true))];
+        let shown = &flows[..flows.len().min(FLOWS)];
+        let mut all = vec![Block::Table(columns::table(shown, true))];
+        if flows.len() > FLOWS {
+            let rest = flows.len() - FLOWS;
+            all.push(Block::Remark(format!(
+                "{rest} more are in CSV and in the results file."
+            )));
+        }
         let title = "All figures of each flow".to_owned();
         blocks.push(on_page(vec![Block::Appendix(2, title, all)]));
     }

@@ -33,18 +33,23 @@ function values(data: Samples, series: SampleSeries[]): Axis {
 
 type Curve = { points: [number, number][]; words: (x: number, y: number) => string };
 
+/** Places of the percentile axis and the values there. */
+function places(data: Samples, s: SampleSeries): [number, number][] {
+  return s.percentiles.map(([step, value]) => [Math.min(10 ** (step / data.steps), s.count), value]);
+}
+
 function curve(data: Samples, s: SampleSeries, view: View): Curve {
   const value = (v: number): string => show(data.show, v);
   const count = `${integer(s.count)} samples, ${s.kind}`;
   switch (view) {
     case 'percentiles':
       return {
-        points: s.percentiles,
+        points: places(data, s),
         words: (x, y) => `${percent(x)} of ${data.name}s within ${value(y)}; ${count}`,
       };
     case 'shares':
       return {
-        points: s.percentiles.map(([x, v]) => [v, 1 - 1 / x]),
+        points: places(data, s).map(([x, v]) => [v, 1 - 1 / x]),
         words: (x, y) => `${show('share', y)} within ${value(x)}; ${count}`,
       };
     case 'bins': {

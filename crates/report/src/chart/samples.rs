@@ -9,9 +9,9 @@ use crate::format;
 use crate::stats;
 
 /// Bins of a histogram; more do not fit.
-const BINS: usize = 64;
+const BINS: usize = 56;
 /// Percentiles in each decade of the share that is longer.
-const STEPS: i32 = 16;
+pub const STEPS: u32 = 10;
 /// Decades of it: up to one sample in a billion.
 const DECADES: f64 = 9.0;
 
@@ -24,6 +24,8 @@ pub struct Samples {
     pub show: Show,
     /// What the series differ in, in a word, for the control that chooses one.
     pub by: &'static str,
+    /// Steps of percentiles in a decade.
+    pub steps: u32,
     /// The series.
     pub series: Vec<Series>,
 }
@@ -42,8 +44,9 @@ pub struct Series {
     pub count: u64,
     /// Smallest and largest.
     pub range: (f64, f64),
-    /// From the shortest to the longest: 1 / (1 − share), and the value below or at which that share lies.
-    pub percentiles: Vec<(f64, f64)>,
+    /// From the shortest to the longest: steps of 1 / (1 − share), [`STEPS`] a decade and at most the count, and the
+    /// values below or at which that share lies.
+    pub percentiles: Vec<(u32, u64)>,
     /// Samples of bins of equal factors.
     pub bins: Bins,
     /// A value to compare with, and what it is.
@@ -120,13 +123,13 @@ fn bins(samples: &stats::Samples) -> Bins {
     }
 }
 
-/// From the shortest to the longest, up to what the samples can tell.
-fn percentiles(sorted: &stats::Samples) -> Vec<(f64, f64)> {
+/// From the shortest to the longest, up to what the samples can tell: steps, and the values there.
+fn percentiles(sorted: &stats::Samples) -> Vec<(u32, u64)> {
     let count = sorted.count().max(1) as f64;
-    let steps = (count.log10().min(DECADES) * f64::from(STEPS)).ceil() as i32;
+    let steps = (count.log10().min(DECADES) * f64::from(STEPS)).ceil() as u32;
     let mut out = Vec::new();
     let (mut place, mut seen) = (0, 0u128);
-    for step in 0..=steps {
+    for step in 0..steps {
         let x = 10f64.powf(f64::from(step) / f64::from(STEPS)).min(count);
         let rank = ((1.0 - 1.0 / x) * count).ceil().max(1.0) as u128;
         while place < sorted.values.len() && seen < rank {
@@ -136,10 +139,21 @@ fn percentiles(sorted: &stats::Samples) -> Vec<(f64, f64)> {
         let Some((value, _)) = sorted.values.get(place.saturating_sub(1)) else {
             break;
         };
-        out.push((short(x), short(*value)));
+        out.push((step, short(*value) as u64));
     }
-    out.push((short(count), short(sorted.range().1)));
-    out
+    out.push((steps, short(sorted.range().1) as u64));
+    corners(&out)
+}
+
+/// Points between two of the same value say nothing that a line through them does not.
+fn corners(points: &[(u32, u64)]) -> Vec<(u32, u64)> {
+    let same = |a: Option<&(u32, u64)>, b: &(u32, u64)| a.is_some_and(|a| a.1 == b.1);
+    let all = points.iter().enumerate();
+    let kept = all.filter(|(at, point)| {
+        let before = at.checked_sub(1).and_then(|at| points.get(at));
+        !(same(before, point) && same(points.get(at + 1), point))
+    });
+    kept.map(|(_, point)| *point).collect()
 }
 
 /// As many digits as a picture can show.
@@ -147,7 +161,7 @@ fn short(value: f64) -> f64 {
     if !value.is_normal() {
         return value;
     }
-    let scale = 10f64.powf(5.0 - value.abs().log10().floor());
+    let scale = 10f64.powf(4.0 - value.abs().log10().floor());
     let rounded = (value * scale).round() / scale;
     if rounded.is_finite() { rounded } else { value }
 }
@@ -164,8 +178,8 @@ mod tests {
         };
         let series = Series::of("a".to_owned(), None, Kind::Measured, &samples);
         assert_eq!(series.bins.counts.iter().sum::<u64>(), 10_000);
-        assert_eq!(series.percentiles.first(), Some(&(1.0, 1e6)));
-        assert_eq!(series.percentiles.last(), Some(&(1e4, 5e6)));
+        assert_eq!(series.percentiles.first(), Some(&(0, 1_000_000)));
+        assert_eq!(series.percentiles.last(), Some(&(40, 5_000_000)));
         let rising = series.percentiles.windows(2).all(|w| w[0].1 <= w[1].1);
         assert!(rising, "{:?}", series.percentiles);
         assert_eq!(
@@ -175,8 +189,8 @@ mod tests {
     }
 
     #[test]
-    fn six_digits_are_enough() {
-        assert_eq!(short(1_234_567.8), 1_234_570.0);
+    fn five_digits_are_enough() {
+        assert_eq!(short(1_234_567.8), 1_234_600.0);
         assert_eq!(short(0.0), 0.0);
         assert!(short(f64::NAN).is_nan());
     }
