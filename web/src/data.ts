@@ -73,7 +73,7 @@ export interface Part {
   from: number;
   to: number;
   spread?: number;
-  look: 'plain' | 'bad' | 'perhaps' | 'good';
+  look: 'plain' | 'bad' | 'perhaps' | 'good' | 'open';
   words: string;
 }
 

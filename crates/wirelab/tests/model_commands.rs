@@ -93,6 +93,18 @@ fn explain_writes_a_page_of_its_own() {
 }
 
 #[test]
+fn whatif_writes_a_page_with_its_changes_ranked() {
+    let page = scratch("whatif.html");
+    let asked = ["whatif", "lpc1768", "--buffers", "copied", "--length"];
+    let output = wirelab(&[&asked[..], &["1514", "-o", text(&page)]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let html = std::fs::read_to_string(&page).expect("it was written");
+    assert!(html.contains("in-flight=2: +67.04 %"), "{html}");
+    let output = wirelab(&[&asked[..], &["64,1514", "-o", text(&page)]].concat());
+    assert!(stderr(&output).contains("-o writes the page of one trial"));
+}
+
+#[test]
 fn what_measure_keeps_can_be_explained_and_fitted() {
     let results = scratch("fit.json");
     let node = scratch("fit.toml");

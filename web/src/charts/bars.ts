@@ -22,6 +22,8 @@ function fill(part: Part, names: string[]): { fill: string; stroke: string; line
       return { fill: 'var(--bad)', stroke: 'var(--bad)' };
     case 'perhaps':
       return { fill: 'none', stroke: 'var(--bad)', lineDash: [3, 2] };
+    case 'open':
+      return { fill: 'none', stroke: QUIET, lineDash: [3, 2] };
     case 'good':
       return { fill: 'var(--good)', stroke: 'var(--good)' };
     case 'plain':

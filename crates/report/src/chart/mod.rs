@@ -176,6 +176,8 @@ pub enum Look {
     Perhaps,
     /// Nothing of what should not be.
     Good,
+    /// What cannot be told: an outline that is no alarm.
+    Open,
 }
 
 impl Bars {
