@@ -36,8 +36,9 @@ function scaled(value: number, units: [number, string][], least: string): string
 
 /** A share, 0 to 1: percent, or parts in a million and in a billion where percent would be all zeros. */
 function share(value: number): string {
-  if (value !== 0 && value < 0.9e-7) return `${number(value * 1e9)}\u00a0ppb`;
-  if (value !== 0 && value < 0.9e-5) return `${number(value * 1e6)}\u00a0ppm`;
+  const size = Math.abs(value);
+  if (size > 0 && size < 0.9e-7) return `${number(value * 1e9)}\u00a0ppb`;
+  if (size > 0 && size < 0.9e-5) return `${number(value * 1e6)}\u00a0ppm`;
   return `${number(value * 100)}\u00a0%`;
 }
 
