@@ -101,6 +101,7 @@ export function range(axis: Axis, values: number[], wanted: number): { low: numb
   const span = most > low ? most - low : axis.show === 'share' ? 0.01 : 1;
   const ticks = linearTicks(low, low + span * 1.05, wanted);
   const step = (ticks[1] ?? 1) - (ticks[0] ?? 0);
-  const high = Math.ceil((low + span * 1.02) / step) * step;
-  return { low: Math.floor(low / step) * step, high, ticks: linearTicks(low, high, wanted) };
+  const round = (n: number): number => Number((n * step).toPrecision(12));
+  const [from, to] = [round(Math.floor(low / step)), round(Math.ceil((low + span * 1.02) / step))];
+  return { low: from, high: to, ticks: linearTicks(from, to, wanted) };
 }
