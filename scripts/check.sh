@@ -43,6 +43,8 @@ step_cppcheck() {
 
 step_shellcheck() { sources '*.sh' .ci/run | xargs -0 -r shellcheck -x; }
 
+step_web() { [ "$PWD" != "$WIRELAB_TREE" ] || { npm run --silent --prefix web types && npm run --silent --prefix web lint; }; }
+
 step_rtl() {
     local tools="$here/../rtl/tools" status=0 written=('rtl/src/*.vhd' 'rtl/reference/*.vhd' 'rtl/example/*.vhd')
     sources "${written[@]}" 'rtl/tb/*.vhd' | xargs -0 -r python3 -B "$tools/style.py" || status=1
@@ -74,7 +76,7 @@ step_advisories() {
     cargo-deny --locked --all-features check --disable-fetch advisories
 }
 
-steps=(selftest rules rustfmt clippy clang_format cppcheck shellcheck rtl registers area deny advisories)
+steps=(selftest rules rustfmt clippy clang_format cppcheck shellcheck web rtl registers area deny advisories)
 
 main() {
     local root=$WIRELAB_TREE wanted=() failed=() step

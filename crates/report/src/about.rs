@@ -7,7 +7,7 @@ use wirelab_trial::{Description, Field, Kind, ResultsFile};
 use crate::document::escape::clip;
 use crate::document::{Block, Document, KINDS, Notice};
 use crate::row::{self, kind};
-use crate::{finding, format, search};
+use crate::{finding, format, headline, repeat, search};
 
 /// Facts of a node's set-up on a page.
 const SETUP: usize = 100;
@@ -35,8 +35,28 @@ pub fn of_file(file: &ResultsFile) -> Document<'_> {
         stamp: Some((file.created_unix_ns, file.wirelab_version.clone())),
         legend,
         command: Some(file.command.join(" ")),
+        commands: repeat::commands(file),
+        headlines: headline::of(file),
+        limits: headline::limits(file),
+        hosts: hosts(file),
         ..Document::default()
     }
+}
+
+/// The board of the first node that tells one, else its chip, and the host of the tester.
+pub fn hosts(file: &ResultsFile) -> Vec<String> {
+    let setups = file.observations.iter().map(|o| &o.node.setup);
+    let told = setups.flat_map(|of| ["board", "soc", "cpu"].map(|key| of.get(key)));
+    let board = told.flatten().next().map(|name| clip(name, 80));
+    let e = &file.environment;
+    let host = [&e.cpu, &e.kernel].map(|field| field.value().map(|name| clip(name, 80)));
+    let virtual_machine = e.virtual_machine.value() == Some(&true);
+    let host = host.into_iter().flatten();
+    let host: Vec<String> = host
+        .chain(virtual_machine.then(|| "virtual machine".to_owned()))
+        .collect();
+    let tester = (!host.is_empty()).then(|| format!("tester: {}", host.join(", ")));
+    board.into_iter().chain(tester).collect()
 }
 
 /// What kept searches from their end, what was wrong with trials, and the warnings.
@@ -50,14 +70,14 @@ pub fn notices(file: &ResultsFile) -> Vec<Notice> {
     troubles.chain(findings).chain(warnings).collect()
 }
 
-/// Each node that was tested, once, as it described itself, and the host the tester ran on.
+/// Each node that was tested, once, as it described itself, and the host the tester ran on; for pages alone.
 pub fn nodes_and_tester(file: &ResultsFile) -> Block<'static> {
     let mut seen = BTreeSet::new();
-    let mut nodes = vec![Block::heading("The node")];
+    let mut nodes = vec![Block::Heading(3, "The node".to_owned())];
     for o in &file.observations {
         let d = &o.node;
         if seen.insert((&d.name, &d.kind, &d.setup)) {
-            nodes.push(Block::Heading(3, d.name.clone()));
+            nodes.push(Block::Heading(4, d.name.clone()));
             nodes.push(Block::Facts(node(d)));
         }
     }
@@ -72,8 +92,12 @@ pub fn nodes_and_tester(file: &ResultsFile) -> Block<'static> {
         ("wirelab", file.wirelab_version.clone()),
     ];
     let tester = tester.map(|(name, text)| (name.to_owned(), text));
-    let tester = vec![Block::heading("The tester"), Block::Facts(tester.into())];
-    Block::Beside(vec![nodes, tester])
+    let tester = vec![
+        Block::Heading(3, "The tester".to_owned()),
+        Block::Facts(tester.into()),
+    ];
+    let both = vec![Block::Beside(vec![nodes, tester])];
+    Block::Appendix(2, "Node and tester".to_owned(), both)
 }
 
 /// A field of words with its kind, or why it is absent.

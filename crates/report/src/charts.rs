@@ -2,18 +2,18 @@
 //! trial.
 
 use std::collections::BTreeSet;
-use wirelab_trial::search::{BurstResult, CurveResult, SearchResult};
+use wirelab_trial::search::{BurstResult, SearchResult};
 
 use wirelab_trial::{
-    Field, FlowObservation, Found, Framing, Observation, ResultsFile, Size, SizeUnit, Sizes, Status,
+    Field, FlowObservation, Found, Framing, Kind, Observation, Part, ResultsFile, Size, SizeUnit,
+    Sizes, Status,
 };
 use wirelab_wire::Overhead;
 
-use crate::chart::histogram::Distribution;
-use crate::chart::loss::Bar;
-use crate::chart::scatter::{self, Scatter};
-use crate::chart::xy::{Axis, Curve, Plane, Point};
-use crate::chart::{Picture, nice};
+use crate::chart::loss::{self, Lost};
+use crate::chart::plane::{Line, LineLook, Pane, Plane, Point, Series};
+use crate::chart::samples::{self, Samples};
+use crate::chart::{Axis, Bars, Picture, Show, nice, usable};
 use crate::detail;
 use crate::document::Gallery;
 use crate::document::escape::{clip, line};
@@ -21,10 +21,10 @@ use crate::format::{self, integer};
 use crate::loss::Loss;
 use crate::row::{self, Row};
 use crate::search::{allowed, bracket};
-use crate::stats::Samples;
+use crate::stats;
 
-/// Pictures of each sort; the results file has the rest.
-const PANELS: usize = 24;
+/// Series of a gallery; the results file has the rest.
+const SERIES: usize = 200;
 /// Pictures of searches; the tables have all.
 const PICTURES: usize = 24;
 
@@ -36,196 +36,308 @@ pub fn searches(file: &ResultsFile) -> Gallery {
         .filter_map(|part| Some((part, part.found.as_ref()?)));
     let pictures = found.take(PICTURES).map(|(part, found)| {
         let plane = match found {
-            Found::Rates(r) => rates(r),
-            Found::LossCurve(c) => loss_curve(c),
+            Found::Rates(r) => loads(file, part, knees(r)),
+            Found::LossCurve(_) => loads(file, part, Vec::new()),
             Found::Bursts(b) => bursts(b),
         };
         (clip(&line(&part.name), 60), Picture::Plane(plane))
     });
+    let pictures: Vec<_> = pictures.collect();
     Gallery {
         title: "Searches, trial by trial",
-        about: "Each mark is a trial of a search; dashed lines are the rates that it found, with the loss that was \
-                allowed.",
+        about: "Each mark is a trial of a search, at the load that its sender achieved; a hollow mark is one that the \
+                tester limited. A dashed line across is the rate that was found, with the loss that was allowed; one \
+                along is where all that was sent arrives.",
         about_below: true,
-        pictures: pictures.collect(),
+        wide: pictures.len() == 1,
+        pictures,
         ..Gallery::default()
     }
 }
 
-fn number(v: f64) -> String {
-    format::si(v, "").trim_end().to_owned()
-}
-
-fn rates(r: &SearchResult) -> Plane {
-    let points = r.trials.iter().filter_map(|t| {
-        let x = t.load_frames_per_s?;
-        let loss = *t.loss_ratio.value()?;
-        let beside = match (t.tester_was_limit, t.held_back) {
-            (true, _) => ", the tester was the limit",
-            (false, true) => " of what was sent, the path held the sender back",
-            (false, false) => "",
-        };
-        let title = format!(
-            "{} frames/s for {}: {} % lost{beside}",
-            format::frame_rate(x),
-            format::time(t.trial_ps),
-            format::percent(loss)
-        );
-        let y = loss * 100.0;
-        Some(Point { x, y, title })
-    });
+/// The rates that a search found, with the loss that was allowed.
+fn knees(r: &SearchResult) -> Vec<(f64, String)> {
     let found = r.goals.iter().filter(|g| bracket(g).is_none());
     let marked = found.filter_map(|g| {
         let bound = *g.relevant_lower_bound_frames_per_s.value()?;
-        Some((bound, allowed(g.goal.loss_ratio)))
+        let lost = match g.goal.loss_ratio > 0.0 {
+            true => format!("{} lost", allowed(g.goal.loss_ratio)),
+            false => "no loss".to_owned(),
+        };
+        Some((
+            bound,
+            format!("{lost}: {} frames/s", format::frame_rate(bound)),
+        ))
     });
-    Plane {
-        x: axis("load in frames/s", true),
-        y: axis("loss in %", false),
-        diagonal: false,
-        marked: marked.collect(),
-        curves: vec![curve(points.collect(), false)],
-    }
+    marked.collect()
 }
 
-fn loss_curve(c: &CurveResult) -> Plane {
-    let mut points: Vec<Point> = c
-        .points
-        .iter()
-        .filter_map(|p| {
-            let loss = *p.loss_ratio.value()?;
-            let achieved = p.held_back_at_frames_per_s;
-            let x = achieved.map_or(p.load_percent, |rate| {
-                rate / c.max_load_frames_per_s * 100.0
-            });
-            let load = match achieved {
-                Some(_) => format!(
-                    "held back at {} % of the highest load ({} % was asked)",
-                    format::decimal(x, 1),
-                    format::decimal(p.load_percent, 1)
-                ),
-                None => format!("{} % of the highest load", format::decimal(x, 1)),
-            };
+/// The result of a load, as one flow's share.
+struct Load {
+    point: Point,
+    forwarded: Option<f64>,
+    loss: Option<Loss<f64>>,
+    busy: Option<f64>,
+}
+
+/// A figure of a load, and the most that it may be where that is more.
+type Figure = fn(&Load) -> Option<(f64, Option<f64>)>;
+
+/// Trials of a part against the load that was achieved, which is not always the one that was asked.
+fn loads(file: &ResultsFile, part: &Part, mut marked: Vec<(f64, String)>) -> Plane {
+    let range = row::range_of(part, file.observations.len());
+    let first = range.start;
+    let rows = row::rows(&file.observations[range], false);
+    let mut all: Vec<Load> = rows.iter().filter_map(|row| load(row, first)).collect();
+    all.sort_by(|a, b| a.point.x.total_cmp(&b.point.x));
+    let most = all.iter().map(|load| load.point.x).fold(0.0, f64::max);
+    // Where the path held the sender back, what was found stands at what was offered.
+    marked.iter_mut().for_each(|(at, _)| *at = at.min(most));
+    let pane = |y: Axis, get: Figure| {
+        let points = all.iter().filter_map(|load| {
+            let (y, at_most) = get(load)?;
+            let words = load.point.words.clone();
+            let trial = load.point.trial;
+            let tester = load.point.tester;
             Some(Point {
-                x,
-                y: loss * 100.0,
-                title: format!("{load}: {} % lost", format::percent(loss)),
+                at_most,
+                tester,
+                ..Point::new(load.point.x, y, words, trial)
             })
-        })
-        .collect();
-    points.sort_by(|a, b| a.x.total_cmp(&b.x));
-    Plane {
-        x: axis("load in % of the highest", false),
-        y: axis("loss in %", false),
-        diagonal: false,
-        marked: Vec::new(),
-        curves: vec![curve(points, true)],
+        });
+        Pane {
+            y,
+            series: vec![Series::plain(String::new(), false, points.collect())],
+            lines: Vec::new(),
+        }
+    };
+    let mut forwarded = pane(Axis::linear("forwarded in frames/s", Show::Si), |load| {
+        Some((load.forwarded?, None))
+    });
+    let least = all.iter().map(|load| load.point.x).fold(most, f64::min);
+    forwarded.lines.push(Line {
+        name: "all that was sent".to_owned(),
+        look: LineLook::Limit,
+        points: vec![(least, least), (most, most)],
+    });
+    let lost = pane(Axis::linear("lost", Show::Share), |load| {
+        let of = load.loss?;
+        Some((of.low, of.at_most()))
+    });
+    let busy = pane(Axis::linear("CPU load", Show::Share).up_to(1.0), |load| {
+        Some((load.busy?, None))
+    });
+    let wide = all.first().is_some_and(|load| load.point.x * 20.0 < most);
+    let name = "load that was achieved in frames/s of each flow";
+    let plane = Plane {
+        x: match wide {
+            true => Axis::log(name, Show::Si),
+            false => Axis::linear(name, Show::Si),
+        },
+        panes: vec![forwarded, lost, busy],
+        marked,
+    };
+    plane.tidied()
+}
+
+/// A trial of a search; `None` where what was sent is unknown.
+fn load(row: &Row<'_>, first: usize) -> Option<Load> {
+    let flows = row.flows.len().max(1) as f64;
+    let sent = row.fold(achieved, |a, b| a + b);
+    let x = sent.value()? / flows;
+    let forwarded = row.sum(|flow| &flow.frames_per_s);
+    let forwarded = forwarded.value().map(|fps| fps / flows);
+    let loss = row.loss().value().copied();
+    let busy = row.observation.cpu_load.value().map(|load| load.busy_ratio);
+    let mut words = format!("{} frames/s sent", format::frame_rate(x));
+    if let Some(fps) = forwarded {
+        words.push_str(&format!(", {} forwarded", format::frame_rate(fps)));
+    }
+    if let Some(loss) = loss {
+        words.push_str(&format!(", {} % lost", loss.show(format::percent)));
+    }
+    if let Some(busy) = busy {
+        words.push_str(&format!(", CPU load {} %", format::percent(busy)));
+    }
+    if let Some(frames) = row.sent().value() {
+        words.push_str(&format!("; {} frames", integer(*frames)));
+    }
+    let tester = row.observation.tester.was_limit.value() == Some(&true);
+    if tester {
+        words.push_str("; the tester was the limit");
+    }
+    Some(Load {
+        point: Point {
+            tester,
+            ..Point::new(x, 0.0, words, Some(first + row.trial))
+        },
+        forwarded,
+        loss,
+        busy,
+    })
+}
+
+/// Frames/s that a flow's sender achieved: its own figure, else what was sent over the time.
+fn achieved(flow: &FlowObservation) -> Field<f64> {
+    let own = flow.sender.value().map(|s| s.achieved_frames_per_s.clone());
+    match (own, &flow.sent_frames, flow.elapsed.value()) {
+        (Some(own @ Field::Observed { .. }), ..) => own,
+        (_, Field::Observed { value, kind }, Some(elapsed)) if elapsed.ps > 0 => Field::Observed {
+            value: *value as f64 * 1e12 / elapsed.ps as f64,
+            kind: *kind,
+        },
+        _ => Field::absent("nobody counted what was sent"),
     }
 }
 
 fn bursts(b: &BurstResult) -> Plane {
-    let points = b.bursts.iter().enumerate().map(|(at, burst)| Point {
-        x: (at + 1) as f64,
-        y: burst.frames as f64,
-        title: format!(
-            "repeat {}: {}",
-            at + 1,
-            format::count(burst.frames, "frame")
-        ),
+    let points = b.bursts.iter().enumerate().map(|(at, burst)| {
+        let frames = format::count(burst.frames, "frame");
+        let words = format!("repeat {}: {frames}", at + 1);
+        Point::new((at + 1) as f64, burst.frames as f64, words, None)
     });
-    Plane {
-        x: axis("repeat", false),
-        y: axis("longest burst in frames", false),
-        diagonal: false,
+    let plane = Plane {
+        x: Axis::linear("repeat", Show::Integer),
+        panes: vec![Pane {
+            y: Axis::linear("longest burst in frames", Show::Integer),
+            series: vec![Series::plain(String::new(), false, points.collect())],
+            lines: Vec::new(),
+        }],
         marked: Vec::new(),
-        curves: vec![curve(points.collect(), false)],
-    }
-}
-
-const fn axis(name: &'static str, log: bool) -> Axis {
-    Axis {
-        name,
-        log,
-        show: number,
-    }
-}
-
-fn curve(points: Vec<Point>, joined: bool) -> Curve {
-    Curve {
-        label: String::new(),
-        joined,
-        points,
-    }
+    };
+    plane.tidied()
 }
 
 /// Gaps between the starts of frames by the senders' clocks.
 pub fn gaps(rows: &[Row<'_>]) -> Gallery {
-    let pictures = rows.iter().filter_map(|row| {
+    let series = rows.iter().filter_map(|row| {
         let senders = || row.flows.iter().filter_map(|f| f.sender.value());
         let gaps = senders().filter_map(|s| s.gap.value());
         let asked = senders().find_map(|s| s.asked_frames_per_s.value());
         let asked = asked.filter(|fps| **fps > 0.0);
-        let of = Distribution {
-            samples: Samples::of(None, gaps)?,
-            kind: senders().find_map(|s| s.gap.kind())?,
-            mark: asked.map(|fps| (1e12 / fps, "requested")),
-        };
-        Some((format!("Trial {}", row.label()), of))
+        let samples = stats::Samples::of(None, gaps)?;
+        let kind = senders().find_map(|s| s.gap.kind())?;
+        let label = format!(
+            "{} · {}",
+            row.label(),
+            row::load(&row.observation.trial.load)
+        );
+        Some(samples::Series {
+            mark: asked
+                .map(|fps| (1e12 / fps, "requested"))
+                .filter(|(ps, _)| usable(*ps)),
+            ..samples::Series::of(label, Some(row.trial), kind, &samples)
+        })
     });
+    let picture = Samples {
+        name: "gap between frames".to_owned(),
+        show: Show::Time,
+        by: "trial",
+        steps: samples::STEPS,
+        series: series.collect(),
+    };
     Gallery {
         title: "Gaps of the sender",
-        about: "Time from the start of one frame to the start of the next, by the sender's own clock, and how many of \
-                each; both scales are logarithmic. The dashed line is the gap that was requested.",
-        ..distributions(pictures)
+        about: "Time from the start of one frame to the start of the next, by the sender's own clock. The dashed line is \
+                the gap that was requested.",
+        wide: true,
+        ..several(vec![("Gaps of the sender".to_owned(), picture)])
     }
 }
 
-/// Distributions of some series, each with its title.
-pub fn of_series<'a>(all: impl Iterator<Item = (String, &'a wirelab_trial::Series)>) -> Gallery {
-    distributions(all.filter_map(|(title, series)| {
-        let of = Distribution {
-            samples: Samples::of_series(series)?,
-            kind: series.kind,
-            mark: None,
-        };
-        Some((title, of))
-    }))
+/// A series, and the words around it.
+pub struct Named<'a> {
+    /// What is compared: series of one group share a picture.
+    pub group: String,
+    /// Its name among them.
+    pub name: String,
+    /// Its trial, from 1.
+    pub trial: Option<usize>,
+    /// Its samples.
+    pub series: &'a wirelab_trial::Series,
 }
 
-/// Every series of times or instructions with samples.
+/// Distributions of some series, those of a group in one picture.
+pub fn of_series<'a>(all: impl Iterator<Item = Named<'a>>, by: &'static str) -> Gallery {
+    let mut groups: Vec<(String, Samples)> = Vec::new();
+    for named in all {
+        let Some(samples) = stats::Samples::of_series(named.series) else {
+            continue;
+        };
+        let kind = named.series.kind;
+        let series = samples::Series::of(named.name, named.trial, kind, &samples);
+        let show = match samples.instructions {
+            true => Show::Integer,
+            false => Show::Time,
+        };
+        let alike = |(group, of): &&mut (String, Samples)| *group == named.group && of.show == show;
+        match groups.iter_mut().find(alike) {
+            Some((_, of)) => of.series.push(series),
+            None => groups.push((
+                named.group,
+                Samples {
+                    name: match samples.instructions {
+                        true => "instructions",
+                        false => "time",
+                    }
+                    .to_owned(),
+                    show,
+                    by,
+                    steps: samples::STEPS,
+                    series: vec![series],
+                },
+            )),
+        }
+    }
+    several(groups)
+}
+
+/// Every series of times or instructions with samples, those of one name and direction in a trial together, as their
+/// table has them.
 pub fn series(file: &ResultsFile) -> Gallery {
-    let places = detail::series(file);
-    let all = places.iter().map(|place| {
-        let simulated = match place.series.clock.kind {
+    let each = file.observations.iter().enumerate();
+    let merged = each.flat_map(|(at, o)| detail::merged(at + 1, o));
+    let places: Vec<_> = merged.collect();
+    let all = places.iter().map(|(trial, of, series)| {
+        let simulated = match series.clock.kind {
             wirelab_trial::ClockKind::Simulated => ", simulated time",
             _ => "",
         };
-        let (trial, name) = (place.trial, &place.series.name);
-        let title = format!("Trial {trial} · {name} · {}{simulated}", place.of);
-        (title, place.series)
+        let o = &file.observations[trial - 1];
+        let asked = row::load(&o.trial.load);
+        Named {
+            group: clip(&line(&format!("{}{simulated}", series.name)), 60),
+            name: format!("{trial} · {} B · {asked} · {of}", o.sizes.payload),
+            trial: Some(*trial),
+            series,
+        }
     });
     Gallery {
         title: "Latency and other series",
-        about: "How many samples of each value; both scales are logarithmic. Instruction counts are no times.",
-        ..of_series(all)
+        about: "How long the slowest took, by the share that was faster. Instruction counts are no times.",
+        wide: true,
+        ..of_series(all, "trial")
     }
 }
 
-fn distributions(all: impl Iterator<Item = (String, Distribution)>) -> Gallery {
-    let mut pictures: Vec<_> = all
-        .map(|(title, of)| (title, Picture::Distribution(of)))
-        .collect();
-    let left_out = pictures.len().saturating_sub(PANELS);
-    pictures.truncate(PANELS);
+fn several(groups: Vec<(String, Samples)>) -> Gallery {
+    let mut left = SERIES;
+    let mut left_out = 0;
+    let pictures = groups.into_iter().map(|(title, mut of)| {
+        left_out += of.series.len().saturating_sub(left);
+        of.series.truncate(left);
+        left -= of.series.len();
+        (title, Picture::Samples(of))
+    });
     Gallery {
-        pictures,
+        pictures: pictures.collect(),
         left_out,
         ..Gallery::default()
     }
 }
 
 /// How much of each row was lost, of those that counted frames.
-pub fn losses(rows: &[Row<'_>]) -> Vec<Bar> {
+pub fn losses(rows: &[Row<'_>]) -> Bars {
     let bar = |row: &Row<'_>| {
         let (loss, kind) = match row.loss() {
             Field::Observed { value, kind } => (value, kind),
@@ -235,13 +347,14 @@ pub fn losses(rows: &[Row<'_>]) -> Vec<Bar> {
             "complete" => String::new(),
             status => format!(", {status}"),
         };
-        Some(Bar {
+        Some(Lost {
             label: row.label(),
+            trial: row.trial,
             loss,
             words: format!("{}, {}{status}", in_words(row, loss), row::kind(kind)),
         })
     };
-    rows.iter().filter_map(bar).collect()
+    loss::bars(rows.iter().filter_map(bar).collect())
 }
 
 /// How much a row lost: frames of those sent where they were counted, else the share.
@@ -252,66 +365,101 @@ fn in_words(row: &Row<'_>, loss: Loss<f64>) -> String {
     }
 }
 
-/// Flows of trials that may be used, with the figure that `get` takes from each, its size and its words.
+/// Flows of trials that may be used, with the figure that `get` takes from each, its size and its words: a series for
+/// each direction and kind.
 fn points<'a>(
     observations: &'a [Observation],
     get: impl Fn(&'a Observation, &'a FlowObservation) -> Option<&'a Field<f64>>,
     bytes: fn(&Sizes) -> u32,
     words: fn(f64, u32) -> String,
-) -> Vec<scatter::Point> {
-    let mut out = Vec::new();
+) -> Vec<Series> {
+    let mut out: Vec<Series> = Vec::new();
     for (at, o) in observations.iter().enumerate() {
         if matches!(o.status, Status::Void { .. }) {
             continue;
         }
+        let tester = o.tester.was_limit.value() == Some(&true);
         for flow in &o.flows {
-            if let Some(Field::Observed { value, kind }) = get(o, flow) {
-                let (words, load) = (words(*value, bytes(&o.sizes)), row::load(&o.trial.load));
-                let (direction, port) = (flow.direction, &flow.port);
-                let title = format!(
-                    "trial {}, {direction} on {port}: {words} ({kind}), load {load}",
-                    at + 1
-                );
-                out.push(scatter::Point {
-                    bytes: bytes(&o.sizes),
-                    value: *value,
-                    direction,
-                    kind: *kind,
-                    title,
-                });
+            let Some(Field::Observed { value, kind }) = get(o, flow) else {
+                continue;
+            };
+            let (words, load) = (words(*value, bytes(&o.sizes)), row::load(&o.trial.load));
+            let (direction, port) = (flow.direction, &flow.port);
+            let mut words = format!(
+                "trial {}, {direction} on {}: {words} ({kind}), load {load}",
+                at + 1,
+                line(port)
+            );
+            if let Some(frames) = flow.sent_frames.value() {
+                words.push_str(&format!("; {} frames", integer(*frames)));
             }
+            if tester {
+                words.push_str("; the tester was the limit");
+            }
+            let point = Point {
+                tester,
+                ..Point::new(bytes(&o.sizes).into(), *value, words, Some(at + 1))
+            };
+            push(&mut out, direction, *kind, point);
         }
     }
     out
 }
 
-fn largest(points: &[scatter::Point]) -> f64 {
-    let largest = points.iter().map(|point| point.bytes).max();
-    scatter::size_limit(largest.unwrap_or(0))
+fn push(all: &mut Vec<Series>, direction: wirelab_trial::Direction, kind: Kind, point: Point) {
+    let like = |s: &&mut Series| s.direction == Some(direction) && s.kind == Some(kind);
+    match all.iter_mut().find(like) {
+        Some(series) => series.points.push(point),
+        None => all.push(Series {
+            name: format!("{direction}, {kind}"),
+            direction: Some(direction),
+            kind: Some(kind),
+            joined: false,
+            points: vec![point],
+        }),
+    }
+}
+
+/// Room for the largest size: a usual frame, or a jumbo frame.
+fn size_limit(series: &[Series]) -> f64 {
+    let points = series.iter().flat_map(|s| &s.points);
+    let largest = points.map(|p| p.x).fold(0.0, f64::max);
+    if largest <= 1600.0 {
+        return 1600.0;
+    }
+    let step = nice(largest / 10.0);
+    (largest / step).ceil() * step
 }
 
 /// Efficiency against payload, and the limit of the link.
-pub fn efficiency(observations: &[Observation]) -> Scatter {
-    let points = points(
+pub fn efficiency(observations: &[Observation]) -> Plane {
+    let series = points(
         observations,
         |_, flow| Some(&flow.efficiency),
         |sizes| sizes.payload,
         |value, bytes| format!("{} % at {bytes} B payload", format::percent(value)),
     );
-    let high = largest(&points);
+    let high = size_limit(&series);
     let tags = observations.iter();
     let tags: BTreeSet<u8> = tags.map(|o| o.trial.framing.vlan_tags.min(2)).collect();
-    Scatter {
-        x: "payload in bytes",
-        y: "efficiency in %: payload bits over link bits",
-        show: |v| format::decimal(v * 100.0, 0),
-        words: format::percent,
-        high: (high, 1.0),
-        points,
-        limits: tags.iter().map(|tags| limit_curve(*tags, high)).collect(),
-        ceilings: Vec::new(),
-        limit: Some("limit of the link, p / (p + 38)"),
-    }
+    let limit = |tags: &u8| Line {
+        name: match tags {
+            0 => "limit of the link, p / (p + 38)".to_owned(),
+            n => format!("the same with {}", format::count(u64::from(*n), "tag")),
+        },
+        look: LineLook::Limit,
+        points: limit_curve(*tags, high),
+    };
+    let plane = Plane {
+        x: Axis::linear("payload in bytes", Show::Integer).up_to(high),
+        panes: vec![Pane {
+            y: Axis::linear("efficiency: payload bits over link bits", Show::Share).up_to(1.0),
+            series,
+            lines: tags.iter().map(limit).collect(),
+        }],
+        marked: Vec::new(),
+    };
+    plane.tidied()
 }
 
 /// Payload and efficiency along the limit of a link with the standard's overhead (IEEE 802.3).
@@ -322,7 +470,7 @@ fn limit_curve(vlan_tags: u8, highest: f64) -> Vec<(f64, f64)> {
     };
     let least = 46 - 4 * u32::from(vlan_tags);
     let most = highest as u32;
-    let steps = 120u32;
+    let steps = 60u32;
     (0..=steps)
         .filter_map(|n| {
             // Denser at the small end, where the curve bends.
@@ -340,9 +488,9 @@ fn limit_curve(vlan_tags: u8, highest: f64) -> Vec<(f64, f64)> {
 }
 
 /// Frames/s against frame size for trials without a link rate, with the tester's own ceiling where it is known.
-pub fn frame_rate(observations: &[Observation]) -> Scatter {
+pub fn frame_rate(observations: &[Observation]) -> Plane {
     let unlinked = |o: &Observation| row::link(o).is_none();
-    let points = points(
+    let series = points(
         observations,
         |o, flow| unlinked(o).then_some(&flow.frames_per_s),
         |sizes| sizes.frame,
@@ -350,29 +498,32 @@ pub fn frame_rate(observations: &[Observation]) -> Scatter {
     );
     let ceilings = observations
         .iter()
-        .filter(|o| unlinked(o) && !o.flows.is_empty());
-    let ceilings = ceilings.filter_map(|o| {
-        let ceiling = o.tester.ceiling_frames_per_s.value().copied();
-        Some((
-            o.sizes.frame,
-            ceiling.filter(|_| !matches!(o.status, Status::Void { .. }))?,
-        ))
-    });
-    let ceilings: Vec<(u32, f64)> = ceilings.collect();
-    let all = points.iter().map(|p| p.value);
-    let highest = all
-        .chain(ceilings.iter().map(|(_, value)| *value))
-        .fold(0.0, f64::max);
-    let step = nice(highest / 5.0);
-    Scatter {
-        x: "frame in bytes, with FCS",
-        y: "frames/s of each flow",
-        show: number,
-        words: |v| format!("{} frames/s", format::frame_rate(v)),
-        high: (largest(&points), (highest / step).ceil().max(1.0) * step),
-        points,
-        limits: Vec::new(),
-        limit: (!ceilings.is_empty()).then_some("the tester's own ceiling, measured"),
-        ceilings,
+        .filter(|o| unlinked(o) && !o.flows.is_empty() && !matches!(o.status, Status::Void { .. }));
+    let mut ceilings: Vec<(f64, f64)> = ceilings
+        .filter_map(|o| {
+            let ceiling = *o.tester.ceiling_frames_per_s.value()?;
+            Some((o.sizes.frame.into(), ceiling))
+        })
+        .collect();
+    ceilings.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    ceilings.dedup();
+    let high = size_limit(&series);
+    // A ceiling of one size is a short line at it.
+    if let [(x, y)] = ceilings[..] {
+        ceilings = vec![(x * 0.9, y), (x * 1.1, y)];
     }
+    let plane = Plane {
+        x: Axis::linear("frame in bytes, with FCS", Show::Integer).up_to(high),
+        panes: vec![Pane {
+            y: Axis::linear("frames/s of each flow", Show::Si),
+            series,
+            lines: vec![Line {
+                name: "the tester's own ceiling, measured".to_owned(),
+                look: LineLook::Limit,
+                points: ceilings,
+            }],
+        }],
+        marked: Vec::new(),
+    };
+    plane.tidied()
 }

@@ -62,7 +62,7 @@ pub fn series(file: &ResultsFile) -> Vec<Place<'_>> {
 
 /// The series of a trial with those of one name and direction put together, as its flows are. Of one trial: to look
 /// through those of all trials for each would take the square of their number.
-fn merged(trial: usize, o: &Observation) -> Vec<(usize, String, Series)> {
+pub fn merged(trial: usize, o: &Observation) -> Vec<(usize, String, Series)> {
     let mut out: Vec<(usize, String, Series)> = Vec::new();
     for flow in &o.flows {
         let of = flow.direction.to_string();

@@ -1,4 +1,4 @@
-//! Results for a reader: terminal, Markdown, CSV, JSON, JUnit XML and one self-contained HTML page.
+//! Results for a reader: terminal, Markdown, CSV, JSON, JUnit XML and one self-contained HTML page, whose program is in `web/`.
 //!
 //! [`render`] turns a results file into text in one of the [`Format`]s; [`summary_line`] says in one line what
 //! came of a trial while a run goes on; [`render_explanation`] says why a figure is what it is. Every figure names its unit
@@ -26,6 +26,7 @@ mod detail;
 pub mod document;
 mod explain;
 mod finding;
+mod headline;
 mod interval;
 pub mod judge;
 mod loaded;
@@ -33,6 +34,7 @@ mod loss;
 mod metrics;
 mod mixed;
 mod options;
+mod repeat;
 mod results;
 mod row;
 mod search;
@@ -99,7 +101,9 @@ pub fn fuzz_report(bytes: &[u8]) {
             let steers = |c: char| c.is_control() && c != '\n';
             match format {
                 Format::Terminal | Format::Datasheet => assert!(!shown.contains(steers)),
-                Format::Html | Format::DatasheetHtml => assert!(!shown.contains("<script")),
+                Format::Html | Format::DatasheetHtml => {
+                    assert_eq!(shown.matches("<script").count(), document::html::SCRIPTS);
+                }
                 _ => {}
             }
         }

@@ -2,14 +2,18 @@
 
 use wirelab_trial::ResultsFile;
 
+use crate::chart::Bar;
 use crate::document::table::Table;
 use crate::document::{Block, Chart, Document, Gallery, Medium, Picture, Verdict};
 use crate::options::Options;
 use crate::row::{self, Row};
-use crate::{about, charts, columns, detail, loaded, search, stages, summary};
+use crate::{about, charts, columns, detail, format, loaded, search, stages, summary};
 
 /// Characters that a row of the first table may have on a page, so that it is read without scrolling.
 const ROOM: usize = 140;
+
+/// Flows that a page shows one by one.
+const FLOWS: usize = 200;
 
 /// The report of results.
 pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
@@ -21,6 +25,7 @@ pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
     let flows = row::listed(file, true);
     let mut blocks = Vec::new();
     let mut left_out = false;
+    blocks.push(on_page(overview(file)));
     if !together.is_empty() {
         let rows = if options.each_flow { &flows } else { &together };
         let table = columns::table(rows, options.each_flow);
@@ -41,7 +46,7 @@ pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
     if let Some(delays) = &delays {
         blocks.push(on_page(stages::blocks(file, delays, None)));
     }
-    blocks.push(on_page(pictures(file, others, &together)));
+    blocks.push(on_page(pictures(others, &together)));
     let series = |file| detail::series_tables(file, options.each_flow).into_iter();
     match delays.is_some() {
         true => {
@@ -51,13 +56,21 @@ pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
         }
         false => blocks.extend(series(file).flat_map(titled)),
     }
-    blocks.extend(detail::counters(file).into_iter().flat_map(titled));
+    blocks.extend(detail::counters(file).map(|mut table| {
+        let caption = std::mem::take(&mut table.caption);
+        Block::Appendix(2, caption, vec![Block::Table(table)])
+    }));
     if left_out || flows.len() > together.len() {
-        let all = Block::Table(columns::table(&flows, true));
-        blocks.push(on_page(vec![
-            Block::heading("All figures of each flow"),
-            all,
-        ]));
+        let shown = &flows[..flows.len().min(FLOWS)];
+        let mut all = vec![Block::Table(columns::table(shown, true))];
+        if flows.len() > FLOWS {
+            let rest = flows.len() - FLOWS;
+            all.push(Block::Remark(format!(
+                "{rest} more are in CSV and in the results file."
+            )));
+        }
+        let title = "All figures of each flow".to_owned();
+        blocks.push(on_page(vec![Block::Appendix(2, title, all)]));
     }
     blocks.push(on_page(vec![about::nodes_and_tester(file)]));
     Document {
@@ -85,36 +98,55 @@ fn titled<'a>(mut table: Table) -> [Block<'a>; 2] {
     [Block::heading(caption), Block::Table(table)]
 }
 
-fn pictures<'a>(file: &'a ResultsFile, others: &ResultsFile, rows: &[Row<'_>]) -> Vec<Block<'a>> {
-    let wide = |title, caption: &str, picture| Gallery {
-        title,
-        pictures: vec![(caption.to_owned(), picture)],
-        wide: true,
-        ..Gallery::default()
-    };
-    let all = [
+/// What a reader looks at first: how much of the link the node fills.
+fn overview<'a>(file: &ResultsFile) -> Vec<Block<'a>> {
+    vec![
         wide(
             "Efficiency against payload",
             "Each mark is one flow; the dashed line is the most a link can carry, whatever its rate: the payload \
              over the payload with 18 B of Ethernet header and FCS, 8 B of preamble and 12 B of gap.",
-            Picture::Scatter(charts::efficiency(&file.observations)),
+            Picture::Plane(charts::efficiency(&file.observations)),
         ),
         wide(
             "Frames per second against frame size",
             "Flows on ports without a link rate, where there is no efficiency. Each mark is one flow; a dashed line \
              is what the tester reached against itself.",
-            Picture::Scatter(charts::frame_rate(&file.observations)),
+            Picture::Plane(charts::frame_rate(&file.observations)),
         ),
-        wide(
+    ]
+}
+
+/// A picture with the width of the page.
+fn wide<'a>(title: &'static str, caption: &str, picture: Picture) -> Block<'a> {
+    Block::Chart(Chart::Gallery(Gallery {
+        title,
+        pictures: vec![(caption.to_owned(), picture)],
+        wide: true,
+        ..Gallery::default()
+    }))
+}
+
+/// What was lost, the gaps of the senders, and every series.
+fn pictures<'a>(others: &ResultsFile, rows: &[Row<'_>]) -> Vec<Block<'a>> {
+    let lost = charts::losses(rows);
+    let none = !lost.rows.is_empty() && lost.rows.iter().all(Bar::is_good);
+    // A picture of nothing says less than a sentence.
+    let lost = match none {
+        true => Block::Words(format!(
+            "No frame was lost in any of {} trials and directions.",
+            format::integer(lost.rows.len() as u64)
+        )),
+        false => wide(
             "Loss",
             "Frames sent that never arrived with an intact header, for each trial and direction; the scale is \
              logarithmic, and no loss stands left of it.",
-            Picture::Loss(charts::losses(rows)),
+            Picture::Bars(lost),
         ),
-        charts::gaps(rows),
-        charts::series(others),
-    ];
-    let all = all.into_iter();
-    all.map(|gallery| Block::Chart(Chart::Gallery(gallery)))
-        .collect()
+    };
+    let [gaps, series] = [charts::gaps(rows), charts::series(others)];
+    vec![
+        lost,
+        Block::Chart(Chart::Gallery(gaps)),
+        Block::Chart(Chart::Gallery(series)),
+    ]
 }

@@ -103,14 +103,25 @@ impl Samples {
         self.values.iter().fold(0, count)
     }
 
+    /// The same samples from the smallest to the largest.
+    #[must_use]
+    pub fn sorted(&self) -> Samples {
+        let mut sorted = self.clone();
+        sorted.values.sort_by(|a, b| a.0.total_cmp(&b.0));
+        sorted
+    }
+
     /// The value below or at which `share` of the samples lie.
     pub fn percentile(&self, share: f64) -> f64 {
-        let mut sorted = self.values.clone();
-        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let total: u128 = sorted.iter().map(|(_, n)| u128::from(*n)).sum();
+        self.sorted().of_sorted(share)
+    }
+
+    /// The same of samples that are sorted.
+    pub fn of_sorted(&self, share: f64) -> f64 {
+        let total: u128 = self.values.iter().map(|(_, n)| u128::from(*n)).sum();
         let rank = (share * total as f64).ceil().max(1.0) as u128;
         let mut seen = 0u128;
-        for (value, n) in &sorted {
+        for (value, n) in &self.values {
             seen += u128::from(*n);
             if seen >= rank {
                 return *value;
@@ -193,8 +204,8 @@ mod tests {
         assert_eq!(samples.count(), 200);
         assert_eq!(samples.range(), (10e3, 1e6));
         assert_eq!(samples.log_bins(10e3, 1e6, 2), [180, 20]);
-        assert_eq!(samples.percentile(0.5), 10e3);
-        assert_eq!(samples.percentile(0.999), 1e6);
+        assert_eq!(samples.sorted().of_sorted(0.5), 10e3);
+        assert_eq!(samples.sorted().of_sorted(0.999), 1e6);
     }
 
     #[test]

@@ -5,9 +5,11 @@ use wirelab_study::quantity::Quantity;
 use wirelab_study::run::StudyRun;
 use wirelab_study::table::{Relation, Role, Study};
 
+use crate::chart::plane::{Line, LineLook, Pane, Plane, Point, Series};
+use crate::chart::{Axis, Picture, Show};
 use crate::document::escape::{clip, line};
 use crate::document::table::{Cell, Head, Look, Shown, Table};
-use crate::document::{Block, Document, NoExplanation, terminal};
+use crate::document::{Block, Chart, Document, Gallery, NoExplanation, terminal};
 use crate::loss;
 use crate::options::{Format, Options};
 use crate::row;
@@ -110,6 +112,7 @@ fn document<'a>(runs: &[StudyRun], options: &Options) -> Document<'a> {
             blocks.push(Block::heading(run.title.clone()));
         }
         blocks.extend(about(run).into_iter().map(Block::Words));
+        blocks.push(Block::Chart(Chart::Gallery(picture(run))));
         blocks.push(Block::Table(table(run)));
         blocks.extend(errors(run).into_iter().map(Block::Words));
     }
@@ -134,6 +137,65 @@ fn about(run: &StudyRun) -> Vec<String> {
         texts.push("the run was cancelled: rows without a value were not run".to_owned());
     }
     texts
+}
+
+/// The error of each figure, by what was published, those of each kind and role together. Disputed figures and those that
+/// no model predicts are left to the table.
+fn picture(run: &StudyRun) -> Gallery {
+    let mut series: Vec<Series> = Vec::new();
+    let mut last = 1.0f64;
+    for (at, figure) in run.rows.iter().enumerate() {
+        let shown = matches!(figure.role, Role::HeldOut | Role::Calibration);
+        let (Some(error), Some(value), Some(kind)) =
+            (figure.error_percent, figure.value, figure.kind)
+        else {
+            continue;
+        };
+        if !shown {
+            continue;
+        }
+        let unit = match figure.unit {
+            "" => String::new(),
+            unit => format!(" {unit}"),
+        };
+        let words = format!(
+            "{}, {}: published {}, {} {}{unit}, error {error:+.2} %",
+            clip(&line(&figure.row), NAME),
+            figure.metric.name(),
+            figure.printed,
+            row::kind(kind),
+            digits(figure, value)
+        );
+        last = (at + 1) as f64;
+        let point = Point::new(last, error / 100.0, words, None);
+        let name = format!("{}, {}", row::kind(kind), figure.role);
+        match series.iter_mut().find(|series| series.name == name) {
+            Some(series) => series.points.push(point),
+            None => series.push(Series {
+                kind: Some(kind),
+                ..Series::plain(name, false, vec![point])
+            }),
+        }
+    }
+    let plane = Plane {
+        x: Axis::linear("row of the table", Show::Integer),
+        panes: vec![Pane {
+            y: Axis::linear("error: value less published, over published", Show::Share),
+            series,
+            lines: vec![Line {
+                name: "as published".to_owned(),
+                look: LineLook::Limit,
+                points: vec![(1.0, 0.0), (last, 0.0)],
+            }],
+        }],
+        marked: Vec::new(),
+    };
+    let caption = "How far each figure is from the published one.".to_owned();
+    Gallery {
+        pictures: vec![(caption, Picture::Plane(plane.tidied()))],
+        wide: true,
+        ..Gallery::default()
+    }
 }
 
 fn table(run: &StudyRun) -> Table {

@@ -6,10 +6,15 @@ use wirelab_trial::explanation::Basis;
 use wirelab_trial::format::{decimal, frame_rate, percent, si, time_f};
 use wirelab_trial::whatif::{Aim, Change, ChangeKind, Gain, Whatif, WhatifFigures};
 
-use crate::document::{Block, NoExplanation};
+use crate::chart::{Axis, Bar, Bars, Look, Part, Picture, Show};
+use crate::document::escape::{clip, line};
+use crate::document::{Block, Chart, Gallery, NoExplanation};
 use crate::explain::{asked, document};
 use crate::options::{Format, Options};
 use crate::row;
+
+/// Changes in the picture; the table has all.
+const RANKED: usize = 20;
 
 /// What each change would buy, in one of the formats; the text ends with a line end.
 ///
@@ -41,6 +46,7 @@ fn blocks(w: &Whatif) -> Vec<Block<'static>> {
     if gain.is_empty() {
         out.push(Block::Words("No single change gains anything.".to_owned()));
     } else {
+        out.push(Block::Chart(Chart::Gallery(ranked(&gain))));
         out.push(grid(w, &gain));
     }
     let (worse, none): (Vec<&Change>, Vec<&Change>) = others.into_iter().partition(|c| costs(c));
@@ -165,6 +171,38 @@ fn answer(w: &Whatif) -> String {
         best.what,
         signed(best.gain_percent)
     )
+}
+
+/// The changes that gain, the best one first.
+fn ranked(changes: &[&Change]) -> Gallery {
+    let rows = changes.iter().map(|change| {
+        let gain = change.gain_percent / 100.0;
+        let words = format!("{} %", signed(change.gain_percent));
+        let part = Part {
+            name: "gain".to_owned(),
+            from: 0.0,
+            to: gain,
+            spread: None,
+            look: Look::Plain,
+            words: format!("{}: {words} {}", line(&change.what), of(change.gain)),
+        };
+        Bar {
+            label: clip(&line(&change.set.join(" ")), 48),
+            trial: None,
+            words,
+            parts: vec![part],
+        }
+    });
+    let bars = Bars {
+        axis: Axis::linear("gain", Show::Share),
+        rows: rows.take(RANKED).collect(),
+    };
+    let picture = Picture::Bars(bars.tidied());
+    Gallery {
+        pictures: vec![("Single changes by what they gain.".to_owned(), picture)],
+        wide: true,
+        ..Gallery::default()
+    }
 }
 
 /// The figure that a gain is counted in, before and after.

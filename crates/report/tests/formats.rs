@@ -6,7 +6,11 @@ use wirelab_report::{Format, Options, render, summary_line};
 use wirelab_trial::{Field, ResultsFile};
 
 fn text(file: &ResultsFile, format: Format) -> String {
-    render(file, format, &Options::default())
+    let text = render(file, format, &Options::default());
+    match format {
+        Format::Html => common::page::own(&text),
+        _ => text,
+    }
 }
 
 fn terminal(file: &ResultsFile, width: usize, each_flow: bool) -> String {

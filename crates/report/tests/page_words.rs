@@ -111,3 +111,63 @@ fn a_search_that_the_tester_limited_is_not_called_clean() {
         assert!(text(&tester, format).contains(said), "{format}");
     }
 }
+
+/// The figures at the head of a page, each with the class of its limit and its words.
+fn heads(page: &str) -> Vec<(String, String)> {
+    let (_, rest) = page.split_once("<ul class=\"heads\">").expect("a head");
+    let list = rest.split("</ul>").next().unwrap();
+    let items = list.split("<li class=\"").skip(1);
+    let item = |item: &str| {
+        let (class, rest) = item.split_once('"').unwrap();
+        (class.to_owned(), rest.to_owned())
+    };
+    items.map(item).collect()
+}
+
+#[test]
+fn each_figure_at_the_head_says_what_limited_it() {
+    let mut file = common::lab();
+    for o in &mut file.observations {
+        o.tester.was_limit = Field::measured(false);
+    }
+    let page = text(&file, Format::Html);
+    let all = heads(&page);
+    assert!((3..=4).contains(&all.len()), "{all:?}");
+    for (class, words) in &all {
+        assert_ne!(class, "tester");
+        assert!(words.contains("measured") && words.contains("class=\"limit\""));
+    }
+    assert!(page.contains("the wire limited"), "{page}");
+    for o in &mut file.observations {
+        o.tester.was_limit = Field::measured(true);
+    }
+    let page = text(&file, Format::Html);
+    assert!(!page.contains("✓ Clean.") && page.contains("the tester limited"));
+    let rates = heads(&page);
+    let rates = rates.iter().filter(|(_, words)| words.contains("rate"));
+    for (class, words) in rates {
+        assert_eq!(class, "tester", "{words}");
+        assert!(words.contains("the node may be faster"));
+    }
+    for o in &mut file.observations {
+        o.tester.was_limit = Field::absent("it was not asked");
+        o.node.capabilities.link_bits_per_s = None;
+        o.trial.link_bits_per_s = None;
+    }
+    let unknown = heads(&text(&file, Format::Html));
+    assert!(
+        unknown.iter().all(|(class, _)| class == "unknown"),
+        "{unknown:?}"
+    );
+}
+
+#[test]
+fn set_up_keys_stand_behind_the_results() {
+    let page = text(&am263x::page(), Format::Html);
+    let first = page.find("<table").unwrap();
+    let appendix = page.find("class=\"appendix\"").unwrap();
+    for key in ["processing_core", "EXAMPLES_ENET_LWIP_CPSW", "MSRAM"] {
+        let at = page.find(key).unwrap();
+        assert!(at > first && at > appendix, "{key}");
+    }
+}

@@ -175,7 +175,7 @@ fn marked_tables(page: &str) -> usize {
             .find(roxmltree::Node::is_element);
         let above = above.map(all_text).unwrap_or_default();
         let headings = page.descendants().take_while(|n| *n != table);
-        let headings = headings.filter(|n| n.has_tag_name("h2"));
+        let headings = headings.filter(|n| n.has_tag_name("h2") || n.has_tag_name("summary"));
         let heading = headings.last().map(all_text).unwrap_or_default();
         let rows = table.descendants().filter(|n| n.has_tag_name("tr"));
         let rows: Vec<_> = rows.collect();

@@ -1,5 +1,8 @@
 //! Studies as a reader sees them: published beside predicted, with errors and notes.
 
+#[path = "common/page.rs"]
+mod pages;
+
 use std::collections::BTreeMap;
 
 use wirelab_report::{Format, Options, study};
@@ -199,11 +202,11 @@ fn html_is_well_formed_and_links_its_notes() {
         "{links:?}"
     );
     insta::assert_snapshot!(
-        shown(
+        pages::own(&shown(
             &[ran(Kind::Predicted, None)],
             Format::Html,
             &Options::default()
-        )
+        ))
         .split("</style>")
         .nth(1)
         .unwrap()

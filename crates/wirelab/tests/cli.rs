@@ -297,7 +297,7 @@ fn a_worked_results_file_becomes_every_format() {
         ("csv", "payload_bytes"),
         ("json", "wirelab-results"),
         ("junit", "<testsuite"),
-        ("html", "<svg"),
+        ("html", "<figure"),
     ] {
         let output = wirelab(&["report", example, "--format", format]);
         assert!(output.status.success(), "{format}: {}", stderr(&output));

@@ -89,7 +89,19 @@ fn explain_writes_a_page_of_its_own() {
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stdout(&output).contains("Serialization limits"));
     let html = std::fs::read_to_string(&page).expect("it was written");
-    assert!(html.contains("<svg") && html.contains("copy-cpu"));
+    assert!(html.contains("<figure") && html.contains("copy-cpu"));
+}
+
+#[test]
+fn whatif_writes_a_page_with_its_changes_ranked() {
+    let page = scratch("whatif.html");
+    let asked = ["whatif", "lpc1768", "--buffers", "copied", "--length"];
+    let output = wirelab(&[&asked[..], &["1514", "-o", text(&page)]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let html = std::fs::read_to_string(&page).expect("it was written");
+    assert!(html.contains("in-flight=2: +67.04 %"), "{html}");
+    let output = wirelab(&[&asked[..], &["64,1514", "-o", text(&page)]].concat());
+    assert!(stderr(&output).contains("-o writes the page of one trial"));
 }
 
 #[test]

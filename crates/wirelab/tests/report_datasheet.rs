@@ -51,7 +51,7 @@ fn every_format_of_the_datasheet_is_written() {
     }
     assert_eq!(shown(&args), "");
     let text = |at: usize| std::fs::read_to_string(&paths[at]).expect("it was written");
-    assert!(text(0).contains("<svg") && text(0).contains("UDP Throughput"));
+    assert!(text(0).contains("<figure") && text(0).contains("UDP Throughput"));
     assert!(text(1).contains("### TCP Throughput") && text(2).contains("TCP Bidirectional"));
     let json: serde_json::Value = serde_json::from_str(&text(3)).expect("JSON");
     assert_eq!(json["sheets"][0]["udp"][0]["datagram_bytes"], 64);

@@ -1,6 +1,7 @@
 //! Linear bins for histograms of delays: where they begin and end, and what lies beyond them, counted.
 
-use super::nice;
+use serde::Serialize;
+
 use crate::stats::Samples;
 
 /// About as many bins as a picture has room for.
@@ -15,7 +16,7 @@ const NEAR: f64 = 1.5;
 const MOST: usize = 400;
 
 /// Bins of equal width from `low`, the same for all series of a picture.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bins {
     /// Where the first begins, in picoseconds or instructions.
     pub low: f64,
@@ -26,7 +27,7 @@ pub struct Bins {
 }
 
 /// The samples of one series in bins.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Binned {
     /// Samples of each bin.
     pub counts: Vec<u64>,
@@ -77,9 +78,24 @@ impl Bins {
     }
 }
 
+/// The next of 1, 2 and 5 times a power of ten that is not below `value`.
+pub fn nice(value: f64) -> f64 {
+    if value.is_nan() || value <= 0.0 || value.is_infinite() {
+        return 1.0;
+    }
+    let power = 10f64.powf(value.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0];
+    let fits = steps
+        .iter()
+        .map(|s| s * power)
+        .find(|s| *s >= value * (1.0 - 1e-9));
+    fits.unwrap_or(10.0 * power)
+}
+
 /// Above this a sample is of the tail.
 fn fence(samples: &Samples) -> f64 {
-    let [first, third, shown] = [0.25, 0.75, SHOWN].map(|share| samples.percentile(share));
+    let samples = samples.sorted();
+    let [first, third, shown] = [0.25, 0.75, SHOWN].map(|share| samples.of_sorted(share));
     shown.max(third + FENCE * (third - first))
 }
 
@@ -93,6 +109,12 @@ mod tests {
             instructions: false,
             values: values.iter().map(|v| (*v, 1)).collect(),
         }
+    }
+
+    #[test]
+    fn widths_are_round() {
+        assert_eq!(nice(f64::NAN), 1.0);
+        assert_eq!([0.3, 20.0, 51.0].map(nice), [0.5, 20.0, 100.0]);
     }
 
     #[test]

@@ -1,47 +1,218 @@
-//! Charts as data, and how a page draws them (SVG) and a terminal (characters). They know nothing of reports.
+//! Charts as data. The program of a page draws them (`web/`); a page without it, and a reader who cannot see it, has each
+//! in a sentence; a terminal has sketches of characters.
 
 pub mod bins;
 pub mod delays;
-pub mod histogram;
 pub mod lanes;
 pub mod loss;
+pub mod plane;
 pub mod roofline;
-pub mod scatter;
-mod svg;
+pub mod samples;
 pub mod timeline;
 pub mod unit;
-pub mod xy;
 
-pub use svg::nice;
+use serde::Serialize;
+
+pub use bins::nice;
+
+/// Points, bars or series that a sentence names; the tables have all.
+const NAMED: usize = 12;
 
 /// What a picture shows, as data.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum Picture {
-    /// Curves over two axes.
-    Plane(xy::Plane),
-    /// Values and how often each occurred.
-    Distribution(histogram::Distribution),
-    /// How much each trial and direction lost.
-    Loss(Vec<loss::Bar>),
-    /// A figure of each flow against a size.
-    Scatter(scatter::Scatter),
+    /// Points and curves over a common axis, in one pane or several.
+    Plane(plane::Plane),
+    /// How often each value occurred: percentiles, shares and bins of one series or several.
+    Samples(samples::Samples),
+    /// Lengths side by side, each of one part or several.
+    Bars(Bars),
+    /// Delays in bins of equal width, with mean and 3σ.
+    Delays(delays::Panel),
+    /// Two periods of a node.
+    Timeline(timeline::Lanes),
 }
 
 impl Picture {
-    /// The picture as SVG, `id` being unique in the page; `None` where it has nothing to show.
-    pub fn draw(&self, id: &str, title: &str) -> Option<String> {
+    /// Whether there is nothing to see.
+    pub fn is_empty(&self) -> bool {
         match self {
-            Picture::Plane(plane) => xy::draw(plane, id, title),
-            Picture::Distribution(of) => Some(histogram::draw(of, id, title)),
-            Picture::Loss(bars) => loss::draw(bars, id),
-            Picture::Scatter(of) => scatter::draw(of, id, title),
+            Picture::Plane(plane) => plane.is_empty(),
+            Picture::Samples(of) => of.series.is_empty(),
+            Picture::Bars(bars) => bars.rows.is_empty(),
+            Picture::Delays(panel) => panel.curves.is_empty(),
+            Picture::Timeline(of) => of.lanes.is_empty(),
         }
     }
 
-    /// Its main figures in words.
-    pub fn words(&self) -> Option<String> {
+    /// What it shows in words, for those who cannot see it; capital letter and full stop are not part of it.
+    pub fn words(&self) -> String {
         match self {
-            Picture::Distribution(of) => Some(of.words()),
-            _ => None,
+            Picture::Plane(plane) => plane.words(),
+            Picture::Samples(of) => list(of.series.iter().map(samples::Series::in_words)),
+            Picture::Bars(bars) => list(bars.rows.iter().map(Bar::in_words)),
+            Picture::Delays(panel) => list(panel.words().into_iter()),
+            Picture::Timeline(of) => of.words(),
         }
+    }
+}
+
+/// What an axis counts, and so how the program of the page writes its ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Show {
+    /// A number with a prefix.
+    Si,
+    /// Picoseconds.
+    Time,
+    /// A share, 0 to 1, as percent.
+    Share,
+    /// A whole number.
+    Integer,
+}
+
+/// An axis.
+#[derive(Clone, Debug, Serialize)]
+pub struct Axis {
+    /// What it counts, with its unit.
+    pub name: String,
+    /// How its values are written.
+    pub show: Show,
+    /// Whether equal steps are equal factors.
+    pub log: bool,
+    /// Where it ends, if not with its largest value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+}
+
+impl Axis {
+    /// A linear axis from 0.
+    pub fn linear(name: impl Into<String>, show: Show) -> Axis {
+        Axis {
+            name: name.into(),
+            show,
+            log: false,
+            high: None,
+        }
+    }
+
+    /// An axis of equal factors.
+    pub fn log(name: impl Into<String>, show: Show) -> Axis {
+        Axis {
+            log: true,
+            ..Axis::linear(name, show)
+        }
+    }
+
+    /// The same axis with an end.
+    #[must_use]
+    pub fn up_to(mut self, high: f64) -> Axis {
+        self.high = Some(high).filter(|high| usable(*high));
+        self
+    }
+
+    /// Whether a value has a place on it.
+    pub fn has(&self, value: f64) -> bool {
+        usable(value) && (!self.log || value > 0.0)
+    }
+}
+
+/// Figures outside of this are of no use in a picture.
+pub fn usable(value: f64) -> bool {
+    value.is_finite() && value.abs() < 1e30
+}
+
+/// Bars from left to right.
+#[derive(Serialize)]
+pub struct Bars {
+    /// What their length is. On a scale of equal factors a length of 0 stands left of it.
+    pub axis: Axis,
+    /// The bars from top to bottom.
+    pub rows: Vec<Bar>,
+}
+
+/// A bar.
+#[derive(Serialize)]
+pub struct Bar {
+    /// What it belongs to.
+    pub label: String,
+    /// The trial, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trial: Option<usize>,
+    /// Its length in words.
+    pub words: String,
+    /// Its parts from left to right.
+    pub parts: Vec<Part>,
+}
+
+/// A part of a bar.
+#[derive(Serialize)]
+pub struct Part {
+    /// Parts of one name have one colour.
+    pub name: String,
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+    /// How far from its end most values lie.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
+    /// How it is drawn.
+    pub look: Look,
+    /// What it says under the pointer.
+    pub words: String,
+}
+
+/// How a part of a bar is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Look {
+    /// Filled, one colour for each name.
+    Plain,
+    /// Something that should not be.
+    Bad,
+    /// Something that may be or not: an outline.
+    Perhaps,
+    /// Nothing of what should not be.
+    Good,
+    /// What cannot be told: an outline that is no alarm.
+    Open,
+}
+
+impl Bars {
+    /// Without what has no length.
+    #[must_use]
+    pub fn tidied(mut self) -> Bars {
+        for row in &mut self.rows {
+            row.parts
+                .retain(|part| usable(part.from) && usable(part.to));
+            for part in &mut row.parts {
+                part.spread = part.spread.filter(|spread| usable(*spread));
+            }
+        }
+        self.rows.retain(|row| !row.parts.is_empty());
+        self
+    }
+}
+
+impl Bar {
+    /// Whether all is as it should be.
+    pub fn is_good(&self) -> bool {
+        self.parts.iter().all(|part| part.look == Look::Good)
+    }
+
+    fn in_words(&self) -> String {
+        format!("{}: {}", self.label, self.words)
+    }
+}
+
+/// The first of some items in a sentence, and how many more there are.
+fn list(items: impl Iterator<Item = String>) -> String {
+    let all: Vec<String> = items.collect();
+    let first: Vec<&str> = all.iter().take(NAMED).map(String::as_str).collect();
+    match all.len() {
+        n if n > NAMED => format!("{}; and {} more", first.join("; "), n - NAMED),
+        _ => first.join("; "),
     }
 }

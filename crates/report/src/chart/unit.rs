@@ -1,10 +1,11 @@
 //! One unit for all figures of a table, so that they are compared at a glance.
 
+use serde::Serialize;
 use wirelab_trial::format::{decimal, integer, time_unit};
 use wirelab_trial::stage::{Delay, StageFigures};
 
 /// A unit, and how many places its figures have.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Unit {
     /// Its name.
     pub name: &'static str,

@@ -4,13 +4,19 @@ use wirelab_trial::Field;
 use wirelab_trial::shift::Scale;
 
 use super::{Comparison, FailIf, Figure, Verdict};
+use crate::chart::{Axis, Bar, Bars, Look, Part, Picture, Show};
 use crate::document::csv::{self, Records, Value};
+use crate::document::escape::{clip, line};
 use crate::document::junit::{self, Case};
 use crate::document::table::{Cell, Head, Shown, Table};
-use crate::document::{Block, Document};
+use crate::document::{Block, Chart, Document, Gallery};
 use crate::format;
 use crate::judge::End;
 use crate::options::{Format, Options};
+
+/// Longest label of a bar, and bars of the picture; the table has all.
+const LABEL: usize = 56;
+const BARS: usize = 60;
 
 /// A comparison is no figure that a collector could watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -80,6 +86,7 @@ fn blocks(comparison: &Comparison) -> Vec<Block<'static>> {
     ];
     if !comparison.figures.is_empty() {
         blocks.push(Block::heading("Figures"));
+        blocks.push(Block::Chart(Chart::Gallery(changes(comparison))));
         blocks.push(Block::Table(table(comparison)));
         let reasons: Vec<String> = comparison
             .figures
@@ -137,6 +144,59 @@ pub fn answer(comparison: &Comparison) -> String {
     .collect();
     let all = format::count(comparison.figures.len() as u64, "figure");
     format!("{head}: of {all}, {}.", counts.join(", "))
+}
+
+/// Where the change of each figure lies, as a share of what it was.
+fn changes(comparison: &Comparison) -> Gallery {
+    let figures = comparison.figures.iter();
+    let shares = figures.filter(|figure| figure.scale == Scale::Ratio);
+    let rows = shares.filter_map(|figure| {
+        let middle = figure.change?;
+        let interval = figure.change_interval.filter(|_| figure.p.is_some());
+        let (from, to) = match interval {
+            Some(interval) => (interval.low, interval.high),
+            None => (middle.min(0.0), middle.max(0.0)),
+        };
+        let words = format!(
+            "{}, {}",
+            change(figure.scale, middle),
+            figure.verdict.words()
+        );
+        let part = Part {
+            name: figure.verdict.words().to_owned(),
+            from,
+            to,
+            spread: None,
+            look: match figure.verdict {
+                Verdict::Worse => Look::Bad,
+                Verdict::Better => Look::Good,
+                Verdict::Same => Look::Plain,
+                Verdict::CannotTell => Look::Open,
+            },
+            words: format!(
+                "{words}; {} and {} repeats",
+                figure.before.len(),
+                figure.after.len()
+            ),
+        };
+        let label = format!("{} · {}", figure.figure, figure.trial);
+        Some(Bar {
+            label: clip(&line(&label), LABEL),
+            trial: None,
+            words,
+            parts: vec![part],
+        })
+    });
+    let bars = Bars {
+        axis: Axis::linear("change", Show::Share),
+        rows: rows.take(BARS).collect(),
+    };
+    let caption = "Where the change of each figure lies: its 95 % interval, as a share of the first run's figure.";
+    Gallery {
+        pictures: vec![(caption.to_owned(), Picture::Bars(bars.tidied()))],
+        wide: true,
+        ..Gallery::default()
+    }
 }
 
 fn table(comparison: &Comparison) -> Table {

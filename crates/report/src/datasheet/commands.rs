@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use wirelab_trial::NodeName;
 
 use super::sheet::{Datasheet, Sheet};
+use crate::repeat::harmless;
 
 /// A test, and the command that runs it.
 pub type Command = (String, String);
@@ -125,12 +126,6 @@ fn iperf(sheet: &Sheet) -> Option<String> {
     };
     let port = port.map_or(String::new(), |port| format!(" -p {port}"));
     Some(format!("wirelab iperf -c {host}{port}"))
-}
-
-/// Whether a text means nothing but itself to a shell: a page must not hand its reader a trap.
-fn harmless(text: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || ".:_-[]%/,".contains(c);
-    !text.is_empty() && !text.starts_with('-') && text.len() <= 200 && text.chars().all(plain)
 }
 
 /// A word of a command line as a POSIX shell takes it.

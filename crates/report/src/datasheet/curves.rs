@@ -5,181 +5,125 @@ use wirelab_trial::Series;
 
 use super::sheet::{Rate, Sheet, UdpSize};
 use super::show;
-use crate::chart::Picture;
-use crate::chart::xy::{Axis, Curve, Plane, Point};
-use crate::charts;
+use crate::chart::plane::{self, Line, LineLook, Pane, Plane, Point};
+use crate::chart::{Axis, Picture, Show};
+use crate::charts::{self, Named};
 use crate::document::Gallery;
-use crate::format;
 use crate::loss::Loss;
-use crate::stats::Samples;
-
-/// Points of a percentile curve in each decade.
-const STEPS: i32 = 24;
 
 /// A figure of a rate in the unit of its picture.
 type Get = fn(&Rate) -> Option<f64>;
 
-/// Bandwidth, CPU load and loss against the offered rate, for each size of datagram.
+/// Bandwidth, loss and CPU load against the offered rate, for each size of datagram.
 pub fn rates(sheet: &Sheet) -> Gallery {
-    let planes: [(&str, &'static str, [Get; 2], bool); 3] = [
+    let most = |r: &Rate| r.offered_bits_per_s.value().copied();
+    let all = || {
+        sheet
+            .udp
+            .iter()
+            .flat_map(|u| u.receive.iter().chain(&u.searched))
+    };
+    let offered = || all().filter_map(most).filter(|rate| *rate > 0.0);
+    let (low, high) = offered().fold((f64::INFINITY, 0.0f64), |(low, high), rate| {
+        (low.min(rate), high.max(rate))
+    });
+    let panes: [(Axis, [Get; 2]); 3] = [
         (
-            "UDP RX: bandwidth that arrived",
-            "arrived in Mbit/s",
-            [|r| Some(r.bits_per_s.value()? / 1e6), |_| None],
-            true,
+            Axis::log("arrived in bit/s", Show::Si),
+            [|r| r.bits_per_s.value().copied(), |_| None],
         ),
         (
-            "UDP RX: CPU load",
-            "CPU load in %",
-            [|r| Some(r.cpu_busy_ratio.value()? * 100.0), |_| None],
-            false,
+            Axis::linear("lost", Show::Share),
+            [|r| r.loss_ratio.value().copied(), |r| r.loss_ratio_at_most],
         ),
         (
-            "UDP RX: packet loss",
-            "loss in %",
-            [
-                |r| Some(r.loss_ratio.value()? * 100.0),
-                |r| Some(r.loss_ratio_at_most? * 100.0),
-            ],
-            false,
+            Axis::linear("CPU load", Show::Share).up_to(1.0),
+            [|r| r.cpu_busy_ratio.value().copied(), |_| None],
         ),
     ];
-    let pictures = planes.into_iter().map(|(title, name, get, log)| {
-        let number = |v: f64| format::si(v, "").trim_end().to_owned();
-        let show = if log { show::three } else { number };
-        let plane = Plane {
-            x: Axis {
-                name: "offered in Mbit/s",
-                log: true,
-                show: show::three,
-            },
-            y: Axis { name, log, show },
-            diagonal: log,
-            marked: Vec::new(),
-            curves: sheet.udp.iter().map(|u| curve(u, get, name)).collect(),
-        };
-        (title.to_owned(), Picture::Plane(plane))
+    let panes = panes.into_iter().map(|(y, get)| Pane {
+        lines: match y.log {
+            true => vec![Line {
+                name: "all that was offered".to_owned(),
+                look: LineLook::Limit,
+                points: vec![(low, low), (high, high)],
+            }],
+            false => Vec::new(),
+        },
+        series: sheet.udp.iter().map(|u| curve(u, get)).collect(),
+        y,
     });
+    let plane = Plane {
+        x: Axis::log("offered in bit/s of data", Show::Si),
+        panes: panes.collect(),
+        marked: Vec::new(),
+    };
+    let plane = Picture::Plane(plane.tidied());
     Gallery {
         about: "Trials of a given rate and of the searches, a line for each length of datagram; the dashed line is where \
                 all that was offered arrives.",
         about_below: true,
-        pictures: pictures.collect(),
+        wide: true,
+        pictures: vec![(
+            "UDP RX: what arrived, what was lost, and the CPU load".to_owned(),
+            plane,
+        )],
         ..Gallery::default()
     }
 }
 
 /// Receive trials of one size, by the rate that was offered: a figure, and the most that it may be where that is more.
-fn curve(size: &UdpSize, [get, at_most]: [Get; 2], name: &str) -> Curve {
+fn curve(size: &UdpSize, [get, at_most]: [Get; 2]) -> plane::Series {
     let mut rates: Vec<(f64, &Rate)> = size
         .receive
         .iter()
         .chain(&size.searched)
-        .filter_map(|r| Some((r.offered_bits_per_s.value()? / 1e6, r)))
+        .filter_map(|r| Some((*r.offered_bits_per_s.value()?, r)))
         .collect();
     rates.sort_by(|a, b| a.0.total_cmp(&b.0));
     let points = rates.into_iter().filter_map(|(x, r)| {
         let of = Loss::new(get(r)?, at_most(r));
-        let shared = if r.cpu_shared { ", cores shared" } else { "" };
-        let title = format!(
-            "{} B, {} Mbit/s offered: {} {name}{shared}",
-            size.datagram_bytes,
-            show::three(x),
-            of.show(show::three)
-        );
-        let point = |y, title: &str| Point {
-            x,
-            y,
-            title: title.to_owned(),
-        };
-        let mut points = vec![point(of.low, &title)];
-        if let Some(high) = of.at_most() {
-            // Up and down again, so that the line goes on from what is certain.
-            points.extend([point(high, &title), point(of.low, "")]);
-        }
-        Some(points)
+        let words = format!("{} B, {}", size.datagram_bytes, words(x, r));
+        Some(Point {
+            at_most: of.at_most(),
+            ..Point::new(x, of.low, words, r.trials.first().copied())
+        })
     });
-    Curve {
-        label: format!("{} B", size.datagram_bytes),
-        joined: true,
-        points: points.flatten().collect(),
-    }
+    plane::Series::plain(format!("{} B", size.datagram_bytes), true, points.collect())
 }
 
-/// Percentiles of round trips, and the distribution of each size.
-pub fn round_trips(all: &[(usize, String, &Series)]) -> [Gallery; 2] {
-    let curves = all.iter().filter_map(|(_, size, series)| {
-        let samples = Samples::of_series(series)?;
-        // The unit of size stands in the table; here there is room for the number alone.
-        let label = size.trim_start_matches(|c: char| !c.is_ascii_digit());
-        (!samples.instructions).then(|| percentiles(label.to_owned(), &samples))
-    });
-    let percent = |x: f64| match x {
-        x if x < 1.5 => "0 %".to_owned(),
-        x => {
-            let percent = format::decimal(100.0 * (1.0 - 1.0 / x), 4);
-            let percent = percent.trim_end_matches('0').trim_end_matches('.');
-            format!("{percent} %")
-        }
-    };
-    let plane = Plane {
-        x: Axis {
-            name: "share of round trips that are as short",
-            log: true,
-            show: percent,
-        },
-        y: Axis {
-            name: "round trip in µs",
-            log: true,
-            show: show::three,
-        },
-        diagonal: false,
-        marked: Vec::new(),
-        curves: curves.collect(),
-    };
-    let titled = all.iter().map(|(trial, size, series)| {
-        let title = format!("Trial {trial} · round trip · {size}");
-        (title, *series)
-    });
-    let by_percentile = Gallery {
-        pictures: vec![("Round trip by percentile".to_owned(), Picture::Plane(plane))],
-        ..Gallery::default()
-    };
-    [by_percentile, charts::of_series(titled)]
+/// The result of a rate, in words.
+fn words(offered: f64, r: &Rate) -> String {
+    let mut out = format!("{} Mbit/s offered", show::three(offered / 1e6));
+    if let Some(rate) = r.bits_per_s.value() {
+        out.push_str(&format!(", {} arrived", show::three(rate / 1e6)));
+    }
+    if let Some(loss) = r.loss_ratio.value() {
+        let of = Loss::new(loss * 100.0, r.loss_ratio_at_most.map(|most| most * 100.0));
+        out.push_str(&format!(", {} % lost", of.show(show::three)));
+    }
+    if let Some(busy) = r.cpu_busy_ratio.value() {
+        let shared = if r.cpu_shared { " (cores shared)" } else { "" };
+        out.push_str(&format!(
+            ", CPU load {} %{shared}",
+            show::three(busy * 100.0)
+        ));
+    }
+    out
 }
 
-/// From the shortest to the longest; the axis across is 1 / (1 − share), up to what the samples can tell.
-fn percentiles(label: String, samples: &Samples) -> Curve {
-    let count = samples.count().max(1) as f64;
-    let mut sorted = samples.values.clone();
-    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let steps = (count.log10().min(9.0) * f64::from(STEPS)).ceil() as i32;
-    let mut points = Vec::new();
-    let (mut place, mut seen) = (0, 0u128);
-    for step in 0..=steps {
-        let x = 10f64.powf(f64::from(step) / f64::from(STEPS)).min(count);
-        let rank = ((1.0 - 1.0 / x) * count).ceil().max(1.0) as u128;
-        while place < sorted.len() && seen < rank {
-            seen += u128::from(sorted[place].1);
-            place += 1;
-        }
-        let Some((ps, _)) = sorted.get(place.saturating_sub(1)) else {
-            break;
-        };
-        points.push(Point {
-            x,
-            y: ps / 1e6,
-            title: String::new(),
-        });
-    }
-    points.push(Point {
-        x: count,
-        y: samples.range().1 / 1e6,
-        title: String::new(),
+/// Round trips of each size.
+pub fn round_trips(all: &[(usize, String, &Series)]) -> Gallery {
+    let titled = all.iter().map(|(trial, size, series)| Named {
+        group: "Round trip".to_owned(),
+        name: format!("{size} · trial {trial}"),
+        trial: Some(*trial),
+        series,
     });
-    Curve {
-        label,
-        joined: true,
-        points,
+    Gallery {
+        about: "How long the slowest round trips took, by the share that was faster.",
+        about_below: true,
+        wide: true,
+        ..charts::of_series(titled, "size")
     }
 }

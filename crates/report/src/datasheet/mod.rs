@@ -7,7 +7,7 @@ mod curves;
 mod detail;
 mod figures;
 mod gather;
-mod latency;
+pub(crate) mod latency;
 mod page;
 mod rate;
 mod setup;

@@ -9,25 +9,26 @@ use crate::document::table::{Look, Table};
 use crate::document::{Block, Chart, Document, EMULATED, Gallery, Medium, Notice, Verdict};
 use crate::judge::{End, judge};
 use crate::options::Options;
-use crate::{about, charts, finding, format, row, search, summary};
+use crate::{about, charts, finding, format, headline, repeat, row, search, summary};
 
 /// The page of one node.
 fn blocks(sheet: &Sheet, file: &ResultsFile) -> Vec<Block<'static>> {
     let mut out = Vec::new();
     let title = |text: &str| Block::heading(text);
     let soc = setup::table(sheet, Of::Soc);
-    out.push(title("Setup Details"));
+    let mut told = Vec::new();
     if soc.is_empty() && sheet.setup.is_empty() {
-        out.push(Block::Remark(
+        told.push(Block::Remark(
             "The node told nothing of its set-up.".to_owned(),
         ));
     } else if !soc.is_empty() {
-        out.push(setup_table(["SOC Details", "Values"], soc));
+        told.push(setup_table(["SOC Details", "Values"], soc));
     }
     let further = setup::further(sheet);
     if !further.is_empty() {
-        out.push(setup_table(["Further set-up", "Value"], further));
+        told.push(setup_table(["Further set-up", "Value"], further));
     }
+    out.push(Block::Appendix(2, "Setup Details".to_owned(), told));
     layer2(sheet, &mut out);
     tcp_ip(sheet, &mut out);
     if !sheet.echo.is_empty() {
@@ -39,17 +40,17 @@ fn blocks(sheet: &Sheet, file: &ResultsFile) -> Vec<Block<'static>> {
         ));
         out.push(Block::Table(detail::echo(sheet)));
         let series = gather::round_trips(file, &sheet.node);
-        out.extend(curves::round_trips(&series).map(picture));
+        out.push(picture(curves::round_trips(&series)));
     }
     let rates = detail::rates(sheet);
     if !rates.rows.is_empty() {
-        out.push(title("Rates in Detail"));
-        out.push(Block::Remark(
+        let about = Block::Remark(
             "Bandwidth counts application data on UDP and TCP, payload on Ethernet. The line's limit is what the link \
              carries of such frames; the tester's ceiling is what it reached against itself."
                 .to_owned(),
-        ));
-        out.push(Block::Table(rates));
+        );
+        let detail = vec![about, Block::Table(rates)];
+        out.push(Block::Appendix(2, "Rates in Detail".to_owned(), detail));
     }
     out
 }
@@ -69,8 +70,12 @@ fn setup_table(heads: [&'static str; 2], rows: Vec<(String, String)>) -> Block<'
 fn configuration(sheet: &Sheet, of: Of, out: &mut Vec<Block<'_>>) {
     let rows = setup::table(sheet, of);
     if !rows.is_empty() {
-        out.push(Block::Heading(3, "Configuration Details".to_owned()));
-        out.push(setup_table(["Configuration", "Value"], rows));
+        let table = setup_table(["Configuration", "Value"], rows);
+        out.push(Block::Appendix(
+            3,
+            "Configuration Details".to_owned(),
+            vec![table],
+        ));
     }
 }
 
@@ -131,8 +136,8 @@ fn below(file: &ResultsFile, page: &Datasheet) -> Vec<Block<'static>> {
     let mut out = Vec::new();
     let tables = search::tables(file);
     if !tables.is_empty() {
-        out.push(Block::heading("Searches"));
-        out.extend(tables.into_iter().map(Block::Table));
+        let tables = tables.into_iter().map(Block::Table).collect();
+        out.push(Block::Appendix(2, "Searches".to_owned(), tables));
     }
     let absent = page.sheets.iter().flat_map(|sheet| {
         let each = sheet.absent.iter();
@@ -145,7 +150,12 @@ fn below(file: &ResultsFile, page: &Datasheet) -> Vec<Block<'static>> {
         out.push(Block::heading("Not on this page"));
         out.push(Block::List(absent));
     }
-    out.push(picture(charts::searches(file)));
+    let searches = vec![picture(Gallery {
+        title: "",
+        ..charts::searches(file)
+    })];
+    let searches = Block::Appendix(2, "Searches, trial by trial".to_owned(), searches);
+    out.push(Block::Only(Medium::Page, vec![searches]));
     out.push(Block::Only(
         Medium::Page,
         vec![about::nodes_and_tester(file)],
@@ -248,6 +258,9 @@ pub fn document<'a>(file: &'a ResultsFile, page: &Datasheet, options: &Options) 
         }
         all.extend(blocks(sheet, file).into_iter().map(|block| match block {
             Block::Heading(depth, text) => Block::Heading(depth + u8::from(several), text),
+            Block::Appendix(depth, text, of) => {
+                Block::Appendix(depth + u8::from(several), text, of)
+            }
             block => block,
         }));
     }
@@ -262,6 +275,10 @@ pub fn document<'a>(file: &'a ResultsFile, page: &Datasheet, options: &Options) 
         notes: "Why figures are absent, and notes",
         stamp: Some((file.created_unix_ns, file.wirelab_version.clone())),
         command: commands::page(page),
+        commands: repeat::commands(file),
+        headlines: headline::of(file),
+        limits: headline::limits(file),
+        hosts: about::hosts(file),
         ..Document::new(options.title_of(file), all)
     }
 }

@@ -63,6 +63,35 @@ pub fn xml(text: &str) -> String {
     out
 }
 
+/// JSON, as `serde_json` writes it, for a script element of HTML that is well-formed XML: no text in it ends the element or
+/// begins another, and none deceives a reader.
+pub fn json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    let mut chars = json.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '<' => out.push_str("\\u003c"),
+            '>' => out.push_str("\\u003e"),
+            '&' => out.push_str("\\u0026"),
+            // Nothing but control characters is written with these letters.
+            '\\' => match chars.next() {
+                Some('n' | 'r' | 't') => out.push(' '),
+                Some('u') => {
+                    chars.by_ref().take(4).for_each(drop);
+                    out.push('\u{FFFD}');
+                }
+                Some('b' | 'f') => out.push('\u{FFFD}'),
+                escaped => out.extend(std::iter::once('\\').chain(escaped)),
+            },
+            '\n' => out.push('\n'),
+            '\u{FFFE}' | '\u{FFFF}' => out.push('\u{FFFD}'),
+            c if deceives(c) => out.push('\u{FFFD}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// Text for a table cell or a list item of GitHub Flavored Markdown.
 pub fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -108,6 +137,18 @@ mod tests {
         );
         assert_eq!(markdown("a|b<i>*x*"), "a\\|b&lt;i&gt;\\*x\\*");
         assert_eq!(markdown("![x](y)"), "\\!\\[x\\](y)");
+    }
+
+    #[test]
+    fn json_stays_json_and_ends_no_script() {
+        let hostile = "a\x1b\u{202e}\u{8}\n</script><!--&]]>\"\\u0041\u{FFFE}";
+        let text = json(&serde_json::to_string(&[hostile]).unwrap());
+        assert!(!text.contains(['<', '>', '&']), "{text}");
+        let read: Vec<String> = serde_json::from_str(&text).unwrap();
+        assert_eq!(
+            read,
+            ["a\u{FFFD}\u{FFFD}\u{FFFD} </script><!--&]]>\"\\u0041\u{FFFD}"]
+        );
     }
 
     #[test]

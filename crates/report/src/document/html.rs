@@ -1,52 +1,102 @@
-//! One self-contained HTML page: no script, no font, no picture from elsewhere. It is well-formed XML too, so that
-//! a test can hold it to that.
+//! One self-contained HTML page: tables and sentences as they stand, charts as data that the program of the page (`web/`)
+//! draws. It asks nothing of anywhere, and its content security policy lets nothing run but that program. Without it the page
+//! has every table, and a sentence in place of each picture. It is well-formed XML too, so that a test can hold it to that.
 
-use super::escape::{keep_numbers, line, xml};
+use super::escape::{json, keep_numbers, line, xml};
 use super::table::{Cell, Head, Look, Notes, Table};
-use super::{Block, Chart, Document, Gallery, Medium, Notice, Sort};
-use crate::chart::{delays, roofline, timeline};
+use super::{Block, Chart, Document, Gallery, Medium, Notice, Picture, Sort};
+use crate::chart::delays::Chapter;
+use crate::chart::{roofline, timeline};
 use crate::format;
 
-const STYLE: &str = include_str!("style.css");
+/// The program, its style, and the hashes that let a browser use them and nothing else: `build.rs` makes them of `web/`.
+const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/page.js"));
+const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.css"));
+const POLICY: &str = include_str!(concat!(env!("OUT_DIR"), "/page.csp"));
+
+/// Script elements of a page: its data, and the program.
+pub const SCRIPTS: usize = 2;
+/// Headings that make a list of contents worth its room.
+const CONTENTS: usize = 3;
 
 /// The whole page.
 pub fn render(document: &Document<'_>) -> String {
     let title = text(&document.title);
     let mut page = Page::default();
-    let mut main = format!("<header>\n<h1>{title}</h1>\n");
+    let mut header = format!("<header>\n<h1>{title}</h1>\n");
     if let Some((created_unix_ns, version)) = &document.stamp {
         let (utc, version) = (format::utc(*created_unix_ns), xml(version));
-        main.push_str(&format!(
-            "<p class=\"quiet\">{utc}, wirelab {version}</p>\n"
+        let hosts = document.hosts.iter();
+        let hosts: String = hosts.map(|host| format!(" · {}", text(host))).collect();
+        header.push_str(&format!(
+            "<p class=\"quiet\">{utc}, wirelab {version}{hosts}</p>\n"
         ));
     }
-    if let Some(verdict) = &document.verdict {
-        let class = match verdict.head {
-            super::Head::Clean | super::Head::Passed => "",
-            super::Head::TesterLimited | super::Head::NotJudged => " open",
-            super::Head::NotClean => " bad",
-        };
-        let (word, words) = (verdict.head.words(), text(&verdict.text));
-        main.push_str(&format!(
-            "<p class=\"verdict{class}\"><strong>{word}</strong>{words}</p>\n"
-        ));
-    }
-    main.push_str("</header>\n");
+    header.push_str(&verdict(document));
+    header.push_str(&headlines(document));
+    header.push_str("</header>\n");
+    let mut body = String::new();
     for sort in [Sort::Finding, Sort::Warning, Sort::Search] {
-        main.push_str(&notices(sort, &document.notices_of(sort)));
+        body.push_str(&notices(sort, &document.notices_of(sort)));
     }
-    main.push_str(&page.blocks(&document.blocks));
-    main.push_str(&page.reasons(document.notes_heading()));
-    main.push_str(&footer(document));
+    body.push_str(&page.blocks(&document.blocks));
+    let appendix = page.appendix();
+    let (contents, data) = (page.contents(), page.data(document));
+    let footer = footer(document);
     format!(
         "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n\
          <meta charset=\"utf-8\"/>\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         base-uri 'none'; form-action 'none'\"/>\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\"/>\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n\
          <meta name=\"generator\" content=\"wirelab\"/>\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n{main}</main>\n</body>\n</html>\n"
+         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{header}{contents}{body}{appendix}\
+         {footer}</main>\n\
+         <script type=\"application/json\" id=\"wirelab-data\">{data}</script>\n<script>{SCRIPT}</script>\n\
+         </body>\n</html>\n"
     )
+}
+
+/// The judgement: a word, then a line for each of its first sentences.
+fn verdict(document: &Document<'_>) -> String {
+    let Some(verdict) = &document.verdict else {
+        return String::new();
+    };
+    let class = match verdict.head {
+        super::Head::Clean | super::Head::Passed => "",
+        super::Head::TesterLimited | super::Head::NotJudged => " open",
+        super::Head::NotClean => " bad",
+    };
+    let (word, sentences) = (verdict.head.words(), verdict.text.replace(". ", ".\n"));
+    let limits = document.limits.as_deref();
+    let lines: Vec<String> = sentences.lines().chain(limits).map(text).collect();
+    format!(
+        "<p class=\"verdict{class}\"><strong>{word}</strong> {}</p>\n",
+        lines.join("<br/>\n")
+    )
+}
+
+/// The figures that a reader takes home.
+fn headlines(document: &Document<'_>) -> String {
+    let items = document.headlines.iter().map(|of| {
+        let (class, mark) = of.limiter.mark();
+        let trial = of.trial.map_or_else(String::new, |n| format!("; trial {n}"));
+        let (number, unit) = of.value.split_once(' ').unwrap_or((&of.value, ""));
+        format!(
+            "<li class=\"{class}\"><span class=\"name\">{}, {}</span>\n<span class=\"value\">{} <small>{}</small></span>\n\
+             <span class=\"of\">{}{trial}</span>\n<span class=\"limit\">{mark} {}</span></li>\n",
+            text(&of.name),
+            of.kind,
+            text(number),
+            text(unit),
+            text(&of.of),
+            text(&of.limit)
+        )
+    });
+    let items: String = items.collect();
+    match items.is_empty() {
+        true => items,
+        false => format!("<ul class=\"heads\">\n{items}</ul>\n"),
+    }
 }
 
 /// Text of one line.
@@ -85,11 +135,16 @@ fn notices(sort: Sort, all: &[&Notice]) -> String {
             ),
         }
     });
-    let class = match sort {
-        Sort::Warning => "warnings",
-        Sort::Search | Sort::Finding => "findings",
+    let (heading, count) = (sort.heading(), format::integer(all.len() as u64));
+    let (class, open) = match sort {
+        Sort::Warning => ("warnings", ""),
+        // What failed is not to be asked for.
+        Sort::Search | Sort::Finding => ("findings", " open=\"open\""),
     };
-    format!("<h2>{}</h2>\n{}", sort.heading(), list(class, items))
+    format!(
+        "<details class=\"notices\"{open}>\n<summary>{heading} ({count})</summary>\n{}</details>\n",
+        list(class, items)
+    )
 }
 
 fn footer(document: &Document<'_>) -> String {
@@ -99,7 +154,7 @@ fn footer(document: &Document<'_>) -> String {
         .collect();
     if let Some(command) = &document.command {
         out.push_str(&format!(
-            "<p>Command: <code>{}</code></p>\n",
+            "<p>Command: <code class=\"command\">{}</code></p>\n",
             xml(&line(command))
         ));
     }
@@ -109,24 +164,75 @@ fn footer(document: &Document<'_>) -> String {
     }
 }
 
-/// What a page counts on its way from the top to its end.
+/// What a page counts and puts aside on its way from the top to its end.
 #[derive(Default)]
 struct Page {
     notes: Notes,
-    pictures: usize,
+    /// Notes that stand below a table further up.
+    told: usize,
+    /// Headings of the second level: their ids are counted.
+    headings: Vec<String>,
+    /// Pictures as JSON.
+    pictures: Vec<String>,
+    appendix: String,
 }
 
 impl Page {
+    /// A heading that a link leads to.
+    fn heading(&mut self, depth: u8, words: &str) -> String {
+        let words = text(words);
+        match depth {
+            2 => {
+                self.headings.push(words.clone());
+                let n = self.headings.len();
+                format!("<h2 id=\"part-{n}\">{words}</h2>\n")
+            }
+            depth => {
+                let depth = depth.min(6);
+                format!("<h{depth}>{words}</h{depth}>\n")
+            }
+        }
+    }
+
+    fn contents(&self) -> String {
+        if self.headings.len() < CONTENTS {
+            return String::new();
+        }
+        let items = self.headings.iter().enumerate();
+        let items: String = items
+            .map(|(at, words)| format!("<li><a href=\"#part-{}\">{words}</a></li>\n", at + 1))
+            .collect();
+        format!("<nav aria-label=\"Contents\"><ol>\n{items}</ol></nav>\n")
+    }
+
+    /// What a reader asks for last.
+    fn appendix(&mut self) -> String {
+        let of = std::mem::take(&mut self.appendix);
+        match of.is_empty() {
+            true => of,
+            false => format!(
+                "<section class=\"appendix\">\n{}{of}</section>\n",
+                self.heading(2, "Appendix")
+            ),
+        }
+    }
+
+    /// What the program of the page draws.
+    fn data(&self, document: &Document<'_>) -> String {
+        let commands = serde_json::to_string(&document.commands).expect("numbers and words");
+        let pictures = self.pictures.join(",\n");
+        json(&format!(
+            "{{\"commands\":{commands},\"pictures\":[\n{pictures}]}}"
+        ))
+    }
+
     fn blocks(&mut self, blocks: &[Block<'_>]) -> String {
         blocks.iter().map(|block| self.block(block)).collect()
     }
 
     fn block(&mut self, block: &Block<'_>) -> String {
         match block {
-            Block::Heading(depth, words) => {
-                let depth = (*depth).min(6);
-                format!("<h{depth}>{}</h{depth}>\n", text(words))
-            }
+            Block::Heading(depth, words) => self.heading(*depth, words),
             Block::Answer(words) => format!("<p class=\"answer\">{}</p>\n", prose(words)),
             Block::Words(words) => format!("<p>{}</p>\n", prose(words)),
             Block::Remark(words) => format!("<p class=\"quiet\">{}</p>\n", text(words)),
@@ -144,7 +250,8 @@ impl Page {
             Block::Commands(commands) if commands.is_empty() => String::new(),
             Block::Commands(commands) => {
                 let items = commands.iter().map(|(name, command)| {
-                    format!("{}: <code>{}</code>", text(name), xml(&line(command)))
+                    let command = xml(&line(command));
+                    format!("{}: <code class=\"command\">{command}</code>", text(name))
                 });
                 let items = list("words", items);
                 format!("<p><strong>Host PC commands</strong></p>\n{items}")
@@ -158,28 +265,45 @@ impl Page {
                     .collect();
                 format!("<div class=\"columns\">\n{columns}</div>\n")
             }
+            Block::Appendix(depth, title, of) => {
+                // Away from its section it needs the name of that.
+                let section = self.headings.last().filter(|_| *depth > 2);
+                let section = section.map_or_else(String::new, |name| format!("{name}: "));
+                let title = format!("{section}{}", text(title));
+                let of = self.blocks(of);
+                if !of.is_empty() {
+                    self.appendix.push_str(&folded(&title, &of));
+                }
+                String::new()
+            }
             Block::Only(Medium::Page, of) => self.blocks(of),
             Block::Only(Medium::Text, _) => String::new(),
         }
     }
 
-    /// The reasons behind the numbers.
-    fn reasons(&self, heading: &str) -> String {
-        let items = self.notes.iter();
-        let items: String = items
-            .map(|(n, reason)| format!("<li id=\"note-{n}\">{}</li>\n", text(reason)))
+    /// The reasons behind the numbers that a table is the first to have.
+    fn reasons(&mut self) -> String {
+        let new = self.notes.iter().skip(self.told);
+        let items: Vec<String> = new
+            .map(|(n, reason)| format!("<li id=\"note-{n}\" value=\"{n}\">{}</li>\n", text(reason)))
             .collect();
-        match items.is_empty() {
-            true => items,
-            false => format!("<h2>{heading}</h2>\n<ol class=\"notes\">\n{items}</ol>\n"),
+        self.told += items.len();
+        match items.len() {
+            0 => String::new(),
+            n => format!(
+                "<details class=\"notes\">\n<summary>{}</summary>\n<ol>\n{}</ol>\n</details>\n",
+                format::count(n as u64, "note"),
+                items.concat()
+            ),
         }
     }
 
     fn table(&mut self, table: &Table) -> String {
         let mut out = String::new();
-        if !table.caption.is_empty() {
-            out.push_str(&format!("<h3>{}</h3>\n", text(&table.caption)));
-        }
+        let caption = match table.caption.is_empty() {
+            true => String::new(),
+            false => format!("<caption>{}</caption>\n", text(&table.caption)),
+        };
         if let Some(common) = table.common_text() {
             out.push_str(&format!("<p>{}: {}.</p>\n", table.all_of(), text(&common)));
         }
@@ -196,7 +320,9 @@ impl Page {
             out.push_str(&format!("<p>All figures {}.</p>\n", kind.name()));
         }
         let heads = heads(table, told.is_some());
-        out.push_str(&format!("<table{class}>\n<thead>{heads}</thead>\n"));
+        out.push_str(&format!(
+            "<table{class}>\n{caption}<thead>{heads}</thead>\n"
+        ));
         let kinds: Vec<_> = (0..table.heads.len())
             .map(|at| table.column_kind(at))
             .collect();
@@ -218,9 +344,9 @@ impl Page {
                 let words = self.cell(cell, &cell.marked(kinds[column]));
                 match (column, span) {
                     (0, 0) => {}
-                    (0, 1) if named => out.push_str(&format!("<th>{words}</th>")),
+                    (0, 1) if named => out.push_str(&format!("<th scope=\"row\">{words}</th>")),
                     (0, n) if named => {
-                        out.push_str(&format!("<th rowspan=\"{n}\">{words}</th>"));
+                        out.push_str(&format!("<th scope=\"row\" rowspan=\"{n}\">{words}</th>"));
                     }
                     _ => {
                         let class = classes(table, head, column, cell.alarm());
@@ -231,6 +357,7 @@ impl Page {
             out.push_str("</tr>\n");
         }
         out.push_str("</tbody>\n</table></div>\n");
+        out.push_str(&self.reasons());
         out
     }
 
@@ -238,7 +365,12 @@ impl Page {
     fn cell(&mut self, cell: &Cell, marked: &str) -> String {
         let words = xml(&line(marked));
         match (cell, cell.note()) {
-            (Cell::Bar(_), _) => format!("<code>{words}</code>"),
+            (Cell::Bar(share), _) => {
+                let (share, percent) = (share.clamp(0.0, 1.0), format::percent(*share));
+                format!(
+                    "<meter value=\"{share:.3}\" aria-label=\"{percent} %\">{percent} %</meter>"
+                )
+            }
             (_, Some(note)) => {
                 let n = self.notes.number(note);
                 format!("{words}<sup><a href=\"#note-{n}\">{n}</a></sup>")
@@ -248,77 +380,104 @@ impl Page {
     }
 
     fn chart(&mut self, chart: &Chart<'_>) -> String {
-        self.pictures += 1;
-        let id = format!("picture-{}", self.pictures);
         match chart {
-            Chart::Timeline(data) => wide(
-                &timeline::draw(data, &id),
+            Chart::Timeline(data) => self.figure(
+                &Picture::Timeline(timeline::lanes(data)),
                 "What each resource does in the steady state, from the simulation. Filled boxes are on the \
                  critical circuit; hollow ones work beside it. Numbers are frames.",
+                "",
             ),
-            Chart::Roofline(data, _) => wide(
-                &roofline::draw(data, &id),
+            Chart::Roofline(data, _) => self.figure(
+                &Picture::Plane(roofline::plane(data)),
                 "Data against size on logarithmic scales. No mark can lie above a ceiling of its direction. A cost of \
                  each packet is a slope, a cost of each byte is level; marks well below all ceilings wait for one another.",
+                "",
             ),
-            Chart::Delays(data) => delays::chapter(data, &id),
-            Chart::Gallery(data) => gallery(data, &id),
+            Chart::Delays(data) => self.delays(data),
+            Chart::Gallery(data) => self.gallery(data),
         }
     }
-}
 
-fn wide(svg: &str, caption: &str) -> String {
-    format!(
-        "<figure class=\"wide\">\n<figcaption>{}</figcaption>\n{svg}</figure>\n",
-        text(caption)
-    )
-}
-
-fn gallery(gallery: &Gallery, id: &str) -> String {
-    let mut pictures = String::new();
-    for (at, (caption, picture)) in gallery.pictures.iter().enumerate() {
-        let title = if gallery.wide { gallery.title } else { caption };
-        let Some(svg) = picture.draw(&format!("{id}-{at}"), &line(title)) else {
-            continue;
+    /// A picture as data, its caption, and the sentence that stands for it; nothing for a picture with nothing in it.
+    fn figure(&mut self, picture: &Picture, caption: &str, kind: &str) -> String {
+        if picture.is_empty() {
+            return String::new();
+        }
+        let data = serde_json::to_string(picture).expect("numbers and words");
+        self.pictures.push(data);
+        let n = self.pictures.len();
+        let kind = match kind {
+            "" => String::new(),
+            kind => format!(" <small>{}</small>", text(kind)),
         };
-        if gallery.wide {
-            pictures.push_str(&wide(&svg, caption));
-            continue;
+        format!(
+            "<figure id=\"figure-{n}\">\n<figcaption><a href=\"#figure-{n}\">Figure {n}.</a> {}{kind}</figcaption>\n\
+             <p class=\"instead\">{}.</p>\n</figure>\n",
+            text(caption),
+            text(&picture.words())
+        )
+    }
+
+    /// Histograms of delays; those of side figures are folded.
+    fn delays(&mut self, chapter: &Chapter) -> String {
+        let panels = chapter.panels.iter().map(|panel| {
+            let picture = Picture::Delays(panel.clone());
+            self.figure(&picture, &panel.title, &panel.kind)
+        });
+        let panels: String = panels.collect();
+        let about = text(&chapter.about);
+        let more = more(chapter.left_out, "are in the tables");
+        let body = format!(
+            "<p class=\"quiet\">{about}</p>\n<div class=\"panels\">\n{panels}</div>\n{more}"
+        );
+        match chapter.folded {
+            true => folded(&text(&chapter.title), &body),
+            false => format!("{}{body}", self.heading(2, &chapter.title)),
         }
-        let words = picture
-            .words()
-            .map_or_else(String::new, |words| format!("<p>{}</p>\n", text(&words)));
-        let caption = text(caption);
-        pictures.push_str(&format!(
-            "<figure>\n<figcaption>{caption}</figcaption>\n{svg}{words}</figure>\n"
-        ));
     }
-    if pictures.is_empty() {
-        return pictures;
+
+    fn gallery(&mut self, gallery: &Gallery) -> String {
+        let of = gallery.pictures.iter();
+        let pictures: String = of
+            .map(|(caption, picture)| self.figure(picture, caption, ""))
+            .collect();
+        if pictures.is_empty() {
+            return pictures;
+        }
+        let mut out = match gallery.title {
+            "" => String::new(),
+            title => self.heading(2, title),
+        };
+        let about = match gallery.about {
+            "" => String::new(),
+            about => format!("<p class=\"quiet\">{}</p>\n", text(about)),
+        };
+        let all = match gallery.wide {
+            true => pictures,
+            false => format!("<div class=\"panels\">\n{pictures}</div>\n"),
+        };
+        let (before, after) = match gallery.about_below {
+            true => (all, about),
+            false => (about, all),
+        };
+        out.push_str(&before);
+        out.push_str(&after);
+        out.push_str(&more(gallery.left_out, "are in the results file"));
+        out
     }
-    let mut out = match gallery.title {
-        "" => String::new(),
-        title => format!("<h2>{}</h2>\n", text(title)),
-    };
-    let about = match gallery.about {
-        "" => String::new(),
-        about => format!("<p class=\"quiet\">{}</p>\n", text(about)),
-    };
-    let all = match gallery.wide {
-        true => pictures,
-        false => format!("<div class=\"panels\">\n{pictures}</div>\n"),
-    };
-    let (before, after) = match gallery.about_below {
-        true => (all, about),
-        false => (about, all),
-    };
-    out.push_str(&before);
-    out.push_str(&after);
-    if gallery.left_out > 0 {
-        let more = format!("{} more are in the results file.", gallery.left_out);
-        out.push_str(&format!("<p class=\"quiet\">{more}</p>\n"));
+}
+
+/// What does not fit.
+fn more(left_out: usize, place: &str) -> String {
+    match left_out {
+        0 => String::new(),
+        n => format!("<p class=\"quiet\">{n} more {place}.</p>\n"),
     }
-    out
+}
+
+/// What is shown when asked for.
+fn folded(title: &str, body: &str) -> String {
+    format!("<details>\n<summary>{title}</summary>\n{body}</details>\n")
 }
 
 /// Attribute of the classes of a cell.
@@ -372,6 +531,11 @@ fn heads(table: &Table, told: bool) -> String {
     out.push_str("<tr>");
     for (at, head) in table.heads.iter().enumerate() {
         let class = classes(table, head, at, false);
+        // A column of bars has no name, and an empty head would be read out.
+        if head.name.is_empty() {
+            out.push_str("<td></td>");
+            continue;
+        }
         out.push_str(&format!("<th scope=\"col\"{class}>{}", text(&head.name)));
         // A line each, empty or not, so that heads stand level.
         let unit = units.then_some(head.unit);

@@ -60,9 +60,10 @@ fn notice(notice: &Notice) -> String {
 fn blocks(all: &[Block<'_>], notes: &mut Notes, out: &mut String) {
     for block in all {
         match block {
-            Block::Heading(depth, text) => {
-                let marks = "#".repeat(usize::from(*depth));
-                out.push_str(&format!("\n{marks} {}\n", escape(text)));
+            Block::Heading(depth, text) => heading(*depth, text, out),
+            Block::Appendix(depth, title, of) => {
+                heading(*depth, title, out);
+                blocks(of, notes, out);
             }
             Block::Answer(text) => out.push_str(&format!("\n**{}**\n", escape(text))),
             Block::Words(text) | Block::Remark(text) => {
@@ -99,6 +100,11 @@ fn blocks(all: &[Block<'_>], notes: &mut Notes, out: &mut String) {
             Block::Only(Medium::Page, _) => {}
         }
     }
+}
+
+fn heading(depth: u8, text: &str, out: &mut String) {
+    let marks = "#".repeat(usize::from(depth));
+    out.push_str(&format!("\n{marks} {}\n", escape(text)));
 }
 
 fn list(items: impl Iterator<Item = String>, out: &mut String) {

@@ -11,6 +11,8 @@ pub mod markdown;
 pub mod table;
 pub mod terminal;
 
+use std::collections::BTreeMap;
+
 use wirelab_trial::Kind;
 use wirelab_trial::explanation::{Roofline, Timeline};
 
@@ -44,6 +46,12 @@ pub struct Document<'a> {
     pub stamp: Option<(u64, String)>,
     /// How the run was judged.
     pub verdict: Option<Verdict>,
+    /// What limited the rates; pages alone have it, below the verdict.
+    pub limits: Option<String>,
+    /// The node's board or chip, where it told, and the tester's host; pages alone have it, beside the date.
+    pub hosts: Vec<String>,
+    /// The figures that a reader takes home; pages alone have them, since the tables of a text have them all.
+    pub headlines: Vec<Headline>,
     /// Its parts, in the order of reading.
     pub blocks: Vec<Block<'a>>,
     /// What went wrong, and what a reader must know.
@@ -54,6 +62,8 @@ pub struct Document<'a> {
     pub legend: Vec<(&'static str, String)>,
     /// The command that makes it again.
     pub command: Option<String>,
+    /// The command that repeats each trial, by its number from 1, where there is one.
+    pub commands: BTreeMap<usize, String>,
     /// Rows for scripts, for a format that has nothing else.
     pub records: csv::Records,
     /// Test cases, for a format that has nothing else.
@@ -98,6 +108,93 @@ impl Head {
     }
 }
 
+/// A figure at the head of a page.
+pub struct Headline {
+    /// What it is.
+    pub name: String,
+    /// The figure with its unit.
+    pub value: String,
+    /// Where it comes from.
+    pub kind: Kind,
+    /// What was asked.
+    pub of: String,
+    /// What limited it.
+    pub limiter: Limiter,
+    /// The same in words.
+    pub limit: String,
+    /// Its trial, from 1; none where it is of several.
+    pub trial: Option<usize>,
+}
+
+impl Headline {
+    /// A figure whose limit is not known.
+    pub fn new(name: &str, value: &str, kind: Kind, of: String) -> Headline {
+        Headline {
+            name: name.to_owned(),
+            value: value.to_owned(),
+            kind,
+            of,
+            limiter: Limiter::Unknown,
+            limit: String::new(),
+            trial: None,
+        }
+    }
+
+    /// The figure with what limited it.
+    #[must_use]
+    pub fn limited(self, (limiter, limit): (Limiter, String), trial: usize) -> Headline {
+        Headline {
+            limiter,
+            limit,
+            trial: Some(trial),
+            ..self
+        }
+    }
+}
+
+/// What limited a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limiter {
+    /// The link.
+    Wire,
+    /// The node's CPU.
+    Cpu,
+    /// The tester: the figure is none of the node.
+    Tester,
+    /// The load that was asked.
+    Load,
+    /// The node itself.
+    Node,
+    /// It is unknown.
+    Unknown,
+}
+
+impl Limiter {
+    /// What it is in words.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Limiter::Wire => "the wire",
+            Limiter::Cpu => "the CPU",
+            Limiter::Tester => "the tester",
+            Limiter::Load => "the load that was asked",
+            Limiter::Node => "the node",
+            Limiter::Unknown => "something unknown",
+        }
+    }
+
+    /// Its name as the class of an element, and a mark that needs no colour.
+    pub const fn mark(self) -> (&'static str, &'static str) {
+        match self {
+            Limiter::Wire => ("wire", "═"),
+            Limiter::Cpu => ("cpu", "▣"),
+            Limiter::Tester => ("tester", "◇"),
+            Limiter::Load => ("load", "▷"),
+            Limiter::Node => ("node", "●"),
+            Limiter::Unknown => ("unknown", "?"),
+        }
+    }
+}
+
 /// A part of a report.
 pub enum Block<'a> {
     /// Heading of a section, of depth 2 or more.
@@ -129,6 +226,8 @@ pub enum Block<'a> {
     Chart(Chart<'a>),
     /// Parts side by side where there is room.
     Beside(Vec<Vec<Block<'a>>>),
+    /// Parts for a reader who asks further: a heading of its depth and what stands below it. A page folds them at its end.
+    Appendix(u8, String, Vec<Block<'a>>),
     /// Parts that only some formats have room for.
     Only(Medium, Vec<Block<'a>>),
 }
@@ -166,7 +265,7 @@ pub struct Gallery {
     pub about_below: bool,
     /// The pictures, each with its caption.
     pub pictures: Vec<(String, Picture)>,
-    /// Pictures that had no room.
+    /// Pictures that do not fit.
     pub left_out: usize,
     /// Whether each has the width of the page; otherwise they stand in a grid.
     pub wide: bool,

@@ -94,8 +94,10 @@ fn blocks(all: &[Block<'_>], options: &Options, notes: &mut Notes, out: &mut Str
             _ => false,
         };
         match block {
-            Block::Heading(_, text) => {
-                out.push_str(&format!("\n{}\n", paint(BOLD, &line(text), options)));
+            Block::Heading(_, text) => heading(text, options, out),
+            Block::Appendix(_, title, of) => {
+                heading(title, options, out);
+                blocks(of, options, notes, out);
             }
             Block::Answer(text) => {
                 out.push('\n');
@@ -150,6 +152,10 @@ fn blocks(all: &[Block<'_>], options: &Options, notes: &mut Notes, out: &mut Str
             Block::Only(..) => {}
         }
     }
+}
+
+fn heading(text: &str, options: &Options, out: &mut String) {
+    out.push_str(&format!("\n{}\n", paint(BOLD, &line(text), options)));
 }
 
 fn lines(lines: &[String], out: &mut String) {

@@ -98,6 +98,7 @@ pub(crate) fn blocks(
         out.push(Block::heading(section.heading()));
         out.push(Block::Words(about(section)));
         out.push(Block::Table(groups::table(section)));
+        out.push(Block::Chart(Chart::Gallery(panels::stacks(section))));
     }
     if sections.is_empty() {
         out.push(Block::Words("No stage was timed.".to_owned()));
@@ -126,12 +127,10 @@ pub(crate) fn blocks(
         );
     }
     for section in &sections {
-        out.push(Block::heading(format!(
-            "{}, all figures",
-            section.heading()
-        )));
         let variants = section.variants.iter();
-        out.extend(variants.map(|variant| Block::Table(full::table(section, variant))));
+        let tables = variants.map(|variant| Block::Table(full::table(section, variant)));
+        let title = format!("{}, all figures", section.heading());
+        out.push(Block::Appendix(2, title, tables.collect()));
     }
     out.extend(costs::blocks(file));
     out

@@ -1,13 +1,15 @@
 //! The histograms that are drawn: every delay from the wire with all its sizes, the paths against each other, and
 //! each stage.
 
-use wirelab_trial::format::integer;
+use wirelab_trial::format::{integer, time_f};
 use wirelab_trial::stage::Delay;
 use wirelab_trial::{ClockKind, Direction};
 
 use super::sheet::{Section, Span, Variant};
 use crate::chart::bins::Bins;
 use crate::chart::delays::{Chapter, Curve, Panel};
+use crate::chart::{Axis, Bar, Bars, Look, Part, Picture, Show, usable};
+use crate::document::Gallery;
 use crate::stats::Samples;
 
 /// Most pictures of one chapter; the tables have the rest.
@@ -74,6 +76,97 @@ fn chapter(title: String, about: &str, folded: bool, mut panels: Vec<Panel>) -> 
         folded,
         panels,
         left_out,
+    })
+}
+
+/// The stages of each path behind each other, at each length, and how far the whole spreads.
+pub fn stacks(section: &Section<'_>) -> Gallery {
+    let mut rows = Vec::new();
+    for length in &section.lengths {
+        for variant in &section.variants {
+            rows.extend(stack(section, variant, *length));
+        }
+    }
+    let (show, name) = match section.clock {
+        ClockKind::Instructions => (Show::Integer, "instructions"),
+        _ => (Show::Time, "mean time"),
+    };
+    let bars = Bars {
+        axis: Axis::linear(name, show),
+        rows,
+    };
+    let picture = Picture::Bars(bars.tidied());
+    let caption =
+        "Mean of each stage, in the order of a frame's path; the whisker is 3σ of the whole.";
+    Gallery {
+        pictures: vec![(caption.to_owned(), picture)],
+        wide: true,
+        ..Gallery::default()
+    }
+}
+
+/// What each point adds to the delay from the wire, or takes from that to it: the sums of the points before it are known
+/// of every path, its stages only of some.
+fn stack(section: &Section<'_>, variant: &Variant<'_>, length: u32) -> Option<Bar> {
+    let instructions = section.clock == ClockKind::Instructions;
+    let show = |value: f64| match instructions {
+        true => integer(value.round().max(0.0) as u64),
+        false => time_f(value),
+    };
+    let outer = section.spans.iter().filter(|span| span.outer);
+    let mut sums: Vec<(&Span<'_>, f64, f64)> = outer
+        .filter_map(|span| {
+            let f = &variant.delay(span, length)?.figures;
+            let tick = if instructions { 1.0 } else { f.tick_ps? as f64 };
+            let (mean, sigma) = (f.mean_ticks * tick, f.stddev_ticks * tick);
+            usable(mean).then_some((span, mean, 3.0 * sigma))
+        })
+        .collect();
+    // From the wire on, whichever end of the path that is; a mean below the one before it is noise.
+    if sums.first()?.1 > sums.last()?.1 {
+        sums.reverse();
+    }
+    for at in 1..sums.len() {
+        sums[at].1 = sums[at].1.max(sums[at - 1].1);
+    }
+    let (_, whole, three_sigma) = *sums.last()?;
+    let sent = section.direction == Direction::Transmit;
+    let mut parts = Vec::new();
+    for (at, (span, sum, _)) in sums.iter().enumerate() {
+        let before = at.checked_sub(1).map(|at| &sums[at]);
+        let least = before.map_or(0.0, |(_, sum, _)| *sum);
+        // What is sent comes to the wire last, and so its first stage is what is longest from it.
+        let (from, to, name) = match (sent, before) {
+            (false, None) => (0.0, *sum, span.name()),
+            (false, Some((last, ..))) => (least, *sum, format!("{} to {}", last.to, span.to)),
+            (true, None) => (whole - sum, whole, span.name()),
+            (true, Some((next, ..))) => {
+                let name = format!("{} to {}", span.from, next.from);
+                (whole - sum, whole - least, name)
+            }
+        };
+        parts.push(Part {
+            words: format!("{name}: {} of {} on average", show(to - from), show(whole)),
+            name,
+            from,
+            to,
+            spread: None,
+            look: Look::Plain,
+        });
+    }
+    if sent {
+        parts.reverse();
+    }
+    parts.last_mut()?.spread = Some(three_sigma);
+    let label = match variant.label.is_empty() {
+        true => format!("{} B", integer(length.into())),
+        false => format!("{} B · {}", integer(length.into()), variant.title()),
+    };
+    Some(Bar {
+        label,
+        trial: None,
+        words: format!("mean {}, 3σ {}", show(whole), show(three_sigma)),
+        parts,
     })
 }
 
@@ -157,20 +250,24 @@ fn panel(section: &Section<'_>, title: String, all: &[(String, &Delay, Samples)]
     });
     let step = step.reduce(f64::max)?;
     let bins = Bins::of(all.iter().map(|(.., samples)| samples), step)?;
-    let curves = all.iter().map(|(label, delay, samples)| {
+    let curves = all.iter().filter_map(|(label, delay, samples)| {
         let f = &delay.figures;
         let tick = match section.clock {
             ClockKind::Instructions => 1.0,
             _ => f.tick_ps.unwrap_or(1) as f64,
         };
-        Curve {
+        let curve = Curve {
             label: label.clone(),
             binned: bins.fill(samples),
             mean: f.mean_ticks * tick,
             three_sigma: 3.0 * f.stddev_ticks * tick,
             median: f.median_ticks as f64 * tick,
             largest: samples.range().1,
-        }
+        };
+        [curve.mean, curve.three_sigma]
+            .into_iter()
+            .all(usable)
+            .then_some(curve)
     });
     Some(Panel {
         title,

@@ -95,6 +95,9 @@ pub struct WhatifArgs {
     /// Show this many changes; 0 shows all
     #[arg(long, default_value_t = 15, value_name = "N")]
     pub top: usize,
+    /// Write the page with its chart (.html)
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -78,7 +78,7 @@ fn results(args: &ExplainArgs) -> Result {
 }
 
 /// The format of a page, without the colours of a terminal.
-fn page(path: &Path) -> std::result::Result<(Format, Options), Failure> {
+pub fn page(path: &Path) -> std::result::Result<(Format, Options), Failure> {
     let format = Format::of_path(path).map_err(Failure::usage)?;
     let options = Options {
         colour: false,
@@ -88,7 +88,7 @@ fn page(path: &Path) -> std::result::Result<(Format, Options), Failure> {
     Ok((format, options))
 }
 
-fn write(path: &Path, text: &str) -> Result {
+pub fn write(path: &Path, text: &str) -> Result {
     std::fs::write(path, text).map_err(|e| {
         Failure::failed(format!(
             "{} cannot be written: {e}; free the space or name another file with -o",

@@ -6,11 +6,14 @@ use wirelab_trial::whatif::{Aim, Change, Whatif};
 
 use crate::args::WhatifArgs;
 use crate::ask;
+use crate::commands::explain::{page, write};
 use crate::exit::{Failure, Outcome, Result};
 use crate::nodes;
 use crate::terminal::{put, report_options, say};
 
 pub fn run(args: &WhatifArgs) -> Result {
+    // An unwritable page is refused before any computation.
+    args.output.as_deref().map(page).transpose()?;
     let file = nodes::model(&args.node, &[])?;
     let options = WhatifOptions {
         own: args.set.clone(),
@@ -25,15 +28,24 @@ pub fn run(args: &WhatifArgs) -> Result {
     if args.json {
         let text = serde_json::to_string_pretty(&all).expect("plain data become JSON");
         say!("{text}");
-        return Ok(Outcome::Done);
     }
+    all.iter_mut().for_each(|whatif| cut(whatif, args.top));
     let options = report_options(None, false);
-    for (at, mut whatif) in all.into_iter().enumerate() {
-        cut(&mut whatif, args.top);
-        let text = render_whatif(&whatif, Format::Terminal, &options).map_err(Failure::usage)?;
+    for (at, whatif) in all.iter().enumerate().filter(|_| !args.json) {
+        let text = render_whatif(whatif, Format::Terminal, &options).map_err(Failure::usage)?;
         put!("{}{text}", if at == 0 { "" } else { "\n" });
     }
-    Ok(Outcome::Done)
+    let Some(path) = &args.output else {
+        return Ok(Outcome::Done);
+    };
+    let [whatif] = all.as_slice() else {
+        return Err(Failure::usage(
+            "-o writes the page of one trial: give one size, load, direction and kind of buffers",
+        ));
+    };
+    let (format, options) = page(path)?;
+    let text = render_whatif(whatif, format, &options).map_err(Failure::usage)?;
+    write(path, &text)
 }
 
 fn aim(word: &str) -> std::result::Result<Aim, Failure> {

@@ -1,0 +1,43 @@
+//! Writes the pages that `web/tests` opens in a browser into a folder: worked results, hostile ones, and a hundred trials.
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+#[path = "../tests/common/explained.rs"]
+mod explained;
+
+use std::path::Path;
+
+use wirelab_report::{Format, Options, render, render_explanation, render_stages};
+use wirelab_trial::ResultsFile;
+
+/// A run of a hundred trials.
+fn hundred() -> ResultsFile {
+    let mut file = common::lab();
+    let some = file.observations.clone();
+    file.observations = some.into_iter().cycle().take(100).collect();
+    file
+}
+
+fn main() {
+    let folder = std::env::args().nth(1).expect("a folder to write to");
+    let options = Options::default();
+    let of = |file: &ResultsFile| render(file, Format::Html, &options);
+    let stages = render_stages(&common::linux::ways(), None, Format::Html, &options);
+    let explained = render_explanation(&explained::serial(), Format::Html, &options);
+    let pages = [
+        ("lab", of(&common::lab())),
+        ("faulty", of(&common::faulty())),
+        ("kinds", of(&common::kinds())),
+        ("datasheet", of(&common::am263x::page())),
+        ("iperf", of(&common::am263x::iperf_page())),
+        ("hostile", of(&common::hostile())),
+        ("hostile-datasheet", of(&common::hostile_page())),
+        ("hundred", of(&hundred())),
+        ("stages", stages.expect("pages have stages")),
+        ("explain", explained.expect("pages have explanations")),
+    ];
+    for (name, page) in pages {
+        let place = Path::new(&folder).join(format!("{name}.html"));
+        std::fs::write(&place, page).expect("the folder can be written to");
+    }
+}

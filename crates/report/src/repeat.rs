@@ -1,0 +1,97 @@
+//! The command that repeats a trial, as a reader copies it: nothing in it means more to a shell than it says.
+
+use std::collections::BTreeMap;
+
+use wirelab_trial::{Buffers, Direction, Extent, Observation, ResultsFile, Trial};
+use wirelab_wire::Layer;
+
+/// The commands of a file's trials, by their number from 1.
+pub fn commands(file: &ResultsFile) -> BTreeMap<usize, String> {
+    let each = file.observations.iter().enumerate();
+    each.filter_map(|(at, o)| Some((at + 1, command(o)?)))
+        .collect()
+}
+
+/// The command that repeats a trial; `None` where no options do: faults are of a plan or of `--inject` alone.
+fn command(o: &Observation) -> Option<String> {
+    let trial = &o.trial;
+    if !trial.faults.is_clean() {
+        return None;
+    }
+    let node = match harmless(&o.node.name) {
+        true => &o.node.name,
+        false => "NODE",
+    };
+    let mut words = vec![format!("wirelab measure {node}")];
+    let mut say = |option: &str, value: String| words.push(format!("--{option} {value}"));
+    if trial.framing.layer != Layer::Ethernet {
+        say("layer", trial.framing.layer.word().to_owned());
+    }
+    if trial.framing.vlan_tags > 0 {
+        say("vlan", trial.framing.vlan_tags.to_string());
+    }
+    say(trial.size.unit.name(), trial.size.bytes.to_string());
+    say("direction", way(trial.direction).to_owned());
+    say("load", trial.load.to_string());
+    match trial.extent {
+        Extent::Frames { frames } => say("frames", frames.to_string()),
+        Extent::Time { time_ps } => say("time", time(time_ps)),
+    }
+    if trial.ports > 1 {
+        say("ports", trial.ports.to_string());
+    }
+    for (option, value) in options(trial) {
+        say(option, value);
+    }
+    if trial.strict_gaps {
+        words.push("--strict-gaps".to_owned());
+    }
+    Some(words.join(" "))
+}
+
+/// What a trial asks beyond the usual.
+fn options(trial: &Trial) -> Vec<(&'static str, String)> {
+    let all = [
+        ("rate", trial.link_bits_per_s.map(|rate| rate.to_string())),
+        ("buffers", trial.buffers.map(|b: Buffers| b.to_string())),
+        ("path", trial.path.map(|path| path.to_string())),
+        ("wait", trial.wait.map(|wait| wait.to_string())),
+        ("rule", trial.rule.clone().filter(|rule| harmless(rule))),
+        ("background", trial.background.map(|of| of.to_string())),
+        ("probes", trial.probes.map(|probes| probes.to_string())),
+        ("dscp", trial.dscp.map(|dscp| dscp.point().to_string())),
+    ];
+    let given = all.into_iter();
+    given
+        .filter_map(|(name, value)| Some((name, value?)))
+        .collect()
+}
+
+const fn way(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Transmit => "tx",
+        Direction::Receive => "rx",
+        Direction::Both => "both",
+        Direction::Echo => "echo",
+    }
+}
+
+/// A time as the command line takes it, in the largest unit that needs no fraction.
+fn time(ps: u64) -> String {
+    let units = [
+        (1_000_000_000_000, "s"),
+        (1_000_000_000, "ms"),
+        (1_000_000, "us"),
+    ];
+    let fits = units.into_iter().find(|(unit, _)| ps % unit == 0);
+    match fits {
+        Some((unit, name)) => format!("{}{name}", ps / unit),
+        None => format!("{}ns", ps / 1000),
+    }
+}
+
+/// Whether a text means nothing but itself to a shell: a page must not hand its reader a trap.
+pub fn harmless(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || ".:_-[]%/,=".contains(c);
+    !text.is_empty() && !text.starts_with('-') && text.len() <= 200 && text.chars().all(plain)
+}

@@ -1,0 +1,155 @@
+// What all pictures have in common: their option for the charting library, and the figures that a reader walks through.
+
+import type { CustomSeriesOption, LineSeriesOption, ScatterSeriesOption } from 'echarts/charts';
+import type {
+  DataZoomComponentOption,
+  GridComponentOption,
+  LegendComponentOption,
+} from 'echarts/components';
+import type { ComposeOption } from 'echarts/core';
+import type { Axis } from '../data';
+import { range, show } from '../format';
+import { FONT, INK, QUIET, RULE, width as wide } from '../look';
+
+export type Option = ComposeOption<
+  | CustomSeriesOption
+  | LineSeriesOption
+  | ScatterSeriesOption
+  | GridComponentOption
+  | LegendComponentOption
+  | DataZoomComponentOption
+>;
+export type SeriesOption = LineSeriesOption | ScatterSeriesOption | CustomSeriesOption;
+
+/** A figure that a reader may point at or walk to with the keyboard. */
+export interface Item {
+  /** Value, unit and what it is of. */
+  words: string;
+  /** The name of its series, for a file of its data. */
+  series: string;
+  /** Its place on the axes of its grid. */
+  at: [number, number];
+  /** The grid. */
+  grid: number;
+  /** The trial it comes from. */
+  trial?: number;
+  /** From where to where a box reaches across, and how high it is in pixels; a point has neither. */
+  span?: [number, number];
+  tall?: number;
+}
+
+export interface Drawing {
+  option: Option;
+  height: number;
+  /** Figures by series, from left to right. */
+  items: Item[][];
+  /** The names of the two values of an item. */
+  columns: [string, string];
+}
+
+/** How a picture is to be drawn. */
+export interface Room {
+  /** In pixels. */
+  width: number;
+}
+
+/** Whether there is so little room that words stand above what they name. */
+export function narrow(room: Room): boolean {
+  return room.width < 560;
+}
+
+interface AxisOption {
+  min: number;
+  max: number;
+  option: Record<string, unknown>;
+}
+
+/** An axis with ticks of its own. `labelled` is false where another one below has the labels. */
+export function axis(of: Axis, values: number[], wanted: number, labelled = true): AxisOption {
+  const { low, high, ticks } = range(of, values, wanted);
+  const customValues = ticks;
+  return {
+    min: low,
+    max: high,
+    option: {
+      type: of.log ? 'log' : 'value',
+      min: low,
+      max: high,
+      axisLine: { show: true, onZero: false, lineStyle: { color: QUIET } },
+      axisTick: { show: labelled, customValues, lineStyle: { color: QUIET } },
+      minorTick: { show: false },
+      axisLabel: {
+        show: labelled,
+        customValues,
+        color: QUIET,
+        fontSize: FONT - 1,
+        hideOverlap: true,
+        formatter: (value: number) => show(of.show, value),
+      },
+      splitLine: { show: true, lineStyle: { color: RULE, width: 0.7 } },
+      axisPointer: { show: false },
+    },
+  };
+}
+
+/** The name of an axis across, in the middle below it. */
+export function nameBelow(name: string, gap = 28): Record<string, unknown> {
+  return {
+    name,
+    nameLocation: 'middle',
+    nameGap: gap,
+    nameTextStyle: { color: QUIET, fontSize: FONT },
+  };
+}
+
+/** The name of an axis up, above it where lines of text run. */
+export function nameAbove(name: string, left: number): Record<string, unknown> {
+  return {
+    name,
+    nameLocation: 'end',
+    nameGap: 9,
+    nameTextStyle: { color: QUIET, fontSize: FONT, align: 'left', padding: [0, 0, 0, -left + 6] },
+  };
+}
+
+/** The sign of a line without marks in a legend. */
+const STROKES = 'path://M0 4h7v2H0zM10 4h7v2h-7zM20 4h7v2h-7z';
+
+/** A legend at the top, and how high it is; `lines` are the names of those without marks. */
+export function legend(names: string[], room: Room, lines: string[] = []): { option: LegendComponentOption; height: number } {
+  const shown = names.filter((name) => name !== '');
+  let rows = shown.length > 0 ? 1 : 0;
+  let across = 0;
+  const most = room.width - 24;
+  for (const name of shown) {
+    const takes = wide(name) + 44;
+    if (across + takes > most && across > 0) {
+      rows += 1;
+      across = 0;
+    }
+    across += takes;
+  }
+  return {
+    height: rows * 21,
+    option: {
+      show: shown.length > 0,
+      data: shown.map((name) => (lines.includes(name) ? { name, icon: STROKES } : { name })),
+      top: 0,
+      left: 4,
+      width: most,
+      itemWidth: 20,
+      itemHeight: 10,
+      itemGap: 12,
+      selectedMode: shown.length > 1,
+      inactiveColor: RULE,
+      textStyle: { color: INK, fontSize: FONT, width: most - 30, overflow: 'truncate' },
+    },
+  };
+}
+
+/** What every option has. */
+/* Single quotes: the library writes the family into an attribute as it is. */
+export const COMMON = {
+  animation: false,
+  textStyle: { color: INK, fontFamily: "system-ui, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif" },
+} as const;

@@ -1,0 +1,107 @@
+// Values in words, as the tables of a page write them.
+
+import type { Axis, Show } from './data';
+
+const PREFIXES: [number, string][] = [
+  [1e12, 'T'],
+  [1e9, 'G'],
+  [1e6, 'M'],
+  [1e3, 'k'],
+];
+const TIMES: [number, string][] = [
+  [1e12, 's'],
+  [1e9, 'ms'],
+  [1e6, 'µs'],
+  [1e3, 'ns'],
+];
+
+/** A number of at most four digits that count, without zeros at the end. */
+export function number(value: number): string {
+  return String(Number(value.toPrecision(4)));
+}
+
+/** A whole number in groups of three digits. */
+export function integer(value: number): string {
+  return Math.round(value)
+    .toString()
+    .replace(/\B(?=(\d{3})+(?!\d))/g, '\u00a0');
+}
+
+function scaled(value: number, units: [number, string][], least: string): string {
+  const size = Math.abs(value);
+  const unit = units.find(([from]) => size >= from * 0.99995);
+  const [from, name] = unit ?? [1, least];
+  return `${number(value / from)}${name && '\u00a0'}${name}`;
+}
+
+/** A share, 0 to 1: percent, or parts in a million and in a billion where percent would be all zeros. */
+function share(value: number): string {
+  const size = Math.abs(value);
+  if (size > 0 && size < 0.9e-7) return `${number(value * 1e9)}\u00a0ppb`;
+  if (size > 0 && size < 0.9e-5) return `${number(value * 1e6)}\u00a0ppm`;
+  return `${number(value * 100)}\u00a0%`;
+}
+
+/** A value as an axis writes it. */
+export function show(how: Show, value: number): string {
+  switch (how) {
+    case 'si':
+      return scaled(value, PREFIXES, '');
+    case 'time':
+      return value === 0 ? '0' : scaled(value, TIMES, 'ps');
+    case 'share':
+      return share(value);
+    case 'integer':
+      return integer(value);
+  }
+}
+
+/** Ticks of an axis of equal factors: powers of ten, and 2 and 5 times these where they are few. */
+export function logTicks(low: number, high: number, wanted: number): number[] {
+  const decades = Math.log10(high / low);
+  if (decades < 0.8) return linearTicks(low, high, wanted);
+  const every = Math.max(1, Math.ceil(decades / wanted));
+  const factors = decades * 3 <= wanted + 1 ? [1, 2, 5] : [1];
+  const out: number[] = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += every) {
+    for (const factor of factors) {
+      const value = Number(`${factor}e${power}`);
+      if (value >= low * 0.999999 && value <= high * 1.000001) out.push(value);
+    }
+  }
+  return out;
+}
+
+/** Ticks at 1, 2 or 5 times a power of ten. */
+export function linearTicks(low: number, high: number, wanted: number): number[] {
+  const rough = (high - low) / wanted;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = ([1, 2, 5, 10].find((s) => s * power >= rough * 0.999999) ?? 10) * power;
+  const out: number[] = [];
+  for (let n = Math.ceil(low / step - 1e-9); n * step <= high * (1 + 1e-9); n += 1) {
+    out.push(Number((n * step).toPrecision(12)));
+  }
+  return out;
+}
+
+/** Where an axis begins and ends, so that all values have a place and its ticks are round. */
+export function range(axis: Axis, values: number[], wanted: number): { low: number; high: number; ticks: number[] } {
+  const least = values.reduce((a, b) => Math.min(a, b), Infinity);
+  const most = values.reduce((a, b) => Math.max(a, b), -Infinity);
+  if (axis.log) {
+    const low = least / 1.15;
+    const high = Math.max(axis.high ?? most * 1.15, low * 1.6);
+    return { low, high, ticks: logTicks(low, high, wanted) };
+  }
+  if (axis.high !== undefined) {
+    return { low: 0, high: axis.high, ticks: linearTicks(0, axis.high, wanted) };
+  }
+  const low = Math.min(0, least);
+  // Where nothing was lost, a scale up to 1 % says so.
+  const span = most > low ? most - low : axis.show === 'share' ? 0.01 : 1;
+  const ticks = linearTicks(low, low + span * 1.05, wanted);
+  const step = (ticks[1] ?? 1) - (ticks[0] ?? 0);
+  const round = (n: number): number => Number((n * step).toPrecision(12));
+  const [from, to] = [round(Math.floor(low / step)), round(Math.ceil((low + span * 1.02) / step))];
+  return { low: from, high: to, ticks: linearTicks(from, to, wanted) };
+}
