@@ -39,6 +39,7 @@ mod named;
 pub mod nearest;
 pub mod node;
 pub mod node_name;
+pub mod node_path;
 pub mod observation;
 pub mod open;
 pub mod pace;
@@ -59,11 +60,10 @@ pub mod tracker;
 pub mod trial;
 pub mod unseen;
 pub mod warning_code;
-pub mod way;
 pub mod whatif;
 mod words;
 
-pub use background::BackgroundRan;
+pub use background::BackgroundResult;
 pub use clock::{Clock, ClockKind, Owner};
 pub use counter::Counter;
 pub use counts::{Counts, Ledger};
@@ -82,6 +82,7 @@ pub use node::{
     Cancel, CaptureLimits, Node, NodeError, Progress, StageSource, TesterCeiling, Unsupported,
 };
 pub use node_name::{NameError, NodeName};
+pub use node_path::{Background, Path, Probes, Wait};
 pub use observation::{
     CpuLoad, Elapsed, FlowObservation, NODE_BUSY, Observation, SenderObservation, Spans, Status,
     TesterObservation, Warning, is_node_busy,
@@ -98,5 +99,4 @@ pub use summary::{Interval, Ratio, Summary};
 pub use tracker::{Event, SlotEvent, SlotTracker, Tracker};
 pub use trial::{Buffers, Direction, Extent, Trial, TrialOption};
 pub use warning_code::WarningCode;
-pub use way::{Background, Path, Probes, Wait};
 pub use wirelab_wire::{Framing, Layer, Size, SizeUnit, Sizes};

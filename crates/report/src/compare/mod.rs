@@ -4,7 +4,7 @@
 //! the rank-sum test, all tests held together (Holm), figures that do not depend on a host exactly, single trials not at
 //! all. [`render`] shows it in a format (`page.rs`).
 
-mod figures;
+pub mod figures;
 mod page;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -17,7 +17,8 @@ use wirelab_trial::shift::{Scale, Shift, fewest_repeats, holm};
 use wirelab_trial::{Interval, Kind, ResultsFile, Summary};
 
 use figures::{Values, What};
-pub use page::{answer, render};
+pub(crate) use page::value;
+pub use page::{NoComparison, answer, render};
 
 /// The share of comparisons of runs that are alike in which a difference may be found.
 const WRONG: f64 = 0.05;
