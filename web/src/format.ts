@@ -36,8 +36,8 @@ function scaled(value: number, units: [number, string][], least: string): string
 
 /** A share, 0 to 1: percent, or parts in a million and in a billion where percent would be all zeros. */
 function share(value: number): string {
-  if (value !== 0 && value < 0.9e-7) return `${number(value * 1e9)}\u00a0ppb`;
-  if (value !== 0 && value < 0.9e-5) return `${number(value * 1e6)}\u00a0ppm`;
+  if (value !== 0 && Math.abs(value) < 0.9e-7) return `${number(value * 1e9)}\u00a0ppb`;
+  if (value !== 0 && Math.abs(value) < 0.9e-5) return `${number(value * 1e6)}\u00a0ppm`;
   return `${number(value * 100)}\u00a0%`;
 }
 
@@ -97,7 +97,8 @@ export function range(axis: Axis, values: number[], wanted: number): { low: numb
   }
   const low = Math.min(0, least);
   // Where nothing was lost, a scale up to 1 % says so.
-  const span = most > low ? most - low : axis.show === 'share' ? 0.01 : 1;
+  const top = low < 0 ? Math.max(0, most) : most;
+  const span = top > low ? top - low : axis.show === 'share' ? 0.01 : 1;
   const ticks = linearTicks(low, low + span * 1.05, wanted);
   const step = (ticks[1] ?? 1) - (ticks[0] ?? 0);
   const high = Math.ceil((low + span * 1.02) / step) * step;

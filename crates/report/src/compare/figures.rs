@@ -26,6 +26,17 @@ pub struct What {
     pub higher_is_better: bool,
     /// How it changes.
     pub scale: Scale,
+    /// Where it lies on a curve over the payload, for what has one.
+    pub on: Option<OnCurve>,
+}
+
+/// A place on a curve of figures that differ only in their payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnCurve {
+    /// What all figures of the curve are of, in words.
+    pub of: String,
+    /// Payload in bytes.
+    pub payload_bytes: u32,
 }
 
 /// The values of a figure in one run.
@@ -58,7 +69,11 @@ pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
         let asked = serde_json::to_string(&o.trial).unwrap_or_default();
         let of_row = Of {
             key: format!("{node} {asked} {}", row.direction),
-            trial: in_words(&row, node),
+            trial: in_words(&row, node, true),
+            on: (!o.trial.framing.layer.is_tcp()).then(|| OnCurve {
+                of: in_words(&row, node, false),
+                payload_bytes: o.sizes.payload,
+            }),
             limited: o.tester.was_limit.value() == Some(&true),
         };
         all.rates(&of_row, &row);
@@ -75,6 +90,7 @@ pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
                 let of_part = Of {
                     key: part.name.clone(),
                     trial: part.name.clone(),
+                    on: None,
                     limited: false,
                 };
                 let rate = search::rate_of(goal, &goal.conditional_throughput_frames_per_s);
@@ -95,6 +111,7 @@ pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
 struct Of {
     key: String,
     trial: String,
+    on: Option<OnCurve>,
     limited: bool,
 }
 
@@ -124,6 +141,7 @@ impl Figures {
                 unit,
                 higher_is_better,
                 scale,
+                on: of.on.clone(),
             };
             let values = Values {
                 what,
@@ -209,15 +227,16 @@ impl Figures {
     }
 }
 
-/// What was asked, in the words of the tables, with the node where there are several.
-fn in_words(row: &Row<'_>, node: &str) -> String {
+/// What was asked, in the words of the tables, with the node where there are several; the payload of datagrams and frames
+/// where `sized`.
+fn in_words(row: &Row<'_>, node: &str, sized: bool) -> String {
     let (o, trial) = (row.observation, &row.observation.trial);
     let mut words = match node.is_empty() {
         true => String::new(),
         false => format!("{node}: "),
     };
     words.push_str(row::layer(trial.framing.layer));
-    if !trial.framing.layer.is_tcp() {
+    if sized && !trial.framing.layer.is_tcp() {
         words.push_str(&format!(", {} B", o.sizes.payload));
     }
     words.push_str(&format!(", {}", row::load(&trial.load)));

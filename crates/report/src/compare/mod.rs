@@ -2,8 +2,9 @@
 //!
 //! [`compare`] pairs the figures of two results files by their trials (`figures.rs`) and judges each: repeated trials by
 //! the rank-sum test, all tests held together (Holm), figures that do not depend on a host exactly, single trials not at
-//! all. [`render`] shows it in a format (`page.rs`).
+//! all. [`render`] shows it in a format (`page.rs`), on a page with pictures (`curves.rs`).
 
+mod curves;
 pub mod figures;
 mod page;
 
@@ -16,7 +17,7 @@ use wirelab_config::parse_percent;
 use wirelab_trial::shift::{Scale, Shift, fewest_repeats, holm};
 use wirelab_trial::{Interval, Kind, ResultsFile, Summary};
 
-use figures::{Values, What};
+use figures::{OnCurve, Values, What};
 pub(crate) use page::value;
 pub use page::{NoComparison, answer, render};
 
@@ -108,6 +109,9 @@ pub struct Figure {
     pub verdict: Verdict,
     /// Why, in a sentence.
     pub reason: String,
+    /// Where it lies on a curve of the page.
+    #[serde(skip)]
+    pub on: Option<OnCurve>,
 }
 
 /// Something in which the runs differ beside their figures.
@@ -254,6 +258,7 @@ fn figure(
         unit: a.what.unit,
         higher_is_better: a.what.higher_is_better,
         scale: a.what.scale,
+        on: a.what.on,
         kind: Kind::weakest([a.kind, b.kind]).unwrap_or(a.kind),
         before: a.values,
         after: b.values,

@@ -223,3 +223,40 @@ fn set_ups_that_differ_are_told_in_every_format_and_hostile_names_stay_text() {
     let junit = render(&comparison, Format::Junit, &options, &rules).unwrap();
     assert!(junit.contains("failures=\"1\""), "{junit}");
 }
+
+/// The run with its trials at two payloads.
+fn at_two_payloads(factor: f64) -> ResultsFile {
+    let rates: Vec<f64> = (0..40)
+        .map(|at| factor * (1000.0 + f64::from(at / 2)))
+        .collect();
+    let mut file = run_of(&rates);
+    for (at, o) in file.observations.iter_mut().enumerate() {
+        let payload = [64, 1400][at % 2];
+        o.sizes.payload = payload;
+        o.trial.size = wirelab_wire::Size::new(wirelab_wire::SizeUnit::Payload, payload);
+    }
+    file
+}
+
+#[test]
+fn both_curves_stand_in_one_picture_with_their_difference_below() {
+    let page = |before: &ResultsFile, after: &ResultsFile| {
+        let options = Options::default();
+        render(&compared(before, after), Format::Html, &options, &[]).unwrap()
+    };
+    let pages = page(&at_two_payloads(1.0), &at_two_payloads(0.5));
+    let (_, data) = pages.split_once("id=\"wirelab-data\">").unwrap();
+    for words in [
+        "a.json, 1400 bytes: 1,010 frames/s",
+        "b.json, 64 bytes: 505 frames/s",
+        "\"64 bytes: −50.0 %\"",
+        "\"name\":\"its interval\"",
+    ] {
+        assert!(data.contains(words), "{words}: {data}");
+    }
+    // A single payload is no curve, and a picture of what did not change would be of no use.
+    let plane = "\"type\":\"plane\"";
+    assert!(pages.contains(plane));
+    assert!(!page(&run_of(&[1.0; 4]), &run_of(&[0.5; 4])).contains(plane));
+    assert!(!page(&at_two_payloads(1.0), &at_two_payloads(1.0)).contains(plane));
+}
