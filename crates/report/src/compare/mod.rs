@@ -214,6 +214,13 @@ fn verdict(figures: &[Figure]) -> Verdict {
 }
 
 fn judged(pairs: Vec<(Values, Values)>, rules: Rules) -> Vec<Figure> {
+    let (pairs, left_out): (Vec<(Values, Values)>, Vec<usize>) = pairs
+        .into_iter()
+        .map(|(a, b)| {
+            let ((a, before), (b, after)) = (a.of_node(), b.of_node());
+            ((a, b), before + after)
+        })
+        .unzip();
     let shifts: Vec<Option<Shift>> = pairs
         .iter()
         .map(|(a, b)| Shift::of(&a.values, &b.values, a.what.scale, 1.0 - WRONG))
@@ -232,6 +239,13 @@ fn judged(pairs: Vec<(Values, Values)>, rules: Rules) -> Vec<Figure> {
             (Some(said), _, _) => said,
             (None, Some(shift), Some(p)) => tested(&a, &b, &shift, p, tests.len(), rules),
             (None, _, _) => (Verdict::CannotTell, "nothing to compare".to_owned()),
+        };
+        let reason = match left_out[at] {
+            0 => reason,
+            n => {
+                let trials = crate::format::count(n as u64, "trial");
+                format!("{reason}; without {trials} that the tester limited")
+            }
         };
         figure(a, b, shift, p_of_all, verdict, reason)
     })
@@ -413,10 +427,11 @@ fn facts(file: &ResultsFile) -> BTreeMap<String, String> {
         ("tester's CPU".to_owned(), said(&host.cpu)),
         ("tester's CPUs".to_owned(), said(&host.cpus)),
     ]);
-    let mut paths = BTreeSet::new();
+    let (mut paths, mut links) = (BTreeSet::new(), BTreeSet::new());
     let mut ceilings = Vec::new();
     for o in &file.observations {
         facts.insert("node".to_owned(), o.node.name.clone());
+        links.extend(figures::link(o));
         for (key, value) in &o.node.setup {
             facts.insert(format!("node's {key}"), value.clone());
         }
@@ -425,6 +440,12 @@ fn facts(file: &ResultsFile) -> BTreeMap<String, String> {
             paths.insert(format!("{sender} to {}", flow.receiver_path));
         }
         ceilings.extend(o.tester.ceiling_frames_per_s.value().copied());
+    }
+    if !links.is_empty() {
+        let rates = links
+            .iter()
+            .map(|link| crate::format::si(*link as f64, "bit/s"));
+        facts.insert("link".to_owned(), rates.collect::<Vec<_>>().join(", "));
     }
     let paths: Vec<String> = paths.into_iter().collect();
     facts.insert("paths of sender and receiver".to_owned(), paths.join(", "));

@@ -98,12 +98,14 @@ fn what_the_tester_limited_or_a_busy_host_blurred_is_not_judged() {
     let steady: Vec<f64> = (0..10).map(|i| 1000.0 + f64::from(i)).collect();
     let slow: Vec<f64> = steady.iter().map(|rate| rate / 2.0).collect();
     let mut limited = run_of(&slow);
-    limited.observations[3].tester.was_limit = Field::measured_or(Some(true), "");
+    for o in &mut limited.observations[3..6] {
+        o.tester.was_limit = Field::measured_or(Some(true), "");
+    }
     let comparison = compared(&run_of(&steady), &limited);
     let rate = of_rate(&comparison);
     assert_eq!(rate.verdict, Verdict::CannotTell);
     assert!(
-        rate.reason.contains("the tester was the limit in 1 of 20"),
+        rate.reason.contains("the tester was the limit in 3 of 20"),
         "{}",
         rate.reason
     );
@@ -259,4 +261,44 @@ fn both_curves_stand_in_one_picture_with_their_difference_below() {
     assert!(pages.contains(plane));
     assert!(!page(&run_of(&[1.0; 4]), &run_of(&[0.5; 4])).contains(plane));
     assert!(!page(&at_two_payloads(1.0), &at_two_payloads(1.0)).contains(plane));
+}
+
+#[test]
+fn another_link_rate_is_a_difference_of_the_set_up() {
+    let linked = |mbit: u64| {
+        let mut file = run_of(&[100.0; 12]);
+        for o in &mut file.observations {
+            o.trial.link_bits_per_s = Some(mbit * 1_000_000);
+        }
+        file
+    };
+    let comparison = compared(&linked(100), &linked(95));
+    assert_eq!(of_rate(&comparison).verdict, Verdict::Same);
+    let link = |d: &&Difference| d.what == "link";
+    let link = comparison.set_up.iter().find(link).unwrap();
+    assert_eq!((&*link.before, &*link.after), ("100 Mbit/s", "95 Mbit/s"));
+}
+
+#[test]
+fn a_few_repeats_that_the_tester_limited_are_left_out() {
+    let slower: Vec<f64> = (0..20).map(|at| 90.0 + f64::from(at) / 10.0).collect();
+    let faster: Vec<f64> = slower.iter().map(|rate| rate + 10.0).collect();
+    let limited = |count: usize| {
+        let mut file = run_of(&slower);
+        for o in file.observations.iter_mut().take(count) {
+            o.tester.was_limit = Field::measured_or(Some(true), "");
+        }
+        of_rate(&compared(&run_of(&faster), &file)).clone()
+    };
+    assert_eq!(limited(0).verdict, Verdict::Worse);
+    let few = limited(4);
+    assert_eq!((few.verdict, few.after.len()), (Verdict::Worse, 16));
+    assert!(
+        few.reason
+            .contains("without 4 trials that the tester limited"),
+        "{}",
+        few.reason
+    );
+    let many = limited(5);
+    assert_eq!((many.verdict, many.after.len()), (Verdict::CannotTell, 20));
 }
