@@ -98,7 +98,8 @@ export function range(axis: Axis, values: number[], wanted: number): { low: numb
   }
   const low = Math.min(0, least);
   // Where nothing was lost, a scale up to 1 % says so.
-  const span = most > low ? most - low : axis.show === 'share' ? 0.01 : 1;
+  const top = low < 0 ? Math.max(0, most) : most;
+  const span = top > low ? top - low : axis.show === 'share' ? 0.01 : 1;
   const ticks = linearTicks(low, low + span * 1.05, wanted);
   const step = (ticks[1] ?? 1) - (ticks[0] ?? 0);
   const round = (n: number): number => Number((n * step).toPrecision(12));

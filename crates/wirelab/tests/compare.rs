@@ -114,3 +114,37 @@ fn what_cannot_be_compared_is_named_with_its_fix() {
         );
     }
 }
+
+/// A results file of a lab whose link has this rate.
+fn measured(name: &str, rate: &str) -> String {
+    let path = scratch(name);
+    let path = path.to_str().expect("plain text").to_owned();
+    let asked = "measure lab:1 --payload 1482 --time 100ms --repeat 10 --no-ceiling --rate";
+    let asked: Vec<&str> = asked.split(' ').chain([rate, "-o", &path]).collect();
+    wirelab(&asked);
+    path
+}
+
+#[test]
+fn equal_labs_are_the_same_and_a_link_that_is_five_percent_slower_is_found() {
+    if !wirelab_port::netns::may_test() {
+        return;
+    }
+    let verdict = |before: &str, after: &str| {
+        let output = wirelab(&["compare", before, after, "--json"]);
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let figures = json["figures"].as_array().expect("figures").iter();
+        let mut rates = figures.filter(|f| f["figure"] == "forwarding rate");
+        rates.next().expect("a rate")["verdict"].clone()
+    };
+    // A busy host holds up trials of either run, so that nothing can be told.
+    let told = || {
+        let first = measured("compare-lab.json", "100M");
+        let equal = measured("compare-lab-equal.json", "100M");
+        let slower = measured("compare-lab-slower.json", "95M");
+        [verdict(&first, &equal), verdict(&first, &slower)]
+    };
+    let sure = |told: &[serde_json::Value; 2]| told.iter().all(|v| v != "cannot_tell");
+    let told = (0..10).map(|_| told()).find(sure).expect("a quiet host");
+    assert_eq!(told, ["same", "worse"]);
+}

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use wirelab_trial::shift::Scale;
 use wirelab_trial::{
-    ClockKind, Direction, Field, Found, Kind, Observation, ResultsFile, Series, Status,
+    ClockKind, Direction, Field, Found, Kind, Observation, ResultsFile, Series, Status, Trial,
 };
 
 use crate::row::{self, Row};
@@ -26,6 +26,17 @@ pub struct What {
     pub higher_is_better: bool,
     /// How it changes.
     pub scale: Scale,
+    /// Where it lies on a curve over the payload, for what has one.
+    pub on: Option<OnCurve>,
+}
+
+/// A place on a curve of figures that differ only in their payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnCurve {
+    /// What all figures of the curve are of, in words.
+    pub of: String,
+    /// Payload in bytes.
+    pub payload_bytes: u32,
 }
 
 /// The values of a figure in one run.
@@ -41,6 +52,26 @@ pub struct Values {
     pub values: Vec<f64>,
     /// Repeats of which the tester was the limit.
     pub tester_limited: usize,
+    /// The values of all other repeats.
+    pub of_the_node: Vec<f64>,
+}
+
+/// The largest part (1/N) of the repeats that may be left out because the tester was their limit.
+const LEFT_OUT: usize = 5;
+
+impl Values {
+    /// Without the repeats that the tester limited, and how many these were. With too many of them the others would be a
+    /// choice, and no sample: then all stay.
+    #[must_use]
+    pub fn of_node(mut self) -> (Values, usize) {
+        let limited = self.tester_limited;
+        if limited == 0 || limited * LEFT_OUT > self.values.len() {
+            return (self, 0);
+        }
+        self.values.clone_from(&self.of_the_node);
+        self.tester_limited = 0;
+        (self, limited)
+    }
 }
 
 /// All figures of a run, each with the key by which the other run has it, in the order of the file.
@@ -48,6 +79,8 @@ pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
     let mut all = Figures::default();
     let names: BTreeSet<&str> = file.observations.iter().map(|o| &*o.node.name).collect();
     let several = names.len() > 1;
+    let links: BTreeSet<_> = file.observations.iter().map(link).collect();
+    let several_links = links.len() > 1;
     let mut seen = 0;
     for row in row::listed(file, false) {
         let o = row.observation;
@@ -55,10 +88,22 @@ pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
             continue;
         }
         let node = if several { &*o.node.name } else { "" };
-        let asked = serde_json::to_string(&o.trial).unwrap_or_default();
+        // The link belongs to the set-up, like the node.
+        let asked = match several_links {
+            true => serde_json::to_string(&o.trial),
+            false => serde_json::to_string(&Trial {
+                link_bits_per_s: None,
+                ..o.trial.clone()
+            }),
+        };
+        let asked = asked.unwrap_or_default();
         let of_row = Of {
             key: format!("{node} {asked} {}", row.direction),
-            trial: in_words(&row, node),
+            trial: in_words(&row, node, true),
+            on: (!o.trial.framing.layer.is_tcp()).then(|| OnCurve {
+                of: in_words(&row, node, false),
+                payload_bytes: o.sizes.payload,
+            }),
             limited: o.tester.was_limit.value() == Some(&true),
         };
         all.rates(&of_row, &row);
@@ -75,6 +120,7 @@ pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
                 let of_part = Of {
                     key: part.name.clone(),
                     trial: part.name.clone(),
+                    on: None,
                     limited: false,
                 };
                 let rate = search::rate_of(goal, &goal.conditional_throughput_frames_per_s);
@@ -91,10 +137,16 @@ pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
     all.list
 }
 
+/// The link rate that was asked for a trial, in bit/s.
+pub fn link(o: &Observation) -> Option<u64> {
+    o.trial.link_bits_per_s
+}
+
 /// Which trial a figure is of.
 struct Of {
     key: String,
     trial: String,
+    on: Option<OnCurve>,
     limited: bool,
 }
 
@@ -124,6 +176,7 @@ impl Figures {
                 unit,
                 higher_is_better,
                 scale,
+                on: of.on.clone(),
             };
             let values = Values {
                 what,
@@ -131,6 +184,7 @@ impl Figures {
                 exact: true,
                 values: Vec::new(),
                 tester_limited: 0,
+                of_the_node: Vec::new(),
             };
             self.list.push((key, values));
             self.list.len() - 1
@@ -138,7 +192,10 @@ impl Figures {
         let known = &mut self.list[place].1;
         known.values.push(value);
         known.exact &= exact || matches!(kind, Kind::Predicted | Kind::Calibrated);
-        known.tester_limited += usize::from(of.limited);
+        match of.limited {
+            true => known.tester_limited += 1,
+            false => known.of_the_node.push(value),
+        }
     }
 
     fn rates(&mut self, of: &Of, row: &Row<'_>) {
@@ -209,15 +266,16 @@ impl Figures {
     }
 }
 
-/// What was asked, in the words of the tables, with the node where there are several.
-fn in_words(row: &Row<'_>, node: &str) -> String {
+/// What was asked, in the words of the tables, with the node where there are several; the payload of datagrams and frames
+/// where `sized`.
+fn in_words(row: &Row<'_>, node: &str, sized: bool) -> String {
     let (o, trial) = (row.observation, &row.observation.trial);
     let mut words = match node.is_empty() {
         true => String::new(),
         false => format!("{node}: "),
     };
     words.push_str(row::layer(trial.framing.layer));
-    if !trial.framing.layer.is_tcp() {
+    if sized && !trial.framing.layer.is_tcp() {
         words.push_str(&format!(", {} B", o.sizes.payload));
     }
     words.push_str(&format!(", {}", row::load(&trial.load)));

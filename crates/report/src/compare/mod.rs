@@ -2,8 +2,9 @@
 //!
 //! [`compare`] pairs the figures of two results files by their trials (`figures.rs`) and judges each: repeated trials by
 //! the rank-sum test, all tests held together (Holm), figures that do not depend on a host exactly, single trials not at
-//! all. [`render`] shows it in a format (`page.rs`).
+//! all. [`render`] shows it in a format (`page.rs`), on a page with pictures (`curves.rs`).
 
+mod curves;
 pub mod figures;
 mod page;
 
@@ -16,7 +17,7 @@ use wirelab_config::parse_percent;
 use wirelab_trial::shift::{Scale, Shift, fewest_repeats, holm};
 use wirelab_trial::{Interval, Kind, ResultsFile, Summary};
 
-use figures::{Values, What};
+use figures::{OnCurve, Values, What};
 pub(crate) use page::value;
 pub use page::{NoComparison, answer, render};
 
@@ -108,6 +109,9 @@ pub struct Figure {
     pub verdict: Verdict,
     /// Why, in a sentence.
     pub reason: String,
+    /// Where it lies on a curve of the page.
+    #[serde(skip)]
+    pub on: Option<OnCurve>,
 }
 
 /// Something in which the runs differ beside their figures.
@@ -210,6 +214,13 @@ fn verdict(figures: &[Figure]) -> Verdict {
 }
 
 fn judged(pairs: Vec<(Values, Values)>, rules: Rules) -> Vec<Figure> {
+    let (pairs, left_out): (Vec<(Values, Values)>, Vec<usize>) = pairs
+        .into_iter()
+        .map(|(a, b)| {
+            let ((a, before), (b, after)) = (a.of_node(), b.of_node());
+            ((a, b), before + after)
+        })
+        .unzip();
     let shifts: Vec<Option<Shift>> = pairs
         .iter()
         .map(|(a, b)| Shift::of(&a.values, &b.values, a.what.scale, 1.0 - WRONG))
@@ -228,6 +239,13 @@ fn judged(pairs: Vec<(Values, Values)>, rules: Rules) -> Vec<Figure> {
             (Some(said), _, _) => said,
             (None, Some(shift), Some(p)) => tested(&a, &b, &shift, p, tests.len(), rules),
             (None, _, _) => (Verdict::CannotTell, "nothing to compare".to_owned()),
+        };
+        let reason = match left_out[at] {
+            0 => reason,
+            n => {
+                let trials = crate::format::count(n as u64, "trial");
+                format!("{reason}; without {trials} that the tester limited")
+            }
         };
         figure(a, b, shift, p_of_all, verdict, reason)
     })
@@ -254,6 +272,7 @@ fn figure(
         unit: a.what.unit,
         higher_is_better: a.what.higher_is_better,
         scale: a.what.scale,
+        on: a.what.on,
         kind: Kind::weakest([a.kind, b.kind]).unwrap_or(a.kind),
         before: a.values,
         after: b.values,
@@ -408,10 +427,11 @@ fn facts(file: &ResultsFile) -> BTreeMap<String, String> {
         ("tester's CPU".to_owned(), said(&host.cpu)),
         ("tester's CPUs".to_owned(), said(&host.cpus)),
     ]);
-    let mut paths = BTreeSet::new();
+    let (mut paths, mut links) = (BTreeSet::new(), BTreeSet::new());
     let mut ceilings = Vec::new();
     for o in &file.observations {
         facts.insert("node".to_owned(), o.node.name.clone());
+        links.extend(figures::link(o));
         for (key, value) in &o.node.setup {
             facts.insert(format!("node's {key}"), value.clone());
         }
@@ -420,6 +440,12 @@ fn facts(file: &ResultsFile) -> BTreeMap<String, String> {
             paths.insert(format!("{sender} to {}", flow.receiver_path));
         }
         ceilings.extend(o.tester.ceiling_frames_per_s.value().copied());
+    }
+    if !links.is_empty() {
+        let rates = links
+            .iter()
+            .map(|link| crate::format::si(*link as f64, "bit/s"));
+        facts.insert("link".to_owned(), rates.collect::<Vec<_>>().join(", "));
     }
     let paths: Vec<String> = paths.into_iter().collect();
     facts.insert("paths of sender and receiver".to_owned(), paths.join(", "));

@@ -88,6 +88,7 @@ fn blocks(comparison: &Comparison) -> Vec<Block<'static>> {
         blocks.push(Block::heading("Figures"));
         blocks.push(Block::Chart(Chart::Gallery(changes(comparison))));
         blocks.push(Block::Table(table(comparison)));
+        blocks.extend(super::curves::blocks(comparison));
         let reasons: Vec<String> = comparison
             .figures
             .iter()
@@ -203,13 +204,13 @@ fn table(comparison: &Comparison) -> Table {
     let heads = vec![
         Head::words("asked", Shown::IfVaries, 6),
         Head::words("figure", Shown::Always, 0),
+        Head::words("verdict", Shown::Always, 0),
         Head::figures("before", "", Shown::Always, 7),
         Head::figures("after", "", Shown::Always, 7),
         Head::figures("change", "", Shown::Always, 0),
         Head::figures("interval", "", Shown::Always, 4),
         Head::figures("repeats", "", Shown::IfVaries, 2),
         Head::figures("p", "", Shown::Always, 1),
-        Head::words("verdict", Shown::Always, 0),
     ];
     let row = |figure: &Figure| {
         let kind = figure.kind;
@@ -227,6 +228,7 @@ fn table(comparison: &Comparison) -> Table {
         vec![
             Cell::Text(figure.trial.clone()),
             Cell::Text(figure.figure.clone()),
+            Cell::Text(verdict).alarmed(figure.verdict == Verdict::Worse),
             shown(value(figure.unit, figure.before_median)),
             shown(value(figure.unit, figure.after_median)),
             share(figure.change),
@@ -238,7 +240,6 @@ fn table(comparison: &Comparison) -> Table {
             figure
                 .p_of_all
                 .map_or_else(none, |p| Cell::Text(probability(p))),
-            Cell::Text(verdict).alarmed(figure.verdict == Verdict::Worse),
         ]
     };
     let mut rows: Vec<&Figure> = comparison.figures.iter().collect();

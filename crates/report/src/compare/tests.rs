@@ -98,12 +98,14 @@ fn what_the_tester_limited_or_a_busy_host_blurred_is_not_judged() {
     let steady: Vec<f64> = (0..10).map(|i| 1000.0 + f64::from(i)).collect();
     let slow: Vec<f64> = steady.iter().map(|rate| rate / 2.0).collect();
     let mut limited = run_of(&slow);
-    limited.observations[3].tester.was_limit = Field::measured_or(Some(true), "");
+    for o in &mut limited.observations[3..6] {
+        o.tester.was_limit = Field::measured_or(Some(true), "");
+    }
     let comparison = compared(&run_of(&steady), &limited);
     let rate = of_rate(&comparison);
     assert_eq!(rate.verdict, Verdict::CannotTell);
     assert!(
-        rate.reason.contains("the tester was the limit in 1 of 20"),
+        rate.reason.contains("the tester was the limit in 3 of 20"),
         "{}",
         rate.reason
     );
@@ -222,4 +224,81 @@ fn set_ups_that_differ_are_told_in_every_format_and_hostile_names_stay_text() {
     }
     let junit = render(&comparison, Format::Junit, &options, &rules).unwrap();
     assert!(junit.contains("failures=\"1\""), "{junit}");
+}
+
+/// The run with its trials at two payloads.
+fn at_two_payloads(factor: f64) -> ResultsFile {
+    let rates: Vec<f64> = (0..40)
+        .map(|at| factor * (1000.0 + f64::from(at / 2)))
+        .collect();
+    let mut file = run_of(&rates);
+    for (at, o) in file.observations.iter_mut().enumerate() {
+        let payload = [64, 1400][at % 2];
+        o.sizes.payload = payload;
+        o.trial.size = wirelab_wire::Size::new(wirelab_wire::SizeUnit::Payload, payload);
+    }
+    file
+}
+
+#[test]
+fn both_curves_stand_in_one_picture_with_their_difference_below() {
+    let page = |before: &ResultsFile, after: &ResultsFile| {
+        let options = Options::default();
+        render(&compared(before, after), Format::Html, &options, &[]).unwrap()
+    };
+    let pages = page(&at_two_payloads(1.0), &at_two_payloads(0.5));
+    let (_, data) = pages.split_once("id=\"wirelab-data\">").unwrap();
+    for words in [
+        "a.json, 1400 bytes: 1,010 frames/s",
+        "b.json, 64 bytes: 505 frames/s",
+        "\"64 bytes: −50.0 %\"",
+        "\"name\":\"its interval\"",
+    ] {
+        assert!(data.contains(words), "{words}: {data}");
+    }
+    // A single payload is no curve, and a picture of what did not change would be of no use.
+    let plane = "\"type\":\"plane\"";
+    assert!(pages.contains(plane));
+    assert!(!page(&run_of(&[1.0; 4]), &run_of(&[0.5; 4])).contains(plane));
+    assert!(!page(&at_two_payloads(1.0), &at_two_payloads(1.0)).contains(plane));
+}
+
+#[test]
+fn another_link_rate_is_a_difference_of_the_set_up() {
+    let linked = |mbit: u64| {
+        let mut file = run_of(&[100.0; 12]);
+        for o in &mut file.observations {
+            o.trial.link_bits_per_s = Some(mbit * 1_000_000);
+        }
+        file
+    };
+    let comparison = compared(&linked(100), &linked(95));
+    assert_eq!(of_rate(&comparison).verdict, Verdict::Same);
+    let link = |d: &&Difference| d.what == "link";
+    let link = comparison.set_up.iter().find(link).unwrap();
+    assert_eq!((&*link.before, &*link.after), ("100 Mbit/s", "95 Mbit/s"));
+}
+
+#[test]
+fn a_few_repeats_that_the_tester_limited_are_left_out() {
+    let slower: Vec<f64> = (0..20).map(|at| 90.0 + f64::from(at) / 10.0).collect();
+    let faster: Vec<f64> = slower.iter().map(|rate| rate + 10.0).collect();
+    let limited = |count: usize| {
+        let mut file = run_of(&slower);
+        for o in file.observations.iter_mut().take(count) {
+            o.tester.was_limit = Field::measured_or(Some(true), "");
+        }
+        of_rate(&compared(&run_of(&faster), &file)).clone()
+    };
+    assert_eq!(limited(0).verdict, Verdict::Worse);
+    let few = limited(4);
+    assert_eq!((few.verdict, few.after.len()), (Verdict::Worse, 16));
+    assert!(
+        few.reason
+            .contains("without 4 trials that the tester limited"),
+        "{}",
+        few.reason
+    );
+    let many = limited(5);
+    assert_eq!((many.verdict, many.after.len()), (Verdict::CannotTell, 20));
 }
