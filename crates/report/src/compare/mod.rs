@@ -4,7 +4,7 @@
 //! the rank-sum test, all tests held together (Holm), figures that do not depend on a host exactly, single trials not at
 //! all. [`render`] shows it in a format (`page.rs`).
 
-mod figures;
+pub mod figures;
 mod page;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
