@@ -76,12 +76,14 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the request was wrong, and not the store.
+    /// Whether the request was wrong, or names what is no store; otherwise a store failed at its work.
     pub const fn is_usage(&self) -> bool {
         matches!(
             self,
             StoreError::Location(_)
                 | StoreError::Missing(_)
+                | StoreError::Closed { .. }
+                | StoreError::Newer { .. }
                 | StoreError::Selection { .. }
                 | StoreError::NoRun { .. }
         )

@@ -64,7 +64,9 @@ impl Store {
             .iter()
             .find(|id| runs.iter().all(|run| run.id != **id));
         if let Some(id) = missing {
-            return Err(self.no_run(format!("there is no run {id} of those that are selected")));
+            return Err(self.no_run(format!(
+                "there is no run {id}, or it is not of those that are selected"
+            )));
         }
         if runs.is_empty() {
             return Err(self.no_run("no run is selected".to_owned()));
