@@ -104,13 +104,14 @@ fn query(selection: &Selection) -> (String, Vec<Value>) {
     let mut sql = "SELECT runs.id, runs.created_ns, runs.node, runs.node_kind, runs.command, runs.wirelab_version, \
         runs.finished, runs.passed, runs.verdict, runs.trials FROM "
         .to_owned();
-    let (from, created, id) = match &selection.tag {
+    let (from, of_node, created, id) = match &selection.tag {
         Some(_) => (
             "tags JOIN runs ON runs.id = tags.run",
+            "tags.node",
             "tags.created_ns",
             "tags.run",
         ),
-        None => ("runs", "runs.created_ns", "runs.id"),
+        None => ("runs", "runs.node", "runs.created_ns", "runs.id"),
     };
     sql.push_str(from);
     let mut values = Vec::new();
@@ -123,7 +124,7 @@ fn query(selection: &Selection) -> (String, Vec<Value>) {
         meet("tags.tag =".to_owned(), Value::text(tag));
     }
     if let Some(node) = &selection.node {
-        meet("runs.node =".to_owned(), Value::text(node));
+        meet(format!("{of_node} ="), Value::text(node));
     }
     if let Some(since) = selection.since_ns {
         meet(format!("{created} >="), since.into());

@@ -35,12 +35,14 @@ CREATE TABLE trials (
 );
 CREATE TABLE tags (
     tag TEXT NOT NULL,
-    -- That of the run, so that the latest of a tag are found without the others.
-    created_ns BIGINT NOT NULL,
     run BIGINT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
-    PRIMARY KEY (tag, created_ns, run)
+    -- Those of the run, so that the latest of a tag are found without the others.
+    node TEXT NOT NULL,
+    created_ns BIGINT NOT NULL,
+    PRIMARY KEY (run, tag)
 );
-CREATE INDEX tags_run ON tags (run, tag);
+CREATE INDEX tags_created ON tags (tag, created_ns, run);
+CREATE INDEX tags_node ON tags (tag, node, created_ns, run);
 CREATE TABLE figures (
     run BIGINT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
     place BIGINT NOT NULL,

@@ -156,7 +156,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::NoRun`] where one is not there; then none is tagged.
     pub fn tag(&mut self, runs: &[i64], tag: &str) -> Result<(), StoreError> {
-        const SQL: &str = "INSERT INTO tags (tag, created_ns, run) SELECT $1, created_ns, id FROM runs WHERE id = $2 \
+        const SQL: &str = "INSERT INTO tags (tag, run, node, created_ns) SELECT $1, id, node, created_ns FROM runs WHERE id = $2 \
             ON CONFLICT DO NOTHING";
         self.each(runs, SQL, Some(tag))
     }

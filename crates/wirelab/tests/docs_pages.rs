@@ -66,6 +66,7 @@ fn the_pages_on_models_and_studies_are_run() {
         "docs/explain.md",
         "docs/whatif.md",
         "docs/compare.md",
+        "docs/store.md",
         "docs/studies.md",
         "docs/nodes/am263x.md",
         "docs/nodes/esp32-nuttx.md",

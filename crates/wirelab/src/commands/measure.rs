@@ -27,7 +27,7 @@ pub fn run(args: &MeasureArgs) -> Result {
     let earlier = earlier.transpose()?;
     if earlier.is_none() && !args.gate.fail_if.is_empty() {
         return Err(Failure::usage(
-            "--fail-if compares with an earlier run; fix: name it with --against RUN",
+            "--fail-if compares with an earlier run; fix: name its results file with --against, or select it in the store",
         ));
     }
     let before = args.resume.as_deref().map(report::read).transpose()?;

@@ -445,4 +445,5 @@ pub const PAGES: &[Page] = &[
     },
     plain("docs/whatif.md"),
     plain("docs/compare.md"),
+    plain("docs/store.md"),
 ];
