@@ -60,7 +60,7 @@ pub fn figure(row: &Row, at: usize) -> StoredFigure {
 }
 
 /// A kind as results files have it.
-fn word(kind: Kind) -> String {
+pub fn word(kind: Kind) -> String {
     let word = serde_json::to_value(kind).ok();
     word.and_then(|word| word.as_str().map(str::to_owned))
         .unwrap_or_default()

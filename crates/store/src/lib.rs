@@ -17,6 +17,7 @@ mod pack;
 mod schema;
 mod selection;
 mod store;
+mod table;
 mod trend;
 
 pub use error::StoreError;

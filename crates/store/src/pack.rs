@@ -1,34 +1,33 @@
 //! JSON in few bytes, and back from bytes that may be damaged.
 
-use std::io::Read;
-
+use miniz_oxide::deflate::compress_to_vec_zlib;
+use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wirelab_trial::results_reader::MOST_BYTES;
 
-/// Of zstd: trials are written while a run waits, and higher levels save little of them.
-const LEVEL: i32 = 3;
+/// Trials are written while a run waits, and higher levels save little of them.
+const LEVEL: u8 = 4;
 
 /// A value as compressed JSON.
 pub fn pack(value: &impl Serialize) -> Vec<u8> {
     let json = serde_json::to_vec(value).expect("plain data always serialise");
-    zstd::encode_all(&json[..], LEVEL).expect("memory takes all bytes")
+    compress_to_vec_zlib(&json, LEVEL)
 }
 
 /// The value of compressed JSON, or what is wrong with it.
 pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    serde_json::from_slice(&inflate(bytes, MOST_BYTES)?).map_err(|error| error.to_string())
+    let json = inflate(bytes, usize::try_from(MOST_BYTES).unwrap_or(usize::MAX))?;
+    serde_json::from_slice(&json).map_err(|error| error.to_string())
 }
 
-fn inflate(bytes: &[u8], most: u64) -> Result<Vec<u8>, String> {
-    let mut json = Vec::new();
-    zstd::Decoder::new(bytes)
-        .and_then(|decoder| decoder.take(most + 1).read_to_end(&mut json))
-        .map_err(|error| error.to_string())?;
-    match json.len() as u64 > most {
-        true => Err(format!("longer than the {most} bytes that are read")),
-        false => Ok(json),
-    }
+fn inflate(bytes: &[u8], most: usize) -> Result<Vec<u8>, String> {
+    decompress_to_vec_zlib_with_limit(bytes, most).map_err(|error| {
+        match error.output.len() >= most {
+            true => format!("longer than the {most} bytes that are read"),
+            false => format!("not compressed data ({})", error.status as i32),
+        }
+    })
 }
 
 #[cfg(test)]
@@ -45,8 +44,13 @@ mod tests {
         for cut in 0..packed.len() {
             assert!(unpack::<Vec<String>>(&packed[..cut]).is_err(), "{cut}");
         }
-        assert!(unpack::<Vec<u8>>(b"no frame of zstd").is_err());
-        let bomb = zstd::encode_all(&[b' '; 4096][..], 1).unwrap();
+        for at in 0..packed.len() {
+            let mut changed = packed.clone();
+            changed[at] ^= 0x40;
+            assert!(unpack::<Vec<String>>(&changed).is_err(), "{at}");
+        }
+        assert!(unpack::<Vec<u8>>(b"no stream of zlib").is_err());
+        let bomb = compress_to_vec_zlib(&[b' '; 4096], 1);
         assert!(inflate(&bomb, 4095).unwrap_err().contains("longer than"));
         assert_eq!(inflate(&bomb, 4096).unwrap().len(), 4096);
     }

@@ -3,6 +3,8 @@
 mod common;
 
 use common::{begun, file, open, put};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::RowAccessor;
 use wirelab_report::compare::figures;
 use wirelab_store::{Location, Selection, Store};
 use wirelab_trial::ResultsFile;
@@ -79,6 +81,29 @@ on_both! {
         let trend = store.trend(&stored[0].key, &Selection::default()).unwrap();
         assert_eq!(trend.iter().map(|point| point.run).collect::<Vec<_>>(), [run, later]);
         assert_eq!(trend[1].figure, stored[0]);
+    }
+
+    #[test]
+    fn a_parquet_file_has_each_figure_of_each_run(at: &Location) {
+        let mut store = open(at);
+        let runs = [put(&mut store, DAY), put(&mut store, 2 * DAY)];
+        store.tag(&[runs[1]], "ünï").unwrap();
+        let listed = store.chosen(&"1,2".parse().unwrap()).unwrap();
+        let bytes = store.parquet(&listed).unwrap();
+        let reader = SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap();
+        let mut rows = reader.get_row_iter(None).unwrap().map(Result::unwrap);
+        for (run, tags) in runs.into_iter().zip(["", "ünï"]) {
+            for figure in store.figures(run).unwrap() {
+                let row = rows.next().expect("a row");
+                assert_eq!((row.get_long(0).unwrap(), row.get_string(4).unwrap().as_str()), (run, tags));
+                assert_eq!((row.get_string(8).unwrap(), row.get_string(9).unwrap()), (&figure.trial, &figure.figure));
+                let values = [14, 15, 16].map(|at| row.get_double(at).unwrap());
+                assert_eq!(values, [figure.median, figure.low, figure.high]);
+                assert_eq!(row.get_bool(12).unwrap(), figure.higher_is_better);
+            }
+        }
+        assert!(rows.next().is_none());
+        assert!(store.parquet(&[]).unwrap().starts_with(b"PAR1"));
     }
 
     #[test]

@@ -137,6 +137,9 @@ fn a_run_is_kept_found_compared_and_passed_on(at: &At) {
         at.done(&["results", "import", text(&json)])
             .contains("is run 2 already")
     );
+    let table = at.path("figures.parquet");
+    at.done(&["results", "export", "1,2", "-o", text(&table)]);
+    assert!(std::fs::read(&table).unwrap().starts_with(b"PAR1"));
     at.done(&["results", "tag", "2", "good", "kept"]);
     at.done(&["results", "tag", "2", "kept", "--remove"]);
     assert_eq!(
@@ -249,7 +252,7 @@ fn a_request_that_cannot_be_is_refused_with_a_fix() {
     let wrong = at.path("run.xls");
     at.refused(
         &["results", "export", "1", "-o", text(&wrong)],
-        "exported as .json",
+        "exported as .json or .parquet",
     );
     // What is refused before a trial runs leaves no run behind.
     at.refused(&["predict", "lpc1768", "--length", "9999", "--store"], "");

@@ -196,17 +196,22 @@ fn shown(file: &ResultsFile, output: &[PathBuf], each_flow: bool, json: bool) ->
 }
 
 fn export(selection: &str, store: Option<&str>, output: &[PathBuf]) -> Result {
-    let formats = output.iter().map(|path| match extension(path) {
-        "json" => Ok(()),
-        _ => Err(Failure::usage(format!(
-            "-o {}: a run is exported as .json; fix: 'wirelab results show -o FILE' writes reports",
+    let known = |path: &&PathBuf| !matches!(extension(path), "json" | "parquet");
+    if let Some(path) = output.iter().find(known) {
+        return Err(Failure::usage(format!(
+            "-o {}: runs are exported as .json or .parquet; fix: 'wirelab results show -o FILE' writes reports",
             path.display()
-        ))),
-    });
-    formats.collect::<Fallible<Vec<()>>>()?;
-    let (_, file) = chosen(selection, store)?;
+        )));
+    }
     for path in output {
-        wirelab_bench::save(&file, path).map_err(Failure::failed)?;
+        if extension(path) == "json" {
+            let (_, file) = chosen(selection, store)?;
+            wirelab_bench::save(&file, path).map_err(Failure::failed)?;
+            continue;
+        }
+        let mut store = open(store)?;
+        let runs = store.chosen(&selection.parse()?)?;
+        report::save(path, store.parquet(&runs)?)?;
     }
     Ok(Outcome::Done)
 }
