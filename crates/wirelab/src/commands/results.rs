@@ -211,7 +211,7 @@ fn export(selection: &str, store: Option<&str>, output: &[PathBuf]) -> Result {
         }
         let mut store = open(store)?;
         let runs = store.chosen(&selection.parse()?)?;
-        report::save(path, store.parquet(&runs)?)?;
+        report::save(path, &store.parquet(&runs)?)?;
     }
     Ok(Outcome::Done)
 }
