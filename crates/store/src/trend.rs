@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::connection::Value;
+use crate::connection::{Row, Value};
 use crate::error::StoreError;
 use crate::figures::{COLUMNS, StoredFigure, figure};
 use crate::selection::Selection;
@@ -34,23 +34,48 @@ impl Store {
             .collect())
     }
 
-    /// A figure over the runs of a selection, the earliest first.
+    /// A figure over the runs of a selection, the earliest first; of more than `last`, those that came into the store last.
     ///
     /// # Errors
     /// [`StoreError`] where the store cannot be read.
     pub fn trend(&mut self, key: &str, selection: &Selection) -> Result<Vec<Point>, StoreError> {
-        let runs = self.list(selection)?;
-        let sql = format!("SELECT run, {COLUMNS} FROM figures WHERE figure_key = $1");
-        let mut points: Vec<Point> = Vec::new();
-        for row in self.rows(&sql, &[Value::text(key)])? {
-            if let Some(run) = runs.iter().find(|run| run.id == row.int(0)) {
-                points.push(Point {
-                    run: run.id,
-                    created_unix_ns: run.created_unix_ns,
-                    figure: figure(&row, 1),
-                });
-            }
+        let mut values = vec![Value::text(key)];
+        let mut sql = format!(
+            "SELECT figures.run, runs.created_ns, {COLUMNS} FROM figures JOIN runs ON runs.id = figures.run \
+             WHERE figures.figure_key = $1"
+        );
+        let parts = [
+            ("runs.node = $", selection.node.as_deref().map(Value::text)),
+            (
+                "EXISTS (SELECT 1 FROM tags WHERE tags.run = runs.id AND tags.tag = $",
+                selection.tag.as_deref().map(Value::text),
+            ),
+            ("runs.created_ns >= $", selection.since_ns.map(Value::Int)),
+            ("runs.created_ns < $", selection.before_ns.map(Value::Int)),
+        ];
+        for (condition, value) in parts {
+            let Some(value) = value else {
+                continue;
+            };
+            values.push(value);
+            let end = if condition.starts_with("EXISTS") {
+                ")"
+            } else {
+                ""
+            };
+            sql.push_str(&format!(" AND {condition}{}{end}", values.len()));
         }
+        values.push(Value::Int(selection.last.map_or(i64::MAX, i64::from)));
+        sql.push_str(&format!(
+            " ORDER BY figures.run DESC LIMIT ${}",
+            values.len()
+        ));
+        let point = |row: &Row| Point {
+            run: row.int(0),
+            created_unix_ns: u64::try_from(row.int(1)).unwrap_or(0),
+            figure: figure(row, 2),
+        };
+        let mut points: Vec<Point> = self.rows(&sql, &values)?.iter().map(point).collect();
         points.sort_by_key(|point| (point.created_unix_ns, point.run));
         Ok(points)
     }

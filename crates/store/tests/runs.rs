@@ -81,6 +81,16 @@ on_both! {
         let trend = store.trend(&stored[0].key, &Selection::default()).unwrap();
         assert_eq!(trend.iter().map(|point| point.run).collect::<Vec<_>>(), [run, later]);
         assert_eq!(trend[1].figure, stored[0]);
+        store.tag(&[run], "main").unwrap();
+        let mut found = |text: &str| {
+            let selection = text.parse::<Selection>().unwrap();
+            let trend = store.trend(&stored[0].key, &selection).unwrap();
+            trend.iter().map(|point| point.run).collect::<Vec<_>>()
+        };
+        assert_eq!(found("tag=main"), [run]);
+        assert_eq!(found("since=1970-01-03,last=9"), [later]);
+        assert_eq!(found("last"), [later]);
+        assert!(found("node=other,tag=main,until=1970-01-09").is_empty());
     }
 
     #[test]

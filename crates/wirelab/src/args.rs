@@ -25,7 +25,7 @@ pub use model::{
     AuditArgs, ExplainArgs, FitArgs, PredictArgs, StudyArgs, StudyCommand, WhatifArgs,
 };
 pub use node::{NodeArgs, NodeCommand, NodeServeArgs};
-pub use results::{KeepArgs, ResultsArgs, ResultsCommand, StoreArgs, joined};
+pub use results::{KeepArgs, ResultsArgs, ResultsCommand, ServeArgs, StoreArgs, joined};
 pub use stages::StagesArgs;
 
 /// Headings of the help, each with its options.
@@ -78,6 +78,7 @@ pub enum Command {
     Report(ReportArgs),
     Compare(CompareArgs),
     Results(ResultsArgs),
+    Serve(ServeArgs),
     Selftest(SelftestArgs),
     /// Print shell completions
     Completions {

@@ -42,6 +42,7 @@ fn main() -> std::process::ExitCode {
         Command::Report(args) => commands::report::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
         Command::Results(args) => commands::results::run(&args),
+        Command::Serve(args) => commands::serve::run(&args),
         Command::Selftest(args) => commands::selftest::run(&args),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man { folder } => commands::manual::man(folder.as_deref()),

@@ -186,8 +186,8 @@ fn probability(p: f64) -> String {
     }
 }
 
-/// A value in its unit.
-fn value(unit: &str, value: f64) -> String {
+/// A value in its unit, for readers.
+pub fn value(unit: &str, value: f64) -> String {
     match unit {
         "frames/s" => format!("{} {unit}", format::frame_rate(value)),
         "ps" => format::time_f(value),

@@ -1,4 +1,4 @@
-//! The command line of `wirelab results`, and where the store is.
+//! The command line of `wirelab results` and `wirelab serve`, and where the store is.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -141,6 +141,19 @@ pub enum ResultsCommand {
         #[command(flatten)]
         at: StoreArgs,
     },
+}
+
+/// Show the store as pages in a browser: runs, figures over time with their changes, two runs compared
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Only this host reaches a loopback address. Any other address needs a token in the variable WIRELAB_TOKEN, which readers
+give once as ?token=TOKEN; the connection is not encrypted. See docs/serve.md.")]
+pub struct ServeArgs {
+    /// The address to listen at
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7070")]
+    pub listen: std::net::SocketAddr,
+    #[command(flatten)]
+    pub at: StoreArgs,
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ pub mod report;
 pub mod results;
 pub mod selftest;
 pub mod send;
+pub mod serve;
 pub mod stages;
 pub mod study;
 pub mod trials;
