@@ -9,11 +9,11 @@ use crate::trend::Trend;
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 320.0;
 const LEFT: f64 = 130.0;
-const RIGHT: f64 = 880.0;
+const RIGHT: f64 = 850.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 280.0;
-/// Lines across.
-const TICKS: u32 = 4;
+/// Lines across, at least as many as half of these.
+const TICKS: f64 = 6.0;
 /// Dates below.
 const DATES: usize = 4;
 
@@ -27,8 +27,7 @@ pub fn svg(trend: &Trend) -> String {
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">\n",
         xml(&words(trend))
     );
-    for tick in 0..=TICKS {
-        let at = scale.low + (scale.high - scale.low) * f64::from(tick) / f64::from(TICKS);
+    for at in scale.ticks() {
         let y = scale.y(at);
         let (label, base) = (xml(&value(unit, at)), y + 4.0);
         out.push_str(&format!(
@@ -51,6 +50,9 @@ pub fn svg(trend: &Trend) -> String {
     out.push_str(&format!(
         "<line class=\"axis\" x1=\"{LEFT}\" x2=\"{RIGHT}\" y1=\"{BOTTOM}\" y2=\"{BOTTOM}\"/>\n"
     ));
+    let (name, below) = (xml(&points[0].figure.figure), BOTTOM + 38.0);
+    out.push_str(&format!("<text x=\"8\" y=\"14\">{name}</text>\n"));
+    out.push_str(&format!("<text class=\"tick middle\" x=\"{:.1}\" y=\"{below:.1}\">runs, the earliest on the left</text>\n", f64::midpoint(LEFT, RIGHT)));
     for range in trend.levels() {
         let mut medians: Vec<f64> = points[range.clone()]
             .iter()
@@ -58,7 +60,8 @@ pub fn svg(trend: &Trend) -> String {
             .collect();
         medians.sort_by(f64::total_cmp);
         let y = scale.y(medians[medians.len() / 2]);
-        let ends = [range.start as f64 - 0.4, range.end as f64 - 0.6].map(across);
+        let ends = [range.start as f64 - 0.4, range.end as f64 - 0.6]
+            .map(|at| across(at).clamp(LEFT, RIGHT));
         out.push_str(&format!(
             "<line class=\"level\" x1=\"{:.1}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\n",
             ends[0], ends[1]
@@ -157,6 +160,22 @@ impl Upwards {
             low: (low - room).max(floor),
             high: high + room,
         }
+    }
+
+    /// Round values: of a step that is 1, 2 or 5 times a power of ten.
+    fn ticks(&self) -> Vec<f64> {
+        let rough = (self.high - self.low) / TICKS;
+        let power = 10_f64.powf(rough.log10().floor());
+        let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
+        let step = steps.into_iter().find(|step| *step >= rough);
+        let Some(step) = step.filter(|step| step.is_normal()) else {
+            return Vec::new();
+        };
+        let first = (self.low / step).ceil();
+        let count = ((self.high / step).floor() - first).clamp(0.0, 2.0 * TICKS);
+        (0..=count as u32)
+            .map(|n| (first + f64::from(n)) * step)
+            .collect()
     }
 
     fn y(&self, value: f64) -> f64 {

@@ -16,7 +16,7 @@ pub struct Guard {
     pub writers: String,
 }
 
-/// What becomes of a request.
+/// The answer to a request, before any page is made.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
     /// It is answered.
@@ -45,7 +45,7 @@ impl Guard {
         }
     }
 
-    /// What becomes of a request, by all but its body.
+    /// The answer to a request, by all but its body.
     pub fn judge(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Answer {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let host = text(header::HOST).unwrap_or_default();

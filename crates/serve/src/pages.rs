@@ -69,7 +69,7 @@ fn table(runs: &[Run]) -> String {
             link("node", &run.node),
             integer(run.trials),
             tags.join(" "),
-            xml(&run.command)
+            xml(in_short(&run.command))
         ));
     }
     out.push_str("</table></div>\n<p><button>Compare two ticked runs</button></p>\n</form>\n");
@@ -79,6 +79,14 @@ fn table(runs: &[Run]) -> String {
         ));
     }
     out
+}
+
+/// A command without the folder of its program.
+fn in_short(command: &str) -> &str {
+    let program = command.split(' ').next().unwrap_or_default();
+    command
+        .get(program.rfind('/').map_or(0, |at| at + 1)..)
+        .unwrap_or(command)
 }
 
 /// A link to the runs with this word.
@@ -97,6 +105,12 @@ pub fn figures(run: &Run, figures: &[StoredFigure], token: &str) -> String {
         xml(&run.verdict),
         xml(&run.command)
     );
+    if !run.finished {
+        let trials = format::count(run.trials, "trial");
+        body.push_str(&format!(
+            "<p class=\"quiet\">… not finished: {trials} so far. This page renews itself.</p>\n"
+        ));
+    }
     if figures.is_empty() {
         body.push_str("<p>It has no figures.</p>\n");
     } else {

@@ -23,6 +23,9 @@ const FORM: usize = 4096;
 /// Runs of a trend.
 const TREND: u32 = 1000;
 
+/// Seconds after which the page of a running measurement is asked again.
+const RENEW: &str = "3";
+
 struct Served {
     stores: Stores,
     guard: Guard,
@@ -187,11 +190,15 @@ async fn figures(State(served): Shared, Path(id): Path<i64>) -> Response {
         Ok((run, store.figures(id)?))
     });
     let token = &served.guard.writers;
-    answered(
-        found
-            .await
-            .map(|(run, figures)| shown(pages::figures(&run, &figures, token))),
-    )
+    answered(found.await.map(|(run, figures)| {
+        let mut response = shown(pages::figures(&run, &figures, token));
+        if !run.finished {
+            response
+                .headers_mut()
+                .insert(header::REFRESH, HeaderValue::from_static(RENEW));
+        }
+        response
+    }))
 }
 
 async fn results(State(served): Shared, Path(id): Path<i64>) -> Response {
@@ -235,7 +242,7 @@ async fn comparison(State(served): Shared, Query(pairs): Query<Pairs>) -> Respon
             "A comparison takes two runs; fix: tick two runs of the list.",
         );
     };
-    // The earlier is what the later is held against.
+    // The later is compared with the earlier.
     let (before, after) = (first.min(second), first.max(second));
     let done = served.stores.ask(move |store| {
         let files = [store.load(before)?, store.load(after)?];

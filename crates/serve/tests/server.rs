@@ -366,6 +366,38 @@ fn two_hundred_readers_and_a_writer_get_their_answers() {
 }
 
 #[test]
+fn a_run_is_watched_while_it_measures() {
+    let whole = file(3);
+    let mut growing = ResultsFile {
+        observations: Vec::new(),
+        ..whole.clone()
+    };
+    let server = Server::begin(two_runs);
+    let mut store = Store::open(&server.store).unwrap();
+    let run = store.begin(&growing, &whole.observations[0].node).unwrap();
+    let path = format!("GET /runs/{run}/figures");
+    for (at, observation) in whole.observations.iter().enumerate() {
+        growing.observations.push(observation.clone());
+        store.keep(run, &growing).unwrap();
+        let answer = server.ask(&path);
+        assert!(answer.head.contains("refresh: 3"), "{}", answer.head);
+        let trials = if at == 0 {
+            "1 trial so far".to_owned()
+        } else {
+            format!("{} trials so far", at + 1)
+        };
+        assert!(
+            answer.body.contains(&trials) && answer.body.contains("forwarding rate"),
+            "{}",
+            answer.body
+        );
+    }
+    store.finish(run, &whole).unwrap();
+    let answer = server.ask(&path);
+    assert!(!answer.head.contains("refresh") && !answer.body.contains("so far"));
+}
+
+#[test]
 fn an_address_that_others_reach_needs_a_token() {
     let folder = tempfile::tempdir().unwrap();
     let store = Location::File(folder.path().join("results.db"));

@@ -66,30 +66,48 @@ pub fn word(kind: Kind) -> String {
         .unwrap_or_default()
 }
 
+/// The figures of a results file.
+pub fn of(file: &ResultsFile) -> Vec<StoredFigure> {
+    let figure = |(key, of): (String, figures::Values)| {
+        let summary = Summary::of(&of.values, 0.95)?;
+        Some(StoredFigure {
+            key: short(&key),
+            trial: of.what.trial,
+            figure: of.what.figure,
+            unit: of.what.unit.to_owned(),
+            kind: of.kind,
+            higher_is_better: of.what.higher_is_better,
+            repeats: of.values.len() as u64,
+            median: summary.median,
+            low: summary.min,
+            high: summary.max,
+            tester_limited: of.tester_limited as u64,
+        })
+    };
+    figures::of(file).into_iter().filter_map(figure).collect()
+}
+
 /// Puts the figures of a results file in place of those that a run has.
 pub fn replace(connection: &mut Connection, run: i64, file: &ResultsFile) -> Result<(), Refused> {
     connection.run("DELETE FROM figures WHERE run = $1", &[run.into()])?;
     let sql = format!(
         "INSERT INTO figures (run, place, {COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
     );
-    for (place, (key, of)) in figures::of(file).into_iter().enumerate() {
-        let Some(summary) = Summary::of(&of.values, 0.95) else {
-            continue;
-        };
+    for (place, figure) in of(file).into_iter().enumerate() {
         let values = [
             run.into(),
             Value::Int(place as i64),
-            Value::Text(short(&key)),
-            Value::text(&of.what.trial),
-            Value::text(&of.what.figure),
-            Value::text(of.what.unit),
-            Value::Text(word(of.kind)),
-            Value::Int(of.what.higher_is_better.into()),
-            Value::Int(of.values.len() as i64),
-            Value::Real(summary.median),
-            Value::Real(summary.min),
-            Value::Real(summary.max),
-            Value::Int(of.tester_limited as i64),
+            Value::Text(figure.key),
+            Value::text(&figure.trial),
+            Value::text(&figure.figure),
+            Value::Text(figure.unit),
+            Value::Text(word(figure.kind)),
+            Value::Int(figure.higher_is_better.into()),
+            Value::Int(figure.repeats as i64),
+            Value::Real(figure.median),
+            Value::Real(figure.low),
+            Value::Real(figure.high),
+            Value::Int(figure.tester_limited as i64),
         ];
         connection.run(&sql, &values)?;
     }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::connection::{Row, Value};
 use crate::error::StoreError;
-use crate::figures::{COLUMNS, StoredFigure, figure};
+use crate::figures::{COLUMNS, StoredFigure, figure, of};
 use crate::selection::Selection;
 use crate::store::Store;
 
@@ -21,17 +21,17 @@ pub struct Point {
 }
 
 impl Store {
-    /// The figures of a run, in the order of its trials; none before its end.
+    /// The figures of a run, in the order of its trials; before its end, those of the trials so far.
     ///
     /// # Errors
     /// [`StoreError`] where the store cannot be read.
     pub fn figures(&mut self, run: i64) -> Result<Vec<StoredFigure>, StoreError> {
         let sql = format!("SELECT {COLUMNS} FROM figures WHERE run = $1 ORDER BY place");
-        Ok(self
-            .rows(&sql, &[run.into()])?
-            .iter()
-            .map(|row| figure(row, 0))
-            .collect())
+        let rows = self.rows(&sql, &[run.into()])?;
+        match rows.is_empty() {
+            true => Ok(of(&self.load(run)?)),
+            false => Ok(rows.iter().map(|row| figure(row, 0)).collect()),
+        }
     }
 
     /// A figure over the runs of a selection, the earliest first; of more than `last`, those that came into the store last.

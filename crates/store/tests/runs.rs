@@ -55,9 +55,11 @@ on_both! {
         }
         let before = store.list(&Selection::of(run)).unwrap().remove(0);
         assert_eq!((before.finished, before.passed, before.trials as usize), (false, None, whole.observations.len()));
-        assert!(store.figures(run).unwrap().is_empty());
+        let so_far = store.figures(run).unwrap();
+        assert!(!so_far.is_empty());
         store.finish(run, &whole).unwrap();
         assert_eq!(store.load(run).unwrap(), whole);
+        assert_eq!(store.figures(run).unwrap(), so_far);
         let after = store.list(&Selection::of(run)).unwrap().remove(0);
         assert_eq!((after.finished, after.node.as_str()), (true, whole.observations[0].node.name.as_str()));
         assert_eq!(after.verdict, wirelab_report::verdict(&whole));
@@ -140,7 +142,7 @@ on_both! {
         store.delete(&[runs[1], other]).unwrap();
         assert_eq!(ids(&mut store, "last=9"), [runs[0], runs[2]]);
         assert!(ids(&mut store, "tag=main").is_empty());
-        assert!(store.figures(other).unwrap().is_empty());
+        assert!(store.figures(other).is_err());
     }
 
     #[test]

@@ -67,6 +67,7 @@ fn the_pages_on_models_and_studies_are_run() {
         "docs/whatif.md",
         "docs/compare.md",
         "docs/store.md",
+        "docs/serve.md",
         "docs/studies.md",
         "docs/nodes/am263x.md",
         "docs/nodes/esp32-nuttx.md",

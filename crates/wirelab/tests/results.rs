@@ -4,8 +4,10 @@ mod common;
 #[path = "../../store/tests/common/postgres.rs"]
 mod postgres;
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use common::{refused, scratch, stderr, stdout};
 use serde_json::Value;
@@ -168,6 +170,58 @@ fn a_run_is_kept_found_compared_and_passed_on_by_postgres() {
     if let Some(at) = At::postgres() {
         a_run_is_kept_found_compared_and_passed_on(&at);
     }
+}
+
+#[test]
+fn the_store_is_served_until_an_interrupt() {
+    let at = At::file();
+    let serve = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wirelab"));
+        command
+            .arg("serve")
+            .args(args)
+            .env("WIRELAB_STORE", &at.store);
+        command
+    };
+    let closed = serve(&["--listen", "127.0.0.1:0"])
+        .output()
+        .expect("the program");
+    assert_eq!(closed.status.code(), Some(2));
+    assert!(stderr(&closed).contains("there is no store"));
+    at.predict("main", &[]);
+    let open = serve(&["--listen", "0.0.0.0:0"])
+        .env_remove("WIRELAB_TOKEN")
+        .output()
+        .expect("the program");
+    assert_eq!(open.status.code(), Some(2));
+    assert!(stderr(&open).contains("fix: put one of at least 16 characters into WIRELAB_TOKEN"));
+    let mut served = serve(&["--listen", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program");
+    let mut said = String::new();
+    let out = served.stdout.as_mut().expect("piped");
+    BufReader::new(out).read_line(&mut said).expect("a line");
+    let address = said
+        .rsplit("http://")
+        .next()
+        .and_then(|rest| rest.strip_suffix("/\n"))
+        .expect("an address");
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    write!(
+        stream,
+        "GET / HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+    )
+    .expect("it reads");
+    let mut page = String::new();
+    stream.read_to_string(&mut page).expect("a page");
+    assert!(
+        page.starts_with("HTTP/1.1 200") && page.contains("model:lpc1768"),
+        "{page}"
+    );
+    let pid = nix::unistd::Pid::from_raw(served.id() as i32);
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).expect("it runs");
+    assert_eq!(served.wait().expect("it ends").code(), Some(0));
 }
 
 #[test]
