@@ -203,9 +203,8 @@ fn the_store_is_served_until_an_interrupt() {
     let out = served.stdout.as_mut().expect("piped");
     BufReader::new(out).read_line(&mut said).expect("a line");
     let address = said
-        .rsplit("http://")
-        .next()
-        .and_then(|rest| rest.strip_suffix("/\n"))
+        .strip_prefix("http://")
+        .and_then(|rest| rest.split('/').next())
         .expect("an address");
     let mut stream = TcpStream::connect(address).expect("it listens");
     write!(

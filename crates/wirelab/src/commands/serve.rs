@@ -20,7 +20,7 @@ pub fn run(args: &ServeArgs) -> Result {
     };
     let cancel = cancel_on_signal();
     let begun = |at| {
-        say!("The store {name} is at http://{at}/");
+        say!("http://{at}/ shows the store {name}");
         say!("Ctrl-C ends it.");
     };
     match serve(options, begun, move || cancel.is_cancelled()) {
