@@ -38,13 +38,20 @@ pub fn svg(trend: &Trend) -> String {
             LEFT - 8.0
         ));
     }
+    // The day, or of runs of one day the time.
+    let day = |at: usize| utc(points[at].created_unix_ns).get(..10).map(str::to_owned);
+    let part = if day(0) == day(points.len() - 1) {
+        11..19
+    } else {
+        0..10
+    };
     for date in 0..DATES.min(points.len()) {
         let at = date * (points.len() - 1) / (DATES.min(points.len()) - 1).max(1);
-        let day = utc(points[at].created_unix_ns);
+        let moment = utc(points[at].created_unix_ns);
+        let shown = xml(moment.get(part.clone()).unwrap_or(&moment));
         let (x, y) = (across(at as f64), BOTTOM + 20.0);
-        let day = xml(day.get(..10).unwrap_or(&day));
         out.push_str(&format!(
-            "<text class=\"tick middle\" x=\"{x:.1}\" y=\"{y:.1}\">{day}</text>\n"
+            "<text class=\"tick middle\" x=\"{x:.1}\" y=\"{y:.1}\">{shown}</text>\n"
         ));
     }
     out.push_str(&format!(
