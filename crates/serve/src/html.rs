@@ -5,6 +5,13 @@ pub use wirelab_report::document::escape::xml;
 /// What a browser may do with a page: nothing but show it, with the style of this server, and send its forms back.
 pub const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
+/// The same for the page of a running measurement, which has a program of this server.
+pub const LIVE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; \
+    base-uri 'none'; frame-ancestors 'none'";
+
+/// The program of that page.
+pub const LIVE: &str = include_str!("live.js");
+
 /// The style of all pages.
 pub const STYLE: &str = include_str!("style.css");
 

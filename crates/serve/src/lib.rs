@@ -1,6 +1,6 @@
 //! The store as pages on this host: runs by node, tag and date, a run's page, figures over time, two runs compared.
 //!
-//! Pages have no script and load nothing from elsewhere; words of the store stay words. Reading needs no token on a
+//! Pages load nothing from elsewhere, and none but that of a running measurement has a script; words of the store stay words. Reading needs no token on a
 //! loopback address and a token everywhere else; writing needs a token of the page and the page's own origin.
 //!
 //! The command line uses it; it knows `store` and `report`, and never a node. Start reading at `routes.rs`.
@@ -9,12 +9,16 @@
 mod chart;
 mod guard;
 mod html;
+mod live;
 mod pages;
 mod routes;
 mod stores;
 mod trend;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use wirelab_store::{Location, StoreError};
 
@@ -81,12 +85,15 @@ pub fn serve(
         let at = listener.local_addr().map_err(listen)?;
         let guard = guard::Guard::new(at, options.token);
         begun(at);
+        let ended = Arc::new(AtomicBool::new(false));
+        let router = routes::router(stores, guard, Arc::clone(&ended));
         let over = async move {
             while !is_over() {
-                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                tokio::time::sleep(Duration::from_millis(100)).await;
             }
+            // Events would keep their connections open for as long as their readers do.
+            ended.store(true, Ordering::Relaxed);
         };
-        let router = routes::router(stores, guard);
         let served = axum::serve(listener, router)
             .with_graceful_shutdown(over)
             .await;

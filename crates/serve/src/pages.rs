@@ -99,22 +99,37 @@ pub fn figures(run: &Run, figures: &[StoredFigure], token: &str) -> String {
     let id = run.id;
     let mut body = format!(
         "<p>{} · {} · <a href=\"/runs/{id}\">report</a> · <a href=\"/runs/{id}/results.json\">results file</a></p>\n\
-         <p>{}</p>\n<p><code>{}</code></p>\n",
+         <p>{}</p>\n<p><code>{}</code></p>\n<div id=\"live\" data-run=\"{id}\">\n{}</div>\n",
         link("node", &run.node),
         xml(&format::utc(run.created_unix_ns)),
         xml(&run.verdict),
-        xml(&run.command)
+        xml(&run.command),
+        so_far(run, figures)
     );
     if !run.finished {
-        let trials = format::count(run.trials, "trial");
         body.push_str(&format!(
-            "<p class=\"quiet\">… not finished: {trials} so far. This page renews itself.</p>\n"
+            "<form method=\"post\" action=\"/stop\">{}<button>Stop after this trial</button></form>\n",
+            hidden(run, token)
+        ));
+        body.push_str("<script src=\"/live.js\"></script>\n");
+    }
+    body.push_str(&tags(run, token));
+    page(&format!("Figures of run {id}"), &body)
+}
+
+/// The part of the page that changes while the run measures.
+pub fn so_far(run: &Run, figures: &[StoredFigure]) -> String {
+    let mut out = String::new();
+    if !run.finished {
+        let trials = format::count(run.trials, "trial");
+        out.push_str(&format!(
+            "<p class=\"quiet\">… not finished: {trials} so far.</p>\n"
         ));
     }
     if figures.is_empty() {
-        body.push_str("<p>It has no figures.</p>\n");
+        out.push_str("<p>It has no figures.</p>\n");
     } else {
-        body.push_str(
+        out.push_str(
             "<div class=\"wide\"><table>\n<tr><th>Trial</th><th>Figure</th><th class=\"number\">Median</th>\
              <th class=\"number\">Lowest</th><th class=\"number\">Highest</th><th class=\"number\">Repeats</th><th>Kind</th></tr>\n",
         );
@@ -126,7 +141,7 @@ pub fn figures(run: &Run, figures: &[StoredFigure], token: &str) -> String {
             0 => "",
             _ => ", the tester was the limit",
         };
-        body.push_str(&format!(
+        out.push_str(&format!(
             "<tr><td>{}</td><td><a href=\"/trend/{}?node={}\">{}</a></td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
              <td class=\"number\">{}</td><td class=\"number\">{}</td><td>{kind}{limited}</td></tr>\n",
             xml(&figure.trial),
@@ -140,18 +155,22 @@ pub fn figures(run: &Run, figures: &[StoredFigure], token: &str) -> String {
         ));
     }
     if !figures.is_empty() {
-        body.push_str("</table></div>\n");
+        out.push_str("</table></div>\n");
     }
-    body.push_str(&tags(run, token));
-    page(&format!("Figures of run {id}"), &body)
+    out
 }
 
-fn tags(run: &Run, token: &str) -> String {
-    let hidden = format!(
+/// What a form of a run's page has in it.
+fn hidden(run: &Run, token: &str) -> String {
+    format!(
         "<input type=\"hidden\" name=\"token\" value=\"{}\"><input type=\"hidden\" name=\"run\" value=\"{}\">",
         xml(token),
         run.id
-    );
+    )
+}
+
+fn tags(run: &Run, token: &str) -> String {
+    let hidden = hidden(run, token);
     let mut out = "<h2>Tags</h2>\n".to_owned();
     for tag in &run.tags {
         let (link, tag) = (link("tag", tag), xml(tag));

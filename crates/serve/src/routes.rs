@@ -1,6 +1,7 @@
 //! Which address is which page, and what every answer has in common.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Form, Path, Query, Request, State};
@@ -8,12 +9,14 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
+use tokio::sync::Semaphore;
 use wirelab_report::compare::{Rules, compare, render};
 use wirelab_report::{Format, Options};
 use wirelab_store::{Selection, StoreError};
 
 use crate::guard::{Answer, Guard};
-use crate::html::{POLICY, STYLE, page, xml};
+use crate::html::{LIVE, LIVE_POLICY, POLICY, STYLE, page, xml};
+use crate::live;
 use crate::pages::{self, Filter, LISTED};
 use crate::stores::Stores;
 use crate::trend::Trend;
@@ -23,25 +26,35 @@ const FORM: usize = 4096;
 /// Runs of a trend.
 const TREND: u32 = 1000;
 
-/// Seconds after which the page of a running measurement is asked again.
-const RENEW: &str = "3";
+/// Readers of running measurements at once.
+const WATCHERS: usize = 100;
 
 struct Served {
     stores: Stores,
     guard: Guard,
+    watchers: Arc<Semaphore>,
+    is_over: Arc<AtomicBool>,
 }
 
 type Shared = State<Arc<Served>>;
 type Pairs = Vec<(String, String)>;
 
 /// All pages.
-pub fn router(stores: Stores, guard: Guard) -> Router {
-    let served = Arc::new(Served { stores, guard });
+pub fn router(stores: Stores, guard: Guard, is_over: Arc<AtomicBool>) -> Router {
+    let served = Arc::new(Served {
+        stores,
+        guard,
+        watchers: Arc::new(Semaphore::new(WATCHERS)),
+        is_over,
+    });
     Router::new()
         .route("/", get(list))
         .route("/style.css", get(style))
         .route("/runs/{id}", get(report))
         .route("/runs/{id}/figures", get(figures))
+        .route("/runs/{id}/events", get(events))
+        .route("/live.js", get(program))
+        .route("/stop", post(stop))
         .route("/runs/{id}/results.json", get(results))
         .route("/trend/{key}", get(trend))
         .route("/compare", get(comparison))
@@ -193,12 +206,41 @@ async fn figures(State(served): Shared, Path(id): Path<i64>) -> Response {
     answered(found.await.map(|(run, figures)| {
         let mut response = shown(pages::figures(&run, &figures, token));
         if !run.finished {
+            let policy = HeaderValue::from_static(LIVE_POLICY);
             response
                 .headers_mut()
-                .insert(header::REFRESH, HeaderValue::from_static(RENEW));
+                .insert(header::CONTENT_SECURITY_POLICY, policy);
         }
         response
     }))
+}
+
+async fn events(State(served): Shared, Path(id): Path<i64>) -> Response {
+    let Ok(place) = Arc::clone(&served.watchers).try_acquire_owned() else {
+        return trouble(
+            StatusCode::SERVICE_UNAVAILABLE,
+            "Too many readers watch; fix: close pages of running measurements.",
+        );
+    };
+    live::events(
+        served.stores.clone(),
+        id,
+        Arc::clone(&served.is_over),
+        place,
+    )
+    .into_response()
+}
+
+async fn program() -> Response {
+    (
+        [(header::CONTENT_TYPE, "text/javascript; charset=utf-8")],
+        LIVE,
+    )
+        .into_response()
+}
+
+async fn stop(served: Shared, form: Form<Pairs>) -> Response {
+    write(served, form, false, |store, run, _| store.stop(&[run])).await
 }
 
 async fn results(State(served): Shared, Path(id): Path<i64>) -> Response {
@@ -258,16 +300,20 @@ async fn comparison(State(served): Shared, Query(pairs): Query<Pairs>) -> Respon
 }
 
 async fn tag(served: Shared, form: Form<Pairs>) -> Response {
-    write(served, form, |store, run, tag| store.tag(&[run], tag)).await
+    write(served, form, true, |store, run, tag| store.tag(&[run], tag)).await
 }
 
 async fn untag(served: Shared, form: Form<Pairs>) -> Response {
-    write(served, form, |store, run, tag| store.untag(&[run], tag)).await
+    write(served, form, true, |store, run, tag| {
+        store.untag(&[run], tag)
+    })
+    .await
 }
 
 async fn write(
     State(served): Shared,
     Form(pairs): Form<Pairs>,
+    needs_tag: bool,
     work: fn(&mut wirelab_store::Store, i64, &str) -> Result<(), StoreError>,
 ) -> Response {
     if !served.guard.may_write(&value(&pairs, "token")) {
@@ -276,10 +322,13 @@ async fn write(
             "This form is of another start of the server; fix: load its page again.",
         );
     }
-    let (run, tag) = (value(&pairs, "run").parse::<i64>(), value(&pairs, "tag"));
-    let (Ok(run), false) = (run, tag.is_empty()) else {
-        return trouble(StatusCode::BAD_REQUEST, "A tag takes a run and a word.");
+    let tag = value(&pairs, "tag");
+    let Ok(run) = value(&pairs, "run").parse::<i64>() else {
+        return trouble(StatusCode::BAD_REQUEST, "A form takes a run.");
     };
+    if tag.is_empty() && needs_tag {
+        return trouble(StatusCode::BAD_REQUEST, "A tag takes a word.");
+    }
     let done = served.stores.ask(move |store| work(store, run, &tag)).await;
     answered(done.map(|()| Redirect::to(&format!("/runs/{run}/figures")).into_response()))
 }

@@ -1,6 +1,6 @@
 //! The server as a browser and as an attacker meet it.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -366,7 +366,7 @@ fn two_hundred_readers_and_a_writer_get_their_answers() {
 }
 
 #[test]
-fn a_run_is_watched_while_it_measures() {
+fn a_run_is_watched_while_it_measures_and_stopped() {
     let whole = file(3);
     let mut growing = ResultsFile {
         observations: Vec::new(),
@@ -375,26 +375,88 @@ fn a_run_is_watched_while_it_measures() {
     let server = Server::begin(two_runs);
     let mut store = Store::open(&server.store).unwrap();
     let run = store.begin(&growing, &whole.observations[0].node).unwrap();
-    let path = format!("GET /runs/{run}/figures");
-    for (at, observation) in whole.observations.iter().enumerate() {
+    let page = server.ask(&format!("GET /runs/{run}/figures"));
+    assert!(
+        page.body.contains("<script src=\"/live.js\"></script>") && !page.body.contains("<script>")
+    );
+    assert!(
+        page.head.contains("script-src 'self'; connect-src 'self'"),
+        "{}",
+        page.head
+    );
+    assert!(server.page("/live.js").contains("EventSource"));
+    // A browser that watches: each trial arrives as an event, and the end is the last one.
+    let mut watched = TcpStream::connect(server.at).unwrap();
+    watched
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    write!(
+        watched,
+        "GET /runs/{run}/events HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n",
+        server.at
+    )
+    .unwrap();
+    let mut lines = BufReader::new(watched).lines().map_while(Result::ok);
+    let mut until = |words: &str| lines.by_ref().find(|line| line.contains(words)).is_some();
+    assert!(until("text/event-stream") && until("event: figures") && until("0 trials so far"));
+    for (at, observation) in whole.observations.iter().enumerate().take(2) {
         growing.observations.push(observation.clone());
-        store.keep(run, &growing).unwrap();
-        let answer = server.ask(&path);
-        assert!(answer.head.contains("refresh: 3"), "{}", answer.head);
+        assert!(!store.keep(run, &growing).unwrap());
         let trials = if at == 0 {
-            "1 trial so far".to_owned()
+            "1 trial so far"
         } else {
-            format!("{} trials so far", at + 1)
+            "2 trials so far"
         };
-        assert!(
-            answer.body.contains(&trials) && answer.body.contains("forwarding rate"),
-            "{}",
-            answer.body
-        );
+        assert!(until(trials) && until("forwarding rate"), "{trials}");
     }
-    store.finish(run, &whole).unwrap();
-    let answer = server.ask(&path);
-    assert!(!answer.head.contains("refresh") && !answer.body.contains("so far"));
+    let form = "Content-Type: application/x-www-form-urlencoded";
+    let origin = format!("Origin: http://{}", server.at);
+    let body = format!("token={}&run={run}", token(&page.body));
+    assert_eq!(
+        server
+            .ask(&format!(
+                "POST /stop\n{form}\nOrigin: http://evil.example\n\n{body}"
+            ))
+            .status,
+        403
+    );
+    assert_eq!(
+        server
+            .ask(&format!("POST /stop\n{form}\n{origin}\n\n{body}"))
+            .status,
+        303
+    );
+    growing.observations.push(whole.observations[0].clone());
+    assert!(store.keep(run, &growing).unwrap(), "it was asked to stop");
+    store.finish(run, &growing).unwrap();
+    assert!(until("event: end"));
+    let page = server.page(&format!("/runs/{run}/figures"));
+    assert!(!page.contains("<script") && !page.contains("so far"));
+}
+
+#[test]
+fn a_server_ends_though_a_reader_watches() {
+    let whole = file(3);
+    let server = Server::begin(|store| {
+        let begun = ResultsFile {
+            observations: Vec::new(),
+            ..whole.clone()
+        };
+        store.begin(&begun, &whole.observations[0].node).unwrap();
+    });
+    let mut watched = TcpStream::connect(server.at).unwrap();
+    write!(
+        watched,
+        "GET /runs/1/events HTTP/1.1\r\nHost: {}\r\n\r\n",
+        server.at
+    )
+    .unwrap();
+    let mut begin = [0; 12];
+    watched.read_exact(&mut begin).unwrap();
+    assert_eq!(&begin, b"HTTP/1.1 200");
+    drop(server);
+    let mut rest = Vec::new();
+    watched.read_to_end(&mut rest).unwrap();
 }
 
 #[test]

@@ -17,6 +17,8 @@ CREATE TABLE runs (
     wirelab_version TEXT NOT NULL,
     -- 0 while its trials run, and for good if its process was killed.
     finished BIGINT NOT NULL,
+    -- 1 where its process was asked to end after the running trial.
+    stop BIGINT NOT NULL DEFAULT 0,
     -- Whether nothing failed: 1 or 0.
     passed BIGINT,
     verdict TEXT NOT NULL,

@@ -68,17 +68,32 @@ impl Store {
         done.map_err(|error| self.failed(error))
     }
 
-    /// Keeps the latest trial of a run: once this returns, only the loss of the disk can take it.
+    /// Keeps the latest trial of a run: once this returns, only the loss of the disk can take it. Whether the run was asked
+    /// to stop.
     ///
     /// # Errors
     /// [`StoreError`] where it cannot be written.
-    pub fn keep(&mut self, run: i64, file: &ResultsFile) -> Result<(), StoreError> {
+    pub fn keep(&mut self, run: i64, file: &ResultsFile) -> Result<bool, StoreError> {
         let done = self.connection.all_or_nothing(|connection| {
             let from = file.observations.len().saturating_sub(1);
             insert_trials(connection, run, file, from)?;
-            update(connection, run, file, None)
+            update(connection, run, file, None)?;
+            let stop = connection.rows("SELECT stop FROM runs WHERE id = $1", &[run.into()])?;
+            Ok(stop.first().is_some_and(|row| row.int(0) != 0))
         });
         done.map_err(|error| self.failed(error))
+    }
+
+    /// Asks the processes of runs to end after the trial that is running; a finished run stays as it is.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRun`] where one is not there; then none is asked.
+    pub fn stop(&mut self, runs: &[i64]) -> Result<(), StoreError> {
+        self.each(
+            runs,
+            "UPDATE runs SET stop = 1 WHERE id = $1 AND finished = 0",
+            None,
+        )
     }
 
     /// Finishes a run with all that its results file holds by now, and its figures.

@@ -50,7 +50,11 @@ on_both! {
         let run = store.begin(&growing, &whole.observations[0].node).unwrap();
         for observation in &whole.observations {
             growing.observations.push(observation.clone());
-            store.keep(run, &growing).unwrap();
+            let stop = growing.observations.len() == 2;
+            if stop {
+                open(at).stop(&[run]).unwrap();
+            }
+            assert_eq!(store.keep(run, &growing).unwrap(), stop || growing.observations.len() > 2);
             assert_eq!(open(at).load(run).unwrap(), growing, "another process reads what is kept");
         }
         let before = store.list(&Selection::of(run)).unwrap().remove(0);

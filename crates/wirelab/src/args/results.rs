@@ -113,6 +113,13 @@ pub enum ResultsCommand {
         #[command(flatten)]
         at: StoreArgs,
     },
+    /// End running measurements after the trial that is running; they keep what they have
+    Stop {
+        /// Which runs
+        selection: String,
+        #[command(flatten)]
+        at: StoreArgs,
+    },
     /// Delete runs
     Delete {
         /// Which runs

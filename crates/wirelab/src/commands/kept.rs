@@ -47,11 +47,11 @@ impl Kept {
         Ok(())
     }
 
-    /// Keeps the latest trial of the run.
-    pub fn keep(&self, file: &ResultsFile) -> Result<(), StoreError> {
+    /// Keeps the latest trial of the run; whether the run was asked to stop.
+    pub fn keep(&self, file: &ResultsFile) -> Result<bool, StoreError> {
         match self.run.get() {
             Some(run) => self.store.borrow_mut().keep(run, file),
-            None => Ok(()),
+            None => Ok(false),
         }
     }
 

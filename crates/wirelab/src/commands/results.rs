@@ -65,6 +65,12 @@ pub fn run(args: &ResultsArgs) -> Result {
             }
             Ok(Outcome::Done)
         }
+        ResultsCommand::Stop { selection, at } => {
+            let mut store = open(at.store.as_deref())?;
+            let runs = ids(&mut store, selection)?;
+            store.stop(&runs)?;
+            Ok(Outcome::Done)
+        }
         ResultsCommand::Delete { selection, at } => {
             let mut store = open(at.store.as_deref())?;
             let runs = ids(&mut store, selection)?;

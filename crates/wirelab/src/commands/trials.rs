@@ -124,6 +124,7 @@ impl Outputs {
             bar,
             known: stored.observations(),
             store: self.store.as_ref(),
+            cancel,
             failed: None,
         };
         if let Some(store) = &self.store {
@@ -216,6 +217,7 @@ struct Live<'a> {
     /// Number of observations from a file, which are not shown again.
     known: usize,
     store: Option<&'a Kept>,
+    cancel: &'a Cancel,
     /// Why the store did not keep a trial.
     failed: Option<StoreError>,
 }
@@ -233,14 +235,19 @@ impl Sink for Live<'_> {
         let Some(store) = self.store else {
             return Ok(());
         };
-        store.keep(self.writer.file()).map_err(|error| {
-            let source = std::io::Error::other(error.to_string());
-            self.failed = Some(error);
-            WriteError {
-                path: "the store".into(),
-                source,
+        match store.keep(self.writer.file()) {
+            Ok(true) => self.cancel.cancel(),
+            Ok(false) => {}
+            Err(error) => {
+                let source = std::io::Error::other(error.to_string());
+                self.failed = Some(error);
+                return Err(WriteError {
+                    path: "the store".into(),
+                    source,
+                });
             }
-        })
+        }
+        Ok(())
     }
 
     fn begin_part(&mut self, name: &str) {
