@@ -3,6 +3,7 @@
 use wirelab_report::compare::{change, value};
 use wirelab_report::format::{self, integer};
 use wirelab_store::{Run, StoredFigure};
+use wirelab_trial::host_clock::unix_ns;
 
 use crate::chart::svg;
 use crate::html::{page, query, xml};
@@ -67,7 +68,7 @@ fn table(runs: &[Run]) -> String {
              <td><a href=\"/runs/{id}/figures\">figures</a></td></tr>\n",
             xml(&format::utc(run.created_unix_ns)),
             link("node", &run.node),
-            integer(run.trials),
+            run.progress(),
             tags.join(" "),
             xml(in_short(&run.command))
         ));
@@ -121,9 +122,11 @@ pub fn figures(run: &Run, figures: &[StoredFigure], token: &str) -> String {
 pub fn so_far(run: &Run, figures: &[StoredFigure]) -> String {
     let mut out = String::new();
     if !run.finished {
-        let trials = format::count(run.trials, "trial");
+        let left = run.seconds_left(unix_ns());
+        let left = left.map_or_else(String::new, |s| format!(", about {} left", in_minutes(s)));
         out.push_str(&format!(
-            "<p class=\"quiet\">… not finished: {trials} so far.</p>\n"
+            "<p class=\"quiet\">… not finished: trials so far: {}{left}.</p>\n",
+            run.progress()
         ));
     }
     if figures.is_empty() {
@@ -158,6 +161,13 @@ pub fn so_far(run: &Run, figures: &[StoredFigure]) -> String {
         out.push_str("</table></div>\n");
     }
     out
+}
+
+fn in_minutes(seconds: u64) -> String {
+    match seconds {
+        s if s < 120 => format!("{s} s"),
+        s => format!("{} min", integer(s.div_ceil(60))),
+    }
 }
 
 /// What a form of a run's page has in it.

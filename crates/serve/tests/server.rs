@@ -375,6 +375,7 @@ fn a_run_is_watched_while_it_measures_and_stopped() {
     let server = Server::begin(two_runs);
     let mut store = Store::open(&server.store).unwrap();
     let run = store.begin(&growing, &whole.observations[0].node).unwrap();
+    store.plan(run, 3).unwrap();
     let page = server.ask(&format!("GET /runs/{run}/figures"));
     assert!(
         page.body.contains("<script src=\"/live.js\"></script>") && !page.body.contains("<script>")
@@ -397,17 +398,19 @@ fn a_run_is_watched_while_it_measures_and_stopped() {
     )
     .unwrap();
     let mut lines = BufReader::new(watched).lines().map_while(Result::ok);
-    let mut until = |words: &str| lines.by_ref().find(|line| line.contains(words)).is_some();
-    assert!(until("text/event-stream") && until("event: figures") && until("0 trials so far"));
+    // A comment keeps a connection alive on which nothing happens.
+    let mut until = |words: &str| {
+        let mut said = lines.by_ref().take_while(|line| !line.starts_with(':'));
+        said.any(|line| line.contains(words))
+    };
+    assert!(
+        until("text/event-stream") && until("event: figures") && until("trials so far: 0 of 3.")
+    );
     for (at, observation) in whole.observations.iter().enumerate().take(2) {
         growing.observations.push(observation.clone());
         assert!(!store.keep(run, &growing).unwrap());
-        let trials = if at == 0 {
-            "1 trial so far"
-        } else {
-            "2 trials so far"
-        };
-        assert!(until(trials) && until("forwarding rate"), "{trials}");
+        let trials = format!("trials so far: {} of 3, about", at + 1);
+        assert!(until(&trials) && until("forwarding rate"), "{trials}");
     }
     let form = "Content-Type: application/x-www-form-urlencoded";
     let origin = format!("Origin: http://{}", server.at);

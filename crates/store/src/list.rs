@@ -1,6 +1,7 @@
 //! Lists the runs of a selection, the latest first.
 
 use serde::Serialize;
+use wirelab_trial::format::integer;
 
 use crate::connection::{Row, Value};
 use crate::error::StoreError;
@@ -30,8 +31,31 @@ pub struct Run {
     pub verdict: String,
     /// Its trials.
     pub trials: u64,
+    /// How many it is to have; none where its plan does not say, as that of a search.
+    pub planned: Option<u64>,
     /// Its tags, in order.
     pub tags: Vec<String>,
+}
+
+impl Run {
+    /// Its trials, and of one that is not finished how many there are to be.
+    pub fn progress(&self) -> String {
+        match self.planned.filter(|_| !self.finished) {
+            Some(planned) => format!("{} of {}", integer(self.trials), integer(planned)),
+            None => integer(self.trials),
+        }
+    }
+
+    /// How long it will still take at the pace so far, in seconds; none where that cannot be told.
+    pub fn seconds_left(&self, now_ns: u64) -> Option<u64> {
+        let left = self
+            .planned
+            .filter(|_| !self.finished)?
+            .checked_sub(self.trials)?;
+        let passed = u128::from(now_ns.checked_sub(self.created_unix_ns)?);
+        let left = passed * u128::from(left) / u128::from(self.trials).max(1) / 1_000_000_000;
+        u64::try_from(left).ok().filter(|_| self.trials > 0)
+    }
 }
 
 /// Runs whose tags are asked at once.
@@ -102,7 +126,7 @@ impl Store {
 /// Each order is that of an index, so that only the rows that are listed are read.
 fn query(selection: &Selection) -> (String, Vec<Value>) {
     let mut sql = "SELECT runs.id, runs.created_ns, runs.node, runs.node_kind, runs.command, runs.wirelab_version, \
-        runs.finished, runs.passed, runs.verdict, runs.trials FROM "
+        runs.finished, runs.passed, runs.verdict, runs.trials, runs.planned FROM "
         .to_owned();
     let (from, of_node, created, id) = match &selection.tag {
         Some(_) => (
@@ -159,6 +183,7 @@ fn run(row: &Row) -> Run {
         passed: row.some_int(7).map(|passed| passed != 0),
         verdict: row.text(8),
         trials: u64::try_from(row.int(9)).unwrap_or(0),
+        planned: row.some_int(10).and_then(|n| u64::try_from(n).ok()),
         tags: Vec::new(),
     }
 }

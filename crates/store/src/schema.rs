@@ -23,6 +23,8 @@ CREATE TABLE runs (
     passed BIGINT,
     verdict TEXT NOT NULL,
     trials BIGINT NOT NULL,
+    -- How many it is to have, where its plan says.
+    planned BIGINT,
     -- The results file without its trials: compressed JSON.
     head {bytes} NOT NULL
 );

@@ -68,6 +68,21 @@ impl Store {
         done.map_err(|error| self.failed(error))
     }
 
+    /// Says how many trials a run is to have.
+    ///
+    /// # Errors
+    /// [`StoreError`] where it cannot be written.
+    pub fn plan(&mut self, run: i64, trials: u64) -> Result<(), StoreError> {
+        let values = [
+            Value::Int(i64::try_from(trials).unwrap_or(i64::MAX)),
+            run.into(),
+        ];
+        let done = self
+            .connection
+            .run("UPDATE runs SET planned = $1 WHERE id = $2", &values);
+        done.map(drop).map_err(|error| self.failed(error))
+    }
+
     /// Keeps the latest trial of a run: once this returns, only the loss of the disk can take it. Whether the run was asked
     /// to stop.
     ///

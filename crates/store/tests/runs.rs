@@ -47,6 +47,7 @@ on_both! {
     fn a_run_grows_trial_by_trial_and_ends(at: &Location) {
         let (whole, mut store) = (file(7 * DAY), open(at));
         let mut growing = begun(&whole);
+        let now = whole.created_unix_ns + 10_000_000_000;
         let run = store.begin(&growing, &whole.observations[0].node).unwrap();
         for observation in &whole.observations {
             growing.observations.push(observation.clone());
@@ -58,6 +59,10 @@ on_both! {
             assert_eq!(open(at).load(run).unwrap(), growing, "another process reads what is kept");
         }
         let before = store.list(&Selection::of(run)).unwrap().remove(0);
+        assert_eq!((before.progress(), before.seconds_left(now)), ("2".to_owned(), None));
+        store.plan(run, 1_002).unwrap();
+        let planned = store.list(&Selection::of(run)).unwrap().remove(0);
+        assert_eq!((planned.progress(), planned.seconds_left(now)), ("2 of 1,002".to_owned(), Some(5_000)));
         assert_eq!((before.finished, before.passed, before.trials as usize), (false, None, whole.observations.len()));
         let so_far = store.figures(run).unwrap();
         assert!(!so_far.is_empty());

@@ -32,10 +32,18 @@ impl Kept {
         }))
     }
 
-    /// Begins the run; `file` has no trials yet.
-    pub fn begin(&self, file: &ResultsFile, node: &Description) -> Fallible<()> {
+    /// Begins the run; `file` has no trials yet, and will have those of `planned` where that is known.
+    pub fn begin(
+        &self,
+        file: &ResultsFile,
+        node: &Description,
+        planned: Option<u64>,
+    ) -> Fallible<()> {
         let mut store = self.store.borrow_mut();
         let run = store.begin(file, node)?;
+        if let Some(trials) = planned {
+            store.plan(run, trials)?;
+        }
         for tag in &self.tags {
             store.tag(&[run], tag)?;
         }
@@ -60,7 +68,7 @@ impl Kept {
         if self.run.get().is_none()
             && let Some(first) = file.observations.first()
         {
-            self.begin(file, &first.node)?;
+            self.begin(file, &first.node, None)?;
         }
         let Some(run) = self.run.get() else {
             return Ok(());

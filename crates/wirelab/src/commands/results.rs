@@ -154,7 +154,7 @@ fn list(mut runs: Vec<Run>, limit: u32, json: bool) -> Result {
             run.id.to_string(),
             format::utc(run.created_unix_ns),
             run.node.clone(),
-            format::integer(run.trials),
+            run.progress(),
             result(run).to_owned(),
             run.tags.join(", "),
             in_short(&run.command).to_owned(),

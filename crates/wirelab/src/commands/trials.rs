@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use wirelab_bench::{
-    Ceiling, Ended, Plan, PlanOutcome, ResultsWriter, Sink, Step, Stored, WriteError, resume_plan,
+    Ceiling, Ended, Plan, PlanOutcome, ResultsWriter, Section, Sink, Step, Stored, WriteError,
+    resume_plan,
 };
 use wirelab_port::host;
 use wirelab_report::judge::judge;
@@ -128,7 +129,9 @@ impl Outputs {
             failed: None,
         };
         if let Some(store) = &self.store {
-            store.begin(live.writer.file(), &node.describe())?;
+            let searches = |section: &Section| matches!(section, Section::Search(_));
+            let planned = (!plan.sections.iter().any(searches)).then(|| plan.trials());
+            store.begin(live.writer.file(), &node.describe(), planned)?;
         }
         let outcome = resume_plan(node, plan, stored, ceiling, bar, cancel, &mut live);
         bar.clear();
