@@ -48,7 +48,7 @@ def good():
     """The files of a demo that went well."""
     link = [observation(p, [flow(100, p / (p + 38)) for _ in range(8)]) for p in demo_check.SIZES]
     most = [observation(p, [flow(100, None)]) for p in demo_check.SIZES]
-    runs = [{"raw_ticks": [1] * demo_check.RUNS}]
+    runs = [{"raw_ticks": demo_check.RUNS}]
     buffers = [
         observation(1500, [flow(50, None)], trial={"buffers": b}, series=runs) for b in demo_check.BUFFERS
     ]
@@ -117,7 +117,7 @@ WRONG = {
     "a size of max missing": lambda f: f["max"]["observations"].pop(),
     "no rate": lambda f: f["max"]["observations"][0]["flows"][0].update(frames_per_s={"absent": "x"}),
     "a kind of buffers missing": lambda f: f["buffers"]["observations"].pop(),
-    "too few runs": lambda f: f["buffers"]["observations"][0]["series"][0]["raw_ticks"].pop(),
+    "too few runs": lambda f: f["buffers"]["observations"][0]["series"][0].update(raw_ticks=199),
     "a trial of the board missing": lambda f: f["board"]["observations"].pop(),
     "a byte wrong on the board": lambda f: f["board"]["observations"][0]["flows"][0]["counts"]["value"].update(good_frames=511),
     "a bad frame of the capture": lambda f: f["capture"]["flows"][0]["counts"].update(good_frames=4999),

@@ -16,6 +16,7 @@ pub mod estimate;
 mod listed;
 pub mod matrix;
 pub mod part;
+pub mod paths;
 pub mod plan;
 mod progress;
 mod reader;
@@ -27,7 +28,6 @@ mod save;
 pub mod search;
 mod searched;
 pub mod stages;
-pub mod ways;
 
 pub use ceiling::{CachedCeiling, Ceiling, NoCeiling};
 pub use estimate::plan_estimate_ps;

@@ -153,6 +153,7 @@ impl ResultsWriter {
                 observations: Vec::new(),
                 parts: Vec::new(),
                 measuring: None,
+                samples: Vec::new(),
             },
             every: SAVE_EVERY,
             next_save: Instant::now(),

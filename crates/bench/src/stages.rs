@@ -1,12 +1,12 @@
 //! Which trials measure the stages of a node: each length both ways, and where a fast track or a background was asked, the
-//! ways beside each other in blocks that alternate. What such a run says is in [`crate::ways`] and [`notes()`].
+//! ways beside each other in blocks that alternate. What such a run says is in [`crate::paths`] and [`notes()`].
 
 use wirelab_trial::{
     Background, Capabilities, Direction, Extent, Framing, Layer, Load, Path, Probes, Size,
     SizeUnit, Wait,
 };
 
-use crate::ways::{FRAMES_FOR_P99, block, blocks};
+use crate::paths::{FRAMES_FOR_P99, block, blocks};
 use crate::{Matrix, Plan, Section};
 
 pub mod flow;

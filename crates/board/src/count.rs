@@ -14,7 +14,7 @@ use wirelab_control::refused;
 use wirelab_control::transport::Transport;
 use wirelab_control::value::{Extent as Until, Load, Path, State};
 use wirelab_trial::host_clock::unix_ns;
-use wirelab_trial::job::{FlowAsked, SendReport, flow_observation};
+use wirelab_trial::job::{FlowRequest, SendReport, flow_observation};
 use wirelab_trial::stage;
 use wirelab_trial::{
     Accepts, Cancel, Capabilities, Clock, ClockKind, Description, Direction, Extent, Field,
@@ -205,7 +205,7 @@ impl CountNode {
         counted: &Counted,
         sent: u64,
     ) -> FlowObservation {
-        let asked = FlowAsked {
+        let asked = FlowRequest {
             port: self.name.clone(),
             direction,
             stream: STREAM,

@@ -289,7 +289,7 @@ mod tests {
         let seen = report(&counters, counts(&counters).unwrap(), Some(u64::MAX));
         let framing = wirelab_wire::Framing::default();
         let size = wirelab_wire::Size::new(wirelab_wire::SizeUnit::Frame, 64);
-        let asked = wirelab_trial::job::FlowAsked {
+        let asked = wirelab_trial::job::FlowRequest {
             port: String::new(),
             direction: wirelab_trial::Direction::Receive,
             stream: 0,

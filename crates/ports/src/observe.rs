@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use wirelab_port::job::{CheckReport, SendReport};
 use wirelab_trial::counter::Counter;
 use wirelab_trial::format;
-use wirelab_trial::job::{self, FlowAsked};
+use wirelab_trial::job::{self, FlowRequest};
 use wirelab_trial::{
     Extent, Field, FlowObservation, Node, Observation, Status, TesterObservation, Warning,
     WarningCode,
@@ -120,8 +120,8 @@ fn status(plan: &Plan, result: &RunResult) -> Status {
 }
 
 /// The planned values of a flow, and its paths.
-fn requested(plan: &Plan, flow: &FlowPlan, sent: &SendReport, result: &RunResult) -> FlowAsked {
-    FlowAsked {
+fn requested(plan: &Plan, flow: &FlowPlan, sent: &SendReport, result: &RunResult) -> FlowRequest {
+    FlowRequest {
         port: flow.port.to_string(),
         direction: flow.direction,
         stream: flow.job.stream,

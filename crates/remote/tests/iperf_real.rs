@@ -261,7 +261,7 @@ fn an_echo_is_of_blocks_that_the_server_returns_and_its_background_is_a_second_s
         assert_eq!(trips.histogram.count, counts.good_frames);
         assert!(series("tester's floor").is_some_and(|s| s.histogram.count > 0));
     }
-    let ran = |o: &Observation| wirelab_trial::BackgroundRan::of(std::slice::from_ref(o));
+    let ran = |o: &Observation| wirelab_trial::BackgroundResult::of(std::slice::from_ref(o));
     assert_eq!(ran(&observations[0]), None);
     let told = ran(&observations[1]).unwrap_or_else(|| panic!("{:#?}", observations[1].counters));
     assert!((told.asked_frames_per_s - 250.0).abs() < 5.0, "{told:?}");

@@ -182,7 +182,7 @@ fn an_echo_beside_a_background_tells_its_round_trips_its_floor_and_what_came_of_
             "{what}"
         );
         // The background is sent for as long as the probes are, and is nothing of their flow.
-        let ran = wirelab_trial::BackgroundRan::of(std::slice::from_ref(&observation));
+        let ran = wirelab_trial::BackgroundResult::of(std::slice::from_ref(&observation));
         let ran = ran.unwrap_or_else(|| panic!("{:#?}", observation.counters));
         let (sent, received) = (ran.sent_frames, ran.received_frames.unwrap());
         assert_eq!(sent, received + ran.lost_frames.unwrap(), "{what}");

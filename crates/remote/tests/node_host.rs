@@ -168,21 +168,28 @@ fn what_the_ring_before_the_tester_dropped_is_no_loss_of_the_node() {
     let core = node.started().cores.numbers()[0];
     for thread in lab.pin_napi_threads(0, Side::Tester, core).unwrap() {
         let thread = thread.to_string();
-        tool(&lab, Side::Tester, "chrt", &["-i", "-p", "0", &thread]);
+        // Not the idle class: other work on the core would leave it nothing, and the control connection needs it too.
+        tool(&lab, Side::Tester, "renice", &["-n", "10", "-p", &thread]);
     }
+    // On a busy host more would keep the ring full for longer than the tester waits for the node's answers.
+    const FRAMES: u64 = 5_000;
     let asked = Trial {
         size: Size::new(SizeUnit::Datagram, 64),
-        extent: Extent::Frames { frames: 100_000 },
+        extent: Extent::Frames { frames: FRAMES },
         ..asked(Layer::UdpIpv4, Direction::Transmit, Load::Max)
     };
-    let before = dropped(&lab);
-    let observation = on_tester(&lab, || {
-        let mut node = open(NODE_IPV4).unwrap();
-        node.run(&asked, &(), &Cancel::new())
-            .expect("an observation")
-    });
-    let dropped = dropped(&lab) - before;
-    assert!(dropped > 0, "the ring held it all");
+    let run = || {
+        let before = dropped(&lab);
+        let observation = on_tester(&lab, || {
+            let mut node = open(NODE_IPV4).unwrap();
+            node.run(&asked, &(), &Cancel::new())
+                .expect("an observation")
+        });
+        (dropped(&lab) - before, observation)
+    };
+    // A busy host has the ring hold it all, or drop the node's answers too.
+    let reported = |run: &(u64, Observation)| run.0 > 0 && run.1.flows[0].counts.value().is_some();
+    let (dropped, observation) = (0..10).map(|_| run()).find(reported).expect("drops");
     let flow = &observation.flows[0];
     let (counts, sent) = (counts(flow), *flow.sent_frames.value().unwrap());
     let what = format!("{dropped} dropped, {sent} sent: {counts:?}");
@@ -191,7 +198,7 @@ fn what_the_ring_before_the_tester_dropped_is_no_loss_of_the_node() {
     // Each frame arrived or was dropped, but for what else left by the interface, as the trial's control does.
     let others = dropped / 10 + 50;
     assert!(counts.lost_or_missed_frames <= others, "{what}");
-    let left = 100_000 - dropped;
+    let left = FRAMES - dropped;
     assert!((left..=left + others).contains(&sent), "{what}");
     assert!(has_warning(&observation, "driver-refused"), "{what}");
     assert!(counts.missed_frames > 0 || !flow.tester_dropped(), "{what}");

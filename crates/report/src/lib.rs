@@ -14,6 +14,7 @@
 
 mod about;
 pub mod audit;
+pub mod badge;
 mod cases;
 mod chart;
 mod charts;
@@ -29,6 +30,7 @@ mod interval;
 pub mod judge;
 mod loaded;
 mod loss;
+mod metrics;
 mod mixed;
 mod options;
 mod results;
@@ -58,6 +60,8 @@ pub fn render(file: &ResultsFile, format: Format, options: &Options) -> String {
     match format {
         Format::DatasheetJson => return datasheet::json(file),
         Format::DatasheetCsv => return datasheet::csv(file),
+        Format::OpenMetrics => return metrics::openmetrics(file),
+        Format::JsonLines => return metrics::json_lines(file),
         Format::Csv => return document::csv::render(&columns::document(file)),
         Format::Json => return file.to_json(),
         Format::Junit => return document::junit::render(&cases::document(file, options)),

@@ -32,10 +32,14 @@ pub enum Format {
     DatasheetJson,
     /// The figures of the datasheet, one a row.
     DatasheetCsv,
+    /// The figures of the run as OpenMetrics text, for a collector of metrics.
+    OpenMetrics,
+    /// The figures of the run, each as JSON in a line.
+    JsonLines,
 }
 
 /// Names by which a format can be asked for, the first being its own, and extensions of files.
-const FORMATS: [(Format, &str, &[&str]); 11] = [
+const FORMATS: [(Format, &str, &[&str]); 13] = [
     (Format::DatasheetJson, "datasheet-json", &["datasheet.json"]),
     (Format::DatasheetCsv, "datasheet-csv", &["datasheet.csv"]),
     (Format::Terminal, "terminal", &["txt"]),
@@ -47,6 +51,8 @@ const FORMATS: [(Format, &str, &[&str]); 11] = [
     (Format::Datasheet, "datasheet", &[]),
     (Format::DatasheetMarkdown, "datasheet-md", &[]),
     (Format::DatasheetHtml, "datasheet-html", &[]),
+    (Format::OpenMetrics, "openmetrics", &["prom"]),
+    (Format::JsonLines, "json-lines", &["jsonl"]),
 ];
 
 /// Why a format cannot be told.
@@ -54,19 +60,19 @@ const FORMATS: [(Format, &str, &[&str]); 11] = [
 pub enum FormatError {
     /// No format has this name.
     #[error(
-        "unknown format '{0}': choose one of terminal, markdown, csv, json, junit, html, datasheet, datasheet-md, datasheet-html, datasheet-json, datasheet-csv"
+        "unknown format '{0}': choose one of terminal, markdown, csv, json, junit, html, datasheet, datasheet-md, datasheet-html, datasheet-json, datasheet-csv, openmetrics, json-lines"
     )]
     Name(String),
     /// No format has this extension.
     #[error(
-        "the name '{0}' does not say which format to write: let it end in .html, .md, .csv, .json, .xml (JUnit), .txt, .datasheet.json or .datasheet.csv, or name the format"
+        "the name '{0}' does not say which format to write: let it end in .html, .md, .csv, .json, .xml (JUnit), .txt, .datasheet.json, .datasheet.csv, .prom (OpenMetrics) or .jsonl, or name the format"
     )]
     Extension(String),
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 11] = [
+    pub const ALL: [Format; 13] = [
         Format::Terminal,
         Format::Markdown,
         Format::Csv,
@@ -78,6 +84,8 @@ impl Format {
         Format::DatasheetHtml,
         Format::DatasheetJson,
         Format::DatasheetCsv,
+        Format::OpenMetrics,
+        Format::JsonLines,
     ];
 
     /// Whether it shows a datasheet to a person, so that several results can stand side by side.
@@ -193,6 +201,8 @@ mod tests {
             ("board.datasheet.JSON", Format::DatasheetJson),
             ("a.b/board.datasheet.csv", Format::DatasheetCsv),
             ("a.datasheet.html", Format::Html),
+            ("figures.prom", Format::OpenMetrics),
+            ("figures.jsonl", Format::JsonLines),
         ] {
             assert_eq!(Format::of_path(Path::new(path)).unwrap(), format);
         }

@@ -8,7 +8,7 @@ pub fn percentile(series: &Series, share: f64) -> Option<u64> {
     if !complete(series) {
         return bucket_percentile(&series.histogram, share);
     }
-    let mut sorted = series.raw_ticks.clone();
+    let mut sorted = series.raw_ticks.to_vec();
     sorted.sort_unstable();
     let rank = (share * sorted.len() as f64).ceil().max(1.0) as usize;
     sorted.get(rank - 1).copied()
@@ -141,7 +141,7 @@ mod tests {
     fn histogram() -> Histogram {
         Histogram {
             tick_ps: Some(1000),
-            buckets: vec![(10, 90), (100, 9), (1000, 1)],
+            buckets: vec![(10, 90), (100, 9), (1000, 1)].into(),
             count: 100,
             min_ticks: 10,
             max_ticks: 1000,
@@ -168,14 +168,15 @@ mod tests {
             name: String::new(),
             kind: wirelab_trial::Kind::Measured,
             clock: wirelab_trial::Clock::TESTER_NS,
-            raw_ticks: vec![30, 10, 20],
+            raw_ticks: vec![30, 10, 20].into(),
             sampled: false,
             histogram: Histogram {
-                buckets: vec![(15, 1), (25, 1), (35, 1)],
+                buckets: vec![(15, 1), (25, 1), (35, 1)].into(),
                 count: 3,
                 max_ticks: 30,
                 ..Histogram::default()
             },
+            percentiles: Default::default(),
             intervals: wirelab_trial::PercentileIntervals::default(),
         };
         assert_eq!(percentile(&series, 0.5), Some(20));

@@ -294,7 +294,8 @@ async fn comparison(State(served): Shared, Query(pairs): Query<Pairs>) -> Respon
             (&names[1], &files[1]),
             Rules::default(),
         );
-        Ok(render(&of, Format::Html, &Options::default(), &[]))
+        let page = render(&of, Format::Html, &Options::default(), &[]);
+        Ok(page.expect("a page has a place for a comparison"))
     });
     answered(done.await.map(reported))
 }

@@ -278,6 +278,8 @@ fn head(file: &ResultsFile) -> Value {
         observations: Vec::new(),
         parts: file.parts.clone(),
         measuring: file.measuring.clone(),
+        // In memory all lists are where they belong.
+        samples: Vec::new(),
     };
     Value::Bytes(pack(&head))
 }

@@ -11,7 +11,7 @@ const SECOND_NS: f64 = 1e9;
 
 /// The background that was really sent beside the blocks of one path.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct BackgroundRan {
+pub struct BackgroundResult {
     /// Requested frames/s.
     pub asked_frames_per_s: f64,
     /// Frames/s that were sent, over all blocks.
@@ -24,9 +24,9 @@ pub struct BackgroundRan {
     pub lost_frames: Option<u64>,
 }
 
-impl BackgroundRan {
+impl BackgroundResult {
     /// The background beside these blocks; `None` where none was requested, or the rate of some block is unknown.
-    pub fn of(blocks: &[Observation]) -> Option<BackgroundRan> {
+    pub fn of(blocks: &[Observation]) -> Option<BackgroundResult> {
         blocks.first()?.trial.background?;
         let sum = |name: &str| -> Option<u64> {
             let name = format!("background_{name}");
@@ -35,7 +35,7 @@ impl BackgroundRan {
         };
         let lasted_s = sum("lasted_ns").filter(|ns| *ns > 0)? as f64 / SECOND_NS;
         let sent_frames = sum("sent_frames")?;
-        Some(BackgroundRan {
+        Some(BackgroundResult {
             asked_frames_per_s: sum("due_frames")? as f64 / lasted_s,
             frames_per_s: sent_frames as f64 / lasted_s,
             sent_frames,
@@ -56,7 +56,7 @@ impl BackgroundRan {
     }
 
     /// Whether two backgrounds are equal within a twentieth, so that the trials beside them are comparable.
-    pub fn is_like(&self, other: &BackgroundRan) -> bool {
+    pub fn is_like(&self, other: &BackgroundResult) -> bool {
         let (a, b) = (self.frames_per_s, other.frames_per_s);
         a.min(b) >= KEPT_SHARE * a.max(b)
     }

@@ -8,10 +8,10 @@ use std::cmp::Ordering;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::node_path::Path;
 use crate::results::ResultsFile;
 use crate::stage::{self, StageFigures};
 use crate::trial::Direction;
-use crate::way::Path;
 
 /// The set-up key for the attachment of a node's MAC.
 pub const ATTACHMENT: &str = "attachment";

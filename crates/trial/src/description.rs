@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use wirelab_wire::Layer;
 
 use crate::node_name::MODEL;
+use crate::node_path::Path;
 use crate::trial::{Buffers, Direction};
-use crate::way::Path;
 
 /// The trials that a node supports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

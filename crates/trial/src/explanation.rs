@@ -6,8 +6,8 @@
 use serde::Serialize;
 
 use crate::field::Kind;
+use crate::node_path::Wait;
 use crate::trial::{Direction, Trial};
-use crate::way::Wait;
 use wirelab_wire::{Layer, SizeUnit, Sizes};
 
 /// How a period was found.

@@ -1,7 +1,11 @@
 //! A figure is observed, with the kind of its value, or absent, with the reason. An unknown value is never 0.
 
+use std::fmt;
+use std::marker::PhantomData;
+
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The origin of a figure; shown wherever the figure is shown.
 ///
@@ -82,7 +86,7 @@ impl std::fmt::Display for Kind {
 }
 
 /// A value with its kind, or the reason for its absence.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Field<T> {
     /// There is a value.
@@ -97,6 +101,47 @@ pub enum Field<T> {
         /// The reason, in words for a reader.
         absent: String,
     },
+}
+
+/// By hand: a derived reader of an untagged enum copies each value before it tries the variants, which is half of the time
+/// to open a long file, and its error does not say what is wrong with the value.
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Field<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Field<T>, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(field_identifier, rename_all = "snake_case")]
+        enum Key {
+            Value,
+            Kind,
+            Absent,
+            #[serde(other)]
+            Other,
+        }
+        struct Either<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Either<T> {
+            type Value = Field<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a figure: its value and kind, or why it is absent")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Field<T>, A::Error> {
+                let (mut value, mut kind, mut absent) = (None, None, None);
+                while let Some(key) = map.next_key()? {
+                    match key {
+                        Key::Value => value = Some(map.next_value()?),
+                        Key::Kind => kind = Some(map.next_value()?),
+                        Key::Absent => absent = Some(map.next_value()?),
+                        Key::Other => drop(map.next_value::<serde::de::IgnoredAny>()?),
+                    }
+                }
+                match (value, kind, absent) {
+                    (Some(value), Some(kind), _) => Ok(Field::Observed { value, kind }),
+                    (_, _, Some(absent)) => Ok(Field::Absent { absent }),
+                    (Some(_), None, None) => Err(A::Error::missing_field("kind")),
+                    (None, _, None) => Err(A::Error::missing_field("value")),
+                }
+            }
+        }
+        deserializer.deserialize_map(Either(PhantomData))
+    }
 }
 
 impl<T> Field<T> {

@@ -6,7 +6,7 @@ mod judge;
 mod observe;
 
 pub use judge::{Judge, was_sent_before};
-pub use observe::{FlowAsked, below_rate, flow_observation, flow_warnings, intervals};
+pub use observe::{FlowRequest, below_rate, flow_observation, flow_warnings, intervals};
 
 use crate::counts::Counts;
 use crate::pace::Pacer;

@@ -14,10 +14,12 @@ pub mod bootstrap;
 pub mod change;
 pub mod check;
 pub mod clock;
+pub mod column;
 pub mod counter;
 pub mod counts;
 pub mod crossover;
 pub mod cycle;
+mod dense;
 pub mod description;
 pub mod dscp;
 pub mod emulated;
@@ -40,6 +42,7 @@ mod named;
 pub mod nearest;
 pub mod node;
 pub mod node_name;
+pub mod node_path;
 pub mod observation;
 pub mod open;
 pub mod pace;
@@ -49,6 +52,7 @@ pub mod random;
 pub mod resolved;
 pub mod results;
 pub mod results_reader;
+mod results_samples;
 pub mod retry;
 pub mod search;
 pub mod series;
@@ -60,12 +64,12 @@ pub mod tracker;
 pub mod trial;
 pub mod unseen;
 pub mod warning_code;
-pub mod way;
 pub mod whatif;
 mod words;
 
-pub use background::BackgroundRan;
+pub use background::BackgroundResult;
 pub use clock::{Clock, ClockKind, Owner};
+pub use column::Column;
 pub use counter::Counter;
 pub use counts::{Counts, Ledger};
 pub use description::{Capabilities, Description};
@@ -83,6 +87,7 @@ pub use node::{
     Cancel, CaptureLimits, Node, NodeError, Progress, StageSource, TesterCeiling, Unsupported,
 };
 pub use node_name::{NameError, NodeName};
+pub use node_path::{Background, Path, Probes, Wait};
 pub use observation::{
     CpuLoad, Elapsed, FlowObservation, NODE_BUSY, Observation, SenderObservation, Spans, Status,
     TesterObservation, Warning, is_node_busy,
@@ -94,10 +99,9 @@ pub use pool::{pooled, pooled_runs};
 pub use resolved::{Accepts, Link, Resolved, SizeLimits};
 pub use results::{Environment, Found, Part, ResultsFile};
 pub use retry::Retrying;
-pub use series::{Histogram, HistogramBuilder, Series, SeriesBuilder};
+pub use series::{Histogram, HistogramBuilder, Percentiles, Series, SeriesBuilder};
 pub use summary::{Interval, Ratio, Summary};
 pub use tracker::{Event, SlotEvent, SlotTracker, Tracker};
 pub use trial::{Buffers, Direction, Extent, Trial, TrialOption};
 pub use warning_code::WarningCode;
-pub use way::{Background, Path, Probes, Wait};
 pub use wirelab_wire::{Framing, Layer, Size, SizeUnit, Sizes};

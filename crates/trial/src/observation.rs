@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use wirelab_wire::Sizes;
 
 use crate::clock::ClockKind;
@@ -295,7 +296,7 @@ impl TesterObservation {
 }
 
 /// The result of a trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Observation {
     /// The requested trial.
     pub trial: Trial,
@@ -320,6 +321,53 @@ pub struct Observation {
     pub tester: TesterObservation,
     /// What a reader must know.
     pub warnings: Vec<Warning>,
+}
+
+/// By hand: a derived reader of flattened fields copies the whole observation before it reads it.
+impl<'de> Deserialize<'de> for Observation {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Observation, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        enum Word {
+            Complete,
+            Partial,
+            Void,
+        }
+        #[derive(Deserialize)]
+        struct Flat {
+            trial: Trial,
+            sizes: Sizes,
+            node: Description,
+            status: Word,
+            why: Option<String>,
+            started_unix_ns: Field<u64>,
+            flows: Vec<FlowObservation>,
+            cpu_load: Field<CpuLoad>,
+            series: Vec<Series>,
+            counters: BTreeMap<String, Field<u64>>,
+            tester: TesterObservation,
+            warnings: Vec<Warning>,
+        }
+        let flat = Flat::deserialize(deserializer)?;
+        let why = flat.why.ok_or_else(|| D::Error::missing_field("why"));
+        Ok(Observation {
+            trial: flat.trial,
+            sizes: flat.sizes,
+            node: flat.node,
+            status: match flat.status {
+                Word::Complete => Status::Complete,
+                Word::Partial => Status::Partial { why: why? },
+                Word::Void => Status::Void { why: why? },
+            },
+            started_unix_ns: flat.started_unix_ns,
+            flows: flat.flows,
+            cpu_load: flat.cpu_load,
+            series: flat.series,
+            counters: flat.counters,
+            tester: flat.tester,
+            warnings: flat.warnings,
+        })
+    }
 }
 
 impl Observation {

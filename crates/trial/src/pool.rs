@@ -312,7 +312,7 @@ mod tests {
             layer: wirelab_wire::Layer::UdpIpv4,
             vlan_tags: 0,
         };
-        let asked = crate::job::FlowAsked {
+        let asked = crate::job::FlowRequest {
             port: "node:x".to_owned(),
             direction: crate::Direction::Receive,
             stream: 0,

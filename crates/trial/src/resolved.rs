@@ -7,8 +7,8 @@ use wirelab_wire::{Layer, LineRate, Sizes};
 
 use crate::job::Pace;
 use crate::node::NodeError;
+use crate::node_path::Path;
 use crate::trial::{Buffers, Direction, Extent, Trial, TrialOption};
-use crate::way::Path;
 
 /// The refusal of an echo without a rate, which would only be about latency.
 const ECHO_NEEDS_A_RATE: &str = "an echo needs a load with a rate, e.g. --load 1kpps: at max its latency is that of a full queue";

@@ -10,8 +10,8 @@ use crate::search::{BurstResult, CurveResult, SearchResult};
 
 /// The word that identifies a results file.
 pub const FORMAT: &str = "wirelab-results";
-/// Version of the format; a reader refuses others.
-pub const VERSION: u32 = 1;
+/// Version of the format. Version 1 had all lists in the text; a reader takes both, and refuses others.
+pub const VERSION: u32 = 2;
 
 /// The host the tester ran on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -92,6 +92,12 @@ pub struct ResultsFile {
     /// The cost of measuring stages, where stages were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measuring: Option<Measuring>,
+    /// The long lists of a written file, in the order of its text, which has the number of their rows in their places; empty
+    /// for a file in memory. Each is base64 of a byte w and a zlib stream: of the lowest byte of each number, then the
+    /// next byte of each, w times. The numbers are samples; of a histogram, the steps between its values and then their
+    /// counts. Where w is 16 more, they are differences to the samples before, with the sign in the lowest bit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<String>,
 }
 
 impl ResultsFile {
@@ -110,13 +116,6 @@ impl ResultsFile {
             all.costs.extend(more.costs);
             all.notes.extend(more.notes);
         }
-    }
-
-    /// The file's text: pretty-printed JSON with a newline at the end.
-    pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("plain data always serialise");
-        text.push('\n');
-        text
     }
 
     /// The JSON schema of the format, as in `spec/results.schema.json`.

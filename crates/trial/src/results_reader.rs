@@ -16,7 +16,7 @@ pub enum ResultsError {
     Format(String),
     /// Written by another version.
     #[error(
-        "results file of version {0}, but this wirelab reads version {VERSION}: use the wirelab that wrote it"
+        "results file of version {0}, but this wirelab reads versions 1 to {VERSION}; fix: use the wirelab that wrote it"
     )]
     Version(u32),
     /// It holds impossible figures, each with its place.
@@ -25,6 +25,16 @@ pub enum ResultsError {
         check::in_words(.0)
     )]
     Impossible(Vec<Impossible>),
+    /// A packed list does not belong to the text, or is damaged.
+    #[error(
+        "not an acceptable results file: {place}: {what}; fix: take the file as wirelab wrote it, or measure again"
+    )]
+    Samples {
+        /// The observation and the series.
+        place: String,
+        /// What is wrong with its list.
+        what: String,
+    },
     /// More values than a reader should need memory for.
     #[error(
         "not an acceptable results file: it holds more than {MOST_VALUES} values; fix: measure fewer trials in one file"
@@ -32,7 +42,7 @@ pub enum ResultsError {
     TooManyValues,
 }
 
-/// Most values (separated by commas) of a results file: together with [`MOST_BYTES`] they bound the memory for reading,
+/// Most values (separated by commas, or in packed lists) of a results file: together with [`MOST_BYTES`] they bound the memory for reading,
 /// at most some 100 bytes per value.
 pub const MOST_VALUES: usize = 40_000_000;
 /// Most bytes of a results file: 40,000 observations of a flow with latencies in buckets take half of it.
@@ -44,11 +54,20 @@ impl ResultsFile {
     /// # Errors
     /// [`ResultsError`] says what is wrong and where.
     pub fn parse(text: &str) -> Result<ResultsFile, ResultsError> {
-        let file = ResultsFile::parse_unchecked(text)?;
-        match check::file(&file) {
-            none if none.is_empty() => Ok(file),
-            some => Err(ResultsError::Impossible(some)),
-        }
+        ResultsFile::parse_unchecked(text).and_then(checked)
+    }
+
+    /// Reads and checks what [`ResultsFile::to_parts`] gave, or a whole text.
+    ///
+    /// # Errors
+    /// [`ResultsError`] says what is wrong and where.
+    pub fn from_parts(text: &str, samples: Option<&[u8]>) -> Result<ResultsFile, ResultsError> {
+        let Some(samples) = samples else {
+            return ResultsFile::parse(text);
+        };
+        let (mut file, values) = read(text)?;
+        file.unpack_bytes(samples, values)?;
+        checked(file)
     }
 
     /// Reads a results file's text without checking for contradictions, e.g. to test that such figures break nothing.
@@ -56,24 +75,50 @@ impl ResultsFile {
     /// # Errors
     /// [`ResultsError`] says what is wrong and where.
     pub fn parse_unchecked(text: &str) -> Result<ResultsFile, ResultsError> {
-        #[derive(Deserialize)]
-        struct Head {
-            format: String,
-            version: u32,
-        }
-        if text.bytes().filter(|byte| *byte == b',').count() > MOST_VALUES {
-            return Err(ResultsError::TooManyValues);
-        }
-        // The head is read first, so that the error names another version and not a missing field.
-        let head: Head = serde_json::from_str(text)?;
-        if head.format != FORMAT {
-            return Err(ResultsError::Format(head.format));
-        }
-        if head.version != VERSION {
-            return Err(ResultsError::Version(head.version));
-        }
-        Ok(serde_json::from_str(text)?)
+        let (mut file, values) = read(text)?;
+        file.unpack(values)?;
+        Ok(file)
     }
+}
+
+fn checked(file: ResultsFile) -> Result<ResultsFile, ResultsError> {
+    match check::file(&file) {
+        none if none.is_empty() => Ok(file),
+        some => Err(ResultsError::Impossible(some)),
+    }
+}
+
+/// The file with its long lists still packed, and how many values its text has.
+fn read(text: &str) -> Result<(ResultsFile, usize), ResultsError> {
+    #[derive(Deserialize)]
+    struct Head {
+        format: String,
+        version: u32,
+    }
+    let values = text.bytes().filter(|byte| *byte == b',').count();
+    if values > MOST_VALUES {
+        return Err(ResultsError::TooManyValues);
+    }
+    let (file, head) = match serde_json::from_str::<ResultsFile>(text) {
+        Ok(file) => {
+            let head = Head {
+                format: file.format.clone(),
+                version: file.version,
+            };
+            (Ok(file), head)
+        }
+        // The head comes first, so that the error names another version and not a missing field.
+        Err(error) => (Err(error), serde_json::from_str(text)?),
+    };
+    if head.format != FORMAT {
+        return Err(ResultsError::Format(head.format));
+    }
+    if !(1..=VERSION).contains(&head.version) {
+        return Err(ResultsError::Version(head.version));
+    }
+    let mut file = file?;
+    file.version = VERSION;
+    Ok((file, values))
 }
 
 /// Entry for fuzzing: reads hostile bytes as a results file, and uses everything that a report does.
@@ -81,6 +126,11 @@ impl ResultsFile {
 /// # Panics
 /// If a file differs after it was written and read again.
 pub fn fuzz_results(bytes: &[u8]) {
+    // Of a text with a 0 behind it the rest is its lists.
+    if let Some(end) = bytes.iter().position(|byte| *byte == 0) {
+        let text = std::str::from_utf8(&bytes[..end]).unwrap_or_default();
+        let _ = ResultsFile::from_parts(text, Some(&bytes[end + 1..]));
+    }
     let Some(file) = std::str::from_utf8(bytes)
         .ok()
         .and_then(|text| ResultsFile::parse_unchecked(text).ok())
@@ -108,6 +158,12 @@ pub fn fuzz_results(bytes: &[u8]) {
     assert!(
         check::file(&again).is_empty() == sound,
         "written, and judged otherwise"
+    );
+    let (text_alone, lists) = file.to_parts();
+    let apart = ResultsFile::from_parts(&text_alone, lists.as_deref());
+    assert!(
+        apart.is_ok() == sound,
+        "kept in parts, and judged otherwise"
     );
     for observation in file.observations {
         assert!(check::observation(&check::kept(observation)).is_empty());

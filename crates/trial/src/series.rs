@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
+use crate::column::Column;
 use crate::field::Kind;
 use crate::interval::PercentileIntervals;
 use crate::random::SplitMix64;
@@ -18,7 +19,7 @@ pub struct Histogram {
     /// Picoseconds a tick; `None` where ticks are instructions.
     pub tick_ps: Option<u64>,
     /// Highest value of each bucket that is not empty, and its count, ascending.
-    pub buckets: Vec<(u64, u64)>,
+    pub buckets: Column<(u64, u64)>,
     /// Samples.
     pub count: u64,
     /// Smallest sample in ticks.
@@ -31,6 +32,54 @@ pub struct Histogram {
     pub stddev_ticks: f64,
 }
 
+/// Percentiles of a series in ticks, so that its text shows them; those that its samples are too few for are absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Percentiles {
+    /// The median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ticks: Option<u64>,
+    /// The 90th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p90_ticks: Option<u64>,
+    /// The 99th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ticks: Option<u64>,
+    /// The 99.9th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_9_ticks: Option<u64>,
+}
+
+impl Percentiles {
+    /// Those of a series, as [`Series::percentile`] has them.
+    pub fn of(series: &Series) -> Percentiles {
+        let mut sorted = match series.sampled {
+            true => Vec::new(),
+            false => series.raw_ticks.to_vec(),
+        };
+        sorted.sort_unstable();
+        let of = |percent: f64, least: u64| {
+            if series.histogram.count < least {
+                return None;
+            }
+            match nearest_rank(percent, sorted.len() as u64) {
+                Some(rank) => sorted.get(rank as usize - 1).copied(),
+                None => series.histogram.percentile(percent),
+            }
+        };
+        Percentiles {
+            p50_ticks: of(50.0, 2),
+            p90_ticks: of(90.0, 10),
+            p99_ticks: of(99.0, 100),
+            p99_9_ticks: of(99.9, 1_000),
+        }
+    }
+
+    /// Whether all are absent.
+    pub fn is_empty(&self) -> bool {
+        *self == Percentiles::default()
+    }
+}
+
 /// A series: raw samples in order of arrival, or histogram and reservoir.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
@@ -41,11 +90,14 @@ pub struct Series {
     /// The clock of its ticks.
     pub clock: Clock,
     /// Raw samples in ticks and in order of arrival: all of them, or a seeded reservoir where `sampled` is set.
-    pub raw_ticks: Vec<u64>,
+    pub raw_ticks: Column<u64>,
     /// Whether `raw_ticks` is a reservoir of a longer series.
     pub sampled: bool,
     /// All samples.
     pub histogram: Histogram,
+    /// Its percentiles in a written file; empty in memory, where they are computed, unless a file stated others.
+    #[serde(default, skip_serializing_if = "Percentiles::is_empty")]
+    pub percentiles: Percentiles,
     /// The intervals of its percentiles, within its run.
     #[serde(default, skip_serializing_if = "PercentileIntervals::is_empty")]
     pub intervals: PercentileIntervals,
@@ -165,7 +217,7 @@ impl Series {
             return self.histogram.percentile(percent);
         }
         let rank = nearest_rank(percent, self.raw_ticks.len() as u64)?;
-        let mut ticks = self.raw_ticks.clone();
+        let mut ticks = self.raw_ticks.to_vec();
         Some(*ticks.select_nth_unstable(rank as usize - 1).1)
     }
 }
@@ -341,8 +393,9 @@ impl SeriesBuilder {
             name: self.name,
             kind: Kind::Measured,
             clock: self.clock,
+            percentiles: Percentiles::default(),
             intervals: PercentileIntervals::of(&self.raw),
-            raw_ticks: self.raw,
+            raw_ticks: self.raw.into(),
         };
         if series.sampled {
             let Series {

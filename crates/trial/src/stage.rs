@@ -11,8 +11,8 @@ use wirelab_wire::Layer;
 
 use crate::clock::{Clock, ClockKind};
 use crate::field::Kind;
+use crate::node_path::{Background, Path, Probes, Wait};
 use crate::trial::Direction;
-use crate::way::{Background, Path, Probes, Wait};
 
 pub use between::between;
 pub use chain::is_stage;

@@ -7,7 +7,7 @@ use wirelab_wire::{Framing, LineRate, Size, SizeError, Sizes};
 use crate::dscp::Dscp;
 use crate::faults::FaultRates;
 use crate::load::Load;
-use crate::way::{Background, Path, Probes, Wait};
+use crate::node_path::{Background, Path, Probes, Wait};
 use crate::words::words;
 
 /// The direction of frames, as the node sees it.

@@ -52,9 +52,12 @@ fn examples() -> Vec<(String, Value)> {
         .unwrap()
         .map(|entry| entry.unwrap().path());
     let of = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-    let read = |path: PathBuf| (of(&path), std::fs::read_to_string(&path).unwrap());
-    let parsed = |(name, text): (String, String)| (name, serde_json::from_str(&text).unwrap());
-    paths.map(read).map(parsed).collect()
+    // Each number as one of the text: `to_json` would pack long lists.
+    let read = |path: PathBuf| {
+        let file = ResultsFile::parse(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        (of(&path), serde_json::to_value(&file).unwrap())
+    };
+    paths.map(read).collect()
 }
 
 /// The places of all numbers inside a value.

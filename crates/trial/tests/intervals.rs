@@ -2,7 +2,7 @@
 //! each time.
 
 use proptest::prelude::*;
-use wirelab_trial::job::{CheckReport, FlowAsked, Judge, Missed, SendReport, flow_observation};
+use wirelab_trial::job::{CheckReport, FlowRequest, Judge, Missed, SendReport, flow_observation};
 use wirelab_trial::random::SplitMix64;
 use wirelab_trial::{
     Clock, Direction, FlowObservation, Framing, Layer, Over, ResultsFile, SeriesBuilder, Size,
@@ -42,7 +42,7 @@ fn observed(sent: u64, seen: CheckReport) -> FlowObservation {
         layer: Layer::UdpIpv4,
         vlan_tags: 0,
     };
-    let asked = FlowAsked {
+    let asked = FlowRequest {
         port: "n0".to_owned(),
         direction: Direction::Receive,
         stream: 0,

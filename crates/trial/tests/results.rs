@@ -129,8 +129,8 @@ fn broken_files_are_refused_and_named() {
     let changes: [(Change, &str); 7] = [
         (|v| v["format"] = json!("other"), "its format is 'other'"),
         (
-            |v| v["version"] = json!(2),
-            "version 2, but this wirelab reads version 1",
+            |v| v["version"] = json!(3),
+            "version 3, but this wirelab reads versions 1 to 2",
         ),
         (|v| v["interrupted"] = json!("no"), "invalid type: string"),
         (
@@ -150,11 +150,11 @@ fn broken_files_are_refused_and_named() {
         ),
         (
             |v| v["observations"][0]["flows"][0]["jitter_ps"] = json!(0),
-            "did not match any variant of untagged enum Field",
+            "expected a figure: its value and kind, or why it is absent",
         ),
         (
             |v| v["observations"][0]["flows"][0]["sent_frames"]["value"] = json!(-1),
-            "did not match any variant of untagged enum Field",
+            "invalid value: integer `-1`, expected u64",
         ),
     ];
     for (change, part) in changes {

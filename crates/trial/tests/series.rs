@@ -111,7 +111,7 @@ fn other_ticks_are_not_added() {
 fn a_hostile_histogram_does_no_harm() {
     let mut hostile = Histogram {
         tick_ps: None,
-        buckets: vec![(9, u64::MAX), (3, u64::MAX), (9, 1)],
+        buckets: vec![(9, u64::MAX), (3, u64::MAX), (9, 1)].into(),
         count: 2,
         min_ticks: 7,
         max_ticks: 3,

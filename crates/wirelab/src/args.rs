@@ -339,13 +339,19 @@ pub struct ReportArgs {
     #[arg(required = true)]
     pub results: Vec<PathBuf>,
     /// Write to FILE; the extension selects the format: .html, .md, .csv, .json, .xml (JUnit), .txt, .datasheet.json,
-    /// .datasheet.csv
+    /// .datasheet.csv, .prom (OpenMetrics), .jsonl (a figure a line)
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
     /// Format on standard output, without --output: terminal, markdown, csv, json, junit, html, datasheet, datasheet-md,
-    /// datasheet-html, datasheet-json, datasheet-csv
+    /// datasheet-html, datasheet-json, datasheet-csv, openmetrics, json-lines
     #[arg(long)]
     pub format: Option<String>,
+    /// Write a badge (SVG) with the figure of --figure to FILE
+    #[arg(long, value_name = "FILE", requires = "figure")]
+    pub badge: Option<PathBuf>,
+    /// Words of the trial and the name of the figure that --badge shows, e.g. "receive forwarding rate"
+    #[arg(long, value_name = "WORDS", requires = "badge")]
+    pub figure: Option<String>,
     /// Title of the report
     #[arg(long)]
     pub title: Option<String>,

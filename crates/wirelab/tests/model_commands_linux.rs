@@ -134,6 +134,7 @@ fn results(name: &str) -> PathBuf {
         observations: all.collect(),
         parts: Vec::new(),
         measuring: None,
+        samples: Vec::new(),
     };
     let path = scratch(name);
     std::fs::write(&path, file.to_json()).expect("a folder that can be written");

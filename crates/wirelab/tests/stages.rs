@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use board_common::{can_run, can_tap};
 use common::{scratch, stderr, stdout, wirelab};
 use serde_json::Value;
+use wirelab_trial::ResultsFile;
 
 fn table(args: &[&str]) -> Value {
     let output = wirelab(args);
@@ -90,8 +91,9 @@ fn shift(series: &mut Value, by: i64) {
 
 /// Make every sample of one stage so many instructions shorter or longer.
 fn change(results: &Path, stage: &str, by: i64, into: &Path) {
+    // As a value, and not as the text of the file, in which long lists are packed.
     let text = std::fs::read_to_string(results).unwrap();
-    let mut file: Value = serde_json::from_str(&text).unwrap();
+    let mut file = serde_json::to_value(ResultsFile::parse(&text).unwrap()).unwrap();
     for observation in file["observations"].as_array_mut().unwrap() {
         for flow in observation["flows"].as_array_mut().unwrap() {
             for series in flow["series"].as_array_mut().unwrap() {

@@ -11,6 +11,9 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <linux/errqueue.h>
+#endif
 
 /* What a flow's socket waits for. */
 #define CONNECTING 1
@@ -149,6 +152,9 @@ static bool udp_send(void *context, struct wl_iperf_flow *flow, const uint8_t *h
 	}
 	if (sendmsg(fd, &message, MSG_NOSIGNAL) >= 0)
 		return true;
+	/* On the server's socket an error may be that of another flow's datagram, which is told once. */
+	if (fd == s->udp && !would_block() && sendmsg(fd, &message, MSG_NOSIGNAL) >= 0)
+		return true;
 	/* Anything else is the end of this datagram. A refusal is told once, here or when the socket is read. */
 	if (errno == ECONNREFUSED && flow->handle.number > 0)
 		*state_of(s, flow) |= REFUSED;
@@ -213,6 +219,21 @@ static int listen_on(int type, const struct wl_iperf_address *at)
 	return fd;
 }
 
+/* Have the system keep what hosts answer to datagrams from the server's socket, with whom they were for. Where it cannot,
+ * traffic back to a host that refuses it still has its limits. */
+static void keep_refusals(int fd)
+{
+#ifdef __linux__
+	int yes = 1;
+
+	/* A socket of IPv6 may carry both. */
+	(void)setsockopt(fd, IPPROTO_IP, IP_RECVERR, &yes, sizeof yes);
+	(void)setsockopt(fd, IPPROTO_IPV6, IPV6_RECVERR, &yes, sizeof yes);
+#else
+	(void)fd;
+#endif
+}
+
 bool wl_iperf_sockets_open(struct wl_iperf_sockets *s, const struct wl_iperf_address *at,
 			   void (*ended)(void *context, const struct wl_iperf_result *result), void *context)
 {
@@ -244,6 +265,7 @@ bool wl_iperf_sockets_open(struct wl_iperf_sockets *s, const struct wl_iperf_add
 	}
 	if (s->udp < 0)
 		return false;
+	keep_refusals(s->udp);
 	s->both = own.version == 6;
 	s->tcp = listen_on(SOCK_STREAM, &own);
 	if (s->tcp < 0) {
@@ -264,6 +286,57 @@ void wl_iperf_sockets_close(struct wl_iperf_sockets *s)
 bool wl_iperf_sockets_run(struct wl_iperf_sockets *s, const struct wl_iperf_test *test)
 {
 	return wl_iperf_run(&s->iperf, test, now_ns());
+}
+
+#ifdef __linux__
+/* Whether a message of the error queue says that a host takes no datagrams; others say that one was too long. */
+static bool is_refusal(struct msghdr *message)
+{
+	for (struct cmsghdr *part = CMSG_FIRSTHDR(message); part != 0; part = CMSG_NXTHDR(message, part)) {
+		struct sock_extended_err error;
+
+		if (!(part->cmsg_level == IPPROTO_IP && part->cmsg_type == IP_RECVERR) &&
+		    !(part->cmsg_level == IPPROTO_IPV6 && part->cmsg_type == IPV6_RECVERR))
+			continue;
+		memcpy(&error, CMSG_DATA(part), sizeof error);
+		return error.ee_errno == ECONNREFUSED || error.ee_errno == EHOSTUNREACH ||
+		       error.ee_errno == ENETUNREACH || error.ee_errno == EACCES;
+	}
+	return false;
+}
+
+static bool is_same(const struct wl_iperf_address *a, const struct wl_iperf_address *b)
+{
+	return a->port == b->port && a->version == b->version && a->zone == b->zone &&
+	       memcmp(a->host, b->host, sizeof a->host) == 0;
+}
+#endif
+
+/* End the flows on the server's socket whose hosts refuse them. */
+static void read_refusals(struct wl_iperf_sockets *s)
+{
+#ifdef __linux__
+	for (int turn = 0; turn < TURN; turn++) {
+		union address to;
+		_Alignas(struct cmsghdr) uint8_t control[256];
+		struct wl_iperf_address peer;
+		struct msghdr message = { .msg_name = &to,
+					  .msg_namelen = sizeof to,
+					  .msg_control = control,
+					  .msg_controllen = sizeof control };
+
+		if (recvmsg(s->udp, &message, MSG_ERRQUEUE) < 0)
+			return;
+		if (!is_refusal(&message))
+			continue;
+		from_system(&to, &peer);
+		for (struct wl_iperf_flow *f = s->iperf.flows; f < s->iperf.flows + WL_IPERF_FLOWS; f++)
+			if (f->udp && !f->own_socket && is_same(&f->peer, &peer))
+				wl_iperf_refused(&s->iperf, f, now_ns());
+	}
+#else
+	(void)s;
+#endif
 }
 
 static void read_datagrams(struct wl_iperf_sockets *s, int fd, struct wl_iperf_flow *flow)
@@ -371,6 +444,8 @@ int wl_iperf_sockets_serve(struct wl_iperf_sockets *s, const struct pollfd *list
 {
 	uint64_t now, due;
 
+	if (list[0].revents & POLLERR)
+		read_refusals(s);
 	if (list[0].revents)
 		read_datagrams(s, s->udp, 0);
 	for (int n = 0; n < WL_IPERF_FLOWS; n++) {

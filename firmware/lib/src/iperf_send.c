@@ -222,8 +222,6 @@ static void step_final(struct wl_iperf *it, struct wl_iperf_flow *f)
 	struct wl_iperf_tx *tx = &f->tx;
 	bool shared = f->ask.mode >= WL_IPERF_REVERSE;
 
-	if (it->now < tx->due)
-		return;
 	if (!f->udp || tx->tries >= (shared ? FINAL_TRIES_SHARED : FINAL_TRIES)) {
 		wl_iperf_over(it, f, true, f->udp && shared);
 		return;
@@ -319,14 +317,16 @@ void wl_iperf_step(struct wl_iperf *it, struct wl_iperf_flow *f)
 {
 	if (f->sending == TX_SEND)
 		step_send(it, f);
-	if (f->sending == TX_FINAL)
-		step_final(it, f);
-	else if (f->sending == TX_WAIT && it->now >= f->tx.due)
-		step_wait(it, f);
-	else if (f->sending == TX_CONNECT && it->now >= f->tx.due)
-		wl_iperf_unreached(it, f);
-	else if (f->sending == TX_KNOCK && it->now >= f->tx.due)
-		knock(it, f);
+	if (f->sending != TX_SEND && it->now >= f->tx.due) {
+		if (f->sending == TX_FINAL)
+			step_final(it, f);
+		else if (f->sending == TX_WAIT)
+			step_wait(it, f);
+		else if (f->sending == TX_CONNECT)
+			wl_iperf_unreached(it, f);
+		else if (f->sending == TX_KNOCK)
+			knock(it, f);
+	}
 	if (f->sending != TX_NONE)
 		wl_iperf_wake(it, next_step(it, f));
 }

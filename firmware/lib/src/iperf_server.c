@@ -217,11 +217,14 @@ static void collect(struct wl_iperf *it, struct wl_iperf_flow *f, const uint8_t 
 		f->head[f->head_count++] = *bytes++;
 		if (f->head_count == 4)
 			f->head_want = (uint8_t)wl_iperf_header_bytes(wl_be32(f->head));
-		if (f->head_count < 4 || f->head_count < f->head_want)
+		if (f->head_count < f->head_want)
 			continue;
 		f->receiving = RX_DATA;
 		/* What is no header asks for nothing. */
 		(void)wl_iperf_header_read(f->head, f->head_count, &f->ask);
+		/* Without an extension there is no rate over TCP: the word has the window (2.0.5), or filling. */
+		if (f->head_want == V1_BYTES)
+			f->ask.bits_per_s = 0;
 		if (f->ask.wants_ack) {
 			wl_iperf_ack_write(f->head);
 			it->io->tcp_send(it->io->context, f, f->head, ACK_BYTES);

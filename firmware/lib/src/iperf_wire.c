@@ -26,7 +26,6 @@
 /* 2.2 keeps an identification above the number of streams. */
 #define STREAMS_MASK 0x000FFFFFu
 /* The filling at offset 16: no flags, although some bits are set. */
-#define FILLING_AT_12 0x32333435u
 #define FILLING_AT_16 0x36373839u
 /* The upper half of the version of 2.0.10 to 2.0.13. */
 #define VERSION_2_0 0x00020000u

@@ -16,6 +16,9 @@
 /* Every report has so many: 2.0.13 wants at least 116. */
 #define REPORT_BYTES 128
 
+/* The filling where a head has the high word of its number. */
+#define FILLING_AT_12 0x32333435u
+
 /* Bits of what wl_iperf_layout returns. */
 #define LAYOUT_WIDE 4
 #define LAYOUT_HEADER 1

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Clients of iperf 2.0.9 to 2.0.13, whose flows are replayed as they were captured (crates/iperf/tests/v2_older.rs). */
+/* Clients of iperf 2.0.5 to 2.0.13, whose flows are replayed as they were captured (crates/iperf/tests/v2_older.rs, and
+ * for TCP crates/iperf/src/v2/client_header/tests.rs). */
 #include "iperf_datagrams.h"
 
 #define DATAGRAM_BYTES 100
@@ -203,6 +204,57 @@ static void what_resembles_a_first_datagram_of_2_0_13_is_none(void)
 	EQUAL(host.it.flows[0].ask.port, 6001);
 }
 
+/* A copy of the header alone, or one that comes late, is no gap of billions of datagrams. */
+static void a_copy_of_the_header_alone_is_no_loss(void)
+{
+	const struct captured *flow = &flows[6];
+
+	for (unsigned late = 0; late < 3; late++) {
+		host_begin();
+		peer = host_peer(1, 50000);
+		if (late < 2)
+			greet(flow, DATAGRAM_BYTES);
+		for (uint32_t number = 0; number < 5; number++) {
+			if (number == late)
+				greet(flow, DATAGRAM_BYTES);
+			take(flow, number);
+		}
+		take(flow, flow->last);
+		EQUAL(host.result.here.lost, 0);
+		EQUAL(host.result.here.out_of_order, 0);
+		EQUAL(host.result.here.datagrams, 5);
+		CHECK(host.result.complete);
+	}
+}
+
+/* The header of `-l 1000 -n 4000 -r -L 6001` over TCP, of 2.0.13 as captured; the same with -d; and with the window of
+ * 2.0.5 `-w 64K`. None asks for a rate, so all that there is room for goes back at once. */
+static void the_word_of_the_window_is_no_rate_over_tcp(void)
+{
+	static const char *const headers[] = { "800000000000000100001771000003e83637383900000fa0",
+					       "800000010000000100001771000003e83637383900000fa0",
+					       "800000000000000100001771000003e80001000000000fa0" };
+	uint8_t bytes[24];
+
+	for (unsigned n = 0; n < sizeof headers / sizeof headers[0]; n++) {
+		struct wl_iperf_flow *flow;
+
+		host_begin();
+		peer = host_peer(1, 40000);
+		EQUAL(tap_hex(headers[n], bytes, sizeof bytes), sizeof bytes);
+		flow = wl_iperf_accept(&host.it, &peer, host.now);
+		wl_iperf_bytes(&host.it, flow, bytes, sizeof bytes, sizeof bytes, host.now);
+		EQUAL(flow->ask.mode, n == 1 ? WL_IPERF_DUAL : WL_IPERF_TRADEOFF);
+		wl_iperf_closed(&host.it, flow, false, host.now);
+		host_pass(1 * HOST_MS);
+		EQUAL(host.connected, 1);
+		EQUAL(host.to.port, 6001);
+		host.room = 10000;
+		wl_iperf_connected(&host.it, host.flow, host.now);
+		EQUAL(host.sent, 4000);
+	}
+}
+
 int main(void)
 {
 	RUN(each_is_counted_and_answered_in_its_layout);
@@ -210,5 +262,7 @@ int main(void)
 	RUN(traffic_back_ends_as_its_client_expects);
 	RUN(what_resembles_a_first_datagram_of_2_0_13_is_none);
 	RUN(a_hostile_last_number_counts_no_more_than_it_says);
+	RUN(a_copy_of_the_header_alone_is_no_loss);
+	RUN(the_word_of_the_window_is_no_rate_over_tcp);
 	return tap_end();
 }

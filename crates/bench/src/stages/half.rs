@@ -7,8 +7,8 @@ use wirelab_trial::{
     Probes, Progress, Retrying, Trial, Wait,
 };
 
+use crate::paths::{LossFree, loss_free};
 use crate::search::{Asking, SearchError, find_rates};
-use crate::ways::{LossFree, loss_free};
 use crate::{NoCeiling, Sink, Step, WriteError};
 
 /// Length of a trial of the search: long enough to fill any queue of the stack, in ps (200 ms).

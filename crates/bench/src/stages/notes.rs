@@ -4,9 +4,9 @@ use wirelab_trial::counter::Counter;
 use wirelab_trial::format::{integer, time_f};
 use wirelab_trial::{Description, Observation, Path, Probes, Ratio, Trial, pooled};
 
-use crate::ways::{
-    Answer, BackgroundRan, Beside, FRAMES_FOR_P99, LEAST_FRAMES_FOR_P99, NotDecided, Verdict,
-    WayFigures, beside,
+use crate::paths::{
+    Answer, BackgroundResult, Beside, FRAMES_FOR_P99, LEAST_FRAMES_FOR_P99, NotDecided,
+    PathFigures, Verdict, beside,
 };
 
 /// Set-up keys: the cores of the node's application, and of its receive work.
@@ -170,7 +170,7 @@ fn conditions(pair: &Beside) -> String {
 }
 
 /// Whether the order within the flow was kept, as far as it was counted.
-fn order(stack: &WayFigures, fast_track: &WayFigures) -> String {
+fn order(stack: &PathFigures, fast_track: &PathFigures) -> String {
     match (fast_track.reordered_frames, stack.reordered_frames) {
         (Some(fast), Some(stack)) => format!("; reordered {fast} and {stack}"),
         _ => String::new(),
@@ -191,7 +191,7 @@ fn polls(whole: &Observation) -> String {
         let words = counter.meaning();
         parts.extend(of(counter).map(|n| format!("{} {words}", integer(n))));
     }
-    parts.extend(BackgroundRan::of(std::slice::from_ref(whole)).map(|ran| background(&ran)));
+    parts.extend(BackgroundResult::of(std::slice::from_ref(whole)).map(|ran| background(&ran)));
     let told = match parts.is_empty() {
         true => "the node tells neither polls nor matches".to_owned(),
         false => parts.join(", "),
@@ -200,7 +200,7 @@ fn polls(whole: &Observation) -> String {
 }
 
 /// What really ran beside a flow.
-fn background(ran: &BackgroundRan) -> String {
+fn background(ran: &BackgroundResult) -> String {
     let frames = |n: Option<u64>| n.map_or("unknown".to_owned(), integer);
     format!(
         "background: {} frames/s sent of {} asked, {} sent, {} received, {} lost",
@@ -232,18 +232,18 @@ fn find(observation: &Observation, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ways::Claim;
+    use crate::paths::Claim;
     use wirelab_trial::{Interval, Wait};
 
     fn pair(answer: Answer, sent_frames_per_s: f64) -> Beside {
-        let ran = BackgroundRan {
+        let ran = BackgroundResult {
             asked_frames_per_s: 50_000.0,
             frames_per_s: sent_frames_per_s,
             sent_frames: 100_000,
             received_frames: Some(99_990),
             lost_frames: Some(10),
         };
-        let way = |median_ns| WayFigures {
+        let way = |median_ns| PathFigures {
             frames: 2_048,
             median_ns,
             p99_ns: 4.0 * median_ns,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wirelab_control::node_report;
 use wirelab_control::value::State;
-use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
+use wirelab_trial::job::{self, CheckReport, FlowRequest, SendReport};
 use wirelab_trial::{
     ClockKind, Counts, Description, Direction, Elapsed, Extent, Field, FlowObservation, Layer,
     Observation, Spans, Status, TesterObservation, Warning,
@@ -55,7 +55,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
 }
 
 impl Parts<'_> {
-    fn asked(&self, direction: Direction) -> FlowAsked {
+    fn asked(&self, direction: Direction) -> FlowRequest {
         let (node, tester) = (self.node.name.clone(), "tester".to_owned());
         let from_node = direction == Direction::Transmit;
         let (from, to) = match direction {
@@ -66,7 +66,7 @@ impl Parts<'_> {
         let faults = &self.plan.faults;
         let emitted = self.result.offered.emitted_frames;
         let faulty = !from_node && !self.plan.resolved.trial.faults.is_clean();
-        FlowAsked {
+        FlowRequest {
             port: node,
             direction,
             stream: if from_node { FROM_NODE } else { TO_NODE },

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
+use wirelab_trial::job::{self, CheckReport, FlowRequest, SendReport};
 use wirelab_trial::{
     ClockKind, Description, Elapsed, Field, FlowObservation, Histogram, Observation, Spans, Status,
     TesterObservation, Warning, WarningCode,
@@ -65,12 +65,12 @@ fn name(port: usize) -> String {
     format!("port {port}")
 }
 
-fn asked(plan: &Plan, flow: &FlowPlan, result: &FlowResult) -> FlowAsked {
+fn asked(plan: &Plan, flow: &FlowPlan, result: &FlowResult) -> FlowRequest {
     let own = match flow.direction {
         wirelab_trial::Direction::Receive => flow.to,
         _ => flow.from,
     };
-    FlowAsked {
+    FlowRequest {
         port: name(own),
         direction: flow.direction,
         stream: flow.from as u8,
@@ -216,7 +216,7 @@ fn doubts(flow: &FlowPlan, result: &FlowResult) -> Vec<Warning> {
 
 /// Whether the MAC found another number of faults than the generator made. The checker does not see these frames, so
 /// it cannot count them.
-fn wrong_fcs(asked: &FlowAsked, result: &FlowResult) -> Option<Warning> {
+fn wrong_fcs(asked: &FlowRequest, result: &FlowResult) -> Option<Warning> {
     let injected = asked.ledger.map_or(0, |ledger| ledger.bad_fcs_frames);
     let counted = result.checker.bad_fcs;
     (injected != counted).then(|| {

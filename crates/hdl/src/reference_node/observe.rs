@@ -1,6 +1,6 @@
 //! From the reports of tester and node to an observation, every figure with its unit or its reason.
 
-use wirelab_trial::job::{self, FlowAsked};
+use wirelab_trial::job::{self, FlowRequest};
 use wirelab_trial::stage::{self, CapturePoint, PointTimes};
 use wirelab_trial::{
     ClockKind, Description, Direction, Field, Layer, Observation, Series, Status,
@@ -196,13 +196,13 @@ fn stages(mut points: Vec<PointTimes>, notes: &mut Vec<String>) -> [Vec<Series>;
     })
 }
 
-fn asked(plan: &Plan, direction: Direction, node: &str) -> FlowAsked {
+fn asked(plan: &Plan, direction: Direction, node: &str) -> FlowRequest {
     let (from, to) = match direction {
         Direction::Transmit => (node, "tester"),
         Direction::Receive => ("tester", node),
         _ => ("tester", "tester"),
     };
-    FlowAsked {
+    FlowRequest {
         port: node.to_owned(),
         direction,
         stream: STREAM,

@@ -141,6 +141,16 @@ impl ClientHeader {
         Some(header)
     }
 
+    /// Reads the header at the start of a TCP connection. Without an extension it has no rate there: the word has the
+    /// window of 2.0.5, or digits from 2.0.10 on.
+    pub fn of_stream(bytes: &[u8]) -> Option<ClientHeader> {
+        let mut header = ClientHeader::parse(bytes)?;
+        if header.extension.is_none() {
+            header.window_bytes = 0;
+        }
+        Some(header)
+    }
+
     /// Writes the header into a datagram of a generation, as far as it fits.
     pub fn emit_into(&self, kind: Generation, datagram: &mut [u8]) {
         let Some(at) = kind.header_at() else { return };
@@ -379,7 +389,7 @@ impl ClientHeader {
         let (rate, packets) = match &self.extension {
             Some(extension) => (extension.rate, extension.upper & upper::PACKET_RATE != 0),
             // 2.0.10 to 2.0.13 leave old buffer contents there.
-            None if [DIGITS_AT_12, DIGITS_AT_16].contains(&self.window_bytes) => (0, false),
+            None if self.window_bytes == DIGITS_AT_12 => (0, false),
             None => (u64::from(self.window_bytes), false),
         };
         match (rate, packets) {

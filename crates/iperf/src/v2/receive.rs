@@ -9,7 +9,7 @@ use wirelab_trial::slices::{Marks, Slices, Totals};
 use wirelab_trial::{Jitter, Tracker};
 
 use super::bytes::be32;
-use super::datagram::{Generation, Head, NARROW_LEN, WIDE_LEN};
+use super::datagram::{DIGITS_AT_12, Generation, Head, WIDE_LEN};
 use super::enhanced::Transit;
 use super::peer_count::PeerCount;
 use super::report::{ANSWER_LEN, ServerReport};
@@ -130,7 +130,7 @@ pub struct Receiver {
     tells_transit: bool,
     peer: PeerCount,
     finished: Option<Finish>,
-    /// Whether a datagram with only the header may come before the data, as in 2.0.10 to 2.0.13: both have the number
+    /// Whether a datagram with only the header may come before the data, as in 2.0.10 to 2.0.12: both have the number
     /// 0.
     greets: bool,
     /// Progress of the flow over time.
@@ -152,12 +152,7 @@ impl Receiver {
             return None;
         }
         Some(Receiver {
-            greets: match generation {
-                Generation::V2010 => be32(first, WIDE_LEN) != Some(0),
-                // The high word is set in data.
-                Generation::V2013 => be32(first, NARROW_LEN) != Some(0),
-                _ => false,
-            },
+            greets: generation == Generation::V2010 && be32(first, WIDE_LEN) != Some(0),
             ..Receiver::of(generation, now_ns)
         })
     }
@@ -212,7 +207,10 @@ impl Receiver {
             self.ignored += 1;
             return Arrival::Ignored;
         }
-        if std::mem::take(&mut self.greets) && head.id as u32 == 0 {
+        // 2.0.13 leaves digits in the high word of a datagram with only the header, and so in each copy of it.
+        if head.id >> 32 == i64::from(DIGITS_AT_12)
+            || std::mem::take(&mut self.greets) && head.id as u32 == 0
+        {
             return Arrival::Data;
         }
         if self.marks.is_due(now_ns) {

@@ -2,6 +2,7 @@
 //! discipline, tc(8)) and its driver may drop frames, and a UDP sender gets no error for that.
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use nix::sys::socket::SockProtocol;
 use wirelab_trial::job::{Missed, UDP_MAX_SEGMENTS};
@@ -19,6 +20,12 @@ const MESSAGE_PARENT: usize = 12;
 const ROOT: u32 = u32::MAX;
 /// Offset of the drops in `struct tc_stats` (linux/pkt_sched.h).
 const STATS_DROPS: usize = 12;
+
+/// A driver that dropped frames is still emptying its ring: it counts a frame as sent once it has left. Its counter is
+/// read again until it stands still for so long.
+const STILL: Duration = Duration::from_millis(20);
+/// The longest wait for that: other flows may count for ever.
+const SETTLING: Duration = Duration::from_millis(200);
 
 /// An interface at the start of a flow.
 #[derive(Clone, Debug)]
@@ -57,8 +64,21 @@ impl Egress {
         &self.port
     }
 
-    /// What happened since `begin`.
+    /// What happened since `begin`. Takes up to 200 ms where frames were dropped.
     pub fn end(&self) -> Departed {
+        let begun = Instant::now();
+        let mut departed = self.so_far();
+        while departed.dropped > 0 && begun.elapsed() < SETTLING {
+            std::thread::sleep(STILL);
+            let before = std::mem::replace(&mut departed, self.so_far());
+            if before.transmitted == departed.transmitted {
+                break;
+            }
+        }
+        departed
+    }
+
+    fn so_far(&self) -> Departed {
         let now = LinkState::query(&self.port).ok().flatten();
         let fault = self.link.fault_until(now.as_ref());
         let Some(now) = now.filter(|_| fault.is_none()) else {

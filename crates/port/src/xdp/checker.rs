@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use wirelab_trial::slices::{Marks, Totals};
-use wirelab_trial::{Clock, Counts, PercentileIntervals, Series};
+use wirelab_trial::{Clock, Counts, PercentileIntervals, Percentiles, Series};
 use wirelab_wire::header;
 
 use super::abi::{self, ChkCfg, ChkState, Track};
@@ -362,8 +362,9 @@ fn latency_series(s: &ChkState, shift: u32) -> Option<Series> {
             name: "latency".to_owned(),
             kind: wirelab_trial::Kind::Measured,
             clock: Clock::TESTER_NS,
+            percentiles: Percentiles::default(),
             intervals,
-            raw_ticks,
+            raw_ticks: raw_ticks.into(),
             sampled,
             histogram,
         }

@@ -11,7 +11,7 @@ use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Outcome, Protocol, Rate, Sent
 use wirelab_socket::echo::EchoReport;
 use wirelab_socket::flow;
 use wirelab_trial::host_clock::unix_ns;
-use wirelab_trial::job::{self, FlowAsked};
+use wirelab_trial::job::{self, FlowRequest};
 use wirelab_trial::{
     Cancel, Description, Direction, Field, Link, NodeError, Observation, Resolved, Status,
     TesterObservation, Trial,
@@ -102,7 +102,7 @@ impl Echo {
         started_unix_ns: u64,
         cancel: &Cancel,
     ) -> Observation {
-        let asked = FlowAsked {
+        let asked = FlowRequest {
             port: node.name.clone(),
             direction: Direction::Echo,
             stream: 0,

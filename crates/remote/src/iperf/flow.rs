@@ -7,7 +7,7 @@ use wirelab_iperf::v2::table::{Id, Row};
 use wirelab_iperf::v2::{Leg, Sent, UdpReceived};
 use wirelab_trial::counter::Counter;
 use wirelab_trial::format;
-use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
+use wirelab_trial::job::{self, CheckReport, FlowRequest, SendReport};
 use wirelab_trial::slices::Slices;
 use wirelab_trial::{
     ClockKind, Counts, Direction, Elapsed, Field, FlowObservation, Holds, SenderObservation, Spans,
@@ -100,13 +100,13 @@ impl About<'_> {
         Some(flow)
     }
 
-    fn asked(&self, direction: Direction) -> FlowAsked {
+    fn asked(&self, direction: Direction) -> FlowRequest {
         let tester = "tester".to_owned();
         let (from, to) = match direction {
             Direction::Transmit => (self.peer.clone(), tester),
             _ => (tester, self.peer.clone()),
         };
-        FlowAsked {
+        FlowRequest {
             port: self.peer.clone(),
             direction,
             stream: 0,

@@ -3,7 +3,7 @@
 use wirelab_control::message::Status as Last;
 use wirelab_control::node_report::{self, NodeReport};
 use wirelab_trial::counter::Counter;
-use wirelab_trial::job::{self, CheckReport, FlowAsked, SendReport};
+use wirelab_trial::job::{self, CheckReport, FlowRequest, SendReport};
 use wirelab_trial::{
     ClockKind, CpuLoad, Description, Direction, Field, FlowObservation, Observation, Status,
     TesterObservation, Warning, WarningCode, unseen,
@@ -150,7 +150,7 @@ impl Parts<'_> {
         self.warnings.push(Warning::new(code, text, way_out));
     }
 
-    fn asked(&self, direction: Direction) -> FlowAsked {
+    fn asked(&self, direction: Direction) -> FlowRequest {
         let (node, tester) = (self.node.name.clone(), "tester".to_owned());
         let plain = self.path;
         let path = |segmented: bool| match segmented {
@@ -169,7 +169,7 @@ impl Parts<'_> {
             Direction::Echo => (tester.clone(), tester, path(segmented), plain),
             _ => (tester, node.clone(), path(segmented), "node"),
         };
-        FlowAsked {
+        FlowRequest {
             port: node,
             direction,
             stream: match direction {
@@ -196,7 +196,7 @@ impl Parts<'_> {
     /// `either` more may not have left the sender's interface.
     fn flow(
         &mut self,
-        asked: &FlowAsked,
+        asked: &FlowRequest,
         sent: &SendReport,
         mut seen: CheckReport,
         either: u64,

@@ -12,21 +12,35 @@ use crate::format;
 use crate::judge::End;
 use crate::options::{Format, Options};
 
+/// A comparison is no figure that a collector could watch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a comparison has no {0}; fix: choose one of terminal, markdown, csv, json, json-lines, junit, html"
+)]
+pub struct NoComparison(pub Format);
+
 /// A comparison in one of the formats, as text that ends with a line end; `rules` say which figures fail a case of JUnit.
+///
+/// # Errors
+/// [`NoComparison`] for metrics.
 pub fn render(
     comparison: &Comparison,
     format: Format,
     options: &Options,
     rules: &[FailIf],
-) -> String {
+) -> Result<String, NoComparison> {
     match format {
         Format::Csv | Format::DatasheetCsv => {
-            return csv::render(&Document::of_records(records(comparison)));
+            return Ok(csv::render(&Document::of_records(records(comparison))));
         }
         Format::Json | Format::DatasheetJson => {
             let mut text = serde_json::to_string_pretty(comparison).expect("plain data");
             text.push('\n');
-            return text;
+            return Ok(text);
+        }
+        Format::JsonLines => {
+            let lines = comparison.figures.iter().map(serde_json::to_string);
+            return Ok(lines.map(|line| line.expect("plain data") + "\n").collect());
         }
         _ => {}
     }
@@ -37,15 +51,15 @@ pub fn render(
         )
     });
     if format == Format::Junit {
-        return junit::render(&Document {
+        return Ok(junit::render(&Document {
             title,
             cases: comparison.figures.iter().map(|f| case(f, rules)).collect(),
             ..Document::default()
-        });
+        }));
     }
     let document = Document::new(title, blocks(comparison));
     let written = document.written(format.of_page(), options);
-    written.expect("all others are data")
+    written.map_err(|_| NoComparison(format))
 }
 
 fn blocks(comparison: &Comparison) -> Vec<Block<'static>> {

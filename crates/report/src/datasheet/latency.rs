@@ -3,7 +3,7 @@
 use wirelab_trial::emulated::FLOOR;
 use wirelab_trial::stage::{CapturePoint, StageName};
 use wirelab_trial::{
-    BackgroundRan, Direction, Field, Kind, Layer, Observation, Pdv, Series, Status,
+    BackgroundResult, Direction, Field, Kind, Layer, Observation, Pdv, Series, Status,
 };
 
 use super::rate::datagram;
@@ -188,7 +188,7 @@ pub fn echo(trial: usize, o: &Observation) -> Echo {
         background: o.trial.background.map(|b| b.to_string()),
         background_asked_frames_per_s: beside(o, |ran| Some(ran.asked_frames_per_s)),
         background_frames_per_s: beside(o, |ran| Some(ran.frames_per_s)),
-        background_loss_ratio: beside(o, BackgroundRan::loss_ratio),
+        background_loss_ratio: beside(o, BackgroundResult::loss_ratio),
         samples: series.map_or(0, |s| s.histogram.count),
         clock: series.map(|s| s.clock.kind),
         min_ps: share(0.0),
@@ -222,11 +222,11 @@ fn floor(o: &Observation, share: f64) -> Field<u64> {
 }
 
 /// What ran of a background.
-fn beside(o: &Observation, get: impl Fn(&BackgroundRan) -> Option<f64>) -> Field<f64> {
+fn beside(o: &Observation, get: impl Fn(&BackgroundResult) -> Option<f64>) -> Field<f64> {
     if o.trial.background.is_none() {
         return Field::absent("no background was asked");
     }
-    match BackgroundRan::of(std::slice::from_ref(o)) {
+    match BackgroundResult::of(std::slice::from_ref(o)) {
         Some(ran) => Field::measured_or(get(&ran), "the node does not tell what it received of it"),
         None => {
             Field::absent("the background ended early, or fewer than two frames of it were sent")

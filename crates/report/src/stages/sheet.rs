@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::format::si;
+use wirelab_trial::node_path::{Background, Path, Probes, Wait};
 use wirelab_trial::stage::{CapturePoint, Delay, StageFigures};
-use wirelab_trial::way::{Background, Path, Probes, Wait};
 use wirelab_trial::{ClockKind, Direction, Kind, Layer, Load, Observation};
 
 use crate::chart::unit::Unit;

@@ -1,7 +1,7 @@
 //! Worked results of a Linux node: stages of two ways, unloaded and beside other traffic.
 
+use wirelab_trial::node_path::{Background, Path, Wait};
 use wirelab_trial::random::SplitMix64;
-use wirelab_trial::way::{Background, Path, Wait};
 use wirelab_trial::*;
 
 /// Stages of frames received through the stack: names, and ns at length 64 and for each further byte.

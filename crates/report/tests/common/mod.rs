@@ -42,6 +42,7 @@ pub fn file(observations: Vec<Observation>) -> ResultsFile {
         observations,
         parts: Vec::new(),
         measuring: None,
+        samples: Vec::new(),
     }
 }
 
@@ -74,7 +75,7 @@ pub fn histogram(ps: u64, count: u64) -> Histogram {
         max_ticks: ns * 95,
         mean_ticks: mean,
         stddev_ticks: stddev,
-        buckets,
+        buckets: buckets.into(),
     }
 }
 
@@ -247,9 +248,10 @@ pub fn series(name: &str, ps: u64, count: u64) -> Series {
         name: name.to_owned(),
         kind: Kind::Measured,
         clock: Clock::TESTER_NS,
-        raw_ticks: Vec::new(),
+        raw_ticks: Vec::new().into(),
         sampled: false,
         histogram: histogram(ps, count),
+        percentiles: Default::default(),
         intervals: wirelab_trial::PercentileIntervals::default(),
     }
 }

@@ -92,9 +92,10 @@ impl Paper {
                 resolution_ticks: 1,
                 owner: Owner::Node,
             },
-            raw_ticks: ticks.to_vec(),
+            raw_ticks: ticks.to_vec().into(),
             sampled: false,
             histogram: Histogram::of(Some(1_000), ticks.iter().copied()),
+            percentiles: Default::default(),
             intervals: wirelab_trial::PercentileIntervals::default(),
         }
     }

@@ -22,6 +22,10 @@ pub(super) fn look_at(series: &Series, findings: &mut Findings) {
             },
         );
         raw(series, f);
+        // A reader takes out those that are.
+        f.must(series.percentiles.is_empty(), "percentiles", || {
+            "they are not those of the samples".to_owned()
+        });
         for (percent, interval) in series.intervals.each() {
             let Some(interval) = interval else { continue };
             let field = format!("interval of {percent} %");

@@ -19,7 +19,7 @@ use crate::warning_code::WarningCode;
 
 /// The facts known of a flow before it is sent.
 #[derive(Clone, Debug)]
-pub struct FlowAsked {
+pub struct FlowRequest {
     /// The node's port, e.g. `lab-node/n0`.
     pub port: String,
     /// Transmit or receive, as the node sees it.
@@ -48,7 +48,7 @@ pub struct FlowAsked {
 
 /// The observation of a flow. Losses are relative to the sequences that the sender sent.
 pub fn flow_observation(
-    asked: &FlowAsked,
+    asked: &FlowRequest,
     sent: &SendReport,
     seen: CheckReport,
 ) -> FlowObservation {
@@ -160,7 +160,7 @@ fn went_by(seen: &CheckReport) -> bool {
     seen.missed.at_least > 0 || counts.missed_frames + counts.lost_or_missed_frames > 0
 }
 
-fn sender_observation(asked: &FlowAsked, sent: &SendReport) -> SenderObservation {
+fn sender_observation(asked: &FlowRequest, sent: &SendReport) -> SenderObservation {
     SenderObservation {
         path: asked.sender_path.clone(),
         asked_frames_per_s: Field::measured_or(asked.frames_per_s, "as fast as the sender can"),
@@ -206,7 +206,7 @@ pub fn below_rate(asked_frames_per_s: Option<f64>, sent: &[SendReport]) -> Optio
 
 /// Warnings of one flow: counts that do not add up, frames that the tester itself refused or missed, and differences
 /// between a receiver's counts and the injector's ledger.
-pub fn flow_warnings(asked: &FlowAsked, sent: &SendReport, seen: &CheckReport) -> Vec<Warning> {
+pub fn flow_warnings(asked: &FlowRequest, sent: &SendReport, seen: &CheckReport) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut push = |code: WarningCode, text: String, way_out: &str| {
         warnings.push(Warning::new(code, text, way_out));
@@ -295,12 +295,12 @@ mod tests {
     use crate::job::Missed;
     use wirelab_wire::{Framing, Size, SizeUnit};
 
-    fn asked(layer: Layer, frames_per_s: Option<f64>) -> FlowAsked {
+    fn asked(layer: Layer, frames_per_s: Option<f64>) -> FlowRequest {
         let framing = Framing {
             layer,
             vlan_tags: 0,
         };
-        FlowAsked {
+        FlowRequest {
             port: "lab-node/n0".to_owned(),
             direction: Direction::Receive,
             stream: 3,

@@ -218,7 +218,7 @@ mod tests {
     fn shown(points: &[PointTimes]) -> (Vec<Shown>, Vec<String>) {
         let mut notes = Vec::new();
         let stages = between(points, &mut notes).into_iter();
-        let shown = stages.map(|(stream, s)| (stream, s.name, s.raw_ticks));
+        let shown = stages.map(|(stream, s)| (stream, s.name, s.raw_ticks.into()));
         (shown.collect(), notes)
     }
 

@@ -178,7 +178,7 @@ mod tests {
     fn cumulated_of(all: &[Series], direction: Direction) -> Vec<(String, Vec<u64>)> {
         let chains = Chain::all_of(all).into_iter();
         let sums = chains.flat_map(|chain| chain.cumulated(direction));
-        sums.map(|(_, s)| (s.name, s.raw_ticks)).collect()
+        sums.map(|(_, s)| (s.name, s.raw_ticks.into())).collect()
     }
 
     #[test]

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use super::chain::{Chain, Stage};
 use super::{PassedOver, StageFigures};
 use crate::clock::ClockKind;
+use crate::node_path::Probes;
 use crate::observation::Observation;
 use crate::pool::pooled_runs;
 use crate::results::ResultsFile;
 use crate::series::Series;
 use crate::trial::Direction;
-use crate::way::Probes;
 
 /// The point that some frames are not seen at because their reader does not sleep (`docs/stages.md`).
 const SELDOM: &str = "copy";

@@ -27,17 +27,16 @@ pub fn run(args: &CompareArgs) -> Result {
     let (options, fail_if) = (report_options(None, false), &args.gate.fail_if);
     for path in &args.output {
         let format = Format::of_path(path).map_err(Failure::usage)?;
-        save(
-            path,
-            &render(&comparison, format, &on_paper(&options), fail_if),
-        )?;
+        let text = render(&comparison, format, &on_paper(&options), fail_if);
+        save(path, &text.map_err(Failure::usage)?)?;
     }
     let format = match args.json {
         true => Format::Json,
         false => Format::Terminal,
     };
     if args.json || args.output.is_empty() {
-        put!("{}", render(&comparison, format, &options, fail_if));
+        let text = render(&comparison, format, &options, fail_if);
+        put!("{}", text.map_err(Failure::usage)?);
     }
     Ok(judge(&comparison, fail_if))
 }

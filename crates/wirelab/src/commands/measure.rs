@@ -104,7 +104,8 @@ pub fn run(args: &MeasureArgs) -> Result {
 /// Show what changed since an earlier run, on standard error where JSON has the other stream.
 fn against(comparison: &Comparison, args: &MeasureArgs) -> Outcome {
     let options = report_options(None, false);
-    let text = render(comparison, Format::Terminal, &options, &args.gate.fail_if);
+    let text = render(comparison, Format::Terminal, &options, &args.gate.fail_if)
+        .expect("a terminal has a place for it");
     match args.json {
         true => complain(format_args!("{}", text.trim_end())),
         false => put!("\n{text}"),

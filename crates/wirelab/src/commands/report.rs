@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use wirelab_report::badge::badge;
 use wirelab_report::datasheet::compare;
 use wirelab_report::{Format, Options, refuse_mislabelled, refuse_mixed, render};
 use wirelab_trial::ResultsFile;
@@ -37,7 +38,10 @@ pub fn run(args: &ReportArgs) -> Result {
     for path in &args.output {
         write(&all, path, &options)?;
     }
-    if args.output.is_empty() || asked.is_some() {
+    if let (Some(path), Some(words)) = (&args.badge, &args.figure) {
+        save(path, &badge(&all, words).map_err(Failure::usage)?)?;
+    }
+    if (args.output.is_empty() && args.badge.is_none()) || asked.is_some() {
         put!(
             "{}",
             render(&all, asked.unwrap_or(Format::Terminal), &options)
@@ -144,6 +148,8 @@ mod tests {
             std::fs::write(path, file.to_json()).unwrap();
         }
         let result = run(&ReportArgs {
+            badge: None,
+            figure: None,
             results,
             output: vec![folder.join("out.txt")],
             format: format.map(str::to_owned),

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use wirelab_bench::NoCeiling;
 use wirelab_bench::costs;
+use wirelab_bench::paths::overheads;
 use wirelab_bench::stages::{Offered, Trials, Ways, framing, half, notes};
-use wirelab_bench::ways::overheads;
 use wirelab_model::reference;
 use wirelab_report::{Format, render_stages};
 use wirelab_trial::measuring::Measuring;

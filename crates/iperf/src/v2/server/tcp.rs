@@ -119,7 +119,7 @@ fn serve_connection(
         Some(Err(why)) => return shared.refuse(peer, why),
         None => {}
     }
-    let header = ClientHeader::parse(&start[..len.min(EXTENDED_LEN)]);
+    let header = ClientHeader::of_stream(&start[..len.min(EXTENDED_LEN)]);
     let mode = header.map_or(Mode::Forward, |header| header.mode());
     let id = Id::Stream(shared.stream_id());
     if header.is_some_and(|header| header.wants_ack()) && stream.write_all(&ack()).is_err() {

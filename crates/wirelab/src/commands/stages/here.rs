@@ -47,6 +47,7 @@ pub fn run(args: &StagesArgs, port: &str) -> Result {
             notes,
             ..Measuring::default()
         }),
+        samples: Vec::new(),
     };
     for path in &results {
         wirelab_bench::save(&file, path).map_err(Failure::failed)?;

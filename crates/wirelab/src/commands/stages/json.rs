@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use wirelab_bench::ways::{BackgroundRan, beside, loss_free};
+use wirelab_bench::paths::{BackgroundResult, beside, loss_free};
 use wirelab_trial::crossover::crossovers;
 use wirelab_trial::stage::{Change, StageFigures};
 use wirelab_trial::{Field, Found, Observation, ResultsFile, pooled_runs};
@@ -63,7 +63,7 @@ fn trial(whole: &Observation) -> Value {
         "direction": asked.direction, "layer": asked.framing.layer, "length_bytes": whole.sizes.length,
         "load": asked.load, "path": asked.path, "wait": asked.wait, "rule": asked.rule,
         "background": asked.background,
-        "background_ran": BackgroundRan::of(std::slice::from_ref(whole)), "probes": asked.probes, "status": whole.status,
+        "background_ran": BackgroundResult::of(std::slice::from_ref(whole)), "probes": asked.probes, "status": whole.status,
         "flows": flows, "counters": counters, "setup": whole.node.setup, "warnings": whole.warnings,
     })
 }

@@ -37,16 +37,17 @@ class Reach(lab.Lab):
         wait_for("it tells", lambda: f"iperf: nothing is sent back to {FAR} port " in self.said("node"))
         self.assertIn("not on a link of this host; fix: ", self.said("node"))
 
-    def test_a_host_that_refuses_gets_no_more(self):
-        """Half a minute at 1 Gbit/s is asked for in the name of a host that has no iperf."""
+    def refused(self, flags, upper):
+        """Half a minute at 1 Gbit/s is asked for in the name of a host that has no iperf, and ends soon."""
         self.start(1, "node", BUILD / "wl_iperf", "-s")
         wait_for("it listens", lambda: self.listens(1, "udp"))
-        words = [0xC8010099, 1, 6001, LENGTH, 0, 2**32 - 3000, *[0] * 6, 1_000_000_000, *[0] * 7]
+        words = [flags, 1, 6001, LENGTH, 0, 2**32 - 3000, 0, 0, upper, 0, 0, 0, 1_000_000_000, *[0] * 7]
         datagram = bytes.fromhex(ASKS[:32]) + struct.pack("!20I", *words)
         command = [
             "python3", "-c",
             "import socket, sys\n"
             "wire = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+            "wire.bind(('', 6001))\n"
             "wire.sendto(bytes.fromhex(sys.argv[2]), (sys.argv[1], 5001))\n",
             NODE, datagram.hex(),
         ]
@@ -54,6 +55,12 @@ class Reach(lab.Lab):
         sent = wait_for("its end", lambda: [flow for flow in results(self.said("node")) if flow["way"] == "sent"])[0]
         self.assertEqual((sent["peer"], sent["port"], sent["complete"]), (HOST, "6001", False), sent)
         self.assertLess(int(sent["here_us"]), 4_000_000, sent)
+
+    def test_a_host_that_refuses_gets_no_more(self):
+        self.refused(0xC8010099, 0)
+
+    def test_a_host_that_refuses_gets_no_more_on_the_same_socket(self):
+        self.refused(0x6C010098, 0x04000000)
 
     def test_a_build_allows_others(self):
         build = Path(self.folder, "allowed")

@@ -3,7 +3,7 @@
 mod common;
 
 use common::SimulatedNode;
-use wirelab_bench::ways::{
+use wirelab_bench::paths::{
     Answer, Beside, Claim, FRAMES_FOR_P99, FRAMES_OF_A_P99, NotDecided, beside, block, blocks,
     overheads,
 };

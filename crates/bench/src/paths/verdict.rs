@@ -127,7 +127,7 @@ impl Verdict {
         Verdict {
             claim,
             answer: answer(pair, claim),
-            background_missed_its_rate: ran.any(super::BackgroundRan::missed_its_rate),
+            background_missed_its_rate: ran.any(super::BackgroundResult::missed_its_rate),
         }
     }
 }

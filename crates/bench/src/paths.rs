@@ -20,7 +20,7 @@ pub use verdict::{
     Answer, Claim, FRAMES_FOR_P99, FRAMES_OF_A_P99, LEAST_BLOCKS, LEAST_FRAMES_FOR_P99, NotDecided,
     Verdict,
 };
-pub use wirelab_trial::BackgroundRan;
+pub use wirelab_trial::BackgroundResult;
 
 /// Seed of the bootstrap, so that a file always gives the same interval.
 const SEED: u64 = 6;
@@ -29,7 +29,7 @@ const NS_PS: f64 = 1e3;
 
 /// One path's delay from driver to application.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct WayFigures {
+pub struct PathFigures {
     /// Frames.
     pub frames: u64,
     /// Median in ns.
@@ -41,7 +41,7 @@ pub struct WayFigures {
     /// Frames that did not arrive.
     pub lost_frames: Option<u64>,
     /// The background traffic that arrived, where some was requested.
-    pub background: Option<BackgroundRan>,
+    pub background: Option<BackgroundResult>,
 }
 
 /// The stack and the fast track under the same conditions, in the same run.
@@ -54,9 +54,9 @@ pub struct Beside {
     /// The background traffic.
     pub background: Option<Background>,
     /// Through the stack.
-    pub stack: WayFigures,
+    pub stack: PathFigures,
     /// Past the stack.
-    pub fast_track: WayFigures,
+    pub fast_track: PathFigures,
     /// Pairs of blocks, one of each path.
     pub blocks: u64,
     /// The fast track's median over the stack's, all blocks together, with its interval over the pairs of blocks.
@@ -114,7 +114,7 @@ fn pair(stack: &[Observation], fast: &[Observation]) -> Option<Beside> {
     );
     let samples = |all: &[Observation]| -> Vec<Vec<u64>> {
         let each = all.iter().filter_map(|o| delay(o, driver, application));
-        each.map(|series| series.raw_ticks).collect()
+        each.map(|series| series.raw_ticks.into()).collect()
     };
     let pairs: Vec<(Vec<u64>, Vec<u64>)> = samples(fast).into_iter().zip(samples(stack)).collect();
     let (stack_way, fast_way) = (figures(stack)?, figures(fast)?);
@@ -183,7 +183,7 @@ fn p99(ticks: &[u64]) -> Option<u64> {
         .copied()
 }
 
-fn figures(blocks: &[Observation]) -> Option<WayFigures> {
+fn figures(blocks: &[Observation]) -> Option<PathFigures> {
     let whole = wirelab_trial::pooled(blocks);
     let [whole] = &whole[..] else { return None };
     let series = delay(
@@ -192,13 +192,13 @@ fn figures(blocks: &[Observation]) -> Option<WayFigures> {
         CapturePoint::APPLICATION.word(),
     )?;
     let counts = whole.flows.iter().find_map(|flow| flow.counts.value());
-    Some(WayFigures {
+    Some(PathFigures {
         frames: series.histogram.count,
         median_ns: median_ns(&series)?,
         p99_ns: ns(&series, 99.0)?,
         reordered_frames: counts.map(|c| c.reordered_frames),
         lost_frames: counts.map(|c| c.lost_frames),
-        background: BackgroundRan::of(blocks),
+        background: BackgroundResult::of(blocks),
     })
 }
 
