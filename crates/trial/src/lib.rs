@@ -11,6 +11,7 @@
 
 pub mod background;
 pub mod bootstrap;
+pub mod change;
 pub mod check;
 pub mod clock;
 pub mod column;

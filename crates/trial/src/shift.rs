@@ -67,6 +67,11 @@ impl Shift {
     }
 }
 
+/// The probability of [`Shift::p`] alone; `None` if a group is empty or a figure is not finite.
+pub fn rank_sum(before: &[f64], after: &[f64]) -> Option<f64> {
+    Some(Ranks::of(&sorted(before)?, &sorted(after)?).p())
+}
+
 /// The order statistics of all changes that hold the shift with the confidence asked: as many are cut at each end as the
 /// rank sum of groups that are alike leaves out (E. L. Lehmann: Nonparametrics, 1975, 2.6).
 fn shift_interval(changes: &[f64], n: usize, m: usize, confidence: f64) -> Interval {
@@ -143,7 +148,10 @@ impl Ranks {
         let mean = (self.first * (count + 1)) as f64;
         let off = (self.sum as f64 - mean).abs();
         if count <= EXACT {
-            let ways = ways(&self.doubled, self.first);
+            // The rank sums of both groups are uneven alike, and there are fewer of the smaller group.
+            let few = self.first.min(self.second);
+            let mean = (few * (count + 1)) as f64;
+            let ways = ways(&self.doubled, few);
             let all: f64 = ways.iter().sum();
             let uneven = ways.iter().enumerate();
             let uneven = uneven.filter(|(sum, _)| (*sum as f64 - mean).abs() >= off - 0.5);

@@ -13,6 +13,7 @@ mod iperf3;
 mod measure;
 mod model;
 mod node;
+mod results;
 mod stages;
 
 pub use board::{BoardArgs, BoardCommand, BoardConsoleArgs, BoardDisassembleArgs, BoardRunArgs};
@@ -24,6 +25,7 @@ pub use model::{
     AuditArgs, ExplainArgs, FitArgs, PredictArgs, StudyArgs, StudyCommand, WhatifArgs,
 };
 pub use node::{NodeArgs, NodeCommand, NodeServeArgs};
+pub use results::{KeepArgs, ResultsArgs, ResultsCommand, ServeArgs, StoreArgs, joined};
 pub use stages::StagesArgs;
 
 /// Headings of the help, each with its options.
@@ -75,6 +77,8 @@ pub enum Command {
     Verify(VerifyArgs),
     Report(ReportArgs),
     Compare(CompareArgs),
+    Results(ResultsArgs),
+    Serve(ServeArgs),
     Selftest(SelftestArgs),
     /// Print shell completions
     Completions {
@@ -370,10 +374,12 @@ pub struct ReportArgs {
 
 Repeats make it sure: measure both with --repeat 10. See docs/compare.md.")]
 pub struct CompareArgs {
-    /// Results file (JSON) of the first run
+    /// The first run: a results file (JSON), or a selection of the store, as store:12 or store:node=lab:1,tag=main,last
     pub before: PathBuf,
-    /// Results file (JSON) of the second run
+    /// The second run
     pub after: PathBuf,
+    #[command(flatten)]
+    pub at: StoreArgs,
     #[command(flatten)]
     pub gate: GateArgs,
     /// Rates and times that change by less are the same

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use wirelab_port::lab::LabError;
+use wirelab_store::StoreError;
 use wirelab_trial::{NameError, NodeError, OpenError};
 
 /// The end of a command that ran.
@@ -67,6 +68,15 @@ impl From<OpenError> for Failure {
             OpenError::Unknown(text) | OpenError::Usage(text) => Failure::Usage(text),
             OpenError::Privilege(text) => Failure::Privilege(text),
             OpenError::Failed(text) => Failure::Failed(text),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Failure {
+        match error.is_usage() {
+            true => Failure::usage(error),
+            false => Failure::failed(error),
         }
     }
 }

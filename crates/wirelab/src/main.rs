@@ -21,7 +21,7 @@ use args::{Cli, Command};
 use exit::Outcome;
 
 fn main() -> std::process::ExitCode {
-    let outcome = match Cli::parse().command {
+    let outcome = match Cli::parse_from(args::joined(std::env::args_os())).command {
         Command::Limits(args) => commands::limits::run(&args),
         Command::Lab(args) => commands::lab::run(&args),
         Command::Send(args) => commands::send::run(&args),
@@ -41,6 +41,8 @@ fn main() -> std::process::ExitCode {
         Command::Verify(args) => commands::verify::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
+        Command::Results(args) => commands::results::run(&args),
+        Command::Serve(args) => commands::serve::run(&args),
         Command::Selftest(args) => commands::selftest::run(&args),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man { folder } => commands::manual::man(folder.as_deref()),

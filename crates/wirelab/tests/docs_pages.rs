@@ -66,6 +66,8 @@ fn the_pages_on_models_and_studies_are_run() {
         "docs/explain.md",
         "docs/whatif.md",
         "docs/compare.md",
+        "docs/store.md",
+        "docs/serve.md",
         "docs/studies.md",
         "docs/nodes/am263x.md",
         "docs/nodes/esp32-nuttx.md",

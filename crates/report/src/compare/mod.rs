@@ -18,8 +18,7 @@ use wirelab_trial::shift::{Scale, Shift, fewest_repeats, holm};
 use wirelab_trial::{Interval, Kind, ResultsFile, Summary};
 
 use figures::{OnCurve, Values, What};
-pub(crate) use page::value;
-pub use page::{NoComparison, answer, render};
+pub use page::{NoComparison, answer, change, render, value};
 
 /// The share of comparisons of runs that are alike in which a difference may be found.
 const WRONG: f64 = 0.05;

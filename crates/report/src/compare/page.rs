@@ -261,7 +261,7 @@ fn probability(p: f64) -> String {
     }
 }
 
-/// A value in its unit.
+/// A value in its unit, for readers.
 pub fn value(unit: &str, value: f64) -> String {
     match unit {
         "frames/s" => format!("{} {unit}", format::frame_rate(value)),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Arg, Args};
 use wirelab_trial::Trial;
 
-use super::{GateArgs, Headings, MatrixArgs, OfferArgs, under_its_heading};
+use super::{GateArgs, Headings, KeepArgs, MatrixArgs, OfferArgs, under_its_heading};
 use crate::nodes;
 
 /// Measure a node: single trials, a matrix of them, a search for a rate, or a whole datasheet
@@ -63,8 +63,10 @@ pub struct MeasureArgs {
     /// May be given several times.
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
-    /// Compare with the results file of an earlier run, after the table
-    #[arg(long, value_name = "FILE")]
+    #[command(flatten)]
+    pub keep: KeepArgs,
+    /// Compare with an earlier run, after the table: its results file, or a selection of the store, as store:tag=main,last
+    #[arg(long, value_name = "RUN")]
     pub against: Option<PathBuf>,
     #[command(flatten)]
     pub gate: GateArgs,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{ExtentArgs, MatrixArgs};
+use super::{ExtentArgs, KeepArgs, MatrixArgs};
 use crate::nodes;
 
 /// Predict what a node does, by its model: the same trials and table as measure
@@ -44,6 +44,8 @@ pub struct PredictArgs {
     /// several times
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
+    #[command(flatten)]
+    pub keep: KeepArgs,
     /// Print a row for each flow
     #[arg(long)]
     pub each_flow: bool,

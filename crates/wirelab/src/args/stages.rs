@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{Headings, under_its_heading};
+use super::{Headings, KeepArgs, under_its_heading};
 use crate::nodes;
 
 const HEADINGS: Headings = &[
@@ -24,7 +24,7 @@ const HEADINGS: Headings = &[
     ("hdl:reference", &["mac", "wait_states", "predicted"]),
     ("here:IFACE", &["port", "stream", "watch", "time"]),
     ("Boards", &["wall", "image", "against"]),
-    ("Output", &["output", "json"]),
+    ("Output", &["output", "store", "tag", "json"]),
 ];
 
 /// Measure where the time goes inside a node: each stage of a frame's path, by the node's capture points
@@ -110,6 +110,8 @@ pub struct StagesArgs {
     /// given several times
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
+    #[command(flatten)]
+    pub keep: KeepArgs,
     /// Print the table as JSON
     #[arg(long)]
     pub json: bool,

@@ -3,7 +3,8 @@
 use wirelab_report::compare::{Comparison, FailIf, Rules, answer, compare, render, share};
 use wirelab_report::{Format, format};
 
-use super::report::{name, on_paper, read, save};
+use super::report::{on_paper, save};
+use super::results::read;
 use crate::args::CompareArgs;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{complain, put, report_options};
@@ -15,12 +16,13 @@ pub fn run(args: &CompareArgs) -> Result {
             args.margin
         ))
     })?;
-    let (before, after) = (read(&args.before)?, read(&args.after)?);
+    let store = args.at.store.as_deref();
+    let (first, before) = read(&args.before, store)?;
+    let (second, after) = read(&args.after, store)?;
     let rules = Rules {
         margin,
         ..Rules::default()
     };
-    let (first, second) = (name(&args.before), name(&args.after));
     let comparison = compare((&first, &before), (&second, &after), rules);
     let (options, fail_if) = (report_options(None, false), &args.gate.fail_if);
     for path in &args.output {

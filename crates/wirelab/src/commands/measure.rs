@@ -11,7 +11,7 @@ use crate::args::MeasureArgs;
 use crate::ask;
 use crate::commands::compare::judge;
 use crate::commands::trials::{Outputs, Show};
-use crate::commands::{receive, report};
+use crate::commands::{receive, report, results};
 use crate::exit::{Failure, Outcome, Result};
 use crate::nodes::KINDS;
 use crate::plans;
@@ -21,11 +21,13 @@ pub fn run(args: &MeasureArgs) -> Result {
     let (name, kind) = KINDS.parse(&args.node)?;
     let profile = (kind.profile)(&name);
     let mut plan = plans::plan(args, &profile)?;
-    let mut outputs = Outputs::of(&args.output)?;
-    let earlier = args.against.as_deref().map(report::read).transpose()?;
+    let mut outputs = Outputs::of(&args.output)?.kept(&args.keep)?;
+    let earlier = args.against.as_deref();
+    let earlier = earlier.map(|run| results::read(run, args.keep.store.as_deref()));
+    let earlier = earlier.transpose()?;
     if earlier.is_none() && !args.gate.fail_if.is_empty() {
         return Err(Failure::usage(
-            "--fail-if compares with an earlier run; fix: name its results file with --against FILE",
+            "--fail-if compares with an earlier run; fix: name its results file with --against, or select it in the store",
         ));
     }
     let before = args.resume.as_deref().map(report::read).transpose()?;
@@ -81,13 +83,8 @@ pub fn run(args: &MeasureArgs) -> Result {
         each_flow: args.each_flow,
         json: args.json,
     };
-    let earlier = args.against.as_deref().zip(earlier.as_ref());
-    let comparison = earlier.map(|(path, earlier)| {
-        compare(
-            (&report::name(path), earlier),
-            ("this run", &run.file),
-            Rules::default(),
-        )
+    let comparison = earlier.map(|(name, earlier)| {
+        compare((&name, &earlier), ("this run", &run.file), Rules::default())
     });
     let mut ended = outputs.show(run, &plan, show);
     if let Some(comparison) = comparison {

@@ -33,7 +33,7 @@ pub fn run(args: &PredictArgs) -> Result {
     if let Some(nodes) = args.cycle {
         return cycle(args, &file, &plan, nodes);
     }
-    let outputs = Outputs::of(&args.output)?;
+    let outputs = Outputs::of(&args.output)?.kept(&args.keep)?;
     let mut node = ModelNode::new(file);
     let mut ceiling = NoCeiling("a model needs no tester".to_owned());
     let (bar, cancel) = (Bar::new(), cancel_on_signal());

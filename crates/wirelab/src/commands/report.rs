@@ -104,11 +104,11 @@ pub fn on_paper(options: &Options) -> Options {
     }
 }
 
-/// Writes a text, and removes an incomplete file.
+/// Writes a text or bytes, and removes an incomplete file.
 ///
 /// # Errors
 /// [`Failure::Failed`] names the file.
-pub fn save(path: &Path, text: &str) -> std::result::Result<(), Failure> {
+pub fn save(path: &Path, text: &(impl AsRef<[u8]> + ?Sized)) -> std::result::Result<(), Failure> {
     std::fs::write(path, text).map_err(|e| {
         // A reader would take half a page for a whole one.
         if path.is_file() {

@@ -52,7 +52,7 @@ pub fn run(args: &StagesArgs) -> Result {
         Subject::Node(node) => node,
     };
     let (results, pages) = split(&args.output);
-    let outputs = Outputs::of(&results)?;
+    let outputs = Outputs::of(&results)?.kept(&args.keep)?;
     let measured = measure(args, &node, &outputs)?;
     if measured.ran.file.observations.is_empty() {
         // No trial was begun: what ended that is the answer, and there is no table.

@@ -3,14 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use wirelab_bench::{
-    Ceiling, Ended, Plan, PlanOutcome, ResultsWriter, Sink, Step, Stored, WriteError, resume_plan,
+    Ceiling, Ended, Plan, PlanOutcome, ResultsWriter, Section, Sink, Step, Stored, WriteError,
+    resume_plan,
 };
 use wirelab_port::host;
 use wirelab_report::judge::judge;
 use wirelab_report::{Format, format, render, summary_line, verdict};
+use wirelab_store::{StoreError, without_password};
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{Cancel, Found, Node, Observation, ResultsFile};
 
+use super::kept::Kept;
+use crate::args::KeepArgs;
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::terminal::{Bar, complain, put, report_options};
 
@@ -19,7 +23,7 @@ pub struct PlanResult {
     /// The results.
     pub file: ResultsFile,
     outcome: PlanOutcome,
-    unsaved: Option<WriteError>,
+    unsaved: Option<Failure>,
 }
 
 impl PlanResult {
@@ -49,6 +53,7 @@ pub struct Outputs {
     reports: Vec<PathBuf>,
     /// Whether the command can resume a results file.
     resumes: bool,
+    store: Option<Kept>,
 }
 
 impl Outputs {
@@ -57,6 +62,7 @@ impl Outputs {
             results: None,
             reports: Vec::new(),
             resumes: false,
+            store: None,
         };
         for path in paths {
             match Format::of_path(path).map_err(Failure::usage)? {
@@ -65,6 +71,13 @@ impl Outputs {
             }
         }
         Ok(outputs)
+    }
+
+    /// Keeps the results in the store as well, where that is asked; a store that cannot be opened ends the command before
+    /// it measures.
+    pub fn kept(mut self, args: &KeepArgs) -> Fallible<Outputs> {
+        self.store = Kept::of(args)?;
+        Ok(self)
     }
 
     /// For a command that resumes results: `path` is the file to resume, and the default file for new results.
@@ -80,7 +93,7 @@ impl Outputs {
         if let Some(before) = before {
             return ResultsWriter::resume(path, before, stored).map_err(Failure::usage);
         }
-        let command = std::env::args().collect();
+        let command = std::env::args().map(|arg| without_password(&arg)).collect();
         ResultsWriter::create(
             path,
             host::environment(),
@@ -111,7 +124,15 @@ impl Outputs {
             writer: self.writer(before, &stored)?,
             bar,
             known: stored.observations(),
+            store: self.store.as_ref(),
+            cancel,
+            failed: None,
         };
+        if let Some(store) = &self.store {
+            let searches = |section: &Section| matches!(section, Section::Search(_));
+            let planned = (!plan.sections.iter().any(searches)).then(|| plan.trials());
+            store.begin(live.writer.file(), &node.describe(), planned)?;
+        }
         let outcome = resume_plan(node, plan, stored, ceiling, bar, cancel, &mut live);
         bar.clear();
         if let Ended::BadResume(error) = &outcome.ended {
@@ -120,8 +141,11 @@ impl Outputs {
         // Unsaved results are still shown.
         let (file, unsaved) = match live.writer.finish(!outcome.is_done()) {
             Ok(file) => (file, None),
-            Err((error, file)) => (*file, Some(error)),
+            Err((error, file)) => (*file, Some(Failure::failed(error))),
         };
+        let lost = live.failed.map(Failure::from);
+        let lost = lost.or_else(|| self.store.as_ref()?.finish(&file).err());
+        let unsaved = unsaved.or(lost);
         Ok(PlanResult {
             file,
             outcome,
@@ -131,8 +155,11 @@ impl Outputs {
 
     /// Writes the results again, with later additions.
     pub fn save_again(&self, ran: &PlanResult) -> Fallible<()> {
-        match &self.results {
-            Some(path) => wirelab_bench::save(&ran.file, path).map_err(Failure::failed),
+        if let Some(path) = &self.results {
+            wirelab_bench::save(&ran.file, path).map_err(Failure::failed)?;
+        }
+        match &self.store {
+            Some(store) => store.finish(&ran.file),
             None => Ok(()),
         }
     }
@@ -148,13 +175,13 @@ impl Outputs {
     /// Says how it ended, where the table is shown elsewhere.
     pub fn end(&self, ran: PlanResult) -> Result {
         match ran.unsaved {
-            Some(error) => Err(Failure::failed(error)),
-            None => finish(&ran.file, ran.outcome, &self.kept()),
+            Some(error) => Err(error),
+            None => finish(&ran.file, ran.outcome, &self.place()),
         }
     }
 
     /// The text after an interrupt: where the results are, and whether they can be resumed.
-    fn kept(&self) -> String {
+    fn place(&self) -> String {
         match (&self.results, self.resumes) {
             (None, _) => String::new(),
             (Some(path), false) => format!("; those that were are in {}", path.display()),
@@ -192,6 +219,10 @@ struct Live<'a> {
     bar: &'a Bar,
     /// Number of observations from a file, which are not shown again.
     known: usize,
+    store: Option<&'a Kept>,
+    cancel: &'a Cancel,
+    /// Why the store did not keep a trial.
+    failed: Option<StoreError>,
 }
 
 impl Sink for Live<'_> {
@@ -203,7 +234,23 @@ impl Sink for Live<'_> {
         if self.writer.file().observations.len() >= self.known {
             self.bar.line(&summary_line(&observation));
         }
-        self.writer.take(step, observation)
+        self.writer.take(step, observation)?;
+        let Some(store) = self.store else {
+            return Ok(());
+        };
+        match store.keep(self.writer.file()) {
+            Ok(true) => self.cancel.cancel(),
+            Ok(false) => {}
+            Err(error) => {
+                let source = std::io::Error::other(error.to_string());
+                self.failed = Some(error);
+                return Err(WriteError {
+                    path: "the store".into(),
+                    source,
+                });
+            }
+        }
+        Ok(())
     }
 
     fn begin_part(&mut self, name: &str) {

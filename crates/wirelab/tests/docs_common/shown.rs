@@ -18,6 +18,8 @@ const MEASURED: &[&str] = &[
     "wirelab hdl tap0",
     "wirelab node serve",
     "wirelab board run",
+    // When a run began.
+    "wirelab results list",
 ];
 
 /// How wide the terminal was on which the pages' output was printed: tables follow it.

@@ -99,6 +99,7 @@ impl Site {
             .args(["--net", "--mount", "--target", &keeper, "bash", "-c"])
             .arg(format!("cd {here} && {command}"))
             .env("PATH", format!("{folder}:{path}"))
+            .env("XDG_DATA_HOME", self.folder())
             .env("COLUMNS", self.columns.to_string())
             .stdin(Stdio::null())
             .process_group(0);

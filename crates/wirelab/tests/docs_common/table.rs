@@ -446,4 +446,11 @@ pub const PAGES: &[Page] = &[
     },
     plain("docs/whatif.md"),
     plain("docs/compare.md"),
+    plain("docs/store.md"),
+    Page {
+        name: "docs/serve.md",
+        files: &[],
+        before: &[],
+        rows: &[row("wirelab serve", How::Serves(READY), 0, ENDLESS)],
+    },
 ];

@@ -1,0 +1,102 @@
+//! The store as pages on this host: runs by node, tag and date, a run's page, figures over time, two runs compared.
+//!
+//! Pages load nothing from elsewhere, and none but that of a running measurement has a script; words of the store stay words. Reading needs no token on a
+//! loopback address and a token everywhere else; writing needs a token of the page and the page's own origin.
+//!
+//! The command line uses it; it knows `store` and `report`, and never a node. Start reading at `routes.rs`.
+#![forbid(unsafe_code)]
+
+mod chart;
+mod guard;
+mod html;
+mod live;
+mod pages;
+mod routes;
+mod stores;
+mod trend;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use wirelab_store::{Location, StoreError};
+
+/// What is served, and where.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The address to listen at; port 0 for any that is free.
+    pub listen: SocketAddr,
+    /// Who has it may read; needed where the address is not of the loopback.
+    pub token: Option<String>,
+    /// The store.
+    pub store: Location,
+}
+
+/// Why nothing is served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// A token is missing, or too short to be a secret.
+    #[error(
+        "{0} is reachable from other hosts, so readers need a token; fix: put one of at least 16 characters into \
+         WIRELAB_TOKEN, or listen at 127.0.0.1"
+    )]
+    NoToken(SocketAddr),
+    /// The address is taken or not of this host.
+    #[error("cannot listen at {at}: {why}; fix: name another address with --listen")]
+    Listen {
+        /// The address.
+        at: SocketAddr,
+        /// The reason.
+        why: std::io::Error,
+    },
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The shortest token.
+const SHORTEST: usize = 16;
+
+/// Serves until `is_over` says so, which is asked several times a second; `begun` is told the address.
+///
+/// # Errors
+/// [`ServeError`], before anything is served.
+pub fn serve(
+    options: Options,
+    begun: impl FnOnce(SocketAddr),
+    is_over: impl Fn() -> bool + Send + 'static,
+) -> Result<(), ServeError> {
+    let has_token = options
+        .token
+        .as_ref()
+        .is_some_and(|token| token.len() >= SHORTEST);
+    if !has_token && (!options.listen.ip().is_loopback() || options.token.is_some()) {
+        return Err(ServeError::NoToken(options.listen));
+    }
+    let stores = stores::Stores::open(options.store)?;
+    let at = options.listen;
+    let listen = |why| ServeError::Listen { at, why };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.map_err(listen)?.block_on(async move {
+        let listener = tokio::net::TcpListener::bind(at).await.map_err(listen)?;
+        let at = listener.local_addr().map_err(listen)?;
+        let guard = guard::Guard::new(at, options.token);
+        begun(at);
+        let ended = Arc::new(AtomicBool::new(false));
+        let router = routes::router(stores, guard, Arc::clone(&ended));
+        let over = async move {
+            while !is_over() {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            // Events would keep their connections open for as long as their readers do.
+            ended.store(true, Ordering::Relaxed);
+        };
+        let served = axum::serve(listener, router)
+            .with_graceful_shutdown(over)
+            .await;
+        served.map_err(|why| ServeError::Listen { at, why })
+    })
+}

@@ -1,0 +1,82 @@
+//! A running measurement as server-sent events: its figures as they grow, and its end.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::response::IntoResponse;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use futures_util::stream;
+use tokio::sync::OwnedSemaphorePermit;
+use wirelab_store::{Selection, StoreError};
+
+use crate::pages;
+use crate::stores::Stores;
+
+/// How often the store is asked.
+const EVERY: Duration = Duration::from_millis(500);
+
+/// What a stream of events goes on from.
+struct Watch {
+    stores: Stores,
+    run: i64,
+    /// Trials that were told; none before the first event.
+    told: Option<u64>,
+    is_over: Arc<AtomicBool>,
+    _place: OwnedSemaphorePermit,
+}
+
+/// Events of a run until it ends, the server does, or the reader goes.
+pub fn events(
+    stores: Stores,
+    run: i64,
+    is_over: Arc<AtomicBool>,
+    place: OwnedSemaphorePermit,
+) -> impl IntoResponse {
+    let watch = Watch {
+        stores,
+        run,
+        told: None,
+        is_over,
+        _place: place,
+    };
+    let events = stream::unfold(Some(watch), async |watch| next(watch?).await);
+    Sse::new(events).keep_alive(KeepAlive::default())
+}
+
+type Next = Option<(Result<Event, Infallible>, Option<Watch>)>;
+
+async fn next(mut watch: Watch) -> Next {
+    loop {
+        if watch.is_over.load(Ordering::Relaxed) {
+            return None;
+        }
+        let (id, told) = (watch.run, watch.told);
+        let found = watch.stores.ask(move |store| {
+            let run = store.chosen(&Selection::of(id))?.remove(0);
+            let is_new = told != Some(run.trials) && !run.finished;
+            let figures = if is_new {
+                store.figures(id)?
+            } else {
+                Vec::new()
+            };
+            Ok::<_, StoreError>((run, figures))
+        });
+        let Ok((run, figures)) = found.await else {
+            return Some((Ok(Event::default().event("end").data("gone")), None));
+        };
+        if run.finished {
+            return Some((Ok(Event::default().event("end").data("finished")), None));
+        }
+        if watch.told != Some(run.trials) {
+            watch.told = Some(run.trials);
+            let data = pages::so_far(&run, &figures);
+            return Some((
+                Ok(Event::default().event("figures").data(data)),
+                Some(watch),
+            ));
+        }
+        tokio::time::sleep(EVERY).await;
+    }
+}

@@ -1,0 +1,62 @@
+//! A figure over runs: its levels, and where they changed.
+
+use wirelab_store::Point;
+use wirelab_trial::change::{Change, changes};
+use wirelab_trial::shift::Scale;
+
+/// Of figures that never changed, the share that is said to have changed.
+const WRONG: f64 = 0.05;
+
+/// A figure over runs.
+pub struct Trend {
+    /// Its runs, the earliest first; at least one.
+    pub points: Vec<Point>,
+    /// Where its level changed.
+    pub changes: Vec<Change>,
+    /// How it changes.
+    pub scale: Scale,
+}
+
+/// What a change is for whoever looks at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sense {
+    /// Better.
+    Better,
+    /// Worse.
+    Worse,
+}
+
+impl Trend {
+    /// Of the runs of a figure; `None` where there are none.
+    pub fn of(points: Vec<Point>) -> Option<Trend> {
+        let first = &points.first()?.figure;
+        // Shares between 0 and 1 may be 0, of which there is no ratio.
+        let scale = match first.unit == "ratio" {
+            true => Scale::Difference,
+            false => Scale::Ratio,
+        };
+        let medians: Vec<f64> = points.iter().map(|point| point.figure.median).collect();
+        Some(Trend {
+            changes: changes(&medians, scale, WRONG),
+            points,
+            scale,
+        })
+    }
+
+    /// The runs between two changes, by their places.
+    pub fn levels(&self) -> Vec<std::ops::Range<usize>> {
+        let begins = std::iter::once(0).chain(self.changes.iter().map(|change| change.at));
+        let ends = self.changes.iter().map(|change| change.at);
+        let ends = ends.chain(std::iter::once(self.points.len()));
+        begins.zip(ends).map(|(begin, end)| begin..end).collect()
+    }
+
+    /// Whether a change is for the better.
+    pub fn sense(&self, change: &Change) -> Sense {
+        let higher = change.shift.change > 0.0;
+        match higher == self.points[0].figure.higher_is_better {
+            true => Sense::Better,
+            false => Sense::Worse,
+        }
+    }
+}

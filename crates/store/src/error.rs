@@ -1,0 +1,91 @@
+//! Errors of a store: each error says what, where, and what to do.
+
+/// Why a store did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A store's name that names none.
+    #[error("--store: {0}")]
+    Location(String),
+    /// There is no store at that place.
+    #[error(
+        "there is no store at {0}; fix: measure with --store, import results files, or name another store with --store=FILE"
+    )]
+    Missing(String),
+    /// It cannot be opened.
+    #[error("the store {store} cannot be opened: {why}; fix: {fix}")]
+    Closed {
+        /// The store.
+        store: String,
+        /// The reason.
+        why: String,
+        /// What to do.
+        fix: &'static str,
+    },
+    /// A later wirelab made it.
+    #[error(
+        "the store {store} has version {found}, and this wirelab knows version {known}; fix: use a newer wirelab"
+    )]
+    Newer {
+        /// The store.
+        store: String,
+        /// Its version.
+        found: i64,
+        /// The latest version known.
+        known: i64,
+    },
+    /// A statement failed.
+    #[error(
+        "the store {store} failed: {why}; fix: see that it is reachable and has room, and try again"
+    )]
+    Failed {
+        /// The store.
+        store: String,
+        /// The reason.
+        why: String,
+    },
+    /// Text that selects no runs.
+    #[error("invalid selection '{text}': {why}")]
+    Selection {
+        /// What was typed.
+        text: String,
+        /// The reason, and what to write.
+        why: String,
+    },
+    /// No run is selected.
+    #[error("{store}: {what}; fix: 'wirelab results list' lists the runs")]
+    NoRun {
+        /// The store.
+        store: String,
+        /// What is not there.
+        what: String,
+    },
+    /// What the store holds is not what was put into it.
+    #[error(
+        "{store}: run {run}{place} is damaged: {why}; fix: delete the run, or restore the store from a backup"
+    )]
+    Damaged {
+        /// The store.
+        store: String,
+        /// The run.
+        run: i64,
+        /// Where in it; empty for its head.
+        place: String,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl StoreError {
+    /// Whether the request was wrong, or names what is no store; otherwise a store failed at its work.
+    pub const fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            StoreError::Location(_)
+                | StoreError::Missing(_)
+                | StoreError::Closed { .. }
+                | StoreError::Newer { .. }
+                | StoreError::Selection { .. }
+                | StoreError::NoRun { .. }
+        )
+    }
+}

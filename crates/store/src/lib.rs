@@ -1,0 +1,29 @@
+//! The store of all results: runs, their trials and their figures in SQLite or PostgreSQL, with one schema for both.
+//!
+//! A run is written as it happens ([`Store::begin`], [`Store::keep`] for each trial, [`Store::finish`]), so that a process
+//! that is killed loses at most its running trial. A [`Selection`] names runs in the words that a person types, and
+//! [`Store::load`] gives a run back as the results file that it was.
+//!
+//! The command line uses it; it knows `report` and `trial`, and never a node. Start reading at `store.rs`.
+#![forbid(unsafe_code)]
+
+mod connection;
+mod date;
+mod error;
+mod figures;
+mod list;
+mod location;
+mod pack;
+mod schema;
+mod selection;
+mod store;
+mod table;
+mod trend;
+
+pub use error::StoreError;
+pub use figures::StoredFigure;
+pub use list::Run;
+pub use location::{Location, without_password};
+pub use selection::{PREFIX, Selection};
+pub use store::Store;
+pub use trend::Point;

@@ -1,0 +1,189 @@
+//! Lists the runs of a selection, the latest first.
+
+use serde::Serialize;
+use wirelab_trial::format::integer;
+
+use crate::connection::{Row, Value};
+use crate::error::StoreError;
+use crate::selection::Selection;
+use crate::store::Store;
+
+/// A run, without its trials.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Run {
+    /// Its number.
+    pub id: i64,
+    /// When it was begun, in ns since 1970.
+    pub created_unix_ns: u64,
+    /// The node's name.
+    pub node: String,
+    /// The node's type.
+    pub node_kind: String,
+    /// The command that made it.
+    pub command: String,
+    /// Version of wirelab that made it.
+    pub wirelab_version: String,
+    /// Whether it came to an end; false while it runs, and for good if its process was killed.
+    pub finished: bool,
+    /// Whether nothing failed; none before the end.
+    pub passed: Option<bool>,
+    /// How it went, in a sentence; empty before the end.
+    pub verdict: String,
+    /// Its trials.
+    pub trials: u64,
+    /// How many it is to have; none where its plan does not say, as that of a search.
+    pub planned: Option<u64>,
+    /// Its tags, in order.
+    pub tags: Vec<String>,
+}
+
+impl Run {
+    /// Its trials, and of one that is not finished how many there are to be.
+    pub fn progress(&self) -> String {
+        match self.planned.filter(|_| !self.finished) {
+            Some(planned) => format!("{} of {}", integer(self.trials), integer(planned)),
+            None => integer(self.trials),
+        }
+    }
+
+    /// How long it will still take at the pace so far, in seconds; none where that cannot be told.
+    pub fn seconds_left(&self, now_ns: u64) -> Option<u64> {
+        let left = self
+            .planned
+            .filter(|_| !self.finished)?
+            .checked_sub(self.trials)?;
+        let passed = u128::from(now_ns.checked_sub(self.created_unix_ns)?);
+        let left = passed * u128::from(left) / u128::from(self.trials).max(1) / 1_000_000_000;
+        u64::try_from(left).ok().filter(|_| self.trials > 0)
+    }
+}
+
+/// Runs whose tags are asked at once.
+const AT_ONCE: usize = 500;
+
+impl Store {
+    /// The runs of a selection, the latest first.
+    ///
+    /// # Errors
+    /// [`StoreError`] where the store cannot be read.
+    pub fn list(&mut self, selection: &Selection) -> Result<Vec<Run>, StoreError> {
+        let (sql, values) = query(selection);
+        let rows = self.rows(&sql, &values)?;
+        let mut runs: Vec<Run> = rows.iter().map(run).collect();
+        for some in runs.chunks_mut(AT_ONCE) {
+            self.add_tags(some)?;
+        }
+        Ok(runs)
+    }
+
+    /// The runs of a selection, the earliest first, which must name its runs: by numbers, by `last`, or because it meets
+    /// just one.
+    ///
+    /// # Errors
+    /// [`StoreError::NoRun`] where it names none, or does not say which of several.
+    pub fn chosen(&mut self, selection: &Selection) -> Result<Vec<Run>, StoreError> {
+        let mut runs = self.list(selection)?;
+        let missing = selection
+            .ids
+            .iter()
+            .find(|id| runs.iter().all(|run| run.id != **id));
+        if let Some(id) = missing {
+            return Err(self.no_run(format!(
+                "there is no run {id}, or it is not of those that are selected"
+            )));
+        }
+        if runs.is_empty() {
+            return Err(self.no_run("no run is selected".to_owned()));
+        }
+        if runs.len() > 1 && selection.ids.is_empty() && selection.last.is_none() {
+            let count = runs.len();
+            return Err(self.no_run(format!(
+                "{count} runs are selected; add ',last' for the latest of them, or ',last={count}' for all"
+            )));
+        }
+        runs.reverse();
+        Ok(runs)
+    }
+
+    fn add_tags(&mut self, runs: &mut [Run]) -> Result<(), StoreError> {
+        if runs.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<String> = runs.iter().map(|run| run.id.to_string()).collect();
+        let sql = format!(
+            "SELECT run, tag FROM tags WHERE run IN ({}) ORDER BY run, tag",
+            ids.join(", ")
+        );
+        for row in self.rows(&sql, &[])? {
+            if let Some(run) = runs.iter_mut().find(|run| run.id == row.int(0)) {
+                run.tags.push(row.text(1));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Each order is that of an index, so that only the rows that are listed are read.
+fn query(selection: &Selection) -> (String, Vec<Value>) {
+    let mut sql = "SELECT runs.id, runs.created_ns, runs.node, runs.node_kind, runs.command, runs.wirelab_version, \
+        runs.finished, runs.passed, runs.verdict, runs.trials, runs.planned FROM "
+        .to_owned();
+    let (from, of_node, created, id) = match &selection.tag {
+        Some(_) => (
+            "tags JOIN runs ON runs.id = tags.run",
+            "tags.node",
+            "tags.created_ns",
+            "tags.run",
+        ),
+        None => ("runs", "runs.node", "runs.created_ns", "runs.id"),
+    };
+    sql.push_str(from);
+    let mut values = Vec::new();
+    let mut conditions = Vec::new();
+    let mut meet = |condition: String, value: Value| {
+        values.push(value);
+        conditions.push(format!("{condition} ${}", values.len()));
+    };
+    if let Some(tag) = &selection.tag {
+        meet("tags.tag =".to_owned(), Value::text(tag));
+    }
+    if let Some(node) = &selection.node {
+        meet(format!("{of_node} ="), Value::text(node));
+    }
+    if let Some(since) = selection.since_ns {
+        meet(format!("{created} >="), since.into());
+    }
+    if let Some(before) = selection.before_ns {
+        meet(format!("{created} <"), before.into());
+    }
+    if !selection.ids.is_empty() {
+        let ids: Vec<String> = selection.ids.iter().map(ToString::to_string).collect();
+        conditions.push(format!("runs.id IN ({})", ids.join(", ")));
+    }
+    if !conditions.is_empty() {
+        sql.push_str(&format!(" WHERE {}", conditions.join(" AND ")));
+    }
+    sql.push_str(&format!(" ORDER BY {created} DESC, {id} DESC"));
+    if let Some(last) = selection.last {
+        values.push(i64::from(last).into());
+        sql.push_str(&format!(" LIMIT ${}", values.len()));
+    }
+    (sql, values)
+}
+
+fn run(row: &Row) -> Run {
+    Run {
+        id: row.int(0),
+        created_unix_ns: u64::try_from(row.int(1)).unwrap_or(0),
+        node: row.text(2),
+        node_kind: row.text(3),
+        command: row.text(4),
+        wirelab_version: row.text(5),
+        finished: row.int(6) != 0,
+        passed: row.some_int(7).map(|passed| passed != 0),
+        verdict: row.text(8),
+        trials: u64::try_from(row.int(9)).unwrap_or(0),
+        planned: row.some_int(10).and_then(|n| u64::try_from(n).ok()),
+        tags: Vec::new(),
+    }
+}

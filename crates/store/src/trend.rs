@@ -1,0 +1,82 @@
+//! Figures of a run, and one figure over many runs.
+
+use serde::Serialize;
+
+use crate::connection::{Row, Value};
+use crate::error::StoreError;
+use crate::figures::{COLUMNS, StoredFigure, figure, of};
+use crate::selection::Selection;
+use crate::store::Store;
+
+/// A figure at one of its runs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// The run.
+    pub run: i64,
+    /// When it was begun, in ns since 1970.
+    pub created_unix_ns: u64,
+    /// The figure.
+    #[serde(flatten)]
+    pub figure: StoredFigure,
+}
+
+impl Store {
+    /// The figures of a run, in the order of its trials; before its end, those of the trials so far.
+    ///
+    /// # Errors
+    /// [`StoreError`] where the store cannot be read.
+    pub fn figures(&mut self, run: i64) -> Result<Vec<StoredFigure>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM figures WHERE run = $1 ORDER BY place");
+        let rows = self.rows(&sql, &[run.into()])?;
+        match rows.is_empty() {
+            true => Ok(of(&self.load(run)?)),
+            false => Ok(rows.iter().map(|row| figure(row, 0)).collect()),
+        }
+    }
+
+    /// A figure over the runs of a selection, the earliest first; of more than `last`, those that came into the store last.
+    ///
+    /// # Errors
+    /// [`StoreError`] where the store cannot be read.
+    pub fn trend(&mut self, key: &str, selection: &Selection) -> Result<Vec<Point>, StoreError> {
+        let mut values = vec![Value::text(key)];
+        let mut sql = format!(
+            "SELECT figures.run, runs.created_ns, {COLUMNS} FROM figures JOIN runs ON runs.id = figures.run \
+             WHERE figures.figure_key = $1"
+        );
+        let parts = [
+            ("runs.node = $", selection.node.as_deref().map(Value::text)),
+            (
+                "EXISTS (SELECT 1 FROM tags WHERE tags.run = runs.id AND tags.tag = $",
+                selection.tag.as_deref().map(Value::text),
+            ),
+            ("runs.created_ns >= $", selection.since_ns.map(Value::Int)),
+            ("runs.created_ns < $", selection.before_ns.map(Value::Int)),
+        ];
+        for (condition, value) in parts {
+            let Some(value) = value else {
+                continue;
+            };
+            values.push(value);
+            let end = if condition.starts_with("EXISTS") {
+                ")"
+            } else {
+                ""
+            };
+            sql.push_str(&format!(" AND {condition}{}{end}", values.len()));
+        }
+        values.push(Value::Int(selection.last.map_or(i64::MAX, i64::from)));
+        sql.push_str(&format!(
+            " ORDER BY figures.run DESC LIMIT ${}",
+            values.len()
+        ));
+        let point = |row: &Row| Point {
+            run: row.int(0),
+            created_unix_ns: u64::try_from(row.int(1)).unwrap_or(0),
+            figure: figure(row, 2),
+        };
+        let mut points: Vec<Point> = self.rows(&sql, &values)?.iter().map(point).collect();
+        points.sort_by_key(|point| (point.created_unix_ns, point.run));
+        Ok(points)
+    }
+}

@@ -1,0 +1,83 @@
+//! The run that a command keeps in the store while it measures.
+
+use std::cell::{Cell, RefCell};
+
+use wirelab_store::{Store, StoreError};
+use wirelab_trial::{Description, ResultsFile};
+
+use super::results::location;
+use crate::args::KeepArgs;
+use crate::exit::Fallible;
+use crate::terminal::complain;
+
+/// A store, and the run of this command in it.
+pub struct Kept {
+    store: RefCell<Store>,
+    name: String,
+    run: Cell<Option<i64>>,
+    tags: Vec<String>,
+}
+
+impl Kept {
+    pub fn of(args: &KeepArgs) -> Fallible<Option<Kept>> {
+        let Some(text) = &args.store else {
+            return Ok(None);
+        };
+        let location = location(Some(text))?;
+        Ok(Some(Kept {
+            store: RefCell::new(Store::open(&location)?),
+            name: location.to_string(),
+            run: Cell::new(None),
+            tags: args.tag.clone(),
+        }))
+    }
+
+    /// Begins the run; `file` has no trials yet, and will have those of `planned` where that is known.
+    pub fn begin(
+        &self,
+        file: &ResultsFile,
+        node: &Description,
+        planned: Option<u64>,
+    ) -> Fallible<()> {
+        let mut store = self.store.borrow_mut();
+        let run = store.begin(file, node)?;
+        if let Some(trials) = planned {
+            store.plan(run, trials)?;
+        }
+        for tag in &self.tags {
+            store.tag(&[run], tag)?;
+        }
+        complain(format_args!(
+            "wirelab: this is run {run} in the store {}",
+            self.name
+        ));
+        self.run.set(Some(run));
+        Ok(())
+    }
+
+    /// Keeps the latest trial of the run; whether the run was asked to stop.
+    pub fn keep(&self, file: &ResultsFile) -> Result<bool, StoreError> {
+        match self.run.get() {
+            Some(run) => self.store.borrow_mut().keep(run, file),
+            None => Ok(false),
+        }
+    }
+
+    /// Keeps all that the run has by now; a run without a trial is none. Results that were joined of several nodes begin their run only here.
+    pub fn finish(&self, file: &ResultsFile) -> Fallible<()> {
+        if self.run.get().is_none()
+            && let Some(first) = file.observations.first()
+        {
+            self.begin(file, &first.node, None)?;
+        }
+        let Some(run) = self.run.get() else {
+            return Ok(());
+        };
+        let mut store = self.store.borrow_mut();
+        match file.observations.is_empty() {
+            true => store.delete(&[run])?,
+            false => store.finish(run, file)?,
+        }
+        Ok(())
+    }
+}
