@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use wirelab_trial::Interval;
 use wirelab_trial::shift::Scale;
 
-use super::page::{change, value};
+use super::shown::{change, value};
 use super::{Comparison, Figure};
 use crate::chart::plane::{Line, LineLook, Pane, Plane, Point, Series};
 use crate::chart::{Axis, Picture, Show};

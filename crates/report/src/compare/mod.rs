@@ -7,6 +7,7 @@
 mod curves;
 pub mod figures;
 mod page;
+mod shown;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
@@ -18,7 +19,8 @@ use wirelab_trial::shift::{Scale, Shift, fewest_repeats, holm};
 use wirelab_trial::{Interval, Kind, ResultsFile, Summary};
 
 use figures::{OnCurve, Values, What};
-pub use page::{NoComparison, answer, change, render, value};
+pub use page::{NoComparison, answer, render};
+pub use shown::{change, value};
 
 /// The share of comparisons of runs that are alike in which a difference may be found.
 const WRONG: f64 = 0.05;
@@ -357,7 +359,7 @@ fn tested(
     let (least, seen) = limits(&a.what, rules);
     let fewest = fewest_repeats(tests, WRONG);
     let (n, m) = (a.values.len(), b.values.len());
-    let show = |share: f64| page::change(a.what.scale, share);
+    let show = |share: f64| change(a.what.scale, share);
     let known = format!(
         "{} to {}",
         show(shift.interval.low),
