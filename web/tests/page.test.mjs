@@ -12,6 +12,8 @@ const EVERY = readdirSync(folder).filter((name) => name.endsWith('.html')).map((
 const USUAL = ['lab', 'datasheet', 'explain', 'hostile'];
 const PAGES = process.env.WIRELAB_ALL_PAGES ? EVERY : EVERY.filter((name) => USUAL.includes(name));
 const LARGEST = 1.5e6;
+/** A test of depth: with --all alone. */
+const deep = process.env.WIRELAB_ALL_PAGES ? test : () => undefined;
 
 const skip = program() ? false : 'chromium: Chromium is not installed';
 let browser;
@@ -148,7 +150,7 @@ test('light and dark follow the reader and the button', { skip }, async () => {
   });
 });
 
-test('400 pixels are enough, with charts drawn anew', { skip }, async () => {
+deep('400 pixels are enough, with charts drawn anew', { skip }, async () => {
   for (const name of PAGES) {
     await on(name, { viewport: { width: 400, height: 800 } }, async (page) => {
       await drawAll(page);
@@ -163,7 +165,7 @@ test('400 pixels are enough, with charts drawn anew', { skip }, async () => {
   }
 });
 
-test('axe finds nothing, in light and in dark', { skip }, async () => {
+deep('axe finds nothing, in light and in dark', { skip }, async () => {
   // Dark differs in its colours alone, and so in few pages as in all.
   for (const name of PAGES) {
     for (const colorScheme of ['lab', 'datasheet'].includes(name) ? ['light', 'dark'] : ['light']) {
@@ -179,7 +181,7 @@ test('axe finds nothing, in light and in dark', { skip }, async () => {
   }
 });
 
-test('hostile text stays text', { skip }, async () => {
+deep('hostile text stays text', { skip }, async () => {
   for (const name of PAGES.filter((of) => of.startsWith('hostile'))) {
     await on(name, {}, async (page) => {
       await drawAll(page);

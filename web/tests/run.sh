@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Opens pages of worked results in headless Chromium, as a reader does: one stream of TAP. --all opens every page, not only
-# those of the usual kinds. Screenshots and the printed page stay in target/page.
+# those of the usual kinds, and runs the tests that take long. Screenshots and the printed page stay in target/page.
 set -euo pipefail
 tree="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 cd "$tree"
@@ -8,5 +8,9 @@ out="$tree/target/page"
 [ "${1:-}" != --all ] || export WIRELAB_ALL_PAGES=1
 rm -rf "$out"
 mkdir -p "$out"
-cargo run --quiet --locked -p wirelab-report --example pages -- "$out"
+target="${CARGO_TARGET_DIR:-target}"
+# As the Rust tests are built, so that neither builds what the other has.
+[ -d "$target/debug/incremental" ] || export CARGO_INCREMENTAL=0
+cargo build --quiet --locked --workspace --features wirelab/hdl --example pages
+"$target/debug/examples/pages" "$out"
 WIRELAB_PAGES="$out" node --test --test-reporter=tap web/tests/

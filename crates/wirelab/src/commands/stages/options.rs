@@ -14,9 +14,11 @@ const OF_FILE: &[&str] = &["against"];
 const OF_HERE: &[&str] = &[
     "length", "count", "wait", "probes", "xdp", "port", "stream", "watch", "time",
 ];
+/// The options of runs that are kept, which every node has.
+const OF_RUNS: &[&str] = &["store", "tag"];
 
 /// The options that not everything takes, and what to do where one has no meaning. Those of the output always have one.
-const OPTIONS: [(&str, &str); 18] = [
+const OPTIONS: [(&str, &str); 20] = [
     ("length", ASK_AGAIN),
     ("count", ASK_AGAIN),
     (
@@ -65,7 +67,11 @@ const OPTIONS: [(&str, &str); 18] = [
         "against",
         "what is compared are counted instructions, and here are times: ask board:NAME",
     ),
+    ("store", KEEP_A_RUN),
+    ("tag", KEEP_A_RUN),
 ];
+
+const KEEP_A_RUN: &str = "a store keeps runs of a node that is asked: ask lab: or node:HOST";
 
 const ASK_AGAIN: &str =
     "a results file holds what was measured: leave it out, or ask the node again";
@@ -106,11 +112,14 @@ fn given() -> Vec<&'static str> {
 
 fn check(args: &StagesArgs, subject: &Subject, given: &[&str]) -> Result<(), Failure> {
     let (known, more) = match subject {
-        Subject::File(_) => (OF_FILE, &[][..]),
-        Subject::Here(_) => (OF_HERE, &[][..]),
-        Subject::Node(node) => (node.profile.stages.options, node.profile.stages.more),
+        Subject::File(_) => (OF_FILE, [&[][..]; 2]),
+        Subject::Here(_) => (OF_HERE, [&[][..]; 2]),
+        Subject::Node(node) => {
+            let stages = &node.profile.stages;
+            (stages.options, [stages.more, OF_RUNS])
+        }
     };
-    let is_known = |name| known.contains(name) || more.contains(name);
+    let is_known = |name| known.contains(name) || more.iter().any(|list| list.contains(name));
     let mut unknown = OPTIONS
         .iter()
         .filter(|(name, _)| given.contains(name) && !is_known(name));
@@ -120,6 +129,12 @@ fn check(args: &StagesArgs, subject: &Subject, given: &[&str]) -> Result<(), Fai
             let instead = match subject {
                 Subject::File(_) => ASK_AGAIN,
                 _ => *instead,
+            };
+            let instead = match *name {
+                "store" | "tag" if matches!(subject, Subject::File(_)) => {
+                    "put the file into a store with 'wirelab results import'"
+                }
+                _ => instead,
             };
             Err(Failure::usage(format!(
                 "--{name} has no meaning for '{}': {instead}",
@@ -197,6 +212,8 @@ mod tests {
             #[cfg(feature = "hdl")]
             ("hdl:reference", "load", "lab:"),
             ("here:eth0", "load", "wirelab send"),
+            ("here:eth0", "store", "ask lab: or node:HOST"),
+            ("a.json", "store", "wirelab results import"),
             ("here:eth0", "fast-track", "ask lab:"),
             ("node:192.0.2.1", "xdp", "wirelab node serve"),
             ("a.json", "fast-track", "leave it out"),
