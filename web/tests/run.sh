@@ -13,4 +13,8 @@ target="${CARGO_TARGET_DIR:-target}"
 [ -d "$target/debug/incremental" ] || export CARGO_INCREMENTAL=0
 cargo build --quiet --locked --workspace --features wirelab/hdl --example pages
 "$target/debug/examples/pages" "$out"
+if [ -n "${WIRELAB_ALL_PAGES:-}" ]; then
+    cargo build --quiet --locked --workspace --features wirelab/hdl --bin wirelab
+    export WIRELAB_PROGRAM="$target/debug/wirelab"
+fi
 WIRELAB_PAGES="$out" node --test --test-reporter=tap web/tests/

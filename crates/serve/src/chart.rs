@@ -24,7 +24,7 @@ pub fn svg(trend: &Trend) -> String {
     let last = points.len().saturating_sub(1).max(1) as f64;
     let across = |at: f64| LEFT + 12.0 + (RIGHT - LEFT - 24.0) * at / last;
     let mut out = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">\n",
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"group\" aria-label=\"{}\">\n",
         xml(&words(trend))
     );
     for at in scale.ticks() {

@@ -50,8 +50,8 @@ pub fn runs(store: &str, filter: &Filter, runs: &[Run], trouble: Option<&str>) -
 }
 
 fn table(runs: &[Run]) -> String {
-    let mut out = "<form class=\"runs\" action=\"/compare\">\n<div class=\"wide\"><table>\n<tr><th></th><th class=\"number\">Run</th>\
-        <th>Begun</th><th>Node</th><th class=\"number\">Trials</th><th>Result</th><th>Tags</th><th>Command</th><th></th></tr>\n"
+    let mut out = "<form class=\"runs\" action=\"/compare\">\n<div class=\"wide\"><table>\n<tr><td></td><th class=\"number\">Run</th>\
+        <th>Begun</th><th>Node</th><th class=\"number\">Trials</th><th>Result</th><th>Tags</th><th>Command</th><td></td></tr>\n"
         .to_owned();
     for run in runs {
         let (class, result) = match (run.finished, run.passed) {

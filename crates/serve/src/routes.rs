@@ -50,6 +50,8 @@ pub fn router(stores: Stores, guard: Guard, is_over: Arc<AtomicBool>) -> Router 
     Router::new()
         .route("/", get(list))
         .route("/style.css", get(style))
+        // Browsers ask for a picture of each site by themselves.
+        .route("/favicon.ico", get(|| async { StatusCode::NO_CONTENT }))
         .route("/runs/{id}", get(report))
         .route("/runs/{id}/figures", get(figures))
         .route("/runs/{id}/events", get(events))
