@@ -1,5 +1,6 @@
 // A browser that opens pages from disk and writes down whatever a page does that it must not.
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
@@ -20,8 +21,10 @@ export function launch() {
   return chromium.launch({ executablePath: program(), args: [...root, '--disable-gpu'] });
 }
 
-/** Opens a page; `told` has its console messages, errors, dialogs and requests. */
-export async function open(browser, name, options = {}) {
+const AXE = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+/** An empty page; `told` has what its console says, its errors and dialogs, and its requests that it may not make. */
+export async function blank(browser, options, mayAsk) {
   const context = await browser.newContext({ viewport: { width: 1100, height: 900 }, ...options });
   const page = await context.newPage();
   const told = [];
@@ -31,12 +34,25 @@ export async function open(browser, name, options = {}) {
     told.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  const url = `file://${join(folder, `${name}.html`)}`;
   page.on('request', (request) => {
-    if (request.url() !== url && !/^(data|blob):/.test(request.url())) told.push(`request: ${request.url()}`);
+    if (!mayAsk(request.url())) told.push(`request: ${request.url()}`);
   });
-  await page.goto(url);
   return { page, told };
+}
+
+/** Opens a page from disk, which asks nothing of any place. */
+export async function open(browser, name, options = {}) {
+  const url = `file://${join(folder, `${name}.html`)}`;
+  const opened = await blank(browser, options, (asked) => asked === url || /^(data|blob):/.test(asked));
+  await opened.page.goto(url);
+  return opened;
+}
+
+/** What axe finds on a page, in words. */
+export async function violations(page) {
+  await page.evaluate(AXE);
+  const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+  return found.violations.map((of) => `${of.id}: ${of.help}: ${of.nodes[0].html.slice(0, 200)}: ${of.nodes[0].failureSummary}`);
 }
 
 /** Scrolls to each figure that is not folded, until all are drawn. */

@@ -1,13 +1,11 @@
 // What a reader does with a page, in a browser without a window.
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 
-import { drawAll, folder, ink, launch, open, program } from './browser.mjs';
+import { drawAll, folder, ink, launch, open, program, violations } from './browser.mjs';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const EVERY = readdirSync(folder).filter((name) => name.endsWith('.html')).map((name) => name.slice(0, -5));
 const USUAL = ['lab', 'datasheet', 'explain', 'hostile'];
 const PAGES = process.env.WIRELAB_ALL_PAGES ? EVERY : EVERY.filter((name) => USUAL.includes(name));
@@ -172,10 +170,7 @@ deep('axe finds nothing, in light and in dark', { skip }, async () => {
       await on(name, { colorScheme }, async (page) => {
         await drawAll(page);
         await page.evaluate(() => document.querySelectorAll('details').forEach((of) => (of.open = true)));
-        await page.evaluate(AXE);
-        const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-        const words = found.violations.map((of) => `${of.id}: ${of.help}: ${of.nodes[0].html.slice(0, 200)}: ${of.nodes[0].failureSummary}`);
-        assert.deepEqual(words, [], `${name}, ${colorScheme}`);
+        assert.deepEqual(await violations(page), [], `${name}, ${colorScheme}`);
       });
     }
   }

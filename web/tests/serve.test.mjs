@@ -2,14 +2,12 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { after, before } from 'node:test';
 
-import { folder, launch, program } from './browser.mjs';
+import { blank, folder, launch, program, violations } from './browser.mjs';
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const WIRELAB = process.env.WIRELAB_PROGRAM;
 const RUNS = 6;
 const skip = program() ? false : 'chromium: Chromium is not installed';
@@ -54,18 +52,7 @@ after(async () => {
 
 /** Opens a page of the server, does something with it, and holds that it said nothing and asked nobody else. */
 async function on(path, options, act) {
-  const context = await browser.newContext({ viewport: { width: 1100, height: 900 }, ...options });
-  const page = await context.newPage();
-  const told = [];
-  page.on('console', (message) => told.push(`${message.type()}: ${message.text()}`));
-  page.on('pageerror', (error) => told.push(`error: ${error.message}`));
-  page.on('dialog', (dialog) => {
-    told.push(`dialog: ${dialog.message()}`);
-    void dialog.dismiss();
-  });
-  page.on('request', (request) => {
-    if (!request.url().startsWith(`${address}/`)) told.push(`request: ${request.url()}`);
-  });
+  const { page, told } = await blank(browser, options, (asked) => asked.startsWith(`${address}/`));
   page.on('response', (response) => {
     if (response.status() >= 400) told.push(`${response.status()}: ${response.url()}`);
   });
@@ -74,7 +61,7 @@ async function on(path, options, act) {
     await act(page);
     assert.deepEqual(told, [], path);
   } finally {
-    await context.close();
+    await page.context().close();
   }
 }
 
@@ -98,10 +85,7 @@ deep('axe finds nothing on the pages of the store', { skip }, async () => {
     for (const colorScheme of ['light', 'dark']) {
       // The pages have no script, so the policy of the browser is off for the one that looks at them.
       await on(path, { colorScheme, bypassCSP: true }, async (page) => {
-        await page.evaluate(AXE);
-        const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
-        const words = found.violations.map((of) => `${of.id}: ${of.help}: ${of.nodes[0].html.slice(0, 200)}`);
-        assert.deepEqual(words, [], `${path}, ${colorScheme}`);
+        assert.deepEqual(await violations(page), [], `${path}, ${colorScheme}`);
       });
     }
   }

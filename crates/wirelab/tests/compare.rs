@@ -2,22 +2,13 @@
 
 mod common;
 
-use common::{scratch, stderr, stdout, wirelab};
+use common::{PREDICT, scratch, stderr, stdout, wirelab};
 
 /// A results file of a model, with a change of it.
 fn predicted(name: &str, change: &[&str]) -> String {
     let path = scratch(name);
     let path = path.to_str().expect("plain text").to_owned();
-    let asked = [
-        "predict",
-        "lpc1768",
-        "--length",
-        "1514",
-        "--buffers",
-        "copied",
-        "-o",
-    ];
-    let output = wirelab(&[&asked[..], &[&path], change].concat());
+    let output = wirelab(&[&PREDICT[..], &["-o", &path], change].concat());
     assert!(output.status.success(), "{}", stderr(&output));
     path
 }

@@ -9,7 +9,7 @@ use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use common::{refused, scratch, stderr, stdout};
+use common::{PREDICT, refused, scratch, stderr, stdout};
 use serde_json::Value;
 
 /// A store on a file, or on a server.
@@ -65,18 +65,7 @@ impl At {
 
     /// Predicts the same with a change, kept with a tag.
     fn predict(&self, tag: &str, change: &[&str]) {
-        let asked = [
-            "predict",
-            "lpc1768",
-            "--length",
-            "1514",
-            "--buffers",
-            "copied",
-            "--store",
-            "--tag",
-            tag,
-        ];
-        self.done(&[&asked[..], change].concat());
+        self.done(&[&PREDICT[..], &["--store", "--tag", tag], change].concat());
     }
 }
 

@@ -3,6 +3,17 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+/// A prediction that takes no time, for tests that need any results.
+#[allow(dead_code, reason = "not every test predicts")]
+pub const PREDICT: [&str; 6] = [
+    "predict",
+    "lpc1768",
+    "--length",
+    "1514",
+    "--buffers",
+    "copied",
+];
+
 /// What a call gave.
 pub fn wirelab(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_wirelab"))
