@@ -1,7 +1,6 @@
 //! A badge: one figure of a run as a small picture (SVG), for the top of a project's page.
 
-use wirelab_trial::bootstrap::CONFIDENCE;
-use wirelab_trial::{Kind, ResultsFile, Summary};
+use wirelab_trial::{Kind, ResultsFile};
 
 use crate::compare::{figures, value};
 use crate::document::escape::{clip, line, xml};
@@ -71,7 +70,7 @@ pub fn badge(file: &ResultsFile, words: &str) -> Result<String, BadgeError> {
     match found[..] {
         _ if all.is_empty() => Err(BadgeError::Nothing),
         [of] => {
-            let summary = Summary::of(&of.values, CONFIDENCE).ok_or(BadgeError::Nothing)?;
+            let summary = of.summary().ok_or(BadgeError::Nothing)?;
             let kind = match of.kind {
                 Kind::Measured => String::new(),
                 kind => format!(" {}", kind.name()),

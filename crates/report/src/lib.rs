@@ -53,6 +53,7 @@ pub use stages::render_stages;
 pub use summary::{summary_line, verdict};
 pub use whatif::render_whatif;
 
+pub use chart::{nice, usable};
 use wirelab_trial::ResultsFile;
 pub use wirelab_trial::format;
 

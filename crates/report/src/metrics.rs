@@ -7,8 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use wirelab_trial::bootstrap::CONFIDENCE;
-use wirelab_trial::{Kind, ResultsFile, Summary};
+use wirelab_trial::{Kind, ResultsFile};
 
 use crate::compare::figures;
 use crate::document::escape::line;
@@ -42,7 +41,7 @@ fn records(file: &ResultsFile) -> Vec<Record<'_>> {
         _ => "",
     };
     let record = |(_, of): (String, figures::Values)| {
-        let summary = Summary::of(&of.values, CONFIDENCE)?;
+        let summary = of.summary()?;
         Some(Record {
             created_unix_ns: file.created_unix_ns,
             wirelab_version: &file.wirelab_version,

@@ -2,6 +2,7 @@
 
 use wirelab_report::compare::{change, value};
 use wirelab_report::format::utc;
+use wirelab_report::{nice, usable};
 
 use crate::html::xml;
 use crate::trend::Trend;
@@ -142,14 +143,13 @@ impl Upwards {
     /// With room for all; not from 0, or a change of some percent would not be seen.
     fn of(trend: &Trend) -> Upwards {
         let figures = || trend.points.iter().map(|point| &point.figure);
-        let usable = |value: &f64| value.is_finite() && value.abs() < 1e30;
         let low = figures()
             .map(|f| f.low)
-            .filter(usable)
+            .filter(|value| usable(*value))
             .fold(f64::INFINITY, f64::min);
         let high = figures()
             .map(|f| f.high)
-            .filter(usable)
+            .filter(|value| usable(*value))
             .fold(f64::NEG_INFINITY, f64::max);
         if low > high {
             return Upwards {
@@ -171,13 +171,10 @@ impl Upwards {
 
     /// Round values: of a step that is 1, 2 or 5 times a power of ten.
     fn ticks(&self) -> Vec<f64> {
-        let rough = (self.high - self.low) / TICKS;
-        let power = 10_f64.powf(rough.log10().floor());
-        let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
-        let step = steps.into_iter().find(|step| *step >= rough);
-        let Some(step) = step.filter(|step| step.is_normal()) else {
+        let step = nice((self.high - self.low) / TICKS);
+        if !step.is_normal() {
             return Vec::new();
-        };
+        }
         let first = (self.low / step).ceil();
         let count = ((self.high / step).floor() - first).clamp(0.0, 2.0 * TICKS);
         (0..=count as u32)

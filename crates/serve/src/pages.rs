@@ -54,23 +54,24 @@ fn table(runs: &[Run]) -> String {
         <th>Begun</th><th>Node</th><th class=\"number\">Trials</th><th>Result</th><th>Tags</th><th>Command</th><td></td></tr>\n"
         .to_owned();
     for run in runs {
-        let (class, result) = match (run.finished, run.passed) {
-            (false, _) => ("quiet", "… not finished"),
-            (true, Some(true)) => ("good", "✓ passed"),
-            (true, _) => ("bad", "✗ failed"),
+        let class = match (run.finished, run.passed) {
+            (false, _) => "quiet",
+            (true, Some(true)) => "good",
+            (true, _) => "bad",
         };
         let id = run.id;
         let tags: Vec<String> = run.tags.iter().map(|tag| link("tag", tag)).collect();
         out.push_str(&format!(
             "<tr><td><input type=\"checkbox\" name=\"run\" value=\"{id}\" aria-label=\"run {id}\"></td>\
              <td class=\"number\"><a href=\"/runs/{id}\">{id}</a></td><td>{}</td><td>{}</td><td class=\"number\">{}</td>\
-             <td class=\"{class}\">{result}</td><td>{}</td><td><code>{}</code></td>\
+             <td class=\"{class}\">{}</td><td>{}</td><td><code>{}</code></td>\
              <td><a href=\"/runs/{id}/figures\">figures</a></td></tr>\n",
             xml(&format::utc(run.created_unix_ns)),
             link("node", &run.node),
             run.progress(),
+            run.result(),
             tags.join(" "),
-            xml(in_short(&run.command))
+            xml(run.short_command())
         ));
     }
     out.push_str("</table></div>\n<p><button>Compare two ticked runs</button></p>\n</form>\n");
@@ -80,14 +81,6 @@ fn table(runs: &[Run]) -> String {
         ));
     }
     out
-}
-
-/// A command without the folder of its program.
-fn in_short(command: &str) -> &str {
-    let program = command.split(' ').next().unwrap_or_default();
-    command
-        .get(program.rfind('/').map_or(0, |at| at + 1)..)
-        .unwrap_or(command)
 }
 
 /// A link to the runs with this word.
@@ -139,7 +132,7 @@ pub fn so_far(run: &Run, figures: &[StoredFigure]) -> String {
     }
     for figure in figures {
         let shown = |number| xml(&value(&figure.unit, number));
-        let kind = format!("{:?}", figure.kind).to_lowercase();
+        let kind = figure.kind.name();
         let limited = match figure.tester_limited {
             0 => "",
             _ => ", the tester was the limit",

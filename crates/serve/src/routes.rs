@@ -172,19 +172,14 @@ async fn list(State(served): Shared, Query(pairs): Query<Pairs>) -> Response {
 }
 
 fn selected(filter: &Filter) -> Result<Selection, StoreError> {
-    let mut selection = Selection {
+    let selection = Selection {
         node: some(&filter.node),
         tag: some(&filter.tag),
         last: Some(LISTED),
         ..Selection::default()
     };
-    if !filter.since.is_empty() {
-        selection = selection.since(&filter.since)?;
-    }
-    if !filter.until.is_empty() {
-        selection = selection.until(&filter.until)?;
-    }
-    Ok(selection)
+    let [since, until] = [&filter.since, &filter.until].map(|date| some(date));
+    selection.within(since.as_deref(), until.as_deref())
 }
 
 async fn report(State(served): Shared, Path(id): Path<i64>) -> Response {

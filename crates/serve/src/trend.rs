@@ -1,5 +1,6 @@
 //! A figure over runs: its levels, and where they changed.
 
+use wirelab_report::compare::figures::scale;
 use wirelab_store::Point;
 use wirelab_trial::change::{Change, changes};
 use wirelab_trial::shift::Scale;
@@ -30,11 +31,7 @@ impl Trend {
     /// Of the runs of a figure; `None` where there are none.
     pub fn of(points: Vec<Point>) -> Option<Trend> {
         let first = &points.first()?.figure;
-        // Shares between 0 and 1 may be 0, of which there is no ratio.
-        let scale = match first.unit == "ratio" {
-            true => Scale::Difference,
-            false => Scale::Ratio,
-        };
+        let scale = scale(&first.unit);
         let medians: Vec<f64> = points.iter().map(|point| point.figure.median).collect();
         Some(Trend {
             changes: changes(&medians, scale, WRONG),

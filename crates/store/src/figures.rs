@@ -3,7 +3,7 @@
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use wirelab_report::compare::figures;
-use wirelab_trial::{Kind, ResultsFile, Summary};
+use wirelab_trial::{Kind, ResultsFile};
 
 use crate::connection::{Connection, Refused, Row, Value};
 
@@ -48,7 +48,7 @@ pub fn figure(row: &Row, at: usize) -> StoredFigure {
         unit: row.text(at + 3),
         kind: Kind::ALL
             .into_iter()
-            .find(|k| word(*k) == kind)
+            .find(|k| k.name() == kind)
             .unwrap_or(Kind::Published),
         higher_is_better: row.int(at + 5) != 0,
         repeats: count(at + 6),
@@ -59,17 +59,10 @@ pub fn figure(row: &Row, at: usize) -> StoredFigure {
     }
 }
 
-/// A kind as results files have it.
-pub fn word(kind: Kind) -> String {
-    let word = serde_json::to_value(kind).ok();
-    word.and_then(|word| word.as_str().map(str::to_owned))
-        .unwrap_or_default()
-}
-
 /// The figures of a results file.
 pub fn of(file: &ResultsFile) -> Vec<StoredFigure> {
     let figure = |(key, of): (String, figures::Values)| {
-        let summary = Summary::of(&of.values, 0.95)?;
+        let summary = of.summary()?;
         Some(StoredFigure {
             key: short(&key),
             trial: of.what.trial,
@@ -101,7 +94,7 @@ pub fn replace(connection: &mut Connection, run: i64, file: &ResultsFile) -> Res
             Value::text(&figure.trial),
             Value::text(&figure.figure),
             Value::Text(figure.unit),
-            Value::Text(word(figure.kind)),
+            Value::text(figure.kind.name()),
             Value::Int(figure.higher_is_better.into()),
             Value::Int(figure.repeats as i64),
             Value::Real(figure.median),

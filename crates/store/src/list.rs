@@ -46,6 +46,22 @@ impl Run {
         }
     }
 
+    /// How it went, in a word with a mark that needs no colour.
+    pub const fn result(&self) -> &'static str {
+        match (self.finished, self.passed) {
+            (false, _) => "… not finished",
+            (true, Some(true)) => "✓ passed",
+            (true, _) => "✗ failed",
+        }
+    }
+
+    /// Its command without the folder of the program.
+    pub fn short_command(&self) -> &str {
+        let program = self.command.split(' ').next().unwrap_or_default();
+        let begin = program.rfind('/').map_or(0, |at| at + 1);
+        self.command.get(begin..).unwrap_or(&self.command)
+    }
+
     /// How long it will still take at the pace so far, in seconds; none where that cannot be told.
     pub fn seconds_left(&self, now_ns: u64) -> Option<u64> {
         let left = self
@@ -123,6 +139,34 @@ impl Store {
     }
 }
 
+/// What runs of a selection meet, but for their tag and number of them; the columns of a run's node and beginning are those of
+/// the caller's index.
+pub fn conditions(
+    selection: &Selection,
+    of_node: &str,
+    created: &str,
+    values: &mut Vec<Value>,
+) -> Vec<String> {
+    let node = selection.node.as_deref().map(Value::text);
+    let all = [
+        (of_node, "=", node),
+        (created, ">=", selection.since_ns.map(Value::Int)),
+        (created, "<", selection.before_ns.map(Value::Int)),
+    ];
+    let mut conditions = Vec::new();
+    for (column, compared, value) in all {
+        if let Some(value) = value {
+            values.push(value);
+            conditions.push(format!("{column} {compared} ${}", values.len()));
+        }
+    }
+    if !selection.ids.is_empty() {
+        let ids: Vec<String> = selection.ids.iter().map(ToString::to_string).collect();
+        conditions.push(format!("runs.id IN ({})", ids.join(", ")));
+    }
+    conditions
+}
+
 /// Each order is that of an index, so that only the rows that are listed are read.
 fn query(selection: &Selection) -> (String, Vec<Value>) {
     let mut sql = "SELECT runs.id, runs.created_ns, runs.node, runs.node_kind, runs.command, runs.wirelab_version, \
@@ -139,29 +183,13 @@ fn query(selection: &Selection) -> (String, Vec<Value>) {
     };
     sql.push_str(from);
     let mut values = Vec::new();
-    let mut conditions = Vec::new();
-    let mut meet = |condition: String, value: Value| {
-        values.push(value);
-        conditions.push(format!("{condition} ${}", values.len()));
-    };
+    let mut all = conditions(selection, of_node, created, &mut values);
     if let Some(tag) = &selection.tag {
-        meet("tags.tag =".to_owned(), Value::text(tag));
+        values.push(Value::text(tag));
+        all.push(format!("tags.tag = ${}", values.len()));
     }
-    if let Some(node) = &selection.node {
-        meet(format!("{of_node} ="), Value::text(node));
-    }
-    if let Some(since) = selection.since_ns {
-        meet(format!("{created} >="), since.into());
-    }
-    if let Some(before) = selection.before_ns {
-        meet(format!("{created} <"), before.into());
-    }
-    if !selection.ids.is_empty() {
-        let ids: Vec<String> = selection.ids.iter().map(ToString::to_string).collect();
-        conditions.push(format!("runs.id IN ({})", ids.join(", ")));
-    }
-    if !conditions.is_empty() {
-        sql.push_str(&format!(" WHERE {}", conditions.join(" AND ")));
+    if !all.is_empty() {
+        sql.push_str(&format!(" WHERE {}", all.join(" AND ")));
     }
     sql.push_str(&format!(" ORDER BY {created} DESC, {id} DESC"));
     if let Some(last) = selection.last {

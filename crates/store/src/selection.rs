@@ -37,6 +37,21 @@ impl Selection {
         }
     }
 
+    /// Begun within these dates, each as a person types it; `None` for no bound.
+    ///
+    /// # Errors
+    /// [`StoreError::Selection`] for what is no date.
+    pub fn within(self, since: Option<&str>, until: Option<&str>) -> Result<Selection, StoreError> {
+        let selection = match since {
+            Some(date) => self.since(date)?,
+            None => self,
+        };
+        match until {
+            Some(date) => selection.until(date),
+            None => Ok(selection),
+        }
+    }
+
     /// Begun on this date or later.
     ///
     /// # Errors

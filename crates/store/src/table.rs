@@ -10,7 +10,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
 use crate::error::StoreError;
-use crate::figures::{StoredFigure, word};
+use crate::figures::StoredFigure;
 use crate::list::Run;
 use crate::store::Store;
 
@@ -119,6 +119,6 @@ fn words(at: usize, (run, figure): &Line<'_>) -> String {
         8 => figure.trial.clone(),
         9 => figure.figure.clone(),
         10 => figure.unit.clone(),
-        _ => word(figure.kind),
+        _ => figure.kind.name().to_owned(),
     }
 }

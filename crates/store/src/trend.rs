@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::connection::{Row, Value};
 use crate::error::StoreError;
 use crate::figures::{COLUMNS, StoredFigure, figure, of};
+use crate::list::conditions;
 use crate::selection::Selection;
 use crate::store::Store;
 
@@ -44,26 +45,15 @@ impl Store {
             "SELECT figures.run, runs.created_ns, {COLUMNS} FROM figures JOIN runs ON runs.id = figures.run \
              WHERE figures.figure_key = $1"
         );
-        let parts = [
-            ("runs.node = $", selection.node.as_deref().map(Value::text)),
-            (
-                "EXISTS (SELECT 1 FROM tags WHERE tags.run = runs.id AND tags.tag = $",
-                selection.tag.as_deref().map(Value::text),
-            ),
-            ("runs.created_ns >= $", selection.since_ns.map(Value::Int)),
-            ("runs.created_ns < $", selection.before_ns.map(Value::Int)),
-        ];
-        for (condition, value) in parts {
-            let Some(value) = value else {
-                continue;
-            };
-            values.push(value);
-            let end = if condition.starts_with("EXISTS") {
-                ")"
-            } else {
-                ""
-            };
-            sql.push_str(&format!(" AND {condition}{}{end}", values.len()));
+        for condition in conditions(selection, "runs.node", "runs.created_ns", &mut values) {
+            sql.push_str(&format!(" AND {condition}"));
+        }
+        if let Some(tag) = &selection.tag {
+            values.push(Value::text(tag));
+            sql.push_str(&format!(
+                " AND EXISTS (SELECT 1 FROM tags WHERE tags.run = runs.id AND tags.tag = ${})",
+                values.len()
+            ));
         }
         values.push(Value::Int(selection.last.map_or(i64::MAX, i64::from)));
         sql.push_str(&format!(

@@ -2,13 +2,23 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use wirelab_trial::bootstrap::CONFIDENCE;
 use wirelab_trial::shift::Scale;
 use wirelab_trial::{
-    ClockKind, Direction, Field, Found, Kind, Observation, ResultsFile, Series, Status, Trial,
+    ClockKind, Direction, Field, Found, Kind, Observation, ResultsFile, Series, Status, Summary,
+    Trial,
 };
 
 use crate::row::{self, Row};
 use crate::search;
+
+/// How figures of a unit change: of a share between 0 and 1, which may be 0, there is no ratio.
+pub fn scale(unit: &str) -> Scale {
+    match unit {
+        "ratio" => Scale::Difference,
+        _ => Scale::Ratio,
+    }
+}
 
 /// The fewest samples of a series whose 99th percentile is a figure: ten of them lie above it.
 const SAMPLES: u64 = 1000;
@@ -60,6 +70,11 @@ pub struct Values {
 const LEFT_OUT: usize = 5;
 
 impl Values {
+    /// Median, lowest and highest of the repeats; `None` without one.
+    pub fn summary(&self) -> Option<Summary> {
+        Summary::of(&self.values, CONFIDENCE)
+    }
+
     /// Without the repeats that the tester limited, and how many these were. With too many of them the others would be a
     /// choice, and no sample: then all stay.
     #[must_use]
@@ -79,7 +94,8 @@ pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
     let mut all = Figures::default();
     let names: BTreeSet<&str> = file.observations.iter().map(|o| &*o.node.name).collect();
     let several = names.len() > 1;
-    let links: BTreeSet<_> = file.observations.iter().map(link).collect();
+    let rates = file.observations.iter().map(|o| o.trial.link_bits_per_s);
+    let links: BTreeSet<Option<u64>> = rates.collect();
     let several_links = links.len() > 1;
     let mut seen = 0;
     for row in row::listed(file, false) {
@@ -125,21 +141,11 @@ pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
                 };
                 let rate = search::rate_of(goal, &goal.conditional_throughput_frames_per_s);
                 let name = format!("throughput, loss {allowed}");
-                all.push(
-                    &of_part,
-                    (name, "frames/s", true, Scale::Ratio),
-                    rate,
-                    false,
-                );
+                all.push(&of_part, (name, "frames/s", true), rate, false);
             }
         }
     }
     all.list
-}
-
-/// The link rate that was asked for a trial, in bit/s.
-pub fn link(o: &Observation) -> Option<u64> {
-    o.trial.link_bits_per_s
 }
 
 /// Which trial a figure is of.
@@ -161,7 +167,7 @@ impl Figures {
     fn push(
         &mut self,
         of: &Of,
-        (figure, unit, higher_is_better, scale): (String, &'static str, bool, Scale),
+        (figure, unit, higher_is_better): (String, &'static str, bool),
         field: Field<f64>,
         exact: bool,
     ) {
@@ -175,7 +181,7 @@ impl Figures {
                 figure,
                 unit,
                 higher_is_better,
-                scale,
+                scale: scale(unit),
                 on: of.on.clone(),
             };
             let values = Values {
@@ -208,23 +214,13 @@ impl Figures {
         let goodput = row.sum(|flow| &flow.goodput_bits_per_s);
         let is_stream = forwarding.value().is_none();
         let name = |text: &str| text.to_owned();
-        let rate = (name("forwarding rate"), "frames/s", true, Scale::Ratio);
+        let rate = (name("forwarding rate"), "frames/s", true);
         self.push(of, rate, forwarding, exact);
         if is_stream {
-            self.push(
-                of,
-                (name("goodput"), "bit/s", true, Scale::Ratio),
-                goodput,
-                exact,
-            );
+            self.push(of, (name("goodput"), "bit/s", true), goodput, exact);
         }
         let loss = row.loss().map(|loss| f64::midpoint(loss.low, loss.high));
-        self.push(
-            of,
-            (name("loss"), "ratio", false, Scale::Difference),
-            loss,
-            exact,
-        );
+        self.push(of, (name("loss"), "ratio", false), loss, exact);
     }
 
     fn series_of_flows(&mut self, of: &Of, row: &Row<'_>) {
@@ -240,7 +236,7 @@ impl Figures {
     fn of_trial(&mut self, of: &Of, o: &Observation) {
         let load = o.cpu_load.clone().map(|load| load.busy_ratio);
         let name = "CPU load".to_owned();
-        self.push(of, (name, "ratio", false, Scale::Difference), load, false);
+        self.push(of, (name, "ratio", false), load, false);
         o.series.iter().for_each(|series| self.series(of, series));
     }
 
@@ -260,7 +256,7 @@ impl Figures {
                     kind: series.kind,
                 };
                 let name = format!("{}, {name}", series.name.replace('_', " "));
-                self.push(of, (name, unit, false, Scale::Ratio), field, exact);
+                self.push(of, (name, unit, false), field, exact);
             }
         }
     }

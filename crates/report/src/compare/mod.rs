@@ -432,7 +432,7 @@ fn facts(file: &ResultsFile) -> BTreeMap<String, String> {
     let mut ceilings = Vec::new();
     for o in &file.observations {
         facts.insert("node".to_owned(), o.node.name.clone());
-        links.extend(figures::link(o));
+        links.extend(o.trial.link_bits_per_s);
         for (key, value) in &o.node.setup {
             facts.insert(format!("node's {key}"), value.clone());
         }

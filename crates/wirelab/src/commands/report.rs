@@ -32,9 +32,7 @@ pub fn run(args: &ReportArgs) -> Result {
     if args.side_by_side || columns {
         return side_by_side(args, &files, asked, &options);
     }
-    let mut files = files.into_iter().map(|(_, file)| file);
-    let mut all = files.next().expect("the command line asks for one");
-    files.for_each(|file| all.append(file));
+    let all = joined(files);
     for path in &args.output {
         write(&all, path, &options)?;
     }
@@ -70,6 +68,14 @@ fn side_by_side(
         );
     }
     Ok(Outcome::Done)
+}
+
+/// Results, at least one, as one file.
+pub fn joined(files: Vec<(String, ResultsFile)>) -> ResultsFile {
+    let mut files = files.into_iter().map(|(_, file)| file);
+    let mut all = files.next().expect("there is one");
+    files.for_each(|file| all.append(file));
+    all
 }
 
 /// A file's name without its folder.

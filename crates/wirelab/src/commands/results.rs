@@ -23,19 +23,14 @@ pub fn run(args: &ResultsArgs) -> Result {
             limit,
             json,
         } => {
-            let mut selection = Selection {
+            let selection = Selection {
                 node: node.clone(),
                 tag: tag.clone(),
                 // One more tells whether there are more.
                 last: Some(limit.saturating_add(1)),
                 ..Selection::default()
             };
-            if let Some(date) = since {
-                selection = selection.since(date)?;
-            }
-            if let Some(date) = until {
-                selection = selection.until(date)?;
-            }
+            let selection = selection.within(since.as_deref(), until.as_deref())?;
             let runs = open(at.store.as_deref())?.list(&selection)?;
             list(runs, *limit, *json)
         }
@@ -126,10 +121,7 @@ fn chosen(selection: &str, store: Option<&str>) -> Fallible<(String, ResultsFile
             format!("runs {}", ids.join(", "))
         }
     };
-    let mut files = files.into_iter().map(|(_, file)| file);
-    let mut all = files.next().expect("a choice has a run");
-    files.for_each(|file| all.append(file));
-    Ok((name, all))
+    Ok((name, report::joined(files)))
 }
 
 fn list(mut runs: Vec<Run>, limit: u32, json: bool) -> Result {
@@ -155,9 +147,9 @@ fn list(mut runs: Vec<Run>, limit: u32, json: bool) -> Result {
             format::utc(run.created_unix_ns),
             run.node.clone(),
             run.progress(),
-            result(run).to_owned(),
+            run.result().to_owned(),
             run.tags.join(", "),
-            in_short(&run.command).to_owned(),
+            run.short_command().to_owned(),
         ]
     };
     let mut blocks = match runs.is_empty() {
@@ -170,22 +162,6 @@ fn list(mut runs: Vec<Run>, limit: u32, json: bool) -> Result {
     }
     show("Runs in the store".to_owned(), blocks, Vec::new());
     Ok(Outcome::Done)
-}
-
-/// A command without the folder of its program.
-fn in_short(command: &str) -> &str {
-    let program = command.split(' ').next().unwrap_or_default();
-    command
-        .get(program.rfind('/').map_or(0, |at| at + 1)..)
-        .unwrap_or(command)
-}
-
-const fn result(run: &Run) -> &'static str {
-    match (run.finished, run.passed) {
-        (false, _) => "… not finished",
-        (true, Some(true)) => "✓ passed",
-        (true, _) => "✗ failed",
-    }
 }
 
 fn shown(file: &ResultsFile, output: &[PathBuf], each_flow: bool, json: bool) -> Result {
