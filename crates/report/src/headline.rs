@@ -24,9 +24,8 @@ const AS_ASKED: f64 = 0.98;
 
 /// The figures at the head of a file's page.
 pub fn of(file: &ResultsFile) -> Vec<Headline> {
-    let rows = row::rows(&file.observations, false);
-    let usable = |row: &&Row<'_>| !matches!(row.observation.status, Status::Void { .. });
-    let rows: Vec<&Row<'_>> = rows.iter().filter(usable).collect();
+    let rows = usable(file);
+    let rows: Vec<&Row<'_>> = rows.iter().collect();
     let all = [
         data_rate(&rows),
         without_loss(file).or_else(|| frame_rate(&rows)),
@@ -37,16 +36,17 @@ pub fn of(file: &ResultsFile) -> Vec<Headline> {
     all.into_iter().flatten().take(MOST).collect()
 }
 
+/// The rows of trials that are not void.
+fn usable(file: &ResultsFile) -> Vec<Row<'_>> {
+    let mut rows = row::rows(&file.observations, false);
+    rows.retain(|row| !matches!(row.observation.status, Status::Void { .. }));
+    rows
+}
+
 /// What limited the rates, in a sentence; `None` without a rate.
 pub fn limits(file: &ResultsFile) -> Option<String> {
-    let rows = row::rows(&file.observations, false);
-    let usable = |row: &&Row<'_>| !matches!(row.observation.status, Status::Void { .. });
     let mut counts: Vec<(Limiter, usize)> = Vec::new();
-    for row in rows
-        .iter()
-        .filter(usable)
-        .filter(|row| !row.flows.is_empty())
-    {
+    for row in usable(file).iter().filter(|row| !row.flows.is_empty()) {
         let (limiter, _) = limit(row);
         match counts.iter_mut().find(|(known, _)| *known == limiter) {
             Some((_, count)) => *count += 1,

@@ -1,6 +1,6 @@
 //! The pictures of a comparison: the curves of both runs over the payload, and the change with its interval below them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use wirelab_trial::Interval;
 use wirelab_trial::shift::Scale;
@@ -17,16 +17,15 @@ const PICTURES: usize = 24;
 
 /// A picture of each figure that both runs have at several payloads, for a page.
 pub fn blocks(comparison: &Comparison) -> Option<Block<'static>> {
+    let mut places: HashMap<(&str, &str), usize> = HashMap::new();
     let mut curves: Vec<(&str, &str, Vec<&Figure>)> = Vec::new();
     for figure in &comparison.figures {
         let Some(on) = &figure.on else { continue };
-        let mine = |(of, name, _): &&mut (&str, &str, Vec<&Figure>)| {
-            *of == on.of && *name == figure.figure
-        };
-        match curves.iter_mut().find(mine) {
-            Some((_, _, figures)) => figures.push(figure),
-            None => curves.push((&on.of, &figure.figure, vec![figure])),
-        }
+        let place = *places.entry((&on.of, &figure.figure)).or_insert_with(|| {
+            curves.push((&on.of, &figure.figure, Vec::new()));
+            curves.len() - 1
+        });
+        curves[place].2.push(figure);
     }
     curves.retain(|(_, _, figures)| {
         // Of what is the same throughout the table says all.

@@ -126,15 +126,12 @@ fn check(args: &StagesArgs, subject: &Subject, given: &[&str]) -> Result<(), Fai
     match unknown.next() {
         None => Ok(()),
         Some((name, instead)) => {
-            let instead = match subject {
-                Subject::File(_) => ASK_AGAIN,
-                _ => *instead,
-            };
-            let instead = match *name {
-                "store" | "tag" if matches!(subject, Subject::File(_)) => {
+            let instead = match (subject, *name) {
+                (Subject::File(_), "store" | "tag") => {
                     "put the file into a store with 'wirelab results import'"
                 }
-                _ => instead,
+                (Subject::File(_), _) => ASK_AGAIN,
+                _ => *instead,
             };
             Err(Failure::usage(format!(
                 "--{name} has no meaning for '{}': {instead}",
