@@ -24,6 +24,7 @@ fn flow(trial: &Trial, bits_per_s: f64, loss: f64) -> FlowObservation {
         loss_ratio: Field::measured(loss),
         loss_ratio_at_most: None,
         intervals: wirelab_trial::FlowIntervals::default(),
+        over_time: wirelab_trial::OverTime::default(),
         checker_held_up_ps: Field::absent("not asked"),
         jitter_ps: Field::absent("not asked"),
         sender: Field::absent("not asked"),

@@ -34,6 +34,7 @@ mod loss;
 mod metrics;
 mod mixed;
 mod options;
+mod over_time;
 mod repeat;
 mod results;
 mod row;

@@ -7,7 +7,7 @@ use crate::document::table::Table;
 use crate::document::{Block, Chart, Document, Gallery, Medium, Picture, Verdict};
 use crate::options::Options;
 use crate::row::{self, Row};
-use crate::{about, charts, columns, detail, format, loaded, search, stages, summary};
+use crate::{about, charts, columns, detail, format, loaded, over_time, search, stages, summary};
 
 /// Characters that a row of the first table may have on a page, so that it is read without scrolling.
 const ROOM: usize = 140;
@@ -146,6 +146,7 @@ fn pictures<'a>(others: &ResultsFile, rows: &[Row<'_>]) -> Vec<Block<'a>> {
     let [gaps, series] = [charts::gaps(rows), charts::series(others)];
     vec![
         lost,
+        Block::Chart(Chart::Gallery(over_time::gallery(others))),
         Block::Chart(Chart::Gallery(gaps)),
         Block::Chart(Chart::Gallery(series)),
     ]

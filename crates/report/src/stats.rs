@@ -15,7 +15,7 @@ pub fn percentile(series: &Series, share: f64) -> Option<u64> {
 }
 
 /// Whether all samples of a series are at hand.
-fn complete(series: &Series) -> bool {
+pub fn complete(series: &Series) -> bool {
     let raw = &series.raw_ticks;
     !series.sampled && !raw.is_empty() && raw.len() as u64 == series.histogram.count
 }

@@ -103,6 +103,7 @@ impl Node for Paper {
             loss_ratio: Field::Observed { value: 0.01, kind },
             loss_ratio_at_most: None,
             intervals: wirelab_trial::FlowIntervals::default(),
+            over_time: wirelab_trial::OverTime::default(),
             checker_held_up_ps: Field::absent(none),
             jitter_ps: Field::absent(none),
             sender: Field::absent(none),

@@ -408,6 +408,7 @@ impl Watch {
             loss_ratio: Field::absent(ELSEWHERE),
             loss_ratio_at_most: None,
             intervals: wirelab_trial::FlowIntervals::default(),
+            over_time: wirelab_trial::OverTime::default(),
             checker_held_up_ps: Field::absent("not measured"),
             jitter_ps: absent(),
             sender: Field::absent(ELSEWHERE),

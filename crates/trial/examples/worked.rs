@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use wirelab_trial::slices::{Slice, Slices};
 use wirelab_trial::*;
 
 const START_NS: u64 = 1_795_254_017_000_000_000;
@@ -109,6 +110,7 @@ fn flow(port: &str, o: &Observation, path: &str, why: &str) -> FlowObservation {
         loss_ratio: Field::absent(why),
         loss_ratio_at_most: None,
         intervals: wirelab_trial::FlowIntervals::default(),
+        over_time: wirelab_trial::OverTime::default(),
         checker_held_up_ps: Field::absent(why),
         jitter_ps: Field::absent(why),
         sender: Field::absent(why),
@@ -182,6 +184,13 @@ fn ports() -> Observation {
     // A frame and its gap take 122.88 µs; the shaper delayed the last ones by 15 µs.
     let elapsed = wire(frames * 122_880_000 + 15_000_000, ClockKind::Wall);
     rates(&mut f, &o, frames, elapsed, Kind::Measured);
+    let sixth = Slice {
+        ns: 4_069 * 122_880,
+        amount: 4_069,
+        distinct: 4_069,
+        passed: 4_069,
+    };
+    f.over_time = OverTime::of_frames(&Slices(vec![sixth; 6]));
     f.loss_ratio = Field::measured(0.0);
     f.jitter_ps = Field::measured(412_000);
     let gaps = (0..frames - 1).map(|i| 122_880 + i % 7 * 40 - 120);

@@ -45,6 +45,7 @@ pub mod node_name;
 pub mod node_path;
 pub mod observation;
 pub mod open;
+pub mod over_time;
 pub mod pace;
 pub mod pdv;
 pub mod pool;
@@ -93,6 +94,7 @@ pub use observation::{
     TesterObservation, Warning, is_node_busy,
 };
 pub use open::{OpenError, OpenOptions, Purpose};
+pub use over_time::OverTime;
 pub use pace::Pacer;
 pub use pdv::{Ipdv, Pdv};
 pub use pool::{pooled, pooled_runs};

@@ -13,6 +13,7 @@ use crate::counts::{Counts, Ledger};
 use crate::description::Description;
 use crate::field::Field;
 use crate::interval::FlowIntervals;
+use crate::over_time::OverTime;
 use crate::series::{Histogram, Series};
 use crate::trial::{Direction, Trial};
 use crate::warning_code::WarningCode;
@@ -135,6 +136,9 @@ pub struct FlowObservation {
     /// The intervals of rates and loss, within this run.
     #[serde(skip_serializing_if = "FlowIntervals::is_empty", default)]
     pub intervals: FlowIntervals,
+    /// What arrived in each slice of the run.
+    #[serde(skip_serializing_if = "OverTime::is_empty", default)]
+    pub over_time: OverTime,
     /// RFC 3550 interarrival jitter in ps.
     pub jitter_ps: Field<u64>,
     /// The sender's report.
@@ -162,6 +166,7 @@ impl FlowObservation {
         self.goodput_bits_per_s = Field::absent(why);
         self.elapsed = Field::absent(why);
         self.intervals.without_rates();
+        self.over_time = OverTime::default();
     }
 
     /// Whether a queue of the tester's own dropped frames of it, or may have.

@@ -132,6 +132,10 @@ fn each_list<L: Lists>(one: &mut Observation, lists: &mut L) -> Result<(), L::Er
                 lists.list("the sender's gap", &mut gap.buckets)?;
             }
         }
+        let over_time = &mut flow.over_time;
+        lists.list("the slices over time", &mut over_time.slice_ns)?;
+        lists.list("the arrivals over time", &mut over_time.arrived)?;
+        lists.list("the losses over time", &mut over_time.missing_frames)?;
         each_series(&mut flow.series, lists)?;
     }
     each_series(&mut one.series, lists)

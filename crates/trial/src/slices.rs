@@ -91,7 +91,10 @@ impl Marks {
             at % 2 == 1
         });
         self.width_ns = self.width_ns.saturating_mul(2);
-        if let Some((last, _)) = self.marks.last() {
+        if let (Some((first, _)), Some((last, _))) = (self.marks.first(), self.marks.last()) {
+            // Looks may be further apart than a slice was to last.
+            let mean = last.saturating_sub(*first) / self.marks.len() as u64;
+            self.width_ns = self.width_ns.max(mean);
             self.due_ns = last.saturating_add(self.width_ns);
         }
     }
@@ -226,6 +229,12 @@ mod tests {
         let slices = marks.finish(1_000 + 5_000 * 1_000_000, totals(35_000));
         assert_eq!(sum(&slices), (5_000_000_000, 35_000));
         assert!((MOST_SLICES / 2 - 1..=MOST_SLICES).contains(&slices.0.len()));
+        let lengths = || slices.0.iter().map(|slice| slice.ns);
+        let (shortest, longest) = (lengths().min(), lengths().max());
+        assert!(
+            longest < shortest.map(|ns| ns * 3),
+            "{shortest:?} to {longest:?}"
+        );
 
         let mut ended = Marks::new();
         ended.looked(0, Totals::default());

@@ -85,6 +85,7 @@ fn observation(path: wirelab_trial::Path, stages: &[Stage], length: u32) -> Obse
             loss_ratio: Field::measured(0.0),
             loss_ratio_at_most: None,
             intervals: wirelab_trial::FlowIntervals::default(),
+            over_time: wirelab_trial::OverTime::default(),
             checker_held_up_ps: Field::absent(none),
             jitter_ps: Field::absent(none),
             sender: Field::absent(none),

@@ -47,7 +47,7 @@ function drawn(series: PlaneSeries, at: number, grid: number): SeriesOption[] {
           ...shared,
           type: 'line',
           showSymbol: true,
-          symbolSize: 6,
+          symbolSize: series.points.length > 24 ? 3 : 6,
           lineStyle: { color: own, width: 1.6, type: dash(at) },
         }
       : { ...shared, type: 'scatter', z: 4 },

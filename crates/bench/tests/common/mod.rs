@@ -85,6 +85,7 @@ impl SimulatedNode {
             loss_ratio: Field::measured(lost as f64 / sent.max(1) as f64),
             loss_ratio_at_most: None,
             intervals: wirelab_trial::FlowIntervals::default(),
+            over_time: wirelab_trial::OverTime::default(),
             checker_held_up_ps: Field::absent("not simulated"),
             jitter_ps: Field::measured(1_000 * u64::from(port + 1)),
             sender: Field::measured(SenderObservation {

@@ -129,6 +129,7 @@ pub fn flow(subject: &Subject<'_>, chain: usize) -> FlowObservation {
         loss_ratio: loss(subject, chain),
         loss_ratio_at_most: None,
         intervals: wirelab_trial::FlowIntervals::default(),
+        over_time: wirelab_trial::OverTime::default(),
         checker_held_up_ps: Field::absent("a model has no checker"),
         jitter_ps: jitter(subject, &times),
         sender: Field::absent(NO_FRAMES),

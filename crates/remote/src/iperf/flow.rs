@@ -10,8 +10,8 @@ use wirelab_trial::format;
 use wirelab_trial::job::{self, CheckReport, FlowRequest, SendReport};
 use wirelab_trial::slices::Slices;
 use wirelab_trial::{
-    ClockKind, Counts, Direction, Elapsed, Field, FlowObservation, Holds, SenderObservation, Spans,
-    Warning, WarningCode,
+    ClockKind, Counts, Direction, Elapsed, Field, FlowObservation, Holds, OverTime,
+    SenderObservation, Spans, Warning, WarningCode,
 };
 
 use super::plan::Plan;
@@ -344,6 +344,7 @@ impl About<'_> {
             let goodput = bytes as f64 * 8e9 / over_ns as f64;
             flow.goodput_bits_per_s = Field::measured(goodput);
             flow.intervals.goodput_bits_per_s = slices.of_rate(goodput);
+            flow.over_time = OverTime::of_stream(slices);
             flow.elapsed = Field::measured(Elapsed {
                 ps: over_ns.saturating_mul(1000),
                 spans: Spans::Call,

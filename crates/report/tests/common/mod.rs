@@ -122,6 +122,7 @@ pub fn flow(
         loss_ratio: Field::measured(0.0),
         loss_ratio_at_most: None,
         intervals: wirelab_trial::FlowIntervals::default(),
+        over_time: wirelab_trial::OverTime::default(),
         checker_held_up_ps: Field::absent("not simulated"),
         jitter_ps: Field::measured(412_000),
         sender: Field::measured(SenderObservation {

@@ -141,6 +141,7 @@ impl Paper {
             loss_ratio: self.field(0.0),
             loss_ratio_at_most: None,
             intervals: wirelab_trial::FlowIntervals::default(),
+            over_time: wirelab_trial::OverTime::default(),
             checker_held_up_ps: Field::absent("no checker on paper"),
             jitter_ps: Field::absent("no jitter on paper"),
             sender: Field::absent("no sender on paper"),

@@ -16,6 +16,8 @@ use crate::trial::Extent;
 pub(super) const EDGE_S: f64 = 0.1;
 /// Allowed relative difference between a rate times its time and the frames: both are rounded to a ps or a digit.
 const SAME_TIME: f64 = 1e-3;
+/// Frames or bytes by which the slices of a short flow may differ from its counts.
+const LATE: u64 = 1500;
 /// Longest time from the last sent frame to the end of the trial, in seconds: it settles, and requests what is missing.
 const AFTER_S: f64 = 60.0;
 
@@ -40,6 +42,7 @@ pub(super) fn look_at(of: &Observation, flow: &FlowObservation, findings: &mut F
     intervals(flow, findings);
     rates(of, flow, findings);
     over_time(of, flow, findings);
+    findings.within("over_time", |f| slices(flow, f));
     link(of, flow, findings);
     if let Some(one) = flow.sender.value() {
         findings.within("sender", |f| sender::look_at(of, flow, one, f));
@@ -136,6 +139,44 @@ fn rates(of: &Observation, flow: &FlowObservation, findings: &mut Findings) {
             let follows = rate * 8.0 * bytes as f64;
             findings.must(near(*value, follows, ROUNDING), field, || {
                 format!("{value}, but {rate} frames/s of {bytes} bytes are {follows}")
+            });
+        }
+    }
+}
+
+/// Slices hold no more than the whole flow.
+fn slices(flow: &FlowObservation, findings: &mut Findings) {
+    let of = &flow.over_time;
+    let rows = of.slice_ns.len();
+    let same = of.arrived.len() == rows && of.missing_frames.len() == rows;
+    findings.must(same, "arrived", || {
+        format!("its lists have {rows} and other numbers of slices")
+    });
+    let sum = |list: &[u64]| list.iter().fold(0u64, |sum, one| sum.saturating_add(*one));
+    let told = |name| counter(&flow.counters, name);
+    let counted = flow.counts.value().map(|counts| counts.received_frames);
+    let counted = counted.or_else(|| told("received_datagrams").or_else(|| told("stream_bytes")));
+    let elapsed = flow.elapsed.value().map(|elapsed| elapsed.ps / 1000);
+    let edge_ns = (EDGE_S * 1e9) as u64;
+    for (field, list, whole) in [
+        ("arrived", &of.arrived, counted),
+        (
+            "missing_frames",
+            &of.missing_frames,
+            flow.sent_frames.value().copied(),
+        ),
+        (
+            "slice_ns",
+            &of.slice_ns,
+            elapsed.map(|ns| ns.saturating_add(edge_ns)),
+        ),
+    ] {
+        if let Some(whole) = whole {
+            let all = sum(list);
+            // What comes after the last slice, or twice, is counted in one of the two alone.
+            let most = whole.saturating_add(whole / 10 + LATE);
+            findings.must(all <= most, field, || {
+                format!("{all} in all slices, but {whole} in the whole flow")
             });
         }
     }

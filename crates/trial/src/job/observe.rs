@@ -13,6 +13,7 @@ use crate::field::Field;
 use crate::format;
 use crate::interval::FlowIntervals;
 use crate::observation::{Elapsed, FlowObservation, SenderObservation, Spans, Warning};
+use crate::over_time::OverTime;
 use crate::slices::Slices;
 use crate::trial::Direction;
 use crate::warning_code::WarningCode;
@@ -118,6 +119,7 @@ pub fn flow_observation(
         },
         loss_ratio_at_most: (at_most > counts.lost_frames).then(|| at_most as f64 / left as f64),
         intervals: FlowIntervals::default(),
+        over_time: over_time(&seen.slices, asked.layer),
         jitter_ps: Field::measured_or(
             seen.jitter_ns.map(|ns| ns * 1000),
             "needs every frame timed: not at maximum load",
@@ -133,6 +135,14 @@ pub fn flow_observation(
     };
     flow.intervals = intervals(&flow, &seen.slices, asked.layer);
     flow
+}
+
+/// What a flow of this layer did over its run.
+pub fn over_time(slices: &Slices, layer: Layer) -> OverTime {
+    match layer {
+        Layer::TcpIpv4 | Layer::TcpIpv6 => OverTime::of_stream(slices),
+        _ => OverTime::of_frames(slices),
+    }
 }
 
 /// The intervals of a flow, from the distribution of its arrivals over the run.

@@ -44,6 +44,7 @@ pub fn flow(sent: u64, achieved: f64, asked: Option<f64>) -> FlowObservation {
         loss_ratio: Field::measured(0.0),
         loss_ratio_at_most: None,
         intervals: wirelab_trial::FlowIntervals::default(),
+        over_time: wirelab_trial::OverTime::default(),
         jitter_ps: Field::measured(1),
         sender: Field::measured(SenderObservation {
             path: "socket".to_owned(),

@@ -1,0 +1,205 @@
+//! Pictures over the run: rate, loss and latency of a trial from its first arrival to its last.
+
+use wirelab_trial::{FlowObservation, OverTime, ResultsFile, Series as Times, Status, format};
+use wirelab_wire::Layer;
+
+use crate::chart::plane::{Pane, Plane, Point, Series};
+use crate::chart::{Axis, Picture, Show};
+use crate::document::Gallery;
+use crate::row::{self, Row};
+use crate::stats;
+
+/// Pictures; the results file has the rest.
+const PICTURES: usize = 12;
+/// Fewer slices of a run are no course.
+const FEWEST_SLICES: usize = 8;
+/// Points of a curve.
+const POINTS: usize = 48;
+/// Samples behind each point of the latency: the median of fewer is noise.
+const SAMPLES: usize = 8;
+
+/// The runs whose rate varied most, as many as a page has room for.
+pub fn gallery(file: &ResultsFile) -> Gallery {
+    let rows = row::rows(&file.observations, false);
+    let usable = |row: &&Row<'_>| !matches!(row.observation.status, Status::Void { .. });
+    let mut runs: Vec<(f64, usize, (String, Picture))> = Vec::new();
+    for row in rows.iter().filter(usable) {
+        let plane = plane(row);
+        if plane.is_empty() {
+            continue;
+        }
+        let spread = row
+            .flows
+            .iter()
+            .map(|flow| spread(flow))
+            .fold(0.0, f64::max);
+        let load = row::load(&row.observation.trial.load);
+        let title = format!("{} · {load}", row.label());
+        runs.push((spread, row.trial, (title, Picture::Plane(plane))));
+    }
+    let left_out = runs.len().saturating_sub(PICTURES);
+    runs.sort_by(|a, b| b.0.total_cmp(&a.0));
+    runs.truncate(PICTURES);
+    runs.sort_by_key(|(_, trial, _)| *trial);
+    Gallery {
+        title: "Over the run",
+        about: "Rate, loss and latency from the first arrival to the last. A run whose rate falls, or drops out for a \
+                while, is no steady state, and its mean says little.",
+        pictures: runs.into_iter().map(|(_, _, picture)| picture).collect(),
+        left_out,
+        ..Gallery::default()
+    }
+}
+
+/// How much the rate of a flow varied, as a share of its mean.
+fn spread(flow: &FlowObservation) -> f64 {
+    let rates: Vec<f64> = slices(&flow.over_time).map(|slice| slice.per_s).collect();
+    let mean = rates.iter().sum::<f64>() / rates.len().max(1) as f64;
+    let squares = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>();
+    match mean > 0.0 {
+        true => (squares / rates.len() as f64).sqrt() / mean,
+        false => 0.0,
+    }
+}
+
+/// A slice of a run.
+struct Slice {
+    from_ns: u64,
+    to_ns: u64,
+    /// Frames or bytes that arrived, a second.
+    per_s: f64,
+    /// The share of the sequences passed over.
+    missing: f64,
+}
+
+impl Slice {
+    /// Its middle, in ps.
+    fn middle_ps(&self) -> f64 {
+        (self.from_ns as f64 + self.to_ns as f64) * 500.0
+    }
+
+    fn when(&self) -> String {
+        let time = |ns: u64| format::time(ns.saturating_mul(1000));
+        format!("{} to {}", time(self.from_ns), time(self.to_ns))
+    }
+}
+
+fn slices(of: &OverTime) -> impl Iterator<Item = Slice> {
+    let rows = of
+        .slice_ns
+        .iter()
+        .zip(of.arrived.iter())
+        .zip(of.missing_frames.iter());
+    let mut from_ns = 0u64;
+    rows.filter_map(move |((ns, arrived), missing)| {
+        let to_ns = from_ns.saturating_add(*ns);
+        let slice = Slice {
+            from_ns,
+            to_ns,
+            per_s: *arrived as f64 * 1e9 / *ns as f64,
+            missing: *missing as f64 / (missing.saturating_add(*arrived)).max(1) as f64,
+        };
+        from_ns = to_ns;
+        (*ns > 0).then_some(slice)
+    })
+}
+
+fn plane(row: &Row<'_>) -> Plane {
+    let layer = row.observation.trial.framing.layer;
+    let is_stream = matches!(layer, Layer::TcpIpv4 | Layer::TcpIpv6);
+    let flows = || {
+        row.flows
+            .iter()
+            .filter(|f| f.over_time.slice_ns.len() >= FEWEST_SLICES)
+    };
+    let several = flows().count() > 1;
+    let name = |flow: &FlowObservation| match several {
+        true => flow.port.clone(),
+        false => String::new(),
+    };
+    let (unit, scale) = match is_stream {
+        true => ("bit/s", 8.0),
+        false => ("frames/s", 1.0),
+    };
+    let curve = |get: &dyn Fn(&Slice) -> (f64, String)| -> Vec<Series> {
+        let one = |flow: &&FlowObservation| {
+            let points = slices(&flow.over_time).map(|slice| {
+                let (y, words) = get(&slice);
+                let words = format!("{}: {words}", slice.when());
+                Point::new(slice.middle_ps(), y, words, Some(row.trial))
+            });
+            Series {
+                kind: flow.frames_per_s.kind().or(flow.goodput_bits_per_s.kind()),
+                ..Series::plain(name(flow), true, points.collect())
+            }
+        };
+        flows().map(|flow| one(&flow)).collect()
+    };
+    let rates = curve(&|slice| {
+        let rate = slice.per_s * scale;
+        (rate, format::si(rate, unit))
+    });
+    let any_missing = flows().any(|f| f.over_time.missing_frames.iter().any(|n| *n > 0));
+    let mut panes = vec![Pane {
+        y: Axis::linear(format!("arrived in {unit}"), Show::Si),
+        series: rates,
+        lines: Vec::new(),
+    }];
+    if any_missing {
+        let series = curve(&|slice| {
+            let share = slice.missing;
+            (share, format!("{} % missing", format::percent(share)))
+        });
+        panes.push(Pane {
+            y: Axis::linear("missing", Show::Share),
+            series,
+            lines: Vec::new(),
+        });
+    }
+    let delays = row
+        .flows
+        .iter()
+        .filter_map(|flow| latency(row.trial, flow, name(flow)));
+    panes.push(Pane {
+        y: Axis::linear("latency, median", Show::Time),
+        series: delays.collect(),
+        lines: Vec::new(),
+    });
+    let plane = Plane {
+        x: Axis::linear("time since the first arrival", Show::Time),
+        panes,
+        marked: Vec::new(),
+    };
+    plane.tidied()
+}
+
+/// The median latency of successive samples, which came in this order; where they are not all kept, their times are
+/// unknown.
+fn latency(trial: usize, flow: &FlowObservation, name: String) -> Option<Series> {
+    let whole = |times: &&Times| stats::complete(times) && times.clock.tick_ps.is_some();
+    let times = flow.series.iter().find(whole)?;
+    let tick_ps = times.clock.tick_ps? as f64;
+    let all = times.raw_ticks.len();
+    let each = all.div_ceil(POINTS).max(SAMPLES);
+    let elapsed_ps = flow.elapsed.value()?.ps as f64;
+    if all < FEWEST_SLICES * each {
+        return None;
+    }
+    let point = |(at, ticks): (usize, &[u64])| {
+        let mut sorted = ticks.to_vec();
+        sorted.sort_unstable();
+        let median = sorted[(sorted.len() - 1) / 2] as f64 * tick_ps;
+        let share = (at * each) as f64 + ticks.len() as f64 / 2.0;
+        let words = format!(
+            "median of {}: {}",
+            format::count(ticks.len() as u64, "frame"),
+            format::time_f(median)
+        );
+        Point::new(share / all as f64 * elapsed_ps, median, words, Some(trial))
+    };
+    let points = times.raw_ticks.chunks(each).enumerate().map(point);
+    Some(Series {
+        kind: Some(times.kind),
+        ..Series::plain(name, true, points.collect())
+    })
+}

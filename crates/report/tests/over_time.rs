@@ -1,0 +1,102 @@
+//! Pictures over the run: which trials have one, and what its points say.
+
+use wirelab_report::{Format, Options, render};
+use wirelab_trial::slices::{Slice, Slices};
+use wirelab_trial::{OverTime, ResultsFile};
+
+/// Slices of 50 ms, of which the eleventh gets a quarter of the frames and loses the rest.
+fn with_a_dip(frames: u64) -> Slices {
+    let slice = |at: u64| {
+        let arrived = if at == 10 { frames / 4 } else { frames };
+        Slice {
+            ns: 50_000_000,
+            amount: arrived,
+            distinct: arrived,
+            passed: frames,
+        }
+    };
+    Slices((0..20).map(slice).collect())
+}
+
+fn example() -> ResultsFile {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../spec/examples/ports.json"
+    );
+    ResultsFile::parse(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn with_one(over_time: OverTime) -> ResultsFile {
+    let mut file = example();
+    file.observations[0].flows[0].over_time = over_time;
+    file
+}
+
+fn data(file: &ResultsFile) -> serde_json::Value {
+    let page = render(file, Format::Html, &Options::default());
+    let begin = page.split_once("id=\"wirelab-data\">").unwrap().1;
+    serde_json::from_str(begin.split_once("</script>").unwrap().0).unwrap()
+}
+
+/// The pane of the page's pictures whose axis up has this name.
+fn pane<'a>(value: &'a serde_json::Value, name: &str) -> Option<&'a serde_json::Value> {
+    match value {
+        serde_json::Value::Object(all) => {
+            let is_it = all.get("y").is_some_and(|y| y["name"] == name);
+            if is_it && all.contains_key("series") {
+                return Some(value);
+            }
+            all.values().find_map(|one| pane(one, name))
+        }
+        serde_json::Value::Array(all) => all.iter().find_map(|one| pane(one, name)),
+        _ => None,
+    }
+}
+
+#[test]
+fn a_run_whose_rate_dropped_out_shows_when_and_by_how_much() {
+    let page = data(&with_one(OverTime::of_frames(&with_a_dip(1000))));
+    let points = &pane(&page, "arrived in frames/s").unwrap()["series"][0]["points"];
+    assert_eq!(points.as_array().unwrap().len(), 20);
+    assert_eq!(points[9]["y"], 20_000.0);
+    assert_eq!(points[10]["y"], 5_000.0);
+    assert_eq!(points[10]["x"], 525e9, "the middle of the slice, in ps");
+    let words = points[10]["words"].as_str().unwrap();
+    assert!(
+        words.contains("500 ms to 550 ms") && words.contains("frames/s"),
+        "{words}"
+    );
+    let missing = &pane(&page, "missing").unwrap()["series"][0]["points"];
+    assert_eq!(
+        (&missing[9]["y"], &missing[10]["y"]),
+        (&0.0.into(), &0.75.into())
+    );
+}
+
+#[test]
+fn trials_without_slices_or_with_few_have_no_picture() {
+    assert!(pane(&data(&example()), "arrived in frames/s").is_none());
+    let few = Slices(with_a_dip(1000).0[..7].to_vec());
+    let page = data(&with_one(OverTime::of_frames(&few)));
+    assert!(pane(&page, "arrived in frames/s").is_none());
+}
+
+#[test]
+fn what_a_file_keeps_over_time_is_read_back_packed_or_not() {
+    for slices in [with_a_dip(1000), Slices(with_a_dip(7).0[..5].to_vec())] {
+        let kept = OverTime::of_frames(&slices);
+        let text = with_one(kept.clone()).to_json();
+        let file = ResultsFile::parse(&text).unwrap();
+        let mut flows = file.observations.iter().flat_map(|o| &o.flows);
+        assert!(flows.any(|flow| flow.over_time == kept));
+    }
+    let long = Slices(with_a_dip(1000).0.repeat(40));
+    let kept = OverTime::of_stream(&long);
+    let sum = |list: &[u64]| list.iter().sum::<u64>();
+    assert!((32..=wirelab_trial::over_time::MOST_KEPT).contains(&kept.arrived.len()));
+    assert_eq!(
+        sum(&kept.arrived),
+        long.0.iter().map(|slice| slice.amount).sum::<u64>()
+    );
+    assert_eq!(sum(&kept.missing_frames), 0, "a stream has no sequences");
+}
