@@ -59,7 +59,13 @@ pub fn limits(file: &ResultsFile) -> Option<String> {
         known => format!("{} limited {count}", known.name()),
     });
     let each: Vec<String> = each.collect();
-    (all > 0).then(|| format!("Of {}, {}.", format::count(all as u64, "rate"), each.join(", ")))
+    (all > 0).then(|| {
+        format!(
+            "Of {}, {}.",
+            format::count(all as u64, "rate"),
+            each.join(", ")
+        )
+    })
 }
 
 /// The row with the largest figure, the figure and its kind.

@@ -1,6 +1,7 @@
 //! Studies for a reader: published figures beside what a node says, errors of the held-out ones, and the notes.
 
 use wirelab_study::figure::{Errors, Figure};
+use wirelab_study::metric::Metric;
 use wirelab_study::quantity::Quantity;
 use wirelab_study::run::StudyRun;
 use wirelab_study::table::{Relation, Role, Study};
@@ -9,10 +10,12 @@ use crate::chart::plane::{Line, LineLook, Pane, Plane, Point, Series};
 use crate::chart::{Axis, Picture, Show};
 use crate::document::escape::{clip, line};
 use crate::document::table::{Cell, Head, Look, Shown, Table};
-use crate::document::{Block, Chart, Document, Gallery, NoExplanation, terminal};
+use crate::document::{Block, Chart, Document, Gallery, Medium, NoExplanation, terminal};
 use crate::loss;
 use crate::options::{Format, Options};
 use crate::row;
+
+mod layout;
 
 /// Longest name that a table cell shows, in characters.
 const NAME: usize = 40;
@@ -112,11 +115,24 @@ fn document<'a>(runs: &[StudyRun], options: &Options) -> Document<'a> {
             blocks.push(Block::heading(run.title.clone()));
         }
         blocks.extend(about(run).into_iter().map(Block::Words));
+        let on_page = errors(run, layout::words);
+        blocks.push(Block::Only(Medium::Page, vec![Block::List(on_page)]));
         blocks.push(Block::Chart(Chart::Gallery(picture(run))));
-        blocks.push(Block::Table(table(run)));
-        blocks.extend(errors(run).into_iter().map(Block::Words));
+        blocks.push(Block::Only(Medium::Page, sheets(run)));
+        let mut text = vec![Block::Table(table(run))];
+        text.extend(errors(run, Metric::name).into_iter().map(Block::Words));
+        blocks.push(Block::Only(Medium::Text, text));
     }
     Document::new(title, blocks)
+}
+
+/// The figures as documents print them; every single one with its role is for the appendix.
+fn sheets<'a>(run: &StudyRun) -> Vec<Block<'a>> {
+    let mut blocks: Vec<Block<'_>> = layout::tables(run).into_iter().map(Block::Table).collect();
+    let all = vec![Block::Table(table(run))];
+    let title = format!("Every figure of {} with its role", line(&run.study));
+    blocks.push(Block::Appendix(2, title, all));
+    blocks
 }
 
 /// What a reader must know of a run beside its figures.
@@ -161,7 +177,7 @@ fn picture(run: &StudyRun) -> Gallery {
         let words = format!(
             "{}, {}: published {}, {} {}{unit}, error {error:+.2} %",
             clip(&line(&figure.row), NAME),
-            figure.metric.name(),
+            layout::words(figure.metric),
             figure.printed,
             row::kind(kind),
             digits(figure, value)
@@ -319,8 +335,12 @@ fn error(figure: &Figure) -> Cell {
 }
 
 /// What the held-out figures come to, a sentence for each metric.
-fn errors(run: &StudyRun) -> Vec<String> {
-    let mut all: Vec<String> = run.errors().iter().map(sentence).collect();
+fn errors(run: &StudyRun, words: fn(Metric) -> &'static str) -> Vec<String> {
+    let errors = run.errors();
+    let mut all: Vec<String> = errors
+        .iter()
+        .map(|of| sentence(of, words(of.metric)))
+        .collect();
     if all.is_empty() {
         all.push("no held-out figure of a node, so no prediction error".to_owned());
     }
@@ -331,12 +351,9 @@ fn errors(run: &StudyRun) -> Vec<String> {
     all
 }
 
-fn sentence(errors: &Errors) -> String {
+fn sentence(errors: &Errors, metric: &str) -> String {
     let plural = if errors.count == 1 { "" } else { "s" };
-    let mut text = format!(
-        "{}: {} held-out figure{plural}",
-        errors.metric, errors.count
-    );
+    let mut text = format!("{metric}: {} held-out figure{plural}", errors.count);
     text.push_str(&format!(", {} as printed", errors.as_printed));
     if let (Some(mean), Some(max)) = (errors.mean_abs_percent, errors.max_abs_percent) {
         text.push_str(&format!(

@@ -243,6 +243,36 @@ fn the_studys_own_model_stands_beside_another_node() {
     insta::assert_snapshot!(shown(&[run], Format::Terminal, &options(140)));
 }
 
+/// A page has a row for a trial, and for each metric what was published, predicted and measured, with the error.
+#[test]
+fn a_page_has_published_predicted_and_measured_side_by_side() {
+    let model = ran(Kind::Predicted, None);
+    let run = ran(Kind::Measured, Some("board:example")).beside(&model);
+    let first = run.rows[0].clone();
+    let page = shown(&[run], Format::Html, &options(140));
+    let sheet = page.split("<table").nth(1).unwrap();
+    let heads: Vec<&str> = sheet.split("<th scope=\"col\"").skip(1).collect();
+    let heads = heads
+        .iter()
+        .map(|head| head.split(['>', '<']).nth(1).unwrap());
+    let heads: Vec<&str> = heads.take(5).collect();
+    assert_eq!(heads, ["row", "published", "model", "node", "error"]);
+    let row = sheet
+        .split("<tr>")
+        .find(|row| row.contains(&format!(">{}<", first.row)))
+        .unwrap();
+    let cells: Vec<&str> = row.split("<td").skip(1).collect();
+    let [published, model, node] = [0, 1, 2].map(|at| cells[at].split(['>', '<']).nth(1).unwrap());
+    assert_eq!(published, first.printed.to_string());
+    for (cell, value) in [(model, first.model.unwrap().value), (node, first.value)] {
+        let number: f64 = cell.split(' ').next().unwrap().parse().unwrap();
+        assert!(
+            (number - value.unwrap()).abs() <= 0.06 * number.abs().max(1.0),
+            "{cell}"
+        );
+    }
+}
+
 #[test]
 fn a_loss_of_which_only_the_ends_are_known_shows_both_and_claims_of_it_may_be_undecided() {
     let mut run = ran(Kind::Measured, None);
