@@ -133,7 +133,7 @@ fn plane(row: &Row<'_>) -> Plane {
                 ..Series::plain(name(flow), true, points.collect())
             }
         };
-        flows().map(|flow| one(flow)).collect()
+        flows().map(one).collect()
     };
     let rates = curve(&|slice| {
         let rate = slice.per_s * scale;

@@ -20,6 +20,11 @@ pub trait NodeSource {
     /// The reason, and the fix.
     fn node(&mut self, name: &str, set: &BTreeMap<String, String>)
     -> Result<Box<dyn Node>, String>;
+
+    /// Takes each observation of its nodes, of the study with this name; whether no further row is to be run.
+    fn observed(&mut self, _study: &str, _observation: &Observation) -> bool {
+        false
+    }
 }
 
 /// Why a study cannot run.
@@ -140,6 +145,11 @@ pub fn run(
                 };
                 observe(&mut node, trial, &part, cancel, &mut refusals)?
             };
+            if let Ok(observation) = &came
+                && nodes.observed(&study.name, observation)
+            {
+                cancel.cancel();
+            }
             for row in rows {
                 notes[row] = note(&came);
                 values[row] = take(&study.rows[row], &wanted[row], &came);

@@ -161,6 +161,39 @@ fn a_run_is_kept_found_compared_and_passed_on_by_postgres() {
     }
 }
 
+/// A study's trials are a run like others, a part for each study.
+#[test]
+fn the_trials_of_a_study_are_kept() {
+    let at = At::file();
+    at.done(&[
+        "study",
+        "run",
+        "lpc1768",
+        "ethernet-fmc",
+        "--store",
+        "--tag",
+        "published",
+    ]);
+    let runs = at.runs(&["--tag", "published"]);
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    let trials = runs[0]["trials"].as_u64().unwrap();
+    assert!(trials > 5, "{runs:?}");
+    let file = at.path("study.json");
+    at.done(&["results", "export", "1", "-o", text(&file)]);
+    let text = std::fs::read_to_string(file).expect("exported");
+    let file = wirelab_trial::ResultsFile::parse(&text).expect("a results file");
+    let parts: Vec<(&str, u64)> = file
+        .parts
+        .iter()
+        .map(|part| (part.name.as_str(), part.observations))
+        .collect();
+    assert_eq!(
+        parts.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+        ["lpc1768", "ethernet-fmc"]
+    );
+    assert_eq!(parts.iter().map(|(_, trials)| trials).sum::<u64>(), trials);
+}
+
 #[test]
 fn the_store_is_served_until_an_interrupt() {
     let at = At::file();

@@ -178,6 +178,8 @@ pub enum StudyCommand {
         /// Write the tables (.md, .html)
         #[arg(short, long, value_name = "FILE")]
         output: Vec<PathBuf>,
+        #[command(flatten)]
+        keep: KeepArgs,
         /// Print JSON
         #[arg(long)]
         json: bool,

@@ -2,13 +2,33 @@
 
 use std::cell::{Cell, RefCell};
 
-use wirelab_store::{Store, StoreError};
-use wirelab_trial::{Description, ResultsFile};
+use wirelab_port::host;
+use wirelab_store::{Store, StoreError, without_password};
+use wirelab_trial::host_clock::unix_ns;
+use wirelab_trial::results::{FORMAT, VERSION};
+use wirelab_trial::{Description, Observation, Part, ResultsFile};
 
 use super::results::location;
 use crate::args::KeepArgs;
 use crate::exit::Fallible;
 use crate::terminal::complain;
+
+/// The results of a command that runs no plan.
+pub fn results(observations: Vec<Observation>, parts: Vec<Part>, interrupted: bool) -> ResultsFile {
+    ResultsFile {
+        format: FORMAT.to_owned(),
+        version: VERSION,
+        wirelab_version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: std::env::args().map(|arg| without_password(&arg)).collect(),
+        created_unix_ns: unix_ns(),
+        environment: host::environment(),
+        interrupted,
+        observations,
+        parts,
+        measuring: None,
+        samples: Vec::new(),
+    }
+}
 
 /// A store, and the run of this command in it.
 pub struct Kept {

@@ -1,14 +1,16 @@
 //! `wirelab study`: compares published tables with a node.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use wirelab_report::{Format, study as pages};
 use wirelab_study::library;
-use wirelab_study::run::{RunError, StudyRun, run as run_study};
+use wirelab_study::run::{NodeSource, RunError, StudyRun, run as run_study};
 use wirelab_study::table::Study;
-use wirelab_trial::Cancel;
+use wirelab_trial::{Cancel, Node, Observation, Part, ResultsFile};
 
-use crate::args::{StudyArgs, StudyCommand};
+use super::kept::{self, Kept};
+use crate::args::{KeepArgs, StudyArgs, StudyCommand};
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::nodes::Nodes;
 use crate::terminal::{Bar, cancel_on_signal, put, report_options, say};
@@ -22,11 +24,14 @@ pub fn run(args: &StudyArgs) -> Result {
             node,
             output,
             json,
+            keep,
             ..
         } => {
             // Formats are checked before anything runs.
             let outputs = outputs(output)?;
-            let (runs, cancel) = ask(&studies(names)?, node.as_deref())?;
+            let mut source = Source::of(keep)?;
+            let (runs, cancel) = ask(&studies(names)?, node.as_deref(), &mut source)?;
+            source.finish(cancel.is_cancelled())?;
             answered(&runs)?;
             written(&runs, &outputs)?;
             if *json {
@@ -88,14 +93,86 @@ fn cells(study: &Study) -> Vec<serde_json::Value> {
     study.rows.iter().flat_map(of_row).collect()
 }
 
-fn ask(studies: &[Study], node: Option<&str>) -> Fallible<(Vec<StudyRun>, Cancel)> {
-    let (bar, cancel, mut nodes) = (Bar::new(), cancel_on_signal(), Nodes);
+/// The nodes of the command line, and the store that keeps what is observed of them.
+struct Source {
+    store: Option<Kept>,
+    /// A part for each study.
+    file: ResultsFile,
+    failed: Option<Failure>,
+}
+
+impl Source {
+    fn of(args: &KeepArgs) -> Fallible<Source> {
+        Ok(Source {
+            store: Kept::of(args)?,
+            file: kept::results(Vec::new(), Vec::new(), false),
+            failed: None,
+        })
+    }
+
+    fn finish(mut self, interrupted: bool) -> Fallible<()> {
+        self.file.interrupted = interrupted;
+        match (self.failed, &self.store) {
+            (Some(error), _) => Err(error),
+            (None, Some(store)) => store.finish(&self.file),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Whether the store was asked to end the run.
+    fn keep(&mut self, study: &str, observation: &Observation) -> Fallible<bool> {
+        let Some(store) = &self.store else {
+            return Ok(false);
+        };
+        if self.file.observations.is_empty() {
+            store.begin(&self.file, &observation.node, None)?;
+        }
+        if self.file.parts.last().is_none_or(|part| part.name != study) {
+            self.file.parts.push(Part {
+                name: study.to_owned(),
+                first: self.file.observations.len() as u64,
+                observations: 0,
+                found: None,
+                refused: None,
+            });
+        }
+        if let Some(part) = self.file.parts.last_mut() {
+            part.observations += 1;
+        }
+        self.file.observations.push(observation.clone());
+        Ok(store.keep(&self.file)?)
+    }
+}
+
+impl NodeSource for Source {
+    fn node(
+        &mut self,
+        name: &str,
+        set: &BTreeMap<String, String>,
+    ) -> std::result::Result<Box<dyn Node>, String> {
+        Nodes.node(name, set)
+    }
+
+    fn observed(&mut self, study: &str, observation: &Observation) -> bool {
+        self.keep(study, observation).unwrap_or_else(|error| {
+            self.failed = Some(error);
+            true
+        })
+    }
+}
+
+fn ask(
+    studies: &[Study],
+    node: Option<&str>,
+    nodes: &mut Source,
+) -> Fallible<(Vec<StudyRun>, Cancel)> {
+    let (bar, cancel) = (Bar::new(), cancel_on_signal());
     let runs = studies
         .iter()
         .map(|study| {
-            let run = run_study(study, node, &mut nodes, &bar, &cancel)?;
+            let run = run_study(study, node, nodes, &bar, &cancel)?;
             // A user's table need not have a model.
-            let model = node.and_then(|_| run_study(study, None, &mut nodes, &bar, &cancel).ok());
+            let model = node.and_then(|_| run_study(study, None, &mut Nodes, &bar, &cancel).ok());
             Ok(match model {
                 Some(model) => run.beside(&model),
                 None => run,

@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use wirelab_port::host;
 use wirelab_stages::{MOST_WATCHED_FRAMES, Watch};
 use wirelab_trial::measuring::Measuring;
-use wirelab_trial::results::{FORMAT, VERSION};
-use wirelab_trial::{Part, ResultsFile, Status, Wait, WarningCode};
+use wirelab_trial::{Part, Status, Wait, WarningCode};
 
 use super::{show, split};
 use crate::args::StagesArgs;
 use crate::ask;
+use crate::commands::kept::{self, Kept};
 use crate::exit::{Failure, Fallible, Result};
 use crate::terminal::{Bar, cancel_on_signal};
 
 pub fn run(args: &StagesArgs, port: &str) -> Result {
     let (results, pages) = split(&args.output);
     let watch = watch(args, port)?;
+    let store = Kept::of(&args.keep)?;
     let (bar, cancel) = (Bar::new(), cancel_on_signal());
     let observation = watch.run(&bar, &cancel);
     bar.clear();
@@ -26,29 +26,22 @@ pub fn run(args: &StagesArgs, port: &str) -> Result {
         .iter()
         .filter(|w| w.is(WarningCode::NODE));
     let notes = notes.map(|w| w.text.clone()).collect();
-    let file = ResultsFile {
-        format: FORMAT.to_owned(),
-        version: VERSION,
-        wirelab_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: std::env::args().collect(),
-        created_unix_ns: *observation.started_unix_ns.value().unwrap_or(&0),
-        environment: host::environment(),
-        interrupted: cancel.is_cancelled(),
-        observations: vec![observation],
-        // A part of its own: appended to another file it is another run.
-        parts: vec![Part {
-            name: "stages".to_owned(),
-            first: 0,
-            observations: 1,
-            found: None,
-            refused: None,
-        }],
-        measuring: Some(Measuring {
-            notes,
-            ..Measuring::default()
-        }),
-        samples: Vec::new(),
+    // A part of its own: appended to another file it is another run.
+    let part = Part {
+        name: "stages".to_owned(),
+        first: 0,
+        observations: 1,
+        found: None,
+        refused: None,
     };
+    let mut file = kept::results(vec![observation], vec![part], cancel.is_cancelled());
+    file.measuring = Some(Measuring {
+        notes,
+        ..Measuring::default()
+    });
+    if let Some(store) = &store {
+        store.finish(&file)?;
+    }
     for path in &results {
         wirelab_bench::save(&file, path).map_err(Failure::failed)?;
     }

@@ -12,7 +12,7 @@ use crate::exit::Failure;
 /// The options of a results file, and of this host. Those of nodes are with their kinds.
 const OF_FILE: &[&str] = &["against"];
 const OF_HERE: &[&str] = &[
-    "length", "count", "wait", "probes", "xdp", "port", "stream", "watch", "time",
+    "length", "count", "wait", "probes", "xdp", "port", "stream", "watch", "time", "store", "tag",
 ];
 /// The options of runs that are kept, which every node has.
 const OF_RUNS: &[&str] = &["store", "tag"];
@@ -67,11 +67,11 @@ const OPTIONS: [(&str, &str); 20] = [
         "against",
         "what is compared are counted instructions, and here are times: ask board:NAME",
     ),
-    ("store", KEEP_A_RUN),
-    ("tag", KEEP_A_RUN),
+    ("store", IMPORT),
+    ("tag", IMPORT),
 ];
 
-const KEEP_A_RUN: &str = "a store keeps runs of a node that is asked: ask lab: or node:HOST";
+const IMPORT: &str = "put the file into a store with 'wirelab results import'";
 
 const ASK_AGAIN: &str =
     "a results file holds what was measured: leave it out, or ask the node again";
@@ -127,10 +127,7 @@ fn check(args: &StagesArgs, subject: &Subject, given: &[&str]) -> Result<(), Fai
         None => Ok(()),
         Some((name, instead)) => {
             let instead = match (subject, *name) {
-                (Subject::File(_), "store" | "tag") => {
-                    "put the file into a store with 'wirelab results import'"
-                }
-                (Subject::File(_), _) => ASK_AGAIN,
+                (Subject::File(_), name) if !OF_RUNS.contains(&name) => ASK_AGAIN,
                 _ => *instead,
             };
             Err(Failure::usage(format!(
@@ -209,7 +206,6 @@ mod tests {
             #[cfg(feature = "hdl")]
             ("hdl:reference", "load", "lab:"),
             ("here:eth0", "load", "wirelab send"),
-            ("here:eth0", "store", "ask lab: or node:HOST"),
             ("a.json", "store", "wirelab results import"),
             ("here:eth0", "fast-track", "ask lab:"),
             ("node:192.0.2.1", "xdp", "wirelab node serve"),
