@@ -157,7 +157,6 @@ fn the_plans_of_the_project_expand() {
     let mut seen = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let plan = Plan::load(&entry.unwrap().path()).unwrap_or_else(|e| panic!("{e}"));
-        assert!(plan.title.is_some());
         expand(&plan, 4).unwrap();
         seen += 1;
     }

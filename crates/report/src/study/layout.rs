@@ -167,7 +167,7 @@ pub const fn words(metric: Metric) -> &'static str {
         Metric::Throughput => "throughput",
         Metric::ThroughputReceive => "throughput, receive",
         Metric::ThroughputTransmit => "throughput, transmit",
-        Metric::ThroughputSum => "throughput, both ways",
+        Metric::ThroughputSum => "throughput, both directions",
         Metric::ShareOfLimit => "share of the limit",
         Metric::Efficiency => "efficiency",
         Metric::FramesPerS => "frame rate",
