@@ -54,20 +54,11 @@ impl ResultsFile {
     /// # Errors
     /// [`ResultsError`] says what is wrong and where.
     pub fn parse(text: &str) -> Result<ResultsFile, ResultsError> {
-        ResultsFile::parse_unchecked(text).and_then(checked)
-    }
-
-    /// Reads and checks what [`ResultsFile::to_parts`] gave, or a whole text.
-    ///
-    /// # Errors
-    /// [`ResultsError`] says what is wrong and where.
-    pub fn from_parts(text: &str, samples: Option<&[u8]>) -> Result<ResultsFile, ResultsError> {
-        let Some(samples) = samples else {
-            return ResultsFile::parse(text);
-        };
-        let (mut file, values) = read(text)?;
-        file.unpack_bytes(samples, values)?;
-        checked(file)
+        let file = ResultsFile::parse_unchecked(text)?;
+        match check::file(&file) {
+            none if none.is_empty() => Ok(file),
+            some => Err(ResultsError::Impossible(some)),
+        }
     }
 
     /// Reads a results file's text without checking for contradictions, e.g. to test that such figures break nothing.
@@ -78,13 +69,6 @@ impl ResultsFile {
         let (mut file, values) = read(text)?;
         file.unpack(values)?;
         Ok(file)
-    }
-}
-
-fn checked(file: ResultsFile) -> Result<ResultsFile, ResultsError> {
-    match check::file(&file) {
-        none if none.is_empty() => Ok(file),
-        some => Err(ResultsError::Impossible(some)),
     }
 }
 
@@ -126,11 +110,6 @@ fn read(text: &str) -> Result<(ResultsFile, usize), ResultsError> {
 /// # Panics
 /// If a file differs after it was written and read again.
 pub fn fuzz_results(bytes: &[u8]) {
-    // Of a text with a 0 behind it the rest is its lists.
-    if let Some(end) = bytes.iter().position(|byte| *byte == 0) {
-        let text = std::str::from_utf8(&bytes[..end]).unwrap_or_default();
-        let _ = ResultsFile::from_parts(text, Some(&bytes[end + 1..]));
-    }
     let Some(file) = std::str::from_utf8(bytes)
         .ok()
         .and_then(|text| ResultsFile::parse_unchecked(text).ok())
@@ -158,12 +137,6 @@ pub fn fuzz_results(bytes: &[u8]) {
     assert!(
         check::file(&again).is_empty() == sound,
         "written, and judged otherwise"
-    );
-    let (text_alone, lists) = file.to_parts();
-    let apart = ResultsFile::from_parts(&text_alone, lists.as_deref());
-    assert!(
-        apart.is_ok() == sound,
-        "kept in parts, and judged otherwise"
     );
     for observation in file.observations {
         assert!(check::observation(&check::kept(observation)).is_empty());

@@ -11,9 +11,6 @@ use crate::results::ResultsFile;
 use crate::results_reader::{MOST_VALUES, ResultsError};
 use crate::series::{Percentiles, Series};
 
-/// Bytes of a length between packed lists.
-const LENGTH: usize = 4;
-
 impl ResultsFile {
     /// The file's text: JSON with a newline at the end, its long lists packed in `samples`.
     pub fn to_json(&self) -> String {
@@ -23,20 +20,6 @@ impl ResultsFile {
             .map(|list| BASE64_STANDARD.encode(list))
             .collect();
         text(&file)
-    }
-
-    /// The file as text without its long lists, and those lists, if any: less than [`ResultsFile::to_json`], for a
-    /// store that keeps both. [`ResultsFile::from_parts`] reads them.
-    ///
-    /// # Panics
-    /// For a list that takes 4 GiB, which is more than a file may have.
-    pub fn to_parts(&self) -> (String, Option<Vec<u8>>) {
-        let (file, packed) = self.packed();
-        let lists = packed.iter().flat_map(|list| {
-            let length = u32::try_from(list.len()).expect("a list is bounded");
-            length.to_le_bytes().into_iter().chain(list.iter().copied())
-        });
-        (text(&file), (!packed.is_empty()).then(|| lists.collect()))
     }
 
     /// The file with its long lists packed, and these.
@@ -69,19 +52,6 @@ impl ResultsFile {
         let lists = samples.iter().map(|text| {
             let list = BASE64_STANDARD.decode(text);
             list.map_err(|error| format!("is not base64: {error}"))
-        });
-        self.unpack_of(lists, values)
-    }
-
-    /// The same with the lists of [`ResultsFile::to_parts`].
-    pub(crate) fn unpack_bytes(&mut self, bytes: &[u8], values: usize) -> Result<(), ResultsError> {
-        let mut rest = bytes;
-        let lists = std::iter::from_fn(|| {
-            let (length, behind) = rest.split_first_chunk::<LENGTH>()?;
-            let length = u32::from_le_bytes(*length) as usize;
-            let list = behind.split_at_checked(length);
-            rest = list.map_or(&[], |list| list.1);
-            Some(list.map(|list| list.0).ok_or_else(|| "is cut".to_owned()))
         });
         self.unpack_of(lists, values)
     }
