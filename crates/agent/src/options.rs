@@ -1,6 +1,6 @@
 //! The options of a node.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::{fmt, io};
 
@@ -170,11 +170,6 @@ impl Options {
             limits: Limits::default(),
             on_refusal: OnRefusal::default(),
         }
-    }
-
-    /// The default address, which only this host reaches.
-    pub const fn default_address() -> IpAddr {
-        IpAddr::V4(Ipv4Addr::LOCALHOST)
     }
 
     /// Who may use the node, and to whom it sends datagrams.

@@ -82,7 +82,6 @@ pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
         }),
         blocks,
         notices: about::notices(file),
-        notes: "Why figures are absent",
         ..about::of_file(file)
     }
 }

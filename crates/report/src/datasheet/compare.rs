@@ -54,7 +54,6 @@ pub fn compare(
         .into_iter()
         .flat_map(|(name, table)| [Block::heading(section(name)), Block::Table(table)]);
     let document = Document {
-        notes: "Why figures are absent, and notes",
         ..Document::new(title, blocks.collect())
     };
     let written = document.written(format.of_page(), options);

@@ -272,7 +272,6 @@ pub fn document<'a>(file: &'a ResultsFile, page: &Datasheet, options: &Options) 
             first: true,
         }),
         notices: notices(file),
-        notes: "Why figures are absent, and notes",
         stamp: Some((file.created_unix_ns, file.wirelab_version.clone())),
         command: commands::page(page),
         commands: repeat::commands(file),

@@ -56,8 +56,6 @@ pub struct Document<'a> {
     pub blocks: Vec<Block<'a>>,
     /// What went wrong, and what a reader must know.
     pub notices: Vec<Notice>,
-    /// What stands above the reasons for absent figures; empty for "Notes".
-    pub notes: &'static str,
     /// What words and figures mean: a name and a sentence each.
     pub legend: Vec<(&'static str, String)>,
     /// The command that makes it again.
@@ -391,13 +389,5 @@ impl<'a> Document<'a> {
     pub fn notices_of(&self, sort: Sort) -> Vec<&Notice> {
         let of = |notice: &&Notice| notice.sort == sort;
         self.notices.iter().filter(of).collect()
-    }
-
-    /// What stands above the reasons.
-    pub const fn notes_heading(&self) -> &'static str {
-        match self.notes.is_empty() {
-            true => "Notes",
-            false => self.notes,
-        }
     }
 }

@@ -39,11 +39,6 @@ impl Goal {
         }
     }
 
-    /// The goal that agrees with RFC 2544, 26.1: no loss in a trial of 60 s.
-    pub const fn rfc2544() -> Goal {
-        Goal::no_loss(60_000_000_000_000)
-    }
-
     /// A loss of at most `loss_ratio` in one trial of `trial_ps`. RFC 9971 advises a width that is not below the
     /// loss ratio, so it is the larger of the loss ratio and 0.5 %.
     pub const fn at_loss(loss_ratio: f64, trial_ps: u64) -> Goal {
