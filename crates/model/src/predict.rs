@@ -15,7 +15,7 @@ use wirelab_trial::{
 
 use crate::build::{Instance, choose};
 use crate::file::{Cost, NodeFile, Provenance};
-use crate::net::Trigger;
+use crate::net::{OnMissing, Trigger};
 use crate::sim::{Ask, Run, Watch, simulate};
 use crate::steady::{Steady, steady_state};
 
@@ -59,7 +59,12 @@ pub fn predict(
         flows.push(flow::flow(&subject, chain));
     }
     let piled_up = (0..flows.len()).filter_map(|chain| piled_up(&subject, chain, &flows[chain]));
-    let warnings = warnings(&instance).into_iter().chain(piled_up).collect();
+    let ideal = (0..flows.len()).filter_map(|chain| ideal_server(&subject, chain));
+    let warnings = warnings(&instance)
+        .into_iter()
+        .chain(piled_up)
+        .chain(ideal)
+        .collect();
     flow::add_latencies(&subject, &mut flows, cancel).map_err(|e| failed(&e))?;
     Ok(Observation {
         trial: trial.clone(),
@@ -211,4 +216,37 @@ fn piled_up(subject: &Subject<'_>, chain: usize, flow: &FlowObservation) -> Opti
             "read the loss as at least {:.2} % in a long run, or offer less",
             100.0 * (1.0 - rate / arrivals.frames_per_s)
         )))
+}
+
+/// Warns where a chain loses frames and the model lets nothing take the CPU from the stage that serves them: it goes on at
+/// its highest rate, and a real node may not (J. Mogul, K. K. Ramakrishnan: Eliminating Receive Livelock in an
+/// Interrupt-Driven Kernel, ACM TOCS 15 (3), 1997).
+fn ideal_server(subject: &Subject<'_>, chain: usize) -> Option<Warning> {
+    let net = &subject.instance.net;
+    let stages = || {
+        net.chains[chain]
+            .stages
+            .iter()
+            .map(|stage| &net.stages[*stage])
+    };
+    if subject.run.chains[chain].lost == 0 {
+        return None;
+    }
+    let starves = |at: usize| {
+        let mut before = stages().take(at).filter(|stage| stage.resource.is_some());
+        before.any(|first| {
+            let mut behind = stages().skip(at);
+            behind.any(|last| last.resource == first.resource && first.priority < last.priority)
+        })
+    };
+    let mut all = stages().enumerate();
+    let starves = all.any(|(at, stage)| stage.on_missing == OnMissing::Drop && starves(at));
+    (!starves).then(|| {
+        Warning::new(
+            WarningCode::IDEAL_SERVER,
+            "the model is an ideal server above saturation: it loses what it cannot serve, and goes on at its highest rate",
+            "read the rate and the loss as the best case; a stage of the interrupt's work with a lower priority before a \
+             queue that drops models receive livelock (docs/nodes/README.md, Overload)",
+        )
+    })
 }

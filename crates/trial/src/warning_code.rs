@@ -64,6 +64,7 @@ codes! {
     EQUAL_RATE = "equal-rate": "All sizes were sent at one rate, so it is the tool's limit rather than the node's.";
     FOREIGN_TRAFFIC = "foreign-traffic": "Foreign frames arrived beside the flow.";
     FRAGMENTED = "fragmented": "IP divides each datagram into several packets.";
+    IDEAL_SERVER = "ideal-server": "The model serves at its highest rate above saturation. A real node may serve less.";
     IDENTITY = "identity": "The counts do not add up. Do not use the figures.";
     IMPOSSIBLE_FIGURES = "impossible-figures": "Figures contradict each other, so they were left out.";
     INSEPARABLE = "inseparable": "The data do not separate two parameters of a fit.";

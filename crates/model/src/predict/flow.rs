@@ -56,6 +56,8 @@ pub struct Times<'a> {
     pub wire: Vec<Firing>,
     /// Those that reached the end of the chain.
     pub done: &'a [FrameTimes],
+    /// Whether the node lost frames of the chain: it gets more than it serves.
+    pub starves: bool,
 }
 
 impl Times<'_> {
@@ -64,6 +66,7 @@ impl Times<'_> {
         Times {
             wire: of_stage(run, info.wire).copied().collect(),
             done: &run.chains[chain].frames,
+            starves: run.chains[chain].lost > 0,
         }
     }
 }
@@ -176,6 +179,11 @@ fn steady_per_s(subject: &Subject<'_>, times: &Times<'_>) -> f64 {
             // A batch that ends at the first instant does not count: its work was before.
             let rest = seen.filter(|f| f.end_ps > first.end_ps).count();
             rest as f64 * PS_PER_S / (last.end_ps - first.end_ps) as f64
+        }
+        // What is left in the queues of a starved stage is served when nothing is offered any more.
+        _ if times.starves => {
+            let served = times.done.iter().filter(|f| f.end_ps <= until).count();
+            served as f64 * PS_PER_S / until.max(1) as f64
         }
         // Too few frames for a second half.
         _ => match (times.done.first(), times.done.last()) {
