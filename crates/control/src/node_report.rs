@@ -140,6 +140,7 @@ fn load<T: Transport>(control: &mut Client<T>, trial: u32) -> Field<CpuLoad> {
             busy_ratio,
             idle_baseline_ratio: idle,
             shared,
+            interval: None,
         }),
     }
 }

@@ -75,9 +75,18 @@ pub struct Parameter {
     pub clock: Option<String>,
     /// Its source.
     pub provenance: Provenance,
+    /// The published figures that were known when this value was chosen among those that its source allows: it is a
+    /// choice, and agreement with these figures is no evidence for it.
+    pub chosen_after: Option<String>,
+    /// How far each cause of uncertainty moves it, in `unit`: half of a 95 % interval. What has a cause in common moves
+    /// together; [`OWN`] is a cause of its own. Empty where nothing is known.
+    pub plus_minus: BTreeMap<String, f64>,
     /// Further text.
     pub about: Option<String>,
 }
+
+/// The cause of uncertainty that a parameter has in common with no other.
+pub const OWN: &str = "";
 
 /// Where a figure comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use wirelab_trial::description::CHOSEN_AFTER;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Direction, Field, Layer, Node, NodeError, Observation,
     Progress, TesterCeiling, Trial, Unsupported,
@@ -36,6 +37,14 @@ impl Node for ModelNode {
         let mut setup: BTreeMap<String, String> = file.setup.clone();
         if !file.changes.is_empty() {
             setup.insert("set".to_owned(), file.changes.join(", "));
+        }
+        let chosen = file.parameters.iter().filter_map(|(name, parameter)| {
+            let after = parameter.chosen_after.as_ref()?;
+            Some(format!("{name} ({after})"))
+        });
+        let chosen: Vec<String> = chosen.collect();
+        if !chosen.is_empty() {
+            setup.insert(CHOSEN_AFTER.to_owned(), chosen.join(", "));
         }
         Description {
             name: self.name.clone(),

@@ -5,6 +5,7 @@
 //! frame at a time, unless the trial gives a load.
 
 pub(crate) mod flow;
+mod uncertain;
 
 use std::collections::BTreeMap;
 
@@ -31,11 +32,23 @@ pub const SEED: u64 = 1;
 /// Why figures of a real run are absent.
 pub(crate) const NO_FRAMES: &str = "a model moves no frames";
 
-/// Predicts `trial` on the node in `file`.
+/// Predicts `trial` on the node in `file`, with the intervals that the uncertainty of its parameters gives.
 ///
 /// # Errors
 /// [`NodeError`] where the node cannot do the trial, or its net cannot run.
 pub fn predict(
+    file: &NodeFile,
+    trial: &Trial,
+    node: Description,
+    cancel: &Cancel,
+) -> Result<Observation, NodeError> {
+    let mut observation = alone(file, trial, node, cancel)?;
+    uncertain::add(file, trial, &mut observation, cancel);
+    Ok(observation)
+}
+
+/// The same without intervals.
+fn alone(
     file: &NodeFile,
     trial: &Trial,
     node: Description,
@@ -169,6 +182,7 @@ fn cpu_load(subject: &Subject<'_>) -> Field<CpuLoad> {
             busy_ratio: busy_ratio.min(1.0),
             idle_baseline_ratio: Some(idle_baseline_ratio),
             shared: false,
+            interval: None,
         },
         kind,
     };

@@ -57,6 +57,7 @@ fn observation(trial: Trial, bits_per_s: f64, loss: f64, cpu: Option<f64>) -> Ob
         busy_ratio,
         idle_baseline_ratio: Some(0.0),
         shared: false,
+        interval: None,
     };
     let cpu_load = Field::measured_or(cpu.map(load), "not asked");
     Observation {

@@ -364,6 +364,15 @@ fn figures() -> Vec<Column> {
                 format!("{}{shared}", format::percent(c.busy_ratio))
             })
         }),
+        reader(
+            29,
+            Head::figures("CPU load, 95 % interval", "%", IfObserved, 8),
+            |r| {
+                let load = r.observation.cpu_load.value();
+                let of = load.and_then(|load| load.interval);
+                interval::cell(of, r.observation.cpu_load.kind(), format::percent)
+            },
+        ),
         figure("tester_ceiling_frames_per_s", |r| {
             kinded(r.o().tester.ceiling_frames_per_s.clone())
         })
@@ -450,6 +459,11 @@ fn intervals() -> Vec<Column> {
         ends!("goodput_bits_per_s", |r| r
             .interval(|i| i.goodput_bits_per_s)),
         ends!("loss_ratio", |r| r.interval(|i| i.loss_ratio)),
+        ends!("cpu_busy_ratio", |r| r
+            .o()
+            .cpu_load
+            .value()
+            .and_then(|load| load.interval)),
         ends!("round_trip_p50_ps", |r| r.round_trip("p50_ps")),
         ends!("round_trip_p90_ps", |r| r.round_trip("p90_ps")),
         ends!("round_trip_p99_ps", |r| r.round_trip("p99_ps")),

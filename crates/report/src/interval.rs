@@ -26,6 +26,10 @@ pub fn over(interval: &Stated) -> String {
             interval.over.words(),
             interval.parts
         ),
+        Over::Parameters => format!(
+            "{percent} % interval {}: it knows nothing of what the model leaves out",
+            interval.over.words()
+        ),
         Over::WithinRun => format!(
             "{percent} % interval {}: it knows nothing of what differs between runs",
             interval.over.words()

@@ -11,9 +11,9 @@ use crate::chart::{Axis, Picture, Show};
 use crate::document::escape::{clip, line};
 use crate::document::table::{Cell, Head, Look, Shown, Table};
 use crate::document::{Block, Chart, Document, Gallery, Medium, NoExplanation, terminal};
-use crate::loss;
 use crate::options::{Format, Options};
 use crate::row;
+use crate::{interval, loss};
 
 mod layout;
 
@@ -149,6 +149,13 @@ fn about(run: &StudyRun) -> Vec<String> {
                     node nothing was, so its errors count";
         texts.push(text.to_owned());
     }
+    if !run.chosen.is_empty() {
+        let chosen: Vec<String> = run.chosen.iter().map(|of| line(of)).collect();
+        texts.push(format!(
+            "chosen after published figures were seen, so that these are no evidence: {}",
+            chosen.join(", ")
+        ));
+    }
     if run.interrupted {
         texts.push("the run was cancelled: rows without a value were not run".to_owned());
     }
@@ -220,6 +227,7 @@ fn table(run: &StudyRun) -> Table {
         Head::words("metric", Shown::IfVaries, 11),
         Head::figures("published", "", Shown::Always, 0),
         Head::figures("value", "", Shown::Always, 0),
+        Head::figures(interval::HEAD, "", Shown::IfObserved, 9),
         Head::figures("error", "", Shown::Always, 0),
         Head::words("kind", Shown::IfVaries, 0),
         Head::words("role", Shown::IfVaries, 10),
@@ -234,6 +242,7 @@ fn table(run: &StudyRun) -> Table {
             Cell::Text(figure.metric.name().to_owned()),
             Cell::Text(bound(figure.relation, &figure.printed)),
             value(figure),
+            within(figure),
             error(figure),
             Cell::Text(figure.kind.map_or("", row::kind).to_owned()),
             Cell::Text(figure.role.to_string()),
@@ -289,6 +298,11 @@ fn value(figure: &Figure) -> Cell {
     let least = digits(figure, value);
     let most = figure.value_at_most.map(|most| digits(figure, most));
     Cell::Text(most.map_or_else(|| least.clone(), |most| loss::ends(&least, &most)))
+}
+
+/// The interval of the value, in the same unit.
+fn within(figure: &Figure) -> Cell {
+    interval::cell(figure.interval, figure.kind, |end| digits(figure, end))
 }
 
 fn digits(figure: &Figure, value: f64) -> String {
@@ -354,7 +368,14 @@ fn errors(run: &StudyRun, words: fn(Metric) -> &'static str) -> Vec<String> {
 fn sentence(errors: &Errors, metric: &str) -> String {
     let plural = if errors.count == 1 { "" } else { "s" };
     let mut text = format!("{metric}: {} held-out figure{plural}", errors.count);
+    if errors.independent < errors.count {
+        text.push_str(&format!(", {} of them independent", errors.independent));
+    }
     text.push_str(&format!(", {} as printed", errors.as_printed));
+    if errors.with_interval > 0 {
+        let (held, all) = (errors.in_interval, errors.with_interval);
+        text.push_str(&format!(", {held} of {all} within their interval"));
+    }
     if let (Some(mean), Some(max)) = (errors.mean_abs_percent, errors.max_abs_percent) {
         text.push_str(&format!(
             ", error {mean:.2} % on average, at most {max:.2} %"

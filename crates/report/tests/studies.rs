@@ -80,6 +80,7 @@ impl Node for Paper {
             busy_ratio: 0.5,
             idle_baseline_ratio: Some(0.0),
             shared: false,
+            interval: None,
         };
         let none = "not on paper";
         let flow = FlowObservation {

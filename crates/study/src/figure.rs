@@ -1,7 +1,7 @@
 //! A published figure beside a node's value, and the errors of many figures.
 
 use serde::{Serialize, Serializer};
-use wirelab_trial::{Field, Kind};
+use wirelab_trial::{Field, Kind, Stated};
 
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity};
@@ -28,6 +28,9 @@ pub struct Figure {
     /// arrive. `value` is then the smallest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value_at_most: Option<f64>,
+    /// The interval of the value, in `unit`: of a prediction by the uncertainty of the model's parameters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Stated>,
     /// The origin of the value.
     pub kind: Option<Kind>,
     /// Its role.
@@ -112,7 +115,7 @@ fn holds(of: &Printed<'_>, value: Option<f64>, at_most: Option<f64>) -> Option<b
 impl Figure {
     /// `ends` are in the base unit of the metric.
     pub(crate) fn new(of: &Printed<'_>, ends: Ends) -> Figure {
-        let field = ends.low;
+        let field = ends.low.clone();
         let kind = match (field.kind(), of.role) {
             (Some(Kind::Predicted), Role::Calibration) if of.fitted_node => Some(Kind::Calibrated),
             (kind, _) => kind,
@@ -155,6 +158,10 @@ impl Figure {
             published,
             value,
             value_at_most,
+            interval: ends
+                .interval
+                .filter(|_| value.is_some())
+                .map(|of| of.times(1.0 / scale)),
             kind,
             role: of.role,
             error_percent: value
@@ -187,6 +194,23 @@ impl Figure {
         self.relation != Relation::Equals && self.value_at_most.is_some() && self.holds.is_none()
     }
 
+    /// Whether it is evidence for a model by itself: nothing lost and a saturated CPU need no model, and what an earlier
+    /// figure says already is said once.
+    fn is_evidence(&self, earlier: &[&Figure]) -> bool {
+        let whole = self.published * self.printed.unit.scale == 1.0;
+        let saturated = whole && self.metric.dimension() == Dimension::Share;
+        let again =
+            |other: &&Figure| other.published == self.published && other.value == self.value;
+        self.published != 0.0 && !saturated && !earlier.iter().any(again)
+    }
+
+    /// Whether the interval of the value holds the figure, as far as it was printed; `None` without an interval.
+    fn in_interval(&self) -> Option<bool> {
+        let half = self.printed.half_step() * (1.0 + 1e-9);
+        let interval = self.interval?;
+        Some((interval.low - half..=interval.high + half).contains(&self.published))
+    }
+
     /// Whether the value, rounded like the figure, prints the same.
     pub fn as_printed(&self) -> bool {
         let half = self.printed.half_step() * (1.0 + 1e-9);
@@ -213,6 +237,12 @@ pub struct Errors {
     pub metric: Metric,
     /// Held-out figures with a value.
     pub count: usize,
+    /// Those of them that are evidence by themselves: no zero, no load of 100 %, and none that restates another.
+    pub independent: usize,
+    /// Those of them whose value has an interval.
+    pub with_interval: usize,
+    /// Those whose interval holds the published figure, within its rounding.
+    pub in_interval: usize,
     /// Number of those whose value, rounded like the figure, prints the same.
     pub as_printed: usize,
     /// Held-out figures without a value.
@@ -245,6 +275,9 @@ pub fn errors(figures: &[Figure]) -> Vec<Errors> {
     }
     groups.sort_by_key(|(_, metric, _)| *metric);
     let of = |(study, metric, group): (&str, Metric, Vec<&Figure>)| {
+        let each = group.iter().enumerate();
+        let evidence = each.filter(|(at, f)| f.value.is_some() && f.is_evidence(&group[..*at]));
+        let held: Vec<bool> = group.iter().filter_map(|f| f.in_interval()).collect();
         let percents = group
             .iter()
             .filter_map(|f| Some((f.error_percent?.abs(), *f)));
@@ -263,6 +296,9 @@ pub fn errors(figures: &[Figure]) -> Vec<Errors> {
             study: study.to_owned(),
             metric,
             count,
+            independent: evidence.count(),
+            with_interval: held.len(),
+            in_interval: held.iter().filter(|held| **held).count(),
             as_printed: group.iter().filter(|f| f.as_printed()).count(),
             without_value: group.len() - count,
             mean_abs_percent: mean(percents.iter().map(|p| p.0)),

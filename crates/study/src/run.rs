@@ -1,7 +1,8 @@
 //! Runs a study: every row's trial on a node, every published figure beside the resulting value.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use wirelab_trial::description::CHOSEN_AFTER;
 use wirelab_trial::{
     Cancel, Field, Kind, Node, NodeError, Observation, Progress, Retrying, Status, Trial,
 };
@@ -73,6 +74,8 @@ pub struct StudyRun {
     pub rows: Vec<Figure>,
     /// Whether it was cancelled before every row had been run.
     pub interrupted: bool,
+    /// Parameters of its models that were chosen after published figures were seen, each with these figures.
+    pub chosen: BTreeSet<String>,
     /// Why there is no figure of a node at all, if the nodes supported none of the rows.
     pub refused: Option<String>,
 }
@@ -119,6 +122,7 @@ pub fn run(
     let total = groups.iter().map(|g| g.trials.len() as u64).sum();
     let mut done = 0;
     let mut refusals = Vec::new();
+    let mut chosen = BTreeSet::new();
     for group in groups {
         let first = &study.rows[group.trials[0].rows[0]];
         let mut node = nodes
@@ -145,10 +149,11 @@ pub fn run(
                 };
                 observe(&mut node, trial, &part, cancel, &mut refusals)?
             };
-            if let Ok(observation) = &came
-                && nodes.observed(&study.name, observation)
-            {
-                cancel.cancel();
+            if let Ok(observation) = &came {
+                chosen.extend(observation.node.setup.get(CHOSEN_AFTER).cloned());
+                if nodes.observed(&study.name, observation) {
+                    cancel.cancel();
+                }
             }
             for row in rows {
                 notes[row] = note(&came);
@@ -180,6 +185,7 @@ pub fn run(
         node: node.map(str::to_owned),
         rows: cells.chain(claims).collect(),
         interrupted,
+        chosen,
         refused: of_all(refusals, total),
     })
 }

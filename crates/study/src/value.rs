@@ -2,7 +2,7 @@
 //! alone.
 
 use wirelab_trial::{
-    Direction, Extent, Field, FlowObservation, Kind, Layer, Observation, Series, Trial,
+    Direction, Extent, Field, FlowObservation, Kind, Layer, Observation, Series, Stated, Trial,
 };
 use wirelab_wire::{LineRate, Overhead, Sizes};
 
@@ -71,7 +71,21 @@ pub(crate) fn ends_of(row: &Row, observation: &Observation, metric: Metric) -> E
         _ => None,
     };
     let low = value_of(row, observation, metric);
-    Ends { low, at_most }
+    let interval = low.value().and_then(|value| match metric {
+        Metric::CpuLoad => observation.cpu_load.value()?.interval,
+        Metric::Loss => flow?.intervals.loss_ratio,
+        Metric::Throughput | Metric::ShareOfLimit | Metric::Efficiency | Metric::FramesPerS => {
+            let flow = flow?;
+            let rate = flow.frames_per_s.value().filter(|rate| **rate > 0.0)?;
+            Some(flow.intervals.frames_per_s?.times(value / rate))
+        }
+        _ => None,
+    });
+    Ends {
+        low,
+        at_most,
+        interval,
+    }
 }
 
 /// A value in the base unit of its metric, or its range.
@@ -81,11 +95,17 @@ pub(crate) struct Ends {
     pub low: Field<f64>,
     /// Its upper end, where the value is unknown.
     pub at_most: Option<f64>,
+    /// Its interval, where there is one.
+    pub interval: Option<Stated>,
 }
 
 impl From<Field<f64>> for Ends {
     fn from(low: Field<f64>) -> Ends {
-        Ends { low, at_most: None }
+        Ends {
+            low,
+            at_most: None,
+            interval: None,
+        }
     }
 }
 
@@ -99,6 +119,7 @@ impl Ends {
         Ends {
             low: both(self.low, least, |a, b| a - b),
             at_most: high.zip(of_other).filter(|_| !known).map(|(a, b)| a - b),
+            interval: None,
         }
     }
 
@@ -109,6 +130,7 @@ impl Ends {
         let known = self.at_most.is_none() && other.at_most.is_none();
         Ends {
             at_most: highs.filter(|_| !known).map(|(a, b)| f(a, b)),
+            interval: None,
             low: both(self.low, other.low, f),
         }
     }

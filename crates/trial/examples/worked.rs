@@ -293,6 +293,7 @@ fn iperf() -> Observation {
         busy_ratio: 0.47,
         idle_baseline_ratio: Some(0.01),
         shared: false,
+        interval: None,
     });
     o
 }
@@ -402,6 +403,7 @@ fn model() -> Observation {
             busy_ratio: 0.99,
             idle_baseline_ratio: Some(0.0),
             shared: false,
+            interval: None,
         },
         kind: Kind::Predicted,
     };

@@ -31,6 +31,8 @@ const ROUNDING: f64 = 0.01;
 const MOST_FRAMES_PER_S: f64 = 1e10;
 /// Characters of a name that are shown.
 const NAME: usize = 80;
+/// Most causes of uncertainty of a model.
+const MOST_CAUSES: usize = 32;
 
 /// An impossible figure, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,14 +123,17 @@ impl Findings {
     /// An interval within one run: its number of sub-intervals is possible in a run.
     fn within_run(&mut self, field: &str, interval: &Stated, around: Option<f64>) {
         self.interval(field, interval, around);
-        let is_one = interval.over == Over::WithinRun && interval.confidence > 0.0;
-        let parts = FEWEST_PARTS..=MOST_SLICES;
+        let is_one = interval.over != Over::Repeats && interval.confidence > 0.0;
+        let parts = match interval.over {
+            Over::Parameters => 1..=MOST_CAUSES,
+            _ => FEWEST_PARTS..=MOST_SLICES,
+        };
         self.must(
             is_one && parts.contains(&(interval.parts as usize)),
             field,
             || {
                 format!(
-                    "{} % over {} parts ({}), but one run has {} to {} sub-intervals",
+                    "{} % over {} parts ({}), but there are {} to {} of them",
                     interval.confidence * 100.0,
                     interval.parts,
                     interval.over.words(),
@@ -263,6 +268,10 @@ fn look_at(one: &Observation, findings: &mut Findings) {
         findings.share("cpu_load.busy_ratio", load.busy_ratio);
         if let Some(idle) = load.idle_baseline_ratio {
             findings.share("cpu_load.idle_baseline_ratio", idle);
+        }
+        if let Some(interval) = &load.interval {
+            findings.within_run("cpu_load.interval", interval, Some(load.busy_ratio));
+            findings.share("cpu_load.interval", interval.high);
         }
     }
     findings.within("tester", |f| tester(one, f));

@@ -10,6 +10,10 @@ use crate::node_name::MODEL;
 use crate::node_path::Path;
 use crate::trial::{Buffers, Direction};
 
+/// The set-up key of a model with parameters that were chosen after published figures were seen: their names, each with
+/// these figures.
+pub const CHOSEN_AFTER: &str = "chosen_after";
+
 /// The trials that a node supports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Capabilities {

@@ -20,6 +20,8 @@ pub enum Over {
     Repeats,
     /// The sub-intervals of one run, without the differences between runs.
     WithinRun,
+    /// The stated uncertainty of a model's parameters, without what the model leaves out.
+    Parameters,
 }
 
 impl Over {
@@ -28,6 +30,7 @@ impl Over {
         match self {
             Over::Repeats => "over repeats",
             Over::WithinRun => "within one run",
+            Over::Parameters => "over the model's parameters",
         }
     }
 
@@ -36,6 +39,7 @@ impl Over {
         match self {
             Over::Repeats => "repeats",
             Over::WithinRun => "within_run",
+            Over::Parameters => "parameters",
         }
     }
 }
@@ -51,7 +55,7 @@ pub struct Stated {
     pub confidence: f64,
     /// Its basis.
     pub over: Over,
-    /// Number of repeats, or of sub-intervals of the run.
+    /// Number of repeats, of sub-intervals of the run, or of causes of uncertainty.
     pub parts: u32,
 }
 
@@ -66,6 +70,14 @@ impl Stated {
             over: Over::Repeats,
             parts: u32::try_from(summary.count).unwrap_or(u32::MAX),
         })
+    }
+
+    /// From one end to the other for a model with so many causes of uncertainty. No figure of a trial is below 0.
+    pub fn of_parameters(low: f64, high: f64, causes: u32) -> Stated {
+        Stated {
+            over: Over::Parameters,
+            ..Stated::within(low, high, causes)
+        }
     }
 
     /// From one end to the other, within one run. No figure of a trial is below 0.

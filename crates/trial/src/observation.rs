@@ -12,7 +12,7 @@ use crate::counter::Counter;
 use crate::counts::{Counts, Ledger};
 use crate::description::Description;
 use crate::field::Field;
-use crate::interval::FlowIntervals;
+use crate::interval::{FlowIntervals, Stated};
 use crate::over_time::OverTime;
 use crate::series::{Histogram, Series};
 use crate::trial::{Direction, Trial};
@@ -198,6 +198,9 @@ pub struct CpuLoad {
     pub idle_baseline_ratio: Option<f64>,
     /// Whether tester and node shared a core, so the figure must not be used in a fit.
     pub shared: bool,
+    /// The interval of the busy share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Stated>,
 }
 
 /// From this busy share of its idle baseline on, a node does other work beside the trial: a tenth of its cores is more

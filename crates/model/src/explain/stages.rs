@@ -47,6 +47,10 @@ pub(super) fn used(file: &NodeFile, name: &str) -> UsedParameter {
         Provenance::CalibratedFrom(names) => (Origin::Calibrated, calibrations(file, names)),
         Provenance::Set => (Origin::Set, String::new()),
     };
+    let from = match &parameter.chosen_after {
+        Some(after) => format!("{from}; chosen after seeing {after}"),
+        None => from,
+    };
     UsedParameter {
         name: name.to_owned(),
         value: format!("{} {}", parameter.value, parameter.unit),

@@ -172,6 +172,16 @@ fn parameters(file: &NodeFile) -> Checked {
                 what,
             });
         }
+        let known =
+            |(cause, by): &(&String, &f64)| by.is_finite() && (**by >= 0.0 || !cause.is_empty());
+        if let Some((_, by)) = parameter.plus_minus.iter().find(|one| !known(one)) {
+            return Err(Problem {
+                at: at!["parameter", name, "plus_minus"],
+                what: format!(
+                    "{by} is no uncertainty: write half of its 95 % interval, a number from 0"
+                ),
+            });
+        }
         match (&parameter.clock, parameter.unit.counts_clocks()) {
             (Some(clock), true) => found(
                 at!["parameter", name, "clock"],

@@ -9,7 +9,7 @@ use wirelab_trial::observation::Spans;
 
 use super::check::{Problem, Step};
 use super::{
-    Alternative, ArrivalsDecl, At, Calibration, Cost, Edge, LoadDecl, NodeFile, Parameter,
+    Alternative, ArrivalsDecl, At, Calibration, Cost, Edge, LoadDecl, NodeFile, OWN, Parameter,
     PathDecl, PointDecl, ProbeDecl, Provenance, ResourceDecl, Room, SizeExpr, SpreadDecl,
     StageDecl, ToolDecl, Unit, check,
 };
@@ -269,6 +269,8 @@ fn parameter(table: &Table<'_>) -> Read<Parameter> {
         "clock",
         "source",
         "calibrated_from",
+        "chosen_after",
+        "plus_minus",
         "about",
     ])?;
     let unit = table.need(
@@ -280,8 +282,27 @@ fn parameter(table: &Table<'_>) -> Read<Parameter> {
         unit: Unit::parse(&unit.text()?).map_err(|e| unit.error(e))?,
         clock: table.text("clock")?,
         provenance: provenance(table)?,
+        chosen_after: table.text("chosen_after")?,
+        plus_minus: table
+            .get("plus_minus")
+            .map_or(Ok(BTreeMap::new()), |e| plus_minus(&e))?,
         about: table.text("about")?,
     })
+}
+
+/// A number, or how far each cause moves the parameter.
+fn plus_minus(entry: &Entry<'_>) -> Read<BTreeMap<String, f64>> {
+    if let Ok(by) = entry.number() {
+        return Ok(BTreeMap::from([(OWN.to_owned(), by)]));
+    }
+    let table = entry.table().map_err(|_| {
+        entry.error("write half of its 95 % interval, or { CAUSE = SHIFT, … } for causes that move other parameters too")
+    })?;
+    let each = table.keys().map(|cause| {
+        let by = table.need(cause, "write how far it moves the parameter")?;
+        Ok((cause.to_owned(), by.number()?))
+    });
+    each.collect()
 }
 
 fn calibration(table: &Table<'_>) -> Read<Calibration> {

@@ -115,6 +115,8 @@ impl NodeFile {
             }
         }
         parameter.provenance = Provenance::Set;
+        parameter.chosen_after = None;
+        parameter.plus_minus.clear();
         Ok(())
     }
 

@@ -86,6 +86,7 @@ impl Seen {
             busy_ratio,
             idle_baseline_ratio: Some(self.baseline),
             shared: false,
+            interval: None,
         });
         Observation {
             flows: vec![FlowObservation {

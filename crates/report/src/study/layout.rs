@@ -5,8 +5,9 @@ use wirelab_study::figure::Figure;
 use wirelab_study::metric::Metric;
 use wirelab_study::run::StudyRun;
 
-use super::{bound, digits, error, name, value};
+use super::{bound, digits, error, name, value, within};
 use crate::document::table::{Cell, Head, Shown, Table};
+use crate::interval::HEAD;
 
 /// Metrics beside each other; a row of more is too wide to read.
 const MOST: usize = 6;
@@ -113,15 +114,23 @@ fn has_model(run: &StudyRun) -> bool {
     run.rows.iter().any(|figure| figure.model.is_some())
 }
 
+/// Whether any figure has an interval, so that there is a column of them.
+fn has_interval(run: &StudyRun) -> bool {
+    run.rows.iter().any(|figure| figure.interval.is_some())
+}
+
 fn columns(run: &StudyRun) -> Vec<Head> {
     let figures = |name: &'static str| Head::figures(name, "", Shown::Always, 0);
+    let interval = has_interval(run).then(|| Head::figures(HEAD, "", Shown::IfObserved, 0));
     let model = has_model(run).then(|| figures("model"));
     let mut columns = vec![figures("published")];
     columns.extend(model);
-    columns.extend([
-        figures(if run.node.is_some() { "node" } else { "model" }),
-        figures("error"),
-    ]);
+    columns.push(figures(match run.node {
+        Some(_) => "node",
+        None => "model",
+    }));
+    columns.extend(interval);
+    columns.push(figures("error"));
     columns
 }
 
@@ -140,7 +149,9 @@ fn cells(figure: Option<&Figure>, run: &StudyRun) -> Vec<Cell> {
     };
     let mut cells = vec![Cell::Text(bound(figure.relation, &figure.printed))];
     cells.extend(has_model(run).then(|| beside(figure)));
-    cells.extend([of_node, error(figure)]);
+    cells.push(of_node);
+    cells.extend(has_interval(run).then(|| within(figure)));
+    cells.push(error(figure));
     cells
 }
 

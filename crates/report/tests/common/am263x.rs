@@ -124,6 +124,7 @@ fn busy(o: &mut Observation, percent: f64) {
         busy_ratio: percent / 100.0,
         idle_baseline_ratio: Some(0.012),
         shared: false,
+        interval: None,
     });
 }
 

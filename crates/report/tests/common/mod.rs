@@ -328,6 +328,7 @@ fn iperf() -> Observation {
         busy_ratio: 0.62,
         idle_baseline_ratio: Some(0.01),
         shared: false,
+        interval: None,
     });
     o
 }

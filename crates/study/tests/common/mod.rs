@@ -210,6 +210,7 @@ impl Node for Paper {
                 busy_ratio: 0.5,
                 idle_baseline_ratio: Some(0.0),
                 shared: false,
+                interval: None,
             }),
             series: vec![self.series("spacing: probe", &[810, 830])],
             counters: BTreeMap::new(),
