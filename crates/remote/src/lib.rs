@@ -15,6 +15,7 @@ pub mod iperf;
 mod kind;
 pub mod lab;
 mod leaving;
+pub mod manners;
 pub mod node;
 pub mod opinion;
 mod path;

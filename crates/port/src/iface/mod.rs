@@ -6,6 +6,7 @@
 mod egress;
 mod error;
 mod events;
+mod hop;
 mod link;
 mod lock;
 mod name;
@@ -19,6 +20,7 @@ use crate::netns::{NetNs, Privilege, Work};
 pub use egress::{Departed, Egress};
 pub use error::IfaceError;
 pub use events::LinkEvents;
+pub use hop::router_to;
 pub use link::{LinkFault, LinkState};
 pub use lock::PortLock;
 pub use name::{PortName, PortNameError};

@@ -40,6 +40,7 @@ use wirelab_wire::LineRate;
 use crate::ceiling::{self, Traffic};
 use crate::host::{Addresses, HostPort, unreachable_peer};
 use crate::leaving::Leaving;
+use crate::manners;
 use crate::route::Route;
 use control::Control;
 use flows::Sides;
@@ -95,17 +96,20 @@ impl ControlNode {
     /// # Errors
     /// [`NodeError::BadTrial`] for an invalid host, [`NodeError::Failed`] where nothing answers there.
     pub fn open(name: &str, host: &str) -> Result<ControlNode, NodeError> {
-        ControlNode::open_with(name, host, None)
+        ControlNode::open_with(name, host, None, false)
     }
 
-    /// The same with the token that the node requires.
+    /// The same with the token that the node requires; `routed` where it may be beyond this host's links.
     pub(crate) fn open_with(
         name: &str,
         host: &str,
         token: Option<Token>,
+        routed: bool,
     ) -> Result<ControlNode, NodeError> {
         let written = HostPort::parse(host, PORT).map_err(NodeError::BadTrial)?;
-        let address = Addresses::resolve(&written)?.first();
+        let peer = Addresses::resolve(&written)?;
+        manners::check(&peer, routed)?;
+        let address = peer.first();
         let route = Route::to(address)?;
         let transport = FrameTransport::Ip { address, route };
         ControlNode::over(name, transport, Opener::Address(address, token))

@@ -45,6 +45,9 @@ pub struct MeasureArgs {
     /// Run an unrecorded trial of this length before each trial, e.g. 200ms
     #[arg(long, value_name = "TIME")]
     pub warmup: Option<String>,
+    /// Measure a peer behind a router, or with a public address: only where every network on the way is yours
+    #[arg(long)]
+    pub routed: bool,
     /// Do not measure the tester's own ceiling first
     #[arg(long)]
     pub no_ceiling: bool,
@@ -138,6 +141,7 @@ const HEADINGS: Headings = &[
             "probes",
             "wait",
             "rule",
+            "routed",
             "no_ceiling",
             "resume",
         ],

@@ -49,6 +49,7 @@ pub fn run(args: &MeasureArgs) -> Result {
         },
         payload: plans::largest_payload(&plan),
         image: args.image.clone(),
+        routed: args.routed,
         ports: PortsOptions {
             path,
             buffer_runs: args.buffer_runs,
