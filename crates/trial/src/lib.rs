@@ -47,6 +47,7 @@ pub mod observation;
 pub mod open;
 pub mod pace;
 pub mod pdv;
+pub mod pin;
 pub mod pool;
 pub mod random;
 pub mod resolved;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Arg, Args};
+use wirelab_pulse::PulseFile;
 use wirelab_trial::Trial;
 
 use super::{GateArgs, Headings, KeepArgs, MatrixArgs, OfferArgs, under_its_heading};
@@ -51,6 +52,12 @@ pub struct MeasureArgs {
     /// Do not measure the tester's own ceiling first
     #[arg(long)]
     pub no_ceiling: bool,
+    /// Take the pulse of a pin in this recording as the time of each trial: FILE[,channel=D0][,active=low][,sampling=24MHz]…
+    ///
+    /// A logic analyser or oscilloscope records the pin, which is active while the node sends; save the recording when the
+    /// trials are over. The pulses are those of the trials, in their order. See docs/real-lpc1768.md.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "loss_curve", "bursts", "search", "datasheet", "quick", "plan"])]
+    pub pulse: Option<PulseFile>,
     /// Write every frame that arrives into a pcapng file
     #[arg(long, value_name = "FILE")]
     pub capture: Option<PathBuf>,
@@ -167,6 +174,7 @@ const HEADINGS: Headings = &[
             "each_flow",
             "json",
             "capture",
+            "pulse",
         ],
     ),
 ];

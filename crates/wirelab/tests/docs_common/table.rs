@@ -50,6 +50,7 @@ pub const PAGES: &[Page] = &[
         ],
     },
     plain("docs/board-lpc1768.md"),
+    plain("docs/real-lpc1768.md"),
     Page {
         name: "docs/board.md",
         files: &[],
