@@ -186,7 +186,7 @@ impl IperfNode {
                 self.server = server.or(self.server);
                 None
             }
-            Err(nobody) => Some(nobody),
+            Err(nobody) => Some(*nobody),
         }
     }
 

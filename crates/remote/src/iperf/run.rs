@@ -76,7 +76,7 @@ fn patiently(
 }
 
 /// Makes sure that an iperf 2 server answers; returns its generation where that shows, or why there is no test.
-pub fn make_sure(plan: &Plan, cancel: &Cancel) -> Result<Option<Generation>, TestResult> {
+pub fn make_sure(plan: &Plan, cancel: &Cancel) -> Result<Option<Generation>, Box<TestResult>> {
     let started_unix_ns = unix_ns();
     let mut asked = plan.config.make_sure_of_iperf(cancel.flag());
     for pause in AGAIN {
@@ -86,14 +86,16 @@ pub fn make_sure(plan: &Plan, cancel: &Cancel) -> Result<Option<Generation>, Tes
         }
         asked = plan.config.make_sure_of_iperf(cancel.flag());
     }
-    asked.map_err(|trouble| TestResult {
-        started_unix_ns,
-        outcome: Outcome {
-            trouble: Some(trouble),
-            ..Outcome::default()
-        },
-        cancelled: cancel.is_cancelled(),
-        on_our_connection: false,
+    asked.map_err(|trouble| {
+        Box::new(TestResult {
+            started_unix_ns,
+            outcome: Outcome {
+                trouble: Some(trouble),
+                ..Outcome::default()
+            },
+            cancelled: cancel.is_cancelled(),
+            on_our_connection: false,
+        })
     })
 }
 

@@ -63,7 +63,7 @@ pub struct MeasureArgs {
     pub capture: Option<PathBuf>,
     /// Run the trials of a plan file, in place of options
     #[arg(long, value_name = "FILE", conflicts_with_all = OFFERS)]
-    #[arg(conflicts_with_all = ["loss_curve", "bursts", "search"])]
+    #[arg(conflicts_with_all = ["loss_curve", "bursts", "search", "rate"])]
     pub plan: Option<PathBuf>,
     /// Continue an interrupted run from its results file (.json), of the same node and plan; finished trials are not repeated
     #[arg(long, value_name = "FILE")]
@@ -190,8 +190,8 @@ fn in_its_group(arg: Arg) -> Arg {
     under_its_heading(arg, HEADINGS)
 }
 
-/// The options about what to offer.
-const OFFERS: [&str; 22] = [
+/// The options about what to offer, beside the link's rate, which a datasheet takes.
+const OFFERS: [&str; 21] = [
     "frame",
     "length",
     "payload",
@@ -199,7 +199,6 @@ const OFFERS: [&str; 22] = [
     "layer",
     "vlan",
     "load",
-    "rate",
     "time",
     "frames",
     "inject",
