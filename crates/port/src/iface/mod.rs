@@ -11,6 +11,7 @@ mod link;
 mod lock;
 mod name;
 mod qdisc;
+mod stamping;
 pub(crate) mod sys;
 
 use std::fmt;
@@ -25,6 +26,7 @@ pub use link::{LinkFault, LinkState};
 pub use lock::PortLock;
 pub use name::{PortName, PortNameError};
 pub use qdisc::shaper_of;
+pub use stamping::CardStamps;
 
 /// Length of the Ethernet header in bytes, which the MTU does not count (IEEE 802.3).
 const HEADER: u32 = 14;

@@ -27,7 +27,7 @@ use wirelab_control::message::{Identity, Started};
 use wirelab_control::node_report::{self, NodeReport};
 use wirelab_control::refused::of_start;
 use wirelab_control::token::Token;
-use wirelab_port::iface::Interface;
+use wirelab_port::iface::{CardStamps, Interface};
 use wirelab_port::packet::{CaptureSink, FrameSink};
 use wirelab_port::pcapng::{InterfaceSpec, SharedCapture, end_of_node, start_of_node};
 use wirelab_port::wire::FrameWire;
@@ -57,6 +57,8 @@ use wire::Wire;
 
 /// Set-up key of what emulates a node, or of what shows that it is emulated.
 const EMULATOR: &str = "emulator";
+/// Set-up key of the clock that stamps the tester's datagrams, where its card has one.
+const TESTER_STAMPS: &str = "tester_stamps";
 /// Set-up key of the clock that a node reads.
 const CLOCK_ID: &str = "clock_id";
 /// Set-up key of the programs by which a Linux node traces itself.
@@ -181,7 +183,10 @@ impl ControlNode {
     ) -> Result<ControlNode, NodeError> {
         let mut control = opener.open()?;
         let identity = control.identity().clone();
-        let setup = node_report::setup(&mut control).map_err(|e| of_start(&e))?;
+        let mut setup = node_report::setup(&mut control).map_err(|e| of_start(&e))?;
+        // A card without a clock needs no word: all stamps are then the kernel's.
+        let card = transport.interface().and_then(|i| CardStamps::of(&i.port));
+        setup.extend(card.map(|card| (TESTER_STAMPS.to_owned(), card.to_string())));
         let key = |name: &str| setup.get(name).map(String::as_str);
         let interface = transport.interface().map(|i| i.port.interface.as_str());
         let tester_cores = TesterCores::beside(key("host"), key("cpus"), interface);
@@ -605,7 +610,7 @@ impl Node for ControlNode {
                 "no interface of this host hears the node: leave --capture out",
             ));
         };
-        let interface = InterfaceSpec::named(&interface.port.to_string());
+        let interface = InterfaceSpec::named(interface.port.to_string());
         self.capture = Some(start_of_node(file, &[interface])?);
         Ok(())
     }
