@@ -21,6 +21,17 @@ pub fn plan(quick: bool) -> Plan {
 }
 
 impl Plan {
+    /// Uses this link rate in all trials, where none of them has its own.
+    pub fn use_link(&mut self, bits_per_s: u64) {
+        for section in &mut self.sections {
+            let shared = match section {
+                Section::Matrix(matrix) => &mut matrix.shared,
+                Section::Search(search) => &mut search.shared,
+            };
+            shared.link_bits_per_s = shared.link_bits_per_s.or(Some(bits_per_s));
+        }
+    }
+
     /// Uses the IP version of the node for UDP and TCP, where it has only the other one.
     pub fn use_layers(&mut self, known: &[Layer]) {
         for section in &mut self.sections {

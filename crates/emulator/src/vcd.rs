@@ -5,10 +5,12 @@ use std::fmt::Write;
 use crate::emac::CYCLE_PS;
 use crate::gpio::Edge;
 
-/// The dump of one pin, in ps; it is low before its first edge.
+/// The dump of one pin, in ps; it is low before its first edge. The comment states, as sigrok writes it, how often the pin
+/// may change: once a cycle.
 pub fn dump(pin: &str, edges: &[Edge]) -> String {
+    let hz = 1_000_000_000_000 / CYCLE_PS;
     let mut out = format!(
-        "$timescale 1 ps $end\n$scope module lpc1768 $end\n$var wire 1 ! {pin} $end\n$upscope $end\n\
+        "$comment\n  Acquisition with 1/1 channels at {hz} Hz\n$end\n$timescale 1 ps $end\n$scope module lpc1768 $end\n$var wire 1 ! {pin} $end\n$upscope $end\n\
          $enddefinitions $end\n#0\n$dumpvars\n0!\n$end\n"
     );
     for edge in edges {

@@ -112,6 +112,12 @@ impl Addresses {
         self.first
     }
 
+    /// The addresses that trials may use.
+    pub fn all(&self) -> impl Iterator<Item = SocketAddr> {
+        let both = [self.ipv4, self.ipv6].into_iter().flatten();
+        both.chain((self.ipv4.is_none() && self.ipv6.is_none()).then_some(self.first))
+    }
+
     /// The address for a layer; an Ethernet trial has no family.
     ///
     /// # Errors

@@ -4,17 +4,26 @@ use std::path::Path;
 
 use wirelab_control::token::Token;
 use wirelab_trial::kind::StageProfile;
-use wirelab_trial::{NameError, NodeKind, NodeName, OpenError, OpenOptions, Profile, Purpose};
+use wirelab_trial::{
+    NameError, Node, NodeKind, NodeName, OpenError, OpenOptions, Profile, Purpose,
+};
 
+use crate::iperf::Opening;
 use crate::lab::LabNode;
 use crate::{ControlNode, IperfNode};
 
 /// The target of a host.
 const HOST: &str = "HOST[:PORT][,token=FILE]";
+/// The target of an iperf 2 server.
+const IPERF_HOST: &str = "HOST[:PORT][,token=FILE][,silent]";
 
 /// The whole datasheet is measured of a peer.
 const PEER: Profile = Profile {
     datasheet: true,
+    stages: StageProfile {
+        more: &["image", "routed"],
+        ..Profile::USUAL.stages
+    },
     ..Profile::USUAL
 };
 
@@ -50,14 +59,11 @@ pub static LAB: NodeKind = NodeKind {
 
 /// The node type of `iperf:`.
 pub static IPERF: NodeKind = NodeKind {
-    about: "an iperf 2 server",
-    target: HOST,
+    about: "an iperf 2 server; silent: one that never answers",
+    target: IPERF_HOST,
     examples: &["iperf:192.168.1.10"],
     profile: |_| PEER,
-    ..NodeKind::new("iperf", |name, _| {
-        let node = IperfNode::open_with(&name.to_string(), name.target(), token(name)?, false);
-        Ok(Box::new(node?))
-    })
+    ..NodeKind::new("iperf", |name, options| iperf(name, options, false))
 };
 
 /// The node type of `iperf3:`.
@@ -66,10 +72,7 @@ pub static IPERF3: NodeKind = NodeKind {
     target: HOST,
     examples: &["iperf3:192.168.1.10"],
     profile: |_| PEER,
-    ..NodeKind::new("iperf3", |name, _| {
-        let node = IperfNode::open_with(&name.to_string(), name.target(), token(name)?, true);
-        Ok(Box::new(node?))
-    })
+    ..NodeKind::new("iperf3", |name, options| iperf(name, options, true))
 };
 
 /// The node type of `node:`.
@@ -79,15 +82,32 @@ pub static NODE: NodeKind = NodeKind {
     examples: &["node:192.168.1.10"],
     profile: |_| PEER,
     ..NodeKind::new("node", |name, options: &OpenOptions| {
-        let node = ControlNode::open_with(&name.to_string(), name.target(), token(name)?)?;
+        let token = token(name, &["token"])?;
+        let node = ControlNode::open_with(&name.to_string(), name.target(), token, options.routed)?;
         Ok(Box::new(node.with_ports(options.ports)))
     })
 };
 
-/// The token in a host's name.
-fn token(name: &NodeName) -> Result<Option<Token>, OpenError> {
+/// The server of an iperf's name.
+fn iperf(name: &NodeName, options: &OpenOptions, three: bool) -> Result<Box<dyn Node>, OpenError> {
+    let known: &[&str] = match three {
+        true => &["token"],
+        false => &["token", "silent"],
+    };
+    let opening = Opening {
+        three,
+        token: token(name, known)?,
+        silent: name.option("silent").is_some(),
+        routed: options.routed,
+    };
+    let node = IperfNode::open_with(&name.to_string(), name.target(), opening)?;
+    Ok(Box::new(node))
+}
+
+/// The token in a host's name, which may have the `known` options.
+fn token(name: &NodeName, known: &[&str]) -> Result<Option<Token>, OpenError> {
     const KNOWN: &str = "write HOST, HOST:PORT, or either with ,token=FILE";
-    name.only_options(&["token"], KNOWN)?;
+    name.only_options(known, KNOWN)?;
     match name.option("token") {
         None => Ok(None),
         Some(None) => {

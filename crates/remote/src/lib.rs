@@ -15,13 +15,16 @@ pub mod iperf;
 mod kind;
 pub mod lab;
 mod leaving;
+pub mod manners;
 pub mod node;
 pub mod opinion;
 mod path;
 mod route;
+mod serial;
 
 pub use ceiling::ceiling_frames_per_s;
 pub use host::HostPort;
 pub use iperf::IperfNode;
 pub use kind::{IPERF, IPERF3, LAB, NODE};
 pub use node::{Connect, ControlNode, Ends};
+pub use serial::SERIAL;

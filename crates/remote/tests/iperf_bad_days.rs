@@ -129,7 +129,12 @@ fn a_report_that_never_comes_is_said_and_the_own_count_kept() {
         .netns(Side::Node)
         .unwrap()
         .run_in(|| UdpSocket::bind(SocketAddr::new(NODE_IPV4.parse().unwrap(), 5001)).unwrap());
-    let observation = asked(&lab, &trial(Layer::UdpIpv4, Direction::Receive)).unwrap();
+    let asked = trial(Layer::UdpIpv4, Direction::Receive);
+    let observation = on_tester(&lab, || {
+        let node = IperfNode::open("iperf:198.18.0.1", NODE_IPV4).unwrap();
+        node.without_asking().run(&asked, &(), &Cancel::new())
+    });
+    let observation = observation.unwrap();
     drop(silent);
     assert!(has_warning(&observation, "no-report"), "{observation:#?}");
     let flow = flow(&observation, Direction::Receive);

@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,12 @@ fn trial(layer: Layer, direction: Direction) -> Trial {
         time_ps: 3_000_000_000_000,
     };
     Trial::new(framing, direction, size, load, extent)
+}
+
+/// A node that sends its load without asking first, so that the trial itself meets the peer.
+fn opened(address: &SocketAddr) -> IperfNode {
+    let node = IperfNode::open("iperf:bad", &address.to_string()).unwrap();
+    node.without_asking()
 }
 
 /// A peer that does something with its sockets until the test is over.
@@ -86,7 +92,7 @@ impl Peer {
     }
 
     fn asked(&self, layer: Layer, direction: Direction) -> Observation {
-        let mut node = IperfNode::open("iperf:bad", &self.address.to_string()).unwrap();
+        let mut node = opened(&self.address);
         node.run(&trial(layer, direction), &(), &Cancel::new())
             .unwrap()
     }
@@ -133,7 +139,7 @@ fn silent_ones() {
         let peer = Peer::talking(|_, _| (), |_| true);
         let mut asked = trial(layer, Direction::Receive);
         asked.load = Load::Max;
-        let mut node = IperfNode::open("iperf:bad", &peer.address.to_string()).unwrap();
+        let mut node = opened(&peer.address);
         let observation = node.run(&asked, &(), &Cancel::new()).unwrap();
         let why = void(&observation, &format!("{layer:?}"));
         let expected = match layer {
@@ -142,6 +148,52 @@ fn silent_ones() {
         };
         assert!(why.contains(expected), "{why}");
     }
+}
+
+#[test]
+fn a_plain_sink_gets_no_load() {
+    for (layer, words) in [
+        (Layer::TcpIpv4, "as any sink would"),
+        (Layer::UdpIpv4, "as any sink would"),
+    ] {
+        let taken = Arc::new(AtomicU64::new(0));
+        let (of_udp, of_tcp) = (Arc::clone(&taken), Arc::clone(&taken));
+        let peer = Peer::talking(
+            move |_, _| _ = of_udp.fetch_add(1, Ordering::Relaxed),
+            move |stream| {
+                let mut buf = [0; 100_000];
+                match stream.read(&mut buf) {
+                    Ok(len) => {
+                        of_tcp.fetch_add(len as u64, Ordering::Relaxed);
+                        len > 0
+                    }
+                    Err(error) => error.kind() == std::io::ErrorKind::WouldBlock,
+                }
+            },
+        );
+        let asked = trial(layer, Direction::Receive);
+        let mut node = IperfNode::open("iperf:bad", &peer.address.to_string()).unwrap();
+        let refused = node
+            .run(&asked, &(), &Cancel::new())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            refused.contains(words) && refused.contains("fix: "),
+            "{refused}"
+        );
+        assert!(refused.contains("iperf:HOST,silent"), "{refused}");
+        // Headers and final datagrams; the trial itself has 1.5 MB, or 1500 datagrams.
+        let few = taken.load(Ordering::Relaxed);
+        assert!(few > 0 && few < 1000, "{layer:?}: {few}");
+    }
+}
+
+#[test]
+fn a_sink_that_is_named_silent_is_measured_and_says_so() {
+    let peer = Peer::talking(|_, _| (), read_on);
+    let observation = peer.asked(Layer::TcpIpv4, Direction::Receive);
+    assert_eq!(observation.status, Status::Complete);
+    assert!(observation.node.setup["answers"].contains("silent"));
 }
 
 #[test]
@@ -232,7 +284,7 @@ fn a_short_flow_of_which_the_peer_saw_a_part() {
         },
         |_| false,
     );
-    let mut node = IperfNode::open("iperf:bad", &peer.address.to_string()).unwrap();
+    let mut node = opened(&peer.address);
     let asked = short(Layer::UdpIpv4);
     let why = void(&node.run(&asked, &(), &Cancel::new()).unwrap(), "short");
     assert!(why.contains("the peer saw 0.1 s of a flow of"), "{why}");
@@ -240,7 +292,7 @@ fn a_short_flow_of_which_the_peer_saw_a_part() {
 
 /// What a TCP peer makes of a trial that its system's buffers take as a whole.
 fn of_a_little(peer: &Peer) -> Observation {
-    let mut node = IperfNode::open("iperf:bad", &peer.address.to_string()).unwrap();
+    let mut node = opened(&peer.address);
     let little = Trial {
         load: Load::BitRate { bits_per_s: 4e5 },
         ..short(Layer::TcpIpv4)
@@ -263,7 +315,7 @@ fn one_that_refuses_this_host() {
     loop {
         let mut asked = short(Layer::TcpIpv4);
         asked.load = Load::Max;
-        let mut node = IperfNode::open("iperf:bad", &peer.address.to_string()).unwrap();
+        let mut node = opened(&peer.address);
         let why = void(&node.run(&asked, &(), &Cancel::new()).unwrap(), "refused");
         if why.contains("closed the connection at once; fix: is this host allowed there (--allow)")
         {
@@ -316,7 +368,7 @@ fn starting_ones_serve_the_next_trial() {
     for layer in BOTH {
         let peer = short_lived(Some(Duration::from_millis(300)));
         std::thread::sleep(Duration::from_millis(200));
-        let mut node = IperfNode::open("iperf:bad", &peer.address.to_string()).unwrap();
+        let mut node = opened(&peer.address);
         let asked = trial(layer, Direction::Receive);
         let first = node.run(&asked, &(), &Cancel::new()).unwrap();
         void(&first, &format!("{layer:?}"));

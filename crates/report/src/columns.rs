@@ -213,7 +213,7 @@ fn asked() -> Vec<Column> {
                 datagram.map_or(Cell::Text(String::new()), bytes)
             },
         ),
-        plain("load", |r| word(&r.o().trial.load.to_string())).shown(
+        plain("load", |r| word(&r.o().trial.load.key())).shown(
             8,
             Head::words("load", IfVaries, 0),
             |r| Cell::Text(row::load(&r.observation.trial.load)),

@@ -15,8 +15,8 @@ use crate::stats::percentile;
 
 /// Figures at the head of a page.
 const MOST: usize = 4;
-/// A link that carries this share of its most is the limit.
-const FULL_WIRE: f64 = 0.985;
+/// A link that carries this share of its most is the limit: within 2 %.
+const FULL_WIRE: f64 = 0.98;
 /// A CPU that works this share of the time is the limit.
 const BUSY: f64 = 0.95;
 /// A sender that achieves this share of the load that was asked was held by the load alone.
@@ -55,7 +55,7 @@ pub fn limits(file: &ResultsFile) -> Option<String> {
     }
     let all: usize = counts.iter().map(|(_, count)| count).sum();
     let each = counts.iter().map(|(limiter, count)| match limiter {
-        Limiter::Unknown => format!("what limited {count} is unknown"),
+        Limiter::Unknown => format!("what limited {count} is not known"),
         known => format!("{} limited {count}", known.name()),
     });
     let each: Vec<String> = each.collect();
@@ -140,7 +140,13 @@ fn without_loss(file: &ResultsFile) -> Option<Headline> {
             Limiter::Wire,
             "limited by the link or the load: nothing higher was offered".to_owned(),
         ),
-        None => (Limiter::Unknown, "what limited it is unknown".to_owned()),
+        None => {
+            let why = goal
+                .limited_by
+                .absence()
+                .unwrap_or("the search does not say");
+            not_known(&[why.to_owned()])
+        }
     };
     let mut headline = Headline::new(&name, &value, kind, about);
     (headline.limiter, headline.limit) = limit;
@@ -179,10 +185,11 @@ fn latency(file: &ResultsFile) -> Option<Headline> {
             Limiter::Node,
             format!("of which the tester's own {}", format::time(*floor)),
         ),
-        None => (
-            Limiter::Unknown,
-            "the tester's own share is unknown".to_owned(),
-        ),
+        None => {
+            let why = echo.floor_p50_ps.absence();
+            let why = why.map_or(String::new(), |why| format!(": {why}"));
+            not_known(&[format!("the tester's own share was not measured{why}")])
+        }
     };
     let headline = Headline::new("Median round trip", &format::time(median), kind, of);
     Some(Headline {
@@ -276,24 +283,40 @@ fn limit(row: &Row<'_>) -> (Limiter, String) {
         let kind = flow.frames_per_s.kind();
         matches!(kind, Some(Kind::Predicted | Kind::Calibrated))
     };
-    if o.tester.was_limit.value().is_none() && !row.flows.iter().all(paper) {
-        let words = "whether the tester limited it is unknown";
-        return (Limiter::Unknown, words.to_owned());
+    let mut reasons = Vec::new();
+    reasons.push(match wire {
+        Some(share) => format!("the link carries {} % of its most", format::percent(share)),
+        None => "the link's rate is unknown (fix: give --rate)".to_owned(),
+    });
+    reasons.push(match busy {
+        Some(busy) => format!("the CPU works {} % of the time", format::percent(busy)),
+        None => "the node tells no CPU load".to_owned(),
+    });
+    let is_paper = row.flows.iter().all(paper);
+    if !is_paper {
+        reasons.push(match o.tester.was_limit.value() {
+            Some(_) => "the tester can do more".to_owned(),
+            None => {
+                let why = o.tester.was_limit.absence();
+                let why = why.map_or(String::new(), |why| format!(" ({why})"));
+                format!("the tester's ceiling was not measured{why}")
+            }
+        });
     }
-    match (wire, busy) {
-        (None, None) => (
-            Limiter::Unknown,
-            "not limited by the tester; link rate and CPU load are unknown".to_owned(),
+    match (is_paper, wire, busy) {
+        // A model has no other limits than those of its own parts.
+        (true, Some(_), _) => (
+            Limiter::Node,
+            "limited by the node: the wire had reserves".to_owned(),
         ),
-        (wire, busy) => {
-            let reserves = match (wire, busy) {
-                (Some(_), Some(_)) => "wire and CPU had reserves",
-                (Some(_), None) => "the wire had reserves, the CPU load is unknown",
-                _ => "the CPU had reserves, the port has no link rate",
-            };
-            (Limiter::Node, format!("limited by the node: {reserves}"))
-        }
+        _ => not_known(&reasons),
     }
+}
+
+/// Nothing that is known was at its end.
+fn not_known(reasons: &[String]) -> (Limiter, String) {
+    let because = format!("not known, because {}", reasons.join("; "));
+    (Limiter::Unknown, because)
 }
 
 /// Whether each sender achieved the load that was asked of it.

@@ -106,6 +106,8 @@ pub struct Reception {
     pub captures: Vec<Capture>,
     /// Frames that a reflector sent back.
     pub sent_back_frames: u64,
+    /// Whether the device's clock stamped the arrival of every datagram.
+    pub by_card: bool,
     /// The error that ended it early. The results until then are kept.
     pub failure: Option<io::Error>,
 }

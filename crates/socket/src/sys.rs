@@ -152,6 +152,8 @@ pub(crate) struct Arrived {
     pub(crate) segment: Option<usize>,
     /// The system's time, CLOCK_REALTIME in ns.
     pub(crate) kernel_ns: Option<u64>,
+    /// When the device received it, by its own clock, if the socket has this option.
+    pub(crate) device_ns: Option<u64>,
     /// Whether it was longer than its buffer.
     pub(crate) truncated: bool,
 }
@@ -298,6 +300,7 @@ impl Messages {
             from: read_name(&self.names[at], header.msg_hdr.msg_namelen)?,
             segment: None,
             kernel_ns: None,
+            device_ns: None,
             truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
         };
         read_control(control, header.msg_hdr.msg_controllen as _, &mut arrived);
@@ -347,19 +350,30 @@ fn read_control(control: &[u64; CONTROL_WORDS], len: usize, arrived: &mut Arrive
                 let segment = unsafe { place.cast::<libc::c_int>().read_unaligned() };
                 arrived.segment = usize::try_from(segment).ok().filter(|bytes| *bytes > 0);
             }
-            // SO_TIMESTAMPING has three times; the first is that of the system's clock.
-            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS | libc::SCM_TIMESTAMPING)
-                if data >= size_of::<libc::timespec>() =>
-            {
-                // SAFETY: this many bytes are there, in any alignment.
-                let time = unsafe { place.cast::<libc::timespec>().read_unaligned() };
-                let ns = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
-                arrived.kernel_ns = Some(ns).filter(|ns| *ns > 0);
+            // SO_TIMESTAMPING has three times: the first by the system's clock, the last by the device's.
+            (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS | libc::SCM_TIMESTAMPING) => {
+                let times = data / size_of::<libc::timespec>();
+                let time = |n: usize| {
+                    // SAFETY: this many bytes are there, in any alignment.
+                    let read = || unsafe { place.cast::<libc::timespec>().add(n).read_unaligned() };
+                    (n < times).then(read).and_then(time_ns)
+                };
+                arrived.kernel_ns = time(0).or(arrived.kernel_ns);
+                arrived.device_ns = time(2).or(arrived.device_ns);
             }
             _ => {}
         }
         at += aligned(bytes);
     }
+}
+
+/// A time in ns; `None` for a negative one or 0, which stands for no time.
+fn time_ns(time: libc::timespec) -> Option<u64> {
+    let seconds = u64::try_from(time.tv_sec).ok()?;
+    let ns = seconds
+        .checked_mul(1_000_000_000)?
+        .checked_add(u64::try_from(time.tv_nsec).ok()?)?;
+    Some(ns).filter(|ns| *ns > 0)
 }
 
 fn write_name(name: &mut libc::sockaddr_storage, to: SocketAddr) -> libc::socklen_t {
@@ -412,5 +426,97 @@ fn read_name(name: &libc::sockaddr_storage, len: libc::socklen_t) -> Option<Sock
             Some(SocketAddrV6::new(ip, port, v6.sin6_flowinfo, v6.sin6_scope_id).into())
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A buffer of control messages, each with these bytes, and its length.
+    fn control(messages: &[(i32, i32, Vec<u8>)]) -> ([u64; CONTROL_WORDS], usize) {
+        let mut bytes = Vec::new();
+        for (level, kind, data) in messages {
+            let length = HEADER + data.len();
+            bytes.extend(length.to_ne_bytes());
+            bytes.extend(level.to_ne_bytes());
+            bytes.extend(kind.to_ne_bytes());
+            bytes.extend(data);
+            bytes.resize(bytes.len().next_multiple_of(8), 0);
+        }
+        let mut words = [0; CONTROL_WORDS];
+        for (word, eight) in words.iter_mut().zip(bytes.chunks(8)) {
+            *word = u64::from_ne_bytes(eight.try_into().unwrap());
+        }
+        (words, bytes.len())
+    }
+
+    fn nothing() -> Arrived {
+        Arrived {
+            len: 0,
+            from: SocketAddr::from(([0, 0, 0, 0], 0)),
+            segment: None,
+            kernel_ns: None,
+            device_ns: None,
+            truncated: false,
+        }
+    }
+
+    fn times(all: &[(i64, i64)]) -> Vec<u8> {
+        let each = all
+            .iter()
+            .flat_map(|(s, ns)| [s.to_ne_bytes(), ns.to_ne_bytes()]);
+        each.flatten().collect()
+    }
+
+    fn arrived(messages: &[(i32, i32, Vec<u8>)]) -> Arrived {
+        let (words, len) = control(messages);
+        let mut arrived = nothing();
+        read_control(&words, len, &mut arrived);
+        arrived
+    }
+
+    #[test]
+    fn times_of_kernel_and_device_are_read_from_their_places() {
+        let (level, kernel, all) = (
+            libc::SOL_SOCKET,
+            libc::SCM_TIMESTAMPNS,
+            libc::SCM_TIMESTAMPING,
+        );
+        let both = arrived(&[
+            (level, kernel, times(&[(1, 5)])),
+            (level, all, times(&[(0, 0), (9, 9), (2, 7)])),
+        ]);
+        assert_eq!(
+            (both.kernel_ns, both.device_ns),
+            (Some(1_000_000_005), Some(2_000_000_007))
+        );
+        let system = arrived(&[(level, all, times(&[(3, 1), (0, 0), (0, 0)]))]);
+        assert_eq!(
+            (system.kernel_ns, system.device_ns),
+            (Some(3_000_000_001), None)
+        );
+        let cut = arrived(&[(level, all, times(&[(3, 1), (0, 0)]))]);
+        assert_eq!((cut.kernel_ns, cut.device_ns), (Some(3_000_000_001), None));
+        let wrong = arrived(&[(level, all, times(&[(-1, 1), (0, 0), (i64::MAX, 0)]))]);
+        assert_eq!((wrong.kernel_ns, wrong.device_ns), (None, None));
+        let joined = arrived(&[
+            (libc::SOL_UDP, libc::UDP_GRO, 1470i32.to_ne_bytes().to_vec()),
+            (level, all, times(&[(0, 0), (0, 0), (0, 8)])),
+        ]);
+        assert_eq!((joined.segment, joined.device_ns), (Some(1470), Some(8)));
+    }
+
+    proptest! {
+        #[test]
+        fn no_control_message_makes_it_panic(words in prop::array::uniform24(any::<u64>()), len in 0usize..400, kind in 0i32..70) {
+            let mut arrived = nothing();
+            read_control(&words, len, &mut arrived);
+            let mut message = words;
+            message[0] = words[0] % 200;
+            message[1] = u64::from(kind.unsigned_abs()) << 32 | libc::SOL_SOCKET as u64;
+            read_control(&message, len, &mut arrived);
+        }
     }
 }

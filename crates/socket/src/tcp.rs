@@ -288,6 +288,7 @@ impl Cutter {
             report,
             captures: Vec::new(),
             sent_back_frames: 0,
+            by_card: false,
             failure,
         }
     }

@@ -87,6 +87,7 @@ named! {
             OWN_SHARE = "own_transmit_share_ppm": "frame rate of a receive trial as a share of the node's own transmit";
             OWN_LENGTH = "own_transmit_length_bytes": "length of the frames of that transmit";
             PIN_ELAPSED = "pin_elapsed_ps": "length of the pulse of the pin";
+            PIN_UNCERTAINTY = "pin_uncertainty_ps": "how far the sampling of a recording leaves that length open, up and down";
             WIRE_ELAPSED = "wire_elapsed_ps": "time of the same frames on the wire";
             BEFORE_EMULATOR = "dropped_before_emulator_frames": "frames that the emulator did not take in time";
         }

@@ -171,6 +171,14 @@ impl<T> Field<T> {
         }
     }
 
+    /// Why there is no value, if there is none.
+    pub fn absence(&self) -> Option<&str> {
+        match self {
+            Field::Observed { .. } => None,
+            Field::Absent { absent } => Some(absent),
+        }
+    }
+
     /// The kind of the value, if there is one.
     pub const fn kind(&self) -> Option<Kind> {
         match self {

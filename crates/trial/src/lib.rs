@@ -48,6 +48,7 @@ pub mod open;
 pub mod over_time;
 pub mod pace;
 pub mod pdv;
+pub mod pin;
 pub mod pool;
 pub mod random;
 pub mod resolved;

@@ -42,6 +42,9 @@ pub enum LoadError {
     /// The text is not a load.
     #[error("invalid load '{0}': write max, 95%, 50kpps, 800M (bit/s) or gap=96B")]
     Syntax(String),
+    /// A number alone, which may mean many things.
+    #[error("invalid load '{0}': the number has no unit; fix: write {0}M, {0}k or {0}bit/s for bit/s, {0}pps for frames/s{share}", share = of_link(.0))]
+    NoUnit(String),
     /// A share or gap of a link whose rate is unknown.
     #[error(
         "a load of {0} needs the link's rate, and this port has none: give it with --rate, e.g. --rate 1G, in a plan with rate"
@@ -105,6 +108,14 @@ impl Load {
         }
     }
 
+    /// The word of results in other formats, whose names must not change: bit/s as a bare number.
+    pub fn key(&self) -> String {
+        match self {
+            Load::BitRate { bits_per_s } => bits_per_s.to_string(),
+            other => other.to_string(),
+        }
+    }
+
     fn bits_per_frame(&self, sizes: &Sizes, layer: Layer, link: Option<LineRate>) -> f64 {
         let bytes = match (layer, sizes.datagram) {
             (Layer::Ethernet, _) | (_, None) => link
@@ -123,7 +134,7 @@ impl fmt::Display for Load {
             Load::Max => f.write_str("max"),
             Load::LinkShare { percent } => write!(f, "{percent}%"),
             Load::FrameRate { frames_per_s } => write!(f, "{frames_per_s}pps"),
-            Load::BitRate { bits_per_s } => write!(f, "{bits_per_s}"),
+            Load::BitRate { bits_per_s } => f.write_str(&bit_rate(*bits_per_s)),
             Load::Gap { gap_bytes } => write!(f, "gap={gap_bytes}B"),
         }
     }
@@ -166,10 +177,35 @@ impl FromStr for Load {
                 frames_per_s: positive(parse_si(rate).ok_or_else(syntax)?)?,
             });
         }
-        let bits = text.strip_suffix("bit/s").unwrap_or(text).trim_end();
-        Ok(Load::BitRate {
-            bits_per_s: positive(parse_si(bits).ok_or_else(syntax)?)?,
-        })
+        let bits = text.strip_suffix("bit/s");
+        let bits_per_s = positive(parse_si(bits.unwrap_or(text)).ok_or_else(syntax)?)?;
+        match bits {
+            None if text.ends_with(|c: char| !c.is_ascii_alphabetic()) => {
+                Err(LoadError::NoUnit(text.to_owned()))
+            }
+            _ => Ok(Load::BitRate { bits_per_s }),
+        }
+    }
+}
+
+/// The share of a link that a number without a unit may mean.
+fn of_link(number: &str) -> String {
+    let share = number.trim().parse::<f64>().ok();
+    let share = share.filter(|percent| *percent <= 100.0);
+    share.map_or(String::new(), |_| {
+        format!(", {number}% for a share of the link")
+    })
+}
+
+/// A bit rate as it can be parsed: with the largest prefix that leaves a whole number.
+fn bit_rate(bits_per_s: f64) -> String {
+    let prefixes = [("G", 1e9), ("M", 1e6), ("k", 1e3)];
+    let whole = prefixes
+        .iter()
+        .find(|(_, factor)| bits_per_s % factor == 0.0);
+    match whole {
+        Some((prefix, factor)) => format!("{}{prefix}", bits_per_s / factor),
+        None => format!("{bits_per_s}bit/s"),
     }
 }
 
@@ -218,6 +254,9 @@ mod tests {
                 },
             ),
             ("1.5G", Load::BitRate { bits_per_s: 1.5e9 }),
+            ("100bit/s", Load::BitRate { bits_per_s: 100.0 }),
+            ("2.5 kbit/s", Load::BitRate { bits_per_s: 2500.0 }),
+            ("0.5bit/s", Load::BitRate { bits_per_s: 0.5 }),
             ("gap=96B", Load::Gap { gap_bytes: 96 }),
         ];
         for (text, load) in cases {
@@ -229,6 +268,21 @@ mod tests {
         ] {
             assert!(bad.parse::<Load>().is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_number_without_a_unit_is_refused_with_the_units() {
+        let refused = |text: &str| text.parse::<Load>().unwrap_err().to_string();
+        let hundred = refused("100");
+        for unit in ["100M", "100bit/s", "100pps", "100%"] {
+            assert!(hundred.contains(unit), "{hundred}");
+        }
+        let million = refused("1000000");
+        assert!(
+            million.contains("1000000pps") && !million.contains('%'),
+            "{million}"
+        );
+        assert!(refused("1e6").contains("no unit") && refused("5.").contains("no unit"));
     }
 
     #[test]

@@ -83,6 +83,8 @@ pub struct OpenOptions {
     pub set: Vec<String>,
     /// For frames between ports of this host.
     pub ports: PortsOptions,
+    /// Whether the peer may be behind a router, or have a public address.
+    pub routed: bool,
 }
 
 impl Default for OpenOptions {
@@ -93,6 +95,7 @@ impl Default for OpenOptions {
             image: None,
             set: Vec::new(),
             ports: PortsOptions::default(),
+            routed: false,
         }
     }
 }

@@ -95,6 +95,7 @@ codes! {
     PEER_TIME = "peer-time": "The peer counted over a longer time than the sender sent.";
     PILES_UP = "piles-up": "The node takes frames more slowly than they arrive, so a queue grows.";
     PROBE = "probe": "Intervals of a probe were not read in time.";
+    PULSE = "pulse": "The pulse of a pin is shorter than its frames take on the link.";
     REORDERING_EXTENT = "reordering-extent": "The checker does not count how far frames were reordered.";
     REPEATS_SCATTER = "repeats-scatter": "Repeats of one trial differ by more than the fit's error.";
     REPORTED_OUT_OF_ORDER = "reported-out-of-order": "An iperf server reports datagrams out of order, which may hide losses.";

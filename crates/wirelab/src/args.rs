@@ -75,6 +75,7 @@ pub enum Command {
     Audit(AuditArgs),
     Study(StudyArgs),
     Verify(VerifyArgs),
+    Pulse(PulseArgs),
     Report(ReportArgs),
     Compare(CompareArgs),
     Results(ResultsArgs),
@@ -327,6 +328,31 @@ pub struct VerifyArgs {
     /// Destination UDP port of test frames
     #[arg(long, default_value_t = 0, hide_default_value = true)]
     pub udp_port: u16,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Find the pulses of a pin in the recording of a logic analyser or oscilloscope
+#[derive(Args, Debug)]
+pub struct PulseArgs {
+    /// The recording: VCD, a session of sigrok (.sr), or CSV of Saleae, Rigol, Siglent, Keysight or Tektronix
+    pub file: PathBuf,
+    /// The channel of the pin, as the file names it, e.g. D0 [default: the only one]
+    #[arg(long)]
+    pub channel: Option<String>,
+    /// Level of a pulse: high or low
+    #[arg(long, default_value = "high", value_name = "LEVEL")]
+    pub active: String,
+    /// Sampling rate, e.g. 24MHz, where the file does not state it
+    #[arg(long, value_name = "RATE")]
+    pub sampling: Option<String>,
+    /// Voltage between low and high of an analogue channel [default: half-way between its two levels]
+    #[arg(long, value_name = "VOLTS", allow_hyphen_values = true)]
+    pub threshold: Option<String>,
+    /// Ignore shorter pulses, e.g. 1us
+    #[arg(long, value_name = "TIME")]
+    pub shortest: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -39,6 +39,7 @@ fn main() -> std::process::ExitCode {
         Command::Audit(args) => commands::audit::run(&args),
         Command::Study(args) => commands::study::run(&args),
         Command::Verify(args) => commands::verify::run(&args),
+        Command::Pulse(args) => commands::pulse::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
         Command::Results(args) => commands::results::run(&args),

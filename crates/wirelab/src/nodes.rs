@@ -19,6 +19,7 @@ pub static KINDS: NodeKinds = NodeKinds(&[
     &wirelab_remote::IPERF,
     &wirelab_remote::IPERF3,
     &wirelab_remote::NODE,
+    &wirelab_remote::SERIAL,
     &wirelab_board::BOARD,
     &HDL,
     &MODEL,

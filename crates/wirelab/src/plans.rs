@@ -25,7 +25,12 @@ pub fn plan(args: &MeasureArgs, profile: &Profile) -> Fallible<Plan> {
             args.offer.inject.as_ref(),
         ) == (1, None, None);
     if args.datasheet || args.quick || (profile.datasheet && nothing) {
-        return Ok(datasheet::plan(args.quick));
+        let mut plan = datasheet::plan(args.quick);
+        let rate = args.offer.extent.rate.as_deref();
+        if let Some(rate) = rate.map(|text| ask::rate("--rate", text)).transpose()? {
+            plan.use_link(rate);
+        }
+        return Ok(plan);
     }
     matrix(args, profile).map(|matrix| Plan::of(Section::Matrix(matrix)))
 }

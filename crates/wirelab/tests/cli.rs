@@ -314,3 +314,13 @@ fn a_worked_results_file_becomes_every_format() {
         stderr(&output)
     );
 }
+
+#[test]
+fn a_load_without_a_unit_is_refused_with_the_units() {
+    for load in ["100", "1000000", "50kpps,20"] {
+        refused(
+            &["measure", "lab:1", "--frame", "64", "--load", load],
+            "the number has no unit; fix: write",
+        );
+    }
+}

@@ -29,7 +29,11 @@ fn the_pages_on_plans_and_reports_are_run() {
 
 #[test]
 fn the_pages_on_boards_are_run() {
-    for name in ["docs/board.md", "docs/board-lpc1768.md"] {
+    for name in [
+        "docs/board.md",
+        "docs/board-lpc1768.md",
+        "docs/real-lpc1768.md",
+    ] {
         typed(name);
     }
 }

@@ -147,3 +147,80 @@ fn over_addresses_of_one_link_alone() {
         );
     }
 }
+
+/// Give the tester a route over the node to this network.
+fn route_over_node(lab: &EphemeralLab) {
+    let mut ip = Command::new("ip");
+    ip.args(["route", "add", "192.168.77.0/24", "via", "198.18.0.1"]);
+    let added = lab
+        .netns(Side::Tester)
+        .unwrap()
+        .spawn(&mut ip)
+        .unwrap()
+        .wait();
+    assert!(added.unwrap().success());
+}
+
+#[test]
+fn a_load_across_a_router_is_warned_of_above_100_mbit_s() {
+    let Some(lab) = lab() else { return };
+    route_over_node(&lab);
+    let tester = lab.netns(Side::Tester).unwrap();
+    for (args, warned) in [
+        ("-c 192.168.77.1 -u -b 101m -t 0.1", true),
+        ("-c 192.168.77.1 -u -b 60m -P 2 -t 0.1", true),
+        ("-c 192.168.77.1 -u -b 100m -t 0.1", false),
+        ("-c 192.168.77.1 -u -t 0.1", false),
+        ("-c 198.18.0.1 -u -b 101m -t 0.1", false),
+        ("-3 -c 192.168.77.1 -u -b 101m --connect-timeout 100", true),
+        ("-3 -c 192.168.77.1 -u -b 1m --connect-timeout 100", false),
+    ] {
+        let told = stderr(&run(&tester, args));
+        let words = "warning: routed: 192.168.77.1 is not on a link of this host: the route leads over 198.18.0.1";
+        assert_eq!(told.contains(words), warned, "{args}: {told}");
+        assert_eq!(
+            told.contains("limit the rate with -b"),
+            warned,
+            "{args}: {told}"
+        );
+    }
+}
+
+#[test]
+fn a_routed_peer_is_not_measured_unless_it_is_asked() {
+    let Some(lab) = lab() else { return };
+    route_over_node(&lab);
+    let tester = lab.netns(Side::Tester).unwrap();
+    for (args, code, words) in [
+        ("measure iperf:192.168.77.1 --quick", 2, "or give --routed"),
+        ("measure node:192.168.77.1 --quick", 2, "or give --routed"),
+        ("stages node:192.168.77.1", 2, "or give --routed"),
+        (
+            "stages lab: --routed",
+            2,
+            "only a peer on a network is behind a router",
+        ),
+        (
+            "measure iperf3:192.168.77.1 --routed --layer tcp4 --direction rx --time 100ms --no-ceiling",
+            1,
+            "192.168.77.1",
+        ),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wirelab"));
+        command.args(args.split_whitespace());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let output = tester
+            .spawn(&mut command)
+            .unwrap()
+            .wait_with_output()
+            .unwrap();
+        let told = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{args}: {told}");
+        assert!(told.contains(words), "{args}: {told}");
+        assert_eq!(
+            told.contains("RFC 6815"),
+            words.contains("--routed"),
+            "{args}: {told}"
+        );
+    }
+}

@@ -58,6 +58,14 @@ fn the_datasheet_of_the_am263x_has_every_part_and_is_no_failure() {
 }
 
 #[test]
+fn a_datasheet_takes_the_rate_of_the_link() {
+    let file = file(&["measure", "am263x", "--quick", "--rate", "1G", "--json"]);
+    let rates = file.observations.iter().map(|o| o.trial.link_bits_per_s);
+    assert!(rates.len() > 10);
+    assert!(rates.into_iter().all(|rate| rate == Some(1_000_000_000)));
+}
+
+#[test]
 fn what_a_node_cannot_do_is_shown_and_is_no_failure() {
     let file = file(&["measure", "lpc1768", "--quick", "--json"]);
     let unsupported =

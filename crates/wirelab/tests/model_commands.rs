@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{json, scratch, stderr, stdout, wirelab};
+use common::{json, refused, scratch, stderr, stdout, wirelab};
 
 fn text(path: &std::path::Path) -> &str {
     path.to_str().expect("a plain path")
@@ -71,6 +71,53 @@ fn latency_comes_by_point_and_by_stage() {
     for text in ["Rx PBUF", "Rx UDP", "stage rx-copy", "3 σ"] {
         assert!(table.contains(text), "{text} is missing in\n{table}");
     }
+}
+
+#[test]
+fn a_results_file_is_explained_with_the_rate_of_its_link() {
+    let results = scratch("no-rate.json");
+    let mut file: serde_json::Value = {
+        let made = scratch("rate.json");
+        let args = [&common::PREDICT[..], &["-o", text(&made)]].concat();
+        assert!(wirelab(&args).status.success());
+        let text = std::fs::read_to_string(&made).unwrap();
+        let text = text
+            .replace("calibrated", "measured")
+            .replace("predicted", "measured");
+        serde_json::from_str(&text).unwrap()
+    };
+    // Figures of a node that is no model, whose port told no rate: 58.93 Mbit/s of a link.
+    let o = &mut file["observations"][0];
+    o["node"]["kind"] = "iperf".into();
+    o["node"]["name"] = "iperf:192.0.2.7".into();
+    o["node"]["capabilities"]["link_bits_per_s"] = serde_json::Value::Null;
+    o["trial"]["link_bits_per_s"] = serde_json::Value::Null;
+    std::fs::write(&results, file.to_string()).unwrap();
+    let explained = |more: &[&str]| {
+        let output = wirelab(&[&["explain", text(&results)], more].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let without = explained(&[]);
+    assert!(
+        without.contains("no link rate") && !without.contains("the wire: 9"),
+        "{without}"
+    );
+    let with = explained(&["--rate", "59M"]);
+    assert!(
+        with.contains("link 59") && with.contains("the wire: 99.8"),
+        "{with}"
+    );
+    refused(
+        &["explain", text(&results), "--rate", "100M", "--frame", "64"],
+        "--rate alone may say",
+    );
+    file["observations"][0]["trial"]["link_bits_per_s"] = 100_000_000u64.into();
+    std::fs::write(&results, file.to_string()).unwrap();
+    refused(
+        &["explain", text(&results), "--rate", "1G"],
+        "trial 1 was measured with a link of 100 Mbit/s; fix: leave --rate out",
+    );
 }
 
 #[test]

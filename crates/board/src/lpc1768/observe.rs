@@ -6,9 +6,10 @@ use wirelab_control::node_report;
 use wirelab_control::value::State;
 use wirelab_trial::job::{self, CheckReport, FlowRequest, SendReport};
 use wirelab_trial::{
-    ClockKind, Counts, Description, Direction, Elapsed, Extent, Field, FlowObservation, Layer,
-    Observation, Spans, Status, TesterObservation, Warning,
+    ClockKind, Counter, Counts, Description, Direction, Extent, Field, FlowObservation, Layer,
+    Observation, Status, TesterObservation, Warning,
 };
+use wirelab_wire::LineRate;
 
 use super::plan::{FROM_NODE, LINK_BITS_PER_S, Plan, TO_NODE};
 use super::run::{TrialResult, pulse_ps};
@@ -113,21 +114,18 @@ impl Parts<'_> {
             .unwrap_or(self.result.left.0);
         let frames = seen.counts.received_frames;
         let mut flow = self.flow(Direction::Transmit, &sent, seen);
-        let pin = pulse_ps(&self.result.edges).filter(|ps| *ps > 0);
+        let pulse = pulse_ps(&self.result.edges).filter(|ps| *ps > 0);
         for (name, ps) in [
-            ("pin_elapsed_ps", pin),
-            ("wire_elapsed_ps", self.result.wire_ps),
+            (Counter::PIN_ELAPSED, pulse),
+            (Counter::WIRE_ELAPSED, self.result.wire_ps),
         ] {
             let field = Field::measured_or(ps, "nothing was sent");
-            flow.counters.insert(name.to_owned(), field);
+            flow.counters.insert(name.word().to_owned(), field);
         }
-        if let Some(ps) = pin {
-            flow.elapsed = Field::measured(Elapsed {
-                ps,
-                spans: Spans::Pin,
-                clock: ClockKind::Simulated,
-            });
-            rates(&mut flow, self.plan, frames as f64 * 1e12 / ps as f64);
+        if let Some(ps) = pulse {
+            let sizes = &self.plan.resolved.sizes;
+            let link = LineRate::new(LINK_BITS_PER_S);
+            flow.take_pin(ps, ClockKind::Simulated, frames, sizes, link);
         }
         flow
     }
@@ -239,16 +237,4 @@ fn is_of_the_counts(name: &str) -> bool {
         "late",
     ];
     HELD.iter().any(|part| name.contains(part)) || name.contains("reorder")
-}
-
-/// Sets the rates of a flow of so many frames/s.
-fn rates(flow: &mut FlowObservation, plan: &Plan, frames_per_s: f64) {
-    let bits = |bytes: u64| Field::measured(frames_per_s * 8.0 * bytes as f64);
-    let payload = u64::from(plan.resolved.sizes.payload);
-    flow.intervals.without_rates();
-    flow.frames_per_s = Field::measured(frames_per_s);
-    flow.payload_bits_per_s = bits(payload);
-    flow.link_bits_per_s = bits(wirelab_wire::Overhead::default().link_bytes(&plan.resolved.sizes));
-    let share = frames_per_s * 8.0 * payload as f64 / LINK_BITS_PER_S as f64;
-    flow.efficiency = Field::measured(share);
 }

@@ -22,6 +22,7 @@ use super::table::{Id, Row};
 use crate::options::SocketOptions;
 use crate::sending::SendOptions;
 
+mod answers;
 pub mod bounce;
 mod tcp;
 mod udp;

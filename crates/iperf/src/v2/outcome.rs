@@ -392,6 +392,13 @@ pub enum Trouble {
         "{0} says what no iperf 2 server says; fix: is that the right port? Start an iperf 2 server there (iperf -s)"
     )]
     NotIperf(SocketAddr),
+    /// A peer that takes what it gets, and answers nothing that an iperf 2 server answers.
+    #[error(
+        "{0} takes what is sent, and answers neither the header of a test nor a request for traffic back, as any sink would; \
+         fix: start an iperf 2 server there (iperf -s, with -u for UDP); where its iperf is one that never answers (NuttX, \
+         ESP-IDF), name it iperf:HOST,silent; where a firewall of this host keeps its connection back out, open that"
+    )]
+    Silent(SocketAddr),
     /// Not implemented.
     #[error("{0}")]
     Unsupported(&'static str),
@@ -416,6 +423,7 @@ impl Trouble {
                 | Trouble::ClosedAtOnce(_)
                 | Trouble::IsIperf3(_)
                 | Trouble::NotIperf(_)
+                | Trouble::Silent(_)
         )
     }
 }

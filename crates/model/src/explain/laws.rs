@@ -46,7 +46,7 @@ pub(super) fn of(readings: &mut [(Reading, Load)], has_link: bool) -> Found {
     cpu(readings, &mut found);
     if !has_link {
         found.open.push(
-            "The link rate is unknown, so it is unknown whether the wire limits: measure again with --rate."
+            "The link rate is unknown, so it is unknown whether the wire limits: explain the file with --rate, or measure again with --rate."
                 .to_owned(),
         );
     }

@@ -6,10 +6,12 @@
 mod egress;
 mod error;
 mod events;
+mod hop;
 mod link;
 mod lock;
 mod name;
 mod qdisc;
+mod stamping;
 pub(crate) mod sys;
 
 use std::fmt;
@@ -19,10 +21,12 @@ use crate::netns::{NetNs, Privilege, Work};
 pub use egress::{Departed, Egress};
 pub use error::IfaceError;
 pub use events::LinkEvents;
+pub use hop::router_to;
 pub use link::{LinkFault, LinkState};
 pub use lock::PortLock;
 pub use name::{PortName, PortNameError};
 pub use qdisc::shaper_of;
+pub use stamping::CardStamps;
 
 /// Length of the Ethernet header in bytes, which the MTU does not count (IEEE 802.3).
 const HEADER: u32 = 14;

@@ -14,6 +14,7 @@ use crate::netns::NetNs;
 const ETHTOOL_GDRVINFO: u32 = 0x03;
 const ETHTOOL_GLINK: u32 = 0x0a;
 const ETHTOOL_GCHANNELS: u32 = 0x3c;
+const ETHTOOL_GET_TS_INFO: u32 = 0x41;
 const ETHTOOL_GLINKSETTINGS: u32 = 0x4c;
 
 /// `SPEED_UNKNOWN` of linux/ethtool.h.
@@ -92,7 +93,64 @@ struct LinkSettings {
     masks: [u32; MOST_MASK_WORDS],
 }
 
+/// `struct ethtool_ts_info`.
+#[repr(C)]
+struct TimestampInfo {
+    command: u32,
+    so_timestamping: u32,
+    phc_index: i32,
+    tx_types: u32,
+    tx_reserved: [u32; 3],
+    rx_filters: u32,
+    rx_reserved: [u32; 3],
+}
+
+/// `struct hwtstamp_config` of linux/net_tstamp.h.
+#[repr(C)]
+#[derive(Default)]
+struct TimestampConfig {
+    flags: i32,
+    tx_type: i32,
+    rx_filter: i32,
+}
+
+/// What an interface can stamp (linux/ethtool.h), in the bits of linux/net_tstamp.h.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stamping {
+    pub so_timestamping: u32,
+    pub phc_index: i32,
+    pub tx_types: u32,
+    pub rx_filters: u32,
+}
+
 impl ControlSocket {
+    /// What the interface can stamp, as `ethtool -T` shows.
+    pub(crate) fn stamping(&self, name: &str) -> Option<Stamping> {
+        let mut info = TimestampInfo {
+            command: ETHTOOL_GET_TS_INFO,
+            so_timestamping: 0,
+            phc_index: -1,
+            tx_types: 0,
+            tx_reserved: [0; 3],
+            rx_filters: 0,
+            rx_reserved: [0; 3],
+        };
+        self.ethtool(name, &mut info).ok()?;
+        Some(Stamping {
+            so_timestamping: info.so_timestamping,
+            phc_index: info.phc_index,
+            tx_types: info.tx_types,
+            rx_filters: info.rx_filters,
+        })
+    }
+
+    /// Which hardware stamps are switched on: the type of those of sent frames, and the filter of received ones.
+    pub(crate) fn stamps_on(&self, name: &str) -> Option<(i32, i32)> {
+        let mut config = TimestampConfig::default();
+        self.with_data(name, SIOCGHWTSTAMP, &mut config).ok()?;
+        Some((config.tx_type, config.rx_filter))
+    }
+
     pub(crate) fn open(namespace: &NetNs) -> Result<ControlSocket, IfaceError> {
         let opened = namespace.run_in(|| {
             socket(
@@ -216,19 +274,25 @@ impl ControlSocket {
 
     /// `T` must be the structure of its command word; the callers above ensure that.
     fn ethtool<T>(&self, name: &str, argument: &mut T) -> io::Result<()> {
+        self.with_data(name, SIOCETHTOOL, argument)
+    }
+
+    /// `T` must be the structure of this command; the callers above ensure that.
+    fn with_data<T>(&self, name: &str, command: libc::Ioctl, argument: &mut T) -> io::Result<()> {
         let mut request = request_for(name)?;
         request.ifr_ifru.ifru_data = std::ptr::from_mut(argument).cast();
         // SAFETY: `request` outlives the call and points to `argument`, which is borrowed for it and is the structure
-        // of its first word, the ethtool command. The kernel writes only inside it.
-        match unsafe { libc::ioctl(self.0.as_raw_fd(), SIOCETHTOOL, &raw mut request) } {
+        // of the command. The kernel writes only inside it.
+        match unsafe { libc::ioctl(self.0.as_raw_fd(), command, &raw mut request) } {
             -1 => Err(io::Error::last_os_error()),
             _ => Ok(()),
         }
     }
 }
 
-/// ioctl number of linux/sockios.h.
+/// ioctl numbers of linux/sockios.h.
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
+const SIOCGHWTSTAMP: libc::Ioctl = 0x89b1;
 
 fn request_for(name: &str) -> io::Result<libc::ifreq> {
     // SAFETY: all-zero is a valid ifreq: an empty name, and a union of integers, bytes and a null pointer.

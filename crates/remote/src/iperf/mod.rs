@@ -1,4 +1,4 @@
-//! An iperf 2 server as a node, `iperf:HOST[:PORT][,token=FILE]`, and an iperf3 server,
+//! An iperf 2 server as a node, `iperf:HOST[:PORT][,token=FILE][,silent]`, and an iperf3 server,
 //! `iperf3:HOST[:PORT][,token=FILE]`.
 
 mod echo;
@@ -12,7 +12,7 @@ pub use run::SETTLE;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use wirelab_control::token::Token;
 use wirelab_iperf::v2::client::LINGER;
@@ -26,11 +26,36 @@ use wirelab_trial::{
 use crate::ceiling::{self, Traffic};
 use crate::host::{Addresses, HostPort};
 use crate::leaving::Leaving;
+use crate::manners;
 use crate::node::control::Session;
 use crate::route::Route;
 
 /// The port of iperf 2.
 pub const PORT: u16 = 5001;
+
+/// What is known about the answers of an iperf 2 server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answers {
+    /// Nothing yet: the first exchange shows it.
+    Unknown,
+    /// It has answered.
+    Yes,
+    /// The user says that it never does.
+    Never,
+}
+
+/// How a server is opened, beside its address.
+#[derive(Debug, Default)]
+pub(crate) struct Opening {
+    /// Whether it is iperf3.
+    pub three: bool,
+    /// The token that the serving node requires.
+    pub token: Option<Token>,
+    /// Whether the server never answers, so that it is not asked to.
+    pub silent: bool,
+    /// Whether it may be beyond this host's links.
+    pub routed: bool,
+}
 
 /// An iperf 2 or iperf3 server. Nothing is sent before the first trial.
 #[derive(Debug)]
@@ -46,6 +71,8 @@ pub struct IperfNode {
     stack: Option<&'static str>,
     /// The server's generation, once it answered a UDP flow.
     server: Option<Generation>,
+    /// Whether an iperf certainly answers there, or never does and need not.
+    answers: Answers,
     /// A session with the node that runs this iperf server, where it requires a token.
     session: Option<Session>,
     /// End of the last test after which the peer needs a pause.
@@ -59,7 +86,7 @@ impl IperfNode {
     /// [`NodeError::BadTrial`] for an invalid host, [`NodeError::Failed`] where the host is unknown or there is no
     /// route.
     pub fn open(name: &str, host: &str) -> Result<IperfNode, NodeError> {
-        IperfNode::open_with(name, host, None, false)
+        IperfNode::open_with(name, host, Opening::default())
     }
 
     /// The same with an iperf3 server.
@@ -67,25 +94,38 @@ impl IperfNode {
     /// # Errors
     /// Those of [`IperfNode::open`].
     pub fn open_three(name: &str, host: &str) -> Result<IperfNode, NodeError> {
-        IperfNode::open_with(name, host, None, true)
+        let opening = Opening {
+            three: true,
+            ..Opening::default()
+        };
+        IperfNode::open_with(name, host, opening)
     }
 
-    /// The same of either generation, with the token that the serving node requires.
+    /// The same server, which need not answer before it gets a load: its own output shows what arrives.
+    #[must_use]
+    pub fn without_asking(mut self) -> IperfNode {
+        self.answers = Answers::Never;
+        self
+    }
+
+    /// The same of either generation, opened so.
     pub(crate) fn open_with(
         name: &str,
         host: &str,
-        token: Option<Token>,
-        three: bool,
+        opening: Opening,
     ) -> Result<IperfNode, NodeError> {
+        let three = opening.three;
         let port = if three { three::PORT } else { PORT };
         let written = HostPort::parse(host, port).map_err(NodeError::BadTrial)?;
         let peer = Addresses::resolve(&written)?;
         let control = SocketAddr::new(peer.first().ip(), wirelab_control::PORT);
-        let session = token
+        manners::check(&peer, opening.routed)?;
+        let session = opening
+            .token
             .map(|token| Session::open(control, token))
             .transpose()?;
         let route = Route::to(peer.first())?;
-        Ok(IperfNode {
+        let node = IperfNode {
             name: name.to_owned(),
             three,
             peer,
@@ -93,8 +133,13 @@ impl IperfNode {
             on_our_connection: false,
             stack: None,
             server: None,
+            answers: Answers::Unknown,
             session,
             unsettled_since: None,
+        };
+        Ok(match opening.silent {
+            true => node.without_asking(),
+            false => node,
         })
     }
 
@@ -110,10 +155,39 @@ impl IperfNode {
         if let Some(mtu) = self.route.mtu() {
             put("mtu", format!("{mtu} B"));
         }
+        if self.answers == Answers::Never {
+            put("answers", "never, as its name says (silent)".to_owned());
+        }
         if let Some(interface) = &self.route.interface {
             put("tester_interface", interface.port.to_string());
         }
         setup
+    }
+
+    fn hears(&mut self, answers: Answers) {
+        if self.answers != Answers::Never {
+            self.answers = answers;
+        }
+    }
+
+    /// Makes sure that an iperf answers before the tester sends a load; `None` if it does.
+    fn is_no_iperf(&mut self, plan: &plan::Plan, cancel: &Cancel) -> Option<run::TestResult> {
+        let sends_load = plan.resolved.trial.direction != Direction::Transmit;
+        if self.answers != Answers::Unknown || !sends_load {
+            return None;
+        }
+        let result = run::make_sure(plan, cancel);
+        if plan.is_udp() {
+            self.unsettled_since = Some(Instant::now());
+        }
+        match result {
+            Ok(server) => {
+                self.hears(Answers::Yes);
+                self.server = server.or(self.server);
+                None
+            }
+            Err(nobody) => Some(*nobody),
+        }
     }
 
     /// Learns the generation of the peer from what it sent.
@@ -123,6 +197,9 @@ impl IperfNode {
             _ => None,
         });
         self.server = result.outcome.server().or(self.server);
+        if received.is_some() || result.outcome.server().is_some() {
+            self.hears(Answers::Yes);
+        }
         if let Some(generation) = received.or(self.server) {
             self.stack = Some(observe::generation_name(generation));
         }
@@ -140,6 +217,14 @@ impl IperfNode {
             "the peer is an emulated board of this host, so that rates and times are those of the emulation, and not of the hardware",
             "take counts of instructions, which no host changes: wirelab stages board:NAME",
         );
+    }
+
+    /// How long the peer still needs after the last test.
+    fn rest(&self) -> Duration {
+        let older = self.server.filter(|kind| kind.takes_first());
+        let settle = older.map_or(run::SETTLE, |_| LINGER);
+        let rest = self.unsettled_since;
+        rest.map_or(Duration::ZERO, |last| settle.saturating_sub(last.elapsed()))
     }
 
     fn run_three(
@@ -179,14 +264,9 @@ impl IperfNode {
         }
         let server = self.peer.of_layer(trial.framing.layer)?;
         let route = Route::to(server)?;
-        let older = self.server.filter(|kind| kind.takes_first());
-        let settle = older.map_or(run::SETTLE, |_| LINGER);
-        let rest = self
-            .unsettled_since
-            .map(|last| settle.saturating_sub(last.elapsed()));
         if trial.direction == Direction::Echo {
             let echo = echo::plan(trial, route.link())?;
-            std::thread::sleep(rest.unwrap_or_default());
+            std::thread::sleep(self.rest());
             let leaving = Leaving::by(route.interface.as_ref());
             let observation = echo.run(server, self.describe(), &leaving, cancel);
             // If the next test comes too early, iperf 2.1.8 ends with a double free.
@@ -194,8 +274,14 @@ impl IperfNode {
             return observation;
         }
         let mut plan = plan::plan(trial, server, route.link())?;
+        std::thread::sleep(self.rest());
+        if let Some(nobody) = self.is_no_iperf(&plan, cancel) {
+            let left = Leaving::by(None).end();
+            return observe::observation(&plan, nobody, &left, self.describe(), &route);
+        }
+        let older = self.server.filter(|kind| kind.takes_first());
         plan.config.generation = older.unwrap_or(plan.config.generation);
-        std::thread::sleep(rest.unwrap_or_default());
+        std::thread::sleep(self.rest());
         let leaving = Leaving::by(route.interface.as_ref());
         let result = run::run(&plan, &mut self.on_our_connection, progress, cancel);
         let left = leaving.end();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use wirelab_iperf::v2::client_header::Mode;
-use wirelab_iperf::v2::{Outcome, Trouble};
+use wirelab_iperf::v2::{Generation, Outcome, Trouble};
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{Cancel, Progress};
 
@@ -65,8 +65,7 @@ fn patiently(
 ) -> TestResult {
     let mut result = once(plan, on_our_connection, progress, cancel);
     for pause in AGAIN {
-        let refused = matches!(&result.outcome.trouble, Some(Trouble::Connect { source, .. })
-            if source.kind() == std::io::ErrorKind::ConnectionRefused);
+        let refused = result.outcome.trouble.as_ref().is_some_and(is_refused);
         if !refused || result.cancelled || !plan.is_udp() {
             return result;
         }
@@ -74,6 +73,35 @@ fn patiently(
         result = once(plan, on_our_connection, progress, cancel);
     }
     result
+}
+
+/// Makes sure that an iperf 2 server answers; returns its generation where that shows, or why there is no test.
+pub fn make_sure(plan: &Plan, cancel: &Cancel) -> Result<Option<Generation>, Box<TestResult>> {
+    let started_unix_ns = unix_ns();
+    let mut asked = plan.config.make_sure_of_iperf(cancel.flag());
+    for pause in AGAIN {
+        match &asked {
+            Err(trouble) if is_refused(trouble) && plan.is_udp() => std::thread::sleep(pause),
+            _ => break,
+        }
+        asked = plan.config.make_sure_of_iperf(cancel.flag());
+    }
+    asked.map_err(|trouble| {
+        Box::new(TestResult {
+            started_unix_ns,
+            outcome: Outcome {
+                trouble: Some(trouble),
+                ..Outcome::default()
+            },
+            cancelled: cancel.is_cancelled(),
+            on_our_connection: false,
+        })
+    })
+}
+
+fn is_refused(trouble: &Trouble) -> bool {
+    matches!(trouble, Trouble::Connect { source, .. }
+        if source.kind() == std::io::ErrorKind::ConnectionRefused)
 }
 
 fn once(

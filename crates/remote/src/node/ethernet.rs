@@ -9,7 +9,7 @@ use wirelab_control::value::Mac;
 use wirelab_port::iface::Interface;
 use wirelab_port::job::{CheckJob, SendJob};
 use wirelab_port::packet::{
-    self, CheckOptions, Checker, PREFILLED_SLOTS, PacketError, SendOptions,
+    self, CheckOptions, Checker, FrameSink, PREFILLED_SLOTS, PacketError, SendOptions,
 };
 use wirelab_socket::echo::names::ROUND_TRIP;
 use wirelab_socket::flow::{Reception, Sent};
@@ -44,6 +44,7 @@ pub fn prepare(
     plan: &Plan,
     interface: Option<&Interface>,
     node_mac: Option<&str>,
+    sink: Option<Box<dyn FrameSink>>,
     start: &mut Start,
 ) -> Result<Ready, NodeError> {
     let Some(interface) = interface.filter(|i| !i.loopback) else {
@@ -78,13 +79,14 @@ pub fn prepare(
     };
     // Echoes carry the tester's own times too, which identify frames of an earlier run.
     let echo = plan.resolved.trial.direction == Direction::Echo;
-    let options = || CheckOptions {
+    let options = CheckOptions {
         sent_since_ns: echo.then(now_ns),
         one_flow_at_a_time: true,
+        sink,
         ..CheckOptions::default()
     };
     let checker = stream
-        .map(|stream| Checker::start(&interface.port, &check(stream), options()))
+        .map(|stream| Checker::start(&interface.port, &check(stream), options))
         .transpose()?;
     Ok(Ready {
         interface: interface.clone(),

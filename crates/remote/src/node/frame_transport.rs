@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use wirelab_control::client::Client;
 use wirelab_control::token::Token;
 use wirelab_control::transport::Transport;
+use wirelab_port::iface::Interface;
 use wirelab_trial::{Layer, NodeError};
 use wirelab_wire::LineRate;
 
@@ -25,24 +26,38 @@ pub enum FrameTransport {
         /// The route of this host to it.
         route: Route,
     },
+    /// A port of this host that hears the node, whose control connection is elsewhere; `None` where there is none.
+    Port(Option<Interface>),
     /// Frames that the tester builds.
     Wire(Wire),
 }
 
 impl FrameTransport {
+    /// The interface of this host that leads to the node, where there is one.
+    pub fn interface(&self) -> Option<&Interface> {
+        match self {
+            FrameTransport::Ip { route, .. } => route.interface.as_ref(),
+            FrameTransport::Port(interface) => interface.as_ref(),
+            FrameTransport::Wire(_) => None,
+        }
+    }
+
     /// The tester's own link rate, where there is a carrier with one.
     pub fn link(&self) -> Option<LineRate> {
         match self {
-            FrameTransport::Ip { route, .. } => route.link(),
             FrameTransport::Wire(_) => None,
+            _ => self
+                .interface()
+                .and_then(|i| i.link_rate)
+                .and_then(LineRate::new),
         }
     }
 
     /// The MTU of the tester's own interface, where known.
     pub fn mtu(&self) -> Option<u32> {
         match self {
-            FrameTransport::Ip { route, .. } => route.mtu(),
             FrameTransport::Wire(_) => None,
+            _ => self.interface().map(|i| i.mtu),
         }
     }
 

@@ -18,6 +18,7 @@ pub(crate) mod wire;
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wirelab_control::PORT;
@@ -26,7 +27,9 @@ use wirelab_control::message::{Identity, Started};
 use wirelab_control::node_report::{self, NodeReport};
 use wirelab_control::refused::of_start;
 use wirelab_control::token::Token;
-use wirelab_port::iface::Interface;
+use wirelab_port::iface::{CardStamps, Interface};
+use wirelab_port::packet::{CaptureSink, FrameSink};
+use wirelab_port::pcapng::{InterfaceSpec, SharedCapture, end_of_node, start_of_node};
 use wirelab_port::wire::FrameWire;
 use wirelab_trial::host_clock::{now_ns, unix_ns};
 use wirelab_trial::open::PortsOptions;
@@ -40,6 +43,7 @@ use wirelab_wire::LineRate;
 use crate::ceiling::{self, Traffic};
 use crate::host::{Addresses, HostPort, unreachable_peer};
 use crate::leaving::Leaving;
+use crate::manners;
 use crate::route::Route;
 use control::Control;
 use flows::Sides;
@@ -53,6 +57,8 @@ use wire::Wire;
 
 /// Set-up key of what emulates a node, or of what shows that it is emulated.
 const EMULATOR: &str = "emulator";
+/// Set-up key of the clock that stamps the tester's datagrams, where its card has one.
+const TESTER_STAMPS: &str = "tester_stamps";
 /// Set-up key of the clock that a node reads.
 const CLOCK_ID: &str = "clock_id";
 /// Set-up key of the programs by which a Linux node traces itself.
@@ -87,6 +93,8 @@ pub struct ControlNode {
     other_way: Option<Observation>,
     /// How the tester sends frames between its own ports.
     ports: PortsOptions,
+    /// The capture of what arrives of Ethernet trials.
+    capture: Option<SharedCapture>,
 }
 
 impl ControlNode {
@@ -95,17 +103,20 @@ impl ControlNode {
     /// # Errors
     /// [`NodeError::BadTrial`] for an invalid host, [`NodeError::Failed`] where nothing answers there.
     pub fn open(name: &str, host: &str) -> Result<ControlNode, NodeError> {
-        ControlNode::open_with(name, host, None)
+        ControlNode::open_with(name, host, None, false)
     }
 
-    /// The same with the token that the node requires.
+    /// The same with the token that the node requires; `routed` where it may be beyond this host's links.
     pub(crate) fn open_with(
         name: &str,
         host: &str,
         token: Option<Token>,
+        routed: bool,
     ) -> Result<ControlNode, NodeError> {
         let written = HostPort::parse(host, PORT).map_err(NodeError::BadTrial)?;
-        let address = Addresses::resolve(&written)?.first();
+        let peer = Addresses::resolve(&written)?;
+        manners::check(&peer, routed)?;
+        let address = peer.first();
         let route = Route::to(address)?;
         let transport = FrameTransport::Ip { address, route };
         ControlNode::over(name, transport, Opener::Address(address, token))
@@ -143,6 +154,22 @@ impl ControlNode {
         Ok(ControlNode::over(name, FrameTransport::Wire(wire), opener)?.made_of_software())
     }
 
+    /// A node whose control protocol `connect` reaches, e.g. over a serial line, and whose frames `port` of this host hears:
+    /// only Ethernet trials, and none without a port.
+    ///
+    /// # Errors
+    /// [`NodeError::Failed`] where nothing answers.
+    pub fn at_port(
+        name: &str,
+        kind: &'static str,
+        port: Option<Interface>,
+        connect: Connect,
+    ) -> Result<ControlNode, NodeError> {
+        let transport = FrameTransport::Port(port);
+        let node = ControlNode::over(name, transport, Opener::Given(connect))?;
+        Ok(ControlNode { kind, ..node })
+    }
+
     fn made_of_software(mut self) -> ControlNode {
         self.kind = BOARD;
         self.link_is_real = false;
@@ -156,13 +183,12 @@ impl ControlNode {
     ) -> Result<ControlNode, NodeError> {
         let mut control = opener.open()?;
         let identity = control.identity().clone();
-        let setup = node_report::setup(&mut control).map_err(|e| of_start(&e))?;
+        let mut setup = node_report::setup(&mut control).map_err(|e| of_start(&e))?;
+        // A card without a clock needs no word: all stamps are then the kernel's.
+        let card = transport.interface().and_then(|i| CardStamps::of(&i.port));
+        setup.extend(card.map(|card| (TESTER_STAMPS.to_owned(), card.to_string())));
         let key = |name: &str| setup.get(name).map(String::as_str);
-        let interface = match &transport {
-            FrameTransport::Ip { route, .. } => route.interface.as_ref(),
-            FrameTransport::Wire(_) => None,
-        };
-        let interface = interface.map(|i| i.port.interface.as_str());
+        let interface = transport.interface().map(|i| i.port.interface.as_str());
         let tester_cores = TesterCores::beside(key("host"), key("cpus"), interface);
         Ok(ControlNode {
             name: name.to_owned(),
@@ -179,6 +205,7 @@ impl ControlNode {
             idle_ratio: None,
             other_way: None,
             ports: PortsOptions::default(),
+            capture: None,
         })
     }
 
@@ -254,6 +281,7 @@ impl ControlNode {
         let layer = plan.resolved.trial.framing.layer;
         let (started, result) = match self.transport {
             FrameTransport::Wire(_) => self.on_the_wire(&mut plan, progress, cancel)?,
+            FrameTransport::Port(_) => self.at_the_port(&mut plan, progress, cancel)?,
             FrameTransport::Ip { address, .. } => {
                 self.by_ip(address, &mut plan, progress, cancel)?
             }
@@ -354,7 +382,8 @@ impl ControlNode {
             Layer::Ethernet => {
                 let mac = self.setup.get("mac").map(String::as_str);
                 let mut asked = plan.start.clone();
-                let ready = ethernet::prepare(plan, self.interface(), mac, &mut asked)?;
+                let sink = self.sink();
+                let ready = ethernet::prepare(plan, self.interface(), mac, sink, &mut asked)?;
                 plan.start = asked;
                 watch = self.watch(plan, &mut notes);
                 started = self.start(plan, cancel)?;
@@ -380,6 +409,60 @@ impl ControlNode {
         result.from_node = watch.iter().flat_map(Watch::times).collect();
         result.notes = notes;
         Ok((started, result))
+    }
+
+    /// A trial whose frames a port hears, of a node that has no address.
+    fn at_the_port(
+        &mut self,
+        plan: &mut Plan,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<(Started, flows::FlowsResult), NodeError> {
+        if plan.background.is_some() {
+            let why = "a background goes to the node's address, and a serial line has none: leave it out, or name node:HOST";
+            return Err(NodeError::unsupported("background", why));
+        }
+        let leaving = Leaving::by(self.interface());
+        let mac = self.setup.get("mac").map(String::as_str);
+        let mut asked = plan.start.clone();
+        let ready = ethernet::prepare(plan, self.interface(), mac, self.sink(), &mut asked)?;
+        plan.start = asked;
+        let result = self.start(plan, cancel).and_then(|started| {
+            let sides = ethernet::sides(plan, &started, ready, None);
+            let result = self.flows(plan, &started, sides, progress, cancel)?;
+            Ok((started, result))
+        });
+        let left = leaving.end();
+        match result {
+            Ok((started, result)) => Ok((started, flows::FlowsResult { left, ..result })),
+            Err(error) => Err(left.because(error)),
+        }
+    }
+
+    /// Refuses what no port of this host can hear or send.
+    fn check_port(&self, trial: &Trial) -> Result<(), NodeError> {
+        let (field, why) = match &self.transport {
+            FrameTransport::Port(None) => (
+                "port",
+                "a serial line carries no frames; fix: name the port of this host that hears the board, e.g. ,port=eth1",
+            ),
+            FrameTransport::Port(_) if trial.framing.layer != Layer::Ethernet => (
+                "layer",
+                "a node on a serial line has no address here: use --layer ethernet, or name it node:HOST or iperf:HOST",
+            ),
+            _ => return Ok(()),
+        };
+        Err(NodeError::unsupported(field, why))
+    }
+
+    /// The capture of what arrives, if there is one.
+    fn sink(&self) -> Option<Box<dyn FrameSink>> {
+        let sink = CaptureSink {
+            writer: Arc::clone(self.capture.as_ref()?),
+            interface: 0,
+            sent_since_ns: None,
+        };
+        Some(Box::new(sink))
     }
 
     fn watch(&self, plan: &Plan, notes: &mut Vec<String>) -> Option<Watch> {
@@ -443,10 +526,7 @@ impl ControlNode {
     }
 
     fn interface(&self) -> Option<&Interface> {
-        match &self.transport {
-            FrameTransport::Ip { route, .. } => route.interface.as_ref(),
-            FrameTransport::Wire(_) => None,
-        }
+        self.transport.interface()
     }
 
     fn flows(
@@ -475,7 +555,7 @@ impl ControlNode {
                     FrameTransport::Ip { address, .. } => {
                         unreachable_peer(SocketAddr::new(address.ip(), port), &error)
                     }
-                    FrameTransport::Wire(_) => NodeError::Failed(error.to_string()),
+                    _ => NodeError::Failed(error.to_string()),
                 })
             }
         }
@@ -485,10 +565,15 @@ impl ControlNode {
 impl Node for ControlNode {
     fn describe(&self) -> Description {
         let link_bits_per_s = self.link().map(LineRate::bits_per_s);
+        let mut capabilities = node_report::capabilities(&self.identity, link_bits_per_s);
+        if let FrameTransport::Port(port) = &self.transport {
+            let can = |layer: &Layer| *layer == Layer::Ethernet && port.is_some();
+            capabilities.layers.retain(can);
+        }
         Description {
             name: self.name.clone(),
             kind: self.kind.to_owned(),
-            capabilities: node_report::capabilities(&self.identity, link_bits_per_s),
+            capabilities,
             setup: self.setup.clone(),
         }
     }
@@ -502,6 +587,7 @@ impl Node for ControlNode {
         if let Some(other) = self.other_way.take().filter(|other| other.trial == *trial) {
             return Ok(other);
         }
+        self.check_port(trial)?;
         let captures = plan::CAPTURES.min(self.identity.max_captures);
         let by_turns = matches!(self.transport, FrameTransport::Ip { .. })
             .then(|| turns::both(trial, captures));
@@ -515,6 +601,22 @@ impl Node for ControlNode {
         let [asked, other] = turns::split(trial, &both, &points);
         self.other_way = Some(other);
         Ok(asked)
+    }
+
+    fn start_capture(&mut self, file: &std::path::Path) -> Result<(), NodeError> {
+        let Some(interface) = self.interface() else {
+            return Err(NodeError::unsupported(
+                "capture",
+                "no interface of this host hears the node: leave --capture out",
+            ));
+        };
+        let interface = InterfaceSpec::named(interface.port.to_string());
+        self.capture = Some(start_of_node(file, &[interface])?);
+        Ok(())
+    }
+
+    fn end_capture(&mut self) -> Result<Option<u64>, NodeError> {
+        end_of_node(self.capture.take())
     }
 
     fn overhead_ps(&self) -> u64 {

@@ -318,7 +318,10 @@ impl Parts<'_> {
 
     /// What the node sent and the tester received.
     fn node_sent(&mut self) -> FlowObservation {
-        let asked = self.asked(Direction::Transmit);
+        let mut asked = self.asked(Direction::Transmit);
+        // A card's clock is named, as that of an echo is.
+        let path = self.result.receiving.path.take();
+        asked.receiver_path = path.unwrap_or(asked.receiver_path);
         let seen = self.result.receiving.seen.take().unwrap_or_default().report;
         let Some(sequences) = self.counter("sent_frames") else {
             let counts = seen.counts;

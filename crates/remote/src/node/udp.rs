@@ -4,7 +4,7 @@ use std::io;
 use std::net::{SocketAddr, UdpSocket};
 
 use wirelab_control::message::{Start, Started};
-use wirelab_socket::echo::{self, Wait};
+use wirelab_socket::echo::{self, Stamps, Wait};
 use wirelab_socket::flow::{Reception, Sent};
 use wirelab_socket::udp;
 use wirelab_trial::{Cancel, Direction, NodeError};
@@ -71,8 +71,14 @@ pub fn sides<'a>(
         sides.receive = Some(Box::new(move |live, cancel| {
             let from = Some(peer.ip()).into();
             let seen = udp::receive_from(socket, ready, from, &plan.expect(), live, cancel)?;
+            // By the same words as an echo's.
+            let path = seen.by_card.then(|| {
+                let card = Stamps::Hardware.name();
+                format!("socket; arrivals by the {card}, at the system's time")
+            });
             Ok(Did {
                 seen: Some(seen),
+                path,
                 ..Did::default()
             })
         }));

@@ -184,7 +184,7 @@ pub fn echo(trial: usize, o: &Observation) -> Echo {
             Layer::Ethernet => None,
             _ => datagram(o),
         },
-        load: o.trial.load.to_string(),
+        load: o.trial.load.key(),
         background: o.trial.background.map(|b| b.to_string()),
         background_asked_frames_per_s: beside(o, |ran| Some(ran.asked_frames_per_s)),
         background_frames_per_s: beside(o, |ran| Some(ran.frames_per_s)),

@@ -48,7 +48,7 @@ pub fn rate(row: &Row<'_>) -> Rate {
         frame_bytes: o.sizes.frame,
         payload_bytes: o.sizes.payload,
         datagram_bytes: datagram(o),
-        load: o.trial.load.to_string(),
+        load: o.trial.load.key(),
         offered_bits_per_s: unless_void(offered(row)),
         bits_per_s: unless_void(bits),
         frames_per_s: unless_void(row.sum(|f| &f.frames_per_s)),

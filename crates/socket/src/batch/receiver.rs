@@ -30,6 +30,8 @@ pub struct Datagram<'a> {
     /// When the system received it, CLOCK_REALTIME in ns, if the socket has this option (SO_TIMESTAMPNS or
     /// SO_TIMESTAMPING). Datagrams that arrived joined share one time.
     pub kernel_ns: Option<u64>,
+    /// The same by the clock of the device that received it, where its stamps are switched on.
+    pub device_ns: Option<u64>,
     /// Whether it was longer than the buffer.
     pub truncated: bool,
 }
@@ -210,6 +212,7 @@ impl<'a> Iterator for Datagrams<'a> {
                 bytes: &whole[..arrived.len.min(self.receiver.room)],
                 from: arrived.from,
                 kernel_ns: arrived.kernel_ns,
+                device_ns: arrived.device_ns,
                 truncated: arrived.truncated,
             };
             return Some(self.split(datagram, arrived.segment.unwrap_or(usize::MAX)));

@@ -139,6 +139,7 @@ impl Mirror {
             report,
             captures: Vec::new(),
             sent_back_frames: self.sent_back_frames,
+            by_card: false,
             failure,
         }
     }

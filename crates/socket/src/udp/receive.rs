@@ -14,7 +14,7 @@ use super::drops::Drops;
 use super::{PATIENCE, is_not_yet};
 use crate::batch::{Datagram, Receiver};
 use crate::flow::{Capture, Expect, Live, MOST_BYTES, MOST_CAPTURES, Reception, checked};
-use crate::stamps::{self, KernelClock};
+use crate::stamps::{self, CardClock, KernelClock};
 
 /// Bytes of the socket's queue: what arrives at full speed during a pause of the receiver of some ms.
 const QUEUE_BYTES: usize = 8 << 20;
@@ -204,6 +204,7 @@ struct Checking {
     header_bytes: u64,
     bytes: u64,
     clock: KernelClock,
+    card: CardClock,
     watch: HoldWatch,
     began_ns: u64,
     /// Whether the queue may hold more.
@@ -236,6 +237,7 @@ impl Checking {
             header_bytes: u64::from(layer.header_bytes()),
             bytes: 0,
             clock: KernelClock::new(now),
+            card: CardClock::default(),
             watch: HoldWatch::start(HoldWatch::RECEIVER),
             began_ns: now,
             unread: false,
@@ -260,6 +262,15 @@ impl Checking {
         let stamp = datagram
             .kernel_ns
             .and_then(|ns| self.clock.monotonic(ns, self.earliest_ns, now_ns));
+        let stamp = match (stamp, datagram.device_ns) {
+            (Some(kernel_ns), Some(device_ns)) if self.card.stamps_all() => {
+                Some(self.card.system_ns(device_ns, kernel_ns))
+            }
+            (stamp, _) => {
+                self.card.missed();
+                stamp
+            }
+        };
         if let Some(stamp) = stamp {
             self.earliest_ns = self.earliest_ns.max(stamp.saturating_sub(OLDER_NS));
         }
@@ -306,6 +317,7 @@ impl Checking {
             report,
             captures: self.captures,
             sent_back_frames: 0,
+            by_card: self.card.stamped_all(),
             failure,
         }
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Arg, Args};
+use wirelab_pulse::PulseFile;
 use wirelab_trial::Trial;
 
 use super::{GateArgs, Headings, KeepArgs, MatrixArgs, OfferArgs, under_its_heading};
@@ -45,15 +46,24 @@ pub struct MeasureArgs {
     /// Run an unrecorded trial of this length before each trial, e.g. 200ms
     #[arg(long, value_name = "TIME")]
     pub warmup: Option<String>,
+    /// Measure a peer behind a router, or with a public address: only where every network on the way is yours
+    #[arg(long)]
+    pub routed: bool,
     /// Do not measure the tester's own ceiling first
     #[arg(long)]
     pub no_ceiling: bool,
+    /// Take the pulse of a pin in this recording as the time of each trial: FILE[,channel=D0][,active=low][,sampling=24MHz]…
+    ///
+    /// A logic analyser or oscilloscope records the pin, which is active while the node sends; save the recording when the
+    /// trials are over. The pulses are those of the trials, in their order. See docs/real-lpc1768.md.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "loss_curve", "bursts", "search", "datasheet", "quick", "plan"])]
+    pub pulse: Option<PulseFile>,
     /// Write every frame that arrives into a pcapng file
     #[arg(long, value_name = "FILE")]
     pub capture: Option<PathBuf>,
     /// Run the trials of a plan file, in place of options
     #[arg(long, value_name = "FILE", conflicts_with_all = OFFERS)]
-    #[arg(conflicts_with_all = ["loss_curve", "bursts", "search"])]
+    #[arg(conflicts_with_all = ["loss_curve", "bursts", "search", "rate"])]
     pub plan: Option<PathBuf>,
     /// Continue an interrupted run from its results file (.json), of the same node and plan; finished trials are not repeated
     #[arg(long, value_name = "FILE")]
@@ -138,6 +148,7 @@ const HEADINGS: Headings = &[
             "probes",
             "wait",
             "rule",
+            "routed",
             "no_ceiling",
             "resume",
         ],
@@ -163,6 +174,7 @@ const HEADINGS: Headings = &[
             "each_flow",
             "json",
             "capture",
+            "pulse",
         ],
     ),
 ];
@@ -178,8 +190,8 @@ fn in_its_group(arg: Arg) -> Arg {
     under_its_heading(arg, HEADINGS)
 }
 
-/// The options about what to offer.
-const OFFERS: [&str; 22] = [
+/// The options about what to offer, beside the link's rate, which a datasheet takes.
+const OFFERS: [&str; 21] = [
     "frame",
     "length",
     "payload",
@@ -187,7 +199,6 @@ const OFFERS: [&str; 22] = [
     "layer",
     "vlan",
     "load",
-    "rate",
     "time",
     "frames",
     "inject",

@@ -19,6 +19,7 @@ const HEADINGS: Headings = &[
             "background",
             "probes",
             "xdp",
+            "routed",
         ],
     ),
     ("hdl:reference", &["mac", "wait_states", "predicted"]),
@@ -97,6 +98,9 @@ pub struct StagesArgs {
     /// here:IFACE: end after this time, e.g. 30s
     #[arg(long, value_name = "TIME")]
     pub time: Option<String>,
+    /// Measure a peer behind a router, or with a public address: only where every network on the way is yours
+    #[arg(long)]
+    pub routed: bool,
     /// Measure times by the board's clock, not instructions
     #[arg(long)]
     pub wall: bool,

@@ -3,12 +3,15 @@
 use std::path::Path;
 
 use wirelab_model::explain::{explain, explain_file};
+use wirelab_report::format;
 use wirelab_report::{Format, Options, render_explanation, render_results_explanation};
 
-use crate::args::ExplainArgs;
+use wirelab_trial::ResultsFile;
+
+use crate::args::{ExplainArgs, ExtentArgs};
 use crate::ask;
 use crate::commands::report::read;
-use crate::exit::{Failure, Outcome, Result};
+use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::nodes;
 use crate::terminal::{put, report_options, say};
 
@@ -52,12 +55,20 @@ pub fn run(args: &ExplainArgs) -> Result {
 }
 
 fn results(args: &ExplainArgs) -> Result {
-    if !args.set.is_empty() || ask::asks_something(&args.matrix, &args.extent) {
+    let beside_rate = ExtentArgs {
+        rate: None,
+        ..args.extent.clone()
+    };
+    if !args.set.is_empty() || ask::asks_something(&args.matrix, &beside_rate) {
         return Err(Failure::usage(
-            "a results file holds its own trials: leave out --set and the options that say what to offer",
+            "a results file holds its own trials: leave out --set and the options that say what to offer; --rate alone may say \
+             the rate of the link",
         ));
     }
-    let file = read(Path::new(&args.node))?;
+    let mut file = read(Path::new(&args.node))?;
+    if let Some(rate) = args.extent.rate.as_deref() {
+        on_link(&mut file, ask::rate("--rate", rate)?)?;
+    }
     let explanation = explain_file(&file);
     let options = report_options(None, false);
     let format = if args.json {
@@ -75,6 +86,24 @@ fn results(args: &ExplainArgs) -> Result {
     let text =
         render_results_explanation(&explanation, format, &options).map_err(Failure::usage)?;
     write(path, &text)
+}
+
+/// Says the rate of the link of trials that were measured without it.
+fn on_link(file: &mut ResultsFile, bits_per_s: u64) -> Fallible<()> {
+    for (at, observation) in file.observations.iter_mut().enumerate() {
+        let trial = &mut observation.trial;
+        match trial.link_bits_per_s.replace(bits_per_s) {
+            Some(asked) if asked != bits_per_s => {
+                return Err(Failure::usage(format!(
+                    "--rate: trial {} was measured with a link of {}; fix: leave --rate out",
+                    at + 1,
+                    format::si(asked as f64, "bit/s")
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The format of a page, without the colours of a terminal.

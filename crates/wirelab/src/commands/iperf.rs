@@ -15,6 +15,7 @@ mod fragments;
 mod json2;
 mod place;
 mod report2;
+mod routed;
 mod sockets;
 mod three;
 mod two;

@@ -1,5 +1,7 @@
 //! `wirelab measure`: runs a plan, from options or a file, on a node, and keeps results from the first trial on.
 
+use std::time::SystemTime;
+
 use wirelab_bench::{Plan, Section};
 use wirelab_cores::prefer_this_session;
 use wirelab_report::Format;
@@ -11,7 +13,7 @@ use crate::args::MeasureArgs;
 use crate::ask;
 use crate::commands::compare::judge;
 use crate::commands::trials::{Outputs, Show};
-use crate::commands::{receive, report, results};
+use crate::commands::{pulse, receive, report, results};
 use crate::exit::{Failure, Outcome, Result};
 use crate::nodes::KINDS;
 use crate::plans;
@@ -21,6 +23,10 @@ pub fn run(args: &MeasureArgs) -> Result {
     let (name, kind) = KINDS.parse(&args.node)?;
     let profile = (kind.profile)(&name);
     let mut plan = plans::plan(args, &profile)?;
+    if let Some(file) = &args.pulse {
+        let of = plan.matrices().flat_map(|matrix| matrix.directions.clone());
+        pulse::check(file, &of.collect::<Vec<_>>())?;
+    }
     let mut outputs = Outputs::of(&args.output)?.kept(&args.keep)?;
     let earlier = args.against.as_deref();
     let earlier = earlier.map(|run| results::read(run, args.keep.store.as_deref()));
@@ -49,6 +55,7 @@ pub fn run(args: &MeasureArgs) -> Result {
         },
         payload: plans::largest_payload(&plan),
         image: args.image.clone(),
+        routed: args.routed,
         ports: PortsOptions {
             path,
             buffer_runs: args.buffer_runs,
@@ -76,9 +83,15 @@ pub fn run(args: &MeasureArgs) -> Result {
         true => Field::absent("not requested (--no-ceiling)"),
         false => of_tester(trial),
     };
-    let run = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, before)?;
+    let begun = SystemTime::now();
+    let mut run = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, before)?;
     let captured = node.end_capture();
     drop(node);
+    let mut pinned = Ok(());
+    if let Some(file) = &args.pulse {
+        pinned = pulse::take(file, begun, &mut run.file, &cancel);
+        outputs.save_again(&run)?;
+    }
     let show = Show {
         each_flow: args.each_flow,
         json: args.json,
@@ -94,6 +107,7 @@ pub fn run(args: &MeasureArgs) -> Result {
             other => other,
         });
     }
+    pinned?;
     // Errors of the capture come last: results are shown and saved first.
     if let Some(frames) = captured? {
         receive::tell_captured(frames);

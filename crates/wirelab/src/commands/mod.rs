@@ -15,6 +15,7 @@ pub mod manual;
 pub mod measure;
 pub mod node;
 pub mod predict;
+pub mod pulse;
 pub mod receive;
 pub mod repeats;
 pub mod report;

@@ -226,6 +226,7 @@ fn open(args: &StagesArgs, kind: &NodeKind, name: &NodeName) -> Fallible<Box<dyn
         },
         payload: LARGEST_PAYLOAD,
         image: args.image.clone(),
+        routed: args.routed,
         ..OpenOptions::default()
     };
     Ok(KINDS.open_parsed(name, kind, &options)?)

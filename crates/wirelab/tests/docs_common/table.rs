@@ -51,6 +51,16 @@ pub const PAGES: &[Page] = &[
     },
     plain("docs/board-lpc1768.md"),
     Page {
+        name: "docs/real-lpc1768.md",
+        files: &[],
+        before: &[],
+        rows: &[instead(
+            "wirelab measure serial:/dev/ttyUSB0,port=eth1 --direction tx --length 1514 --frames 50 --buffers copied --pulse pin.sr,channel=D0 -o typical.json",
+            "wirelab measure board:lpc1768,vcd=pin.vcd --direction tx --length 1514 --frames 50 --buffers copied --pulse pin.vcd -o typical.json",
+            "no board is at a serial line",
+        )],
+    },
+    Page {
         name: "docs/board.md",
         files: &[],
         before: &[],

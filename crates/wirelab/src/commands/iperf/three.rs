@@ -11,7 +11,7 @@ use wirelab_trial::Cancel;
 
 use super::place::Place;
 use super::sockets::{listen, options, zerocopy};
-use super::{format, fragments, interval, protocol, resolve, sending, wrong};
+use super::{format, fragments, interval, protocol, resolve, routed, sending, wrong};
 use crate::args::IperfArgs;
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::terminal::{cancel_on_signal, complain};
@@ -175,6 +175,10 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
     if protocol(args) == Protocol::Udp {
         fragments::warn(server, client.parameters.length_bytes);
     }
+    let asked = &client.parameters;
+    let each = (asked.rate_bit_s > 0).then_some(asked.rate_bit_s);
+    let total = each.map(|bits| bits.saturating_mul(asked.streams.into()));
+    routed::warn(server, total);
     let mut printer = Printer::new(args)?;
     let cancel = cancel_on_signal();
     printer.line(&format!(

@@ -18,7 +18,7 @@ use wirelab_socket::access::Access;
 use super::place::Place;
 use super::report2::{Printer, RULER};
 use super::sockets::{listen, options};
-use super::{PORT, interval, json2, protocol, resolve, seconds, sending, wrong};
+use super::{PORT, interval, json2, protocol, resolve, routed, seconds, sending, wrong};
 use crate::args::IperfArgs;
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::refusals::Refusals;
@@ -108,6 +108,7 @@ fn config(args: &IperfArgs, server: SocketAddr) -> Fallible<ClientConfig> {
 /// Runs a test as a client.
 pub fn test(args: &IperfArgs, host: &str) -> Result {
     let config = config(args, resolve(args, host, PORT)?)?;
+    routed::warn(config.server, total(&config));
     let printer = Printer::new(args)?;
     let cancel = cancel_on_signal();
     if !args.json {
@@ -151,6 +152,12 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
             !interrupted && (!unheard || args.test.compatibility.is_some()),
         )),
     }
+}
+
+/// The rate of all streams of one direction in bit/s, where there is a limit.
+fn total(config: &ClientConfig) -> Option<u64> {
+    let each = config.rate.bits_per_s(config.datagram_bytes());
+    each.map(|bits| bits.saturating_mul(config.streams.max(1).into()))
 }
 
 /// Whether it is unknown what arrived.

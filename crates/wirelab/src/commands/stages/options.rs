@@ -18,7 +18,7 @@ const OF_HERE: &[&str] = &[
 const OF_RUNS: &[&str] = &["store", "tag"];
 
 /// The options that not everything takes, and what to do where one has no meaning. Those of the output always have one.
-const OPTIONS: [(&str, &str); 20] = [
+const OPTIONS: [(&str, &str); 21] = [
     ("length", ASK_AGAIN),
     ("count", ASK_AGAIN),
     (
@@ -42,6 +42,10 @@ const OPTIONS: [(&str, &str); 20] = [
     (
         "time",
         "trials end with their frames: give --count, or ask here:IFACE",
+    ),
+    (
+        "routed",
+        "only a peer on a network is behind a router: ask node:HOST",
     ),
     (
         "wall",
