@@ -454,7 +454,10 @@ mod tests {
 
     #[test]
     fn no_image_makes_it_panic() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/machine_image");
+        let folder = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../fuzz/corpus/machine_image"
+        );
         let files: Vec<_> = std::fs::read_dir(folder).unwrap().collect();
         assert!(files.len() >= 2);
         for file in files {
