@@ -14,6 +14,7 @@ const MOST_VECTORS: usize = 496;
 /// Symbols at which interrupts enter, of systems whose ports were read: FreeRTOS, NuttX, Zephyr, and usual names of
 /// vectors.
 const ENTRIES: &[&str] = &[
+    "__trap_vec",
     "exception_common",
     "freertos_risc_v_trap_handler",
     "freertos_risc_v_interrupt_handler",
