@@ -102,9 +102,7 @@ fn connect(to: SocketAddr) -> io::Result<TcpStream> {
     let begun = Instant::now();
     loop {
         match TcpStream::connect_timeout(&to, CONNECT) {
-            Err(e)
-                if e.kind() == io::ErrorKind::ConnectionRefused && begun.elapsed() < CONNECT =>
-            {
+            Err(e) if e.kind() == io::ErrorKind::ConnectionRefused && begun.elapsed() < CONNECT => {
                 std::thread::sleep(LOOK);
             }
             connected => return connected,
