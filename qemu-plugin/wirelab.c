@@ -43,21 +43,24 @@ enum { NO_REGISTERS = 0, ADD = 0, LOADS = 1, STORES = 2 };
 
 #define WEAK __attribute__((weak))
 void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id, translated_fn call);
-void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *block, executed_fn call, int flags, void *data);
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, executed_fn call, int flags, void *data);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *block, executed_fn call, int flags,
+					  void *data);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, executed_fn call, int flags,
+					    void *data);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *block, size_t index);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 /* Version 1. */
-WEAK void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, int op, void *counter, uint64_t add);
-WEAK void qemu_plugin_register_vcpu_mem_inline(struct qemu_plugin_insn *insn, int which, int op, void *counter,
-					       uint64_t add);
+WEAK void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, int op, void *counter,
+						     uint64_t add);
+WEAK void qemu_plugin_register_vcpu_mem_inline(struct qemu_plugin_insn *insn, int which, int op,
+					       void *counter, uint64_t add);
 /* Version 2. */
 WEAK struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t bytes);
 WEAK void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned vcpu);
-WEAK void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op, plugin_u64 counter,
-							      uint64_t add);
+WEAK void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op,
+							      plugin_u64 counter, uint64_t add);
 WEAK void qemu_plugin_register_vcpu_mem_inline_per_vcpu(struct qemu_plugin_insn *insn, int which, int op,
 							plugin_u64 counter, uint64_t add);
 
@@ -127,7 +130,7 @@ static bool kinds;
 
 static struct block blocks[BLOCKS];
 static uint32_t blocks_used;
-static struct block anywhere = {.function = UINT32_MAX};
+static struct block anywhere = { .function = UINT32_MAX };
 static const struct block *last[MOST_VCPUS];
 static uint32_t branches[MOST_VCPUS];
 static _Atomic uint32_t flight; /* the number by which it was armed when the first point was passed */
@@ -289,12 +292,12 @@ static void count(struct qemu_plugin_insn *insn)
 		return;
 	}
 	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
-		insn, ADD, (plugin_u64){score, offsetof(struct counts, instructions)}, 1);
+		insn, ADD, (plugin_u64){ score, offsetof(struct counts, instructions) }, 1);
 	if (kinds) {
-		qemu_plugin_register_vcpu_mem_inline_per_vcpu(insn, LOADS, ADD,
-							      (plugin_u64){score, offsetof(struct counts, loads)}, 1);
 		qemu_plugin_register_vcpu_mem_inline_per_vcpu(
-			insn, STORES, ADD, (plugin_u64){score, offsetof(struct counts, stores)}, 1);
+			insn, LOADS, ADD, (plugin_u64){ score, offsetof(struct counts, loads) }, 1);
+		qemu_plugin_register_vcpu_mem_inline_per_vcpu(
+			insn, STORES, ADD, (plugin_u64){ score, offsetof(struct counts, stores) }, 1);
 	}
 }
 
@@ -312,7 +315,8 @@ static void translated(plugin_id id, struct qemu_plugin_tb *tb)
 		if (n == 0)
 			start = address;
 		/* Before the instruction is counted, so that a point sees the count in front of it. */
-		for (const struct point *point = point_at(address, points); point; point = point_at(address, point + 1))
+		for (const struct point *point = point_at(address, points); point;
+		     point = point_at(address, point + 1))
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, at_point, NO_REGISTERS, (void *)point);
 		count(insn);
 		address += qemu_plugin_insn_size(insn);
@@ -344,7 +348,8 @@ static bool share(const char *file)
 	function_count = shared->functions;
 	record_count = shared->records;
 	bytes = HEADER_BYTES + sizeof(struct point) * (uint64_t)point_count +
-		sizeof(struct function) * (uint64_t)function_count + sizeof(struct record) * (uint64_t)record_count;
+		sizeof(struct function) * (uint64_t)function_count +
+		sizeof(struct record) * (uint64_t)record_count;
 	if (shared->magic != MAGIC || bytes > (uint64_t)about.st_size || record_count == 0 ||
 	    (record_count & (record_count - 1)) != 0)
 		return false;

@@ -41,5 +41,6 @@ __attribute__((used)) static void work(void)
 /* SYS_EXIT of Arm's semihosting ends QEMU. */
 __attribute__((naked, section(".start"))) void _start(void)
 {
-	__asm__ volatile("ldr sp, =0x02000000\n\tbl work\n\tldr r1, =0x20026\n\tmov r0, #0x18\n\tsvc 0x123456\n\tb .");
+	__asm__ volatile(
+		"ldr sp, =0x02000000\n\tbl work\n\tldr r1, =0x20026\n\tmov r0, #0x18\n\tsvc 0x123456\n\tb .");
 }

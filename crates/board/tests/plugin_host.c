@@ -37,13 +37,15 @@ void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id, void (*call)(uint64_t, s
 	translated = call;
 }
 
-void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *block, executed_fn call, int flags, void *data)
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *block, executed_fn call, int flags,
+					  void *data)
 {
 	(void)flags;
 	block->call = (struct call){ call, data };
 }
 
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, executed_fn call, int flags, void *data)
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, executed_fn call, int flags,
+					    void *data)
 {
 	(void)flags;
 	insn->calls[insn->call_count++] = (struct call){ call, data };
@@ -73,7 +75,8 @@ size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn)
 #if VERSION == 1
 static void *score;
 
-void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, int op, void *counter, uint64_t by)
+void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, int op, void *counter,
+						uint64_t by)
 {
 	(void)op;
 	insn->adds[insn->add_count++] = (struct add){ counter, 0, by };
@@ -99,8 +102,8 @@ struct entry {
 	size_t offset;
 };
 
-void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op, struct entry counter,
-							 uint64_t by)
+void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op,
+							 struct entry counter, uint64_t by)
 {
 	(void)op;
 	insn->adds[insn->add_count++] = (struct add){ NULL, counter.offset, by };
@@ -142,7 +145,8 @@ int main(int argc, char **argv)
 {
 	void *plugin = argc == 3 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
 	int *version = plugin ? dlsym(plugin, "qemu_plugin_version") : NULL;
-	int (*install)(uint64_t, const void *, int, char **) = plugin ? dlsym(plugin, "qemu_plugin_install") : NULL;
+	int (*install)(uint64_t, const void *, int, char **) =
+		plugin ? dlsym(plugin, "qemu_plugin_install") : NULL;
 	struct qemu_plugin_tb *caller, *called, *rest;
 
 	if (!version || !install || *version != VERSION) {
