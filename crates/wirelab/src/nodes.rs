@@ -21,6 +21,7 @@ pub static KINDS: NodeKinds = NodeKinds(&[
     &wirelab_remote::NODE,
     &wirelab_remote::SERIAL,
     &wirelab_board::BOARD,
+    &wirelab_board::QEMU,
     &HDL,
     &MODEL,
 ]);
