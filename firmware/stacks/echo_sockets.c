@@ -7,7 +7,6 @@
 
 #ifdef WL_ECHO_LWIP
 #include "lwip/sockets.h"
-#define close lwip_close
 #else
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -49,6 +49,9 @@ image() {
     sed 's/^/    /' "$stacks_out/$name.txt"
 }
 
+cortex_m3_flags="-O2 -fbuiltin -fno-strict-aliasing -mcpu=cortex-m3 -mthumb"
+cortex_m3_compiler() { arm-none-eabi-gcc --version | head -n 1; }
+
 # cortex_m3 NAME OPTION…: compiles firmware/stacks with CMake; `built` is the image.
 cortex_m3() {
     local name=$1 build=$stacks_out/build-$1

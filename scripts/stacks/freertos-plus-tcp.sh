@@ -15,7 +15,7 @@ main() {
         -DFREERTOS_PLUS_TCP="$(realpath "$FREERTOS_PLUS_TCP")"
     image freertos-plus-tcp "$built" \
         "FreeRTOS+TCP $(revision "$FREERTOS_PLUS_TCP"), FreeRTOS-Kernel $(revision "$FREERTOS_KERNEL")" \
-        "$(arm-none-eabi-gcc --version | head -n 1)" "-O2 -fbuiltin -fno-strict-aliasing -mcpu=cortex-m3 -mthumb" \
+        "$(cortex_m3_compiler)" "$cortex_m3_flags" \
         "defaults of FreeRTOSIPConfig.h, IPv4 alone, BufferAllocation_2, heap_4, tick of 1 ms, UDP checksums on, calls that copy"
 }
 

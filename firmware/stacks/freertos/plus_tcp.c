@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* An echo on FreeRTOS+TCP: UDP and TCP port 7, one task each, by the calls that copy. */
-#include "start.h"
-
 #include "FreeRTOS.h"
 #include "task.h"
 
@@ -10,6 +8,8 @@
 #include "FreeRTOS_Sockets.h"
 #include "smsc9220_eth_drv.h"
 #include "SMM_MPS2.h"
+
+#include "print.h"
 
 #define PORT 7u
 #define MOST_BYTES 1472u
@@ -91,7 +91,7 @@ void vApplicationIPNetworkEventHook_Multi(eIPCallbackEvent_t event, NetworkEndPo
 	started = pdTRUE;
 	configASSERT(xTaskCreate(echo_udp, "udp", STACK_WORDS, 0, PRIORITY, 0) == pdPASS);
 	configASSERT(xTaskCreate(echo_tcp, "tcp", STACK_WORDS, 0, PRIORITY, 0) == pdPASS);
-	say("READY\n");
+	print("READY\n");
 }
 
 /* Good enough for a lab, and the same in each run. */
