@@ -49,6 +49,7 @@ image() {
     sed 's/^/    /' "$stacks_out/$name.txt"
 }
 
+# shellcheck disable=SC2034
 cortex_m3_flags="-O2 -fbuiltin -fno-strict-aliasing -mcpu=cortex-m3 -mthumb"
 cortex_m3_compiler() { arm-none-eabi-gcc --version | head -n 1; }
 

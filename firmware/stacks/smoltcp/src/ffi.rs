@@ -1,0 +1,114 @@
+//! The board's functions in C (firmware/boards/common/board.h) as safe ones, and what C calls.
+
+use core::ffi::{c_char, c_uint};
+use core::panic::PanicInfo;
+
+/// `struct wl_piece`.
+#[repr(C)]
+struct Piece {
+    bytes: *const u8,
+    count: usize,
+}
+
+/// The head of `struct board_info`.
+#[repr(C)]
+struct Board {
+    name: *const c_char,
+    tick_ps: u64,
+}
+
+unsafe extern "C" {
+    static board: Board;
+    fn board_init();
+    fn board_exit() -> !;
+    fn board_irq_off() -> u32;
+    fn board_irq_on(was: u32);
+    fn board_sleep_until(ticks: u64);
+    fn wl_clock() -> u64;
+    fn mac_init(address: *mut u8) -> bool;
+    fn mac_send(pieces: *const Piece, count: c_uint) -> bool;
+    fn mac_receive(frame: *mut *const u8) -> usize;
+    fn mac_receive_done();
+    fn mac_pending() -> bool;
+    fn print(text: *const c_char);
+}
+
+const PS_PER_US: u64 = 1_000_000;
+
+fn ticks_per_us() -> u64 {
+    // SAFETY: a constant of the board.
+    PS_PER_US / unsafe { board.tick_ps }
+}
+
+pub fn now_us() -> u64 {
+    // SAFETY: reads a timer.
+    unsafe { wl_clock() / ticks_per_us() }
+}
+
+/// Sleeps so long at most, and not over a frame that came.
+pub fn sleep_us(most: u64) {
+    // SAFETY: interrupts are off between the look for work and the sleep, as board.h wants it.
+    unsafe {
+        let was = board_irq_off();
+        if !mac_pending() {
+            board_sleep_until(wl_clock() + most * ticks_per_us());
+        }
+        board_irq_on(was);
+    }
+}
+
+/// The oldest received frame, until `received_done()`.
+pub fn received() -> Option<&'static [u8]> {
+    let mut frame = core::ptr::null();
+    // SAFETY: the driver gives a frame of its ring and leaves it alone until it is told.
+    unsafe {
+        match mac_receive(&mut frame) {
+            0 => None,
+            length => Some(core::slice::from_raw_parts(frame, length)),
+        }
+    }
+}
+
+pub fn received_done() {
+    // SAFETY: only after received().
+    unsafe { mac_receive_done() }
+}
+
+/// A frame that does not fit into the FIFO is lost, as on a wire.
+pub fn send(frame: &[u8]) {
+    let piece = Piece {
+        bytes: frame.as_ptr(),
+        count: frame.len(),
+    };
+    // SAFETY: the piece lives until the frame was copied.
+    unsafe { mac_send(&piece, 1) };
+}
+
+/// A text that ends with 0.
+pub fn say(text: &'static str) {
+    debug_assert!(text.ends_with('\0'));
+    // SAFETY: all callers end it with 0.
+    unsafe { print(text.as_ptr().cast()) }
+}
+
+/// What the board's start.c calls.
+#[unsafe(no_mangle)]
+extern "C" fn main() -> i32 {
+    let mut mac = [0; 6];
+    // SAFETY: first of all, once.
+    let up = unsafe {
+        board_init();
+        mac_init(mac.as_mut_ptr())
+    };
+    assert!(up, "the MAC or its PHY does not answer");
+    crate::run(mac)
+}
+
+#[panic_handler]
+fn panic(_why: &PanicInfo) -> ! {
+    // SAFETY: the text ends with 0; it does not return.
+    unsafe {
+        print(c"FAULT a panic of the echo on smoltcp\n".as_ptr());
+        board_exit()
+    }
+}
