@@ -1,5 +1,6 @@
 //! The board's functions in C (firmware/boards/common/board.h) as safe ones, and what C calls.
 
+use core::cell::UnsafeCell;
 use core::ffi::{c_char, c_uint};
 use core::panic::PanicInfo;
 
@@ -17,6 +18,7 @@ struct Board {
     tick_ps: u64,
 }
 
+// SAFETY: these are declared in board.h and print.h with the same types.
 unsafe extern "C" {
     static board: Board;
     fn board_init();
@@ -31,6 +33,37 @@ unsafe extern "C" {
     fn mac_receive_done();
     fn mac_pending() -> bool;
     fn print(text: *const c_char);
+}
+
+/// A value that lives in static memory and has one owner.
+pub struct Single<T> {
+    value: UnsafeCell<T>,
+    taken: UnsafeCell<bool>,
+}
+
+// SAFETY: the board has one core, and no interrupt names it.
+unsafe impl<T> Sync for Single<T> {}
+
+impl<T> Single<T> {
+    pub const fn new(value: T) -> Self {
+        Self {
+            value: UnsafeCell::new(value),
+            taken: UnsafeCell::new(false),
+        }
+    }
+
+    /// The value, once.
+    ///
+    /// # Panics
+    ///
+    /// If somebody has it already.
+    pub fn take(&'static self) -> &'static mut T {
+        // SAFETY: one core, so that nothing comes between the look and the mark; from then on the caller alone has it.
+        unsafe {
+            assert!(!self.taken.get().replace(true), "it has an owner");
+            &mut *self.value.get()
+        }
+    }
 }
 
 const PS_PER_US: u64 = 1_000_000;

@@ -3,7 +3,6 @@
 
 mod ffi;
 
-use core::ptr::addr_of_mut;
 use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet, SocketStorage};
 use smoltcp::phy::{Device, DeviceCapabilities, Medium, RxToken, TxToken};
 use smoltcp::socket::{tcp, udp};
@@ -103,7 +102,7 @@ struct Memory {
     sockets: [SocketStorage<'static>; 2],
 }
 
-static mut MEMORY: Memory = Memory {
+static MEMORY: ffi::Single<Memory> = ffi::Single::new(Memory {
     mac: Mac {
         send: [0; FRAME_BYTES],
     },
@@ -112,7 +111,7 @@ static mut MEMORY: Memory = Memory {
     packets: [[udp::PacketMetadata::EMPTY; PACKETS]; 2],
     tcp: [[0; TCP_BYTES]; 2],
     sockets: [SocketStorage::EMPTY; 2],
-};
+});
 
 fn sockets(
     udp: &'static mut [[u8; PACKETS * MOST_BYTES]; 2],
@@ -137,8 +136,7 @@ fn sockets(
 
 /// Runs for ever, with the address that the MAC has: its last four bytes are the IPv4 address.
 pub(crate) fn run(mac: [u8; 6]) -> ! {
-    // SAFETY: this function runs once, and nothing else names the memory.
-    let memory: &'static mut Memory = unsafe { &mut *addr_of_mut!(MEMORY) };
+    let memory = MEMORY.take();
     let now = || Instant::from_micros(ffi::now_us() as i64);
     let mut config = Config::new(HardwareAddress::Ethernet(EthernetAddress(mac)));
     config.random_seed = 1;
