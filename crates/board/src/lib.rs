@@ -5,7 +5,8 @@
 //! - [`Board`] starts, watches and stops one in QEMU ([`qemu`]), connected by a TAP or by Unix sockets ([`connection`]);
 //! - [`count`] runs a board's stages through its MAC's loopback and counts instructions;
 //! - [`console`] is what it prints, [`folder`] how others find it, [`transport`] how the control protocol reaches it.
-//! - [`lpc1768`] is the board that this project emulates itself: a separate node type, in simulated time.
+//! - [`lpc1768`] is the board that this project emulates itself: a separate node type, in simulated time;
+//! - [`machine`] is any other firmware in QEMU, by a machine file: `qemu:`, measured and counted inside.
 //!
 //! A board gives access to its frames, its control protocol and its IP address. [`BoardNode`] runs trials on one as on
 //! any node of the control protocol.
@@ -22,6 +23,7 @@ pub mod folder;
 pub mod image;
 mod kind;
 pub mod lpc1768;
+pub mod machine;
 mod node;
 pub mod qemu;
 mod running;
@@ -31,5 +33,6 @@ pub use catalogue::{BOARDS, BoardInfo, Emulator};
 pub use connection::Connect;
 pub use error::BoardError;
 pub use kind::BOARD;
+pub use machine::QEMU;
 pub use node::BoardNode;
 pub use running::{Board, INTERFACE, Options};

@@ -217,7 +217,7 @@ fn no_opinion(version: &str, why: &str) -> Warning {
 }
 
 /// Calls a function in a namespace, if there is one.
-fn within<T: Send>(
+pub(crate) fn within<T: Send>(
     namespace: Option<&NetNs>,
     work: impl FnOnce() -> Result<T, NodeError> + Send,
 ) -> Result<T, NodeError> {

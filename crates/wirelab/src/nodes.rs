@@ -20,6 +20,7 @@ pub static KINDS: NodeKinds = NodeKinds(&[
     &wirelab_remote::IPERF3,
     &wirelab_remote::NODE,
     &wirelab_board::BOARD,
+    &wirelab_board::QEMU,
     &HDL,
     &MODEL,
 ]);

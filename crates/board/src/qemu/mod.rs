@@ -124,7 +124,12 @@ impl Line<'_> {
 
 /// The version of the QEMU in PATH, for the record of a run; `None` where it is unknown.
 pub fn version() -> Option<String> {
-    let said = Command::new(PROGRAM).arg("--version").output().ok()?;
+    version_of(PROGRAM)
+}
+
+/// The version of a program of QEMU.
+pub fn version_of(program: &str) -> Option<String> {
+    let said = Command::new(program).arg("--version").output().ok()?;
     let said = String::from_utf8_lossy(&said.stdout).into_owned();
     let number = said.split("version ").nth(1)?.split_whitespace().next()?;
     Some(format!("QEMU {number}"))
@@ -138,7 +143,7 @@ pub fn missing(program: &str) -> String {
 }
 
 /// A path as QEMU's options take it: a comma is doubled.
-fn comma(path: &Path) -> String {
+pub(crate) fn comma(path: &Path) -> String {
     path.to_string_lossy().replace(',', ",,")
 }
 

@@ -1,0 +1,370 @@
+//! Counts of a machine: frames go through it one at a time, and each stage of each has its instructions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use wirelab_trial::{Cancel, Direction};
+
+use super::MachineError;
+use super::attribute::{StageCount, Unattributed, WayPoints};
+use super::file::{MachineFile, Traffic, Way};
+use super::ring::Ring;
+use super::running::{Counting, Image, Machine};
+use super::traffic::{Sink, Source};
+use super::walk::Flight;
+
+/// Longest time of a frame through the machine.
+const FRAME: Duration = Duration::from_millis(500);
+/// Longest time until a machine that sends by itself sends a frame.
+const SENDS: Duration = Duration::from_secs(10);
+/// Time between looks at the ring.
+const LOOK: Duration = Duration::from_micros(50);
+/// A machine that runs nothing for so long sleeps.
+const ASLEEP: Duration = Duration::from_millis(1);
+/// Longest wait until it is idle.
+const IDLE: Duration = Duration::from_millis(200);
+/// Frames of which none is attributed before a run ends.
+const HOPELESS: u64 = 16;
+/// Most passes of points while one frame is in flight.
+const MOST_PASSES: usize = 4_096;
+
+/// What was counted in one direction.
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// Names of the points.
+    pub points: Vec<String>,
+    /// The stages of each frame.
+    pub frames: Vec<Vec<StageCount>>,
+    /// Frames that are in no figure, and why.
+    pub apart: BTreeMap<Unattributed, u64>,
+    /// Instructions by stage and path of calls, all frames together.
+    pub paths: BTreeMap<(usize, Vec<String>), u64>,
+    /// Frames that were sent before those that count.
+    pub warm_up: u64,
+    /// All frames behind those.
+    pub tried: u64,
+}
+
+/// What is asked of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// Frames that count.
+    pub frames: u64,
+    /// Bytes of their data.
+    pub data_bytes: u32,
+    /// Whether loads, stores and branches are counted too.
+    pub kinds: bool,
+}
+
+/// Counts all ways of a machine: those that one frame takes in one start, others in a start each.
+///
+/// # Errors
+/// [`MachineError`], also where no frame takes a way as its points say.
+pub fn count(
+    file: &MachineFile,
+    image: &Image,
+    asked: Asked,
+    cancel: &Cancel,
+) -> Result<BTreeMap<&'static str, Counts>, MachineError> {
+    let mut all = BTreeMap::new();
+    for ways in phases(file) {
+        let phase = Phase::start(file, image, &ways, asked)?;
+        for (way, counts) in ways.iter().zip(phase.run(&ways, asked, cancel)?) {
+            all.insert(word(way.direction), counts);
+        }
+        if cancel.is_cancelled() {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// The word of a direction in machine files.
+pub const fn word(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Transmit => "transmit",
+        _ => "receive",
+    }
+}
+
+fn phases(file: &MachineFile) -> Vec<Vec<&Way>> {
+    let comes_back = |way: &&Way| way.traffic == Traffic::Echo;
+    match file.ways.iter().any(|way| comes_back(&way)) {
+        true => vec![file.ways.iter().collect()],
+        false => file.ways.iter().map(|way| vec![way]).collect(),
+    }
+}
+
+/// A started machine whose ways are counted together.
+struct Phase<'a> {
+    file: &'a MachineFile,
+    machine: Machine,
+    counting: Counting,
+    traffic: Tester,
+    /// Points that were passed at all.
+    seen: BTreeSet<u8>,
+    lost: u64,
+}
+
+enum Tester {
+    Sends(Source),
+    Takes(#[expect(dead_code, reason = "it works until it is dropped")] Sink),
+}
+
+impl<'a> Phase<'a> {
+    fn start(
+        file: &'a MachineFile,
+        image: &Image,
+        ways: &[&Way],
+        asked: Asked,
+    ) -> Result<Phase<'a>, MachineError> {
+        let (machine, counting) = Machine::start(file, image, Some((ways, asked.kinds)))?;
+        let counting = counting.expect("it was asked to count");
+        let namespace = machine.namespace()?;
+        let first = ways[0];
+        let sends = first.direction == Direction::Receive;
+        let sink = match sends {
+            true => None,
+            false => Some(
+                Sink::open(&namespace, first.traffic)
+                    .map_err(MachineError::io("the tester's port"))?,
+            ),
+        };
+        let data = [
+            ("data", asked.data_bytes.to_string()),
+            ("count", (asked.frames * 4).to_string()),
+        ];
+        let commands: Vec<&String> = ways.iter().flat_map(|way| &way.start).collect();
+        machine.commands(&commands, &data)?;
+        let traffic = match sink {
+            Some(sink) => Tester::Takes(sink),
+            None => {
+                let bytes = asked.data_bytes as usize;
+                let source = Source::open(&namespace, machine.ip(), first.traffic, bytes);
+                let what = format!(
+                    "{}: its service {:?} at {}",
+                    file.name,
+                    first.traffic,
+                    machine.ip()
+                );
+                Tester::Sends(source.map_err(MachineError::io(what))?)
+            }
+        };
+        Ok(Phase {
+            file,
+            machine,
+            counting,
+            traffic,
+            seen: BTreeSet::new(),
+            lost: 0,
+        })
+    }
+
+    fn run(
+        mut self,
+        ways: &[&Way],
+        asked: Asked,
+        cancel: &Cancel,
+    ) -> Result<Vec<Counts>, MachineError> {
+        let points = self.counting.ways.clone();
+        let last = *points
+            .last()
+            .and_then(|way| way.numbers.last())
+            .expect("a way has points");
+        let mut counts: Vec<Counts> = points
+            .iter()
+            .map(|way| Counts {
+                points: way.names.clone(),
+                warm_up: self.file.warm_up,
+                ..Counts::default()
+            })
+            .collect();
+        let by_path: Vec<_> = points.iter().map(|_| BTreeMap::new()).collect();
+        let mut by_path: Vec<BTreeMap<(usize, u32), u64>> = by_path;
+        let most = asked.frames * 2 + self.file.warm_up + HOPELESS;
+        if matches!(self.traffic, Tester::Takes(_)) {
+            self.counting.ring.arm();
+        }
+        for number in 0..most {
+            let flight = self.fly(last)?;
+            self.seen
+                .extend(flight.passes.iter().map(|pass| pass.point));
+            let sends_no_more =
+                matches!(self.traffic, Tester::Takes(_)) && flight.passes.is_empty();
+            if number >= self.file.warm_up {
+                let all_lost = self.counting.ring.lost();
+                let lost = all_lost != std::mem::replace(&mut self.lost, all_lost);
+                for ((way, counts), paths) in points.iter().zip(&mut counts).zip(&mut by_path) {
+                    counts.take(way, &flight, lost, paths);
+                }
+            }
+            self.tell_hopeless(ways, &counts, sends_no_more)?;
+            let is_done = counts.iter().all(|c| c.frames.len() as u64 >= asked.frames);
+            if is_done || sends_no_more || cancel.is_cancelled() {
+                break;
+            }
+        }
+        self.counting.ring.disarm();
+        self.tell_limits()?;
+        for (counts, paths) in counts.iter_mut().zip(by_path) {
+            counts.frames.truncate(asked.frames as usize);
+            counts.paths = self.named(paths);
+        }
+        Ok(counts)
+    }
+
+    /// Sends a frame, or waits for one, and returns what happened until its last point.
+    fn fly(&mut self, last: u8) -> Result<Flight, MachineError> {
+        let patience = match &mut self.traffic {
+            Tester::Sends(source) => {
+                self.counting.ring.arm();
+                self.lost = 0;
+                let namespace = self.machine.namespace()?;
+                let sent = namespace.run_in(|| source.send());
+                sent.map_err(|e| MachineError::Other(e.to_string()))?
+                    .map_err(MachineError::io(format!("to send to {}", self.file.name)))?;
+                FRAME
+            }
+            Tester::Takes(_) => SENDS,
+        };
+        let begun = Instant::now();
+        let Counting { ring, walker, .. } = &mut self.counting;
+        let mut passes = 0;
+        loop {
+            while let Some(record) = ring.take() {
+                walker.take(&record);
+                let all = &walker.flight().passes;
+                let is_last = all[passes.min(all.len())..].iter().any(|p| p.point == last);
+                passes = all.len();
+                if is_last || passes > MOST_PASSES {
+                    let flight = walker.end();
+                    if let Tester::Sends(_) = self.traffic {
+                        ring.disarm();
+                        settle(ring, self.file.idle);
+                        ring.forget();
+                    }
+                    return Ok(flight);
+                }
+            }
+            self.machine.check()?;
+            if begun.elapsed() > patience {
+                return Ok(walker.end());
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// The error that no frame takes a way as its points say, once that is clear.
+    fn tell_hopeless(
+        &self,
+        ways: &[&Way],
+        counts: &[Counts],
+        ends: bool,
+    ) -> Result<(), MachineError> {
+        let is_clear = |c: &Counts| (c.tried >= HOPELESS || ends) && c.frames.is_empty();
+        let hopeless = counts.iter().position(is_clear);
+        let Some(at) = hopeless else {
+            return Ok(());
+        };
+        let points = &self.counting.ways[at];
+        let never: Vec<String> = points
+            .names
+            .iter()
+            .zip(&points.numbers)
+            .zip(&ways[at].points)
+            .filter(|((_, number), _)| !self.seen.contains(number))
+            .map(|((name, _), point)| format!("{name} ({})", point.place))
+            .collect();
+        let why: Vec<String> = counts[at]
+            .apart
+            .iter()
+            .map(|(why, n)| format!("{why}: {n}"))
+            .collect();
+        let told = match never.is_empty() {
+            true => format!(
+                "of {} frames none has a pass of each point ({})",
+                counts[at].tried,
+                why.join(", ")
+            ),
+            false => format!(
+                "in {} frames never reached: {}",
+                counts[at].tried,
+                never.join(", ")
+            ),
+        };
+        let fix = "are these functions on the way of these frames, and not compiled into their callers? A point that a frame passes several times needs take = \"first\" or \"last\"";
+        Err(self
+            .machine
+            .silent(&format!("{}: {told}", word(ways[at].direction)), FRAME, fix))
+    }
+
+    fn tell_limits(&self) -> Result<(), MachineError> {
+        let ring = &self.counting.ring;
+        let name = &self.file.name;
+        if ring.is_overrun() {
+            return Err(MachineError::Other(format!(
+                "{name}: QEMU translated more code than the plugin can tell apart; fix: does its image rewrite its own code?"
+            )));
+        }
+        match (ring.interface(), ring.vcpus()) {
+            (Some(1), vcpus) if vcpus > 1 => Err(MachineError::Other(format!(
+                "{name}: {vcpus} processors ran, and plugins of this QEMU count them together; fix: start it with \"-smp\", \"1\", or take QEMU 9.1 or later"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn named(&self, paths: BTreeMap<(usize, u32), u64>) -> BTreeMap<(usize, Vec<String>), u64> {
+        let walker = &self.counting.walker;
+        let functions = walker.symbols().functions();
+        let name = |id: Option<u32>| {
+            id.map_or("(no symbol)".to_owned(), |f| {
+                functions[f as usize].name.clone()
+            })
+        };
+        let named = paths.into_iter().map(|((stage, path), count)| {
+            let functions = walker.paths().functions(path).into_iter();
+            ((stage, functions.map(name).collect()), count)
+        });
+        named.collect()
+    }
+}
+
+impl Counts {
+    fn take(
+        &mut self,
+        way: &WayPoints,
+        flight: &Flight,
+        lost: bool,
+        paths: &mut BTreeMap<(usize, u32), u64>,
+    ) {
+        self.tried += 1;
+        let passed = match lost {
+            true => Err(Unattributed::Lost),
+            false => way.passes(flight),
+        };
+        match passed {
+            Ok(passed) => {
+                passed.add_paths(flight, paths);
+                self.frames.push(passed.stages(flight));
+            }
+            Err(why) => *self.apart.entry(why).or_default() += 1,
+        }
+    }
+}
+
+/// Waits until the machine sleeps, or has run so many instructions.
+fn settle(ring: &Ring, idle: u64) {
+    let (begun, first) = (Instant::now(), ring.now());
+    let (mut last, mut since) = (first, Instant::now());
+    while begun.elapsed() < IDLE {
+        std::thread::sleep(LOOK);
+        let now = ring.now();
+        if now != last {
+            (last, since) = (now, Instant::now());
+        }
+        if now.wrapping_sub(first) >= idle || since.elapsed() > ASLEEP {
+            return;
+        }
+    }
+}

@@ -1,0 +1,548 @@
+//! Machine files: how to start a machine in QEMU, how to reach it, what to start on it, and the points of its ways.
+
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+
+use wirelab_config::{Entry, FileError, Read, Table, read, read_text};
+use wirelab_trial::Direction;
+use wirelab_trial::nearest::{did_you_mean, head};
+
+use super::MachineError;
+use super::point::{Point, Take};
+
+/// Longest machine file in bytes.
+const MOST_BYTES: u64 = 64 * 1024;
+/// Most points of a way: their numbers in records have eight bits.
+const MOST_POINTS: usize = 64;
+const PS_PER_S: u64 = 1_000_000_000_000;
+
+/// How a machine gets its address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// From the last four bytes of its Ethernet address.
+    Mac,
+    /// From commands at its console.
+    Console,
+    /// From wirelab's DHCP server.
+    Dhcp,
+    /// It is a part of the image.
+    Fixed {
+        /// The machine's.
+        node: Ipv4Addr,
+        /// The tester's, in the same network of 24 bits.
+        tester: Ipv4Addr,
+    },
+}
+
+/// The console of a machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Dialogue {
+    /// What it prints when it waits for a command.
+    pub prompt: Option<String>,
+    /// What it prints when it is up, where that is not the prompt.
+    pub ready: Option<String>,
+    /// Commands at each start.
+    pub commands: Vec<String>,
+    /// What ends a command.
+    pub enter: String,
+}
+
+/// The traffic of a way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// UDP datagrams to a port: of the machine if it receives, of the tester if it sends.
+    Udp(u16),
+    /// A TCP connection to such a port, with one segment in flight.
+    Tcp(u16),
+    /// What the machine received comes back.
+    Echo,
+}
+
+/// A frame's way through the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// In or out.
+    pub direction: Direction,
+    /// Which frames take it.
+    pub traffic: Traffic,
+    /// Commands that start what receives or sends them.
+    pub start: Vec<String>,
+    /// Its points in their order.
+    pub points: Vec<Point>,
+}
+
+/// By what `measure` measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measured {
+    /// The node control protocol over UDP.
+    Control,
+    /// An iperf 2 server.
+    Iperf,
+    /// An iperf3 server.
+    Iperf3,
+}
+
+/// A machine file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineFile {
+    /// The name by which errors call it.
+    pub name: String,
+    /// The folder of the file, where it is one.
+    pub folder: Option<PathBuf>,
+    /// What it is, in a line.
+    pub about: String,
+    /// QEMU's program.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// The arguments of its network device.
+    pub network: Vec<String>,
+    /// The image where none is given.
+    pub image: Option<String>,
+    /// The power of two of ns that an instruction takes.
+    pub icount: Option<u8>,
+    /// Longest time until it is up, in ps.
+    pub patience_ps: u64,
+    /// Its address.
+    pub address: Address,
+    /// Its console.
+    pub console: Dialogue,
+    /// Symbols at which interrupts enter, where the image does not tell.
+    pub interrupts: Option<Vec<String>>,
+    /// Its ways.
+    pub ways: Vec<Way>,
+    /// Frames of each trial before those that are measured.
+    pub warm_up: u64,
+    /// Instructions behind a frame's last point until the next one goes out, where the machine does not sleep before.
+    pub idle: u64,
+    /// How it is measured, and commands that start what answers.
+    pub measure: Option<(Measured, Vec<String>)>,
+}
+
+macro_rules! machine {
+    ($name:literal) => {
+        (
+            $name,
+            include_str!(concat!("../../../../machines/", $name, ".toml")),
+        )
+    };
+}
+
+/// Every file of `machines/`, in alphabetical order.
+const MACHINES: &[(&str, &str)] = &[machine!("mps2-an385"), machine!("zynq7000")];
+
+/// The names of the machines that come along.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    MACHINES.iter().map(|(name, _)| *name)
+}
+
+const KEYS: &[&str] = &[
+    "about",
+    "program",
+    "arguments",
+    "network",
+    "image",
+    "icount",
+    "patience",
+    "interrupts",
+    "warm_up",
+    "idle",
+    "address",
+    "console",
+    "receive",
+    "transmit",
+    "measure",
+];
+
+impl MachineFile {
+    /// The machine of a name: a file that ends in .toml, or one that comes along.
+    ///
+    /// # Errors
+    /// [`MachineError`]: there is none, or what is wrong with the file and where.
+    pub fn find(target: &str) -> Result<MachineFile, MachineError> {
+        let path = Path::new(target);
+        if path.extension().is_some_and(|e| e == "toml") {
+            let text = read_text(path, "a machine file", MOST_BYTES)?;
+            let mut file = MachineFile::parse(&text, target)?;
+            let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+            file.folder = whole.parent().map(Path::to_owned);
+            return Ok(file);
+        }
+        let known = MACHINES.iter().find(|(name, _)| *name == target);
+        let Some((name, text)) = known else {
+            return Err(MachineError::Unknown {
+                name: head(target).to_owned(),
+                meant: did_you_mean(target, names()),
+                names: names().collect::<Vec<_>>().join(", "),
+            });
+        };
+        Ok(MachineFile::parse(text, name)?)
+    }
+
+    /// Reads the text of a file called `file`.
+    ///
+    /// # Errors
+    /// [`FileError::At`] with the place.
+    pub fn parse(text: &str, file: &str) -> Read<MachineFile> {
+        read(text, file, |top| {
+            top.known_keys(KEYS)?;
+            let mut machine = MachineFile {
+                name: file.to_owned(),
+                folder: None,
+                about: top.text("about")?.unwrap_or_default(),
+                program: top
+                    .need("program", "write QEMU's program, e.g. \"qemu-system-arm\"")?
+                    .text()?,
+                arguments: words(top, "arguments")?.unwrap_or_default(),
+                network: words(top, "network")?.unwrap_or_else(|| {
+                    ["-netdev", "{netdev}", "-net", "nic,netdev=n0,macaddr={mac}"]
+                        .map(str::to_owned)
+                        .into()
+                }),
+                image: top.text("image")?,
+                icount: whole(top, "icount", 0, 10)?.map(|shift| shift as u8),
+                patience_ps: match top.get("patience") {
+                    Some(entry) => entry.duration()?,
+                    None => 20 * PS_PER_S,
+                },
+                address: address(top)?,
+                console: dialogue(top)?,
+                interrupts: words(top, "interrupts")?,
+                ways: Vec::new(),
+                warm_up: whole(top, "warm_up", 0, 10_000)?.unwrap_or(32),
+                idle: whole(top, "idle", 0, 1_000_000_000)?.unwrap_or(20_000),
+                measure: measure(top)?,
+            };
+            for (key, direction) in [
+                ("receive", Direction::Receive),
+                ("transmit", Direction::Transmit),
+            ] {
+                if let Some(table) = top.section(key)? {
+                    machine.ways.push(way(&table, direction)?);
+                }
+            }
+            machine.check(top)?;
+            Ok(machine)
+        })
+    }
+
+    /// The way of a direction.
+    pub fn way(&self, direction: Direction) -> Option<&Way> {
+        self.ways.iter().find(|way| way.direction == direction)
+    }
+
+    fn check(&self, top: &Table<'_>) -> Read<()> {
+        let has_commands = !self.console.commands.is_empty()
+            || self.ways.iter().any(|way| !way.start.is_empty())
+            || self
+                .measure
+                .as_ref()
+                .is_some_and(|(_, start)| !start.is_empty());
+        if has_commands && self.console.prompt.is_none() {
+            return Err(top.at_key(
+                "console",
+                "it has commands, and no prompt by which their end is known: write prompt = \"nsh> \"",
+            ));
+        }
+        if !self.network.iter().any(|word| word.contains("{netdev}")) {
+            return Err(top.at_key(
+                "network",
+                "it has no place for the network device: write \"-netdev\", \"{netdev}\"; its id is n0",
+            ));
+        }
+        let echoes = |way: &&Way| way.traffic == Traffic::Echo;
+        match (self.way(Direction::Receive), self.ways.iter().find(echoes)) {
+            (Some(way), _) if way.traffic == Traffic::Echo => Err(top.at_key(
+                "receive",
+                "what comes back is sent: write \"udp:PORT\" here, and \"echo\" in transmit",
+            )),
+            (
+                None
+                | Some(Way {
+                    traffic: Traffic::Tcp(_),
+                    ..
+                }),
+                Some(_),
+            ) => Err(top.at_key(
+                "transmit",
+                "an echo needs datagrams that are received: add [receive] with traffic = \"udp:7\"",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn words(table: &Table<'_>, key: &str) -> Read<Option<Vec<String>>> {
+    let Some(entry) = table.get(key) else {
+        return Ok(None);
+    };
+    entry
+        .entries()
+        .iter()
+        .map(Entry::text)
+        .collect::<Read<_>>()
+        .map(Some)
+}
+
+fn whole(table: &Table<'_>, key: &str, least: u64, most: u64) -> Read<Option<u64>> {
+    table.get(key).map(|e| e.whole(least, most)).transpose()
+}
+
+fn address(top: &Table<'_>) -> Read<Address> {
+    let Some(table) = top.section("address")? else {
+        return Ok(Address::Mac);
+    };
+    table.known_keys(&["from", "node", "tester"])?;
+    let fix = "write \"mac\", \"console\", \"dhcp\" or \"fixed\"";
+    let from = table.need("from", fix)?;
+    match from.text()?.as_str() {
+        "mac" => Ok(Address::Mac),
+        "console" => Ok(Address::Console),
+        "dhcp" => Ok(Address::Dhcp),
+        "fixed" => fixed(&table),
+        _ => Err(from.error(format!("no such source of an address: {fix}"))),
+    }
+}
+
+fn fixed(table: &Table<'_>) -> Read<Address> {
+    let ip = |key, fix: &str| -> Read<(Ipv4Addr, Entry<'_>)> {
+        let entry = table.need(key, fix)?;
+        let text = entry.text()?;
+        let ip = text
+            .parse()
+            .map_err(|_| entry.error("write an address, e.g. \"192.168.1.2\""))?;
+        Ok((ip, entry))
+    };
+    let (node, _) = ip("node", "write the image's address, e.g. \"192.168.1.2\"")?;
+    let (tester, entry) = ip("tester", "write the tester's address in the same network")?;
+    match tester != node && tester.octets()[..3] == node.octets()[..3] {
+        true => Ok(Address::Fixed { node, tester }),
+        false => Err(entry.error(format!(
+            "it is not another address of the network {node}/24"
+        ))),
+    }
+}
+
+fn dialogue(top: &Table<'_>) -> Read<Dialogue> {
+    let Some(table) = top.section("console")? else {
+        return Ok(Dialogue::default());
+    };
+    table.known_keys(&["prompt", "ready", "commands", "enter"])?;
+    Ok(Dialogue {
+        prompt: table.text("prompt")?,
+        ready: table.text("ready")?,
+        commands: words(&table, "commands")?.unwrap_or_default(),
+        enter: match table.get("enter") {
+            None => "\n".to_owned(),
+            Some(entry) => match entry.text()?.as_str() {
+                "lf" => "\n".to_owned(),
+                "cr" => "\r".to_owned(),
+                "crlf" => "\r\n".to_owned(),
+                _ => return Err(entry.error("write \"lf\", \"cr\" or \"crlf\"")),
+            },
+        },
+    })
+}
+
+fn traffic(entry: &Entry<'_>) -> Read<Traffic> {
+    let text = entry.text()?;
+    let port = |text: &str| text.parse().ok().filter(|port| *port > 0u16);
+    let known = match text.split_once(':') {
+        None if text == "echo" => Some(Traffic::Echo),
+        Some(("udp", number)) => port(number).map(Traffic::Udp),
+        Some(("tcp", number)) => port(number).map(Traffic::Tcp),
+        _ => None,
+    };
+    known.ok_or_else(|| {
+        entry.error(
+            "no such traffic: write \"udp:PORT\", \"tcp:PORT\", or \"echo\" of what comes in",
+        )
+    })
+}
+
+fn way(table: &Table<'_>, direction: Direction) -> Read<Way> {
+    table.known_keys(&["traffic", "start", "points"])?;
+    let fix = "write \"udp:7\", \"tcp:5001\" or \"echo\"";
+    let entry = table.need(
+        "points",
+        "write [{ name = \"driver\", at = \"SYMBOL\" }, …]",
+    )?;
+    let mut points: Vec<Point> = Vec::new();
+    for each in entry.entries() {
+        let next = point(&each.table()?)?;
+        if points.iter().any(|p| p.name == next.name) {
+            return Err(each.error(format!("there is a point '{}' before", next.name)));
+        }
+        points.push(next);
+    }
+    if !(2..=MOST_POINTS).contains(&points.len()) {
+        return Err(entry.error(format!("a way has 2 to {MOST_POINTS} points")));
+    }
+    Ok(Way {
+        direction,
+        traffic: traffic(&table.need("traffic", fix)?)?,
+        start: words(table, "start")?.unwrap_or_default(),
+        points,
+    })
+}
+
+fn point(table: &Table<'_>) -> Read<Point> {
+    table.known_keys(&["name", "at", "take"])?;
+    let name = table.need("name", "write the point's name, e.g. \"driver\"")?;
+    let text = name.text()?;
+    let is_word = text.len() <= 40 && !text.contains(|c: char| c.is_whitespace() || c.is_control());
+    if !is_word {
+        return Err(name.error("a point's name is one word of at most 40 bytes"));
+    }
+    let at = table.need(
+        "at",
+        "write a symbol, \"symbol+0x10\", an address or \"return of symbol\"",
+    )?;
+    let take = match table.get("take") {
+        None => Take::Only,
+        Some(entry) => match entry.text()?.as_str() {
+            "first" => Take::First,
+            "last" => Take::Last,
+            _ => return Err(entry.error("write \"first\" or \"last\"")),
+        },
+    };
+    Ok(Point {
+        name: text,
+        place: at.word()?,
+        take,
+    })
+}
+
+fn measure(top: &Table<'_>) -> Read<Option<(Measured, Vec<String>)>> {
+    let Some(table) = top.section("measure")? else {
+        return Ok(None);
+    };
+    table.known_keys(&["by", "start"])?;
+    let fix = "write \"control\", \"iperf\" or \"iperf3\"";
+    let by = table.need("by", fix)?;
+    let text = by.text()?;
+    let measured = match text.as_str() {
+        "control" => Measured::Control,
+        "iperf" => Measured::Iperf,
+        "iperf3" => Measured::Iperf3,
+        _ => return Err(by.error(format!("no such service: {fix}"))),
+    };
+    Ok(Some((
+        measured,
+        words(&table, "start")?.unwrap_or_default(),
+    )))
+}
+
+/// Reads any bytes as a machine file; for fuzzing.
+pub fn fuzz_machine_file(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    if let Err(error) = MachineFile::parse(text, "fuzz.toml") {
+        assert!(matches!(error, FileError::At { .. }), "{error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machines_that_come_along_are_read() {
+        for name in names() {
+            let machine = MachineFile::find(name).unwrap();
+            assert!(
+                !machine.ways.is_empty() && !machine.about.is_empty(),
+                "{name}"
+            );
+        }
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines");
+        let files = std::fs::read_dir(folder).unwrap().count();
+        assert_eq!(
+            files,
+            names().count(),
+            "each file of machines/ is in the list"
+        );
+        let error = MachineFile::find("zynq700").unwrap_err().to_string();
+        assert!(error.contains("did you mean 'zynq7000'?"), "{error}");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place_and_the_fix() {
+        let whole = "program = \"qemu-system-arm\"\n\
+                     [receive]\ntraffic = \"udp:7\"\n\
+                     points = [{ name = \"a\", at = \"x\" }, { name = \"b\", at = \"y\" }]\n";
+        assert!(MachineFile::parse(whole, "m.toml").is_ok());
+        for (from, to, told) in [
+            (
+                "program",
+                "programme",
+                "m.toml:1:1: programme: no such key: did you mean 'program'?",
+            ),
+            (
+                "udp:7",
+                "udp:0",
+                "m.toml:3:11: receive.traffic: no such traffic",
+            ),
+            ("udp:7", "echo", "what comes back is sent"),
+            ("\"x\"", "\"x y\"", "'x y' is no place; fix:"),
+            (
+                "name = \"b\"",
+                "name = \"a\"",
+                "there is a point 'a' before",
+            ),
+            ("name = \"b\"", "name = \"b c\"", "one word"),
+            (
+                ", { name = \"b\", at = \"y\" }",
+                "",
+                "a way has 2 to 64 points",
+            ),
+            (
+                "[receive]",
+                "[console]\nready = \"\"\n[receive]",
+                "write a text in quotes",
+            ),
+            (
+                "[receive]",
+                "[address]\nfrom = \"luck\"\n[receive]",
+                "no such source of an address",
+            ),
+            (
+                "[receive]",
+                "[measure]\nby = \"luck\"\n[receive]",
+                "no such service",
+            ),
+            (
+                "[receive]",
+                "[console]\ncommands = [\"help\"]\n[receive]",
+                "no prompt",
+            ),
+            (
+                "[receive]",
+                "network = [\"-nic\", \"none\"]\n[receive]",
+                "no place for the network",
+            ),
+            (
+                "[receive]",
+                "[address]\nfrom = \"fixed\"\nnode = \"10.0.0.2\"\ntester = \"10.0.1.1\"\n[receive]",
+                "not another address of the network 10.0.0.2/24",
+            ),
+        ] {
+            let text = whole.replacen(from, to, 1);
+            let error = MachineFile::parse(&text, "m.toml").unwrap_err().to_string();
+            assert!(error.contains(told), "{error}\n{text}");
+        }
+    }
+
+    #[test]
+    fn the_fuzz_corpus_is_read_without_panic() {
+        let folder = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../fuzz/corpus/machine_file"
+        );
+        let files = std::fs::read_dir(folder).unwrap();
+        let read =
+            files.map(|file| fuzz_machine_file(&std::fs::read(file.unwrap().path()).unwrap()));
+        assert!(read.count() >= 3);
+    }
+}

@@ -1,0 +1,144 @@
+//! A machine that is measured over its network, by whatever it can: the control protocol or iperf.
+
+use std::path::Path;
+
+use wirelab_control::transport::{Transport, UdpTransport};
+use wirelab_remote::{ControlNode, IperfNode};
+use wirelab_trial::open::PortsOptions;
+use wirelab_trial::{
+    Cancel, CaptureLimits, Description, Node, NodeError, Observation, OpenError, Progress, Status,
+    TesterCeiling, Trial,
+};
+
+use super::file::{MachineFile, Measured};
+use super::running::{Image, Machine};
+use crate::node::within;
+use crate::transport::Watched;
+
+/// A machine in QEMU with what measures it; it ends with this value.
+pub struct MeasuredNode {
+    // Dropped first: its session ends before the machine does.
+    node: Box<dyn Node + Send>,
+    machine: Machine,
+    name: String,
+    known: Vec<(String, String)>,
+}
+
+impl MeasuredNode {
+    /// Starts the machine of a file, which is `name` on the command line, and opens what measures it.
+    ///
+    /// # Errors
+    /// [`OpenError`]: it does not start, or nothing answers.
+    pub fn start(
+        name: &str,
+        file: &MachineFile,
+        image: Option<&Path>,
+        ports: PortsOptions,
+    ) -> Result<MeasuredNode, OpenError> {
+        let Some((by, start)) = &file.measure else {
+            let why = format!(
+                "{}: it does not say what answers; fix: add [measure] with by = \"iperf\", or count it: wirelab stages {name}",
+                file.name
+            );
+            return Err(OpenError::Usage(why));
+        };
+        let image = Image::find(file, image)?;
+        let (machine, _) = Machine::start(file, &image, None)?;
+        machine.commands(&start.iter().collect::<Vec<_>>(), &[])?;
+        let (ip, life) = (machine.ip(), machine.life().clone());
+        let namespace = machine.namespace()?;
+        let opened = within(
+            Some(&namespace),
+            || -> Result<Box<dyn Node + Send>, NodeError> {
+                Ok(match by {
+                    Measured::Control => {
+                        let to = (ip, wirelab_control::PORT).into();
+                        let connect = move || {
+                            let transport = Watched::new(UdpTransport::connect(to)?, life.clone());
+                            Ok(Box::new(transport) as Box<dyn Transport + Send>)
+                        };
+                        let node = ControlNode::board(name, ip.into(), Box::new(connect))?;
+                        Box::new(node.with_ports(ports))
+                    }
+                    Measured::Iperf => Box::new(IperfNode::open(name, &ip.to_string())?),
+                    Measured::Iperf3 => Box::new(IperfNode::open_three(name, &ip.to_string())?),
+                })
+            },
+        );
+        let node = opened.map_err(|error| match machine.check() {
+            Err(dead) => OpenError::from(dead),
+            Ok(()) => error.into(),
+        })?;
+        let image = image.path.file_name().unwrap_or_default();
+        let emulator = crate::qemu::version_of(&file.program);
+        let known = [
+            ("emulator", emulator.unwrap_or_else(|| "QEMU".to_owned())),
+            ("image", image.to_string_lossy().into_owned()),
+            ("machine", file.name.clone()),
+        ];
+        Ok(MeasuredNode {
+            node,
+            machine,
+            name: name.to_owned(),
+            known: known.map(|(key, value)| (key.to_owned(), value)).into(),
+        })
+    }
+}
+
+impl Node for MeasuredNode {
+    fn describe(&self) -> Description {
+        let mut description = self.node.describe();
+        description.setup.extend(self.known.iter().cloned());
+        description
+    }
+
+    fn run(
+        &mut self,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        self.machine.check()?;
+        let namespace = self.machine.namespace()?;
+        let node = &mut self.node;
+        let ran = within(Some(&namespace), || node.run(trial, progress, cancel));
+        let dead = self.machine.check().err().map(|dead| dead.to_string());
+        let mut observation = match (ran, dead) {
+            (Err(NodeError::Failed(why)), Some(dead)) => {
+                return Err(NodeError::Failed(format!("{dead}; {why}")));
+            }
+            (ran, None) => ran?,
+            (ran, Some(why)) => {
+                let mut observation = ran?;
+                observation.status = Status::Partial { why };
+                observation
+            }
+        };
+        observation.node = Description {
+            setup: observation
+                .node
+                .setup
+                .into_iter()
+                .chain(self.known.iter().cloned())
+                .collect(),
+            ..observation.node
+        };
+        observation.tell_emulated(
+            "the machine is emulated, so rates and times are those of the emulation on this host, not of the hardware",
+            format!("use counts of instructions, which do not depend on the host: wirelab stages {}", self.name),
+        );
+        Ok(observation)
+    }
+
+    fn overhead_ps(&self) -> u64 {
+        self.node.overhead_ps()
+    }
+
+    fn tester_ceiling(&self) -> TesterCeiling {
+        self.node.tester_ceiling()
+    }
+
+    fn capture_limits(&self) -> CaptureLimits {
+        self.node.capture_limits()
+    }
+}

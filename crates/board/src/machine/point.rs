@@ -1,0 +1,201 @@
+//! Named points of a frame's way, and the addresses they stand for in an image.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::symbols::Symbols;
+
+/// Where a point is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// At an address.
+    Address(u64),
+    /// At a symbol, so many bytes on.
+    Symbol {
+        /// Its name.
+        name: String,
+        /// Bytes.
+        offset: u64,
+    },
+    /// Behind the return of a function to its caller.
+    ReturnOf(String),
+}
+
+/// How a place of behind a return is written.
+const RETURN_OF: &str = "return of ";
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Place, String> {
+        let wrong = || {
+            format!(
+                "'{}' is no place; fix: write a symbol, \"symbol+0x10\", an address such as \"0x8000\", or \"return of symbol\"",
+                wirelab_trial::nearest::head(text)
+            )
+        };
+        let number = |text: &str| match text.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok(),
+            None => text.parse().ok(),
+        };
+        let is_name = |name: &str| !name.is_empty() && !name.contains(|c: char| c.is_whitespace());
+        if let Some(name) = text.strip_prefix(RETURN_OF) {
+            let name = name.trim();
+            return is_name(name)
+                .then(|| Place::ReturnOf(name.to_owned()))
+                .ok_or_else(wrong);
+        }
+        if text.starts_with(|c: char| c.is_ascii_digit()) {
+            return number(text).map(Place::Address).ok_or_else(wrong);
+        }
+        let (name, offset) = match text.rsplit_once('+') {
+            Some((name, offset)) => (name.trim(), number(offset.trim()).ok_or_else(wrong)?),
+            None => (text, 0),
+        };
+        match is_name(name) {
+            true => Ok(Place::Symbol {
+                name: name.to_owned(),
+                offset,
+            }),
+            false => Err(wrong()),
+        }
+    }
+}
+
+/// As written.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Address(at) => write!(f, "{at:#x}"),
+            Place::Symbol { name, offset: 0 } => f.write_str(name),
+            Place::Symbol { name, offset } => write!(f, "{name}+{offset:#x}"),
+            Place::ReturnOf(name) => write!(f, "{RETURN_OF}{name}"),
+        }
+    }
+}
+
+/// Which pass of a point counts, where a frame passes it several times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Take {
+    /// None: such a frame is not attributed.
+    #[default]
+    Only,
+    /// The first behind the point before.
+    First,
+    /// The last before the next point.
+    Last,
+}
+
+/// A point of a way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    /// Its name, as in tables.
+    pub name: String,
+    /// Where it is.
+    pub place: Place,
+    /// Which pass counts.
+    pub take: Take,
+}
+
+/// Where a point is in an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// At an instruction.
+    At(u64),
+    /// Behind the return of the function at that address.
+    ReturnOf(u64),
+}
+
+impl Place {
+    /// Finds the place in an image.
+    ///
+    /// # Errors
+    /// Which symbol does not exist, with those near it.
+    pub fn find(&self, symbols: &Symbols) -> Result<Spot, String> {
+        match self {
+            Place::Address(at) => Ok(Spot::At(*at)),
+            Place::Symbol { name, offset } => {
+                let start = symbol(symbols, name)?;
+                let at = start.checked_add(*offset);
+                let at = at.ok_or_else(|| format!("{self} is behind the end of the memory"))?;
+                let (of, own) = (symbols.function_at(at), symbols.function_at(start));
+                match *offset == 0 || of == own {
+                    true => Ok(Spot::At(at)),
+                    false => Err(format!(
+                        "{self} is behind the end of {name}; fix: take a smaller offset (objdump -d shows them)"
+                    )),
+                }
+            }
+            Place::ReturnOf(name) => {
+                let start = symbol(symbols, name)?;
+                let is_function = symbols.function_at(start).is_some();
+                match is_function {
+                    true => Ok(Spot::ReturnOf(start)),
+                    false => Err(format!(
+                        "{name} is no function, so that nothing returns from it"
+                    )),
+                }
+            }
+        }
+    }
+}
+
+/// The address of a symbol of an image.
+///
+/// # Errors
+/// That it does not exist, with names near it.
+pub fn symbol(symbols: &Symbols, name: &str) -> Result<u64, String> {
+    let missing = || {
+        if symbols.is_stripped() {
+            return format!(
+                "the image has no symbols, so that '{name}' is unknown: it is stripped; fix: take the image from before 'strip', or write addresses"
+            );
+        }
+        let near = symbols.nearest(name);
+        let meant = match near.is_empty() {
+            true => "fix: 'nm IMAGE' lists its symbols; a function that the compiler put into its callers has none".to_owned(),
+            false => format!("fix: is it {}? 'nm IMAGE' lists all", near.join(", or ")),
+        };
+        format!("the image has no symbol '{name}'; {meant}")
+    };
+    match symbols.addresses(name) {
+        [] => Err(missing()),
+        [at] => Ok(*at),
+        several => Err(format!(
+            "{} functions are called '{name}'; fix: write one of {}",
+            several.len(),
+            symbols.in_files(name).join(", ")
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_read_as_they_are_written() {
+        let symbol = |name: &str, offset| Place::Symbol {
+            name: name.to_owned(),
+            offset,
+        };
+        for (text, place) in [
+            ("ipv4_input", symbol("ipv4_input", 0)),
+            ("ipv4_input+0x10", symbol("ipv4_input", 16)),
+            ("echo.c:came", symbol("echo.c:came", 0)),
+            ("0x8000", Place::Address(0x8000)),
+            (
+                "return of udp_input",
+                Place::ReturnOf("udp_input".to_owned()),
+            ),
+        ] {
+            let read: Place = text.parse().unwrap();
+            assert_eq!(read, place);
+            assert_eq!(read.to_string(), text);
+        }
+        for text in ["", "0xZZ", "a b", "return of ", "x+y", "12x"] {
+            let error = text.parse::<Place>().unwrap_err();
+            assert!(error.contains("fix:"), "{text}: {error}");
+        }
+    }
+}

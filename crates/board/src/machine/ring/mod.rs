@@ -1,0 +1,272 @@
+//! The memory that wirelab shares with its plugin in QEMU: points and functions in, records out.
+//!
+//! The layout is that of `qemu-plugin/wirelab.c`. QEMU runs other people's firmware, so a record is any bytes.
+
+mod sys;
+
+use std::fs::OpenOptions;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+use sys::Shared;
+
+const MAGIC: u32 = 0x5157_4c31;
+const HEADER_BYTES: usize = 128;
+const POINT_BYTES: usize = 16;
+const FUNCTION_BYTES: usize = 16;
+const RECORD_BYTES: usize = 40;
+/// Records of the ring: a power of two. A frame has some hundred.
+const RECORDS: usize = 1 << 17;
+
+/// Places in the header.
+mod place {
+    pub const MAGIC: usize = 0;
+    pub const POINTS: usize = 4;
+    pub const FUNCTIONS: usize = 8;
+    pub const RECORDS: usize = 12;
+    pub const WANTED: usize = 16;
+    pub const LOADED: usize = 20;
+    pub const ARMED: usize = 24;
+    pub const VCPUS: usize = 28;
+    pub const BLOCKS_LOST: usize = 32;
+    pub const HEAD: usize = 40;
+    pub const TAIL: usize = 48;
+    pub const LOST: usize = 56;
+    pub const NOW: usize = 64;
+}
+
+/// An address whose passes are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// The address.
+    pub at: u64,
+    /// Its number in records.
+    pub number: u8,
+    /// From here on, steps between functions are recorded.
+    pub begins: bool,
+    /// No longer after this one.
+    pub ends: bool,
+}
+
+/// What a record is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The machine is about to run the instruction of a point.
+    Point(u8),
+    /// It came into another function, or to the start of one.
+    Step {
+        /// Where it is now.
+        at: u64,
+        /// The end of the block that ran before.
+        from: u64,
+    },
+}
+
+/// Counters of kinds, modulo 2^32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds {
+    /// Accesses that read memory.
+    pub loads: u32,
+    /// Accesses that write memory.
+    pub stores: u32,
+    /// Jumps, calls and returns that were taken.
+    pub branches: u32,
+}
+
+/// A record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Instructions that ran before.
+    pub count: u64,
+    /// The processor.
+    pub vcpu: u16,
+    /// Of which kinds they were.
+    pub kinds: Kinds,
+    /// What happened.
+    pub event: Event,
+}
+
+/// The memory, seen from wirelab's side.
+#[derive(Debug)]
+pub struct Ring {
+    shared: Shared,
+    records_at: usize,
+    tail: u64,
+    arms: u32,
+}
+
+impl Ring {
+    /// Makes the file, with points and with functions in the order of their addresses, each with its end.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn make(
+        file: &Path,
+        points: &[Watched],
+        functions: &[(u64, u64)],
+        with_kinds: bool,
+    ) -> io::Result<Ring> {
+        let functions_at = HEADER_BYTES + points.len() * POINT_BYTES;
+        let records_at = functions_at + functions.len() * FUNCTION_BYTES;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(file)?;
+        file.set_len((records_at + RECORDS * RECORD_BYTES) as u64)?;
+        let shared = Shared::map(&file)?;
+        for (at, value) in [
+            (place::MAGIC, MAGIC),
+            (place::POINTS, points.len() as u32),
+            (place::FUNCTIONS, functions.len() as u32),
+            (place::RECORDS, RECORDS as u32),
+            (place::WANTED, u32::from(with_kinds)),
+        ] {
+            shared.word(at).store(value, Relaxed);
+        }
+        for (n, point) in points.iter().enumerate() {
+            let flags = u64::from(point.begins) | u64::from(point.ends) << 1;
+            let about = u64::from(point.number) | flags << 32;
+            put(&shared, HEADER_BYTES + n * POINT_BYTES, [point.at, about]);
+        }
+        for (n, (start, end)) in functions.iter().enumerate() {
+            put(&shared, functions_at + n * FUNCTION_BYTES, [*start, *end]);
+        }
+        Ok(Ring {
+            shared,
+            records_at,
+            tail: 0,
+            arms: 0,
+        })
+    }
+
+    /// The version of QEMU's plugin interface, once the plugin has been loaded.
+    pub fn interface(&self) -> Option<u32> {
+        let loaded = self.shared.word(place::LOADED).load(Acquire);
+        (loaded != 0).then_some(loaded)
+    }
+
+    /// From now on points are recorded. What was recorded before is forgotten.
+    pub fn arm(&mut self) {
+        self.forget();
+        self.arms = self.arms.wrapping_add(1).max(1);
+        self.shared.word(place::ARMED).store(self.arms, Release);
+    }
+
+    /// From now on nothing is recorded.
+    pub fn disarm(&self) {
+        self.shared.word(place::ARMED).store(0, Release);
+    }
+
+    /// Takes all records away.
+    pub fn forget(&mut self) {
+        self.tail = self.shared.long(place::HEAD).load(Acquire);
+        self.shared.long(place::TAIL).store(self.tail, Release);
+        self.shared.long(place::LOST).store(0, Relaxed);
+    }
+
+    /// Takes the next record.
+    pub fn take(&mut self) -> Option<Record> {
+        loop {
+            let head = self.shared.long(place::HEAD).load(Acquire);
+            // A head that is wrong is one of a plugin that other code has overwritten.
+            if head.wrapping_sub(self.tail).wrapping_sub(1) >= RECORDS as u64 {
+                return None;
+            }
+            let slot = (self.tail % RECORDS as u64) as usize;
+            let bytes = self.shared.read(self.records_at + slot * RECORD_BYTES);
+            self.tail += 1;
+            self.shared.long(place::TAIL).store(self.tail, Release);
+            if let Some(record) = decode(&bytes) {
+                return Some(record);
+            }
+        }
+    }
+
+    /// Records since it was armed that found no room.
+    pub fn lost(&self) -> u64 {
+        self.shared.long(place::LOST).load(Relaxed)
+    }
+
+    /// Instructions that the machine has run.
+    pub fn now(&self) -> u64 {
+        self.shared.long(place::NOW).load(Relaxed)
+    }
+
+    /// How many processors have run.
+    pub fn vcpus(&self) -> u32 {
+        self.shared.word(place::VCPUS).load(Relaxed)
+    }
+
+    /// Whether code was translated so often that the plugin no longer tells blocks apart.
+    pub fn is_overrun(&self) -> bool {
+        self.shared.word(place::BLOCKS_LOST).load(Relaxed) > 0
+    }
+}
+
+fn put(shared: &Shared, at: usize, values: [u64; 2]) {
+    for (n, value) in values.into_iter().enumerate() {
+        shared.write(at + 8 * n, &value.to_ne_bytes());
+    }
+}
+
+fn decode(bytes: &[u8; RECORD_BYTES]) -> Option<Record> {
+    let long = |at: usize| bytes[at..at + 8].try_into().map(u64::from_ne_bytes).ok();
+    let word = |at: usize| bytes[at..at + 4].try_into().map(u32::from_ne_bytes).ok();
+    let event = match bytes[38] {
+        1 => Event::Point(bytes[39]),
+        2 => Event::Step {
+            at: long(8)?,
+            from: long(16)?,
+        },
+        _ => return None,
+    };
+    Some(Record {
+        count: long(0)?,
+        vcpu: u16::from_ne_bytes([bytes[36], bytes[37]]),
+        kinds: Kinds {
+            loads: word(24)?,
+            stores: word(28)?,
+            branches: word(32)?,
+        },
+        event,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_any_bytes_are_read_and_a_wrong_head_gives_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let point = Watched {
+            at: 0x1000,
+            number: 3,
+            begins: true,
+            ends: false,
+        };
+        let file = folder.path().join("ring");
+        let mut ring = Ring::make(&file, &[point], &[(0x1000, 0x1010)], false).unwrap();
+        assert!(Ring::make(&file, &[], &[], false).is_err(), "it exists");
+        assert_eq!((ring.interface(), ring.take()), (None, None));
+        let mut bytes = [0xFF; RECORD_BYTES];
+        let kinds = [1, 2, 0, 0xFF];
+        for (n, kind) in kinds.into_iter().enumerate() {
+            (bytes[38], bytes[39]) = (kind, 3);
+            ring.shared
+                .write(ring.records_at + n * RECORD_BYTES, &bytes);
+        }
+        ring.shared.long(place::HEAD).store(4, Release);
+        assert_eq!(ring.take().unwrap().event, Event::Point(3));
+        let step = Event::Step {
+            at: u64::MAX,
+            from: u64::MAX,
+        };
+        assert_eq!(ring.take().unwrap().event, step);
+        assert_eq!(ring.take(), None, "the others are of no kind");
+        ring.shared.long(place::HEAD).store(u64::MAX, Release);
+        assert_eq!(ring.take(), None);
+    }
+}

@@ -1,0 +1,436 @@
+//! From steps between functions to calls, returns and interrupts: a shadow stack that needs no registers.
+//!
+//! A step tells where the machine is now and where the block before ended. How that block ended (call, return, jump) is
+//! read from the image's code. What no instruction caused is an interrupt, which begins at a known entry.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::ring::{Event, Kinds, Record};
+use super::symbols::{Ending, Symbols};
+
+/// Deepest stack: firmware that calls itself without end has one as well.
+const DEEPEST: usize = 256;
+/// Stacks of other threads that are kept.
+const MOST_THREADS: usize = 32;
+/// Most instructions of a vector that jumps to a handler.
+const LONGEST_VECTOR: u64 = 4;
+/// Most different paths.
+const MOST_PATHS: usize = 1 << 18;
+/// Most endings of blocks that are remembered.
+const MOST_ENDINGS: usize = 1 << 20;
+
+/// A function, or none that the image names.
+pub type FunctionId = Option<u32>;
+
+/// A path of calls: its last function, and the path of its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// `None` at the first function.
+    pub caller: Option<u32>,
+    /// The function that works.
+    pub function: FunctionId,
+}
+
+/// All paths, each once.
+#[derive(Debug, Default)]
+pub struct Paths {
+    all: Vec<Path>,
+    known: HashMap<(Option<u32>, FunctionId), u32>,
+}
+
+impl Paths {
+    fn of(&mut self, caller: Option<u32>, function: FunctionId) -> u32 {
+        if let Some(known) = self.known.get(&(caller, function)) {
+            return *known;
+        }
+        if let (true, Some(caller)) = (self.all.len() >= MOST_PATHS, caller) {
+            return caller;
+        }
+        let number = self.all.len() as u32;
+        self.all.push(Path { caller, function });
+        self.known.insert((caller, function), number);
+        number
+    }
+
+    /// A path by its number.
+    pub fn get(&self, number: u32) -> Path {
+        self.all[number as usize]
+    }
+
+    /// The functions of a path, the first caller first.
+    pub fn functions(&self, number: u32) -> Vec<FunctionId> {
+        let mut functions = Vec::new();
+        let mut next = Some(number);
+        while let Some(number) = next {
+            let path = self.get(number);
+            functions.push(path.function);
+            next = path.caller;
+        }
+        functions.reverse();
+        functions
+    }
+}
+
+/// A moment of a frame's way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moment {
+    /// Instructions before.
+    pub count: u64,
+    /// Of which kinds.
+    pub kinds: Kinds,
+}
+
+/// A pass of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pass {
+    /// The number of the point.
+    pub point: u8,
+    /// When.
+    pub moment: Moment,
+}
+
+/// An interrupt that came back to where it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interruption {
+    /// Its first instruction.
+    pub from: Moment,
+    /// Behind its last.
+    pub to: Moment,
+}
+
+/// Instructions of one function without a call, by their counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// The path of the function.
+    pub path: u32,
+    /// The first.
+    pub from: u64,
+    /// Behind the last.
+    pub to: u64,
+}
+
+/// What happened while a frame was on its way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Flight {
+    /// Passes of points, in their order.
+    pub passes: Vec<Pass>,
+    /// Interrupts that came back, in the order of their ends.
+    pub interruptions: Vec<Interruption>,
+    /// The functions that worked, in their order.
+    pub segments: Vec<Segment>,
+}
+
+/// A function that was called and has not returned.
+#[derive(Clone, Copy, Debug)]
+struct Level {
+    function: FunctionId,
+    /// The one that was called, where it jumped into another at its end.
+    called: FunctionId,
+    path: u32,
+    /// Where it returns to; `None` where that is not known.
+    back: Option<u64>,
+    interrupt: Option<Interrupt>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Interrupt {
+    /// The end of the block that it interrupted.
+    before: u64,
+    since: Moment,
+    /// The machine asked for it itself.
+    is_call: bool,
+}
+
+/// The stack of a machine, and what is seen of a flight.
+#[derive(Debug)]
+pub struct Walker {
+    symbols: Symbols,
+    interrupts: BTreeSet<u64>,
+    /// Points behind the return of a function, by the function.
+    returns: Vec<(u32, u8)>,
+    /// The addresses of the other points, by their numbers.
+    points: HashMap<u8, u64>,
+    endings: HashMap<u64, Ending>,
+    paths: Paths,
+    stack: Vec<Level>,
+    others: Vec<(Vec<Level>, u64)>,
+    mark: u64,
+    flight: Flight,
+}
+
+impl Walker {
+    /// A walker through an image, with the entries of interrupts, points at addresses, and points behind returns of the
+    /// functions at addresses.
+    pub fn new(
+        symbols: Symbols,
+        interrupts: BTreeSet<u64>,
+        points: HashMap<u8, u64>,
+        returns: &[(u64, u8)],
+    ) -> Walker {
+        let returns = returns.iter().filter_map(|(at, point)| {
+            let function = symbols.function_at(*at)?;
+            Some((function as u32, *point))
+        });
+        Walker {
+            returns: returns.collect(),
+            symbols,
+            interrupts,
+            points,
+            endings: HashMap::new(),
+            paths: Paths::default(),
+            stack: Vec::new(),
+            others: Vec::new(),
+            mark: 0,
+            flight: Flight::default(),
+        }
+    }
+
+    /// The image.
+    pub const fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// The paths seen so far.
+    pub const fn paths(&self) -> &Paths {
+        &self.paths
+    }
+
+    /// What was seen since the last call; the next record begins another flight.
+    pub fn end(&mut self) -> Flight {
+        self.stack.clear();
+        self.others.clear();
+        std::mem::take(&mut self.flight)
+    }
+
+    /// The flight so far.
+    pub const fn flight(&self) -> &Flight {
+        &self.flight
+    }
+
+    /// Takes a record into account.
+    pub fn take(&mut self, record: &Record) {
+        let now = Moment {
+            count: record.count,
+            kinds: record.kinds,
+        };
+        match record.event {
+            Event::Point(point) => {
+                if self.stack.is_empty() {
+                    let at = self.points.get(&point).copied().unwrap_or(0);
+                    self.begin(at);
+                    self.mark = now.count;
+                }
+                self.flight.passes.push(Pass { point, moment: now });
+            }
+            Event::Step { at, from } => {
+                if self.stack.is_empty() {
+                    self.begin(at);
+                } else {
+                    self.segment(now.count);
+                    self.step(at, from, now);
+                }
+                self.mark = now.count;
+            }
+        }
+    }
+
+    fn segment(&mut self, to: u64) {
+        let Some(top) = self.stack.last().filter(|_| to > self.mark) else {
+            return;
+        };
+        self.flight.segments.push(Segment {
+            path: top.path,
+            from: self.mark,
+            to,
+        });
+    }
+
+    fn function_at(&self, at: u64) -> FunctionId {
+        self.symbols.function_at(at).map(|f| f as u32)
+    }
+
+    fn is_start(&self, at: u64, function: FunctionId) -> bool {
+        let start = function.map(|f| self.symbols.functions()[f as usize].start);
+        start == Some(at)
+    }
+
+    fn ending(&mut self, end: u64) -> Ending {
+        if let Some(known) = self.endings.get(&end) {
+            return *known;
+        }
+        let ending = self.symbols.ending(end);
+        if self.endings.len() < MOST_ENDINGS {
+            self.endings.insert(end, ending);
+        }
+        ending
+    }
+
+    /// A stack of one function: who called it is not known.
+    fn begin(&mut self, at: u64) {
+        self.stack.clear();
+        self.push(self.function_at(at), None, None);
+    }
+
+    fn push(&mut self, function: FunctionId, back: Option<u64>, interrupt: Option<Interrupt>) {
+        if self.stack.len() >= DEEPEST {
+            self.stack.drain(..DEEPEST / 2);
+        }
+        let caller = self.stack.last().map(|level| level.path);
+        self.stack.push(Level {
+            function,
+            called: function,
+            path: self.paths.of(caller, function),
+            back,
+            interrupt,
+        });
+    }
+
+    /// Puts another function in the place of the one that works.
+    fn jump(&mut self, function: FunctionId) {
+        let caller = self
+            .stack
+            .len()
+            .checked_sub(2)
+            .map(|at| self.stack[at].path);
+        let path = self.paths.of(caller, function);
+        if let Some(top) = self.stack.last_mut() {
+            (top.function, top.path) = (function, path);
+        }
+    }
+
+    fn step(&mut self, at: u64, from: u64, now: Moment) {
+        let ending = self.ending(from);
+        let function = self.function_at(at);
+        let Some(top) = self.stack.last().copied() else {
+            return self.begin(at);
+        };
+        if self.interrupts.contains(&at) || ending == Ending::SystemCall {
+            // On a Cortex-M one interrupt may follow another without a return between them.
+            // A vector may jump to its handler.
+            let since = top.interrupt.map(|interrupt| interrupt.since.count);
+            let is_vector = since.is_some_and(|since| now.count <= since + LONGEST_VECTOR);
+            if top.interrupt.is_some() && (ending == Ending::Return || is_vector) {
+                return self.jump(function);
+            }
+            let interrupt = Interrupt {
+                before: from,
+                since: now,
+                is_call: ending == Ending::SystemCall,
+            };
+            return self.push(function, None, Some(interrupt));
+        }
+        match ending {
+            Ending::Call => self.push(function, Some(from), None),
+            Ending::Return | Ending::InterruptReturn => self.back(at, from, now),
+            Ending::SystemCall | Ending::Other => {
+                let is_return = !self.is_start(at, function) && function != top.function;
+                if is_return && self.return_to(at, now) {
+                    return;
+                }
+                if function != top.function {
+                    self.jump(function);
+                }
+            }
+        }
+    }
+
+    /// Pops the functions above the one that goes on at an address, if one of them returns there.
+    fn return_to(&mut self, at: u64, now: Moment) -> bool {
+        let Some(level) = self.stack.iter().rposition(|l| l.back == Some(at)) else {
+            return false;
+        };
+        self.pop_to(level, now);
+        if self.stack.is_empty() {
+            self.begin(at);
+        }
+        true
+    }
+
+    /// Pops all levels from one on: these functions have returned.
+    fn pop_to(&mut self, level: usize, now: Moment) {
+        for popped in self.stack.drain(level..).rev() {
+            let of = [popped.function, popped.called];
+            let is = |(function, _): &&(u32, u8)| of.contains(&Some(*function));
+            for (_, point) in self.returns.iter().filter(is) {
+                self.flight.passes.push(Pass {
+                    point: *point,
+                    moment: now,
+                });
+            }
+        }
+    }
+
+    fn back(&mut self, at: u64, from: u64, now: Moment) {
+        let ending = self.ending(from);
+        if ending == Ending::Return && self.return_to(at, now) {
+            return;
+        }
+        let level = self.stack.iter().rposition(|l| l.interrupt.is_some());
+        let Some(level) = level else {
+            if self.stack.len() == 1 {
+                self.pop_to(0, now);
+                return self.begin(at);
+            }
+            return self.switch(at, from, now);
+        };
+        let interrupt = self.stack[level].interrupt;
+        self.pop_to(level, now);
+        let (Some(interrupt), false) = (interrupt, self.stack.is_empty()) else {
+            return self.begin(at);
+        };
+        match self.goes_on(at, interrupt.before, now) {
+            true if interrupt.is_call => {}
+            true => self.flight.interruptions.push(Interruption {
+                from: interrupt.since,
+                to: now,
+            }),
+            false => self.switch(at, interrupt.before, now),
+        }
+    }
+
+    /// Whether the machine goes on where it was, after a block that ended at `before`; the stack is then that of there.
+    fn goes_on(&mut self, at: u64, before: u64, now: Moment) -> bool {
+        let function = self.function_at(at);
+        let own = self
+            .stack
+            .last()
+            .is_some_and(|top| top.function == function);
+        if own && !self.is_start(at, function) {
+            return true;
+        }
+        match self.ending(before) {
+            Ending::Call if self.is_start(at, function) => {
+                self.push(function, Some(before), None);
+                true
+            }
+            Ending::Return => self.return_to(at, now),
+            Ending::Other if self.is_start(at, function) => {
+                self.jump(function);
+                true
+            }
+            _ => own,
+        }
+    }
+
+    /// Another thread goes on: with its stack, where that is known.
+    fn switch(&mut self, at: u64, before: u64, now: Moment) {
+        if self.others.len() >= MOST_THREADS {
+            self.others.remove(0);
+        }
+        let left = std::mem::take(&mut self.stack);
+        self.others.push((left, before));
+        // The one that was left now is the last that goes on.
+        for n in (0..self.others.len()).rev() {
+            let (stack, before) = self.others[n].clone();
+            self.stack = stack;
+            if self.goes_on(at, before, now) || self.return_to(at, now) {
+                self.others.remove(n);
+                return;
+            }
+        }
+        self.begin(at);
+    }
+}
+
+#[cfg(test)]
+mod tests {}
