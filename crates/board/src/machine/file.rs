@@ -256,16 +256,9 @@ impl MachineFile {
                 "receive",
                 "what comes back is sent: write \"udp:PORT\" here, and \"echo\" in transmit",
             )),
-            (
-                None
-                | Some(Way {
-                    traffic: Traffic::Tcp(_),
-                    ..
-                }),
-                Some(_),
-            ) => Err(top.at_key(
+            (None, Some(_)) => Err(top.at_key(
                 "transmit",
-                "an echo needs datagrams that are received: add [receive] with traffic = \"udp:7\"",
+                "an echo needs frames that are received: add [receive] with traffic = \"udp:7\"",
             )),
             _ => Ok(()),
         }

@@ -118,9 +118,11 @@ impl StagesNode {
             receiver_path: PATH.to_owned(),
             ledger: None,
         };
+        // Those that could not be attributed were sent again; a counter and a warning tell of them.
+        let sent = counts.frames.len() as u64;
         let report = SendReport {
-            emitted_frames: counts.tried,
-            sequences: counts.tried,
+            emitted_frames: sent,
+            sequences: sent,
             ..SendReport::default()
         };
         let mut flow = flow_observation(&asked, &report, Default::default());
