@@ -109,6 +109,8 @@ pub struct MachineFile {
     pub console: Dialogue,
     /// Symbols at which interrupts enter, where the image does not tell.
     pub interrupts: Option<Vec<String>>,
+    /// Functions of interrupts that are of no frame: timers.
+    pub apart: Vec<String>,
     /// Its ways.
     pub ways: Vec<Way>,
     /// Frames of each trial before those that are measured.
@@ -145,6 +147,7 @@ const KEYS: &[&str] = &[
     "icount",
     "patience",
     "interrupts",
+    "apart",
     "warm_up",
     "idle",
     "address",
@@ -208,6 +211,7 @@ impl MachineFile {
                 address: address(top)?,
                 console: dialogue(top)?,
                 interrupts: words(top, "interrupts")?,
+                apart: words(top, "apart")?.unwrap_or_default(),
                 ways: Vec::new(),
                 warm_up: whole(top, "warm_up", 0, 10_000)?.unwrap_or(32),
                 idle: whole(top, "idle", 0, 1_000_000_000)?.unwrap_or(20_000),

@@ -130,6 +130,7 @@ struct Plan {
     watched: Vec<Watched>,
     returns: Vec<(u64, u8)>,
     interrupts: BTreeSet<u64>,
+    apart: BTreeSet<u64>,
     ways: Vec<WayPoints>,
 }
 
@@ -139,14 +140,16 @@ fn plan(file: &MachineFile, ways_asked: &[&Way], image: &Image) -> Result<Plan, 
         why: format!("{why}; fix: take an ELF image with symbols, as the linker makes it"),
     };
     let mut symbols = Symbols::read(&image.bytes).map_err(bad)?;
-    let interrupts: BTreeSet<u64> = match &file.interrupts {
-        None => symbols.interrupts().iter().copied().collect(),
-        Some(names) => {
-            let each = names.iter().map(|name| symbol(&symbols, name));
-            let all = each.collect::<Result<_, String>>();
-            all.map_err(|why| MachineError::Other(format!("{}: interrupts: {why}", file.name)))?
-        }
+    let named = |key: &str, names: &[String]| {
+        let each = names.iter().map(|name| symbol(&symbols, name));
+        let all = each.collect::<Result<BTreeSet<u64>, String>>();
+        all.map_err(|why| MachineError::Other(format!("{}: {key}: {why}", file.name)))
     };
+    let interrupts = match &file.interrupts {
+        None => symbols.interrupts().iter().copied().collect(),
+        Some(names) => named("interrupts", names)?,
+    };
+    let apart = named("apart", &file.apart)?;
     for entry in &interrupts {
         symbols.split_at(*entry);
     }
@@ -197,6 +200,7 @@ fn plan(file: &MachineFile, ways_asked: &[&Way], image: &Image) -> Result<Plan, 
         watched,
         returns,
         interrupts,
+        apart,
         ways,
     })
 }
@@ -595,7 +599,13 @@ fn counting(plan: Plan, folder: &Folder, with_kinds: bool) -> Result<Counting, M
     let points: HashMap<u8, u64> = plan.watched.iter().map(|w| (w.number, w.at)).collect();
     Ok(Counting {
         ring: ring.map_err(MachineError::io("the memory for the plugin"))?,
-        walker: Walker::new(plan.symbols, plan.interrupts, points, &plan.returns),
+        walker: Walker::new(
+            plan.symbols,
+            plan.interrupts,
+            &plan.apart,
+            points,
+            &plan.returns,
+        ),
         ways: plan.ways,
     })
 }

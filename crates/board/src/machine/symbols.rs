@@ -14,6 +14,7 @@ const MOST_VECTORS: usize = 496;
 /// Symbols at which interrupts enter, of systems whose ports were read: FreeRTOS, NuttX, Zephyr, and usual names of
 /// vectors.
 const ENTRIES: &[&str] = &[
+    "__trap_vec",
     "exception_common",
     "freertos_risc_v_trap_handler",
     "freertos_risc_v_interrupt_handler",
@@ -454,7 +455,10 @@ mod tests {
 
     #[test]
     fn no_image_makes_it_panic() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/machine_image");
+        let folder = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../fuzz/corpus/machine_image"
+        );
         let files: Vec<_> = std::fs::read_dir(folder).unwrap().collect();
         assert!(files.len() >= 2);
         for file in files {

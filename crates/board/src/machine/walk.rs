@@ -139,6 +139,9 @@ struct Interrupt {
     since: Moment,
     /// The machine asked for it itself.
     is_call: bool,
+    /// When the last of those that followed one another began, and whether that one is of no frame.
+    last: Moment,
+    is_apart: bool,
 }
 
 /// The stack of a machine, and what is seen of a flight.
@@ -146,6 +149,8 @@ struct Interrupt {
 pub struct Walker {
     symbols: Symbols,
     interrupts: BTreeSet<u64>,
+    /// Functions of interrupts that are of no frame.
+    apart: BTreeSet<u32>,
     /// Points behind the return of a function, by the function.
     returns: Vec<(u32, u8)>,
     /// The addresses of the other points, by their numbers.
@@ -159,11 +164,12 @@ pub struct Walker {
 }
 
 impl Walker {
-    /// A walker through an image, with the entries of interrupts, points at addresses, and points behind returns of the
-    /// functions at addresses.
+    /// A walker through an image, with the entries of interrupts, functions whose interrupts are of no frame, points at
+    /// addresses, and points behind returns of the functions at addresses.
     pub fn new(
         symbols: Symbols,
         interrupts: BTreeSet<u64>,
+        apart: &BTreeSet<u64>,
         points: HashMap<u8, u64>,
         returns: &[(u64, u8)],
     ) -> Walker {
@@ -171,7 +177,9 @@ impl Walker {
             let function = symbols.function_at(*at)?;
             Some((function as u32, *point))
         });
+        let apart = apart.iter().filter_map(|at| symbols.function_at(*at));
         Walker {
+            apart: apart.map(|f| f as u32).collect(),
             returns: returns.collect(),
             symbols,
             interrupts,
@@ -305,22 +313,33 @@ impl Walker {
             return self.begin(at);
         };
         if self.interrupts.contains(&at) || ending == Ending::SystemCall {
-            // On a Cortex-M one interrupt may follow another without a return between them.
+            // One interrupt may follow another before the machine goes on where the first came.
             // A vector may jump to its handler.
             let since = top.interrupt.map(|interrupt| interrupt.since.count);
             let is_vector = since.is_some_and(|since| now.count <= since + LONGEST_VECTOR);
-            if top.interrupt.is_some() && (ending == Ending::Return || is_vector) {
-                return self.jump(function);
+            let is_return = matches!(ending, Ending::Return | Ending::InterruptReturn);
+            if top.interrupt.is_some() && (is_return || is_vector) {
+                if !is_vector {
+                    self.chain(now);
+                }
+                self.jump(function);
+            } else {
+                let interrupt = Interrupt {
+                    before: from,
+                    since: now,
+                    is_call: ending == Ending::SystemCall,
+                    last: now,
+                    is_apart: false,
+                };
+                self.push(function, None, Some(interrupt));
             }
-            let interrupt = Interrupt {
-                before: from,
-                since: now,
-                is_call: ending == Ending::SystemCall,
-            };
-            return self.push(function, None, Some(interrupt));
+            return self.mark_apart(function);
         }
         match ending {
-            Ending::Call => self.push(function, Some(from), None),
+            Ending::Call => {
+                self.push(function, Some(from), None);
+                self.mark_apart(function);
+            }
             Ending::Return | Ending::InterruptReturn => self.back(at, from, now),
             Ending::SystemCall | Ending::Other => {
                 let is_return = !self.is_start(at, function) && function != top.function;
@@ -332,6 +351,35 @@ impl Walker {
                 }
             }
         }
+    }
+
+    /// The interrupt that works is of no frame, if one of the functions that say so begins.
+    fn mark_apart(&mut self, function: FunctionId) {
+        if !function.is_some_and(|f| self.apart.contains(&f)) {
+            return;
+        }
+        let mut interrupts = self
+            .stack
+            .iter_mut()
+            .rev()
+            .map(|level| &mut level.interrupt);
+        if let Some(interrupt) = interrupts.find_map(Option::as_mut) {
+            interrupt.is_apart = true;
+        }
+    }
+
+    /// Another interrupt follows the one on top.
+    fn chain(&mut self, now: Moment) {
+        let Some(interrupt) = self.stack.last_mut().and_then(|top| top.interrupt.as_mut()) else {
+            return;
+        };
+        if interrupt.is_apart {
+            self.flight.interruptions.push(Interruption {
+                from: interrupt.last,
+                to: now,
+            });
+        }
+        (interrupt.last, interrupt.is_apart) = (now, false);
     }
 
     /// Pops the functions above the one that goes on at an address, if one of them returns there.
@@ -378,13 +426,16 @@ impl Walker {
         let (Some(interrupt), false) = (interrupt, self.stack.is_empty()) else {
             return self.begin(at);
         };
-        match self.goes_on(at, interrupt.before, now) {
-            true if interrupt.is_call => {}
-            true => self.flight.interruptions.push(Interruption {
-                from: interrupt.since,
-                to: now,
-            }),
-            false => self.switch(at, interrupt.before, now),
+        let goes_on = self.goes_on(at, interrupt.before, now);
+        let from = match (goes_on && !interrupt.is_call, interrupt.is_apart) {
+            (true, _) => Some(interrupt.since),
+            (false, true) => Some(interrupt.last),
+            (false, false) => None,
+        };
+        let apart = from.map(|from| Interruption { from, to: now });
+        self.flight.interruptions.extend(apart);
+        if !goes_on {
+            self.switch(at, interrupt.before, now);
         }
     }
 
