@@ -171,11 +171,12 @@ fn divide(matrix: &mut Matrix, frames: u64, usual: u32, kept: u64) -> Result<(),
     Ok(())
 }
 
-/// UDP where the node has it, as the document's application.
+/// UDP where the node has it, as the document's application; else the only layer that it has, or Ethernet.
 pub fn framing(able: &Capabilities) -> Framing {
-    let layer = match able.layers.contains(&Layer::UdpIpv4) {
-        true => Layer::UdpIpv4,
-        false => Layer::Ethernet,
+    let layer = match able.layers[..] {
+        [only] => only,
+        _ if able.layers.contains(&Layer::UdpIpv4) => Layer::UdpIpv4,
+        _ => Layer::Ethernet,
     };
     Framing {
         layer,

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::point::Take;
 use super::ring::Kinds;
-use super::walk::{Flight, Interruption, Moment};
+use super::walk::{Flight, Interruption, Moment, Pass};
 
 /// The points of a way, as the plugin numbers them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,9 @@ impl WayPoints {
     /// # Errors
     /// [`Unattributed`]
     pub fn passes(&self, flight: &Flight) -> Result<Passed, Unattributed> {
-        let mut from = 0;
+        // Before its first point others may pass later ones: what a stack sends by itself while it receives.
+        let first = |pass: &Pass| Some(&pass.point) == self.numbers.first();
+        let mut from = flight.passes.iter().position(first).unwrap_or(0);
         let mut moments = Vec::new();
         for (n, number) in self.numbers.iter().enumerate() {
             let name = || self.names[n].clone();
@@ -158,7 +160,7 @@ fn difference(from: Kinds, to: Kinds) -> Kinds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::walk::{Pass, Segment};
+    use crate::machine::walk::Segment;
 
     fn moment(count: u64) -> Moment {
         Moment {
@@ -219,6 +221,9 @@ mod tests {
         );
         assert_eq!(told(&[(0, 1), (2, 9)]), "not seen at b");
         assert_eq!(told(&[(1, 5), (2, 9)]), "not seen at a");
+        // An acknowledgement left before the application sent its answer.
+        let early = [(1, 1), (2, 2), (0, 3), (1, 5), (2, 9)];
+        assert_eq!(counts(&only, &early), Ok(vec![3, 5, 9]));
         assert_eq!(told(&[(0, 1), (1, 5)]), "not seen at c");
         assert_eq!(told(&[]), "not seen at a");
         let last = way([Take::Last, Take::First, Take::Only]);

@@ -167,10 +167,7 @@ impl<'a> Phase<'a> {
         cancel: &Cancel,
     ) -> Result<Vec<Counts>, MachineError> {
         let points = self.counting.ways.clone();
-        let last = *points
-            .last()
-            .and_then(|way| way.numbers.last())
-            .expect("a way has points");
+        let order: Vec<u8> = points.iter().flat_map(|way| way.numbers.clone()).collect();
         let mut counts: Vec<Counts> = points
             .iter()
             .map(|way| Counts {
@@ -186,7 +183,7 @@ impl<'a> Phase<'a> {
             self.counting.ring.arm();
         }
         for number in 0..most {
-            let flight = self.fly(last)?;
+            let flight = self.fly(&order)?;
             self.seen
                 .extend(flight.passes.iter().map(|pass| pass.point));
             let sends_no_more =
@@ -213,8 +210,9 @@ impl<'a> Phase<'a> {
         Ok(counts)
     }
 
-    /// Sends a frame, or waits for one, and returns what happened until its last point.
-    fn fly(&mut self, last: u8) -> Result<Flight, MachineError> {
+    /// Sends a frame, or waits for one, and returns what happened until it passed all points in their order: the last one
+    /// alone may be passed before by what the machine sends in between.
+    fn fly(&mut self, order: &[u8]) -> Result<Flight, MachineError> {
         let patience = match &mut self.traffic {
             Tester::Sends(source) => {
                 self.counting.ring.arm();
@@ -229,14 +227,16 @@ impl<'a> Phase<'a> {
         };
         let begun = Instant::now();
         let Counting { ring, walker, .. } = &mut self.counting;
-        let mut passes = 0;
+        let (mut passes, mut next) = (0, 0);
         loop {
             while let Some(record) = ring.take() {
                 walker.take(&record);
                 let all = &walker.flight().passes;
-                let is_last = all[passes.min(all.len())..].iter().any(|p| p.point == last);
+                for pass in &all[passes.min(all.len())..] {
+                    next += usize::from(order.get(next) == Some(&pass.point));
+                }
                 passes = all.len();
-                if is_last || passes > MOST_PASSES {
+                if next == order.len() || passes > MOST_PASSES {
                     let flight = walker.end();
                     if let Tester::Sends(_) = self.traffic {
                         ring.disarm();

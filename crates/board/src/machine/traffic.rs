@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use wirelab_port::netns::NetNs;
 
@@ -46,8 +46,7 @@ impl Source {
         let opened = namespace.run_in(|| -> io::Result<Peer> {
             match traffic {
                 Traffic::Tcp(port) => {
-                    let stream =
-                        TcpStream::connect_timeout(&SocketAddr::from((ip, port)), CONNECT)?;
+                    let stream = connect((ip, port).into())?;
                     stream.set_nodelay(true)?;
                     stream.set_nonblocking(true)?;
                     Ok(Peer::Tcp(stream))
@@ -94,6 +93,21 @@ impl Source {
                 while stream.read(&mut answers).is_ok_and(|count| count > 0) {}
                 stream.write_all(&self.data)
             }
+        }
+    }
+}
+
+/// Connects, also to a server that was started a moment ago and does not listen yet.
+fn connect(to: SocketAddr) -> io::Result<TcpStream> {
+    let begun = Instant::now();
+    loop {
+        match TcpStream::connect_timeout(&to, CONNECT) {
+            Err(e)
+                if e.kind() == io::ErrorKind::ConnectionRefused && begun.elapsed() < CONNECT =>
+            {
+                std::thread::sleep(LOOK);
+            }
+            connected => return connected,
         }
     }
 }
