@@ -124,6 +124,14 @@ pub fn say(text: &'static str) {
     unsafe { print(text.as_ptr().cast()) }
 }
 
+/// A name for the place where the application has its data, since all else of it is compiled into one function.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn echo_has_data() {
+    // The compiler would leave out a call that does nothing.
+    core::hint::black_box(());
+}
+
 /// What the board's start.c calls.
 #[unsafe(no_mangle)]
 extern "C" fn main() -> i32 {

@@ -69,6 +69,7 @@ fn echo_udp(socket: &mut udp::Socket, bytes: &mut [u8]) {
         let Ok((count, from)) = socket.recv_slice(bytes) else {
             return;
         };
+        ffi::echo_has_data();
         // Both buffers are as long, so that it fits.
         let _ = socket.send_slice(&bytes[..count], from.endpoint);
     }
@@ -85,6 +86,7 @@ fn echo_tcp(socket: &mut tcp::Socket, bytes: &mut [u8]) {
         let Ok(count @ 1..) = socket.recv_slice(&mut bytes[..room]) else {
             return;
         };
+        ffi::echo_has_data();
         let _ = socket.send_slice(&bytes[..count]);
     }
     if socket.may_send() && !socket.may_recv() {
