@@ -19,7 +19,7 @@ pub static BOARD: NodeKind = NodeKind {
         datasheet: true,
         takes_image: true,
         stages: StageProfile {
-            more: &["wall", "image", "against"],
+            more: &["wall", "image", "against", "gate"],
             ..Profile::USUAL.stages
         },
         ..Profile::USUAL

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::load::Load;
+use crate::stage::functions::CallPaths;
 
 /// Facts of a run that measured stages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -17,6 +18,9 @@ pub struct Measuring {
     /// Further notes, one sentence each: where each part ran, and what was the same for compared paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// Instructions by paths of calls, of a node that counts them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub call_paths: Vec<CallPaths>,
 }
 
 /// A delay that is visible from outside, with the probes on and off; both medians measured.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::description::Description;
 use crate::field::Field;
 use crate::observation::{Observation, Warning};
+use crate::stage::functions::CallPaths;
 use crate::trial::Trial;
 
 /// A part of the trial that the node cannot do.
@@ -177,6 +178,11 @@ pub trait Node {
 
     /// Known limitations of its figures, before anything is sent.
     fn warnings(&self) -> Vec<Warning> {
+        Vec::new()
+    }
+
+    /// Instructions by paths of calls in the trials so far, of a node that counts them.
+    fn call_paths(&mut self) -> Vec<CallPaths> {
         Vec::new()
     }
 

@@ -3,6 +3,7 @@
 mod between;
 mod chain;
 mod delay;
+pub mod functions;
 mod point;
 
 use schemars::JsonSchema;
@@ -114,6 +115,8 @@ pub struct Change {
     pub before: StageFigures,
     /// Its mean now, in instructions; absent where it is not there any more.
     pub now_mean_ticks: Option<f64>,
+    /// Its median now, in instructions.
+    pub now_median_ticks: Option<u64>,
 }
 
 impl Change {
@@ -121,6 +124,12 @@ impl Change {
     pub fn is_worse(&self) -> bool {
         self.now_mean_ticks
             .is_none_or(|now| now > self.before.mean_ticks)
+    }
+
+    /// Whether its median grew by more than a ratio, or it is gone.
+    pub fn is_beyond(&self, ratio: f64) -> bool {
+        let most = self.before.median_ticks as f64 * (1.0 + ratio);
+        self.now_median_ticks.is_none_or(|now| now as f64 > most)
     }
 }
 
@@ -145,6 +154,7 @@ pub fn changes(before: &[StageFigures], now: &[StageFigures]) -> Option<Vec<Chan
         (now_mean_ticks != Some(old.mean_ticks)).then(|| Change {
             before: (*old).clone(),
             now_mean_ticks,
+            now_median_ticks: there.map(|n| n.median_ticks),
         })
     };
     Some(before.iter().filter_map(differs).collect())
@@ -209,5 +219,13 @@ mod tests {
             .collect();
         assert_eq!(shown, [("grown", true), ("shrunk", false), ("gone", true)]);
         assert_eq!(super::changes(&before[4..], &now), None);
+        let median = |now_median_ticks| Change {
+            before: counted("a", 100.0),
+            now_mean_ticks: None,
+            now_median_ticks,
+        };
+        // Its median is 1.
+        assert!(median(Some(2)).is_beyond(0.5) && !median(Some(2)).is_beyond(1.0));
+        assert!(median(None).is_beyond(9.0), "it is gone");
     }
 }

@@ -192,7 +192,9 @@ impl<'a> Phase<'a> {
                 let all_lost = self.counting.ring.lost();
                 let lost = all_lost != std::mem::replace(&mut self.lost, all_lost);
                 for ((way, counts), paths) in points.iter().zip(&mut counts).zip(&mut by_path) {
-                    counts.take(way, &flight, lost, paths);
+                    if (counts.frames.len() as u64) < asked.frames {
+                        counts.take(way, &flight, lost, paths);
+                    }
                 }
             }
             self.tell_hopeless(ways, &counts, sends_no_more)?;
@@ -204,7 +206,6 @@ impl<'a> Phase<'a> {
         self.counting.ring.disarm();
         self.tell_limits()?;
         for (counts, paths) in counts.iter_mut().zip(by_path) {
-            counts.frames.truncate(asked.frames as usize);
             counts.paths = self.named(paths);
         }
         Ok(counts)

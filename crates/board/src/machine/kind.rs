@@ -19,7 +19,7 @@ pub static QEMU: NodeKind = NodeKind {
         datasheet: true,
         takes_image: true,
         stages: StageProfile {
-            more: &["image", "against"],
+            more: &["image", "against", "gate"],
             ..Profile::USUAL.stages
         },
         ..Profile::USUAL

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use wirelab_control::transport::Transport;
 use wirelab_port::child::{Ending, Home, Life, Process};
 use wirelab_port::netns::NetNs;
 use wirelab_trial::images;
@@ -19,13 +20,14 @@ use super::count::word;
 use super::dhcp::Dhcp;
 use super::file::{Address, MachineFile, Way};
 use super::point::{Spot, symbol};
-use super::ring::{Ring, Watched};
+use super::ring::{Ring, Spotted};
 use super::symbols::Symbols;
 use super::walk::Walker;
 use crate::connection::{Addresses, Connect, Connection, TAP};
 use crate::console::{Console, printable};
 use crate::folder::Folder;
 use crate::qemu::{comma, files};
+use crate::transport::Watched;
 
 /// The plugin, as this program's build made it.
 const PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wirelab.so"));
@@ -127,7 +129,7 @@ impl Image {
 /// What to watch in an image, before a machine starts.
 struct Plan {
     symbols: Symbols,
-    watched: Vec<Watched>,
+    watched: Vec<Spotted>,
     returns: Vec<(u64, u8)>,
     interrupts: BTreeSet<u64>,
     apart: BTreeSet<u64>,
@@ -171,7 +173,7 @@ fn plan(file: &MachineFile, ways_asked: &[&Way], image: &Image) -> Result<Plan, 
                     why,
                 })?;
             match spot {
-                Spot::At(at) => watched.push(Watched {
+                Spot::At(at) => watched.push(Spotted {
                     at,
                     number,
                     begins,
@@ -189,7 +191,7 @@ fn plan(file: &MachineFile, ways_asked: &[&Way], image: &Image) -> Result<Plan, 
     }
     // A way that begins behind a return is watched from the function's start on.
     let first = returns.iter().find(|(_, number)| *number == 0);
-    watched.extend(first.map(|(function, _)| Watched {
+    watched.extend(first.map(|(function, _)| Spotted {
         at: *function,
         number: HIDDEN,
         begins: true,
@@ -475,6 +477,14 @@ impl Machine {
             && bytes
                 .windows(text.len())
                 .any(|window| window == text.as_bytes())
+    }
+
+    /// Its serial line, for machines that answer the control protocol there; it takes one client at a time.
+    ///
+    /// # Errors
+    /// The error of connecting to it.
+    pub fn serial(&self) -> std::io::Result<impl Transport + Send + use<>> {
+        Watched::uart(&self.folder.join(files::UART), self.life().clone())
     }
 
     /// A text with its places filled.

@@ -6,6 +6,7 @@ use std::path::Path;
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::job::{FlowRequest, SendReport, flow_observation};
 use wirelab_trial::stage::StageName;
+use wirelab_trial::stage::functions::{BETWEEN, CallPaths};
 use wirelab_trial::{
     Accepts, Cancel, Capabilities, Clock, ClockKind, Description, Direction, Extent, Field,
     FlowObservation, Layer, Node, NodeError, Observation, Owner, Progress, Series, SeriesBuilder,
@@ -31,6 +32,7 @@ pub struct StagesNode {
     image: Image,
     kinds: bool,
     layer: Layer,
+    paths: Vec<CallPaths>,
 }
 
 impl StagesNode {
@@ -62,6 +64,7 @@ impl StagesNode {
             image,
             kinds,
             layer,
+            paths: Vec::new(),
         })
     }
 
@@ -153,6 +156,29 @@ fn series(counts: &Counts) -> Vec<Series> {
             .iter()
             .for_each(|frame| series.push(frame[n].own));
         series.finish()
+    });
+    stages.collect()
+}
+
+/// The paths of each stage. A name may hold what stands between two of a path.
+fn paths(direction: Direction, length_bytes: u32, counts: &Counts) -> Vec<CallPaths> {
+    let pairs = counts.points.windows(2).enumerate();
+    let stages = pairs.map(|(n, pair)| {
+        let own = counts.paths.iter().filter(|((stage, _), _)| *stage == n);
+        let mut instructions = BTreeMap::new();
+        for ((_, functions), count) in own {
+            let names = functions.iter().map(|name| name.replace(BETWEEN, ":"));
+            let path = names.collect::<Vec<_>>().join(&BETWEEN.to_string());
+            *instructions.entry(path).or_default() += count;
+        }
+        CallPaths {
+            direction,
+            length_bytes,
+            from: pair[0].clone(),
+            to: pair[1].clone(),
+            frames: counts.frames.len() as u64,
+            instructions,
+        }
     });
     stages.collect()
 }
@@ -277,6 +303,7 @@ impl Node for StagesNode {
                 &mut counters_of_all,
             );
             told.extend(warnings(word(way.direction), counts));
+            self.paths.extend(paths(way.direction, sizes.length, counts));
             least = least.min(counts.frames.len() as u64);
         }
         let status = match (cancel.is_cancelled(), least < asked.frames) {
@@ -302,6 +329,10 @@ impl Node for StagesNode {
             tester: TesterObservation::new(Field::absent(NO_TIME), Field::measured(false)),
             warnings: told,
         })
+    }
+
+    fn call_paths(&mut self) -> Vec<CallPaths> {
+        std::mem::take(&mut self.paths)
     }
 
     fn stages(&self) -> StageSource {

@@ -258,6 +258,7 @@ impl Page {
             }
             Block::Table(table) => self.table(table),
             Block::Chart(chart) => self.chart(chart),
+            Block::Picture(svg) => format!("<figure>\n{svg}</figure>\n"),
             Block::Beside(columns) => {
                 let columns = columns.iter();
                 let columns: String = columns

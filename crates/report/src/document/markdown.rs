@@ -94,7 +94,7 @@ fn blocks(all: &[Block<'_>], notes: &mut Notes, out: &mut String) {
             Block::Chart(Chart::Roofline(roofline, told)) => {
                 list(ceilings(roofline, *told).map(|words| escape(&words)), out);
             }
-            Block::Chart(_) => {}
+            Block::Chart(_) | Block::Picture(_) => {}
             Block::Beside(columns) => columns.iter().for_each(|of| blocks(of, notes, out)),
             Block::Only(Medium::Text, of) => blocks(of, notes, out),
             Block::Only(Medium::Page, _) => {}

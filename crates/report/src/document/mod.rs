@@ -224,6 +224,8 @@ pub enum Block<'a> {
     Table(Table),
     /// A picture.
     Chart(Chart<'a>),
+    /// A picture that is drawn already, as SVG without scripts; only pages have it.
+    Picture(String),
     /// Parts side by side where there is room.
     Beside(Vec<Vec<Block<'a>>>),
     /// Parts for a reader who asks further: a heading of its depth and what stands below it. A page folds them at its end.

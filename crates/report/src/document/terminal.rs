@@ -142,7 +142,7 @@ fn blocks(all: &[Block<'_>], options: &Options, notes: &mut Notes, out: &mut Str
                 }
             }
             // Their figures stand in the tables.
-            Block::Chart(_) => {}
+            Block::Chart(_) | Block::Picture(_) => {}
             Block::Beside(columns) => {
                 columns
                     .iter()

@@ -4,8 +4,10 @@
 mod costs;
 mod crossover;
 mod csv;
+mod flame;
 mod frames;
 mod full;
+mod functions;
 mod groups;
 mod panels;
 mod point_costs;
@@ -14,6 +16,7 @@ pub(crate) mod sheet;
 use wirelab_trial::ResultsFile;
 use wirelab_trial::crossover::crossovers;
 use wirelab_trial::format::{decimal, integer, time_f};
+use wirelab_trial::stage::functions::{CallPaths, changed};
 use wirelab_trial::stage::{self, Change, Delay, StageFigures};
 
 use crate::about;
@@ -25,14 +28,40 @@ const REPEATED: &str = "these results contain several runs of the same trials: t
                         (run 2 is the second); the costs of capture points and the frame counts are those of \
                         all runs together";
 
-/// The stages of a results file, and the changes since the run they are compared with, in one of the formats; the
-/// text ends with a line end.
+pub use flame::{folded, svg};
+pub use functions::{paths_of, reason};
+
+/// The run that stages are held against.
+#[derive(Debug)]
+pub struct Against<'a> {
+    /// Its stages.
+    pub before: &'a [StageFigures],
+    /// What changed since.
+    pub changes: Vec<Change>,
+    /// Its paths of calls.
+    pub paths: &'a [CallPaths],
+    /// By which ratio the median of a stage may grow; if `None`, the mean of none may.
+    pub gate: Option<f64>,
+}
+
+impl Against<'_> {
+    /// Whether a change fails the run.
+    pub fn fails(&self, change: &Change) -> bool {
+        match self.gate {
+            None => change.is_worse(),
+            Some(ratio) => change.is_beyond(ratio),
+        }
+    }
+}
+
+/// The stages of a results file, and the run that they are held against, in one of the formats; the text ends with a
+/// line end. JUnit has a case for each stage of the run before.
 ///
 /// # Errors
-/// [`NoExplanation`] for JUnit and datasheets, which cannot hold it.
+/// [`NoExplanation`] for datasheets, and for JUnit without a run before, which cannot hold it.
 pub fn render_stages(
     file: &ResultsFile,
-    changes: Option<&[Change]>,
+    against: Option<&Against<'_>>,
     format: Format,
     options: &Options,
 ) -> Result<String, NoExplanation> {
@@ -45,6 +74,17 @@ pub fn render_stages(
             &delays,
         )))),
         Format::Json => Ok(file.to_json()),
+        Format::Junit if against.is_some() => {
+            let cases = against.map(|against| {
+                let changed = changed(against.paths, paths_of(file));
+                functions::cases(against, &changed)
+            });
+            Ok(document::junit::render(&Document {
+                title,
+                cases: cases.unwrap_or_default(),
+                ..Document::default()
+            }))
+        }
         // A terminal is too narrow for the tables of each node; pages have them, too.
         Format::Terminal if !crossovers(file).is_empty() => {
             let title = options.title.clone();
@@ -52,7 +92,7 @@ pub fn render_stages(
             Document::new(title, crossover::blocks(file)).written(format, options)
         }
         _ => {
-            let mut blocks = blocks(file, &delays, changes);
+            let mut blocks = blocks(file, &delays, against);
             let nodes = about::nodes_and_tester(file);
             blocks.push(Block::Only(Medium::Page, vec![nodes]));
             let document = Document {
@@ -90,7 +130,7 @@ pub(crate) fn without_stages(file: &ResultsFile) -> ResultsFile {
 pub(crate) fn blocks(
     file: &ResultsFile,
     delays: &[Delay],
-    changes: Option<&[Change]>,
+    against: Option<&Against<'_>>,
 ) -> Vec<Block<'static>> {
     let mut out = crossover::blocks(file);
     let sections = sheet::sections(delays);
@@ -112,12 +152,18 @@ pub(crate) fn blocks(
         out.push(Block::heading("What to know"));
         out.push(Block::List(notes));
     }
-    if let Some(changes) = changes {
+    let paths = paths_of(file);
+    if let Some(against) = against {
         out.push(Block::heading("Against the run before"));
+        let changes = &against.changes;
         out.push(match changes.is_empty() {
             true => Block::Answer("Every stage takes as many instructions as before.".to_owned()),
             false => Block::List(changes.iter().map(sentence).collect()),
         });
+        if let Some(table) = functions::changes(against.paths, paths) {
+            out.push(Block::heading("Functions that changed"));
+            out.push(table);
+        }
     }
     for section in &sections {
         out.extend(
@@ -132,6 +178,8 @@ pub(crate) fn blocks(
         let title = format!("{}, all figures", section.heading());
         out.push(Block::Appendix(2, title, tables.collect()));
     }
+    let before = against.map(|against| against.paths).filter(|paths| !paths.is_empty());
+    out.extend(functions::blocks(paths, before));
     out.extend(costs::blocks(file));
     out
 }

@@ -145,6 +145,7 @@ pub fn ways() -> ResultsFile {
         .map(str::to_owned)
         .to_vec();
     file.measuring = Some(Measuring {
+        call_paths: Vec::new(),
         overheads: vec![Overhead {
             what: "round trip".to_owned(),
             way: "stack, spin".to_owned(),

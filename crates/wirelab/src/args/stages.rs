@@ -23,7 +23,7 @@ const HEADINGS: Headings = &[
     ),
     ("hdl:reference", &["mac", "wait_states", "predicted"]),
     ("here:IFACE", &["port", "stream", "watch", "time"]),
-    ("Boards", &["wall", "image", "against"]),
+    ("Boards", &["wall", "image", "against", "gate"]),
     ("Output", &["output", "store", "tag", "json"]),
 ];
 
@@ -106,8 +106,12 @@ pub struct StagesArgs {
     /// Compare the instructions of each stage with a results file; a stage that grew is a failure
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
-    /// Write to FILE; the extension selects the format: .json (results file with all samples), .html, .md, .csv; may be
-    /// given several times
+    /// With --against: fail only where the median of a stage grew by more than this, e.g. +2%
+    #[arg(long, value_name = "SHARE")]
+    pub gate: Option<String>,
+    /// Write to FILE; the extension selects the format: .json (results file with all samples), .html, .md, .csv; with
+    /// --against .xml (JUnit); of qemu: also .svg (flame graph) and .folded (paths of calls as text); may be given several
+    /// times
     #[arg(short, long, value_name = "FILE")]
     pub output: Vec<PathBuf>,
     #[command(flatten)]

@@ -7,8 +7,10 @@ use wirelab_bench::costs;
 use wirelab_bench::paths::overheads;
 use wirelab_bench::stages::{Offered, Trials, Ways, framing, half, notes};
 use wirelab_model::reference;
-use wirelab_report::{Format, render_stages};
+use wirelab_report::compare::share;
+use wirelab_report::{Against, Format, folded, paths_of, reason, render_stages, svg};
 use wirelab_trial::measuring::Measuring;
+use wirelab_trial::stage::functions::changed;
 use wirelab_trial::stage::{self, Change, StageFigures};
 use wirelab_trial::{
     ClockKind, Node, NodeKind, NodeName, Observation, OpenOptions, Profile, Purpose, ResultsFile,
@@ -20,7 +22,7 @@ use crate::commands::report::{on_paper, read, save};
 use crate::commands::trials::{Outputs, PlanResult};
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::nodes::KINDS;
-use crate::terminal::{Bar, cancel_on_signal, put, report_options, say};
+use crate::terminal::{Bar, cancel_on_signal, complain, put, report_options, say};
 
 mod here;
 mod json;
@@ -31,13 +33,16 @@ mod ways;
 
 /// Frames of a trial where none are asked.
 const FRAMES: u64 = 512;
+/// Extensions of files with paths of calls: a flame graph, and text for other tools.
+const SVG: &str = "svg";
+const FOLDED: &str = "folded";
 /// Payload of the longest frame of a lab that is made for the trials.
 const LARGEST_PAYLOAD: u32 = 1500;
 
 pub fn run(args: &StagesArgs) -> Result {
     // What cannot be compared or written is refused before anything runs.
-    let before = args.against.as_deref().map(instructions).transpose()?;
-    for path in &args.output {
+    let before = Before::of(args)?;
+    for path in args.output.iter().filter(|path| !is_of_paths(path)) {
         Format::of_path(path).map_err(Failure::usage)?;
     }
     let subject = Subject::of(&args.node)?;
@@ -46,7 +51,7 @@ pub fn run(args: &StagesArgs) -> Result {
         Subject::File(path) => {
             let file = read(&path)?;
             has_stages(args, &file)?;
-            return show(args, &file, before.as_deref(), &args.output);
+            return show(args, &file, before.as_ref(), &args.output);
         }
         Subject::Here(port) => return here::run(args, &port),
         Subject::Node(node) => node,
@@ -59,7 +64,7 @@ pub fn run(args: &StagesArgs) -> Result {
         return outputs.end(measured.ran);
     }
     has_stages(args, &measured.ran.file)?;
-    let shown = show(args, &measured.ran.file, before.as_deref(), &pages)?;
+    let shown = show(args, &measured.ran.file, before.as_ref(), &pages)?;
     match outputs.end(measured.ran)? {
         Outcome::Done if measured.is_whole => Ok(shown),
         Outcome::Done => Ok(Outcome::Missed),
@@ -162,6 +167,15 @@ fn measure(args: &StagesArgs, asking: &Asking, outputs: &Outputs) -> Fallible<Me
     };
     if let Some(plan) = plan {
         let mut ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
+        let call_paths = node.call_paths();
+        if !call_paths.is_empty() {
+            ran.file.measuring = Some(Measuring {
+                notes: counted_apart(&ran.file),
+                call_paths,
+                ..Measuring::default()
+            });
+            outputs.save_again(&ran)?;
+        }
         if args.predicted {
             let predicted = reference::delays(&description, &args.length, frames, &cancel)?;
             ran.file.observations.extend(predicted);
@@ -202,6 +216,7 @@ fn measure(args: &StagesArgs, asking: &Asking, outputs: &Outputs) -> Fallible<Me
         overheads: overheads(&ran.file.observations),
         costs,
         notes: told,
+        call_paths: Vec::new(),
     });
     ran.file.parts.extend(searched);
     outputs.save_again(&ran)?;
@@ -259,17 +274,86 @@ fn frames(asked: Option<u64>, most: Option<u64>) -> Fallible<u64> {
     }
 }
 
-/// The stages of a results file to compare with, which must be counted.
-fn instructions(path: &Path) -> Fallible<Vec<StageFigures>> {
-    let rows = stage::table(&read(path)?);
-    match rows.iter().any(|row| row.clock == ClockKind::Instructions) {
-        true => Ok(rows),
-        false => Err(Failure::usage(format!(
-            "--against {}: it holds no stages counted in instructions, and times are not compared; make one with \
-             'wirelab stages board:NAME -o FILE.json'",
-            path.display()
-        ))),
+/// What is counted apart from stages, in a sentence for each trial and direction.
+fn counted_apart(file: &ResultsFile) -> Vec<String> {
+    let notes = file.observations.iter().flat_map(|o| {
+        let is_note = |w: &&wirelab_trial::Warning| w.code == WarningCode::CAPTURE_NOTES.word();
+        let own = o.warnings.iter().filter(is_note);
+        own.map(|w| format!("at length {}: {}", o.sizes.length, w.text))
+    });
+    notes.collect()
+}
+
+/// The run that this one is held against, and the limit.
+struct Before {
+    file: ResultsFile,
+    rows: Vec<StageFigures>,
+    gate: Option<f64>,
+}
+
+impl Before {
+    /// The stages of a results file to compare with, which must be counted.
+    fn of(args: &StagesArgs) -> Fallible<Option<Before>> {
+        let gate = args.gate.as_deref().map(limit).transpose()?;
+        let Some(path) = &args.against else {
+            return match gate {
+                None => Ok(None),
+                Some(_) => Err(Failure::usage(
+                    "--gate holds a run against another: name its results file with --against FILE.json; make one with \
+                     'wirelab stages NODE -o FILE.json'",
+                )),
+            };
+        };
+        let file = read(path)?;
+        let rows = stage::table(&file);
+        match rows.iter().any(|row| row.clock == ClockKind::Instructions) {
+            true => Ok(Some(Before { file, rows, gate })),
+            false => Err(Failure::usage(format!(
+                "--against {}: it holds no stages counted in instructions, and times are not compared; make one with \
+                 'wirelab stages board:NAME -o FILE.json'",
+                path.display()
+            ))),
+        }
     }
+
+    fn against(&self, rows: &[StageFigures]) -> Option<Against<'_>> {
+        Some(Against {
+            before: &self.rows,
+            changes: stage::changes(&self.rows, rows)?,
+            paths: paths_of(&self.file),
+            gate: self.gate,
+        })
+    }
+}
+
+/// By how much a stage may grow.
+fn limit(text: &str) -> Fallible<f64> {
+    share(text.strip_prefix('+').unwrap_or(text)).ok_or_else(|| {
+        Failure::usage(format!(
+            "--gate: invalid share '{text}'; fix: write a percentage, e.g. +2%"
+        ))
+    })
+}
+
+/// Whether a file is one of paths of calls: a flame graph, or folded paths.
+fn is_of_paths(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == SVG || e == FOLDED)
+}
+
+/// The paths of a run as a picture or as text.
+fn paths_as(path: &Path, file: &ResultsFile, against: Option<&Against<'_>>) -> Fallible<String> {
+    let now = paths_of(file);
+    if now.is_empty() {
+        return Err(Failure::usage(format!(
+            "{}: these results hold no paths of calls; fix: count them: wirelab stages qemu:FILE.toml",
+            path.display()
+        )));
+    }
+    let before = against.map(|against| against.paths).filter(|paths| !paths.is_empty());
+    Ok(match path.extension().is_some_and(|e| e == SVG) {
+        true => svg(now, before),
+        false => folded(now),
+    })
 }
 
 /// Whether a trial came to pass; a table without a row is no answer to what was refused.
@@ -299,27 +383,32 @@ fn has_stages(args: &StagesArgs, file: &ResultsFile) -> Fallible<()> {
 fn show(
     args: &StagesArgs,
     file: &ResultsFile,
-    before: Option<&[StageFigures]>,
+    before: Option<&Before>,
     pages: &[PathBuf],
 ) -> Result {
     let rows = stage::table(file);
-    let changes: Option<Vec<Change>> = before.and_then(|before| stage::changes(before, &rows));
+    let against = before.and_then(|before| before.against(&rows));
+    let against = against.as_ref();
     let options = report_options(None, false);
     for path in pages {
+        if is_of_paths(path) {
+            save(path, &paths_as(path, file, against)?)?;
+            continue;
+        }
         let format = Format::of_path(path).map_err(Failure::usage)?;
         let text = match format {
             Format::Json => file.to_json(),
-            _ => render_stages(file, changes.as_deref(), format, &on_paper(&options))
+            _ => render_stages(file, against, format, &on_paper(&options))
                 .map_err(Failure::usage)?,
         };
         save(path, &text)?;
     }
     if args.json {
-        let all = json::of(file, &rows, changes.as_deref());
+        let all = json::of(file, &rows, against);
         let text = serde_json::to_string_pretty(&all).expect("plain data become JSON");
         say!("{text}");
     } else {
-        let text = render_stages(file, changes.as_deref(), Format::Terminal, &options);
+        let text = render_stages(file, against, Format::Terminal, &options);
         put!("{}", text.map_err(Failure::usage)?);
     }
     if rows.is_empty() {
@@ -327,6 +416,15 @@ fn show(
         let said: Vec<String> = said.map(|w| format!("{}; {}", w.text, w.way_out)).collect();
         return Err(Failure::failed(said.join("\n")));
     }
-    let grew = changes.iter().flatten().any(Change::is_worse);
-    Ok(Outcome::of(!grew))
+    let Some(against) = against else {
+        return Ok(Outcome::Done);
+    };
+    let failed: Vec<&Change> = against.changes.iter().filter(|c| against.fails(c)).collect();
+    if let Some(limit) = against.gate {
+        let functions = changed(against.paths, paths_of(file));
+        for change in &failed {
+            complain(format_args!("wirelab: {}", reason(change, &functions, limit)));
+        }
+    }
+    Ok(Outcome::of(failed.is_empty()))
 }

@@ -38,7 +38,7 @@ mod place {
 
 /// An address whose passes are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Watched {
+pub struct Spotted {
     /// The address.
     pub at: u64,
     /// Its number in records.
@@ -103,7 +103,7 @@ impl Ring {
     /// The system's error.
     pub fn make(
         file: &Path,
-        points: &[Watched],
+        points: &[Spotted],
         functions: &[(u64, u64)],
         with_kinds: bool,
     ) -> io::Result<Ring> {
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn records_of_any_bytes_are_read_and_a_wrong_head_gives_none() {
         let folder = tempfile::tempdir().unwrap();
-        let point = Watched {
+        let point = Spotted {
             at: 0x1000,
             number: 3,
             begins: true,

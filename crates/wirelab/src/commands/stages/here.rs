@@ -44,6 +44,7 @@ pub fn run(args: &StagesArgs, port: &str) -> Result {
             refused: None,
         }],
         measuring: Some(Measuring {
+            call_paths: Vec::new(),
             notes,
             ..Measuring::default()
         }),

@@ -5,14 +5,18 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use wirelab_bench::paths::{BackgroundResult, beside, loss_free};
 use wirelab_trial::crossover::crossovers;
-use wirelab_trial::stage::{Change, StageFigures};
+use wirelab_report::{Against, paths_of};
+use wirelab_trial::stage::StageFigures;
+use wirelab_trial::stage::functions::changed;
 use wirelab_trial::{Field, Found, Observation, ResultsFile, pooled_runs};
 
 /// All of it.
-pub fn of(file: &ResultsFile, rows: &[StageFigures], changes: Option<&[Change]>) -> Value {
+pub fn of(file: &ResultsFile, rows: &[StageFigures], against: Option<&Against<'_>>) -> Value {
+    let functions = against.map(|against| changed(against.paths, paths_of(file)));
     json!({
         "stages": rows,
-        "changes": changes,
+        "changes": against.map(|against| &against.changes),
+        "functions_changed": functions,
         "ways": beside(&file.observations),
         "trials": trials(file),
         "crossovers": crossovers(file),

@@ -10,7 +10,7 @@ use crate::args::{Cli, StagesArgs};
 use crate::exit::Failure;
 
 /// The options of a results file, and of this host. Those of nodes are with their kinds.
-const OF_FILE: &[&str] = &["against"];
+const OF_FILE: &[&str] = &["against", "gate"];
 const OF_HERE: &[&str] = &[
     "length", "count", "wait", "probes", "xdp", "port", "stream", "watch", "time",
 ];
@@ -18,7 +18,7 @@ const OF_HERE: &[&str] = &[
 const OF_RUNS: &[&str] = &["store", "tag"];
 
 /// The options that not everything takes, and what to do where one has no meaning. Those of the output always have one.
-const OPTIONS: [(&str, &str); 20] = [
+const OPTIONS: [(&str, &str); 21] = [
     ("length", ASK_AGAIN),
     ("count", ASK_AGAIN),
     (
@@ -66,6 +66,10 @@ const OPTIONS: [(&str, &str); 20] = [
     (
         "against",
         "what is compared are counted instructions, and here are times: ask board:NAME",
+    ),
+    (
+        "gate",
+        "what is compared are counted instructions, and here are times: ask board:NAME or qemu:FILE.toml",
     ),
     ("store", KEEP_A_RUN),
     ("tag", KEEP_A_RUN),

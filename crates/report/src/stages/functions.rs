@@ -1,0 +1,183 @@
+//! Instructions by function: what each costs a frame, what changed since another run, and the cases of a gate.
+
+use wirelab_trial::format::{integer, percent};
+use wirelab_trial::stage::functions::{self, CallPaths, FunctionChange, changed};
+use wirelab_trial::stage::Change;
+use wirelab_trial::{Direction, ResultsFile};
+
+use super::Against;
+use super::flame::{self, figure};
+use super::sheet::dash;
+use crate::document::junit::Case;
+use crate::document::{Block, Medium};
+use crate::judge::End;
+
+/// Most rows of a table.
+const MOST_ROWS: usize = 15;
+
+/// The paths of a file.
+pub fn paths_of(file: &ResultsFile) -> &[CallPaths] {
+    file.measuring.as_ref().map_or(&[], |m| m.call_paths.as_slice())
+}
+
+/// Tables of functions for each direction, and the flame graph on pages.
+pub fn blocks(now: &[CallPaths], before: Option<&[CallPaths]>) -> Vec<Block<'static>> {
+    let mut out = Vec::new();
+    for direction in [Direction::Receive, Direction::Transmit] {
+        let own: Vec<&CallPaths> = now.iter().filter(|s| s.direction == direction).collect();
+        if let Some(table) = table(&own) {
+            let title = format!("Instructions by function, {}", sent_or_received(direction));
+            out.push(Block::Appendix(2, title, vec![table]));
+        }
+    }
+    if !now.is_empty() {
+        let picture = Block::Picture(flame::svg(now, before));
+        let title = match before {
+            None => "Flame graph",
+            Some(_) => "Flame graph, against the run before",
+        };
+        out.push(Block::Only(Medium::Page, vec![Block::heading(title), picture]));
+    }
+    out
+}
+
+fn sent_or_received(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Transmit => "sent",
+        _ => "received",
+    }
+}
+
+/// A column for each length, and a row for each function, those of the longest first.
+fn table(stages: &[&CallPaths]) -> Option<Block<'static>> {
+    let mut lengths: Vec<u32> = stages.iter().map(|s| s.length_bytes).collect();
+    lengths.sort_unstable();
+    lengths.dedup();
+    let costs = |length: u32| functions::costs(stages.iter().copied().filter(|s| s.length_bytes == length));
+    let by_length: Vec<_> = lengths.iter().map(|length| costs(*length)).collect();
+    let order = by_length.last().filter(|costs| !costs.is_empty())?;
+    let mut heads = vec![("function".to_owned(), false)];
+    heads.extend(lengths.iter().map(|length| (format!("{} B", integer((*length).into())), true)));
+    let row = |name: &str, of: &dyn Fn(&[functions::FunctionCost]) -> Option<f64>| {
+        let mut row = vec![name.to_owned()];
+        row.extend(by_length.iter().map(|costs| of(costs).map_or_else(dash, figure)));
+        row
+    };
+    let shown = &order[..order.len().min(MOST_ROWS)];
+    let mut rows: Vec<Vec<String>> = shown
+        .iter()
+        .map(|cost| {
+            row(&cost.function, &|all| {
+                let own = all.iter().find(|c| c.function == cost.function);
+                own.map(|c| c.per_frame)
+            })
+        })
+        .collect();
+    let others = order.len() - shown.len();
+    if others > 0 {
+        let is_other = |c: &&functions::FunctionCost| shown.iter().all(|s| s.function != c.function);
+        rows.push(row(&format!("{others} others"), &|all| {
+            Some(all.iter().filter(is_other).map(|c| c.per_frame).sum())
+        }));
+    }
+    rows.push(row("all", &|all| Some(all.iter().map(|c| c.per_frame).sum())));
+    Some(Block::Table(crate::document::table::Table::sentences(heads, rows)))
+}
+
+/// The functions that changed, the largest change first.
+pub fn changes(before: &[CallPaths], now: &[CallPaths]) -> Option<Block<'static>> {
+    let all = changed(before, now);
+    let heads = vec![
+        ("function", false),
+        ("stage", false),
+        ("length, B", true),
+        ("before", true),
+        ("now", true),
+        ("change", true),
+    ];
+    let rows: Vec<Vec<String>> = all
+        .iter()
+        .take(MOST_ROWS)
+        .map(|c| {
+            vec![
+                c.function.clone(),
+                format!("{}, {} to {}", sent_or_received(c.direction), c.from, c.to),
+                integer(c.length_bytes.into()),
+                figure(c.before),
+                figure(c.now),
+                signed(c.grew_by()),
+            ]
+        })
+        .collect();
+    (!rows.is_empty()).then(|| Block::sentences(heads, rows))
+}
+
+fn signed(by: f64) -> String {
+    let sign = if by < 0.0 { "−" } else { "+" };
+    format!("{sign}{}", figure(by.abs()))
+}
+
+/// A ratio in percent.
+fn share(ratio: f64) -> String {
+    format!("{} %", percent(ratio))
+}
+
+/// The function that grew most in the stage of a change, in words.
+pub fn culprit(change: &Change, all: &[FunctionChange]) -> Option<String> {
+    let old = &change.before;
+    let same = |c: &&FunctionChange| {
+        (c.direction, c.length_bytes) == (old.direction, old.length_bytes)
+            && (&c.from, &c.to) == (&old.from, &old.to)
+            && c.grew_by() > 0.0
+    };
+    let most = all.iter().find(same)?;
+    Some(format!(
+        "{} by {}, from {} to {}",
+        most.function,
+        figure(most.grew_by()),
+        figure(most.before),
+        figure(most.now)
+    ))
+}
+
+/// A case for each stage of the run before: it fails where its median grew beyond the limit, or it is gone.
+pub fn cases(against: &Against<'_>, functions: &[FunctionChange]) -> Vec<Case> {
+    let limit = against.gate.unwrap_or(0.0);
+    let stages = against.before.iter().filter(|row| !row.cumulated);
+    stages
+        .map(|row| {
+            let failed = against.changes.iter().find(|c| c.before == *row);
+            let failed = failed.filter(|change| against.fails(change));
+            let end = failed.map_or(End::Passed, |change| {
+                End::Failed("stage", vec![reason(change, functions, limit)])
+            });
+            let way = sent_or_received(row.direction);
+            Case {
+                class: row.node.clone(),
+                name: format!("{way}, {} to {}, {} B", row.from, row.to, row.length_bytes),
+                seconds: 0.0,
+                said: None,
+                end,
+            }
+        })
+        .collect()
+}
+
+/// Why a stage fails the gate: how it grew, and by which function.
+pub fn reason(change: &Change, functions: &[FunctionChange], limit: f64) -> String {
+    let old = &change.before;
+    let stage = format!("{} to {} at length {}", old.from, old.to, old.length_bytes);
+    let Some(now) = change.now_median_ticks else {
+        return format!("{stage}: no longer present");
+    };
+    let was = old.median_ticks;
+    let ratio = (now as f64 - was as f64) / (was as f64).max(1.0);
+    let by = culprit(change, functions).map_or(String::new(), |culprit| format!("; {culprit}"));
+    format!(
+        "{stage}: the median grew from {} to {} instructions, by {} (limit {}){by}",
+        integer(was),
+        integer(now),
+        share(ratio),
+        share(limit)
+    )
+}
