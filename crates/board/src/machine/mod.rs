@@ -21,6 +21,7 @@ pub mod ring;
 pub mod running;
 pub mod stages;
 pub mod symbols;
+mod sys;
 pub mod traffic;
 pub mod walk;
 

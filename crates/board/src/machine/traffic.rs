@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use wirelab_port::netns::NetNs;
 
 use super::file::Traffic;
+use super::sys::acknowledge_at_once;
 
 /// Longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -91,6 +92,8 @@ impl Source {
             }
             Peer::Tcp(stream) => {
                 while stream.read(&mut answers).is_ok_and(|count| count > 0) {}
+                // Each segment then finds the machine's connection in the same state.
+                acknowledge_at_once(stream)?;
                 stream.write_all(&self.data)
             }
         }
