@@ -303,7 +303,8 @@ impl Node for StagesNode {
                 &mut counters_of_all,
             );
             told.extend(warnings(word(way.direction), counts));
-            self.paths.extend(paths(way.direction, sizes.length, counts));
+            self.paths
+                .extend(paths(way.direction, sizes.length, counts));
             least = least.min(counts.frames.len() as u64);
         }
         let status = match (cancel.is_cancelled(), least < asked.frames) {

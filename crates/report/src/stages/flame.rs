@@ -59,7 +59,10 @@ fn head(stage: &CallPaths) -> [String; 2] {
         Direction::Transmit => "transmit",
         _ => "receive",
     };
-    [format!("{way} {} B", stage.length_bytes), format!("{} to {}", stage.from, stage.to)]
+    [
+        format!("{way} {} B", stage.length_bytes),
+        format!("{} to {}", stage.from, stage.to),
+    ]
 }
 
 /// Paths with their instructions of all frames, one in a line, as tools for flame graphs read them.
@@ -68,7 +71,11 @@ pub fn folded(all: &[CallPaths]) -> String {
     for stage in all {
         let head = head(stage).join(&BETWEEN.to_string());
         for (path, instructions) in &stage.instructions {
-            out.push_str(&format!("{}{BETWEEN}{} {instructions}\n", line(&head), line(path)));
+            out.push_str(&format!(
+                "{}{BETWEEN}{} {instructions}\n",
+                line(&head),
+                line(path)
+            ));
         }
     }
     out
@@ -135,7 +142,10 @@ impl Bars {
             let room = (width / CHARACTER) as usize;
             let label = crate::document::escape::clip(&name, room);
             let (x, y) = (x + 3.0, y + HEIGHT - 5.0);
-            self.out.push_str(&format!("<text x=\"{x:.2}\" y=\"{y}\" fill=\"#000000\">{}</text>", xml(&label)));
+            self.out.push_str(&format!(
+                "<text x=\"{x:.2}\" y=\"{y}\" fill=\"#000000\">{}</text>",
+                xml(&label)
+            ));
         }
         self.out.push_str("</g>\n");
         let mut at = x;
@@ -148,7 +158,9 @@ impl Bars {
     /// Of a difference by how much it grew, else by the name, so that equal functions look alike.
     fn colour(&self, name: &str, node: &Node) -> String {
         if !self.is_difference {
-            let hash = name.bytes().fold(7u32, |hash, b| hash.wrapping_mul(31).wrapping_add(b.into()));
+            let hash = name
+                .bytes()
+                .fold(7u32, |hash, b| hash.wrapping_mul(31).wrapping_add(b.into()));
             return format!("#{:02x}{:02x}50", 220 + hash % 32, 120 + hash / 32 % 96);
         }
         let most = node.now.max(node.before).max(f64::MIN_POSITIVE);
@@ -181,24 +193,40 @@ mod tests {
             from: "driver".to_owned(),
             to: "stack".to_owned(),
             frames: 2,
-            instructions: paths.iter().map(|(path, n)| ((*path).to_owned(), *n)).collect(),
+            instructions: paths
+                .iter()
+                .map(|(path, n)| ((*path).to_owned(), *n))
+                .collect(),
         }]
     }
 
     #[test]
     fn bars_are_as_wide_as_their_instructions() {
         let picture = svg(&run(&[("main;input", 60), ("main;copy", 40)]), None);
-        assert!(picture.contains("<title>main: 50 instructions of a frame</title>"), "{picture}");
+        assert!(
+            picture.contains("<title>main: 50 instructions of a frame</title>"),
+            "{picture}"
+        );
         assert!(picture.contains("<title>input: 30 instructions of a frame</title>"));
-        assert_eq!(picture.matches("width=\"1000.00\"").count(), 4, "all, way, stage, main");
+        assert_eq!(
+            picture.matches("width=\"1000.00\"").count(),
+            4,
+            "all, way, stage, main"
+        );
         assert_eq!(picture.matches("width=\"600.00\"").count(), 1);
     }
 
     #[test]
     fn a_difference_tells_both_and_its_colour_what_grew() {
-        let (before, now) = (run(&[("main;f", 20), ("main;g", 20)]), run(&[("main;f", 60), ("main;g", 20)]));
+        let (before, now) = (
+            run(&[("main;f", 20), ("main;g", 20)]),
+            run(&[("main;f", 60), ("main;g", 20)]),
+        );
         let picture = svg(&now, Some(&before));
-        assert!(picture.contains("f: 30 instructions of a frame, before 10"), "{picture}");
+        assert!(
+            picture.contains("f: 30 instructions of a frame, before 10"),
+            "{picture}"
+        );
         assert!(picture.contains("fill=\"#f0"), "red");
         assert!(!picture.contains("f0\" stroke"), "nothing is blue");
         assert!(picture.contains("fill=\"#e8e8e8\""), "g is as before");

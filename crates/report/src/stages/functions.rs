@@ -1,8 +1,8 @@
 //! Instructions by function: what each costs a frame, what changed since another run, and the cases of a gate.
 
 use wirelab_trial::format::{integer, percent};
-use wirelab_trial::stage::functions::{self, CallPaths, FunctionChange, changed};
 use wirelab_trial::stage::Change;
+use wirelab_trial::stage::functions::{self, CallPaths, FunctionChange, changed};
 use wirelab_trial::{Direction, ResultsFile};
 
 use super::Against;
@@ -17,7 +17,9 @@ const MOST_ROWS: usize = 15;
 
 /// The paths of a file.
 pub fn paths_of(file: &ResultsFile) -> &[CallPaths] {
-    file.measuring.as_ref().map_or(&[], |m| m.call_paths.as_slice())
+    file.measuring
+        .as_ref()
+        .map_or(&[], |m| m.call_paths.as_slice())
 }
 
 /// Tables of functions for each direction, and the flame graph on pages.
@@ -36,7 +38,10 @@ pub fn blocks(now: &[CallPaths], before: Option<&[CallPaths]>) -> Vec<Block<'sta
             None => "Flame graph",
             Some(_) => "Flame graph, against the run before",
         };
-        out.push(Block::Only(Medium::Page, vec![Block::heading(title), picture]));
+        out.push(Block::Only(
+            Medium::Page,
+            vec![Block::heading(title), picture],
+        ));
     }
     out
 }
@@ -53,14 +58,23 @@ fn table(stages: &[&CallPaths]) -> Option<Block<'static>> {
     let mut lengths: Vec<u32> = stages.iter().map(|s| s.length_bytes).collect();
     lengths.sort_unstable();
     lengths.dedup();
-    let costs = |length: u32| functions::costs(stages.iter().copied().filter(|s| s.length_bytes == length));
+    let costs =
+        |length: u32| functions::costs(stages.iter().copied().filter(|s| s.length_bytes == length));
     let by_length: Vec<_> = lengths.iter().map(|length| costs(*length)).collect();
     let order = by_length.last().filter(|costs| !costs.is_empty())?;
     let mut heads = vec![("function".to_owned(), false)];
-    heads.extend(lengths.iter().map(|length| (format!("{} B", integer((*length).into())), true)));
+    heads.extend(
+        lengths
+            .iter()
+            .map(|length| (format!("{} B", integer((*length).into())), true)),
+    );
     let row = |name: &str, of: &dyn Fn(&[functions::FunctionCost]) -> Option<f64>| {
         let mut row = vec![name.to_owned()];
-        row.extend(by_length.iter().map(|costs| of(costs).map_or_else(dash, figure)));
+        row.extend(
+            by_length
+                .iter()
+                .map(|costs| of(costs).map_or_else(dash, figure)),
+        );
         row
     };
     let shown = &order[..order.len().min(MOST_ROWS)];
@@ -75,13 +89,18 @@ fn table(stages: &[&CallPaths]) -> Option<Block<'static>> {
         .collect();
     let others = order.len() - shown.len();
     if others > 0 {
-        let is_other = |c: &&functions::FunctionCost| shown.iter().all(|s| s.function != c.function);
+        let is_other =
+            |c: &&functions::FunctionCost| shown.iter().all(|s| s.function != c.function);
         rows.push(row(&format!("{others} others"), &|all| {
             Some(all.iter().filter(is_other).map(|c| c.per_frame).sum())
         }));
     }
-    rows.push(row("all", &|all| Some(all.iter().map(|c| c.per_frame).sum())));
-    Some(Block::Table(crate::document::table::Table::sentences(heads, rows)))
+    rows.push(row("all", &|all| {
+        Some(all.iter().map(|c| c.per_frame).sum())
+    }));
+    Some(Block::Table(crate::document::table::Table::sentences(
+        heads, rows,
+    )))
 }
 
 /// The functions that changed, the largest change first.

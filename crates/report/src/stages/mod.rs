@@ -178,7 +178,9 @@ pub(crate) fn blocks(
         let title = format!("{}, all figures", section.heading());
         out.push(Block::Appendix(2, title, tables.collect()));
     }
-    let before = against.map(|against| against.paths).filter(|paths| !paths.is_empty());
+    let before = against
+        .map(|against| against.paths)
+        .filter(|paths| !paths.is_empty());
     out.extend(functions::blocks(paths, before));
     out.extend(costs::blocks(file));
     out

@@ -141,18 +141,27 @@ mod tests {
             from: "a".to_owned(),
             to: to.to_owned(),
             frames: 2,
-            instructions: paths.iter().map(|(path, n)| ((*path).to_owned(), *n)).collect(),
+            instructions: paths
+                .iter()
+                .map(|(path, n)| ((*path).to_owned(), *n))
+                .collect(),
         }
     }
 
     #[test]
     fn a_function_has_what_it_ran_itself_on_all_its_paths() {
         let stages = [
-            stage("b", &[("main;input", 20), ("main;input;copy", 6), ("main", 2)]),
+            stage(
+                "b",
+                &[("main;input", 20), ("main;input;copy", 6), ("main", 2)],
+            ),
             stage("c", &[("main;output;copy", 8)]),
         ];
         let costs = costs(&stages);
-        let shown: Vec<_> = costs.iter().map(|c| (c.function.as_str(), c.per_frame)).collect();
+        let shown: Vec<_> = costs
+            .iter()
+            .map(|c| (c.function.as_str(), c.per_frame))
+            .collect();
         assert_eq!(shown, [("input", 10.0), ("copy", 7.0), ("main", 1.0)]);
     }
 
@@ -164,7 +173,10 @@ mod tests {
             stage("unknown", &[("m", 1)]),
         ];
         let changes = changed(&before, &now);
-        let shown: Vec<_> = changes.iter().map(|c| (c.function.as_str(), c.grew_by())).collect();
+        let shown: Vec<_> = changes
+            .iter()
+            .map(|c| (c.function.as_str(), c.grew_by()))
+            .collect();
         assert_eq!(shown, [("f", 10.0), ("gone", -2.0), ("new", 1.0)]);
     }
 }

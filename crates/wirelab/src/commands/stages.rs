@@ -349,7 +349,9 @@ fn paths_as(path: &Path, file: &ResultsFile, against: Option<&Against<'_>>) -> F
             path.display()
         )));
     }
-    let before = against.map(|against| against.paths).filter(|paths| !paths.is_empty());
+    let before = against
+        .map(|against| against.paths)
+        .filter(|paths| !paths.is_empty());
     Ok(match path.extension().is_some_and(|e| e == SVG) {
         true => svg(now, before),
         false => folded(now),
@@ -398,8 +400,9 @@ fn show(
         let format = Format::of_path(path).map_err(Failure::usage)?;
         let text = match format {
             Format::Json => file.to_json(),
-            _ => render_stages(file, against, format, &on_paper(&options))
-                .map_err(Failure::usage)?,
+            _ => {
+                render_stages(file, against, format, &on_paper(&options)).map_err(Failure::usage)?
+            }
         };
         save(path, &text)?;
     }
@@ -419,11 +422,18 @@ fn show(
     let Some(against) = against else {
         return Ok(Outcome::Done);
     };
-    let failed: Vec<&Change> = against.changes.iter().filter(|c| against.fails(c)).collect();
+    let failed: Vec<&Change> = against
+        .changes
+        .iter()
+        .filter(|c| against.fails(c))
+        .collect();
     if let Some(limit) = against.gate {
         let functions = changed(against.paths, paths_of(file));
         for change in &failed {
-            complain(format_args!("wirelab: {}", reason(change, &functions, limit)));
+            complain(format_args!(
+                "wirelab: {}",
+                reason(change, &functions, limit)
+            ));
         }
     }
     Ok(Outcome::of(failed.is_empty()))

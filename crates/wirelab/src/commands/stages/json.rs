@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use wirelab_bench::paths::{BackgroundResult, beside, loss_free};
-use wirelab_trial::crossover::crossovers;
 use wirelab_report::{Against, paths_of};
+use wirelab_trial::crossover::crossovers;
 use wirelab_trial::stage::StageFigures;
 use wirelab_trial::stage::functions::changed;
 use wirelab_trial::{Field, Found, Observation, ResultsFile, pooled_runs};
