@@ -239,8 +239,10 @@ impl<'a> Phase<'a> {
                 passes = all.len();
                 if next == order.len() || passes > MOST_PASSES {
                     let flight = walker.end();
-                    if let Tester::Sends(_) = self.traffic {
+                    if let Tester::Sends(source) = &mut self.traffic {
                         ring.disarm();
+                        let taken = source.take_answers();
+                        taken.map_err(MachineError::io("the answers"))?;
                         settle(ring, self.file.idle);
                         ring.forget();
                     }

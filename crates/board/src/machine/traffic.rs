@@ -74,11 +74,8 @@ impl Source {
     /// The system's error.
     pub fn send(&mut self) -> io::Result<()> {
         self.sequence += 1;
-        let mut answers = [0; 2048];
         match &mut self.peer {
             Peer::Udp(socket) => {
-                // What came back is of no interest, nor is an error that a datagram before met.
-                while socket.recv(&mut answers).is_ok() {}
                 let header = self.sequence.to_be_bytes();
                 if let Some(first) = self.data.get_mut(..HEADER_BYTES) {
                     first[..4].copy_from_slice(&header);
@@ -90,13 +87,25 @@ impl Source {
                     sent => sent.map(drop),
                 }
             }
+            Peer::Tcp(stream) => stream.write_all(&self.data),
+        }
+    }
+
+    /// Takes what came back, which is of no interest, nor is an error that a datagram met. TCP acknowledges it, so that
+    /// each segment finds the machine's connection in the same state.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn take_answers(&mut self) -> io::Result<()> {
+        let mut answers = [0; 2048];
+        match &mut self.peer {
+            Peer::Udp(socket) => while socket.recv(&mut answers).is_ok() {},
             Peer::Tcp(stream) => {
                 while stream.read(&mut answers).is_ok_and(|count| count > 0) {}
-                // Each segment then finds the machine's connection in the same state.
                 acknowledge_at_once(stream)?;
-                stream.write_all(&self.data)
             }
         }
+        Ok(())
     }
 }
 
@@ -105,9 +114,7 @@ fn connect(to: SocketAddr) -> io::Result<TcpStream> {
     let begun = Instant::now();
     loop {
         match TcpStream::connect_timeout(&to, CONNECT) {
-            Err(e)
-                if e.kind() == io::ErrorKind::ConnectionRefused && begun.elapsed() < CONNECT =>
-            {
+            Err(e) if e.kind() == io::ErrorKind::ConnectionRefused && begun.elapsed() < CONNECT => {
                 std::thread::sleep(LOOK);
             }
             connected => return connected,
