@@ -6,7 +6,7 @@ stacks_out="${CARGO_TARGET_DIR:-$WIRELAB_TREE/target}/stacks"
 
 # needs COMMAND PACKAGE: a program of the build.
 needs() {
-    have "$1" || die "there is no $1; fix: install the package $2"
+    have "$1" || die "there is no $1; fix: install the package $2, or run scripts/setup.sh test stacks for all"
 }
 
 # sources VARIABLE FILE WHAT: the folder that VARIABLE names holds the sources if it has FILE; WHAT says where they are from.

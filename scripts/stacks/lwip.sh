@@ -12,6 +12,9 @@ WIRELAB_SAY=lwip
 
 main() {
     local lwip
+    if [ -n "${FREERTOS_KERNEL:-}" ]; then
+        sources FREERTOS_KERNEL portable/GCC/ARM_CM3/port.c github.com/FreeRTOS/FreeRTOS-Kernel
+    fi
     lwip=$(lwip_folder) || die "the sources of lwIP could not be fetched; fix: run scripts/setup.sh build with a network"
     cortex_m3 lwip-raw -DLWIP="$lwip"
     image lwip-raw "$built" "lwIP 2.2.1, the raw interface, no operating system" "$(cortex_m3_compiler)" \
@@ -20,7 +23,6 @@ main() {
         say "lwIP's sockets are left out; fix: FREERTOS_KERNEL=FOLDER with the sources of github.com/FreeRTOS/FreeRTOS-Kernel"
         return 0
     fi
-    sources FREERTOS_KERNEL portable/GCC/ARM_CM3/port.c github.com/FreeRTOS/FreeRTOS-Kernel
     cortex_m3 lwip-sockets -DLWIP="$lwip" -DFREERTOS_KERNEL="$(realpath "$FREERTOS_KERNEL")"
     image lwip-sockets "$built" "lwIP 2.2.1, sockets, FreeRTOS-Kernel $(revision "$FREERTOS_KERNEL")" "$(cortex_m3_compiler)" \
         "$cortex_m3_flags" "firmware/stacks/lwip/sockets/lwipopts.h, core locking, tick of 1 ms, checksums of the port"

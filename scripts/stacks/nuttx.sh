@@ -80,11 +80,11 @@ flags() {
 }
 
 main() {
+    find_sources
     needs kconfig-conf kconfig-frontends-nox
     needs genromfs genromfs
     needs riscv64-unknown-elf-gcc gcc-riscv64-unknown-elf
     needs patch patch
-    find_sources
     lay_out
     cd "$build/nuttx"
     configure
