@@ -31,31 +31,42 @@ typedef struct {
 } plugin_u64;
 typedef void (*translated_fn)(plugin_id id, struct qemu_plugin_tb *block);
 typedef void (*executed_fn)(unsigned vcpu, void *data);
+struct info {
+	const char *target;
+	struct {
+		int least, current;
+	} version;
+	bool is_system;
+	int vcpus;
+};
 enum { NO_REGISTERS = 0, ADD = 0, LOADS = 1, STORES = 2 };
 
 #define WEAK __attribute__((weak))
 void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id, translated_fn call);
-void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *block, executed_fn call, int flags, void *data);
-void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, executed_fn call, int flags, void *data);
+void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *block, executed_fn call, int flags,
+					  void *data);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, executed_fn call, int flags,
+					    void *data);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *block, size_t index);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 /* Version 1. */
-WEAK void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, int op, void *counter, uint64_t add);
-WEAK void qemu_plugin_register_vcpu_mem_inline(struct qemu_plugin_insn *insn, int which, int op, void *counter,
-					       uint64_t add);
+WEAK void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, int op, void *counter,
+						     uint64_t add);
+WEAK void qemu_plugin_register_vcpu_mem_inline(struct qemu_plugin_insn *insn, int which, int op,
+					       void *counter, uint64_t add);
 /* Version 2. */
 WEAK struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t bytes);
 WEAK void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned vcpu);
-WEAK void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op, plugin_u64 counter,
-							      uint64_t add);
+WEAK void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op,
+							      plugin_u64 counter, uint64_t add);
 WEAK void qemu_plugin_register_vcpu_mem_inline_per_vcpu(struct qemu_plugin_insn *insn, int which, int op,
 							plugin_u64 counter, uint64_t add);
 
 #define EXPORT __attribute__((visibility("default")))
 EXPORT int qemu_plugin_version = 1;
-EXPORT int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv);
+EXPORT int qemu_plugin_install(plugin_id id, const struct info *info, int argc, char **argv);
 
 /* The shared memory: a header, then points, functions and records, each as often as the header says. */
 #define MAGIC 0x51574c31u
@@ -119,10 +130,12 @@ static bool kinds;
 
 static struct block blocks[BLOCKS];
 static uint32_t blocks_used;
-static struct block anywhere = {.function = UINT32_MAX};
+static struct block anywhere = { .function = UINT32_MAX };
 static const struct block *last[MOST_VCPUS];
 static uint32_t branches[MOST_VCPUS];
 static _Atomic uint32_t flight; /* the number by which it was armed when the first point was passed */
+static uint64_t written, read_so_far; /* head, and a tail that was read */
+static bool has_more = true; /* processors than one, so that only one may write at a time */
 static atomic_flag writing = ATOMIC_FLAG_INIT;
 
 static struct counts all_vcpus; /* interface version 1 has no counter for each */
@@ -133,18 +146,25 @@ static const struct counts *counts_of(unsigned vcpu)
 	return score ? qemu_plugin_scoreboard_find(score, vcpu) : &all_vcpus;
 }
 
+/* Whether there is room for one more; the reader's place is only looked at where it has to be. */
+static bool has_room(void)
+{
+	if (written - read_so_far < record_count)
+		return true;
+	read_so_far = atomic_load_explicit(&shared->tail, memory_order_acquire);
+	return written - read_so_far < record_count;
+}
+
 static void record(uint8_t kind, uint8_t point, unsigned vcpu, uint64_t at, uint64_t from)
 {
 	const struct counts *counts = counts_of(vcpu);
-	uint64_t head;
 
-	while (atomic_flag_test_and_set_explicit(&writing, memory_order_acquire))
+	while (has_more && atomic_flag_test_and_set_explicit(&writing, memory_order_acquire))
 		;
-	head = atomic_load_explicit(&shared->head, memory_order_relaxed);
-	if (head - atomic_load_explicit(&shared->tail, memory_order_acquire) >= record_count) {
+	if (!has_room()) {
 		atomic_fetch_add_explicit(&shared->lost, 1, memory_order_relaxed);
 	} else {
-		ring[head & (record_count - 1)] = (struct record){
+		ring[written & (record_count - 1)] = (struct record){
 			.count = counts->instructions,
 			.at = at,
 			.from = from,
@@ -155,9 +175,11 @@ static void record(uint8_t kind, uint8_t point, unsigned vcpu, uint64_t at, uint
 			.kind = kind,
 			.point = point,
 		};
-		atomic_store_explicit(&shared->head, head + 1, memory_order_release);
+		written++;
+		atomic_store_explicit(&shared->head, written, memory_order_release);
 	}
-	atomic_flag_clear_explicit(&writing, memory_order_release);
+	if (has_more)
+		atomic_flag_clear_explicit(&writing, memory_order_release);
 }
 
 static uint32_t armed(void)
@@ -270,12 +292,12 @@ static void count(struct qemu_plugin_insn *insn)
 		return;
 	}
 	qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
-		insn, ADD, (plugin_u64){score, offsetof(struct counts, instructions)}, 1);
+		insn, ADD, (plugin_u64){ score, offsetof(struct counts, instructions) }, 1);
 	if (kinds) {
-		qemu_plugin_register_vcpu_mem_inline_per_vcpu(insn, LOADS, ADD,
-							      (plugin_u64){score, offsetof(struct counts, loads)}, 1);
 		qemu_plugin_register_vcpu_mem_inline_per_vcpu(
-			insn, STORES, ADD, (plugin_u64){score, offsetof(struct counts, stores)}, 1);
+			insn, LOADS, ADD, (plugin_u64){ score, offsetof(struct counts, loads) }, 1);
+		qemu_plugin_register_vcpu_mem_inline_per_vcpu(
+			insn, STORES, ADD, (plugin_u64){ score, offsetof(struct counts, stores) }, 1);
 	}
 }
 
@@ -293,7 +315,8 @@ static void translated(plugin_id id, struct qemu_plugin_tb *tb)
 		if (n == 0)
 			start = address;
 		/* Before the instruction is counted, so that a point sees the count in front of it. */
-		for (const struct point *point = point_at(address, points); point; point = point_at(address, point + 1))
+		for (const struct point *point = point_at(address, points); point;
+		     point = point_at(address, point + 1))
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, at_point, NO_REGISTERS, (void *)point);
 		count(insn);
 		address += qemu_plugin_insn_size(insn);
@@ -325,7 +348,8 @@ static bool share(const char *file)
 	function_count = shared->functions;
 	record_count = shared->records;
 	bytes = HEADER_BYTES + sizeof(struct point) * (uint64_t)point_count +
-		sizeof(struct function) * (uint64_t)function_count + sizeof(struct record) * (uint64_t)record_count;
+		sizeof(struct function) * (uint64_t)function_count +
+		sizeof(struct record) * (uint64_t)record_count;
 	if (shared->magic != MAGIC || bytes > (uint64_t)about.st_size || record_count == 0 ||
 	    (record_count & (record_count - 1)) != 0)
 		return false;
@@ -336,15 +360,15 @@ static bool share(const char *file)
 	return true;
 }
 
-int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv)
+int qemu_plugin_install(plugin_id id, const struct info *info, int argc, char **argv)
 {
 	static const char name[] = "shm=";
 
-	(void)info;
 	if (argc != 1 || strncmp(argv[0], name, sizeof name - 1) != 0 || !share(argv[0] + sizeof name - 1)) {
 		fprintf(stderr, "wirelab's plugin: no memory to share; fix: let wirelab start QEMU\n");
 		return -1;
 	}
+	has_more = !info || !info->is_system || info->vcpus != 1;
 	if (qemu_plugin_version == 2)
 		score = qemu_plugin_scoreboard_new(sizeof(struct counts));
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures wirelab and other generators in turn on this machine and writes docs/benchmarks.md.
-# scripts/bench.sh [--rounds N] [--seconds S] [--trafficgen FILE] [--simulation | --sockets | --pacing | --boards | --stages | --hardware] [--write FILE]; exit status 1 where a requirement is missed.
+# scripts/bench.sh [--rounds N] [--seconds S] [--trafficgen FILE] [--simulation | --sockets | --pacing | --boards | --plugin | --stages | --hardware] [--write FILE]; exit status 1 where a requirement is missed.
 set -euo pipefail
 WIRELAB_SAY=bench
 # shellcheck source=scripts/lib/env.sh

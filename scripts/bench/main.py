@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """`make bench`: measures wirelab and its peers in turn and writes docs/benchmarks.md.
 
-main.py --target DIR [--rounds N] [--seconds S] [--trafficgen FILE] [--simulation | --sockets | --pacing | --boards | --stages | --hardware] [--write FILE]
-`--simulation`, `--sockets`, `--pacing`, `--boards`, `--stages` and `--hardware` measure that section alone and write no page.
+main.py --target DIR [--rounds N] [--seconds S] [--trafficgen FILE] [--simulation | --sockets | --pacing | --boards | --plugin | --stages | --hardware] [--write FILE]
+`--simulation`, `--sockets`, `--pacing`, `--boards`, `--plugin`, `--stages` and `--hardware` measure that section alone and write no page.
 A page from fewer than 7 rounds is not written unless a file is named. Exit status: 0 all requirements met,
 1 one is missed, 2 a run was void.
 """
@@ -21,6 +21,7 @@ import hardware
 import machine
 import pacing
 import page
+import plugin
 import reflector
 import sockets
 import stages
@@ -236,6 +237,7 @@ def parse():
     alone.add_argument("--sockets", action="store_true", help="only iperf and echo, without a page")
     alone.add_argument("--pacing", action="store_true", help="only paced senders beside other work, without a page")
     alone.add_argument("--boards", action="store_true", help="only emulated boards, without a page")
+    alone.add_argument("--plugin", action="store_true", help="only the cost of counting in QEMU, without a page")
     alone.add_argument("--stages", action="store_true", help="only inside a Linux node, without a page")
     alone.add_argument("--hardware", action="store_true", help="only hardware in simulation, without a page")
     parser.add_argument("--trafficgen", type=Path, help="a build of xdp-trafficgen in place of the distribution's")
@@ -268,6 +270,8 @@ def measure(subjects, asked, folder):
         rows += simulation_rows(subjects, *measure_simulation(subjects, asked.rounds))
     if asked.boards or not alone:
         rows += boards.rows(subjects, asked.rounds)
+    if asked.plugin or not alone:
+        rows += plugin.rows(lambda pairs: paired(subjects, pairs), subjects, asked.rounds)
     if asked.stages or not alone:
         rows += reflector.rows(subjects, asked.rounds)
         rows += stages.rows(lambda pairs: paired(subjects, pairs), subjects, asked.rounds)
@@ -278,7 +282,7 @@ def measure(subjects, asked, folder):
 
 def only_one(asked):
     """Whether one section alone was asked."""
-    return asked.simulation or asked.sockets or asked.pacing or asked.boards or asked.stages or asked.hardware
+    return asked.simulation or asked.sockets or asked.pacing or asked.boards or asked.plugin or asked.stages or asked.hardware
 
 
 def main():

@@ -30,7 +30,7 @@ use crate::qemu::{comma, files};
 use crate::transport::Watched;
 
 /// The plugin, as this program's build made it.
-const PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wirelab.so"));
+pub const PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wirelab.so"));
 /// Its file in the folder of a machine, and that of the memory it shares.
 const PLUGIN_FILE: &str = "wirelab.so";
 const RING_FILE: &str = "ring";

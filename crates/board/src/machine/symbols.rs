@@ -369,6 +369,32 @@ impl Symbols {
     }
 }
 
+#[cfg(test)]
+impl Symbols {
+    /// An image of A32 code: functions with their ends, and instructions by their addresses.
+    pub(super) fn of_arm(functions: &[(&str, u64, u64)], code: &[(u64, u32)]) -> Symbols {
+        let function = |&(name, start, end): &(&str, u64, u64)| Function {
+            start,
+            end,
+            name: name.to_owned(),
+        };
+        Symbols {
+            functions: functions.iter().map(function).collect(),
+            names: functions
+                .iter()
+                .map(|f| (f.0.to_owned(), vec![f.1]))
+                .collect(),
+            code: code
+                .iter()
+                .map(|(at, word)| (*at, word.to_le_bytes().to_vec()))
+                .collect(),
+            thumb: Vec::new(),
+            isa: Isa::Arm,
+            interrupts: Vec::new(),
+        }
+    }
+}
+
 /// A32 (Arm ARM, A5): calls, returns by LR or the stack, and those that put back the state of what was interrupted.
 fn arm_ending(word: u32) -> Ending {
     let always = word >> 28 == 0xF;
