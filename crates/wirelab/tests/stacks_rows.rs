@@ -93,7 +93,10 @@ fn hold(name: &str, stack: &str, compiler: &str, lacks: &str) {
             }
             for (now, page) in counted.iter().zip(expected) {
                 let change = (*now as f64 - page as f64).abs() / page as f64;
-                assert!(change < OTHER_COMPILER, "{stack}: {now}, the page has {page}");
+                assert!(
+                    change < OTHER_COMPILER,
+                    "{stack}: {now}, the page has {page}"
+                );
             }
         }
     }
