@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use wirelab_port::netns::NetNs;
 
 use super::file::Traffic;
-use super::sys::acknowledge_at_once;
+use super::sys::{acknowledge_at_once, leave_unnumbered};
 
 /// Longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -55,9 +55,9 @@ impl Source {
                     Ok(Peer::Tcp(stream))
                 }
                 Traffic::Udp(port) => {
-                    // The same headers in each run, whose checksums some stacks compute by branches: always this port, and
-                    // without a connection the kernel numbers no datagram.
+                    // The same headers in each run, whose checksums some stacks compute by branches.
                     let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, SOURCE_PORT))?;
+                    leave_unnumbered(&socket)?;
                     socket.set_nonblocking(true)?;
                     Ok(Peer::Udp(socket, (ip, port).into()))
                 }
