@@ -323,23 +323,36 @@ impl Symbols {
             || (end % 4 != 0 && !self.thumb.is_empty())
     }
 
+    /// The halves of the T32 instruction that ends at an address, found from the start of its function on: the second half
+    /// of a long one may look like a short one.
+    fn thumb_before(&self, end: u64) -> Option<(Option<u16>, u16)> {
+        let mut at = self.functions[self.function_at(end.checked_sub(2)?)?].start;
+        while at < end {
+            let first = self.half_before(at + 2)?;
+            let is_long = first >> 11 >= 0b11101;
+            at += if is_long { 4 } else { 2 };
+            if at == end {
+                return match is_long {
+                    true => Some((Some(first), self.half_before(end)?)),
+                    false => Some((None, first)),
+                };
+            }
+        }
+        None
+    }
+
     fn thumb_ending(&self, end: u64) -> Ending {
-        let Some(last) = self.half_before(end) else {
-            return Ending::Other;
-        };
-        let before = end.checked_sub(2).and_then(|at| self.half_before(at));
-        let before = before.unwrap_or(0);
-        match (before, last) {
+        match self.thumb_before(end) {
             // BL and BLX to a label; LDM and LDR from the stack into PC; the return from an exception.
-            (b, l) if b & 0xF800 == 0xF000 && l & 0xC000 == 0xC000 => Ending::Call,
-            (0xE8BD, l) if l & 0x8000 != 0 => Ending::Return,
-            (0xF85D, 0xFB04) => Ending::Return,
-            (0xF3DE, l) if l & 0xFF00 == 0x8F00 => Ending::InterruptReturn,
+            Some((Some(b), l)) if b & 0xF800 == 0xF000 && l & 0xC000 == 0xC000 => Ending::Call,
+            Some((Some(0xE8BD), l)) if l & 0x8000 != 0 => Ending::Return,
+            Some((Some(0xF85D), 0xFB04)) => Ending::Return,
+            Some((Some(0xF3DE), l)) if l & 0xFF00 == 0x8F00 => Ending::InterruptReturn,
             // BX LR, POP with PC, BLX with a register, SVC.
-            (_, 0x4770) => Ending::Return,
-            (_, l) if l & 0xFF00 == 0xBD00 => Ending::Return,
-            (_, l) if l & 0xFF87 == 0x4780 => Ending::Call,
-            (_, l) if l & 0xFF00 == 0xDF00 => Ending::SystemCall,
+            Some((None, 0x4770)) => Ending::Return,
+            Some((None, l)) if l & 0xFF00 == 0xBD00 => Ending::Return,
+            Some((None, l)) if l & 0xFF87 == 0x4780 => Ending::Call,
+            Some((None, l)) if l & 0xFF00 == 0xDF00 => Ending::SystemCall,
             _ => Ending::Other,
         }
     }
@@ -581,6 +594,9 @@ mod tests {
             (&[0x5D, 0xF8, 0x04, 0xFB], Ending::Return),
             (&[0x00, 0xDF], Ending::SystemCall),
             (&[0x00, 0xE0], Ending::Other),
+            // B to a label far away, whose second half looks like POP; POP behind a BL whose second half looks like its first.
+            (&[0xFF, 0xF7, 0x97, 0xBD], Ending::Other),
+            (&[0x00, 0xF0, 0x00, 0xF0, 0x10, 0xBD], Ending::Return),
         ] {
             assert_eq!(of(Isa::Arm, code), ending, "{code:x?}");
         }

@@ -12,6 +12,8 @@ use super::symbols::{Ending, Symbols};
 const DEEPEST: usize = 256;
 /// Stacks of other threads that are kept.
 const MOST_THREADS: usize = 32;
+/// Bytes of the longest instruction of the sets that are known.
+const LONGEST_INSTRUCTION: u64 = 4;
 /// Most instructions of a vector that jumps to a handler.
 const LONGEST_VECTOR: u64 = 4;
 /// Most different paths.
@@ -313,7 +315,7 @@ impl Walker {
         let Some(top) = self.stack.last().copied() else {
             return self.begin(at);
         };
-        if self.interrupts.contains(&at) || ending == Ending::SystemCall {
+        if self.is_entry(at, top.function) || ending == Ending::SystemCall {
             // One interrupt may follow another before the machine goes on where the first came.
             // A vector may jump to its handler.
             let since = top.interrupt.map(|interrupt| interrupt.since.count);
@@ -354,6 +356,17 @@ impl Walker {
         }
     }
 
+    /// Whether an interrupt enters at an address. Where it comes at an instruction of I/O, QEMU with -icount runs its first
+    /// instruction before the plugin sees it.
+    fn is_entry(&self, at: u64, from: FunctionId) -> bool {
+        let near = self.interrupts.range(..=at).next_back();
+        let Some(entry) = near.filter(|entry| at - **entry <= LONGEST_INSTRUCTION) else {
+            return false;
+        };
+        let function = self.function_at(at);
+        at == *entry || (function != from && function == self.function_at(*entry))
+    }
+
     /// The interrupt that works is of no frame, if one of the functions that say so begins.
     fn mark_apart(&mut self, function: FunctionId) {
         if !function.is_some_and(|f| self.apart.contains(&f)) {
@@ -383,9 +396,14 @@ impl Walker {
         (interrupt.last, interrupt.is_apart) = (now, false);
     }
 
-    /// Pops the functions above the one that goes on at an address, if one of them returns there.
+    /// Pops the functions above the one that goes on at an address, if one of them returns there. None below an interrupt
+    /// does before that has come back, which may go on at the same address.
     fn return_to(&mut self, at: u64, now: Moment) -> bool {
-        let Some(level) = self.stack.iter().rposition(|l| l.back == Some(at)) else {
+        let interrupt = self.stack.iter().rposition(|l| l.interrupt.is_some());
+        let level = self.stack.iter().rposition(|l| l.back == Some(at));
+        let Some(level) =
+            level.filter(|level| interrupt.is_none_or(|interrupt| interrupt < *level))
+        else {
             return false;
         };
         self.pop_to(level, now);

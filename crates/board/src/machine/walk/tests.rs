@@ -13,6 +13,8 @@ const TICK: u64 = 0x1500;
 const MAIN_CALLS: u64 = MAIN + 0x14;
 const THREAD_CALLS: u64 = THREAD + 0x14;
 const RETURNS: u64 = 0x30;
+/// Where the interrupt returns by the instruction that functions return with, as on a Cortex-M.
+const RETURNS_AS_M: u64 = ISR + 0x3C;
 const ASKS: u64 = MAIN + 0x24;
 const PLAIN: u64 = MAIN + 0x2C;
 
@@ -30,6 +32,7 @@ fn walker(apart: &[u64]) -> Walker {
     ];
     code.extend([CALLED, SECOND].map(|f| (f + RETURNS - 4, 0xE12F_FF1E)));
     code.extend([ISR, TICK].map(|f| (f + RETURNS - 4, 0xE25E_F004)));
+    code.push((RETURNS_AS_M - 4, 0xE12F_FF1E));
     Walker::new(
         Symbols::of_arm(&functions, &code),
         BTreeSet::from([ISR, TICK]),
@@ -163,6 +166,12 @@ fn an_interrupt_that_comes_back_is_told_apart() {
         (150, MAIN_CALLS, ISR + RETURNS),
     ];
     assert_eq!(interruptions(&fly(&mut walker, &behind)), [(110, 150)]);
+    // The same on a Cortex-M, whose interrupts end as functions do; then again before the machine goes on.
+    let mut as_m = [behind[0], behind[1], (150, MAIN_CALLS, RETURNS_AS_M)];
+    assert_eq!(interruptions(&fly(&mut walker, &as_m)), [(110, 150)]);
+    as_m[2] = (130, ISR, RETURNS_AS_M);
+    let twice = [&as_m[..], &[(150, MAIN_CALLS, RETURNS_AS_M)]].concat();
+    assert_eq!(interruptions(&fly(&mut walker, &twice)), [(110, 150)]);
     // One inside another, each once.
     let nested = [
         (105, ISR, PLAIN),
