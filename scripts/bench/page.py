@@ -44,7 +44,7 @@ METHOD = """\
 - **board:zynq7000**: `firmware/boards/tests/speed.py`, QEMU by the wall clock on a TAP; datagrams from the
   distribution's iperf 2, lost by the board's own report or dropped by the host's TAP. These figures show the speed of
   the emulation on this machine, not of the silicon.
-- **QEMU's plugin**: `scripts/bench/loop.c` on QEMU's Cortex-A9 with `-icount`, processor time of the whole process,
+- **QEMU's plugin**: `scripts/bench/loop.c` on QEMU's Cortex-A9, processor time of the whole process,
   without and with the plugin in turn (`scripts/bench/plugin.py`). The loop calls a function every eight instructions,
   so that a step is as frequent as it gets; another process reads the records.
 - **hdl:4, hdl:reference**: simulated hardware by the wall clock (`crates/hdl/examples/sweep.rs`, `reference_speed.rs`,

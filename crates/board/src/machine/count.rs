@@ -7,7 +7,7 @@ use wirelab_trial::{Cancel, Direction};
 
 use super::MachineError;
 use super::attribute::{StageCount, Unattributed, WayPoints};
-use super::file::{MachineFile, Traffic, Way};
+use super::file::{MachineFile, Traffic, Way, word};
 use super::ring::Ring;
 use super::running::{Counting, Image, Machine};
 use super::traffic::{Sink, Source};
@@ -77,14 +77,6 @@ pub fn count(
         }
     }
     Ok(all)
-}
-
-/// The word of a direction in machine files.
-pub const fn word(direction: Direction) -> &'static str {
-    match direction {
-        Direction::Transmit => "transmit",
-        _ => "receive",
-    }
 }
 
 fn phases(file: &MachineFile) -> Vec<Vec<&Way>> {

@@ -71,6 +71,14 @@ pub struct Way {
     pub points: Vec<Point>,
 }
 
+/// The word of a direction in machine files.
+pub const fn word(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Transmit => "transmit",
+        _ => "receive",
+    }
+}
+
 /// By what `measure` measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measured {
@@ -486,7 +494,7 @@ mod tests {
                 "m.toml:3:11: receive.traffic: no such traffic",
             ),
             ("udp:7", "echo", "what comes back is sent"),
-            ("\"x\"", "\"x y\"", "'x y' is no place; fix:"),
+            ("\"x\"", "\"x y\"", "invalid place 'x y': write"),
             (
                 "name = \"b\"",
                 "name = \"a\"",

@@ -30,7 +30,7 @@ impl FromStr for Place {
     fn from_str(text: &str) -> Result<Place, String> {
         let wrong = || {
             format!(
-                "'{}' is no place; fix: write a symbol, \"symbol+0x10\", an address such as \"0x8000\", or \"return of symbol\"",
+                "invalid place '{}': write a symbol, \"symbol+0x10\", an address such as \"0x8000\", or \"return of symbol\"",
                 wirelab_trial::nearest::head(text)
             )
         };
@@ -195,7 +195,7 @@ mod tests {
         }
         for text in ["", "0xZZ", "a b", "return of ", "x+y", "12x"] {
             let error = text.parse::<Place>().unwrap_err();
-            assert!(error.contains("fix:"), "{text}: {error}");
+            assert!(error.contains("write a symbol"), "{text}: {error}");
         }
     }
 }

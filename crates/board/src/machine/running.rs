@@ -16,9 +16,8 @@ use wirelab_trial::images;
 
 use super::MachineError;
 use super::attribute::WayPoints;
-use super::count::word;
 use super::dhcp::Dhcp;
-use super::file::{Address, MachineFile, Way};
+use super::file::{Address, MachineFile, Way, word};
 use super::point::{Spot, symbol};
 use super::ring::{Ring, Spotted};
 use super::symbols::Symbols;
@@ -49,7 +48,7 @@ pub struct Counting {
     pub ring: Ring,
     /// What they mean.
     pub walker: Walker,
-    /// The points of each way, in the order of the file.
+    /// The points of the ways, in the order of the file.
     pub ways: Vec<WayPoints>,
 }
 

@@ -15,8 +15,8 @@ use wirelab_trial::{
 };
 
 use super::MachineError;
-use super::count::{Asked, Counts, count, word};
-use super::file::{MachineFile, Traffic};
+use super::count::{Asked, Counts, count};
+use super::file::{MachineFile, Traffic, word};
 use super::running::Image;
 
 const NO_TIME: &str = "a count run measures instructions, not time";

@@ -16,7 +16,7 @@ const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 18.0;
 /// Width of a character of the labels, in px.
 const CHARACTER: f64 = 6.6;
-/// Narrower bars have no room for a label, or are left out, in px.
+/// Narrower bars have no label, or are left out, in px.
 const LABELLED: f64 = 24.0;
 const NARROWEST: f64 = 0.4;
 /// Most bars: a path is hostile input.

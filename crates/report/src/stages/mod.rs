@@ -31,7 +31,7 @@ const REPEATED: &str = "these results contain several runs of the same trials: t
 pub use flame::{folded, svg};
 pub use functions::{paths_of, reason};
 
-/// The run that stages are held against.
+/// The run that stages are compared with.
 #[derive(Debug)]
 pub struct Against<'a> {
     /// Its stages.
@@ -54,7 +54,7 @@ impl Against<'_> {
     }
 }
 
-/// The stages of a results file, and the run that they are held against, in one of the formats; the text ends with a
+/// The stages of a results file, and the run that they are compared with, in one of the formats; the text ends with a
 /// line end. JUnit has a case for each stage of the run before.
 ///
 /// # Errors

@@ -284,7 +284,7 @@ fn counted_apart(file: &ResultsFile) -> Vec<String> {
     notes.collect()
 }
 
-/// The run that this one is held against, and the limit.
+/// The run that this one is compared with, and the limit.
 struct Before {
     file: ResultsFile,
     rows: Vec<StageFigures>,

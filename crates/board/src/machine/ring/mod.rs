@@ -199,7 +199,7 @@ impl Ring {
         self.shared.word(place::VCPUS).load(Relaxed)
     }
 
-    /// Whether code was translated so often that the plugin no longer tells blocks apart.
+    /// Whether more code was translated than the plugin has memory to tell apart.
     pub fn is_overrun(&self) -> bool {
         self.shared.word(place::BLOCKS_LOST).load(Relaxed) > 0
     }
