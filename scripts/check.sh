@@ -19,7 +19,10 @@ step_rules() { python3 -B "$here/rules.py" --root "$PWD"; }
 
 step_rustfmt() {
     cargo fmt --all --check || return 1
-    if [ -f fuzz/Cargo.toml ]; then cargo fmt --manifest-path fuzz/Cargo.toml --check; fi
+    local more
+    for more in fuzz firmware/stacks/smoltcp; do
+        if [ -f "$more/Cargo.toml" ]; then cargo fmt --manifest-path "$more/Cargo.toml" --check || return 1; fi
+    done
 }
 
 step_clippy() { cargo clippy --workspace --all-targets --all-features --locked --keep-going -- -D warnings; }

@@ -4,6 +4,8 @@ set -euo pipefail
 WIRELAB_SAY=firmware
 # shellcheck source=scripts/lib/env.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
+# shellcheck source=scripts/lib/lwip.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/lwip.sh"
 firmware="$WIRELAB_TREE/firmware"
 out="${CARGO_TARGET_DIR:-$WIRELAB_TREE/target}/firmware"
 # The folder `src` of lwIP 2.2.1, for machines that cannot fetch it.
@@ -11,12 +13,9 @@ lwip="${LWIP_DIR:-$out/lwip/src}"
 
 # Copies the sources of lwIP, which the lock file pins, out of cargo's cache into the build folder.
 fetch_lwip() {
-    local manifest=$firmware/third_party/lwip/Cargo.toml lock=$firmware/third_party/lwip/Cargo.lock from
+    local lock=$firmware/third_party/lwip/Cargo.lock from
     if [ -n "${LWIP_DIR:-}" ] || cmp -s "$lock" "$out/lwip/Cargo.lock"; then return 0; fi
-    use_rust
-    from=$(cargo metadata --locked --quiet --format-version 1 --manifest-path "$manifest" |
-        python3 -c 'import json, os, sys
-print(*(os.path.dirname(p["manifest_path"]) for p in json.load(sys.stdin)["packages"] if p["name"] == "lwip"))') ||
+    from=$(lwip_folder) ||
         die "the sources of lwIP could not be fetched; without a network set LWIP_DIR to the folder src of lwIP 2.2.1"
     rm -rf "$out/lwip"
     mkdir -p "$out/lwip/src"

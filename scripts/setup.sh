@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a target of the Makefile needs and is not there yet: scripts/setup.sh [--dry-run] GROUP…
-# Groups: build test long bench check fuzz dist. Nothing is downloaded, and no root is asked for, when all is there.
+# Groups: build test long bench check fuzz dist stacks. Nothing is downloaded, and no root is asked for, when all is there.
 set -euo pipefail
 WIRELAB_SAY=setup
 # shellcheck source=scripts/lib/env.sh
@@ -67,6 +67,10 @@ check|python3|cmd:python3|!the checks do not start
 check|clang-format|cmd:clang-format|!the C sources are not checked
 check|cppcheck|cmd:cppcheck|!the firmware library is not checked
 check|shellcheck|cmd:shellcheck|!the scripts are not checked
+stacks|qemu-system-misc|cmd:qemu-system-riscv64|!NuttX does not run
+stacks|kconfig-frontends-nox|cmd:kconfig-conf|!NuttX is not configured
+stacks|genromfs|cmd:genromfs|!NuttX is not built
+stacks|patch|cmd:patch|!NuttX is not built
 fuzz|g++|cmd:c++|!libFuzzer is not built
 fuzz|python3|cmd:python3|!the list of targets is not checked
 TABLE
@@ -164,11 +168,11 @@ main() {
     for word in "$@"; do
         case "$word" in
             --dry-run) dry=yes ;;
-            build | test | long | bench | check | fuzz | dist) groups+=("$word") ;;
-            *) die "unknown group '$word'; there are build, test, long, bench, check, fuzz and dist" ;;
+            build | test | long | bench | check | fuzz | dist | stacks) groups+=("$word") ;;
+            *) die "unknown group '$word'; there are build, test, long, bench, check, fuzz, dist and stacks" ;;
         esac
     done
-    [ ${#groups[@]} -gt 0 ] || die "name at least one group: build, test, long, bench, check, fuzz or dist"
+    [ ${#groups[@]} -gt 0 ] || die "name at least one group: build, test, long, bench, check, fuzz, dist or stacks"
     setup_packages "${groups[@]}" || die "something indispensable is missing (see above)"
     setup_rust "${groups[@]}"
     if [[ " ${groups[*]} " == *" build "* ]]; then setup_web; fi

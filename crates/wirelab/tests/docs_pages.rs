@@ -52,7 +52,12 @@ fn the_pages_on_ports_are_run() {
 
 #[test]
 fn the_pages_on_stages_are_run() {
-    for name in ["docs/stages.md", "docs/fast-track.md", "docs/fit.md"] {
+    for name in [
+        "docs/any-firmware.md",
+        "docs/stages.md",
+        "docs/fast-track.md",
+        "docs/fit.md",
+    ] {
         typed(name);
     }
 }

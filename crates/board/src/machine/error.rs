@@ -63,7 +63,7 @@ pub enum MachineError {
     NoQemu(String),
     /// QEMU has no plugins.
     #[error(
-        "{program} does not load plugins ({said}); fix: take a QEMU from 7.2 on that was built with --enable-plugins, as distributions do"
+        "{program} does not load plugins ({said}); fix: take a QEMU from 7.2 on that was built with plugins, as those of distributions are"
     )]
     NoPlugins {
         /// The program.

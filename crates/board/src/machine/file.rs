@@ -139,7 +139,11 @@ macro_rules! machine {
 }
 
 /// Every file of `machines/`, in alphabetical order.
-const MACHINES: &[(&str, &str)] = &[machine!("mps2-an385"), machine!("zynq7000")];
+const MACHINES: &[(&str, &str)] = &[
+    machine!("mps2-an385"),
+    machine!("nuttx-rv-virt"),
+    machine!("zynq7000"),
+];
 
 /// The names of the machines that come along.
 pub fn names() -> impl Iterator<Item = &'static str> {

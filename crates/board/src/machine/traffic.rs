@@ -10,12 +10,14 @@ use std::time::{Duration, Instant};
 use wirelab_port::netns::NetNs;
 
 use super::file::Traffic;
-use super::sys::acknowledge_at_once;
+use super::sys::{acknowledge_at_once, leave_unnumbered};
 
 /// Longest wait for a connection.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Longest wait of the sink for data, so that it ends soon.
 const LOOK: Duration = Duration::from_millis(50);
+/// The port that datagrams are sent from: any that no service of the tester has.
+const SOURCE_PORT: u16 = 40_007;
 /// Bytes of the first fields of an iperf datagram: sequence, seconds, microseconds, upper half of the sequence.
 const HEADER_BYTES: usize = 16;
 
@@ -29,7 +31,7 @@ pub struct Source {
 
 #[derive(Debug)]
 enum Peer {
-    Udp(UdpSocket),
+    Udp(UdpSocket, SocketAddr),
     Tcp(TcpStream),
 }
 
@@ -53,10 +55,11 @@ impl Source {
                     Ok(Peer::Tcp(stream))
                 }
                 Traffic::Udp(port) => {
-                    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
-                    socket.connect((ip, port))?;
+                    // The same headers in each run, whose checksums some stacks compute by branches.
+                    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, SOURCE_PORT))?;
+                    leave_unnumbered(&socket)?;
                     socket.set_nonblocking(true)?;
-                    Ok(Peer::Udp(socket))
+                    Ok(Peer::Udp(socket, (ip, port).into()))
                 }
                 Traffic::Echo => Err(io::ErrorKind::InvalidInput.into()),
             }
@@ -75,23 +78,18 @@ impl Source {
     pub fn send(&mut self) -> io::Result<()> {
         self.sequence += 1;
         match &mut self.peer {
-            Peer::Udp(socket) => {
+            Peer::Udp(socket, to) => {
                 let header = self.sequence.to_be_bytes();
                 if let Some(first) = self.data.get_mut(..HEADER_BYTES) {
                     first[..4].copy_from_slice(&header);
                 }
-                match socket.send(&self.data) {
-                    Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {
-                        socket.send(&self.data).map(drop)
-                    }
-                    sent => sent.map(drop),
-                }
+                socket.send_to(&self.data, *to).map(drop)
             }
             Peer::Tcp(stream) => stream.write_all(&self.data),
         }
     }
 
-    /// Takes what came back, which is of no interest, nor is an error that a datagram met. TCP acknowledges it, so that
+    /// Takes what came back, which is of no interest. TCP acknowledges it, so that
     /// each segment finds the machine's connection in the same state.
     ///
     /// # Errors
@@ -99,7 +97,7 @@ impl Source {
     pub fn take_answers(&mut self) -> io::Result<()> {
         let mut answers = [0; 2048];
         match &mut self.peer {
-            Peer::Udp(socket) => while socket.recv(&mut answers).is_ok() {},
+            Peer::Udp(socket, _) => while socket.recv(&mut answers).is_ok() {},
             Peer::Tcp(stream) => {
                 while stream.read(&mut answers).is_ok_and(|count| count > 0) {}
                 acknowledge_at_once(stream)?;

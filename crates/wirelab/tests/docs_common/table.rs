@@ -49,6 +49,23 @@ pub const PAGES: &[Page] = &[
             ends("wirelab audit ethernet-fmc", 1, FOUND),
         ],
     },
+    Page {
+        name: "docs/any-firmware.md",
+        files: &[],
+        before: &[],
+        rows: &[
+            instead(
+                "wirelab stages qemu:nuttx-rv-virt --image nuttx --length 106,1512 --count 128 -o before.json -o before.svg",
+                "wirelab stages qemu:mps2-an385 --length 106,1512 --count 16 -o before.json -o before.svg",
+                "no test has the sources of NuttX",
+            ),
+            instead(
+                "wirelab stages qemu:nuttx-rv-virt --image nuttx --length 106,1512 --count 128 --against before.json --gate +2% -o gate.xml",
+                "wirelab stages qemu:mps2-an385 --length 106,1512 --count 16 --against before.json --gate +2% -o gate.xml",
+                "the same image passes; crates/wirelab/tests/machine.rs has one with an added loop",
+            ),
+        ],
+    },
     plain("docs/board-lpc1768.md"),
     Page {
         name: "docs/real-lpc1768.md",

@@ -20,6 +20,9 @@ fn can_run(command: &str) -> bool {
     if command.contains("hdl:reference") {
         return docs_common::has_image("reference.elf");
     }
+    if command.contains("qemu:") {
+        return docs_common::has_image("mps2-an385.elf") && board_common::can_run("mps2-an385");
+    }
     if !command.contains("board") || !boards.iter().any(|b| command.contains(b)) {
         return true;
     }

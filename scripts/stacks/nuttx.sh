@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Builds NuttX for QEMU's RISC-V machine `virt` (rv-virt:netnsh64, with iperf and the echo of firmware/stacks) into
+# target/stacks/nuttx.elf: NUTTX=FOLDER scripts/stacks/nuttx.sh. The sources stay as they are.
+#
+# NUTTX is a checkout of github.com/apache/nuttx. Beside it lie (or NUTTX_APPS, ARGTABLE3, OPEN_AMP and LIBMETAL name)
+# apps or nuttx-apps of apache/nuttx-apps, argtable3 of argtable/argtable3, and open-amp and libmetal of OpenAMP, both at
+# the release that nuttx/openamp/Kconfig wants: its patches are applied to them.
+set -euo pipefail
+WIRELAB_SAY=nuttx
+# shellcheck source=scripts/stacks/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+config=rv-virt:netnsh64
+build=$stacks_out/build-nuttx
+log=$build/build.log
+# Programs that need audio, or sources that are not here; and NuttX's own mathematics, since the distribution's compiler has none.
+off=(AUDIO DRIVERS_AUDIO DRIVERS_VIRTIO_SOUND SYSTEM_NXPLAYER SYSTEM_NXRECORDER NXPLAYER_HTTP_STREAMING_SUPPORT
+    LIBM_TOOLCHAIN VIDEO DRIVERS_VIDEO NFS TESTING_OSTEST SCHED_CPULOAD_NONE)
+# The load for `cat /proc/cpuload`, and the checksum of UDP, which the other stacks have on, too.
+on=(LIBM ARCH_SETJMP_H SCHED_CPULOAD_SYSCLK NET_UDP_CHECKSUMS EXAMPLES_WLECHO)
+
+# The sources beside NuttX, unless a variable names them.
+beside() {
+    local variable=$1 folder
+    shift
+    if [ -n "${!variable:-}" ]; then return 0; fi
+    for folder in "$@"; do
+        if [ -d "$NUTTX/../$folder" ]; then printf -v "$variable" '%s' "$NUTTX/../$folder"; return 0; fi
+    done
+}
+
+find_sources() {
+    sources NUTTX tools/configure.sh "github.com/apache/nuttx"
+    beside NUTTX_APPS apps nuttx-apps
+    beside ARGTABLE3 argtable3
+    beside OPEN_AMP open-amp
+    beside LIBMETAL libmetal
+    local release
+    release=$(sed -n '/^config OPENAMP_VERSION/,/default/s/.*default "\(.*\)"/\1/p' "$NUTTX/openamp/Kconfig")
+    sources NUTTX_APPS netutils/iperf/iperf.c "github.com/apache/nuttx-apps"
+    sources ARGTABLE3 src/argtable3.h "github.com/argtable/argtable3"
+    sources OPEN_AMP lib/include/openamp/virtio.h "github.com/OpenAMP/open-amp at v$release"
+    sources LIBMETAL lib/system/nuttx/io.c "github.com/OpenAMP/libmetal at v$release"
+}
+
+# An empty .git tells NuttX's makefiles that nothing is to be downloaded.
+borrow() {
+    copy "$1" "$2"
+    mkdir "$2/.git"
+}
+
+lay_out() {
+    local patch
+    mkdir -p "$build"
+    : >"$log"
+    copy "$NUTTX" "$build/nuttx"
+    copy "$NUTTX_APPS" "$build/apps"
+    borrow "$ARGTABLE3" "$build/apps/system/argtable3/argtable3"
+    borrow "$OPEN_AMP" "$build/nuttx/openamp/open-amp"
+    borrow "$LIBMETAL" "$build/nuttx/openamp/libmetal"
+    for patch in "$build"/nuttx/openamp/0*.patch; do
+        logged "$log" "$(basename "$patch") for OpenAMP, of another release than OPEN_AMP and LIBMETAL: NuttX" \
+            patch -p0 -d "$build/nuttx/openamp" -i "$patch"
+    done
+    mkdir "$build/apps/examples/wlecho"
+    cp "$WIRELAB_TREE"/firmware/stacks/nuttx/* "$WIRELAB_TREE"/firmware/stacks/echo_sockets.[ch] "$build/apps/examples/wlecho/"
+}
+
+configure() {
+    local option
+    logged "$log" "the configuration $config" ./tools/configure.sh -l "$config"
+    for option in "${off[@]}"; do kconfig-tweak --file .config --disable "$option"; done
+    for option in "${on[@]}"; do kconfig-tweak --file .config --enable "$option"; done
+    logged "$log" "the configuration $config with changes" make olddefconfig
+}
+
+# What shapes the code, as NuttX's makefiles have it.
+flags() {
+    make -pn 2>/dev/null | sed -n 's/^CFLAGS := //p' | head -n 1 | tr ' ' '\n' | grep -E '^-(O|m|f)' | paste -sd' '
+}
+
+main() {
+    find_sources
+    needs kconfig-conf kconfig-frontends-nox
+    needs genromfs genromfs
+    needs riscv64-unknown-elf-gcc gcc-riscv64-unknown-elf
+    needs patch patch
+    lay_out
+    cd "$build/nuttx"
+    configure
+    logged "$log" NuttX make -j"$(nproc)"
+    image nuttx nuttx "NuttX $(revision "$NUTTX"), apps $(revision "$NUTTX_APPS"), $config" \
+        "$(riscv64-unknown-elf-gcc --version | head -n 1)" \
+        "$(flags)" "$(grep -E '^CONFIG_(NET_(UDP|TCP)_CHECKSUMS|IOB_BUFSIZE)=' .config | paste -sd' '), UDP and TCP write buffers off"
+}
+
+main "$@"
