@@ -1,0 +1,732 @@
+//! A board behind a console and its profile: brought to its prompt, asked, and its test programs started and stopped.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+use wirelab_trial::{Cancel, Said, Transcript};
+
+use crate::console::{Console, Seen, Waited};
+use crate::cpu::{self, CpuSample};
+use crate::figures::{Counted, counted};
+use crate::name::ConsoleName;
+use crate::profile::{Profile, Program, Prompt, Role, Run};
+use crate::template::{Template, Values};
+
+/// How often what is typed is typed again where its echo lacks characters, each time more slowly.
+const TYPED: [Duration; 4] = [
+    Duration::ZERO,
+    Duration::from_millis(2),
+    Duration::from_millis(10),
+    Duration::from_millis(30),
+];
+/// Longest time until the echo of a line is complete.
+const ECHO: Duration = Duration::from_millis(1500);
+/// Time between two tries to get a prompt.
+const AGAIN: Duration = Duration::from_millis(1000);
+/// Quiet after which a prompt without echo is one.
+const QUIET: Duration = Duration::from_millis(100);
+/// How often a question of the login is answered.
+const ANSWERS: u32 = 3;
+/// Time between two datagrams that wake a server up.
+const WAKE: Duration = Duration::from_millis(200);
+
+/// Why a board does not do what it is told. Each text names the thing and the fix.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConsoleError {
+    /// The console or the board failed.
+    #[error("{0}")]
+    Failed(String),
+    /// The profile has no way to do it.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The user ended the run.
+    #[error("the run was ended")]
+    Cancelled,
+}
+
+type Done<T> = Result<T, ConsoleError>;
+
+/// A board that is used through its console.
+pub struct Board {
+    console: Console,
+    profile: Profile,
+    address: IpAddr,
+    /// Whether it is at its prompt, with everything prepared.
+    is_ready: bool,
+    /// Lines until here were looked at for a boot.
+    looked: u64,
+    /// What was asked once.
+    facts: BTreeMap<String, String>,
+    /// Whether tester and board share one kernel.
+    shares_kernel: bool,
+}
+
+/// A test program that was started.
+#[derive(Clone, Debug)]
+pub struct Started {
+    program: Program,
+    role: Role,
+    run: Run,
+    values: Values,
+    mark: u64,
+}
+
+impl Board {
+    /// Opens the console of the board with this address.
+    ///
+    /// # Errors
+    /// [`ConsoleError::Failed`]
+    pub fn open(name: &ConsoleName, profile: Profile, address: IpAddr) -> Done<Board> {
+        let transcript = Transcript::new(&name.to_string(), &profile.name);
+        let console = Console::open(name, transcript).map_err(ConsoleError::Failed)?;
+        Ok(Board {
+            console,
+            profile,
+            address,
+            is_ready: false,
+            looked: 0,
+            facts: BTreeMap::new(),
+            shares_kernel: false,
+        })
+    }
+
+    /// Its profile.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// What went over its console.
+    pub fn transcript(&self) -> &Transcript {
+        self.console.transcript()
+    }
+
+    /// What was asked once, by the names of the profile.
+    pub fn facts(&self) -> &BTreeMap<String, String> {
+        &self.facts
+    }
+
+    /// Whether tester and board share one kernel, so that its CPU load is that of both.
+    pub fn shares_kernel(&self) -> bool {
+        self.shares_kernel
+    }
+
+    /// Puts a remark into the transcript.
+    pub fn remark(&self, text: &str) {
+        self.console.transcript().add(Said::Remark, text);
+    }
+
+    /// The number of lines that it printed so far.
+    pub fn mark(&self) -> u64 {
+        self.console.mark()
+    }
+
+    /// Whether it booted since a mark.
+    pub fn booted_since(&self, mark: u64) -> bool {
+        let seen = self.console.since(mark);
+        seen.lines.iter().any(|line| self.profile.is_boot(line))
+    }
+
+    /// Brings it to its prompt: logs in, prepares the shell, finds or sets the address. Nothing is done twice, unless the
+    /// board booted since.
+    ///
+    /// # Errors
+    /// [`ConsoleError`]
+    pub fn ready(&mut self, cancel: &Cancel) -> Done<()> {
+        if self.booted_since(self.looked) {
+            self.is_ready = false;
+        }
+        self.looked = self.console.mark();
+        if self.is_ready {
+            return Ok(());
+        }
+        if self.profile.prompt.is_some() {
+            self.first_prompt(cancel)?;
+            for template in self.profile.prepare.clone() {
+                let text = self.fill(&template, &Values::new())?;
+                self.command(&text, cancel)?;
+            }
+            self.find_address(cancel)?;
+        }
+        self.is_ready = true;
+        // What the preparation printed is no boot.
+        self.looked = self.console.mark();
+        if self.facts.is_empty() {
+            self.ask_all(cancel)?;
+        }
+        Ok(())
+    }
+
+    /// Types a command, and returns the lines of its answer.
+    ///
+    /// # Errors
+    /// [`ConsoleError`]
+    pub fn command(&mut self, text: &str, cancel: &Cancel) -> Done<Vec<String>> {
+        let mark = self.type_line(text, cancel)?;
+        let prompt = self.prompt()?.clone();
+        self.prompt_after(mark, &prompt, cancel).map_err(|waited| {
+            self.failed(
+                waited,
+                format!(
+                    "'{text}' brought no prompt within {} s",
+                    prompt.patience.as_secs_f64()
+                ),
+            )
+        })?;
+        let lines = self.answer(mark);
+        match lines
+            .iter()
+            .find(|line| self.profile.errors.iter().any(|error| error.is_match(line)))
+        {
+            Some(line) => Err(ConsoleError::Failed(format!(
+                "the board answered '{line}' to '{text}'; fix: install or configure it there, or change the profile"
+            ))),
+            None => Ok(lines),
+        }
+    }
+
+    fn prompt(&self) -> Done<&Prompt> {
+        self.profile.prompt.as_ref().ok_or_else(|| {
+            ConsoleError::Unsupported(format!(
+                "nothing can be typed on this console: the profile {} has no [prompt]",
+                self.profile.name
+            ))
+        })
+    }
+
+    fn answer(&self, mark: u64) -> Vec<String> {
+        let seen = self.console.since(mark);
+        let echoed = usize::from(
+            self.profile
+                .prompt
+                .as_ref()
+                .is_some_and(|prompt| prompt.echo),
+        );
+        let lines = seen.lines.iter().skip(echoed);
+        lines
+            .map(|line| self.profile.plain(line).to_owned())
+            .collect()
+    }
+
+    /// The values that every template may use.
+    fn fill(&self, template: &Template, more: &Values) -> Done<String> {
+        let mut values = self.profile.variables.clone();
+        values.insert("address".to_owned(), self.address.to_string());
+        let prefix = values
+            .get("prefix")
+            .and_then(|prefix| prefix.parse::<u32>().ok());
+        if let Some(prefix) = prefix.filter(|n| (1..=32).contains(n)) {
+            let mask = u32::MAX << (32 - prefix);
+            values.insert(
+                "netmask".to_owned(),
+                std::net::Ipv4Addr::from(mask).to_string(),
+            );
+        }
+        values.extend(more.clone());
+        template.fill(&values).map_err(|name| {
+            ConsoleError::Unsupported(format!(
+                "the profile {} needs a value for {{{name}}}; fix: --profile {},{name}=VALUE, or put the name into [ ] where it may lack",
+                self.profile.name, self.profile.name
+            ))
+        })
+    }
+
+    fn failed(&self, waited: Waited, what: String) -> ConsoleError {
+        match waited {
+            Waited::Cancelled => ConsoleError::Cancelled,
+            Waited::Closed(why) => ConsoleError::Failed(format!(
+                "{why}; fix: check the cable, the power and the command behind it"
+            )),
+            Waited::TimedOut => {
+                let seen = self.console.since(self.console.mark().saturating_sub(1));
+                let last = match seen.open.trim().is_empty() {
+                    false => Some(seen.open),
+                    true => seen.lines.last().cloned(),
+                };
+                let last = last.map_or("it printed nothing".to_owned(), |line| {
+                    let line: String = line.chars().filter(|c| !c.is_control()).take(100).collect();
+                    format!("its last line is '{line}'")
+                });
+                ConsoleError::Failed(format!(
+                    "console {}: {what} ({last}); fix: check the prompt in the profile {} and the line (wirelab console check)",
+                    self.console.name(),
+                    self.profile.name
+                ))
+            }
+        }
+    }
+
+    /// Gets the first prompt: of a shell that waits, of a board that boots, or behind a login.
+    fn first_prompt(&mut self, cancel: &Cancel) -> Done<()> {
+        let prompt = self.prompt()?.clone();
+        let patience = self.profile.boot.patience.max(prompt.patience);
+        let end = Instant::now() + patience;
+        let mut answered = BTreeMap::new();
+        let mut tries = 0u32;
+        loop {
+            let mark = self.console.mark();
+            // A program may be in the foreground.
+            let keys = match tries {
+                1 => prompt.interrupt.clone(),
+                _ => prompt.newline.clone(),
+            };
+            self.console
+                .send(keys.as_bytes(), Duration::ZERO)
+                .map_err(ConsoleError::Failed)?;
+            tries += 1;
+            let mut question = None;
+            let profile = &self.profile;
+            let looked = self.console.wait(mark, AGAIN, cancel, |seen| {
+                let asked = profile
+                    .login
+                    .iter()
+                    .position(|login| login.expect.is_match(&seen.open));
+                if asked.is_some() && seen.quiet >= QUIET {
+                    question = asked;
+                    return Some(false);
+                }
+                let first = prompt.first.as_ref().unwrap_or(&prompt.pattern);
+                let here = prompt.pattern.is_match(&seen.open) || first.is_match(&seen.open);
+                (asked.is_none() && here && seen.quiet >= QUIET).then_some(true)
+            });
+            match looked {
+                Ok(true) => return Ok(()),
+                Ok(false) => self.answer_login(question.unwrap_or(0), &mut answered, cancel)?,
+                Err(Waited::TimedOut) if Instant::now() < end => {}
+                Err(waited) => {
+                    let what = format!("no prompt within {} s", patience.as_secs_f64());
+                    return Err(self.failed(waited, what));
+                }
+            }
+        }
+    }
+
+    fn answer_login(
+        &mut self,
+        which: usize,
+        answered: &mut BTreeMap<usize, u32>,
+        cancel: &Cancel,
+    ) -> Done<()> {
+        let login = self.profile.login[which].clone();
+        let times = answered.entry(which).or_insert(0);
+        *times += 1;
+        if *times > ANSWERS {
+            return Err(ConsoleError::Failed(format!(
+                "the board asks '{}' again and again; fix: give other values with --profile {},user=NAME,password_file=FILE",
+                login.expect, self.profile.name
+            )));
+        }
+        let text = self.fill(&login.answer, &Values::new())?;
+        let shown = if login.secret { "(secret)" } else { &*text };
+        self.console.transcript().add(Said::Typed, shown);
+        let newline = self.prompt()?.newline.clone();
+        let mark = self.console.mark();
+        self.console
+            .send(format!("{text}{newline}").as_bytes(), Duration::ZERO)
+            .map_err(ConsoleError::Failed)?;
+        // The answer ends the line of the question.
+        let _ = self.console.wait(mark, AGAIN, cancel, |seen| {
+            (!seen.lines.is_empty()).then_some(())
+        });
+        Ok(())
+    }
+
+    /// Types a line, and makes sure by its echo that no character was lost. Returns the mark before its answer.
+    fn type_line(&mut self, text: &str, cancel: &Cancel) -> Done<u64> {
+        let prompt = self.prompt()?.clone();
+        self.console.transcript().add(Said::Typed, text);
+        let wanted: Vec<u8> = text
+            .bytes()
+            .filter(|byte| !matches!(byte, b' ' | b'\t'))
+            .collect();
+        for pause in TYPED {
+            self.console.clear_echo();
+            let mark = self.console.mark();
+            self.console
+                .send(text.as_bytes(), pause)
+                .map_err(ConsoleError::Failed)?;
+            let came = !prompt.echo
+                || self
+                    .console
+                    .wait(mark, ECHO, cancel, |seen| {
+                        has_in_order(&seen.echo, &wanted).then_some(())
+                    })
+                    .is_ok();
+            if cancel.is_cancelled() {
+                return Err(ConsoleError::Cancelled);
+            }
+            if came {
+                let mark = self.console.mark();
+                self.console
+                    .send(prompt.newline.as_bytes(), Duration::ZERO)
+                    .map_err(ConsoleError::Failed)?;
+                return Ok(mark);
+            }
+            self.remark("the echo lacks characters; typed again");
+            let undo = match prompt.clear.is_empty() {
+                false => prompt.clear.clone(),
+                true => prompt.newline.clone(),
+            };
+            let mark = self.console.mark();
+            self.console
+                .send(undo.as_bytes(), Duration::ZERO)
+                .map_err(ConsoleError::Failed)?;
+            if prompt.clear.is_empty() {
+                let _ = self.prompt_after(mark, &prompt, cancel);
+            }
+        }
+        let echo = self.console.since(self.console.mark()).echo;
+        let echo = String::from_utf8_lossy(&echo).into_owned();
+        Err(ConsoleError::Failed(format!(
+            "console {}: '{text}' came back as '{echo}': characters are lost; fix: lower the baud rate, use flow control, or set echo = false in the profile where nothing is echoed",
+            self.console.name()
+        )))
+    }
+
+    /// Waits for the prompt after a command, also where lines of other tasks follow it.
+    fn prompt_after(&self, mark: u64, prompt: &Prompt, cancel: &Cancel) -> Result<(), Waited> {
+        let is_ready = self.is_ready;
+        self.console
+            .wait(mark, prompt.patience, cancel, |seen: &Seen| {
+                let first = prompt.first.as_ref().filter(|_| !is_ready);
+                let here = prompt.pattern.is_match(&seen.open)
+                    || first.is_some_and(|first| first.is_match(&seen.open));
+                let echoed = match prompt.echo {
+                    true => !seen.lines.is_empty(),
+                    false => seen.quiet >= QUIET,
+                };
+                let passed = seen
+                    .lines
+                    .iter()
+                    .skip(1)
+                    .any(|line| prompt.at_start.is_match(line));
+                ((here && echoed) || passed).then_some(())
+            })
+    }
+
+    fn find_address(&mut self, cancel: &Cancel) -> Done<()> {
+        let Some(address) = self.profile.address.clone() else {
+            return Ok(());
+        };
+        let show = self.fill(&address.show, &Values::new())?;
+        let words = self.address.to_string();
+        if self
+            .command(&show, cancel)?
+            .iter()
+            .any(|line| has_word(line, &words))
+        {
+            return Ok(());
+        }
+        for template in &address.set {
+            let text = self.fill(template, &Values::new())?;
+            self.command(&text, cancel)?;
+        }
+        if self
+            .command(&show, cancel)?
+            .iter()
+            .any(|line| has_word(line, &words))
+        {
+            return Ok(());
+        }
+        Err(ConsoleError::Failed(format!(
+            "the board does not show {words} after '{show}'; fix: name the address that it has, or give --profile {},interface=NAME,prefix=LENGTH",
+            self.profile.name
+        )))
+    }
+
+    fn ask_all(&mut self, cancel: &Cancel) -> Done<()> {
+        for (name, ask) in self.profile.asks.clone() {
+            let text = self.fill(&ask.command, &Values::new())?;
+            let lines = match self.command(&text, cancel) {
+                Ok(lines) => lines,
+                // A board may lack the command; what it does not say is absent.
+                Err(ConsoleError::Failed(why)) => {
+                    self.remark(&why);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let found = lines.iter().find_map(|line| {
+                ask.pattern
+                    .captures(line)?
+                    .name("value")
+                    .map(|m| m.as_str().trim().to_owned())
+            });
+            if let Some(value) = found.filter(|value| !value.is_empty()) {
+                let value: String = value
+                    .chars()
+                    .filter(|c| !c.is_control())
+                    .take(200)
+                    .collect();
+                let value = match ask.unit.is_empty() {
+                    true => value,
+                    false => format!("{value} {}", ask.unit),
+                };
+                self.facts.insert(name, value);
+            }
+        }
+        self.shares_kernel = self.is_same_kernel(cancel)?;
+        Ok(())
+    }
+
+    fn is_same_kernel(&mut self, cancel: &Cancel) -> Done<bool> {
+        let Some(identity) = self
+            .profile
+            .cpu
+            .as_ref()
+            .and_then(|cpu| cpu.identity.clone())
+        else {
+            return Ok(false);
+        };
+        let Ok(own) = std::fs::read_to_string("/proc/sys/kernel/random/boot_id") else {
+            return Ok(false);
+        };
+        let text = self.fill(&identity, &Values::new())?;
+        match self.command(&text, cancel) {
+            Ok(lines) => Ok(lines.iter().any(|line| line.trim() == own.trim())),
+            Err(ConsoleError::Failed(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Asks for the CPU load; `None` where the profile does not know how, or the answer has none.
+    ///
+    /// # Errors
+    /// [`ConsoleError`]
+    pub fn cpu(&mut self, cancel: &Cancel) -> Done<Option<CpuSample>> {
+        let Some(of) = self.profile.cpu.clone() else {
+            return Ok(None);
+        };
+        let text = self.fill(&of.command, &Values::new())?;
+        let lines = self.command(&text, cancel)?;
+        Ok(cpu::sample(&of, &lines))
+    }
+
+    /// Starts a test program in a role, and waits until it is ready.
+    ///
+    /// # Errors
+    /// [`ConsoleError`]
+    pub fn start(
+        &mut self,
+        program: Program,
+        role: Role,
+        values: &Values,
+        cancel: &Cancel,
+    ) -> Done<Started> {
+        let run = self
+            .profile
+            .run(program, role)
+            .map_err(ConsoleError::Unsupported)?
+            .clone();
+        let mut mark = self.console.mark();
+        if let Some(start) = &run.start {
+            let text = self.fill(start, values)?;
+            mark = self.type_line(&text, cancel)?;
+            let errors = &self.profile.errors;
+            let ready = run
+                .ready
+                .as_ref()
+                .or(match run.background || role.is_client() {
+                    true => None,
+                    false => run.ended.as_ref(),
+                });
+            if let Some(ready) = ready {
+                let profile = &self.profile;
+                let found = self.console.wait(mark, run.patience, cancel, |seen| {
+                    let lines = seen.lines.iter().skip(1).map(|line| profile.plain(line));
+                    lines.into_iter().find_map(|line| {
+                        let wrong = errors.iter().any(|error| error.is_match(line));
+                        (wrong || ready.is_match(line)).then(|| (wrong, line.to_owned()))
+                    })
+                });
+                match found {
+                    Ok((false, _)) => {}
+                    Ok((true, line)) => {
+                        return Err(ConsoleError::Failed(format!(
+                            "the board answered '{line}' to '{text}'; fix: install or configure it there, or change the profile"
+                        )));
+                    }
+                    Err(waited) => {
+                        return Err(
+                            self.failed(waited, format!("'{text}' did not say that it is ready"))
+                        );
+                    }
+                }
+            }
+            if run.background {
+                let prompt = self.prompt()?.clone();
+                self.prompt_after(mark, &prompt, cancel)
+                    .map_err(|waited| self.failed(waited, format!("'{text}' brought no prompt")))?;
+            }
+        }
+        Ok(Started {
+            program,
+            role,
+            run,
+            values: values.clone(),
+            mark,
+        })
+    }
+
+    /// Waits until a program ended, ends it where it does not, and returns what it counted. `expected` is the time that
+    /// it may still take.
+    ///
+    /// # Errors
+    /// [`ConsoleError`]
+    pub fn finish(
+        &mut self,
+        started: &Started,
+        expected: Duration,
+        cancel: &Cancel,
+    ) -> Done<Counted> {
+        let run = &started.run;
+        let alone = started.role.is_client()
+            || run
+                .start
+                .as_ref()
+                .is_none_or(|start| start.uses("server_seconds"))
+            || (run.stop.is_empty() && !run.interrupt);
+        let mut over = false;
+        if alone {
+            over = self.until_over(started, expected + run.patience, cancel)?;
+        }
+        if !over && run.start.is_some() {
+            for template in &run.stop {
+                let text = self.fill(template, &started.values)?;
+                self.type_line(&text, cancel)?;
+            }
+            if run.interrupt {
+                let key = self.prompt()?.interrupt.clone();
+                self.console
+                    .send(key.as_bytes(), Duration::ZERO)
+                    .map_err(ConsoleError::Failed)?;
+            }
+            over = self.until_over(started, run.patience, cancel)?;
+        }
+        if !over {
+            self.remark("the program did not say that it ended");
+        }
+        // The prompt that follows, so that the next command finds it.
+        if run.start.is_some() && !run.background {
+            let prompt = self.prompt()?.clone();
+            let _ = self.prompt_after(started.mark, &prompt, cancel);
+        }
+        Ok(self.counted(started))
+    }
+
+    /// What a program printed so far.
+    pub fn counted(&self, started: &Started) -> Counted {
+        counted(
+            &self.console.since(started.mark).lines,
+            &self.profile,
+            started.program,
+        )
+    }
+
+    /// Waits until a program ended, and wakes its server up where that is needed; whether it did.
+    fn until_over(&mut self, started: &Started, longest: Duration, cancel: &Cancel) -> Done<bool> {
+        let run = &started.run;
+        let end = Instant::now() + longest;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let profile = &self.profile;
+            let ended = self
+                .console
+                .wait(started.mark, left.min(WAKE), cancel, |seen| {
+                    let over = match &run.ended {
+                        Some(ended) => seen
+                            .lines
+                            .iter()
+                            .skip(1)
+                            .any(|line| ended.is_match(profile.plain(line))),
+                        None => {
+                            counted(&seen.lines, profile, started.program).is_whole
+                                && seen.quiet >= QUIET
+                        }
+                    };
+                    over.then_some(())
+                });
+            match ended {
+                Ok(()) => return Ok(true),
+                Err(Waited::Cancelled) => return Err(ConsoleError::Cancelled),
+                Err(Waited::Closed(why)) => {
+                    return Err(self.failed(Waited::Closed(why), String::new()));
+                }
+                Err(Waited::TimedOut) if left.is_zero() => return Ok(false),
+                Err(Waited::TimedOut) => {}
+            }
+            if self
+                .profile
+                .boot
+                .banners
+                .iter()
+                .any(|_| self.booted_since(started.mark))
+            {
+                return Ok(false);
+            }
+            if run.wake && self.counted(started).is_whole {
+                self.wake(started);
+            }
+        }
+    }
+
+    /// Sends a datagram to the server's port: some look whether they shall end only when something arrives.
+    fn wake(&self, started: &Started) {
+        let port = started
+            .values
+            .get("port")
+            .and_then(|port| port.parse().ok());
+        let (Some(port), true) = (port, started.role == Role::UdpServer) else {
+            return;
+        };
+        let any: IpAddr = match self.address {
+            IpAddr::V4(_) => [0u8; 4].into(),
+            IpAddr::V6(_) => [0u16; 8].into(),
+        };
+        if let Ok(socket) = UdpSocket::bind(SocketAddr::new(any, 0)) {
+            let _ = socket.send_to(&[0; 12], SocketAddr::new(self.address, port));
+        }
+    }
+}
+
+/// Whether bytes are there in this order, with others between them: a console mixes the lines of other tasks in.
+fn has_in_order(all: &[u8], wanted: &[u8]) -> bool {
+    let mut rest = all.iter();
+    wanted.iter().all(|byte| rest.any(|other| other == byte))
+}
+
+/// Whether a line has an address that is not a part of another.
+fn has_word(line: &str, word: &str) -> bool {
+    let part = |c: char| c.is_ascii_hexdigit() || c == '.' || c == ':';
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + word.len()..].chars().next();
+        // "inet addr:10.0.0.1" has a colon before it.
+        before.is_none_or(|c| !c.is_ascii_digit() && c != '.')
+            && after.is_none_or(|c| !part(c) || c == ':')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_echo_may_be_mixed_and_must_be_whole() {
+        assert!(has_in_order(b"nsh>iperf[1.0]link-s", b"iperf-s"));
+        assert!(!has_in_order(b"nsh>ipef-s", b"iperf-s"));
+    }
+
+    #[test]
+    fn an_address_is_no_part_of_another() {
+        for (line, has) in [
+            ("\tinet addr:10.77.0.2 DRaddr:10.77.0.1", true),
+            ("2: eth0    inet 10.77.0.2/24 brd", true),
+            ("inet 10.77.0.20/24", false),
+            ("inet 110.77.0.2/24", false),
+            ("ethip: 10.77.0.2, mask:", true),
+        ] {
+            assert_eq!(has_word(line, "10.77.0.2"), has, "{line}");
+        }
+    }
+}
