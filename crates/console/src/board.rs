@@ -62,6 +62,12 @@ pub struct Board {
     shares_kernel: bool,
 }
 
+impl std::fmt::Debug for Board {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Board({}, {})", self.console.name(), self.profile.name)
+    }
+}
+
 /// A test program that was started.
 #[derive(Clone, Debug)]
 pub struct Started {
@@ -620,6 +626,7 @@ impl Board {
             &self.console.since(started.mark).lines,
             &self.profile,
             started.program,
+            started.role,
         )
     }
 
@@ -640,7 +647,7 @@ impl Board {
                             .skip(1)
                             .any(|line| ended.is_match(profile.plain(line))),
                         None => {
-                            counted(&seen.lines, profile, started.program).is_whole
+                            counted(&seen.lines, profile, started.program, started.role).is_whole
                                 && seen.quiet >= QUIET
                         }
                     };

@@ -108,7 +108,8 @@ impl Console {
                                 ErrorKind::WouldBlock | ErrorKind::Interrupted
                             ) => {}
                         Err(error) => {
-                            return for_thread.close(format!("the console {shown} failed: {error}"));
+                            return for_thread
+                                .close(format!("the console {shown} failed: {error}"));
                         }
                     }
                 }

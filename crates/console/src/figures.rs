@@ -5,7 +5,7 @@
 
 use regex_lite::Captures;
 
-use crate::profile::{LineOf, Profile, Program, TestProgram};
+use crate::profile::{LineOf, Profile, Program, Role, TestProgram};
 
 /// Largest printed figure that is taken.
 const MOST: f64 = 1e18;
@@ -68,9 +68,12 @@ struct Found {
     total: Option<u64>,
 }
 
-/// What a program printed in these lines.
-pub fn counted(lines: &[String], profile: &Profile, program: Program) -> Counted {
-    let mut read = Reading::default();
+/// What a program printed in these lines, in a role.
+pub fn counted(lines: &[String], profile: &Profile, program: Program, role: Role) -> Counted {
+    let mut read = Reading {
+        by_client: role.is_client(),
+        ..Reading::default()
+    };
     let Some(of) = profile.programs.get(&program) else {
         return Counted::default();
     };
@@ -94,6 +97,7 @@ pub fn counted(lines: &[String], profile: &Profile, program: Program) -> Counted
 
 #[derive(Default)]
 struct Reading {
+    by_client: bool,
     rows: Vec<Row>,
     whole: Option<Counted>,
     part: Option<Found>,
@@ -103,7 +107,8 @@ impl Reading {
     /// Takes a line; whether it had figures.
     fn take(&mut self, line: &str, of: &TestProgram) -> bool {
         for shape in &of.lines {
-            let Some(groups) = shape.pattern.captures(line) else {
+            let other = shape.by_client.is_some_and(|own| own != self.by_client);
+            let Some(groups) = shape.pattern.captures(line).filter(|_| !other) else {
                 continue;
             };
             if shape.of == LineOf::Part {

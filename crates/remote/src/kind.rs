@@ -18,6 +18,12 @@ const PEER: Profile = Profile {
     ..Profile::USUAL
 };
 
+/// The same of a board whose test program may be started by a console.
+const IPERF_PEER: Profile = Profile {
+    takes_console: true,
+    ..PEER
+};
+
 /// The node type of `lab:`.
 pub static LAB: NodeKind = NodeKind {
     about: "N veth pairs made for the run, or a lab that is up",
@@ -53,10 +59,10 @@ pub static IPERF: NodeKind = NodeKind {
     about: "an iperf 2 server",
     target: HOST,
     examples: &["iperf:192.168.1.10"],
-    profile: |_| PEER,
-    ..NodeKind::new("iperf", |name, _| {
+    profile: |_| IPERF_PEER,
+    ..NodeKind::new("iperf", |name, options| {
         let node = IperfNode::open_with(&name.to_string(), name.target(), token(name)?, false);
-        Ok(Box::new(node?))
+        Ok(Box::new(node?.with_console(options)?))
     })
 };
 
@@ -65,10 +71,10 @@ pub static IPERF3: NodeKind = NodeKind {
     about: "an iperf3 server",
     target: HOST,
     examples: &["iperf3:192.168.1.10"],
-    profile: |_| PEER,
-    ..NodeKind::new("iperf3", |name, _| {
+    profile: |_| IPERF_PEER,
+    ..NodeKind::new("iperf3", |name, options| {
         let node = IperfNode::open_with(&name.to_string(), name.target(), token(name)?, true);
-        Ok(Box::new(node?))
+        Ok(Box::new(node?.with_console(options)?))
     })
 };
 

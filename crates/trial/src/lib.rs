@@ -94,7 +94,7 @@ pub use observation::{
     CpuLoad, Elapsed, FlowObservation, NODE_BUSY, Observation, SenderObservation, Spans, Status,
     TesterObservation, Warning, is_node_busy,
 };
-pub use open::{OpenError, OpenOptions, Purpose};
+pub use open::{ConsoleOptions, OpenError, OpenOptions, Purpose};
 pub use pace::Pacer;
 pub use pdv::{Ipdv, Pdv};
 pub use pool::{pooled, pooled_runs};

@@ -70,6 +70,15 @@ pub enum Purpose {
     },
 }
 
+/// The console of a board, by which its test program is started, stopped and read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConsoleOptions {
+    /// The console: `serial:…`, `tcp:…`, `ssh:…` or `exec:…`.
+    pub console: String,
+    /// The profile: its name or its file, with `,NAME=VALUE` behind it.
+    pub profile: String,
+}
+
 /// The options of a command for the node that it opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenOptions {
@@ -83,6 +92,8 @@ pub struct OpenOptions {
     pub set: Vec<String>,
     /// For frames between ports of this host.
     pub ports: PortsOptions,
+    /// The console of a board.
+    pub console: Option<ConsoleOptions>,
 }
 
 impl Default for OpenOptions {
@@ -93,6 +104,7 @@ impl Default for OpenOptions {
             image: None,
             set: Vec::new(),
             ports: PortsOptions::default(),
+            console: None,
         }
     }
 }

@@ -217,7 +217,7 @@ pub struct Run {
     pub max_rate: Option<u64>,
     /// Whether its UDP server sends a report to the client.
     pub reports: bool,
-    /// Whether it counts the final datagrams as data.
+    /// Whether it counts the final datagrams as data: a server those that arrive, a client its first one.
     pub counts_final: bool,
     /// Longest time from its last datagram to its last line.
     pub patience: Duration,
@@ -230,6 +230,8 @@ pub struct FigureLine {
     pub pattern: Regex,
     /// What it is of.
     pub of: LineOf,
+    /// Whether it is printed by clients alone, or by servers alone.
+    pub by_client: Option<bool>,
 }
 
 /// What a line with figures is of.

@@ -372,7 +372,7 @@ fn run(table: &Table<'_>, names: &[&str], types: bool) -> Read<Run> {
 }
 
 fn figure_line(table: &Table<'_>) -> Read<FigureLine> {
-    table.known_keys(&["pattern", "of"])?;
+    table.known_keys(&["pattern", "of", "role"])?;
     let entry = table.need(
         "pattern",
         "give a line with named groups, e.g. (?P<bytes>…)",
@@ -396,7 +396,19 @@ fn figure_line(table: &Table<'_>) -> Read<FigureLine> {
             _ => return Err(entry.error("write \"either\", \"total\", \"interval\" or \"part\"")),
         },
     };
-    Ok(FigureLine { pattern, of })
+    let by_client = match table.get("role").map(|entry| (entry.text(), entry)) {
+        None => None,
+        Some((text, entry)) => match &*text? {
+            "client" => Some(true),
+            "server" => Some(false),
+            _ => return Err(entry.error("write \"client\" or \"server\"")),
+        },
+    };
+    Ok(FigureLine {
+        pattern,
+        of,
+        by_client,
+    })
 }
 
 fn flag(table: &Table<'_>, key: &str, otherwise: bool) -> Read<bool> {

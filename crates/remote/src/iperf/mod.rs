@@ -1,6 +1,8 @@
 //! An iperf 2 server as a node, `iperf:HOST[:PORT][,token=FILE]`, and an iperf3 server,
 //! `iperf3:HOST[:PORT][,token=FILE]`.
 
+mod companion;
+mod console;
 mod echo;
 mod flow;
 mod observe;
@@ -19,10 +21,11 @@ use wirelab_iperf::v2::client::LINGER;
 use wirelab_iperf::v2::{Generation, Leg};
 use wirelab_port::tap::leads_to_board;
 use wirelab_trial::{
-    Cancel, Capabilities, Description, Direction, Layer, Node, NodeError, Observation, Progress,
-    TesterCeiling, Trial,
+    Cancel, Capabilities, Description, Direction, Layer, Node, NodeError, Observation, OpenError,
+    OpenOptions, Progress, TesterCeiling, Transcript, Trial,
 };
 
+use self::companion::Companion;
 use crate::ceiling::{self, Traffic};
 use crate::host::{Addresses, HostPort};
 use crate::leaving::Leaving;
@@ -50,6 +53,8 @@ pub struct IperfNode {
     session: Option<Session>,
     /// End of the last test after which the peer needs a pause.
     unsettled_since: Option<Instant>,
+    /// The console by which its server is started for each trial.
+    companion: Option<Box<Companion>>,
 }
 
 impl IperfNode {
@@ -95,7 +100,17 @@ impl IperfNode {
             server: None,
             session,
             unsettled_since: None,
+            companion: None,
         })
+    }
+
+    /// The same with the console of the options, if any; the board is brought to its prompt.
+    pub(crate) fn with_console(mut self, options: &OpenOptions) -> Result<IperfNode, OpenError> {
+        if let Some(console) = &options.console {
+            let companion = Companion::open(console, self.peer.first().ip())?;
+            self.companion = Some(Box::new(companion));
+        }
+        Ok(self)
     }
 
     fn setup(&self) -> BTreeMap<String, String> {
@@ -112,6 +127,9 @@ impl IperfNode {
         }
         if let Some(interface) = &self.route.interface {
             put("tester_interface", interface.port.to_string());
+        }
+        if let Some(companion) = &self.companion {
+            companion.setup(&mut put);
         }
         setup
     }
@@ -159,18 +177,23 @@ impl IperfNode {
         left.judge(observation)
     }
 
+    /// Refuses what iperf cannot do, before any packet is sent to the peer, even to find its address.
+    fn check(&self, trial: &Trial) -> Result<(), NodeError> {
+        match self.three {
+            true => three::accepts(trial).check(trial),
+            false => plan::accepts(trial).check(trial),
+        }
+    }
+
+    /// Runs a trial; `amend` may change what an iperf 2 test found before it is read.
     fn run_once(
         &mut self,
         trial: &Trial,
         progress: &dyn Progress,
         cancel: &Cancel,
+        amend: &mut dyn FnMut(&mut run::TestResult),
     ) -> Result<Observation, NodeError> {
-        let accepts = match self.three {
-            true => three::accepts(trial),
-            false => plan::accepts(trial),
-        };
-        // Before any packet is sent to the peer, even to find its address.
-        accepts.check(trial)?;
+        self.check(trial)?;
         if let Some(session) = &mut self.session {
             session.show()?;
         }
@@ -197,7 +220,8 @@ impl IperfNode {
         plan.config.generation = older.unwrap_or(plan.config.generation);
         std::thread::sleep(rest.unwrap_or_default());
         let leaving = Leaving::by(route.interface.as_ref());
-        let result = run::run(&plan, &mut self.on_our_connection, progress, cancel);
+        let mut result = run::run(&plan, &mut self.on_our_connection, progress, cancel);
+        amend(&mut result);
         let left = leaving.end();
         // A server that only read a stream needs no pause.
         let alone = !plan.is_udp() && trial.direction == Direction::Receive;
@@ -242,12 +266,30 @@ impl Node for IperfNode {
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
-        let mut observation = self.run_once(trial, progress, cancel)?;
+        let mut observation = match self.companion.take() {
+            None => self.run_once(trial, progress, cancel, &mut |_| {})?,
+            Some(mut companion) => {
+                let result = companion.run(self, trial, progress, cancel);
+                self.companion = Some(companion);
+                result?
+            }
+        };
         self.mark_emulated(&mut observation);
         Ok(observation)
     }
+
     fn overhead_ps(&self) -> u64 {
-        300_000_000_000
+        match &self.companion {
+            None => 300_000_000_000,
+            // The server is started and ended.
+            Some(_) => 2_000_000_000_000,
+        }
+    }
+
+    fn transcript(&self) -> Option<Transcript> {
+        self.companion
+            .as_ref()
+            .map(|companion| companion.transcript())
     }
 
     fn tester_ceiling(&self) -> TesterCeiling {

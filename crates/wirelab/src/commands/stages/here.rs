@@ -47,6 +47,7 @@ pub fn run(args: &StagesArgs, port: &str) -> Result {
             notes,
             ..Measuring::default()
         }),
+        consoles: Vec::new(),
         samples: Vec::new(),
     };
     for path in &results {
