@@ -495,6 +495,24 @@ impl Board {
         }
     }
 
+    /// Brings the network back as the profile says; whether it says how.
+    ///
+    /// # Errors
+    /// [`ConsoleError`]
+    pub fn recover(&mut self, cancel: &Cancel) -> Done<bool> {
+        let templates = self
+            .profile
+            .address
+            .as_ref()
+            .map(|address| address.recover.clone());
+        let templates = templates.unwrap_or_default();
+        for template in &templates {
+            let text = self.fill(template, &Values::new())?;
+            self.command(&text, cancel)?;
+        }
+        Ok(!templates.is_empty())
+    }
+
     /// Asks for the CPU load; `None` where the profile does not know how, or the answer has none.
     ///
     /// # Errors
@@ -587,6 +605,7 @@ impl Board {
     ) -> Done<Counted> {
         let run = &started.run;
         let alone = started.role.is_client()
+            || run.once
             || run
                 .start
                 .as_ref()
@@ -599,7 +618,9 @@ impl Board {
         if !over && run.start.is_some() {
             for template in &run.stop {
                 let text = self.fill(template, &started.values)?;
-                self.type_line(&text, cancel)?;
+                let mark = self.type_line(&text, cancel)?;
+                let prompt = self.prompt()?.clone();
+                let _ = self.prompt_after(mark, &prompt, cancel);
             }
             if run.interrupt {
                 let key = self.prompt()?.interrupt.clone();

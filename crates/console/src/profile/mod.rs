@@ -154,6 +154,8 @@ pub struct Address {
     pub show: Template,
     /// What sets it, where it was not shown.
     pub set: Vec<Template>,
+    /// What brings the network back where nothing arrives any more.
+    pub recover: Vec<Template>,
 }
 
 /// Something that is asked once.
@@ -175,6 +177,8 @@ pub struct Cpu {
     /// What stands in its answer: either the group `percent`, or groups that begin with `busy` or `all`, and with `idle`,
     /// and count on. Figures of groups with the same beginning are added.
     pub lines: Vec<Regex>,
+    /// The time over which the board averages it; zero where it counts on.
+    pub span: Duration,
     /// A command whose answer is the same on the tester where tester and board share one kernel.
     pub identity: Option<Template>,
 }
@@ -205,6 +209,8 @@ pub struct Run {
     pub stop: Vec<Template>,
     /// Whether Ctrl-C ends it.
     pub interrupt: bool,
+    /// Whether it ends after one client.
+    pub once: bool,
     /// Whether a datagram to its port wakes it up, so that it ends.
     pub wake: bool,
     /// Whether the prompt comes back while it runs.

@@ -227,11 +227,12 @@ fn boot(top: &Table<'_>) -> Read<Boot> {
 }
 
 fn address(table: &Table<'_>, names: &[&str]) -> Read<Address> {
-    table.known_keys(&["show", "set"])?;
+    table.known_keys(&["show", "set", "recover"])?;
     let show = table.need("show", "give the command that shows the address")?;
     Ok(Address {
         show: template(&show, names)?,
         set: templates(table, "set", names)?,
+        recover: templates(table, "recover", names)?,
     })
 }
 
@@ -251,7 +252,7 @@ fn ask(table: &Table<'_>, names: &[&str]) -> Read<Ask> {
 }
 
 fn cpu(table: &Table<'_>, names: &[&str]) -> Read<Cpu> {
-    table.known_keys(&["command", "lines", "identity"])?;
+    table.known_keys(&["command", "lines", "span", "identity"])?;
     let command = table.need("command", "give what is typed")?;
     let entry = table.need(
         "lines",
@@ -278,6 +279,7 @@ fn cpu(table: &Table<'_>, names: &[&str]) -> Read<Cpu> {
     Ok(Cpu {
         command: template(&command, names)?,
         lines,
+        span: duration(table, "span", Duration::ZERO)?,
         identity: table
             .get("identity")
             .map(|entry| template(&entry, names))
@@ -322,6 +324,7 @@ fn run(table: &Table<'_>, names: &[&str], types: bool) -> Read<Run> {
         "ended",
         "stop",
         "interrupt",
+        "once",
         "wake",
         "background",
         "whole_seconds",
@@ -353,6 +356,7 @@ fn run(table: &Table<'_>, names: &[&str], types: bool) -> Read<Run> {
         ended: of("ended")?,
         stop: templates(table, "stop", names)?,
         interrupt: flag(table, "interrupt", false)?,
+        once: flag(table, "once", false)?,
         wake: flag(table, "wake", false)?,
         background: flag(table, "background", true)?,
         whole_seconds: flag(table, "whole_seconds", true)?,

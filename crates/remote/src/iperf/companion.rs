@@ -8,24 +8,29 @@ use std::time::{Duration, Instant};
 use wirelab_console::cpu::{CpuSample, busy_ratio};
 use wirelab_console::profile::find;
 use wirelab_console::template::Values;
-use wirelab_console::{Board, ConsoleError, ConsoleName, Counted, Program, Role};
+use wirelab_console::{Board, ConsoleError, ConsoleName, Counted, Program, Role, Started};
 use wirelab_trial::{
     Cancel, ConsoleOptions, CpuLoad, Direction, Field, Node, NodeError, Observation, OpenError,
     Progress, Transcript, Trial, Warning, WarningCode,
 };
 
 use super::plan::{self, Plan};
-use super::{IperfNode, console};
+use super::run::TestResult;
+use super::{Hooks, IperfNode, console};
 use crate::route::Route;
 
-/// How often a trial is repeated because the board was reset.
-const REPEATS: u32 = 2;
+/// How often a trial is repeated because the board was reset, or its network stopped.
+const REPEATS: usize = 2;
 /// Seconds that a server stays up beyond a trial: the final datagrams take 2.5 s.
 const LONGER_S: f64 = 3.0;
 /// Time over which the idle baseline of the CPU load is taken.
 const IDLE: Duration = Duration::from_millis(500);
-/// Shares of a trial at which the CPU load is asked.
+/// Shares of a trial at which the CPU load is asked; an average is asked at the second alone.
 const ASKED: [f64; 2] = [0.2, 0.8];
+/// An answer may come later than the end of the trial by this, and a twentieth of its time.
+const LATE: Duration = Duration::from_millis(20);
+/// Time between two looks whether it is time to ask.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// A board that is used through its console.
 #[derive(Debug)]
@@ -33,6 +38,8 @@ pub struct Companion {
     board: Board,
     /// The busy share of its CPU without a trial.
     idle_ratio: Option<f64>,
+    /// Whether its server counted nothing in the last trial.
+    heard_nothing: bool,
 }
 
 /// The CPU load of a trial, or why there is none.
@@ -52,7 +59,11 @@ impl Companion {
         let cancel = Cancel::new();
         board.ready(&cancel).map_err(OpenError::failed)?;
         let idle_ratio = idle(&mut board, &cancel).map_err(OpenError::failed)?;
-        Ok(Companion { board, idle_ratio })
+        Ok(Companion {
+            board,
+            idle_ratio,
+            heard_nothing: false,
+        })
     }
 
     /// What goes over the console.
@@ -80,25 +91,35 @@ impl Companion {
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
         node.check(trial)?;
-        let mut resets = 0;
+        let mut repeats = Vec::new();
         loop {
             progress.report(0, 1, "console");
             self.board.remark(&format!("a trial: {}", in_words(trial)));
+            self.heard_nothing = false;
             let ready = self.board.ready(cancel).map_err(failed);
             let mark = self.board.mark();
             let result = ready.and_then(|()| self.once(node, trial, progress, cancel));
-            if !self.board.booted_since(mark) || cancel.is_cancelled() {
-                return result.map(|observation| with_resets(observation, resets));
-            }
-            if resets == REPEATS {
+            let why = match self.board.booted_since(mark) {
+                _ if cancel.is_cancelled() => None,
+                true => Some("it was reset"),
+                // Some drivers receive nothing any more after too much.
+                false if self.heard_nothing && self.board.recover(cancel).map_err(failed)? => {
+                    Some("it received nothing, and its network was started again")
+                }
+                false => None,
+            };
+            let Some(why) = why else {
+                return result.map(|observation| with_repeats(observation, &repeats));
+            };
+            repeats.push(why);
+            if repeats.len() > REPEATS {
                 return Err(NodeError::Failed(format!(
-                    "the board was reset in each of {} tries of this trial (its boot is in the console's transcript); fix: look at its power and its watchdog, or offer less",
-                    REPEATS + 1
+                    "the board failed in each of {} tries of this trial: {} (the console's transcript has it); fix: look at its power and its watchdog, or offer less",
+                    repeats.len(),
+                    repeats.join(", ")
                 )));
             }
-            resets += 1;
-            self.board
-                .remark("the board was reset in the trial, which is repeated");
+            self.board.remark(&format!("the trial is repeated: {why}"));
         }
     }
 
@@ -122,15 +143,16 @@ impl Companion {
         if trial.direction == Direction::Transmit && !node.three && has_client {
             return self.board_sends(node, &plan, &route, client, progress, cancel);
         }
-        self.board_serves(node, trial, &plan, progress, cancel)
+        self.board_serves(node, trial, (&plan, &route), progress, cancel)
     }
 
-    /// The board serves; the tester's own client runs as without a console.
+    /// The board serves; the tester's own client runs as without a console. Where both shall send over TCP, the board's
+    /// client is started beside its server.
     fn board_serves(
         &mut self,
         node: &mut IperfNode,
         trial: &Trial,
-        plan: &Plan,
+        (plan, route): (&Plan, &Route),
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
@@ -139,25 +161,34 @@ impl Companion {
             false => Role::TcpServer,
         };
         let program = program(node);
-        let values = values(plan, None);
-        let started = self
-            .board
-            .start(program, role, &values, cancel)
-            .map_err(failed)?;
+        let own = self.board.profile().run(program, role);
+        let own = own
+            .map_err(|why| NodeError::unsupported("direction", why))?
+            .clone();
+        let both = trial.direction == Direction::Both && !node.three && !plan.is_udp();
+        let client = self.board.profile().run(program, Role::TcpClient);
+        let client = client
+            .ok()
+            .filter(|client| both && client.background)
+            .cloned();
+        let plan = &match &client {
+            Some(client) => console::as_run(plan, client),
+            None => plan.clone(),
+        };
+        let server = self.start(program, role, &values(plan, None), cancel)?;
+        let mut other = None;
+        if let Some(client) = &client {
+            let tester = SocketAddr::new(route.local, plan.config.server.port());
+            let receiver = console::Receiver::start(tester, plan)?;
+            let values = values(plan, Some((tester, client)));
+            other = Some((
+                receiver,
+                self.start(program, Role::TcpClient, &values, cancel)?,
+            ));
+        }
         // A new server needs no pause.
         node.unsettled_since = None;
-        let idle_ratio = self.idle_ratio;
-        let own = self
-            .board
-            .profile()
-            .run(program, role)
-            .map_err(NodeError::Failed)?
-            .clone();
-        let least = if node.three {
-            Duration::from_secs(1)
-        } else {
-            Duration::ZERO
-        };
+        let least = Duration::from_secs(u64::from(node.three));
         let expected = plan.expected.map(|time| time.max(least));
         let over = AtomicBool::new(false);
         let board = &mut self.board;
@@ -170,32 +201,63 @@ impl Companion {
             let mut asking = Some(asking);
             let mut ended = None;
             let mut filled = false;
-            let end = |asking: &mut Option<Asking<'_, '_>>| {
+            let end = |asking: &mut Option<Asking<'_, '_>>, client: Option<&Started>| {
                 over.store(true, Ordering::Relaxed);
                 let (board, load) = asking
                     .take()?
                     .join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-                Some((load, board.finish(&started, server_time(plan), cancel)))
+                let sent =
+                    client.map(|client| board.finish(client, expected.unwrap_or_default(), cancel));
+                let counted = board.finish(&server, server_time(plan), cancel);
+                Some((load, sent.and_then(Result::err).map_or(counted, Err)))
             };
-            let observation = node.run_once(trial, progress, cancel, &mut |result| {
+            let mut of_result = |result: &mut TestResult| {
                 // The others have a report of their own, for which the console is only a second count.
-                if !own.reports {
-                    ended = end(&mut asking);
-                    if let Some((_, Ok(counted))) = &ended {
-                        filled = console::report(result, counted, &own);
-                    }
+                if own.reports && other.is_none() {
+                    return;
                 }
-            });
-            let ended = ended.or_else(|| end(&mut asking));
+                ended = end(&mut asking, other.as_ref().map(|(_, client)| client));
+                if let Some((_, Ok(counted))) = &ended {
+                    filled = console::report(result, counted, &own);
+                }
+                if let Some((receiver, _)) = other.take() {
+                    console::add(result, receiver.end(&Counted::default(), cancel));
+                }
+            };
+            let mut of_plan = |ran: &mut Plan| {
+                if client.is_some() {
+                    console::forward_alone(ran, plan);
+                }
+            };
+            let hooks = Hooks {
+                plan: &mut of_plan,
+                result: &mut of_result,
+            };
+            let observation = node.run_once(trial, progress, cancel, hooks);
+            let ended = ended.or_else(|| end(&mut asking, None));
             (observation, ended, filled)
         });
         let (load, counted) = ended.unwrap_or_else(|| (Err(String::new()), Ok(Counted::default())));
         let counted = counted.map_err(failed)?;
+        self.heard_nothing =
+            own.start.is_some() && counted.bytes.is_none_or(|bytes| bytes.value == 0.0);
         let mut observation = observation?;
         console::served(&mut observation, plan, &counted, &own, filled);
-        put_load(&mut observation, load, idle_ratio, &self.board);
+        put_load(&mut observation, load, self.idle_ratio, &self.board);
         Ok(observation)
+    }
+
+    fn start(
+        &mut self,
+        program: Program,
+        role: Role,
+        values: &Values,
+        cancel: &Cancel,
+    ) -> Result<Started, NodeError> {
+        self.board
+            .start(program, role, values, cancel)
+            .map_err(failed)
     }
 
     /// The board's client sends to a server of the tester.
@@ -382,51 +444,52 @@ fn ask_load(
     cancel: &Cancel,
 ) -> Load {
     let name = board.profile().name.clone();
-    if board.profile().cpu.is_none() {
+    let Some(span) = board.profile().cpu.as_ref().map(|cpu| cpu.span) else {
         return Err(format!("the profile {name} does not ask for the CPU load"));
-    }
-    let Some(expected) = expected else {
-        return Err(
-            "the trial has no time, so that no CPU load could be asked in it: give --time"
-                .to_owned(),
-        );
     };
+    let Some(expected) = expected else {
+        let why = "the trial has no time, so that no CPU load could be asked in it: give --time";
+        return Err(why.to_owned());
+    };
+    let counts_on = span.is_zero();
+    if !counts_on && expected.mul_f64(ASKED[1]) < span {
+        return Err(format!(
+            "the board shows an average that is of the trial only after {} s: give --time {}s or more",
+            span.as_secs_f64(),
+            (span.as_secs_f64() / ASKED[1]).ceil()
+        ));
+    }
     let begun = Instant::now();
     let mut before = None;
-    for (n, share) in ASKED.into_iter().enumerate() {
+    for share in ASKED.into_iter().skip(usize::from(!counts_on)) {
         let at = begun + expected.mul_f64(share);
         while Instant::now() < at && !over.load(Ordering::Relaxed) && !cancel.is_cancelled() {
-            std::thread::sleep(
-                Duration::from_millis(2).min(at.saturating_duration_since(Instant::now())),
-            );
+            let left = at.saturating_duration_since(Instant::now());
+            std::thread::sleep(LOOK.min(left));
         }
         if over.load(Ordering::Relaxed) {
-            return Err("the trial was over before the console was asked for the CPU load: give a longer --time".to_owned());
+            let why = "the trial was over before the console was asked for the CPU load: give a longer --time";
+            return Err(why.to_owned());
         }
         let answer = match board.cpu(cancel) {
-            Ok(answer) => answer,
+            Ok(Some(answer)) => answer,
+            Ok(None) => {
+                return Err(format!(
+                    "the answer of the board has no CPU load as the profile {name} reads it"
+                ));
+            }
             Err(error) => return Err(format!("the console gave no CPU load: {error}")),
         };
-        let Some(answer) = answer else {
-            return Err(format!(
-                "the answer of the board has no CPU load as the profile {name} reads it"
-            ));
-        };
         // An answer after the trial counts idle time.
-        if begun.elapsed() > expected.mul_f64(1.05) + Duration::from_millis(20) {
-            return Err("the console did not answer while the trial ran, so that its CPU load is not known: a busy board answers late; give a longer --time".to_owned());
+        if begun.elapsed() > expected.mul_f64(1.05) + LATE {
+            let why = "the console did not answer while the trial ran, so that its CPU load is not known: a busy board answers late; give a longer --time";
+            return Err(why.to_owned());
         }
-        match n {
-            0 => before = Some(answer),
-            _ => {
-                return busy_ratio(before, answer).ok_or_else(|| {
-                    "the board's time stood still between two questions: give a longer --time"
-                        .to_owned()
-                });
-            }
+        if let Some(busy) = busy_ratio(before.replace(answer), answer) {
+            return Ok(busy);
         }
     }
-    Err(String::new())
+    Err("the board's time stood still between two questions: give a longer --time".to_owned())
 }
 
 fn put_load(observation: &mut Observation, load: Load, idle_ratio: Option<f64>, board: &Board) {
@@ -440,13 +503,12 @@ fn put_load(observation: &mut Observation, load: Load, idle_ratio: Option<f64>, 
     };
 }
 
-fn with_resets(mut observation: Observation, resets: u32) -> Observation {
-    if resets > 0 {
-        let times = wirelab_trial::format::count(u64::from(resets), "time");
+fn with_repeats(mut observation: Observation, repeats: &[&str]) -> Observation {
+    if !repeats.is_empty() {
         observation.warnings.push(Warning::new(
             WarningCode::CONSOLE_RESET,
-            format!("the board was reset {times} in this trial, as its console shows; the figures are of the repeat"),
-            "look at its power and its watchdog; the transcript in the results file has the boot",
+            format!("the board failed in this trial, as its console shows ({}); the figures are of the repeat", repeats.join(", ")),
+            "look at its power and its watchdog, or offer less; the transcript in the results file has it",
         ));
     }
     observation

@@ -10,7 +10,7 @@ use wirelab_console::{Counted, Number};
 use wirelab_iperf::v2::report::ServerReport;
 use wirelab_iperf::v2::server::ServerEvent;
 use wirelab_iperf::v2::table::{Id, Row};
-use wirelab_iperf::v2::{Leg, Outcome, Sent, Server, ServerConfig};
+use wirelab_iperf::v2::{Amount, Leg, Mode, Outcome, Sent, Server, ServerConfig};
 use wirelab_trial::{
     Cancel, Direction, Field, FlowObservation, NodeError, Observation, Warning, WarningCode,
 };
@@ -111,6 +111,26 @@ fn bytes_of(leg: &Leg) -> u64 {
         Leg::UdpReceived(udp) => udp.received.bytes,
         Leg::UdpSent(sent) => sent.bytes,
     }
+}
+
+/// The tester's own part of a trial in which the board's client sends too: it only sends, for the same time.
+pub fn forward_alone(ran: &mut Plan, plan: &Plan) {
+    ran.config.mode = Mode::Forward;
+    ran.expected = plan.expected;
+    if let Some(time) = plan.expected {
+        ran.config.amount = Amount::time(time);
+    }
+}
+
+/// Adds the flow that the board's client sent.
+pub fn add(result: &mut TestResult, leg: Option<(Id, Leg, Vec<Row>)>) {
+    let Some((_, leg, rows)) = leg else { return };
+    let id = Id::Back(1);
+    result.outcome.legs.push((id, leg));
+    result
+        .outcome
+        .rows
+        .extend(rows.into_iter().map(|row| Row { id, ..row }));
 }
 
 /// The plan as the board's client runs it: in whole seconds, where it takes only those.

@@ -35,6 +35,14 @@ use crate::route::Route;
 /// The port of iperf 2.
 pub const PORT: u16 = 5001;
 
+/// What a companion changes in an iperf 2 test.
+pub(crate) struct Hooks<'a> {
+    /// Before it runs.
+    plan: &'a mut dyn FnMut(&mut plan::Plan),
+    /// Before its result is read.
+    result: &'a mut dyn FnMut(&mut run::TestResult),
+}
+
 /// An iperf 2 or iperf3 server. Nothing is sent before the first trial.
 #[derive(Debug)]
 pub struct IperfNode {
@@ -185,13 +193,13 @@ impl IperfNode {
         }
     }
 
-    /// Runs a trial; `amend` may change what an iperf 2 test found before it is read.
+    /// Runs a trial; `hooks` may change the plan of an iperf 2 test, and what it found before it is read.
     fn run_once(
         &mut self,
         trial: &Trial,
         progress: &dyn Progress,
         cancel: &Cancel,
-        amend: &mut dyn FnMut(&mut run::TestResult),
+        hooks: Hooks<'_>,
     ) -> Result<Observation, NodeError> {
         self.check(trial)?;
         if let Some(session) = &mut self.session {
@@ -218,10 +226,11 @@ impl IperfNode {
         }
         let mut plan = plan::plan(trial, server, route.link())?;
         plan.config.generation = older.unwrap_or(plan.config.generation);
+        (hooks.plan)(&mut plan);
         std::thread::sleep(rest.unwrap_or_default());
         let leaving = Leaving::by(route.interface.as_ref());
         let mut result = run::run(&plan, &mut self.on_our_connection, progress, cancel);
-        amend(&mut result);
+        (hooks.result)(&mut result);
         let left = leaving.end();
         // A server that only read a stream needs no pause.
         let alone = !plan.is_udp() && trial.direction == Direction::Receive;
@@ -267,7 +276,13 @@ impl Node for IperfNode {
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
         let mut observation = match self.companion.take() {
-            None => self.run_once(trial, progress, cancel, &mut |_| {})?,
+            None => {
+                let hooks = Hooks {
+                    plan: &mut |_| {},
+                    result: &mut |_| {},
+                };
+                self.run_once(trial, progress, cancel, hooks)?
+            }
             Some(mut companion) => {
                 let result = companion.run(self, trial, progress, cancel);
                 self.companion = Some(companion);
