@@ -51,7 +51,7 @@ type Done<T> = Result<T, ConsoleError>;
 pub struct Board {
     console: Console,
     profile: Profile,
-    address: IpAddr,
+    address: Option<IpAddr>,
     /// Whether it is at its prompt, with everything prepared.
     is_ready: bool,
     /// Lines until here were looked at for a boot.
@@ -79,11 +79,11 @@ pub struct Started {
 }
 
 impl Board {
-    /// Opens the console of the board with this address.
+    /// Opens the console of the board with this address; without one its address is neither looked for nor set.
     ///
     /// # Errors
     /// [`ConsoleError::Failed`]
-    pub fn open(name: &ConsoleName, profile: Profile, address: IpAddr) -> Done<Board> {
+    pub fn open(name: &ConsoleName, profile: Profile, address: Option<IpAddr>) -> Done<Board> {
         let transcript = Transcript::new(&name.to_string(), &profile.name);
         let console = Console::open(name, transcript).map_err(ConsoleError::Failed)?;
         Ok(Board {
@@ -217,7 +217,9 @@ impl Board {
     /// The values that every template may use.
     fn fill(&self, template: &Template, more: &Values) -> Done<String> {
         let mut values = self.profile.variables.clone();
-        values.insert("address".to_owned(), self.address.to_string());
+        if let Some(address) = self.address {
+            values.insert("address".to_owned(), address.to_string());
+        }
         let prefix = values
             .get("prefix")
             .and_then(|prefix| prefix.parse::<u32>().ok());
@@ -411,11 +413,11 @@ impl Board {
     }
 
     fn find_address(&mut self, cancel: &Cancel) -> Done<()> {
-        let Some(address) = self.profile.address.clone() else {
+        let Some((address, own)) = self.profile.address.clone().zip(self.address) else {
             return Ok(());
         };
         let show = self.fill(&address.show, &Values::new())?;
-        let words = self.address.to_string();
+        let words = own.to_string();
         if self
             .command(&show, cancel)?
             .iter()
@@ -442,7 +444,9 @@ impl Board {
 
     fn ask_all(&mut self, cancel: &Cancel) -> Done<()> {
         for (name, ask) in self.profile.asks.clone() {
-            let text = self.fill(&ask.command, &Values::new())?;
+            let Ok(text) = self.fill(&ask.command, &Values::new()) else {
+                continue;
+            };
             let lines = match self.command(&text, cancel) {
                 Ok(lines) => lines,
                 // A board may lack the command; what it does not say is absent.
@@ -616,19 +620,7 @@ impl Board {
             over = self.until_over(started, expected + run.patience, cancel)?;
         }
         if !over && run.start.is_some() {
-            for template in &run.stop {
-                let text = self.fill(template, &started.values)?;
-                let mark = self.type_line(&text, cancel)?;
-                let prompt = self.prompt()?.clone();
-                let _ = self.prompt_after(mark, &prompt, cancel);
-            }
-            if run.interrupt {
-                let key = self.prompt()?.interrupt.clone();
-                self.console
-                    .send(key.as_bytes(), Duration::ZERO)
-                    .map_err(ConsoleError::Failed)?;
-            }
-            over = self.until_over(started, run.patience, cancel)?;
+            over = self.end(started, cancel)?;
         }
         if !over {
             self.remark("the program did not say that it ended");
@@ -639,6 +631,43 @@ impl Board {
             let _ = self.prompt_after(started.mark, &prompt, cancel);
         }
         Ok(self.counted(started))
+    }
+
+    /// Ends a program that still runs.
+    ///
+    /// # Errors
+    /// [`ConsoleError`], also where it does not end.
+    pub fn stop(&mut self, started: &Started, cancel: &Cancel) -> Done<()> {
+        match self.end(started, cancel)? || started.run.ended.is_none() {
+            true => Ok(()),
+            false => Err(ConsoleError::Failed(format!(
+                "it was started and did not say that it ended within {} s; fix: check stop, interrupt and ended in the profile {}",
+                started.run.patience.as_secs_f64(),
+                self.profile.name
+            ))),
+        }
+    }
+
+    /// Types what ends a program; whether it said that it ended.
+    fn end(&mut self, started: &Started, cancel: &Cancel) -> Done<bool> {
+        let run = &started.run;
+        for template in &run.stop {
+            let text = self.fill(template, &started.values)?;
+            let mark = self.type_line(&text, cancel)?;
+            let prompt = self.prompt()?.clone();
+            let _ = self.prompt_after(mark, &prompt, cancel);
+        }
+        if run.interrupt {
+            let key = self.prompt()?.interrupt.clone();
+            self.console
+                .send(key.as_bytes(), Duration::ZERO)
+                .map_err(ConsoleError::Failed)?;
+        }
+        // A server that looks only when something arrives.
+        if run.wake {
+            self.wake(started);
+        }
+        self.until_over(started, run.patience, cancel)
     }
 
     /// What a program printed so far.
@@ -707,12 +736,13 @@ impl Board {
         let (Some(port), true) = (port, started.role == Role::UdpServer) else {
             return;
         };
-        let any: IpAddr = match self.address {
+        let Some(address) = self.address else { return };
+        let any: IpAddr = match address {
             IpAddr::V4(_) => [0u8; 4].into(),
             IpAddr::V6(_) => [0u16; 8].into(),
         };
         if let Ok(socket) = UdpSocket::bind(SocketAddr::new(any, 0)) {
-            let _ = socket.send_to(&[0; 12], SocketAddr::new(self.address, port));
+            let _ = socket.send_to(&[0; 12], SocketAddr::new(address, port));
         }
     }
 }

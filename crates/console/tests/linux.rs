@@ -9,7 +9,7 @@ use wirelab_trial::Cancel;
 
 fn board(command: &str, profile: &str) -> Board {
     let name: ConsoleName = command.parse().unwrap();
-    Board::open(&name, find(profile).unwrap(), [127, 0, 0, 1].into()).unwrap()
+    Board::open(&name, find(profile).unwrap(), Some([127, 0, 0, 1].into())).unwrap()
 }
 
 #[test]
