@@ -271,11 +271,14 @@ impl Board {
         let end = Instant::now() + patience;
         let mut answered = BTreeMap::new();
         let mut tries = 0u32;
+        let mut answered_now = false;
         loop {
             let mark = self.console.mark();
-            // A program may be in the foreground.
             let keys = match tries {
-                1 => prompt.interrupt.clone(),
+                // What follows an answer comes alone.
+                _ if std::mem::take(&mut answered_now) => String::new(),
+                // A program may be in the foreground.
+                1 => format!("{}{}", prompt.interrupt, prompt.newline),
                 _ => prompt.newline.clone(),
             };
             self.console
@@ -299,7 +302,10 @@ impl Board {
             });
             match looked {
                 Ok(true) => return Ok(()),
-                Ok(false) => self.answer_login(question.unwrap_or(0), &mut answered, cancel)?,
+                Ok(false) => {
+                    self.answer_login(question.unwrap_or(0), &mut answered, cancel)?;
+                    answered_now = true;
+                }
                 Err(Waited::TimedOut) if Instant::now() < end => {}
                 Err(waited) => {
                     let what = format!("no prompt within {} s", patience.as_secs_f64());

@@ -1,10 +1,7 @@
 //! A shell of this host on a pseudo terminal, with the profile of Linux.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use wirelab_console::profile::find;
-use wirelab_console::{Board, ConsoleName, Program, Role};
+use wirelab_console::{Board, ConsoleName};
 use wirelab_trial::Cancel;
 
 fn board(command: &str, profile: &str) -> Board {
@@ -35,11 +32,4 @@ fn a_shell_is_brought_to_its_prompt_and_answers() {
         error.contains("command not found") && error.contains("fix: "),
         "{error}"
     );
-    let _ = (
-        Program::Iperf,
-        Role::UdpServer,
-        Duration::ZERO,
-        BTreeMap::<u8, u8>::new(),
-    );
-    eprintln!("{}", board.transcript().log().lines.join("\n"));
 }
