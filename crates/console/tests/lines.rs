@@ -131,7 +131,7 @@ fn a_board_behind_telnet_answers() {
             .write_all(&[255, 251, 1, 255, 251, 3, 255, 253, 31])
             .unwrap();
         // What is typed meanwhile stands between the answers.
-        let mut answer = Vec::new();
+        let mut answer: Vec<u8> = Vec::new();
         let mut byte = [0];
         while answer.len() < 9 {
             stream.read_exact(&mut byte).unwrap();

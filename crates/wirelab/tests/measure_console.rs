@@ -423,3 +423,69 @@ fn what_is_wrong_is_said_with_its_fix() {
         );
     }
 }
+
+/// An `ssh` of our own says how it was called, and is then the board.
+#[test]
+fn ssh_is_the_one_of_this_host() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = scratch("ssh");
+    std::fs::create_dir_all(&folder).unwrap();
+    let ssh = folder.join("ssh");
+    std::fs::write(
+        &ssh,
+        "#!/bin/sh\necho called with \"$@\"\nexec bash --norc -i\n",
+    )
+    .unwrap();
+    std::fs::set_permissions(&ssh, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let profile = scratch("no-servers.toml");
+    let linux = stdout(&wirelab(&["console", "show", "linux"]));
+    std::fs::write(&profile, linux.split("[iperf]").next().unwrap()).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_wirelab"))
+        .args([
+            "console",
+            "check",
+            "--console",
+            "ssh:root@board:2222",
+            "--profile",
+        ])
+        .arg(&profile)
+        .env("PATH", path)
+        .output()
+        .unwrap();
+    let text = stdout(&output);
+    assert!(output.status.success(), "{text}{}", stderr(&output));
+    assert!(
+        text.contains("prompt: reached after") && text.contains("version: Linux "),
+        "{text}"
+    );
+    assert!(text.contains("CPU load: "), "{text}");
+}
+
+#[test]
+fn the_profiles_are_listed_and_shown_and_a_silent_board_shows_its_console() {
+    let list = stdout(&wirelab(&["console", "list"]));
+    for name in [
+        "nuttx", "zephyr", "esp-idf", "freertos", "lwip", "linux", "u-boot",
+    ] {
+        assert!(list.lines().any(|line| line.starts_with(name)), "{list}");
+    }
+    assert!(
+        stderr(&wirelab(&["console", "show", "nutx"]))
+            .contains("there is no profile 'nutx'; fix: ")
+    );
+    let nothing = wirelab(&[
+        "console",
+        "check",
+        "--console",
+        "exec:echo not a board; sleep 1",
+        "--profile",
+        "u-boot",
+    ]);
+    let text = stderr(&nothing);
+    assert_eq!(nothing.status.code(), Some(1), "{text}");
+    assert!(
+        text.contains("< not a board") && text.contains("fix: "),
+        "{text}"
+    );
+}

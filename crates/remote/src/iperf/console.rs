@@ -396,3 +396,39 @@ fn put(flow: &mut FlowObservation, counted: &Counted) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_counts_that_differ_are_shown_both() {
+        let printed = |value: f64, within: f64| Counted {
+            bytes: Some(Number { value, within }),
+            is_whole: true,
+            ..Counted::default()
+        };
+        let compared = |counted: &Counted| {
+            let mut differs = Vec::new();
+            compare(
+                &mut differs,
+                "received bytes",
+                counted,
+                Some(1_193_640),
+                "sent by the tester",
+            );
+            differs
+        };
+        assert!(compared(&printed(1_193_640.0, 0.0)).is_empty());
+        // 1.19 MBytes, of 1024.
+        assert!(compared(&printed(1_190_000.0, 10_000.0)).is_empty());
+        let both = "received bytes: 1177256 on the console, 1193640 sent by the tester";
+        assert_eq!(compared(&printed(1_177_256.0, 0.0)), [both]);
+        // The sum of intervals lacks what came after the last of them.
+        let part = Counted {
+            is_whole: false,
+            ..printed(1_000.0, 0.0)
+        };
+        assert!(compared(&part).is_empty());
+    }
+}
