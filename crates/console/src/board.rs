@@ -505,22 +505,28 @@ impl Board {
         }
     }
 
-    /// Brings the network back as the profile says; whether it says how.
+    /// Boots the board again, as the profile says, or by starting the command of its console again; whether it could.
     ///
     /// # Errors
     /// [`ConsoleError`]
-    pub fn recover(&mut self, cancel: &Cancel) -> Done<bool> {
-        let templates = self
-            .profile
-            .address
-            .as_ref()
-            .map(|address| address.recover.clone());
-        let templates = templates.unwrap_or_default();
+    pub fn reset(&mut self, cancel: &Cancel) -> Done<bool> {
+        let templates = self.profile.boot.reset.clone();
+        let is_command = matches!(self.console.name(), ConsoleName::Exec { .. });
+        if templates.is_empty() && !is_command {
+            return Ok(false);
+        }
+        self.remark("the board is booted again");
         for template in &templates {
             let text = self.fill(template, &Values::new())?;
-            self.command(&text, cancel)?;
+            self.type_line(&text, cancel)?;
         }
-        Ok(!templates.is_empty())
+        if templates.is_empty() {
+            self.console.reopen().map_err(ConsoleError::Failed)?;
+            self.looked = 0;
+        }
+        self.is_ready = false;
+        self.ready(cancel)?;
+        Ok(true)
     }
 
     /// Asks for the CPU load; `None` where the profile does not know how, or the answer has none.

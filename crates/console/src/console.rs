@@ -28,8 +28,7 @@ pub struct Console {
     writer: Box<dyn Write + Send>,
     transcript: Transcript,
     thread: Option<JoinHandle<()>>,
-    // After the thread: it ends when the command's terminal closes.
-    _process: Option<Process>,
+    process: Option<Process>,
 }
 
 struct Shared {
@@ -123,8 +122,27 @@ impl Console {
             writer: line.writer,
             transcript,
             thread: Some(thread),
-            _process: line.process,
+            process: line.process,
         })
+    }
+
+    /// Ends it and opens it again, which starts the command of an `exec:` anew. Marks of before are void.
+    ///
+    /// # Errors
+    /// As [`Console::open`].
+    pub fn reopen(&mut self) -> Result<(), String> {
+        self.end();
+        *self = Console::open(&self.name.clone(), self.transcript.clone())?;
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        // What it started ends with it.
+        self.process = None;
     }
 
     /// Its name.
@@ -264,10 +282,7 @@ impl State {
 
 impl Drop for Console {
     fn drop(&mut self) {
-        self.shared.stop.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        self.end();
         let open = self.shared.lock().screen.text();
         if !open.is_empty() {
             self.transcript.add(Said::Printed, &open);

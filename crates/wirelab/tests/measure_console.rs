@@ -368,6 +368,57 @@ fn what_a_silent_server_received_is_read_from_its_console() {
     assert!(why.contains("give --time 5s or more"), "{why}");
 }
 
+/// A driver that receives nothing until its board is booted again: so does the first of these.
+#[test]
+fn a_board_that_receives_nothing_is_booted_again() {
+    let Some(lab) = Lab::up("cone") else { return };
+    let (script, counter) = (scratch("deaf.sh"), scratch("deaf.py"));
+    let (marker, profile) = (scratch("deaf"), scratch("deaf.toml"));
+    let deaf = format!(
+        "if [ -e {0} ]; then DEAF=; else touch {0}; DEAF=1; fi\n",
+        marker.display()
+    );
+    let board = SILENT.replace(
+        "    case \"$line\" in",
+        "    case \"$DEAF$line\" in\n        '1iperf -s -u '*) echo 'want recv=16384';;\n        '1iperf -a') echo 'iperf exit';;\n        1*) echo '\tinet addr:198.18.0.1 at RUNNING mtu 1500';;",
+    );
+    std::fs::write(&script, deaf + &board).unwrap();
+    std::fs::write(&counter, COUNTER).unwrap();
+    let nuttx = stdout(&wirelab(&["console", "show", "nuttx"]));
+    std::fs::write(&profile, nuttx.replace("\"12s\"", "\"1s\"")).unwrap();
+    let (script, counter) = (script.display(), counter.display());
+    let console = format!("exec:ip netns exec {}-node bash {script} {counter}", lab.0);
+    let args = [
+        "--layer",
+        "udp4",
+        "--datagram",
+        "1000",
+        "--direction",
+        "rx",
+        "--load",
+        "100pps",
+        "--time",
+        "300ms",
+        "--json",
+    ];
+    let output = lab.measure(
+        "iperf:198.18.0.1",
+        &console,
+        profile.to_str().unwrap(),
+        &args,
+    );
+    let file = file_of(&output);
+    let o = &file.observations[0];
+    let log = file.consoles[0].lines.join("\n");
+    assert_eq!(o.status, Status::Complete, "{}\n{log}", stderr(&output));
+    assert!(
+        log.contains("its server received nothing, and it was booted again"),
+        "{log}"
+    );
+    assert_eq!(log.matches("< NuttShell (NSH)").count(), 2, "{log}");
+    assert_eq!(o.flows[0].loss_ratio.value(), Some(&0.0), "{log}");
+}
+
 #[test]
 fn what_is_wrong_is_said_with_its_fix() {
     for (args, words) in [

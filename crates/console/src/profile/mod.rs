@@ -143,6 +143,8 @@ pub struct Login {
 pub struct Boot {
     /// Lines that appear in each boot and at no other time.
     pub banners: Vec<Regex>,
+    /// What boots the board again.
+    pub reset: Vec<Template>,
     /// Longest time from the banner to the prompt.
     pub patience: Duration,
 }
@@ -154,8 +156,6 @@ pub struct Address {
     pub show: Template,
     /// What sets it, where it was not shown.
     pub set: Vec<Template>,
-    /// What brings the network back where nothing arrives any more.
-    pub recover: Vec<Template>,
 }
 
 /// Something that is asked once.

@@ -116,7 +116,7 @@ fn profile(name: &str, top: &Table<'_>) -> Read<Profile> {
             .map(|table| login(table, &names))
             .collect::<Read<_>>()?,
         prepare: templates(top, "prepare", &names)?,
-        boot: boot(top)?,
+        boot: boot(top, &names)?,
         address: top
             .section("address")?
             .map(|table| address(&table, &names))
@@ -212,27 +212,28 @@ fn login(table: &Table<'_>, names: &[&str]) -> Read<Login> {
     })
 }
 
-fn boot(top: &Table<'_>) -> Read<Boot> {
+fn boot(top: &Table<'_>, names: &[&str]) -> Read<Boot> {
     let Some(table) = top.section("boot")? else {
         return Ok(Boot {
             banners: Vec::new(),
+            reset: Vec::new(),
             patience: Duration::from_secs(60),
         });
     };
-    table.known_keys(&["banner", "patience"])?;
+    table.known_keys(&["banner", "reset", "patience"])?;
     Ok(Boot {
         banners: patterns(&table, "banner")?,
+        reset: templates(&table, "reset", names)?,
         patience: duration(&table, "patience", Duration::from_secs(60))?,
     })
 }
 
 fn address(table: &Table<'_>, names: &[&str]) -> Read<Address> {
-    table.known_keys(&["show", "set", "recover"])?;
+    table.known_keys(&["show", "set"])?;
     let show = table.need("show", "give the command that shows the address")?;
     Ok(Address {
         show: template(&show, names)?,
         set: templates(table, "set", names)?,
-        recover: templates(table, "recover", names)?,
     })
 }
 

@@ -102,9 +102,13 @@ impl Companion {
             let why = match self.board.booted_since(mark) {
                 _ if cancel.is_cancelled() => None,
                 true => Some("it was reset"),
-                // Some drivers receive nothing any more after too much.
-                false if self.heard_nothing && self.board.recover(cancel).map_err(failed)? => {
-                    Some("it received nothing, and its network was started again")
+                // Some drivers receive nothing any more after too much. What is repeated in vain is the trial's own result.
+                false
+                    if self.heard_nothing
+                        && repeats.is_empty()
+                        && self.board.reset(cancel).map_err(failed)? =>
+                {
+                    Some("its server received nothing, and it was booted again")
                 }
                 false => None,
             };
