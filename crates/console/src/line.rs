@@ -40,7 +40,8 @@ pub struct Process(Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let group = Pid::from_raw(self.0.id().cast_signed());
+        // A process number fits: the kernel's are below 2^22.
+        let group = Pid::from_raw(self.0.id() as i32);
         let _ = killpg(group, Signal::SIGHUP);
         let begun = Instant::now();
         while begun.elapsed() < END {

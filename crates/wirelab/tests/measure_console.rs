@@ -81,7 +81,7 @@ fn file_of(output: &Output) -> ResultsFile {
     ResultsFile::parse(&text).unwrap_or_else(|error| panic!("{error}\n{}", stderr(output)))
 }
 
-fn of<'a>(file: &'a ResultsFile, layer: Layer, direction: Direction) -> Vec<&'a Observation> {
+fn of(file: &ResultsFile, layer: Layer, direction: Direction) -> Vec<&Observation> {
     let all = file.observations.iter();
     all.filter(|o| o.trial.framing.layer == layer && o.trial.direction == direction)
         .collect()
