@@ -16,6 +16,7 @@ pub mod screen;
 mod sys;
 pub mod telnet;
 pub mod template;
+mod typing;
 
 pub use board::{Board, ConsoleError, Started};
 pub use figures::{Counted, Number};
