@@ -1,6 +1,7 @@
 //! The console of a board beside the tester's own iperf: it starts the board's server for each trial or its client,
 //! takes its CPU load meanwhile, ends it, and repeats a trial in which the board was reset.
 
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -72,11 +73,14 @@ impl Companion {
     }
 
     /// The set-up keys that it adds.
-    pub fn setup(&self, put: &mut impl FnMut(&str, String) -> Option<String>) {
-        put("console_profile", self.board.profile().name.clone());
-        for (name, value) in self.board.facts() {
-            put(&format!("console_{name}"), value.clone());
-        }
+    pub fn setup(&self) -> BTreeMap<String, String> {
+        let facts = self.board.facts().iter();
+        let mut setup: BTreeMap<String, String> = facts
+            .map(|(name, value)| (format!("console_{name}"), value.clone()))
+            .collect();
+        let profile = self.board.profile().name.clone();
+        setup.insert("console_profile".to_owned(), profile);
+        setup
     }
 
     /// Runs a trial, once more where the board was reset in it.

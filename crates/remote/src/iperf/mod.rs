@@ -63,6 +63,8 @@ pub struct IperfNode {
     unsettled_since: Option<Instant>,
     /// The console by which its server is started for each trial.
     companion: Option<Box<Companion>>,
+    /// What that console said of the board.
+    console_setup: BTreeMap<String, String>,
 }
 
 impl IperfNode {
@@ -109,6 +111,7 @@ impl IperfNode {
             session,
             unsettled_since: None,
             companion: None,
+            console_setup: BTreeMap::new(),
         })
     }
 
@@ -116,6 +119,7 @@ impl IperfNode {
     pub(crate) fn with_console(mut self, options: &OpenOptions) -> Result<IperfNode, OpenError> {
         if let Some(console) = &options.console {
             let companion = Companion::open(console, self.peer.first().ip())?;
+            self.console_setup = companion.setup();
             self.companion = Some(Box::new(companion));
         }
         Ok(self)
@@ -136,9 +140,7 @@ impl IperfNode {
         if let Some(interface) = &self.route.interface {
             put("tester_interface", interface.port.to_string());
         }
-        if let Some(companion) = &self.companion {
-            companion.setup(&mut put);
-        }
+        setup.extend(self.console_setup.clone());
         setup
     }
 
