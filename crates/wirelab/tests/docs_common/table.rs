@@ -112,6 +112,11 @@ pub const PAGES: &[Page] = &[
         )],
         rows: &[
             interrupted("wirelab measure iperf:192.168.1.10 -o board.json -o board.html"),
+            ends(
+                "wirelab measure iperf:192.168.1.10 --console serial:/dev/ttyUSB0 --profile zephyr -o board.json",
+                1,
+                "no serial line is there",
+            ),
             interrupted("wirelab measure node:192.168.1.10 -o board.json -o board.html"),
             interrupted("wirelab measure lab:1 --datasheet"),
             row(
