@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use wirelab_trial::{Cancel, Said, Transcript};
 
-use crate::console::{Console, Waited};
+use crate::console::{Console, Seen, Waited};
 use crate::cpu::{self, CpuSample};
 use crate::figures::{Counted, counted};
 use crate::name::ConsoleName;
@@ -15,6 +15,8 @@ use crate::template::{Template, Values};
 
 /// Quiet after which a prompt without echo is one.
 pub(crate) const QUIET: Duration = Duration::from_millis(100);
+/// Quiet after which nothing more comes of what was typed before the first prompt.
+const DRAINED: Duration = Duration::from_millis(500);
 /// Time between two datagrams that wake a server up.
 const WAKE: Duration = Duration::from_millis(200);
 
@@ -135,6 +137,10 @@ impl Board {
         }
         if self.profile.prompt.is_some() {
             self.first_prompt(cancel)?;
+            // What was typed before it comes to an end first, with prompts of its own.
+            let mark = self.console.mark();
+            let quiet = |seen: &Seen| (seen.quiet >= DRAINED).then_some(());
+            let _ = self.console.wait(mark, 10 * DRAINED, cancel, quiet);
             for template in self.profile.prepare.clone() {
                 let text = self.fill(&template, &Values::new())?;
                 self.command(&text, cancel)?;

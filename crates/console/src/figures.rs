@@ -55,6 +55,8 @@ pub struct Counted {
     pub jitter_s: Option<f64>,
     /// The intervals.
     pub rows: Vec<Row>,
+    /// What it printed of its failure.
+    pub failure: Option<String>,
     /// Whether a line of the whole test was read; if not, the bytes are the sum of the intervals.
     pub is_whole: bool,
 }
@@ -92,7 +94,15 @@ pub fn counted(lines: &[String], profile: &Profile, program: Program, role: Role
         }
         at += 1;
     }
-    read.end()
+    let mut plain = lines.iter().map(|line| profile.plain(line));
+    let failed = |line: &&str| of.failures.iter().any(|failure| failure.is_match(line));
+    let failure = plain
+        .find(failed)
+        .map(|line| line.trim().chars().take(200).collect());
+    Counted {
+        failure,
+        ..read.end()
+    }
 }
 
 #[derive(Default)]

@@ -102,6 +102,8 @@ fn each_session_gives_its_figures() {
                 assert_eq!(count, wanted, "{name}: {key}");
             }
         }
+        let failure = session.head.get("failure");
+        assert_eq!(found.failure.as_ref(), failure, "{name}");
         if let Some(rows) = session.number("rows") {
             assert_eq!(found.rows.len(), rows as usize, "{name}: {:?}", found.rows);
         }

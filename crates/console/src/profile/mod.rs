@@ -190,6 +190,8 @@ pub struct TestProgram {
     pub runs: BTreeMap<Role, Run>,
     /// How its lines read.
     pub lines: Vec<FigureLine>,
+    /// Lines that say why a test failed.
+    pub failures: Vec<Regex>,
     /// What `K` means before bytes: 1000 or 1024.
     pub bytes_kilo: u32,
     /// What `K` means before bit/s.

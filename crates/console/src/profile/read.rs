@@ -290,7 +290,7 @@ fn cpu(table: &Table<'_>, names: &[&str]) -> Read<Cpu> {
 
 fn test_program(table: &Table<'_>, names: &[&str], types: bool) -> Read<TestProgram> {
     let roles = Role::ALL.map(Role::word);
-    let others = ["lines", "bytes_kilo", "bits_kilo"];
+    let others = ["lines", "failures", "bytes_kilo", "bits_kilo"];
     let known: Vec<&str> = roles.iter().chain(&others).copied().collect();
     table.known_keys(&known)?;
     let mut runs = BTreeMap::new();
@@ -309,6 +309,7 @@ fn test_program(table: &Table<'_>, names: &[&str], types: bool) -> Read<TestProg
     Ok(TestProgram {
         runs,
         lines: lines.iter().map(figure_line).collect::<Read<_>>()?,
+        failures: patterns(table, "failures")?,
         bytes_kilo: kilo(table, "bytes_kilo")?,
         bits_kilo: kilo(table, "bits_kilo")?,
     })

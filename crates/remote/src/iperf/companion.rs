@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use wirelab_console::cpu::{CpuSample, busy_ratio};
+use wirelab_console::cpu::busy_ratio;
 use wirelab_console::profile::find;
 use wirelab_console::template::Values;
 use wirelab_console::{Board, ConsoleError, ConsoleName, Counted, Program, Role, Started};
@@ -218,7 +218,16 @@ impl Companion {
                 let sent =
                     client.map(|client| board.finish(client, expected.unwrap_or_default(), cancel));
                 let counted = board.finish(&server, server_time(plan), cancel);
-                Some((load, sent.and_then(Result::err).map_or(counted, Err)))
+                // What its client says of a failure is that of the trial, too.
+                let counted = match sent {
+                    Some(Err(error)) => Err(error),
+                    Some(Ok(sent)) => counted.map(|counted| Counted {
+                        failure: sent.failure.or(counted.failure.clone()),
+                        ..counted
+                    }),
+                    None => counted,
+                };
+                Some((load, counted))
             };
             let mut of_result = |result: &mut TestResult| {
                 // The others have a report of their own, for which the console is only a second count.
@@ -257,6 +266,7 @@ impl Companion {
         self.heard_nothing = own.start.is_some() && has_failed && none;
         let mut observation = observation?;
         console::served(&mut observation, plan, &counted, &own, filled);
+        console::tell_failure(&mut observation, &counted);
         put_load(&mut observation, load, self.idle_ratio, &self.board);
         Ok(observation)
     }
@@ -321,6 +331,7 @@ impl Companion {
         let observation = super::observe::observation(&plan, result, &left, node.describe(), route);
         let mut observation = left.judge(observation)?;
         console::sent(&mut observation, &plan, &counted, &own);
+        console::tell_failure(&mut observation, &counted);
         put_load(&mut observation, load, self.idle_ratio, &self.board);
         Ok(observation)
     }
@@ -440,10 +451,9 @@ fn idle(board: &mut Board, cancel: &Cancel) -> Result<Option<f64>, ConsoleError>
         }
         Err(error) => return Err(error),
     };
-    if let CpuSample::Share(share) = first {
-        return Ok(Some(share));
-    }
-    std::thread::sleep(IDLE);
+    // An average must not have the boot in it.
+    let span = board.profile().cpu.as_ref().map_or(IDLE, |cpu| cpu.span);
+    std::thread::sleep(span.max(IDLE));
     Ok(board
         .cpu(cancel)?
         .and_then(|then| busy_ratio(Some(first), then)))

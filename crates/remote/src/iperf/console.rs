@@ -335,6 +335,18 @@ pub fn sent(observation: &mut Observation, plan: &Plan, counted: &Counted, own: 
     warn(observation, differs);
 }
 
+/// Adds what the board itself says of a failure.
+pub fn tell_failure(observation: &mut Observation, counted: &Counted) {
+    if let Some(failure) = &counted.failure {
+        let failure: String = failure.chars().filter(|c| !c.is_control()).collect();
+        observation.warnings.push(Warning::new(
+            WarningCode::CONSOLE_SAYS,
+            format!("the board printed: {failure}"),
+            "look it up in the sources of its test program; offer less, or give it more memory",
+        ));
+    }
+}
+
 fn compare(
     differs: &mut Vec<String>,
     what: &str,
