@@ -1,7 +1,7 @@
 //! A board behind a console and its profile: brought to its prompt, asked, and its test programs started and stopped.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
 use wirelab_trial::{Cancel, Said, Transcript};
@@ -578,16 +578,20 @@ impl Board {
         }
     }
 
-    /// Sends a datagram to the server's port: some look whether they shall end only when something arrives.
+    /// Sends a datagram to the server's port, or connects to it: some look whether they shall end only when something
+    /// arrives.
     fn wake(&self, started: &Started) {
         let port = started
             .values
             .get("port")
             .and_then(|port| port.parse().ok());
-        let (Some(port), true) = (port, started.role == Role::UdpServer) else {
+        let (Some(port), Some(address)) = (port, self.address) else {
             return;
         };
-        let Some(address) = self.address else { return };
+        if started.role == Role::TcpServer {
+            let _ = TcpStream::connect_timeout(&SocketAddr::new(address, port), WAKE);
+            return;
+        }
         let any: IpAddr = match address {
             IpAddr::V4(_) => [0u8; 4].into(),
             IpAddr::V6(_) => [0u16; 8].into(),
