@@ -50,7 +50,6 @@ test|python3-venv|python:ensurepip|!the hardware's tools cannot be installed
 test|iputils-ping|cmd:ping|!boards are not pinged
 test|postgresql|cmd:pg_ctlcluster|the store is not tested on PostgreSQL
 test|netsniff-ng|cmd:trafgen|tests beside trafgen are skipped
-test|procps|cmd:pkill|!the iperf of a console is not ended
 test|iperf|cmd:iperf|tests beside iperf 2 are skipped
 test|iperf3|cmd:iperf3|tests beside iperf3 are skipped
 test|chromium|cmd:chromium|the page is not tested in a browser
