@@ -58,6 +58,10 @@ impl Run<'_> {
             }
             // The stored observation does not match the plan, so the run ends and keeps nothing.
             Err(_) if self.node.other.is_some() => return Err(Ended::Interrupted),
+            // It failed because it was cancelled: there is nothing to keep.
+            Err(NodeError::Failed(_)) if self.cancel.is_cancelled() => {
+                return Err(Ended::Interrupted);
+            }
             Err(error) => self.without_observation(step, error)?,
         };
         self.outcome.count(&observation);

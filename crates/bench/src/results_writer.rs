@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use wirelab_trial::results::{FORMAT, VERSION};
 use wirelab_trial::results_reader::{MOST_BYTES, ResultsError};
-use wirelab_trial::{Environment, Found, Observation, Part, ResultsFile, check as figures};
+use wirelab_trial::{
+    ConsoleLog, Environment, Found, Observation, Part, ResultsFile, check as figures,
+};
 
 use crate::matrix::Step;
 use crate::resume::Stored;
@@ -117,6 +119,8 @@ pub struct ResultsWriter {
     next_save: Instant,
     /// Observations that are already in the file on disk: it is not written with fewer.
     on_disk: usize,
+    /// The place of this run's console among those of the file.
+    console: Option<usize>,
 }
 
 impl ResultsWriter {
@@ -153,11 +157,13 @@ impl ResultsWriter {
                 observations: Vec::new(),
                 parts: Vec::new(),
                 measuring: None,
+                consoles: Vec::new(),
                 samples: Vec::new(),
             },
             every: SAVE_EVERY,
             next_save: Instant::now(),
             on_disk: 0,
+            console: None,
         })
     }
 
@@ -177,6 +183,7 @@ impl ResultsWriter {
             file: ResultsFile {
                 wirelab_version: file.wirelab_version,
                 created_unix_ns: file.created_unix_ns,
+                consoles: file.consoles,
                 ..of.file
             },
             ..of
@@ -192,6 +199,13 @@ impl ResultsWriter {
     /// What is kept so far.
     pub const fn file(&self) -> &ResultsFile {
         &self.file
+    }
+
+    /// Keeps what went over a console so far, in place of what it gave before.
+    pub fn keep_console(&mut self, log: ConsoleLog) {
+        let of_this_run = self.console.get_or_insert(self.file.consoles.len());
+        self.file.consoles.truncate(*of_this_run);
+        self.file.consoles.push(log);
     }
 
     /// Keeps one more observation, and writes the file if the last write is long enough ago. An observation with

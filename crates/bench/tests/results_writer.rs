@@ -253,3 +253,31 @@ fn an_impossible_figure_is_not_written_as_one() {
     );
     assert!(kept[1].flows.is_empty());
 }
+
+#[test]
+fn what_went_over_a_console_is_kept_and_a_resumed_run_adds_its_own() {
+    let transcript = wirelab_trial::Transcript::new("exec:board", "nuttx");
+    let mut first = writer(None).unwrap();
+    for text in ["one", "two"] {
+        transcript.add(wirelab_trial::Said::Typed, text);
+        first.keep_console(transcript.log());
+    }
+    assert!(matches!(
+        run(&mut SimulatedNode::new(1e6), &mut first),
+        Ended::Done
+    ));
+    let file = first.finish(true).unwrap();
+    let lines = |file: &ResultsFile| -> Vec<usize> {
+        file.consoles.iter().map(|log| log.lines.len()).collect()
+    };
+    assert_eq!(lines(&file), [2], "a later log replaces an earlier one");
+    let again = ResultsFile::parse(&file.to_json()).unwrap();
+    assert_eq!(again.consoles, file.consoles);
+    let stored = wirelab_bench::Stored::default();
+    let mut resumed = ResultsWriter::resume(None, again, &stored).unwrap();
+    let other = wirelab_trial::Transcript::new("exec:board", "nuttx");
+    other.add(wirelab_trial::Said::Printed, "three");
+    resumed.keep_console(other.log());
+    resumed.keep_console(other.log());
+    assert_eq!(lines(resumed.file()), [2, 1]);
+}

@@ -232,6 +232,7 @@ fn searched(cpu: impl Fn(&mut Observation)) -> ResultsFile {
         observations,
         parts,
         measuring: None,
+        consoles: Vec::new(),
         samples: Vec::new(),
     }
 }

@@ -27,6 +27,12 @@ const PEER: Profile = Profile {
     ..Profile::USUAL
 };
 
+/// The same of a board whose test program may be started by a console.
+const IPERF_PEER: Profile = Profile {
+    takes_console: true,
+    ..PEER
+};
+
 /// The node type of `lab:`.
 pub static LAB: NodeKind = NodeKind {
     about: "N veth pairs made for the run, or a lab that is up",
@@ -62,7 +68,7 @@ pub static IPERF: NodeKind = NodeKind {
     about: "an iperf 2 server; silent: one that never answers",
     target: IPERF_HOST,
     examples: &["iperf:192.168.1.10"],
-    profile: |_| PEER,
+    profile: |_| IPERF_PEER,
     ..NodeKind::new("iperf", |name, options| iperf(name, options, false))
 };
 
@@ -71,7 +77,7 @@ pub static IPERF3: NodeKind = NodeKind {
     about: "an iperf3 server",
     target: HOST,
     examples: &["iperf3:192.168.1.10"],
-    profile: |_| PEER,
+    profile: |_| IPERF_PEER,
     ..NodeKind::new("iperf3", |name, options| iperf(name, options, true))
 };
 
@@ -97,11 +103,12 @@ fn iperf(name: &NodeName, options: &OpenOptions, three: bool) -> Result<Box<dyn 
     let opening = Opening {
         three,
         token: token(name, known)?,
-        silent: name.option("silent").is_some(),
+        // Some servers serve one connection and are gone; the console says whether one runs.
+        silent: name.option("silent").is_some() || options.console.is_some(),
         routed: options.routed,
     };
     let node = IperfNode::open_with(&name.to_string(), name.target(), opening)?;
-    Ok(Box::new(node))
+    Ok(Box::new(node.with_console(options)?))
 }
 
 /// The token in a host's name, which may have the `known` options.

@@ -15,6 +15,8 @@ use crate::host::unreachable_peer;
 pub struct Route {
     /// The interface that packets leave by, where one has their source address.
     pub interface: Option<Interface>,
+    /// This host's address towards the peer.
+    pub local: IpAddr,
 }
 
 impl Route {
@@ -35,7 +37,7 @@ impl Route {
             let port = PortName::new(None, &name).ok()?;
             Interface::query(&port).ok()
         });
-        Ok(Route { interface })
+        Ok(Route { interface, local })
     }
 
     /// The rate of the link that packets leave by, where there is a carrier with one.

@@ -278,6 +278,7 @@ fn head(file: &ResultsFile) -> Value {
         observations: Vec::new(),
         parts: file.parts.clone(),
         measuring: file.measuring.clone(),
+        consoles: file.consoles.clone(),
         // In memory all lists are where they belong.
         samples: Vec::new(),
     };

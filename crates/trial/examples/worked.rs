@@ -35,6 +35,7 @@ fn main() -> std::io::Result<()> {
             observations,
             parts: Vec::new(),
             measuring: None,
+            consoles: Vec::new(),
             samples: Vec::new(),
         };
         std::fs::write(folder.join(name).with_extension("json"), file.to_json())?;

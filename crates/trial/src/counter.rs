@@ -110,6 +110,14 @@ named! {
             STREAM_BYTES = "stream_bytes": "bytes of a TCP stream";
             SERVER_CPU = "iperf3_server_process_cpu_ppm": "CPU time of the iperf3 server's process, of one core";
         }
+        "consoles of boards" {
+            CONSOLE_BYTES = "console_bytes": "bytes that the node's test program printed on its console";
+            CONSOLE_DURATION = "console_duration_ps": "time that it printed";
+            CONSOLE_RECEIVED = "console_received_datagrams": "datagrams that it printed as received";
+            CONSOLE_LOST = "console_lost_datagrams": "datagrams that it printed as lost";
+            CONSOLE_SENT = "console_sent_datagrams": "datagrams that it printed as sent";
+            CONSOLE_OUT_OF_ORDER = "console_out_of_order": "datagrams that it printed as out of order";
+        }
         "hardware in simulation" {
             SIMULATED_CLOCKS = "simulated_clocks": "clocks that were simulated";
             PERIOD_CLOCKS = "period_clocks": "set time from one frame to the next";

@@ -89,6 +89,8 @@ pub struct Profile {
     pub search_extent: Extent,
     /// Whether it accepts a firmware image in place of its own.
     pub takes_image: bool,
+    /// Whether it may have a console, by which a test program on it is started and read.
+    pub takes_console: bool,
     /// Whether its figures are computed, so that no frame is sent and no tester takes part.
     pub is_computed: bool,
     /// How `stages` works with it.
@@ -122,6 +124,7 @@ impl Profile {
         extent: SECOND,
         search_extent: SECOND,
         takes_image: false,
+        takes_console: false,
         is_computed: false,
         stages: StageProfile {
             options: &[
@@ -186,6 +189,11 @@ impl NodeKinds {
         if options.image.is_some() && !(kind.profile)(name).takes_image {
             return Err(OpenError::usage(
                 "--image is the firmware of a board: measure board:NAME (wirelab board list)",
+            ));
+        }
+        if options.console.is_some() && !(kind.profile)(name).takes_console {
+            return Err(OpenError::usage(
+                "--console is that of a board with an iperf: measure iperf:HOST or iperf3:HOST with it",
             ));
         }
         (kind.open)(name, options).map_err(|error| self.or_of_a_kind(name, error))

@@ -15,6 +15,7 @@ pub mod change;
 pub mod check;
 pub mod clock;
 pub mod column;
+pub mod console;
 pub mod counter;
 pub mod counts;
 pub mod crossover;
@@ -72,6 +73,7 @@ mod words;
 pub use background::BackgroundResult;
 pub use clock::{Clock, ClockKind, Owner};
 pub use column::Column;
+pub use console::{ConsoleLog, Said, Transcript};
 pub use counter::Counter;
 pub use counts::{Counts, Ledger};
 pub use description::{Capabilities, Description};
@@ -94,7 +96,7 @@ pub use observation::{
     CpuLoad, Elapsed, FlowObservation, NODE_BUSY, Observation, SenderObservation, Spans, Status,
     TesterObservation, Warning, is_node_busy,
 };
-pub use open::{OpenError, OpenOptions, Purpose};
+pub use open::{ConsoleOptions, OpenError, OpenOptions, Purpose};
 pub use over_time::OverTime;
 pub use pace::Pacer;
 pub use pdv::{Ipdv, Pdv};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::console::Transcript;
 use crate::description::Description;
 use crate::field::Field;
 use crate::observation::{Observation, Warning};
@@ -189,6 +190,11 @@ pub trait Node {
     /// What it cannot do in its environment, in its own words.
     fn notices(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// What goes over its console, where it has one.
+    fn transcript(&self) -> Option<Transcript> {
+        None
     }
 
     /// From now on, lets another program repeat suitable measurements, once for each layer and direction.

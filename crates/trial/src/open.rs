@@ -70,6 +70,15 @@ pub enum Purpose {
     },
 }
 
+/// The console of a board, by which its test program is started, stopped and read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConsoleOptions {
+    /// The console: `serial:…`, `tcp:…`, `ssh:…` or `exec:…`.
+    pub console: String,
+    /// The profile: its name or its file, with `,NAME=VALUE` behind it.
+    pub profile: String,
+}
+
 /// The options of a command for the node that it opens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenOptions {
@@ -85,6 +94,8 @@ pub struct OpenOptions {
     pub ports: PortsOptions,
     /// Whether the peer may be behind a router, or have a public address.
     pub routed: bool,
+    /// The console of a board.
+    pub console: Option<ConsoleOptions>,
 }
 
 impl Default for OpenOptions {
@@ -96,6 +107,7 @@ impl Default for OpenOptions {
             set: Vec::new(),
             ports: PortsOptions::default(),
             routed: false,
+            console: None,
         }
     }
 }

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::console::ConsoleLog;
 use crate::field::Field;
 use crate::measuring::Measuring;
 use crate::observation::Observation;
@@ -92,6 +93,9 @@ pub struct ResultsFile {
     /// The cost of measuring stages, where stages were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measuring: Option<Measuring>,
+    /// What went over the consoles of boards.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub consoles: Vec<ConsoleLog>,
     /// The long lists of a written file, in the order of its text, which has the number of their rows in their places; empty
     /// for a file in memory. Each is base64 of a byte w and a zlib stream: of the lowest byte of each number, then the
     /// next byte of each, w times. The numbers are samples; of a histogram, the steps between its values and then their
@@ -110,6 +114,7 @@ impl ResultsFile {
             first: part.first.saturating_add(before),
             ..part
         }));
+        self.consoles.extend(other.consoles);
         if let Some(more) = other.measuring {
             let all = self.measuring.get_or_insert_default();
             all.overheads.extend(more.overheads);

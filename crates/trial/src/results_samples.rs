@@ -41,6 +41,7 @@ impl ResultsFile {
             observations: packed.collect(),
             parts: self.parts.clone(),
             measuring: self.measuring.clone(),
+            consoles: self.consoles.clone(),
             samples: Vec::new(),
         };
         (file, pack.lists)

@@ -53,6 +53,10 @@ codes! {
     CAPTURE_NOTES = "capture-notes": "Capture points did not see some frames. No stage includes these frames.";
     CHECKER = "checker": "The checker says how to read one of its counts or times.";
     CHECKER_MISSED = "checker-missed": "The tester's own queue overflowed, so the loss is a range.";
+    CONSOLE_COUNT = "console-count": "A figure was read from the board's console.";
+    CONSOLE_DIFFERS = "console-differs": "The board's console and the wire give two counts of one thing.";
+    CONSOLE_RESET = "console-reset": "The board was reset in a trial, or had to be booted again, and the trial was repeated.";
+    CONSOLE_SAYS = "console-says": "The board's console names an error of its test program.";
     CORE_CLOCK = "core-clock": "The firmware runs its core at another clock than the emulator's timing is for.";
     DATAGRAM_RAISED = "datagram-raised": "The test tool sends longer datagrams than requested.";
     DEPARTED = "departed": "The tester's interface dropped frames, so the loss is a range.";

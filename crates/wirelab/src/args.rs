@@ -7,6 +7,7 @@ use wirelab_report::compare::FailIf;
 use wirelab_trial::Dscp;
 
 mod board;
+mod console;
 mod hdl;
 mod iperf;
 mod iperf3;
@@ -17,6 +18,7 @@ mod results;
 mod stages;
 
 pub use board::{BoardArgs, BoardCommand, BoardConsoleArgs, BoardDisassembleArgs, BoardRunArgs};
+pub use console::{ConsoleArgs, ConsoleCheckArgs, ConsoleCommand};
 pub use hdl::HdlArgs;
 pub use iperf::IperfArgs;
 pub use iperf3::Iperf3Args;
@@ -67,6 +69,7 @@ pub enum Command {
     Stages(StagesArgs),
     Node(NodeArgs),
     Board(BoardArgs),
+    Console(ConsoleArgs),
     Hdl(HdlArgs),
     Predict(PredictArgs),
     Explain(ExplainArgs),

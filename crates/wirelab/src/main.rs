@@ -31,6 +31,7 @@ fn main() -> std::process::ExitCode {
         Command::Stages(args) => commands::stages::run(&args),
         Command::Node(args) => commands::node::run(&args),
         Command::Board(args) => commands::board::run(&args),
+        Command::Console(args) => commands::console::run(&args),
         Command::Hdl(args) => commands::hdl::run(&args),
         Command::Predict(args) => commands::predict::run(&args),
         Command::Explain(args) => commands::explain::run(&args),

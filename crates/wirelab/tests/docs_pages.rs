@@ -21,6 +21,11 @@ fn the_page_on_the_datasheet_is_run() {
 }
 
 #[test]
+fn the_page_on_consoles_is_run() {
+    typed("docs/console.md");
+}
+
+#[test]
 fn the_pages_on_plans_and_reports_are_run() {
     for name in ["docs/plans.md", "docs/report.md"] {
         typed(name);

@@ -135,6 +135,7 @@ fn results(name: &str) -> PathBuf {
         observations: all.collect(),
         parts: Vec::new(),
         measuring: None,
+        consoles: Vec::new(),
         samples: Vec::new(),
     };
     let path = scratch(name);

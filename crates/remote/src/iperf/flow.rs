@@ -409,7 +409,7 @@ fn no_report(sent: &Sent) -> Warning {
     let (why, way_out) = match sent.strange_answers {
         0 => (
             "sent no report",
-            "the servers of some boards send none: read the board's own output, or use node:HOST",
+            "the servers of some boards send none and print it: add --console and --profile, or use node:HOST",
         ),
         _ => (
             "answered in an unknown layout",

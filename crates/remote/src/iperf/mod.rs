@@ -1,6 +1,8 @@
 //! An iperf 2 server as a node, `iperf:HOST[:PORT][,token=FILE][,silent]`, and an iperf3 server,
 //! `iperf3:HOST[:PORT][,token=FILE]`.
 
+mod companion;
+mod console;
 mod echo;
 mod flow;
 mod observe;
@@ -19,10 +21,11 @@ use wirelab_iperf::v2::client::LINGER;
 use wirelab_iperf::v2::{Generation, Leg};
 use wirelab_port::tap::leads_to_board;
 use wirelab_trial::{
-    Cancel, Capabilities, Description, Direction, Layer, Node, NodeError, Observation, Progress,
-    TesterCeiling, Trial,
+    Cancel, Capabilities, Description, Direction, Layer, Node, NodeError, Observation, OpenError,
+    OpenOptions, Progress, TesterCeiling, Transcript, Trial,
 };
 
+use self::companion::Companion;
 use crate::ceiling::{self, Traffic};
 use crate::host::{Addresses, HostPort};
 use crate::leaving::Leaving;
@@ -57,6 +60,14 @@ pub(crate) struct Opening {
     pub routed: bool,
 }
 
+/// What a companion changes in an iperf 2 test.
+pub(crate) struct Hooks<'a> {
+    /// Before it runs.
+    plan: &'a mut dyn FnMut(&mut plan::Plan),
+    /// Before its result is read.
+    result: &'a mut dyn FnMut(&mut run::TestResult),
+}
+
 /// An iperf 2 or iperf3 server. Nothing is sent before the first trial.
 #[derive(Debug)]
 pub struct IperfNode {
@@ -77,6 +88,10 @@ pub struct IperfNode {
     session: Option<Session>,
     /// End of the last test after which the peer needs a pause.
     unsettled_since: Option<Instant>,
+    /// The console by which its server is started for each trial.
+    companion: Option<Box<Companion>>,
+    /// What that console said of the board.
+    console_setup: BTreeMap<String, String>,
 }
 
 impl IperfNode {
@@ -136,11 +151,23 @@ impl IperfNode {
             answers: Answers::Unknown,
             session,
             unsettled_since: None,
+            companion: None,
+            console_setup: BTreeMap::new(),
         };
         Ok(match opening.silent {
             true => node.without_asking(),
             false => node,
         })
+    }
+
+    /// The same with the console of the options, if any; the board is brought to its prompt.
+    pub(crate) fn with_console(mut self, options: &OpenOptions) -> Result<IperfNode, OpenError> {
+        if let Some(console) = &options.console {
+            let companion = Companion::open(console, self.peer.first().ip())?;
+            self.console_setup = companion.setup();
+            self.companion = Some(Box::new(companion));
+        }
+        Ok(self)
     }
 
     fn setup(&self) -> BTreeMap<String, String> {
@@ -155,12 +182,13 @@ impl IperfNode {
         if let Some(mtu) = self.route.mtu() {
             put("mtu", format!("{mtu} B"));
         }
-        if self.answers == Answers::Never {
+        if self.answers == Answers::Never && self.companion.is_none() {
             put("answers", "never, as its name says (silent)".to_owned());
         }
         if let Some(interface) = &self.route.interface {
             put("tester_interface", interface.port.to_string());
         }
+        setup.extend(self.console_setup.clone());
         setup
     }
 
@@ -244,18 +272,23 @@ impl IperfNode {
         left.judge(observation)
     }
 
+    /// Refuses what iperf cannot do, before any packet is sent to the peer, even to find its address.
+    fn check(&self, trial: &Trial) -> Result<(), NodeError> {
+        match self.three {
+            true => three::accepts(trial).check(trial),
+            false => plan::accepts(trial).check(trial),
+        }
+    }
+
+    /// Runs a trial; `hooks` may change the plan of an iperf 2 test, and what it found before it is read.
     fn run_once(
         &mut self,
         trial: &Trial,
         progress: &dyn Progress,
         cancel: &Cancel,
+        hooks: Hooks<'_>,
     ) -> Result<Observation, NodeError> {
-        let accepts = match self.three {
-            true => three::accepts(trial),
-            false => plan::accepts(trial),
-        };
-        // Before any packet is sent to the peer, even to find its address.
-        accepts.check(trial)?;
+        self.check(trial)?;
         if let Some(session) = &mut self.session {
             session.show()?;
         }
@@ -281,9 +314,11 @@ impl IperfNode {
         }
         let older = self.server.filter(|kind| kind.takes_first());
         plan.config.generation = older.unwrap_or(plan.config.generation);
+        (hooks.plan)(&mut plan);
         std::thread::sleep(self.rest());
         let leaving = Leaving::by(route.interface.as_ref());
-        let result = run::run(&plan, &mut self.on_our_connection, progress, cancel);
+        let mut result = run::run(&plan, &mut self.on_our_connection, progress, cancel);
+        (hooks.result)(&mut result);
         let left = leaving.end();
         // A server that only read a stream needs no pause.
         let alone = !plan.is_udp() && trial.direction == Direction::Receive;
@@ -328,12 +363,36 @@ impl Node for IperfNode {
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
-        let mut observation = self.run_once(trial, progress, cancel)?;
+        let mut observation = match self.companion.take() {
+            None => {
+                let hooks = Hooks {
+                    plan: &mut |_| {},
+                    result: &mut |_| {},
+                };
+                self.run_once(trial, progress, cancel, hooks)?
+            }
+            Some(mut companion) => {
+                let result = companion.run(self, trial, progress, cancel);
+                self.companion = Some(companion);
+                result?
+            }
+        };
         self.mark_emulated(&mut observation);
         Ok(observation)
     }
+
     fn overhead_ps(&self) -> u64 {
-        300_000_000_000
+        match &self.companion {
+            None => 300_000_000_000,
+            // The server is started and ended.
+            Some(_) => 2_000_000_000_000,
+        }
+    }
+
+    fn transcript(&self) -> Option<Transcript> {
+        self.companion
+            .as_ref()
+            .map(|companion| companion.transcript())
     }
 
     fn tester_ceiling(&self) -> TesterCeiling {

@@ -220,7 +220,7 @@ fn ended_early(plan: &Plan, udp: &UdpReceived, expected_s: f64) -> bool {
 fn not_seen(plan: &Plan, sent: &Sent) -> Option<String> {
     let Some(report) = &sent.report else {
         return Some(match sent.strange_answers {
-            0 => "the peer sent no report, so it is unknown what arrived; fix: start an iperf server for UDP there (iperf -s -u). Some boards send no report: read their own output, or use node:HOST".to_owned(),
+            0 => "the peer sent no report, so it is unknown what arrived; fix: start an iperf server for UDP there (iperf -s -u). Some boards send no report and print it: add --console and --profile, or use node:HOST".to_owned(),
             _ => "the peer answered in an unknown layout; fix: use an iperf 2 server (iperf -s -u), or node:HOST".to_owned(),
         });
     };

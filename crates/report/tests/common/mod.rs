@@ -42,6 +42,7 @@ pub fn file(observations: Vec<Observation>) -> ResultsFile {
         observations,
         parts: Vec::new(),
         measuring: None,
+        consoles: Vec::new(),
         samples: Vec::new(),
     }
 }

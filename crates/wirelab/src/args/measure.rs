@@ -21,6 +21,13 @@ pub struct MeasureArgs {
     /// Firmware to run on a board:NAME, in place of the firmware that comes with it
     #[arg(long, value_name = "FILE")]
     pub image: Option<PathBuf>,
+    /// The console of an iperf: or iperf3: board, by which its server is started for each trial and read: serial:DEVICE,BAUD,
+    /// tcp:HOST:PORT, ssh:USER@HOST or exec:COMMAND
+    #[arg(long, value_name = "CONSOLE", requires = "profile")]
+    pub console: Option<String>,
+    /// How that board is used: a profile (wirelab console list) or the file of your own, with NAME=VALUE behind commas
+    #[arg(long, value_name = "PROFILE", requires = "console")]
+    pub profile: Option<String>,
     #[command(flatten)]
     pub offer: OfferArgs,
     #[command(flatten)]
@@ -142,6 +149,8 @@ const HEADINGS: Headings = &[
         &[
             "path",
             "image",
+            "console",
+            "profile",
             "repeat",
             "warmup",
             "buffer_runs",

@@ -26,6 +26,7 @@ pub fn results(observations: Vec<Observation>, parts: Vec<Part>, interrupted: bo
         observations,
         parts,
         measuring: None,
+        consoles: Vec::new(),
         samples: Vec::new(),
     }
 }

@@ -7,7 +7,7 @@ use wirelab_cores::prefer_this_session;
 use wirelab_report::Format;
 use wirelab_report::compare::{Comparison, Rules, compare, render};
 use wirelab_trial::open::{Path, PortsOptions};
-use wirelab_trial::{Field, OpenOptions, Purpose, Trial};
+use wirelab_trial::{ConsoleOptions, Field, OpenOptions, Purpose, Trial};
 
 use crate::args::MeasureArgs;
 use crate::ask;
@@ -56,6 +56,11 @@ pub fn run(args: &MeasureArgs) -> Result {
         payload: plans::largest_payload(&plan),
         image: args.image.clone(),
         routed: args.routed,
+        console: args
+            .console
+            .clone()
+            .zip(args.profile.clone())
+            .map(|(console, profile)| ConsoleOptions { console, profile }),
         ports: PortsOptions {
             path,
             buffer_runs: args.buffer_runs,

@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod board;
 pub mod compare;
+pub mod console;
 pub mod disassemble;
 pub mod explain;
 pub mod fit;

@@ -11,7 +11,7 @@ use wirelab_report::judge::judge;
 use wirelab_report::{Format, format, render, summary_line, verdict};
 use wirelab_store::{StoreError, without_password};
 use wirelab_trial::host_clock::unix_ns;
-use wirelab_trial::{Cancel, Found, Node, Observation, ResultsFile};
+use wirelab_trial::{Cancel, Found, Node, Observation, ResultsFile, Transcript};
 
 use super::kept::Kept;
 use crate::args::KeepArgs;
@@ -126,6 +126,7 @@ impl Outputs {
             known: stored.observations(),
             store: self.store.as_ref(),
             cancel,
+            transcript: node.transcript(),
             failed: None,
         };
         if let Some(store) = &self.store {
@@ -135,6 +136,7 @@ impl Outputs {
         }
         let outcome = resume_plan(node, plan, stored, ceiling, bar, cancel, &mut live);
         bar.clear();
+        live.keep_console();
         if let Ended::BadResume(error) = &outcome.ended {
             return Err(no_resume(error, command.as_deref()));
         }
@@ -221,8 +223,18 @@ struct Live<'a> {
     known: usize,
     store: Option<&'a Kept>,
     cancel: &'a Cancel,
+    /// What goes over the node's console.
+    transcript: Option<Transcript>,
     /// Why the store did not keep a trial.
     failed: Option<StoreError>,
+}
+
+impl Live<'_> {
+    fn keep_console(&mut self) {
+        if let Some(transcript) = &self.transcript {
+            self.writer.keep_console(transcript.log());
+        }
+    }
 }
 
 impl Sink for Live<'_> {
@@ -234,6 +246,7 @@ impl Sink for Live<'_> {
         if self.writer.file().observations.len() >= self.known {
             self.bar.line(&summary_line(&observation));
         }
+        self.keep_console();
         self.writer.take(step, observation)?;
         let Some(store) = self.store else {
             return Ok(());

@@ -18,6 +18,8 @@ const MEASURED: &[&str] = &[
     "wirelab hdl tap0",
     "wirelab node serve",
     "wirelab board run",
+    "wirelab console check",
+    "wirelab console log",
     // When a run began.
     "wirelab results list",
 ];

@@ -108,6 +108,23 @@ pub const PAGES: &[Page] = &[
         )],
     },
     Page {
+        name: "docs/console.md",
+        files: &[],
+        before: &[],
+        rows: &[
+            instead(
+                "wirelab measure iperf:192.168.1.10 --console serial:/dev/ttyUSB0,115200 --profile nuttx -o board.json -o board.html",
+                "wirelab measure iperf:127.0.0.1 --console 'exec:bash --norc -i' --profile linux --layer tcp4 --direction rx --time 300ms --no-ceiling -o board.json -o board.html",
+                "there is no board; a shell of this host is one",
+            ),
+            instead(
+                "wirelab measure iperf:198.18.0.1 --console 'exec:ip netns exec lab-node bash --norc -i' --profile linux --layer udp4 --datagram 1470 --load 20M --time 1s --direction rx,tx -o board.json",
+                "wirelab measure iperf:127.0.0.1 --console 'exec:bash --norc -i' --profile linux --layer udp4 --datagram 1470 --load 20M --time 300ms --direction rx,tx --no-ceiling -o board.json",
+                "the same without a lab and for less time",
+            ),
+        ],
+    },
+    Page {
         name: "docs/datasheet.md",
         files: &[
             SHORT_PAGE,
@@ -122,6 +139,11 @@ pub const PAGES: &[Page] = &[
         )],
         rows: &[
             interrupted("wirelab measure iperf:192.168.1.10 -o board.json -o board.html"),
+            ends(
+                "wirelab measure iperf:192.168.1.10 --console serial:/dev/ttyUSB0 --profile zephyr -o board.json",
+                1,
+                "no serial line is there",
+            ),
             interrupted("wirelab measure node:192.168.1.10 -o board.json -o board.html"),
             interrupted("wirelab measure lab:1 --datasheet"),
             row(

@@ -1,0 +1,633 @@
+//! A board behind a console and its profile: brought to its prompt, asked, and its test programs started and stopped.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
+use std::time::{Duration, Instant};
+
+use wirelab_trial::{Cancel, Said, Transcript};
+
+use crate::console::{Console, Seen, Waited};
+use crate::cpu::{self, CpuSample};
+use crate::figures::{Counted, counted};
+use crate::name::ConsoleName;
+use crate::profile::{Profile, Program, Prompt, Role, Run};
+use crate::template::{Template, Values};
+
+/// Quiet after which a prompt without echo is one.
+pub(crate) const QUIET: Duration = Duration::from_millis(100);
+/// Quiet after which nothing more comes of what was typed before the first prompt.
+const DRAINED: Duration = Duration::from_millis(500);
+/// Time between two datagrams that wake a server up.
+const WAKE: Duration = Duration::from_millis(200);
+
+/// Why a board does not do what it is told. Each text names the thing and the fix.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConsoleError {
+    /// The console or the board failed.
+    #[error("{0}")]
+    Failed(String),
+    /// The profile has no way to do it.
+    #[error("{0}")]
+    Unsupported(String),
+    /// The user ended the run.
+    #[error("the run was ended")]
+    Cancelled,
+}
+
+pub(crate) type Done<T> = Result<T, ConsoleError>;
+
+/// A board that is used through its console.
+pub struct Board {
+    pub(crate) console: Console,
+    pub(crate) profile: Profile,
+    address: Option<IpAddr>,
+    /// Whether it is at its prompt, with everything prepared.
+    pub(crate) is_ready: bool,
+    /// Lines until here were looked at for a boot.
+    looked: u64,
+    /// What was asked once.
+    facts: BTreeMap<String, String>,
+    /// Whether tester and board share one kernel.
+    shares_kernel: bool,
+}
+
+impl std::fmt::Debug for Board {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Board({}, {})", self.console.name(), self.profile.name)
+    }
+}
+
+/// A test program that was started.
+#[derive(Clone, Debug)]
+pub struct Started {
+    program: Program,
+    role: Role,
+    run: Run,
+    values: Values,
+    mark: u64,
+}
+
+impl Board {
+    /// Opens the console of the board with this address; without one its address is neither looked for nor set.
+    ///
+    /// # Errors
+    /// [`ConsoleError::Failed`]
+    pub fn open(name: &ConsoleName, profile: Profile, address: Option<IpAddr>) -> Done<Board> {
+        let transcript = Transcript::new(&name.to_string(), &profile.name);
+        let console = Console::open(name, transcript).map_err(ConsoleError::Failed)?;
+        Ok(Board {
+            console,
+            profile,
+            address,
+            is_ready: false,
+            looked: 0,
+            facts: BTreeMap::new(),
+            shares_kernel: false,
+        })
+    }
+
+    /// Its profile.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// What went over its console.
+    pub fn transcript(&self) -> &Transcript {
+        self.console.transcript()
+    }
+
+    /// What was asked once, by the names of the profile.
+    pub fn facts(&self) -> &BTreeMap<String, String> {
+        &self.facts
+    }
+
+    /// Whether tester and board share one kernel, so that its CPU load is that of both.
+    pub fn shares_kernel(&self) -> bool {
+        self.shares_kernel
+    }
+
+    /// Puts a remark into the transcript.
+    pub fn remark(&self, text: &str) {
+        self.console.transcript().add(Said::Remark, text);
+    }
+
+    /// The number of lines that it printed so far.
+    pub fn mark(&self) -> u64 {
+        self.console.mark()
+    }
+
+    /// Whether it booted since a mark.
+    pub fn booted_since(&self, mark: u64) -> bool {
+        let seen = self.console.since(mark);
+        seen.lines.iter().any(|line| self.profile.is_boot(line))
+    }
+
+    /// Brings it to its prompt: logs in, prepares the shell, finds or sets the address. Nothing is done twice, unless the
+    /// board booted since.
+    ///
+    /// # Errors
+    /// [`ConsoleError`]
+    pub fn ready(&mut self, cancel: &Cancel) -> Done<()> {
+        if self.booted_since(self.looked) {
+            self.is_ready = false;
+        }
+        self.looked = self.console.mark();
+        if self.is_ready {
+            return Ok(());
+        }
+        if self.profile.prompt.is_some() {
+            self.first_prompt(cancel)?;
+            // What was typed before it comes to an end first, with prompts of its own.
+            let mark = self.console.mark();
+            let quiet = |seen: &Seen| (seen.quiet >= DRAINED).then_some(());
+            let _ = self.console.wait(mark, 10 * DRAINED, cancel, quiet);
+            for template in self.profile.prepare.clone() {
+                let text = self.fill(&template, &Values::new())?;
+                self.command(&text, cancel)?;
+            }
+            self.find_address(cancel)?;
+        }
+        self.is_ready = true;
+        // What the preparation printed is no boot.
+        self.looked = self.console.mark();
+        if self.facts.is_empty() {
+            self.ask_all(cancel)?;
+        }
+        Ok(())
+    }
+
+    /// Types a command, and returns the lines of its answer.
+    ///
+    /// # Errors
+    /// [`ConsoleError`]
+    pub fn command(&mut self, text: &str, cancel: &Cancel) -> Done<Vec<String>> {
+        let mark = self.type_line(text, cancel)?;
+        let prompt = self.prompt()?.clone();
+        self.prompt_after(mark, &prompt, cancel).map_err(|waited| {
+            self.failed(
+                waited,
+                format!(
+                    "'{text}' brought no prompt within {} s",
+                    prompt.patience.as_secs_f64()
+                ),
+            )
+        })?;
+        let lines = self.answer(mark);
+        match lines
+            .iter()
+            .find(|line| self.profile.errors.iter().any(|error| error.is_match(line)))
+        {
+            Some(line) => Err(ConsoleError::Failed(format!(
+                "the board answered '{line}' to '{text}'; fix: install or configure it there, or change the profile"
+            ))),
+            None => Ok(lines),
+        }
+    }
+
+    pub(crate) fn prompt(&self) -> Done<&Prompt> {
+        self.profile.prompt.as_ref().ok_or_else(|| {
+            ConsoleError::Unsupported(format!(
+                "nothing can be typed on this console: the profile {} has no [prompt]",
+                self.profile.name
+            ))
+        })
+    }
+
+    fn answer(&self, mark: u64) -> Vec<String> {
+        let seen = self.console.since(mark);
+        let echoed = usize::from(
+            self.profile
+                .prompt
+                .as_ref()
+                .is_some_and(|prompt| prompt.echo),
+        );
+        let lines = seen.lines.iter().skip(echoed);
+        lines
+            .map(|line| self.profile.plain(line).to_owned())
+            .collect()
+    }
+
+    /// The values that every template may use.
+    pub(crate) fn fill(&self, template: &Template, more: &Values) -> Done<String> {
+        let mut values = self.profile.variables.clone();
+        if let Some(address) = self.address {
+            values.insert("address".to_owned(), address.to_string());
+        }
+        let prefix = values
+            .get("prefix")
+            .and_then(|prefix| prefix.parse::<u32>().ok());
+        if let Some(prefix) = prefix.filter(|n| (1..=32).contains(n)) {
+            let mask = u32::MAX << (32 - prefix);
+            values.insert(
+                "netmask".to_owned(),
+                std::net::Ipv4Addr::from(mask).to_string(),
+            );
+        }
+        values.extend(more.clone());
+        template.fill(&values).map_err(|name| {
+            ConsoleError::Unsupported(format!(
+                "the profile {} needs a value for {{{name}}}; fix: --profile {},{name}=VALUE, or put the name into [ ] where it may lack",
+                self.profile.name, self.profile.name
+            ))
+        })
+    }
+
+    pub(crate) fn failed(&self, waited: Waited, what: String) -> ConsoleError {
+        match waited {
+            Waited::Cancelled => ConsoleError::Cancelled,
+            Waited::Closed(why) => ConsoleError::Failed(format!(
+                "{why}; fix: check the cable, the power and the command behind it"
+            )),
+            Waited::TimedOut => {
+                let seen = self.console.since(self.console.mark().saturating_sub(1));
+                let last = match seen.open.trim().is_empty() {
+                    false => Some(seen.open),
+                    true => seen.lines.last().cloned(),
+                };
+                let last = last.map_or("it printed nothing".to_owned(), |line| {
+                    let line: String = line.chars().filter(|c| !c.is_control()).take(100).collect();
+                    format!("its last line is '{line}'")
+                });
+                ConsoleError::Failed(format!(
+                    "console {}: {what} ({last}); fix: check the prompt in the profile {} and the line (wirelab console check)",
+                    self.console.name(),
+                    self.profile.name
+                ))
+            }
+        }
+    }
+
+    fn find_address(&mut self, cancel: &Cancel) -> Done<()> {
+        let Some((address, own)) = self.profile.address.clone().zip(self.address) else {
+            return Ok(());
+        };
+        let show = self.fill(&address.show, &Values::new())?;
+        let words = own.to_string();
+        if self
+            .command(&show, cancel)?
+            .iter()
+            .any(|line| has_word(line, &words))
+        {
+            return Ok(());
+        }
+        for template in &address.set {
+            let text = self.fill(template, &Values::new())?;
+            self.command(&text, cancel)?;
+        }
+        if self
+            .command(&show, cancel)?
+            .iter()
+            .any(|line| has_word(line, &words))
+        {
+            return Ok(());
+        }
+        Err(ConsoleError::Failed(format!(
+            "the board does not show {words} after '{show}'; fix: name the address that it has, or give --profile {},interface=NAME,prefix=LENGTH",
+            self.profile.name
+        )))
+    }
+
+    fn ask_all(&mut self, cancel: &Cancel) -> Done<()> {
+        for (name, ask) in self.profile.asks.clone() {
+            let Ok(text) = self.fill(&ask.command, &Values::new()) else {
+                continue;
+            };
+            let lines = match self.command(&text, cancel) {
+                Ok(lines) => lines,
+                // A board may lack the command; what it does not say is absent.
+                Err(ConsoleError::Failed(why)) => {
+                    self.remark(&why);
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let found = lines.iter().find_map(|line| {
+                ask.pattern
+                    .captures(line)?
+                    .name("value")
+                    .map(|m| m.as_str().trim().to_owned())
+            });
+            if let Some(value) = found.filter(|value| !value.is_empty()) {
+                let value: String = value
+                    .chars()
+                    .filter(|c| !c.is_control())
+                    .take(200)
+                    .collect();
+                let value = match ask.unit.is_empty() {
+                    true => value,
+                    false => format!("{value} {}", ask.unit),
+                };
+                self.facts.insert(name, value);
+            }
+        }
+        self.shares_kernel = self.is_same_kernel(cancel)?;
+        Ok(())
+    }
+
+    fn is_same_kernel(&mut self, cancel: &Cancel) -> Done<bool> {
+        let Some(identity) = self
+            .profile
+            .cpu
+            .as_ref()
+            .and_then(|cpu| cpu.identity.clone())
+        else {
+            return Ok(false);
+        };
+        let Ok(own) = std::fs::read_to_string("/proc/sys/kernel/random/boot_id") else {
+            return Ok(false);
+        };
+        let text = self.fill(&identity, &Values::new())?;
+        match self.command(&text, cancel) {
+            Ok(lines) => Ok(lines.iter().any(|line| line.trim() == own.trim())),
+            Err(ConsoleError::Failed(_)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Boots the board again, as the profile says, or by starting the command of its console again; whether it could.
+    ///
+    /// # Errors
+    /// [`ConsoleError`]
+    pub fn reset(&mut self, cancel: &Cancel) -> Done<bool> {
+        let templates = self.profile.boot.reset.clone();
+        let is_command = matches!(self.console.name(), ConsoleName::Exec { .. });
+        if templates.is_empty() && !is_command {
+            return Ok(false);
+        }
+        self.remark("the board is booted again");
+        for template in &templates {
+            let text = self.fill(template, &Values::new())?;
+            self.type_line(&text, cancel)?;
+        }
+        if templates.is_empty() {
+            self.console.reopen().map_err(ConsoleError::Failed)?;
+            self.looked = 0;
+        }
+        self.is_ready = false;
+        self.ready(cancel)?;
+        Ok(true)
+    }
+
+    /// Asks for the CPU load; `None` where the profile does not know how, or the answer has none.
+    ///
+    /// # Errors
+    /// [`ConsoleError`]
+    pub fn cpu(&mut self, cancel: &Cancel) -> Done<Option<CpuSample>> {
+        let Some(of) = self.profile.cpu.clone() else {
+            return Ok(None);
+        };
+        let text = self.fill(&of.command, &Values::new())?;
+        let lines = self.command(&text, cancel)?;
+        Ok(cpu::sample(&of, &lines))
+    }
+
+    /// Starts a test program in a role, and waits until it is ready.
+    ///
+    /// # Errors
+    /// [`ConsoleError`]
+    pub fn start(
+        &mut self,
+        program: Program,
+        role: Role,
+        values: &Values,
+        cancel: &Cancel,
+    ) -> Done<Started> {
+        let run = self
+            .profile
+            .run(program, role)
+            .map_err(ConsoleError::Unsupported)?
+            .clone();
+        let mut mark = self.console.mark();
+        if let Some(start) = &run.start {
+            let text = self.fill(start, values)?;
+            mark = self.type_line(&text, cancel)?;
+            let errors = &self.profile.errors;
+            let ready = run
+                .ready
+                .as_ref()
+                .or(match run.background || role.is_client() {
+                    true => None,
+                    false => run.ended.as_ref(),
+                });
+            if let Some(ready) = ready {
+                let profile = &self.profile;
+                let found = self.console.wait(mark, run.patience, cancel, |seen| {
+                    let lines = seen.lines.iter().skip(1).map(|line| profile.plain(line));
+                    lines.into_iter().find_map(|line| {
+                        let wrong = errors.iter().any(|error| error.is_match(line));
+                        (wrong || ready.is_match(line)).then(|| (wrong, line.to_owned()))
+                    })
+                });
+                match found {
+                    Ok((false, _)) => {}
+                    Ok((true, line)) => {
+                        return Err(ConsoleError::Failed(format!(
+                            "the board answered '{line}' to '{text}'; fix: install or configure it there, or change the profile"
+                        )));
+                    }
+                    Err(waited) => {
+                        return Err(
+                            self.failed(waited, format!("'{text}' did not say that it is ready"))
+                        );
+                    }
+                }
+            }
+            if run.background {
+                let prompt = self.prompt()?.clone();
+                self.prompt_after(mark, &prompt, cancel)
+                    .map_err(|waited| self.failed(waited, format!("'{text}' brought no prompt")))?;
+            }
+        }
+        Ok(Started {
+            program,
+            role,
+            run,
+            values: values.clone(),
+            mark,
+        })
+    }
+
+    /// Waits until a program ended, ends it where it does not, and returns what it counted. `expected` is the time that
+    /// it may still take.
+    ///
+    /// # Errors
+    /// [`ConsoleError`]
+    pub fn finish(
+        &mut self,
+        started: &Started,
+        expected: Duration,
+        cancel: &Cancel,
+    ) -> Done<Counted> {
+        let run = &started.run;
+        let alone = started.role.is_client()
+            || run.once
+            || run
+                .start
+                .as_ref()
+                .is_none_or(|start| start.uses("server_seconds"))
+            || (run.stop.is_empty() && !run.interrupt);
+        let mut over = false;
+        if alone {
+            over = self.until_over(started, expected + run.patience, cancel)?;
+        }
+        if !over && run.start.is_some() {
+            over = self.end(started, cancel)?;
+        }
+        if !over {
+            self.remark("the program did not say that it ended");
+        }
+        // The prompt that follows, so that the next command finds it.
+        if run.start.is_some() && !run.background {
+            let prompt = self.prompt()?.clone();
+            let _ = self.prompt_after(started.mark, &prompt, cancel);
+        }
+        Ok(self.counted(started))
+    }
+
+    /// Ends a program that still runs.
+    ///
+    /// # Errors
+    /// [`ConsoleError`], also where it does not end.
+    pub fn stop(&mut self, started: &Started, cancel: &Cancel) -> Done<()> {
+        match self.end(started, cancel)? || started.run.ended.is_none() {
+            true => Ok(()),
+            false => Err(ConsoleError::Failed(format!(
+                "it was started and did not say that it ended within {} s; fix: check stop, interrupt and ended in the profile {}",
+                started.run.patience.as_secs_f64(),
+                self.profile.name
+            ))),
+        }
+    }
+
+    /// Types what ends a program; whether it said that it ended.
+    fn end(&mut self, started: &Started, cancel: &Cancel) -> Done<bool> {
+        let run = &started.run;
+        for template in &run.stop {
+            let text = self.fill(template, &started.values)?;
+            let mark = self.type_line(&text, cancel)?;
+            let prompt = self.prompt()?.clone();
+            let _ = self.prompt_after(mark, &prompt, cancel);
+        }
+        if run.interrupt {
+            let key = self.prompt()?.interrupt.clone();
+            self.console
+                .send(key.as_bytes(), Duration::ZERO)
+                .map_err(ConsoleError::Failed)?;
+        }
+        // A server that looks only when something arrives.
+        if run.wake {
+            self.wake(started);
+        }
+        self.until_over(started, run.patience, cancel)
+    }
+
+    /// What a program printed so far.
+    pub fn counted(&self, started: &Started) -> Counted {
+        counted(
+            &self.console.since(started.mark).lines,
+            &self.profile,
+            started.program,
+            started.role,
+        )
+    }
+
+    /// Waits until a program ended, and wakes its server up where that is needed; whether it did.
+    fn until_over(&mut self, started: &Started, longest: Duration, cancel: &Cancel) -> Done<bool> {
+        let run = &started.run;
+        let end = Instant::now() + longest;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let profile = &self.profile;
+            let ended = self
+                .console
+                .wait(started.mark, left.min(WAKE), cancel, |seen| {
+                    let over = match &run.ended {
+                        Some(ended) => seen
+                            .lines
+                            .iter()
+                            .skip(1)
+                            .any(|line| ended.is_match(profile.plain(line))),
+                        None => {
+                            counted(&seen.lines, profile, started.program, started.role).is_whole
+                                && seen.quiet >= QUIET
+                        }
+                    };
+                    over.then_some(())
+                });
+            match ended {
+                Ok(()) => return Ok(true),
+                Err(Waited::Cancelled) => return Err(ConsoleError::Cancelled),
+                Err(Waited::Closed(why)) => {
+                    return Err(self.failed(Waited::Closed(why), String::new()));
+                }
+                Err(Waited::TimedOut) if left.is_zero() => return Ok(false),
+                Err(Waited::TimedOut) => {}
+            }
+            if self
+                .profile
+                .boot
+                .banners
+                .iter()
+                .any(|_| self.booted_since(started.mark))
+            {
+                return Ok(false);
+            }
+            if run.wake && self.counted(started).is_whole {
+                self.wake(started);
+            }
+        }
+    }
+
+    /// Sends a datagram to the server's port, or connects to it: some look whether they shall end only when something
+    /// arrives.
+    fn wake(&self, started: &Started) {
+        let port = started
+            .values
+            .get("port")
+            .and_then(|port| port.parse().ok());
+        let (Some(port), Some(address)) = (port, self.address) else {
+            return;
+        };
+        if started.role == Role::TcpServer {
+            let _ = TcpStream::connect_timeout(&SocketAddr::new(address, port), WAKE);
+            return;
+        }
+        let any: IpAddr = match address {
+            IpAddr::V4(_) => [0u8; 4].into(),
+            IpAddr::V6(_) => [0u16; 8].into(),
+        };
+        if let Ok(socket) = UdpSocket::bind(SocketAddr::new(any, 0)) {
+            let _ = socket.send_to(&[0; 12], SocketAddr::new(address, port));
+        }
+    }
+}
+
+/// Whether a line has an address that is not a part of another.
+fn has_word(line: &str, word: &str) -> bool {
+    let part = |c: char| c.is_ascii_hexdigit() || c == '.' || c == ':';
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + word.len()..].chars().next();
+        // "inet addr:10.0.0.1" has a colon before it.
+        before.is_none_or(|c| !c.is_ascii_digit() && c != '.')
+            && after.is_none_or(|c| !part(c) || c == ':')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_no_part_of_another() {
+        for (line, has) in [
+            ("\tinet addr:10.77.0.2 DRaddr:10.77.0.1", true),
+            ("2: eth0    inet 10.77.0.2/24 brd", true),
+            ("inet 10.77.0.20/24", false),
+            ("inet 110.77.0.2/24", false),
+            ("ethip: 10.77.0.2, mask:", true),
+        ] {
+            assert_eq!(has_word(line, "10.77.0.2"), has, "{line}");
+        }
+    }
+}

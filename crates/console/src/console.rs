@@ -1,0 +1,291 @@
+//! A console that is open: a thread reads it all the time, so that nothing is lost while a trial runs; lines are waited
+//! for, and everything goes into the transcript.
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use wirelab_trial::{Cancel, Said, Transcript};
+
+use crate::line::{self, Process};
+use crate::name::ConsoleName;
+use crate::screen::Screen;
+
+/// Most lines that are kept for a trial; older ones are in the transcript alone.
+const MOST_LINES: usize = 20_000;
+/// Most characters that are kept to compare an echo with what was typed.
+const MOST_ECHO: usize = 8192;
+/// Longest time between two looks while waiting.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A console that is open.
+pub struct Console {
+    name: ConsoleName,
+    shared: Arc<Shared>,
+    writer: Box<dyn Write + Send>,
+    transcript: Transcript,
+    thread: Option<JoinHandle<()>>,
+    process: Option<Process>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    stop: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    screen: Screen,
+    lines: VecDeque<String>,
+    /// Number of the first kept line.
+    first: u64,
+    echo: VecDeque<u8>,
+    /// Why nothing more comes.
+    closed: Option<String>,
+    last_byte: Option<Instant>,
+}
+
+/// What a wait looks at.
+pub struct Seen {
+    /// The lines since the mark that ended.
+    pub lines: Vec<String>,
+    /// The line under the cursor.
+    pub open: String,
+    /// What was printed since the echo was cleared, without spaces and whatever moves a cursor.
+    pub echo: Vec<u8>,
+    /// For how long nothing came.
+    pub quiet: Duration,
+}
+
+/// Why a wait ended without what it waited for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Waited {
+    /// The time was over.
+    #[error("nothing came in time")]
+    TimedOut,
+    /// The user ended the run.
+    #[error("the run was ended")]
+    Cancelled,
+    /// The console is closed.
+    #[error("{0}")]
+    Closed(String),
+}
+
+impl Console {
+    /// Opens a console.
+    ///
+    /// # Errors
+    /// A text that names the thing and the fix.
+    pub fn open(name: &ConsoleName, transcript: Transcript) -> Result<Console, String> {
+        let line = line::open(name)?;
+        let shared = Arc::new(Shared {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            stop: AtomicBool::new(false),
+        });
+        let (for_thread, kept) = (Arc::clone(&shared), transcript.clone());
+        let mut reader = line.reader;
+        let shown = name.to_string();
+        let thread = std::thread::Builder::new()
+            .name("console".to_owned())
+            .spawn(move || {
+                let mut buffer = [0; 4096];
+                while !for_thread.stop.load(Ordering::Relaxed) {
+                    match reader(&mut buffer) {
+                        Ok(0) => {
+                            return for_thread
+                                .close(format!("the console {shown} was closed by its other end"));
+                        }
+                        Ok(n) => for_thread.take(&buffer[..n], &kept),
+                        Err(error)
+                            if matches!(
+                                error.kind(),
+                                ErrorKind::WouldBlock | ErrorKind::Interrupted
+                            ) => {}
+                        Err(error) => {
+                            return for_thread
+                                .close(format!("the console {shown} failed: {error}"));
+                        }
+                    }
+                }
+            })
+            .map_err(|error| {
+                format!("cannot start a thread for the console: {error}; fix: end other programs")
+            })?;
+        Ok(Console {
+            name: name.clone(),
+            shared,
+            writer: line.writer,
+            transcript,
+            thread: Some(thread),
+            process: line.process,
+        })
+    }
+
+    /// Ends it and opens it again, which starts the command of an `exec:` anew. Marks of before are void.
+    ///
+    /// # Errors
+    /// As [`Console::open`].
+    pub fn reopen(&mut self) -> Result<(), String> {
+        self.end();
+        *self = Console::open(&self.name.clone(), self.transcript.clone())?;
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        // What it started ends with it.
+        self.process = None;
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &ConsoleName {
+        &self.name
+    }
+
+    /// What went over it.
+    pub fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    /// The number of lines so far.
+    pub fn mark(&self) -> u64 {
+        let state = self.shared.lock();
+        state.first + state.lines.len() as u64
+    }
+
+    /// What came since a mark.
+    pub fn since(&self, mark: u64) -> Seen {
+        self.shared.lock().since(mark)
+    }
+
+    /// Sends bytes, one after another with a pause where a board without flow control would lose them.
+    ///
+    /// # Errors
+    /// A text that names the console.
+    pub fn send(&mut self, bytes: &[u8], pause: Duration) -> Result<(), String> {
+        let name = &self.name;
+        let failed = |error: std::io::Error| {
+            format!(
+                "cannot write to the console {name}: {error}; fix: check that it is still connected"
+            )
+        };
+        if pause.is_zero() {
+            self.writer.write_all(bytes).map_err(failed)?;
+        } else {
+            for byte in bytes {
+                self.writer.write_all(&[*byte]).map_err(failed)?;
+                self.writer.flush().map_err(failed)?;
+                std::thread::sleep(pause);
+            }
+        }
+        self.writer.flush().map_err(failed)
+    }
+
+    /// Forgets what was echoed so far.
+    pub fn clear_echo(&self) {
+        self.shared.lock().echo.clear();
+    }
+
+    /// Waits until `look` finds what it looks for in what came since a mark.
+    ///
+    /// # Errors
+    /// [`Waited`]
+    pub fn wait<T>(
+        &self,
+        mark: u64,
+        longest: Duration,
+        cancel: &Cancel,
+        mut look: impl FnMut(&Seen) -> Option<T>,
+    ) -> Result<T, Waited> {
+        let end = Instant::now() + longest;
+        let mut state = self.shared.lock();
+        loop {
+            if let Some(found) = look(&state.since(mark)) {
+                return Ok(found);
+            }
+            if let Some(why) = &state.closed {
+                return Err(Waited::Closed(why.clone()));
+            }
+            if cancel.is_cancelled() {
+                return Err(Waited::Cancelled);
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(Waited::TimedOut);
+            }
+            let waited = self.shared.changed.wait_timeout(state, left.min(LOOK));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self, why: String) {
+        self.lock().closed = Some(why);
+        self.changed.notify_all();
+    }
+
+    fn take(&self, bytes: &[u8], transcript: &Transcript) {
+        let mut state = self.lock();
+        let State {
+            screen,
+            lines,
+            first,
+            echo,
+            ..
+        } = &mut *state;
+        let ended = |line: String| {
+            transcript.add(Said::Printed, &line);
+            lines.push_back(line);
+            if lines.len() > MOST_LINES {
+                lines.pop_front();
+                *first += 1;
+            }
+        };
+        let echoed = |byte: u8| {
+            if byte != b' ' {
+                echo.push_back(byte);
+            }
+            if echo.len() > MOST_ECHO {
+                echo.pop_front();
+            }
+        };
+        screen.take(bytes, ended, echoed);
+        state.last_byte = Some(Instant::now());
+        self.changed.notify_all();
+    }
+}
+
+impl State {
+    fn since(&self, mark: u64) -> Seen {
+        let skip = usize::try_from(mark.saturating_sub(self.first)).unwrap_or(usize::MAX);
+        Seen {
+            lines: self.lines.iter().skip(skip).cloned().collect(),
+            open: self.screen.text(),
+            echo: self.echo.iter().copied().collect(),
+            quiet: self.last_byte.map_or(Duration::MAX, |last| last.elapsed()),
+        }
+    }
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        self.end();
+        let open = self.shared.lock().screen.text();
+        if !open.is_empty() {
+            self.transcript.add(Said::Printed, &open);
+        }
+    }
+}

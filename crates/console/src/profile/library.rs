@@ -1,0 +1,108 @@
+//! The profiles that come along, and those of the user by their path.
+
+use std::path::Path;
+
+use wirelab_config::{FileError, read_text};
+
+use super::{MOST_BYTES, Profile};
+
+/// The profiles that come along, with their files.
+const ALL: [(&str, &str); 7] = [
+    ("esp-idf", include_str!("../../../../consoles/esp-idf.toml")),
+    (
+        "freertos",
+        include_str!("../../../../consoles/freertos.toml"),
+    ),
+    ("linux", include_str!("../../../../consoles/linux.toml")),
+    ("lwip", include_str!("../../../../consoles/lwip.toml")),
+    ("nuttx", include_str!("../../../../consoles/nuttx.toml")),
+    ("u-boot", include_str!("../../../../consoles/u-boot.toml")),
+    ("zephyr", include_str!("../../../../consoles/zephyr.toml")),
+];
+
+/// The names of the profiles that come along.
+pub const NAMES: [&str; ALL.len()] = {
+    let mut names = [""; ALL.len()];
+    let mut at = 0;
+    while at < ALL.len() {
+        names[at] = ALL[at].0;
+        at += 1;
+    }
+    names
+};
+
+/// The file of a profile that comes along.
+pub fn text_of(name: &str) -> Option<&'static str> {
+    ALL.iter()
+        .find(|(own, _)| *own == name)
+        .map(|(_, text)| *text)
+}
+
+/// Why there is no profile.
+#[derive(Debug, thiserror::Error)]
+pub enum ProfileError {
+    /// It is neither a known name nor a path.
+    #[error("there is no profile '{0}'; fix: write one of {known}, or the path of your own, as ./{0}.toml", known = NAMES.join(", "))]
+    Unknown(String),
+    /// A variable that is not `NAME=VALUE`, or has no such name.
+    #[error("{0}")]
+    Variable(String),
+    /// The file is wrong.
+    #[error(transparent)]
+    File(#[from] FileError),
+}
+
+/// The profile `NAME` or `FILE`, with the values of `,NAME=VALUE` behind it.
+///
+/// # Errors
+/// [`ProfileError`] names the file with line and column, and the fix.
+pub fn find(text: &str) -> Result<Profile, ProfileError> {
+    let mut words = text.split(',');
+    let name = words.next().unwrap_or_default();
+    let mut profile = match text_of(name) {
+        Some(text) => Profile::parse(name, text, &format!("consoles/{name}.toml"))?,
+        None if name.contains('/') || name.ends_with(".toml") => {
+            let path = Path::new(name);
+            let text = read_text(path, "a profile", MOST_BYTES)?;
+            let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+            Profile::parse(&stem, &text, name)?
+        }
+        None => return Err(ProfileError::Unknown(name.chars().take(60).collect())),
+    };
+    for word in words {
+        set(&mut profile, word).map_err(ProfileError::Variable)?;
+    }
+    Ok(profile)
+}
+
+/// Gives a variable its value: one of the profile, the user of a login, or a file with the password.
+fn set(profile: &mut Profile, word: &str) -> Result<(), String> {
+    let name = &profile.name;
+    let shown: String = word.chars().take(60).collect();
+    let wrong = || {
+        let own = profile.variables.keys().map(String::as_str);
+        let known: Vec<&str> = own.chain(["user", "password_file"]).collect();
+        format!(
+            "--profile {name}: '{shown}' sets nothing that it has ({}); fix: write NAME=VALUE with one of these, or leave it out",
+            known.join(", ")
+        )
+    };
+    let (key, value) = word.split_once('=').ok_or_else(wrong)?;
+    if value.is_empty() || value.chars().any(char::is_control) {
+        return Err(wrong());
+    }
+    let (key, value) = match key {
+        "password_file" => {
+            let text = read_text(Path::new(value), "a password", 4096).map_err(|error| {
+                format!("--profile {name}: {error}; fix: name a file with the password in its first line")
+            })?;
+            let first = text.lines().next().unwrap_or_default();
+            ("password", first.to_owned())
+        }
+        "user" => ("user", value.to_owned()),
+        key if profile.variables.contains_key(key) => (key, value.to_owned()),
+        _ => return Err(wrong()),
+    };
+    profile.variables.insert(key.to_owned(), value);
+    Ok(())
+}

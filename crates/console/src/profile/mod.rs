@@ -1,0 +1,292 @@
+//! A profile: how one operating system or demo is used through its console. `consoles/*.toml` are those that come along.
+
+mod library;
+mod read;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use regex_lite::Regex;
+
+use crate::template::{Template, Values};
+
+pub use library::{NAMES, find, text_of};
+pub use read::{KNOWN, MOST_BYTES};
+
+/// The test program on the board.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Program {
+    /// iperf 2, or what speaks like it.
+    Iperf,
+    /// iperf3.
+    Iperf3,
+}
+
+impl Program {
+    /// Its name in a profile.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Program::Iperf => "iperf",
+            Program::Iperf3 => "iperf3",
+        }
+    }
+}
+
+/// The part that the board plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// It receives UDP.
+    UdpServer,
+    /// It receives TCP.
+    TcpServer,
+    /// It sends UDP.
+    UdpClient,
+    /// It sends over TCP.
+    TcpClient,
+}
+
+impl Role {
+    /// All roles.
+    pub const ALL: [Role; 4] = [
+        Role::UdpServer,
+        Role::TcpServer,
+        Role::UdpClient,
+        Role::TcpClient,
+    ];
+
+    /// Its name in a profile.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Role::UdpServer => "udp_server",
+            Role::TcpServer => "tcp_server",
+            Role::UdpClient => "udp_client",
+            Role::TcpClient => "tcp_client",
+        }
+    }
+
+    /// Whether the board sends.
+    pub const fn is_client(self) -> bool {
+        matches!(self, Role::UdpClient | Role::TcpClient)
+    }
+
+    /// Whether it uses UDP.
+    pub const fn is_udp(self) -> bool {
+        matches!(self, Role::UdpServer | Role::UdpClient)
+    }
+}
+
+/// How one system is used through its console.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// Its name: of the file, without folder and ending.
+    pub name: String,
+    /// What it is for, in a line.
+    pub about: String,
+    /// How its shell is used; `None` where nothing can be typed.
+    pub prompt: Option<Prompt>,
+    /// What is asked before the first prompt.
+    pub login: Vec<Login>,
+    /// What is typed once at the first prompt, and again after a reset.
+    pub prepare: Vec<Template>,
+    /// How a boot looks.
+    pub boot: Boot,
+    /// How its address is found and set.
+    pub address: Option<Address>,
+    /// Names with their values, which the user may replace.
+    pub variables: Values,
+    /// Lines that say that a command was not understood.
+    pub errors: Vec<Regex>,
+    /// What is asked once: version, link state, core clock.
+    pub asks: BTreeMap<String, Ask>,
+    /// How the CPU load is asked.
+    pub cpu: Option<Cpu>,
+    /// The test programs.
+    pub programs: BTreeMap<Program, TestProgram>,
+}
+
+/// How a shell is used.
+#[derive(Clone, Debug)]
+pub struct Prompt {
+    /// The end of the line under the cursor when a command may be typed.
+    pub pattern: Regex,
+    /// The same at the start of a line, to take the prompt off what follows it.
+    pub at_start: Regex,
+    /// The prompt before `prepare`, where that changes it.
+    pub first: Option<Regex>,
+    /// The end of a command.
+    pub newline: String,
+    /// The key that ends a command in the foreground.
+    pub interrupt: String,
+    /// The key that takes back what was typed; empty where there is none.
+    pub clear: String,
+    /// Whether what is typed comes back.
+    pub echo: bool,
+    /// Columns after which this console wraps its lines; 0 where it does not.
+    pub columns: usize,
+    /// Longest time that a command takes until the next prompt.
+    pub patience: Duration,
+}
+
+/// A question before the first prompt.
+#[derive(Clone, Debug)]
+pub struct Login {
+    /// The end of the line under the cursor.
+    pub expect: Regex,
+    /// The answer.
+    pub answer: Template,
+    /// Whether the answer is kept out of the transcript.
+    pub secret: bool,
+}
+
+/// How a boot looks.
+#[derive(Clone, Debug)]
+pub struct Boot {
+    /// Lines that appear in each boot and at no other time.
+    pub banners: Vec<Regex>,
+    /// What boots the board again.
+    pub reset: Vec<Template>,
+    /// Longest time from the banner to the prompt.
+    pub patience: Duration,
+}
+
+/// How the address is found and set.
+#[derive(Clone, Debug)]
+pub struct Address {
+    /// The command that shows it.
+    pub show: Template,
+    /// What sets it, where it was not shown.
+    pub set: Vec<Template>,
+}
+
+/// Something that is asked once.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// The command.
+    pub command: Template,
+    /// A line of its answer, with the group `value`.
+    pub pattern: Regex,
+    /// The unit behind the value.
+    pub unit: String,
+}
+
+/// How the CPU load is asked.
+#[derive(Clone, Debug)]
+pub struct Cpu {
+    /// The command.
+    pub command: Template,
+    /// What stands in its answer: either the group `percent`, or groups that begin with `busy` or `all`, and with `idle`,
+    /// and count on. Figures of groups with the same beginning are added.
+    pub lines: Vec<Regex>,
+    /// The time over which the board averages it; zero where it counts on.
+    pub span: Duration,
+    /// A command whose answer is the same on the tester where tester and board share one kernel.
+    pub identity: Option<Template>,
+}
+
+/// A test program of the board.
+#[derive(Clone, Debug, Default)]
+pub struct TestProgram {
+    /// How it is started in each role.
+    pub runs: BTreeMap<Role, Run>,
+    /// How its lines read.
+    pub lines: Vec<FigureLine>,
+    /// Lines that say why a test failed.
+    pub failures: Vec<Regex>,
+    /// What `K` means before bytes: 1000 or 1024.
+    pub bytes_kilo: u32,
+    /// What `K` means before bit/s.
+    pub bits_kilo: u32,
+}
+
+/// How a test program is started in one role.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The command; `None` where the board runs it without being told.
+    pub start: Option<Template>,
+    /// A line that says that it is ready.
+    pub ready: Option<Regex>,
+    /// A line that says that it ended.
+    pub ended: Option<Regex>,
+    /// What ends it.
+    pub stop: Vec<Template>,
+    /// Whether Ctrl-C ends it.
+    pub interrupt: bool,
+    /// Whether it ends after one client.
+    pub once: bool,
+    /// Whether a datagram to its port wakes it up, so that it ends.
+    pub wake: bool,
+    /// Whether the prompt comes back while it runs.
+    pub background: bool,
+    /// Whether it takes only whole seconds.
+    pub whole_seconds: bool,
+    /// The only size of its datagrams in bytes, where it cannot be told one.
+    pub datagram: Option<u32>,
+    /// The rate in bit/s that it is told at maximum load, where it needs one.
+    pub max_rate: Option<u64>,
+    /// Whether its UDP server sends a report to the client.
+    pub reports: bool,
+    /// Whether it counts the final datagrams as data: a server those that arrive, a client its first one.
+    pub counts_final: bool,
+    /// Longest time from its last datagram to its last line.
+    pub patience: Duration,
+}
+
+/// How a line with figures reads.
+#[derive(Clone, Debug)]
+pub struct FigureLine {
+    /// The line, with named groups.
+    pub pattern: Regex,
+    /// What it is of.
+    pub of: LineOf,
+    /// Whether it is printed by clients alone, or by servers alone.
+    pub by_client: Option<bool>,
+}
+
+/// What a line with figures is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineOf {
+    /// An interval or the whole test: the times say which.
+    Either,
+    /// The whole test.
+    Total,
+    /// An interval.
+    Interval,
+    /// A part of the whole test's figures, which stand on several lines.
+    Part,
+}
+
+impl Profile {
+    /// The run of a program in a role.
+    ///
+    /// # Errors
+    /// Why there is none, and what there is.
+    pub fn run(&self, program: Program, role: Role) -> Result<&Run, String> {
+        let runs = self.programs.get(&program).map(|program| &program.runs);
+        runs.and_then(|runs| runs.get(&role)).ok_or_else(|| {
+            let word = role.word();
+            format!(
+                "the profile {} has no [{}.{word}]; fix: leave this trial out, or add the section to a copy of the profile (wirelab console show {})",
+                self.name,
+                program.word(),
+                self.name
+            )
+        })
+    }
+
+    /// Whether a line is of a boot.
+    pub fn is_boot(&self, line: &str) -> bool {
+        self.boot.banners.iter().any(|banner| banner.is_match(line))
+    }
+
+    /// A line without the prompts before it.
+    pub fn plain<'a>(&self, line: &'a str) -> &'a str {
+        let mut rest = line;
+        while let Some(prompt) = &self.prompt {
+            match prompt.at_start.find(rest) {
+                Some(found) if found.start() == 0 && found.end() > 0 => rest = &rest[found.end()..],
+                _ => break,
+            }
+        }
+        rest
+    }
+}

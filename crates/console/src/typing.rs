@@ -1,0 +1,203 @@
+//! How a board is typed to: its first prompt, its login, and lines whose echo shows that no character was lost.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use wirelab_trial::{Cancel, Said};
+
+use crate::board::{Board, ConsoleError, Done, QUIET};
+use crate::console::{Seen, Waited};
+use crate::profile::Prompt;
+use crate::template::Values;
+
+/// How often what is typed is typed again where its echo lacks characters, each time more slowly.
+const TYPED: [Duration; 4] = [
+    Duration::ZERO,
+    Duration::from_millis(2),
+    Duration::from_millis(10),
+    Duration::from_millis(30),
+];
+/// Longest time until the echo of a line is complete.
+const ECHO: Duration = Duration::from_millis(1500);
+/// Time between two tries to get a prompt.
+const AGAIN: Duration = Duration::from_millis(1000);
+/// How often a question of the login is answered.
+const ANSWERS: u32 = 3;
+
+impl Board {
+    /// Gets the first prompt: of a shell that waits, of a board that boots, or behind a login.
+    pub(crate) fn first_prompt(&mut self, cancel: &Cancel) -> Done<()> {
+        let prompt = self.prompt()?.clone();
+        let patience = self.profile.boot.patience.max(prompt.patience);
+        let end = Instant::now() + patience;
+        let mut answered = BTreeMap::new();
+        let mut tries = 0u32;
+        let mut answered_now = false;
+        loop {
+            let mark = self.console.mark();
+            let keys = match tries {
+                // What follows an answer comes alone.
+                _ if std::mem::take(&mut answered_now) => String::new(),
+                // A program may be in the foreground.
+                1 => format!("{}{}", prompt.interrupt, prompt.newline),
+                _ => prompt.newline.clone(),
+            };
+            self.console
+                .send(keys.as_bytes(), Duration::ZERO)
+                .map_err(ConsoleError::Failed)?;
+            tries += 1;
+            let mut question = None;
+            let profile = &self.profile;
+            let looked = self.console.wait(mark, AGAIN, cancel, |seen| {
+                let asked = profile
+                    .login
+                    .iter()
+                    .position(|login| login.expect.is_match(&seen.open));
+                if asked.is_some() && seen.quiet >= QUIET {
+                    question = asked;
+                    return Some(false);
+                }
+                let first = prompt.first.as_ref().unwrap_or(&prompt.pattern);
+                let here = prompt.pattern.is_match(&seen.open) || first.is_match(&seen.open);
+                (asked.is_none() && here && seen.quiet >= QUIET).then_some(true)
+            });
+            match looked {
+                Ok(true) => return Ok(()),
+                Ok(false) => {
+                    self.answer_login(question.unwrap_or(0), &mut answered, cancel)?;
+                    answered_now = true;
+                }
+                Err(Waited::TimedOut) if Instant::now() < end => {}
+                Err(waited) => {
+                    let what = format!("no prompt within {} s", patience.as_secs_f64());
+                    return Err(self.failed(waited, what));
+                }
+            }
+        }
+    }
+
+    fn answer_login(
+        &mut self,
+        which: usize,
+        answered: &mut BTreeMap<usize, u32>,
+        cancel: &Cancel,
+    ) -> Done<()> {
+        let login = self.profile.login[which].clone();
+        let times = answered.entry(which).or_insert(0);
+        *times += 1;
+        if *times > ANSWERS {
+            return Err(ConsoleError::Failed(format!(
+                "the board asks '{}' again and again; fix: give other values with --profile {},user=NAME,password_file=FILE",
+                login.expect, self.profile.name
+            )));
+        }
+        let text = self.fill(&login.answer, &Values::new())?;
+        let shown = if login.secret { "(secret)" } else { &*text };
+        self.console.transcript().add(Said::Typed, shown);
+        let newline = self.prompt()?.newline.clone();
+        let mark = self.console.mark();
+        self.console
+            .send(format!("{text}{newline}").as_bytes(), Duration::ZERO)
+            .map_err(ConsoleError::Failed)?;
+        // The answer ends the line of the question.
+        let _ = self.console.wait(mark, AGAIN, cancel, |seen| {
+            (!seen.lines.is_empty()).then_some(())
+        });
+        Ok(())
+    }
+
+    /// Types a line, and makes sure by its echo that no character was lost. Returns the mark before its answer.
+    pub(crate) fn type_line(&mut self, text: &str, cancel: &Cancel) -> Done<u64> {
+        let prompt = self.prompt()?.clone();
+        self.console.transcript().add(Said::Typed, text);
+        let wanted: Vec<u8> = text
+            .bytes()
+            .filter(|byte| !matches!(byte, b' ' | b'\t'))
+            .collect();
+        for pause in TYPED {
+            self.console.clear_echo();
+            let mark = self.console.mark();
+            self.console
+                .send(text.as_bytes(), pause)
+                .map_err(ConsoleError::Failed)?;
+            let came = !prompt.echo
+                || self
+                    .console
+                    .wait(mark, ECHO, cancel, |seen| {
+                        has_in_order(&seen.echo, &wanted).then_some(())
+                    })
+                    .is_ok();
+            if cancel.is_cancelled() {
+                return Err(ConsoleError::Cancelled);
+            }
+            if came {
+                let mark = self.console.mark();
+                self.console
+                    .send(prompt.newline.as_bytes(), Duration::ZERO)
+                    .map_err(ConsoleError::Failed)?;
+                return Ok(mark);
+            }
+            self.remark("the echo lacks characters; typed again");
+            let undo = match prompt.clear.is_empty() {
+                false => prompt.clear.clone(),
+                true => prompt.newline.clone(),
+            };
+            let mark = self.console.mark();
+            self.console
+                .send(undo.as_bytes(), Duration::ZERO)
+                .map_err(ConsoleError::Failed)?;
+            if prompt.clear.is_empty() {
+                let _ = self.prompt_after(mark, &prompt, cancel);
+            }
+        }
+        let echo = self.console.since(self.console.mark()).echo;
+        let echo = String::from_utf8_lossy(&echo).into_owned();
+        Err(ConsoleError::Failed(format!(
+            "console {}: '{text}' came back as '{echo}': characters are lost; fix: lower the baud rate, use flow control, or set echo = false in the profile where nothing is echoed",
+            self.console.name()
+        )))
+    }
+
+    /// Waits for the prompt after a command, also where lines of other tasks follow it.
+    pub(crate) fn prompt_after(
+        &self,
+        mark: u64,
+        prompt: &Prompt,
+        cancel: &Cancel,
+    ) -> Result<(), Waited> {
+        let is_ready = self.is_ready;
+        self.console
+            .wait(mark, prompt.patience, cancel, |seen: &Seen| {
+                let first = prompt.first.as_ref().filter(|_| !is_ready);
+                let here = prompt.pattern.is_match(&seen.open)
+                    || first.is_some_and(|first| first.is_match(&seen.open));
+                let echoed = match prompt.echo {
+                    true => !seen.lines.is_empty(),
+                    false => seen.quiet >= QUIET,
+                };
+                let passed = seen
+                    .lines
+                    .iter()
+                    .skip(1)
+                    .any(|line| prompt.at_start.is_match(line));
+                ((here && echoed) || passed).then_some(())
+            })
+    }
+}
+
+/// Whether bytes are there in this order, with others between them: a console mixes the lines of other tasks in.
+fn has_in_order(all: &[u8], wanted: &[u8]) -> bool {
+    let mut rest = all.iter();
+    wanted.iter().all(|byte| rest.any(|other| other == byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_echo_may_be_mixed_and_must_be_whole() {
+        assert!(has_in_order(b"nsh>iperf[1.0]link-s", b"iperf-s"));
+        assert!(!has_in_order(b"nsh>ipef-s", b"iperf-s"));
+    }
+}

@@ -1,0 +1,257 @@
+//! The lines to a board: a serial line, telnet and bad ones, with a shell at the other end that is like NuttX's.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use nix::pty::openpty;
+use nix::unistd::ttyname;
+use wirelab_console::profile::find;
+use wirelab_console::{Board, ConsoleName, Profile};
+use wirelab_trial::Cancel;
+
+/// What is wrong with the line.
+#[derive(Clone, Copy, Default)]
+struct Faults {
+    /// Of so many characters that come without a pause one is lost.
+    loses: Option<usize>,
+    /// Asks for a user and a password first.
+    asks: bool,
+    /// Prints so many bytes before the first prompt.
+    floods: usize,
+}
+
+/// A shell that echoes and answers; it ends with its line.
+fn shell(mut line: impl Read + Write, faults: Faults) {
+    let say = |line: &mut dyn Write, text: &str| line.write_all(text.as_bytes()).is_ok();
+    for _ in 0..faults.floods / 100 {
+        say(&mut line, &format!("{}\r\n", "x".repeat(98)));
+    }
+    let mut typed = String::new();
+    let mut state = if faults.asks {
+        "login: "
+    } else {
+        "nsh> \x1b[K"
+    };
+    say(&mut line, state);
+    let (mut count, mut last, mut byte) = (0, Instant::now(), [0]);
+    while let Ok(1) = line.read(&mut byte) {
+        if last.elapsed() > Duration::from_millis(5) {
+            count = 0;
+        }
+        last = Instant::now();
+        count += 1;
+        let ends = matches!(byte[0], b'\n' | b'\r');
+        if !ends && faults.loses.is_some_and(|every| count % every == 0) {
+            continue;
+        }
+        if byte[0] == 3 {
+            typed.clear();
+            continue;
+        }
+        if !ends {
+            typed.push(char::from(byte[0]));
+            if state != "Password: " {
+                say(&mut line, &typed[typed.len() - 1..]);
+            }
+            continue;
+        }
+        say(&mut line, "\r\r\n");
+        let text = std::mem::take(&mut typed);
+        state = match (state, text.trim()) {
+            ("login: ", "root") => "Password: ",
+            ("login: ", _) => "login: ",
+            ("Password: ", "secret word") => "nsh> \x1b[K",
+            ("Password: ", _) => "login: ",
+            (_, command) => {
+                let answer = match command {
+                    "uname -a" => "NuttX 12.6 of a test\r\n",
+                    "ifconfig eth0" => "eth0 at RUNNING mtu 1500\r\n\tinet addr:192.0.2.9\r\n",
+                    "cat /proc/cpuload" => "  7.5%\r\n",
+                    "" => "",
+                    _ => "nsh: x: command not found\r\n",
+                };
+                say(&mut line, answer);
+                "nsh> \x1b[K"
+            }
+        };
+        say(&mut line, state);
+    }
+}
+
+/// A board at the other end of a new serial line.
+fn on_a_serial_line(profile: Profile, faults: Faults) -> Board {
+    let pty = openpty(None, None).unwrap();
+    let device = ttyname(&pty.slave).unwrap();
+    let name: ConsoleName = format!("serial:{},115200", device.display())
+        .parse()
+        .unwrap();
+    let board = Board::open(&name, profile, Some([192, 0, 2, 9].into()));
+    let board = board.unwrap_or_else(|error| panic!("{error}"));
+    // Its other end stays open until the board is read no more.
+    std::thread::spawn(move || shell(File::from(pty.master), faults));
+    board
+}
+
+fn lines(board: &Board) -> String {
+    board.transcript().log().lines.join("\n")
+}
+
+#[test]
+fn a_board_on_a_serial_line_answers() {
+    let mut board = on_a_serial_line(find("nuttx").unwrap(), Faults::default());
+    let cancel = Cancel::new();
+    board
+        .ready(&cancel)
+        .unwrap_or_else(|error| panic!("{error}\n{}", lines(&board)));
+    assert_eq!(board.facts()["version"], "NuttX 12.6 of a test");
+    assert_eq!(board.facts()["link"], "RUNNING");
+    assert!(board.cpu(&cancel).unwrap().is_some());
+    let error = board
+        .command("frobnicate", &cancel)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("command not found' to 'frobnicate'; fix: "),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_board_behind_telnet_answers() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let name: ConsoleName = format!("tcp:{}", listener.local_addr().unwrap())
+        .parse()
+        .unwrap();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        // Will echo, will suppress go-ahead, do tell the window's size.
+        stream
+            .write_all(&[255, 251, 1, 255, 251, 3, 255, 253, 31])
+            .unwrap();
+        // What is typed meanwhile stands between the answers.
+        let mut answer: Vec<u8> = Vec::new();
+        let mut byte = [0];
+        while answer.len() < 9 {
+            stream.read_exact(&mut byte).unwrap();
+            answer.extend(byte.iter().filter(|byte| **byte != b'\n'));
+        }
+        shell(stream, Faults::default());
+        answer
+    });
+    let mut board =
+        Board::open(&name, find("nuttx").unwrap(), Some([192, 0, 2, 9].into())).unwrap();
+    board
+        .ready(&Cancel::new())
+        .unwrap_or_else(|error| panic!("{error}\n{}", lines(&board)));
+    assert_eq!(board.facts()["version"], "NuttX 12.6 of a test");
+    drop(board);
+    assert_eq!(
+        server.join().unwrap(),
+        [255, 253, 1, 255, 253, 3, 255, 252, 31]
+    );
+}
+
+#[test]
+fn characters_that_a_line_loses_are_typed_again_more_slowly() {
+    let faults = Faults {
+        loses: Some(6),
+        ..Faults::default()
+    };
+    let mut board = on_a_serial_line(find("nuttx").unwrap(), faults);
+    board
+        .ready(&Cancel::new())
+        .unwrap_or_else(|error| panic!("{error}\n{}", lines(&board)));
+    assert_eq!(board.facts()["version"], "NuttX 12.6 of a test");
+    assert!(lines(&board).contains("# the echo lacks characters; typed again"));
+}
+
+#[test]
+fn a_line_that_always_loses_characters_is_named_with_its_fix() {
+    let faults = Faults {
+        loses: Some(1),
+        ..Faults::default()
+    };
+    let mut board = on_a_serial_line(find("nuttx").unwrap(), faults);
+    let error = board.ready(&Cancel::new()).unwrap_err().to_string();
+    assert!(
+        error.contains("characters are lost; fix: lower the baud rate"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_login_is_answered_and_its_password_is_kept_out_of_the_transcript() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("password");
+    std::fs::write(&file, "secret word\n").unwrap();
+    let text = format!(
+        "{}\n[[login]]\nexpect = 'login: $'\nanswer = \"{{user}}\"\n[[login]]\nexpect = 'Password: $'\nanswer = \"{{password}}\"\nsecret = true\n",
+        wirelab_console::profile::text_of("nuttx").unwrap()
+    );
+    let own = folder.path().join("own.toml");
+    std::fs::write(&own, text).unwrap();
+    let asks = Faults {
+        asks: true,
+        ..Faults::default()
+    };
+    let given = format!(
+        "{},user=root,password_file={}",
+        own.display(),
+        file.display()
+    );
+    let mut board = on_a_serial_line(find(&given).unwrap(), asks);
+    board
+        .ready(&Cancel::new())
+        .unwrap_or_else(|error| panic!("{error}\n{}", lines(&board)));
+    let log = lines(&board);
+    assert!(
+        log.contains("> root") && log.contains("> (secret)"),
+        "{log}"
+    );
+    assert!(!log.contains("secret word"), "{log}");
+    // Without them it says what is missing, and with wrong ones that they are not taken.
+    let mut board = on_a_serial_line(find(&own.display().to_string()).unwrap(), asks);
+    let error = board.ready(&Cancel::new()).unwrap_err().to_string();
+    assert!(
+        error.contains("needs a value for {user}; fix: --profile"),
+        "{error}"
+    );
+    let wrong = format!("{},user=nobody", own.display());
+    let mut board = on_a_serial_line(find(&wrong).unwrap(), asks);
+    let error = board.ready(&Cancel::new()).unwrap_err().to_string();
+    assert!(error.contains("again and again; fix: "), "{error}");
+}
+
+#[test]
+fn a_flood_is_bounded_and_said() {
+    let floods = Faults {
+        floods: 4 << 20,
+        ..Faults::default()
+    };
+    let mut board = on_a_serial_line(find("nuttx").unwrap(), floods);
+    let begun = Instant::now();
+    board
+        .ready(&Cancel::new())
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert!(begun.elapsed() < Duration::from_secs(60));
+    let log = board.transcript().log();
+    assert!(log.cut_bytes > 2 << 20, "{}", log.cut_bytes);
+    let kept: usize = log.lines.iter().map(String::len).sum();
+    assert!(kept < (1 << 20) + 1000, "{kept}");
+}
+
+#[test]
+fn a_console_that_is_closed_is_said_at_once() {
+    let name: ConsoleName = "exec:echo gone; exit 3".parse().unwrap();
+    let mut board = Board::open(&name, find("nuttx").unwrap(), None).unwrap();
+    let begun = Instant::now();
+    let error = board.ready(&Cancel::new()).unwrap_err().to_string();
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert!(
+        error.contains("was closed by its other end; fix: ")
+            || error.contains("cannot write to the console"),
+        "{error}"
+    );
+}

@@ -1,0 +1,554 @@
+//! The console of a board beside the tester's own iperf: it starts the board's server for each trial or its client,
+//! takes its CPU load meanwhile, ends it, and repeats a trial in which the board was reset.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use wirelab_console::cpu::busy_ratio;
+use wirelab_console::profile::find;
+use wirelab_console::template::Values;
+use wirelab_console::{Board, ConsoleError, ConsoleName, Counted, Program, Role, Started};
+use wirelab_trial::{
+    Cancel, ConsoleOptions, CpuLoad, Direction, Field, Node, NodeError, Observation, OpenError,
+    Progress, Status, Transcript, Trial, Warning, WarningCode,
+};
+
+use super::plan::{self, Plan};
+use super::run::TestResult;
+use super::{Hooks, IperfNode, console};
+use crate::route::Route;
+
+/// How often a trial is repeated because the board was reset, or its network stopped.
+const REPEATS: usize = 2;
+/// Seconds that a server stays up beyond a trial: the final datagrams take 2.5 s.
+const LONGER_S: f64 = 3.0;
+/// Time over which the idle baseline of the CPU load is taken.
+const IDLE: Duration = Duration::from_millis(500);
+/// Shares of a trial at which the CPU load is asked; an average is asked at the second alone.
+const ASKED: [f64; 2] = [0.2, 0.8];
+/// An answer may come later than the end of the trial by this, and a twentieth of its time.
+const LATE: Duration = Duration::from_millis(20);
+/// Time between two looks whether it is time to ask.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// A board that is used through its console.
+#[derive(Debug)]
+pub struct Companion {
+    board: Board,
+    /// The busy share of its CPU without a trial.
+    idle_ratio: Option<f64>,
+    /// Whether its server counted nothing in the last trial.
+    heard_nothing: bool,
+}
+
+/// The CPU load of a trial, or why there is none.
+type Load = Result<f64, String>;
+/// The thread that asks for it, and then gives the board back.
+type Asking<'scope, 'board> = std::thread::ScopedJoinHandle<'scope, (&'board mut Board, Load)>;
+
+impl Companion {
+    /// Opens the console of the board with this address, and brings it to its prompt.
+    ///
+    /// # Errors
+    /// [`OpenError`]: the console or the profile is wrong, or the board does not answer.
+    pub fn open(options: &ConsoleOptions, address: IpAddr) -> Result<Companion, OpenError> {
+        let name: ConsoleName = options.console.parse().map_err(OpenError::usage)?;
+        let profile = find(&options.profile).map_err(OpenError::usage)?;
+        let mut board = Board::open(&name, profile, Some(address)).map_err(OpenError::failed)?;
+        let cancel = Cancel::new();
+        board.ready(&cancel).map_err(OpenError::failed)?;
+        let idle_ratio = idle(&mut board, &cancel).map_err(OpenError::failed)?;
+        Ok(Companion {
+            board,
+            idle_ratio,
+            heard_nothing: false,
+        })
+    }
+
+    /// What goes over the console.
+    pub fn transcript(&self) -> Transcript {
+        self.board.transcript().clone()
+    }
+
+    /// The set-up keys that it adds.
+    pub fn setup(&self) -> BTreeMap<String, String> {
+        let facts = self.board.facts().iter();
+        let mut setup: BTreeMap<String, String> = facts
+            .map(|(name, value)| (format!("console_{name}"), value.clone()))
+            .collect();
+        let profile = self.board.profile().name.clone();
+        setup.insert("console_profile".to_owned(), profile);
+        setup
+    }
+
+    /// Runs a trial, once more where the board was reset in it.
+    ///
+    /// # Errors
+    /// [`NodeError`]
+    pub fn run(
+        &mut self,
+        node: &mut IperfNode,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        node.check(trial)?;
+        let mut repeats = Vec::new();
+        loop {
+            progress.report(0, 1, "console");
+            self.board.remark(&format!("a trial: {}", in_words(trial)));
+            self.heard_nothing = false;
+            let ready = self.board.ready(cancel).map_err(failed);
+            let mark = self.board.mark();
+            let result = ready.and_then(|()| self.once(node, trial, progress, cancel));
+            let why = match self.board.booted_since(mark) {
+                _ if cancel.is_cancelled() => None,
+                true => Some("it was reset"),
+                // Some drivers receive nothing any more after too much. What is repeated in vain is the trial's own result.
+                false
+                    if self.heard_nothing
+                        && repeats.is_empty()
+                        && self.board.reset(cancel).map_err(failed)? =>
+                {
+                    Some("its server received nothing, and it was booted again")
+                }
+                false => None,
+            };
+            let Some(why) = why else {
+                return result.map(|observation| with_repeats(observation, &repeats));
+            };
+            repeats.push(why);
+            if repeats.len() > REPEATS {
+                return Err(NodeError::Failed(format!(
+                    "the board failed in each of {} tries of this trial: {} (the console's transcript has it); fix: look at its power and its watchdog, or offer less",
+                    repeats.len(),
+                    repeats.join(", ")
+                )));
+            }
+            self.board.remark(&format!("the trial is repeated: {why}"));
+        }
+    }
+
+    fn once(
+        &mut self,
+        node: &mut IperfNode,
+        trial: &Trial,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        let server = node.peer.of_layer(trial.framing.layer)?;
+        let route = Route::to(server)?;
+        let plan = plan_of(node, trial, server, &route)?;
+        let (program, udp) = (program(node), trial.framing.layer.is_udp());
+        let client = match udp {
+            true => Role::UdpClient,
+            false => Role::TcpClient,
+        };
+        let has_client = self.board.profile().run(program, client).is_ok();
+        // iperf3 asks its server for traffic back.
+        if trial.direction == Direction::Transmit && !node.three && has_client {
+            return self.board_sends(node, &plan, &route, client, progress, cancel);
+        }
+        self.board_serves(node, trial, (&plan, &route), progress, cancel)
+    }
+
+    /// The board serves; the tester's own client runs as without a console. Where both shall send over TCP, the board's
+    /// client is started beside its server.
+    fn board_serves(
+        &mut self,
+        node: &mut IperfNode,
+        trial: &Trial,
+        (plan, route): (&Plan, &Route),
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        let role = match plan.is_udp() {
+            true => Role::UdpServer,
+            false => Role::TcpServer,
+        };
+        let program = program(node);
+        let own = self.board.profile().run(program, role);
+        let own = own
+            .map_err(|why| NodeError::unsupported("direction", why))?
+            .clone();
+        let both = trial.direction == Direction::Both && !node.three && !plan.is_udp();
+        let client = self.board.profile().run(program, Role::TcpClient);
+        let client = client
+            .ok()
+            .filter(|client| both && client.background)
+            .cloned();
+        let plan = &match &client {
+            Some(client) => console::as_run(plan, client),
+            None => plan.clone(),
+        };
+        let server = self.start(program, role, &values(plan, None), cancel)?;
+        let mut other = None;
+        if let Some(client) = &client {
+            let tester = SocketAddr::new(route.local, plan.config.server.port());
+            let receiver = console::Receiver::start(tester, plan)?;
+            let values = values(plan, Some((tester, client)));
+            other = Some((
+                receiver,
+                self.start(program, Role::TcpClient, &values, cancel)?,
+            ));
+        }
+        // A new server needs no pause.
+        node.unsettled_since = None;
+        let least = Duration::from_secs(u64::from(node.three));
+        let expected = plan.expected.map(|time| time.max(least));
+        let over = AtomicBool::new(false);
+        let board = &mut self.board;
+        let (observation, ended, filled) = std::thread::scope(|scope| {
+            let over = &over;
+            let asking = scope.spawn(move || {
+                let load = ask_load(board, expected, over, cancel);
+                (board, load)
+            });
+            let mut asking = Some(asking);
+            let mut ended = None;
+            let mut filled = false;
+            let end = |asking: &mut Option<Asking<'_, '_>>, client: Option<&Started>| {
+                over.store(true, Ordering::Relaxed);
+                let (board, load) = asking
+                    .take()?
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                let sent =
+                    client.map(|client| board.finish(client, expected.unwrap_or_default(), cancel));
+                let counted = board.finish(&server, server_time(plan), cancel);
+                // What its client says of a failure is that of the trial, too.
+                let counted = match sent {
+                    Some(Err(error)) => Err(error),
+                    Some(Ok(sent)) => counted.map(|counted| Counted {
+                        failure: sent.failure.or(counted.failure.clone()),
+                        ..counted
+                    }),
+                    None => counted,
+                };
+                Some((load, counted))
+            };
+            let mut of_result = |result: &mut TestResult| {
+                // The others have a report of their own, for which the console is only a second count.
+                if own.reports && other.is_none() {
+                    return;
+                }
+                ended = end(&mut asking, other.as_ref().map(|(_, client)| client));
+                if let Some((_, Ok(counted))) = &ended {
+                    filled = console::report(result, counted, &own);
+                }
+                if let Some((receiver, _)) = other.take() {
+                    console::add(result, receiver.end(&Counted::default(), cancel));
+                }
+            };
+            let mut of_plan = |ran: &mut Plan| {
+                if client.is_some() {
+                    console::forward_alone(ran, plan);
+                }
+            };
+            let hooks = Hooks {
+                plan: &mut of_plan,
+                result: &mut of_result,
+            };
+            let observation = node.run_once(trial, progress, cancel, hooks);
+            let ended = ended.or_else(|| end(&mut asking, None));
+            (observation, ended, filled)
+        });
+        let (load, counted) = ended.unwrap_or_else(|| (Err(String::new()), Ok(Counted::default())));
+        let counted = counted.map_err(failed)?;
+        // A short test may print no line; only one that failed shows that nothing arrived.
+        let has_failed = match &observation {
+            Ok(observation) => matches!(observation.status, Status::Void { .. }),
+            Err(_) => true,
+        };
+        let none = counted.bytes.is_none_or(|bytes| bytes.value == 0.0);
+        self.heard_nothing = own.start.is_some() && has_failed && none;
+        let mut observation = observation?;
+        console::served(&mut observation, plan, &counted, &own, filled);
+        console::tell_failure(&mut observation, &counted);
+        put_load(&mut observation, load, self.idle_ratio, &self.board);
+        Ok(observation)
+    }
+
+    fn start(
+        &mut self,
+        program: Program,
+        role: Role,
+        values: &Values,
+        cancel: &Cancel,
+    ) -> Result<Started, NodeError> {
+        self.board
+            .start(program, role, values, cancel)
+            .map_err(failed)
+    }
+
+    /// The board's client sends to a server of the tester.
+    fn board_sends(
+        &mut self,
+        node: &mut IperfNode,
+        plan: &Plan,
+        route: &Route,
+        role: Role,
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) -> Result<Observation, NodeError> {
+        let own = self
+            .board
+            .profile()
+            .run(Program::Iperf, role)
+            .map_err(NodeError::Failed)?
+            .clone();
+        check_client(plan, &own, &self.board.profile().name)?;
+        let plan = console::as_run(plan, &own);
+        let tester = SocketAddr::new(route.local, plan.config.server.port());
+        let values = values(&plan, Some((tester, &own)));
+        let receiver = console::Receiver::start(tester, &plan)?;
+        let leaving = crate::leaving::Leaving::by(route.interface.as_ref());
+        let started_unix_ns = wirelab_trial::host_clock::unix_ns();
+        let started = self
+            .board
+            .start(Program::Iperf, role, &values, cancel)
+            .map_err(failed)?;
+        progress.report(0, 1, "iperf");
+        let expected = plan.expected;
+        let over = AtomicBool::new(false);
+        let load = match own.background {
+            true => ask_load(&mut self.board, expected, &over, cancel),
+            false => Err(format!(
+                "the client of the profile {} holds the console, so that nothing can be asked meanwhile",
+                self.board.profile().name
+            )),
+        };
+        let counted = self
+            .board
+            .finish(&started, expected.unwrap_or_default(), cancel)
+            .map_err(failed)?;
+        let leg = receiver.end(&counted, cancel);
+        let left = leaving.end();
+        let result = console::received(&plan, leg, (&counted, &own), started_unix_ns, cancel);
+        node.learn(&result);
+        let observation = super::observe::observation(&plan, result, &left, node.describe(), route);
+        let mut observation = left.judge(observation)?;
+        console::sent(&mut observation, &plan, &counted, &own);
+        console::tell_failure(&mut observation, &counted);
+        put_load(&mut observation, load, self.idle_ratio, &self.board);
+        Ok(observation)
+    }
+}
+
+fn program(node: &IperfNode) -> Program {
+    match node.three {
+        true => Program::Iperf3,
+        false => Program::Iperf,
+    }
+}
+
+fn plan_of(
+    node: &IperfNode,
+    trial: &Trial,
+    server: SocketAddr,
+    route: &Route,
+) -> Result<Plan, NodeError> {
+    match trial.direction {
+        // An echo goes over TCP, and its plan is made where it runs.
+        Direction::Echo => {
+            let alike = Trial {
+                direction: Direction::Receive,
+                background: None,
+                ..trial.clone()
+            };
+            plan::plan(&alike, server, route.link())
+        }
+        _ if node.three => {
+            let plan = plan::plan(trial, server, route.link())?;
+            super::three::parameters(&plan).map(|_| plan)
+        }
+        _ => plan::plan(trial, server, route.link()),
+    }
+}
+
+/// Refuses what the board's client cannot be told.
+fn check_client(
+    plan: &Plan,
+    own: &wirelab_console::profile::Run,
+    name: &str,
+) -> Result<(), NodeError> {
+    if let (true, Some(bytes)) = (plan.is_udp(), own.datagram) {
+        if bytes != plan.datagram {
+            let why = format!(
+                "the client of the profile {name} sends datagrams of {bytes} bytes alone: ask --datagram {bytes}"
+            );
+            return Err(NodeError::unsupported("size", why));
+        }
+    }
+    let uses = |name: &str| own.start.as_ref().is_some_and(|start| start.uses(name));
+    let paces = ["rate", "rate_kbit", "rate_mbit"].into_iter().any(uses);
+    if plan.resolved.frames_per_s.is_some() && !paces && plan.is_udp() {
+        let why = format!(
+            "the client of the profile {name} sends as fast as it can: ask --load max, without --rate"
+        );
+        return Err(NodeError::unsupported("load", why));
+    }
+    Ok(())
+}
+
+/// The values of a trial for what is typed.
+fn values(plan: &Plan, client: Option<(SocketAddr, &wirelab_console::profile::Run)>) -> Values {
+    let mut values = Values::new();
+    let mut put = |name: &str, value: String| values.insert(name.to_owned(), value);
+    let time_s = plan.expected.map_or(1.0, |time| time.as_secs_f64());
+    put("port", plan.config.server.port().to_string());
+    put("bytes", plan.datagram.to_string());
+    put("time", format!("{}", (time_s * 1000.0).ceil() / 1000.0));
+    put("seconds", format!("{}", (time_s.ceil() as u64).max(1)));
+    put("server_seconds", server_seconds(plan).to_string());
+    put("interval", "1".to_owned());
+    if let Some(blocks) = plan.config.length_bytes.filter(|_| !plan.is_udp()) {
+        put("blocks", blocks.to_string());
+    }
+    let Some((tester, own)) = client else {
+        return values;
+    };
+    put("tester", tester.ip().to_string());
+    let asked = plan
+        .resolved
+        .frames_per_s
+        .map(|rate| rate * 8.0 * f64::from(plan.datagram));
+    let asked = asked.or(own.max_rate.map(|rate| rate as f64));
+    if let Some(bits) = asked {
+        put("rate", format!("{}", bits.round().max(1.0) as u64));
+        put(
+            "rate_kbit",
+            format!("{}", (bits / 1e3).round().max(1.0) as u64),
+        );
+        put(
+            "rate_mbit",
+            format!("{}", (bits / 1e6).round().max(1.0) as u64),
+        );
+    }
+    values
+}
+
+fn server_seconds(plan: &Plan) -> u64 {
+    let time_s = plan.expected.map_or(10.0, |time| time.as_secs_f64());
+    (time_s + LONGER_S).ceil() as u64
+}
+
+/// How long a server may still take once the trial is over.
+fn server_time(plan: &Plan) -> Duration {
+    Duration::from_secs(server_seconds(plan) + 1)
+}
+
+/// The busy share of a board that does nothing for the tester.
+fn idle(board: &mut Board, cancel: &Cancel) -> Result<Option<f64>, ConsoleError> {
+    let first = match board.cpu(cancel) {
+        Ok(Some(first)) => first,
+        Ok(None) => return Ok(None),
+        Err(ConsoleError::Failed(why)) => {
+            board.remark(&why);
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    // An average must not have the boot in it.
+    let span = board.profile().cpu.as_ref().map_or(IDLE, |cpu| cpu.span);
+    std::thread::sleep(span.max(IDLE));
+    Ok(board
+        .cpu(cancel)?
+        .and_then(|then| busy_ratio(Some(first), then)))
+}
+
+/// Asks for the CPU load inside a trial that takes `expected` from now.
+fn ask_load(
+    board: &mut Board,
+    expected: Option<Duration>,
+    over: &AtomicBool,
+    cancel: &Cancel,
+) -> Load {
+    let name = board.profile().name.clone();
+    let Some(span) = board.profile().cpu.as_ref().map(|cpu| cpu.span) else {
+        return Err(format!("the profile {name} does not ask for the CPU load"));
+    };
+    let Some(expected) = expected else {
+        let why = "the trial has no time, so that no CPU load could be asked in it: give --time";
+        return Err(why.to_owned());
+    };
+    let counts_on = span.is_zero();
+    if !counts_on && expected.mul_f64(ASKED[1]) < span {
+        return Err(format!(
+            "the board shows an average that is of the trial only after {} s: give --time {}s or more",
+            span.as_secs_f64(),
+            (span.as_secs_f64() / ASKED[1]).ceil()
+        ));
+    }
+    let begun = Instant::now();
+    let mut before = None;
+    for share in ASKED.into_iter().skip(usize::from(!counts_on)) {
+        let at = begun + expected.mul_f64(share);
+        while Instant::now() < at && !over.load(Ordering::Relaxed) && !cancel.is_cancelled() {
+            let left = at.saturating_duration_since(Instant::now());
+            std::thread::sleep(LOOK.min(left));
+        }
+        if over.load(Ordering::Relaxed) {
+            let why = "the trial was over before the console was asked for the CPU load: give a longer --time";
+            return Err(why.to_owned());
+        }
+        let answer = match board.cpu(cancel) {
+            Ok(Some(answer)) => answer,
+            Ok(None) => {
+                return Err(format!(
+                    "the answer of the board has no CPU load as the profile {name} reads it"
+                ));
+            }
+            Err(error) => return Err(format!("the console gave no CPU load: {error}")),
+        };
+        // An answer after the trial counts idle time.
+        if begun.elapsed() > expected.mul_f64(1.05) + LATE {
+            let why = "the console did not answer while the trial ran, so that its CPU load is not known: a busy board answers late; give a longer --time";
+            return Err(why.to_owned());
+        }
+        if let Some(busy) = busy_ratio(before.replace(answer), answer) {
+            return Ok(busy);
+        }
+    }
+    Err("the board's time stood still between two questions: give a longer --time".to_owned())
+}
+
+fn put_load(observation: &mut Observation, load: Load, idle_ratio: Option<f64>, board: &Board) {
+    observation.cpu_load = match load {
+        Ok(busy_ratio) => Field::measured(CpuLoad {
+            busy_ratio,
+            idle_baseline_ratio: idle_ratio,
+            shared: board.shares_kernel(),
+            interval: None,
+        }),
+        Err(why) => Field::absent(why),
+    };
+}
+
+fn with_repeats(mut observation: Observation, repeats: &[&str]) -> Observation {
+    if !repeats.is_empty() {
+        observation.warnings.push(Warning::new(
+            WarningCode::CONSOLE_RESET,
+            format!("the board failed in this trial, as its console shows ({}); the figures are of the repeat", repeats.join(", ")),
+            "look at its power and its watchdog, or offer less; the transcript in the results file has it",
+        ));
+    }
+    observation
+}
+
+fn failed(error: ConsoleError) -> NodeError {
+    match error {
+        ConsoleError::Unsupported(why) => NodeError::unsupported("direction", why),
+        ConsoleError::Failed(_) | ConsoleError::Cancelled => NodeError::Failed(error.to_string()),
+    }
+}
+
+fn in_words(trial: &Trial) -> String {
+    let (layer, size) = (trial.framing.layer.word(), trial.size.bytes);
+    format!(
+        "{layer} {}, size {size}, load {}",
+        trial.direction, trial.load
+    )
+}

@@ -1,0 +1,43 @@
+//! The options of `wirelab console`.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+/// Try the console of a board, and the profile by which measure uses it
+#[derive(Args, Debug)]
+pub struct ConsoleArgs {
+    #[command(subcommand)]
+    pub command: ConsoleCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ConsoleCommand {
+    /// List the profiles that come along
+    List,
+    /// Print the file of a profile, to copy and change it
+    Show {
+        /// The profile
+        profile: String,
+    },
+    Check(ConsoleCheckArgs),
+    /// Print what went over the console in a run
+    Log {
+        /// A results file (JSON)
+        results: PathBuf,
+    },
+}
+
+/// Bring a board to its prompt, ask what its profile asks, start and stop its servers
+#[derive(Args, Debug)]
+pub struct ConsoleCheckArgs {
+    /// The board's IP address, which the profile looks for and sets [default: leave it alone]
+    pub address: Option<IpAddr>,
+    /// The console: serial:DEVICE,BAUD, tcp:HOST:PORT, ssh:USER@HOST or exec:COMMAND
+    #[arg(long, value_name = "CONSOLE")]
+    pub console: String,
+    /// The profile, or the file of your own, with NAME=VALUE behind commas
+    #[arg(long, value_name = "PROFILE")]
+    pub profile: String,
+}
