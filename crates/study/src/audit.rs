@@ -15,6 +15,7 @@ mod facts;
 mod fit;
 mod identical;
 mod limit;
+mod minimum;
 mod offered;
 mod pace;
 mod range;
@@ -131,13 +132,20 @@ fn cell_name(row: &Row, metric: Metric) -> String {
 pub fn audit(study: &Study) -> Vec<Finding> {
     let clocks = clock::hypotheses(study);
     let raised = equal::hypothesis(study);
+    let joint = match raised {
+        Some(_) => None,
+        None => minimum::hypothesis(study),
+    };
+    let size = raised.as_ref().and_then(equal::Raised::size);
+    let size = size.or_else(|| joint.as_ref().map(minimum::Joint::size));
     let mut findings = limit::findings(study, |row| {
         clocks.iter().find_map(|clock| clock.explains(row))
     });
     findings.extend(raised.as_ref().map(|raised| raised.finding(study)));
+    findings.extend(joint.as_ref().map(|joint| joint.finding(study)));
     findings.extend(clocks.iter().map(|clock| clock.finding(study)));
     findings.extend(server::findings(study));
-    findings.extend(doubts(study));
+    findings.extend(doubts(study, size.as_ref()));
     for finding in &mut findings {
         if let Some(which) = finding.suspects_in_words() {
             finding.sure.push_str(&format!("; {which}"));
@@ -154,11 +162,11 @@ const WRONG: f64 = 0.5;
 
 /// The findings of the rules that compare cells. What is known to be wrong judges nothing else: the cell of the surest
 /// finding is taken out, and the rest of the table is looked at again.
-fn doubts(study: &Study) -> Vec<Finding> {
+fn doubts(study: &Study, size: Option<&equal::Size<'_>>) -> Vec<Finding> {
     let mut rest = study.clone();
     let mut kept: Vec<Finding> = Vec::new();
     for _ in 0..MOST_WRONG {
-        let mut found = compare(&rest, study);
+        let mut found = compare(&rest, size);
         suspect::combine(&mut found);
         let surest = found
             .iter()
@@ -185,8 +193,7 @@ fn sureness(finding: &Finding) -> f64 {
 }
 
 /// One pass of the rules that compare cells.
-fn compare(rest: &Study, whole: &Study) -> Vec<Finding> {
-    let raised = equal::hypothesis(whole);
+fn compare(rest: &Study, size: Option<&equal::Size<'_>>) -> Vec<Finding> {
     // What is above a limit is known to be wrong.
     let mut sound = rest.clone();
     for cell in limit::broken_cells(rest) {
@@ -198,8 +205,8 @@ fn compare(rest: &Study, whole: &Study) -> Vec<Finding> {
     findings.extend(offered::findings(&sound, &evidence));
     findings.extend(twice::findings(&sound, &evidence));
     findings.extend(columns::findings(&sound));
-    findings.extend(cost::findings(&sound, raised.as_ref()));
-    findings.extend(pace::findings(&sound, raised.as_ref()));
+    findings.extend(cost::findings(&sound, size));
+    findings.extend(pace::findings(&sound, size));
     findings
 }
 

@@ -249,3 +249,63 @@ fn a_moved_point_is_named() {
         "{cost:#?}"
     );
 }
+
+/// A page whose tool sent `sent` bytes where it was asked for 64: rates that fall with the size, and a few loads.
+fn raised(sent: u32, receive: bool) -> String {
+    let cost = |bytes: u32| 20e-6 + 12e-9 * f64::from(bytes);
+    let mut rows = String::new();
+    for bytes in [64u32, 256, 512, 1024, 1470] {
+        let real = bytes.max(sent);
+        // The tool prints the bits that it sent.
+        let mbit = 8.0 * f64::from(real) / cost(real) / 1e6;
+        let trial = format!("direction = \"transmit\", datagram = {bytes}");
+        rows.push_str(&row(
+            &format!("TX {bytes}"),
+            &trial,
+            &format!("throughput = \"{mbit:.1} Mbit/s\""),
+        ));
+    }
+    for (bytes, mbit) in [
+        (64u32, 4.0),
+        (64, 9.0),
+        (256, 10.0),
+        (256, 30.0),
+        (512, 20.0),
+        (512, 50.0),
+        (1470, 50.0),
+        (1470, 100.0),
+    ] {
+        let per_s = mbit * 1e6 / 8.0 / f64::from(bytes.max(sent));
+        let load = 100.0 * (0.03 + 1.3 * per_s * cost(bytes.max(sent)));
+        let trial = format!("direction = \"receive\", datagram = {bytes}, load = \"{mbit}M\"");
+        if receive {
+            rows.push_str(&row(
+                &format!("RX {bytes} at {mbit}"),
+                &trial,
+                &format!("cpu_load = \"{load:.1} %\""),
+            ));
+        }
+    }
+    rows
+}
+
+#[test]
+fn a_minimum_size_of_both_directions() {
+    let findings = found(&raised(112, true));
+    let size = findings.iter().find(|f| f.rule == "minimum-size").unwrap();
+    assert_eq!(size.severity, Severity::Inconsistent, "{size:#?}");
+    assert_eq!(size.consistent.as_deref(), Some("datagrams of 112 B"));
+    assert_eq!(
+        size.cells,
+        ["TX 64/size", "RX 64 at 4/size", "RX 64 at 9/size"]
+    );
+    assert_eq!(findings.len(), 1, "no cell is blamed for it: {findings:#?}");
+    // One direction says less.
+    let findings = found(&raised(112, false));
+    let alone = findings.iter().find(|f| f.rule == "minimum-size").unwrap();
+    assert!(
+        alone.chance > size.chance && !alone.severity.fails(),
+        "{alone:#?}"
+    );
+    assert!(found(&raised(64, true)).is_empty());
+}

@@ -3,7 +3,7 @@
 //! The load of a CPU is its idle load plus frames per second times the cost of a frame, which is linear in the size.
 //! One row or two are compared with the fit through all others.
 
-use super::equal::Raised;
+use super::equal::Size;
 use super::facts::{Facts, facts};
 use super::fit::{Loaded, columns};
 use super::range::Range;
@@ -28,8 +28,8 @@ const LEAST_SHARE: f64 = 0.1;
 const NO_STEP: f64 = 1.8;
 
 /// One finding for each load that contradicts its column.
-pub fn findings(study: &Study, raised: Option<&Raised<'_>>) -> Vec<Finding> {
-    let believed = raised.filter(|raised| raised.convinces());
+pub fn findings(study: &Study, raised: Option<&Size<'_>>) -> Vec<Finding> {
+    let believed = raised.filter(|raised| raised.sure);
     let rows: Vec<Facts<'_>> = facts(study)
         .into_iter()
         .map(|row| believed.map_or(row, |raised| raised.corrected(&row)))
@@ -173,7 +173,7 @@ fn finding(
     study: &Study,
     column: &[Loaded<'_>],
     deviant: &Deviant,
-    raised: Option<&Raised<'_>>,
+    raised: Option<&Size<'_>>,
 ) -> Option<Finding> {
     let row = &column[deviant.at];
     let severity = if deviant.chance < CHANCE {

@@ -2,11 +2,13 @@
 
 use super::facts::{Facts, groups};
 use super::range::Range;
-use super::robust::MOST_ROWS;
 use crate::metric::Metric;
 
 /// Loads from here on may be a saturated CPU, which shows nothing of a frame.
 const SATURATED: f64 = 0.995;
+
+/// Columns with more rows are not fitted row by row.
+pub const MOST_ROWS: usize = 100;
 
 /// A fit of y = x · β.
 pub struct Fit {

@@ -3,7 +3,7 @@
 //!
 //! At maximum load the time of a frame is a line in its size, whether the node or the wire is the limit.
 
-use super::equal::Raised;
+use super::equal::Size;
 use super::facts::{Facts, facts, groups};
 use super::range::Range;
 use super::robust::{Candidate, Deviant, Point, deviants};
@@ -45,7 +45,7 @@ struct Paced<'a> {
 }
 
 /// Findings about the rates of all columns.
-pub fn findings(study: &Study, raised: Option<&Raised<'_>>) -> Vec<Finding> {
+pub fn findings(study: &Study, raised: Option<&Size<'_>>) -> Vec<Finding> {
     // A size that a tool may have raised is that rule's matter.
     let rows: Vec<Facts<'_>> = facts(study)
         .into_iter()

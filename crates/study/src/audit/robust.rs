@@ -4,7 +4,7 @@
 //! A row counts in units of its own uncertainty: the rounding, and the scatter that figures of a page have anyway. The
 //! scatter of the others is estimated from their distances to the fit, with a few rows' worth of belief in that unit.
 
-use super::fit::{chance_of_deviation, invert};
+use super::fit::{MOST_ROWS, chance_of_deviation, invert};
 
 /// Scatter that any measured figure may have, as a share of it.
 pub const SCATTER: f64 = 0.01;
@@ -14,8 +14,6 @@ const BELIEF: f64 = 3.0;
 const WRONG: f64 = 0.01;
 /// Rows less likely than this beside the likeliest are no candidates.
 const UNLIKELY: f64 = 1e-6;
-/// Columns with more rows are not fitted row by row.
-pub const MOST_ROWS: usize = 100;
 /// Fewest rows beyond the fit's coefficients when two rows are left out.
 const LEAST_FREEDOM: usize = 2;
 

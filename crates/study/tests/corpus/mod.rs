@@ -20,7 +20,7 @@ const BLAMING: [&str; 12] = [
     "twice",
 ];
 
-/// What came of the planted errors of one kind.
+/// How many errors of one kind were found.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
     pub planted: usize,
@@ -34,7 +34,7 @@ pub struct Score {
     pub suspected: usize,
 }
 
-/// What came of many tables.
+/// How many errors of many tables were found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Result {
     pub by_kind: BTreeMap<Kind, Score>,
