@@ -6,6 +6,7 @@ pub mod compare;
 pub mod disassemble;
 pub mod explain;
 pub mod fit;
+pub mod fit_table;
 pub mod hdl;
 pub mod iperf;
 pub mod kept;
