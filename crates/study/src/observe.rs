@@ -184,6 +184,20 @@ impl Study {
         study
     }
 
+    /// Counts more cells as held out.
+    pub fn hold_out_too(&mut self, which: impl Fn(&Row, Metric) -> bool) {
+        for row in &mut self.rows {
+            let whole = row.clone();
+            let trained = row
+                .cells
+                .iter_mut()
+                .filter(|cell| cell.role == Role::Calibration);
+            for cell in trained.filter(|cell| which(&whole, cell.metric)) {
+                cell.role = Role::HeldOut;
+            }
+        }
+    }
+
     /// The rows as observations, of the cells that are trained on.
     pub fn observations(&self) -> Vec<Observation> {
         self.rows

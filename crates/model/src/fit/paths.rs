@@ -372,7 +372,9 @@ fn bounded_load(
     fitted: &mut PathFit,
 ) {
     let figure = format!("{} CPU load", fitted.key.name());
-    let Some(judged) = above(cells, 0.0) else {
+    // A full CPU spends all of its time on frames: the cost is the time of a frame, with no idle load to choose.
+    let costs: Vec<Cell> = cells.iter().map(busy_time).collect();
+    let Some(judged) = judge(&costs, Quantity::Period) else {
         return;
     };
     let range = format!(
@@ -411,6 +413,17 @@ fn enough(have: usize, figure: &str, of: &str, report: &mut Report) -> bool {
     report.notes.push(format!("too few for a fit: {few}"));
     report.too_few.push(few);
     false
+}
+
+/// A load as CPU time of a frame.
+fn busy_time(cell: &Cell) -> Cell {
+    let value = 1e9 * cell.value / cell.frames_per_s;
+    Cell {
+        frames_per_s: 1e9,
+        value,
+        weight: 1.0 / (value * value),
+        ..cell.clone()
+    }
 }
 
 /// Records the findings of a figure.

@@ -11,7 +11,7 @@ use wirelab_study::metric::Metric;
 use wirelab_study::observe::HoldOut;
 use wirelab_study::run::{NodeSource, StudyRun, run as run_study};
 use wirelab_study::table::{Row, Study};
-use wirelab_trial::{Cancel, Node};
+use wirelab_trial::{Cancel, Kind, Node};
 
 use crate::args::FitArgs;
 use crate::commands::fit::{options, print};
@@ -83,15 +83,25 @@ fn fit_and_ask(
     trains: impl Fn(&Row, Metric) -> bool,
 ) -> Fallible<(Fit, StudyRun)> {
     let name = options.name.as_deref().unwrap_or(&table.node);
-    let asked = table.study.fitted_by(&table.node, name, trains);
+    let mut asked = table.study.fitted_by(&table.node, name, trains);
     let options = FitOptions {
         node: None,
         ..options.clone()
     };
     let fitted = fit(&asked.observations(), &options).map_err(Failure::usage)?;
     let file = NodeFile::parse(&fitted.node_toml, "the fitted file").map_err(Failure::usage)?;
-    let run =
-        run_study(&asked, None, &mut Fitted(file), &(), &Cancel::new()).map_err(Failure::usage)?;
+    let mut node = Fitted(file);
+    let ask = |study: &Study, node: &mut Fitted, name| {
+        run_study(study, name, node, &(), &Cancel::new()).map_err(Failure::usage)
+    };
+    // A cell that the file predicts was given to the fit and not used by it: its error counts.
+    let first = ask(&asked, &mut node, Some("the fitted file"))?;
+    asked.hold_out_too(|row, metric| {
+        let mut figures = first.rows.iter();
+        let figure = figures.find(|f| f.row == row.name && f.metric == metric);
+        figure.is_some_and(|f| f.kind == Some(Kind::Predicted))
+    });
+    let run = ask(&asked, &mut node, None)?;
     Ok((fitted, run))
 }
 
