@@ -79,10 +79,10 @@ impl std::str::FromStr for HoldOut {
         let mut conditions = Vec::new();
         for part in text.split(',') {
             let Some((key, value)) = part.split_once('=') else {
-                return refuse(&format!("'{part}' is no condition"));
+                return refuse(&format!("'{part}' is not KEY=VALUE"));
             };
             let Some((_, key)) = KEYS.iter().find(|(name, _)| *name == key.trim()) else {
-                return refuse(&format!("'{key}' is no key"));
+                return refuse(&format!("unknown key '{key}'"));
             };
             match key {
                 Key::Load => {
@@ -374,8 +374,8 @@ mod tests {
         ]);
         assert_eq!(read("size=256, metric=cpu_load").unwrap(), both);
         for (text, what) in [
-            ("length", "no condition"),
-            ("colour=red", "no key"),
+            ("length", "not KEY=VALUE"),
+            ("colour=red", "unknown key"),
             ("random=0%", "percentage"),
             ("load=fast", "invalid load"),
             ("metric=spin", "unknown metric"),

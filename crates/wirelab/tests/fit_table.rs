@@ -141,7 +141,7 @@ fn what_cannot_be_held_out_or_fitted_is_said() {
         ),
         (
             vec!["fit", "t.toml", "--hold-out", "colour=red"],
-            "'colour' is no key",
+            "unknown key 'colour'",
         ),
         (vec!["fit", "zynq"], "choose one of them with --node"),
         (

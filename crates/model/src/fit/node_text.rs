@@ -154,8 +154,12 @@ fn head(out: &mut Text, said: &[&PathFit], gathered: &Gathered, options: &FitOpt
 /// The trials that a path was fitted to: the model does not predict these.
 fn calibrations(out: &mut Text, fit: &PathFit, file: &str, linked: bool, most: usize) {
     let name = fit.key.name();
-    // Other loads are relative to a link, and the file has none.
-    let of_itself = |t: &Trial| !matches!(t.load, Load::LinkShare { .. } | Load::Gap { .. });
+    // Other loads are relative to a link, and the file has none; a sender as fast as it can needs none.
+    let of_itself = |t: &Trial| match t.load {
+        Load::FrameRate { .. } | Load::BitRate { .. } => true,
+        Load::Max => !fit.key.receive,
+        _ => false,
+    };
     let stages = fit.chain.iter().flat_map(|c| &c.trials);
     let stages = stages
         .take(MAX_CALIBRATIONS)

@@ -8,15 +8,11 @@ use wirelab_report::format;
 use wirelab_trial::explanation::FastTrackGain;
 
 use crate::args::FitArgs;
-use crate::commands::fit_table;
 use crate::commands::report::read;
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{say, show};
 
 pub fn run(args: &FitArgs) -> Result {
-    if let Some(table) = fit_table::of(args)? {
-        return fit_table::run(args, &table);
-    }
     let mut observations = Vec::new();
     for path in &args.results {
         observations.extend(read(path)?.observations);

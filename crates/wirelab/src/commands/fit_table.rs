@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wirelab_model::file::NodeFile;
-use wirelab_model::fit::{Fit, FitOptions, fit};
+use wirelab_model::fit::{Fit, FitOptions, fit as fit_node};
 use wirelab_model::node::ModelNode;
 use wirelab_report::{Format, study as pages};
 use wirelab_study::library;
@@ -14,12 +14,12 @@ use wirelab_study::table::{Row, Study};
 use wirelab_trial::{Cancel, Kind, Node};
 
 use crate::args::FitArgs;
-use crate::commands::fit::{options, print};
+use crate::commands::fit::{self, options, print};
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::terminal::{put, report_options, say};
 
 /// A table, and what of it is held out.
-pub struct Table {
+struct Table {
     study: Study,
     /// The node whose rows are fitted.
     node: String,
@@ -27,7 +27,7 @@ pub struct Table {
 }
 
 /// The table that is to be fitted; none where the arguments are results.
-pub fn of(args: &FitArgs) -> Fallible<Option<Table>> {
+fn of(args: &FitArgs) -> Fallible<Option<Table>> {
     let hold_out = args.hold_out.as_deref().map(str::parse).transpose();
     let hold_out: Option<HoldOut> = hold_out.map_err(Failure::usage)?;
     let named = |path: &std::path::PathBuf| path.extension().is_none_or(|e| e != "json");
@@ -88,7 +88,7 @@ fn fit_and_ask(
         node: None,
         ..options.clone()
     };
-    let fitted = fit(&asked.observations(), &options).map_err(Failure::usage)?;
+    let fitted = fit_node(&asked.observations(), &options).map_err(Failure::usage)?;
     let file = NodeFile::parse(&fitted.node_toml, "the fitted file").map_err(Failure::usage)?;
     let mut node = Fitted(file);
     let ask = |study: &Study, node: &mut Fitted, name| {
@@ -120,7 +120,15 @@ fn leave_one_out(table: &Table, options: &FitOptions, of: StudyRun) -> Fallible<
     Ok(StudyRun { rows: kept, ..of })
 }
 
-pub fn run(args: &FitArgs, table: &Table) -> Result {
+/// Fits to a table, or to results.
+pub fn run(args: &FitArgs) -> Result {
+    match of(args)? {
+        Some(table) => fit_to(args, &table),
+        None => fit::run(args),
+    }
+}
+
+fn fit_to(args: &FitArgs, table: &Table) -> Result {
     let options = options(args, table.study.file.clone());
     let held_out = |row: &Row, metric| {
         table
