@@ -392,9 +392,11 @@ fn bounded_load(
         }),
         how: range.clone(),
     });
-    report.notes.push(format!(
-        "{figure}: {range}; the costs are upper bounds, with an idle load of 0"
-    ));
+    report.warn(
+        WarningCode::INSEPARABLE,
+        format!("{figure}: {range}; the costs are upper bounds, with an idle load of 0"),
+        "measure at two loads below the maximum too",
+    );
     let how = format!("upper bound: a full CPU at {} rates", cells.len());
     found(&judged, Quantity::Load, "cpu", &how, fitted.key, report);
     fitted
