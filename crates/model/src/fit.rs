@@ -235,7 +235,15 @@ pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, Fi
             format::count(gathered.not_measured as u64, "observation")
         ));
     }
-    let node_toml = node_text::write(&paths, &gathered, options, &mut report);
+    let before = report.clone();
+    let mut paths = paths;
+    let mut node_toml = node_text::write(&paths, &gathered, options, &mut report);
+    if NodeFile::parse(&node_toml, "the fitted file").is_err() {
+        // A trial that no file can hold, such as one above the largest frame, is not named in it.
+        paths.iter_mut().for_each(|path| path.trained.clear());
+        report = before;
+        node_toml = node_text::write(&paths, &gathered, options, &mut report);
+    }
     NodeFile::parse(&node_toml, "the fitted file").map_err(|e| FitError::NoNode(e.to_string()))?;
     Ok(Fit {
         node_toml,

@@ -10,20 +10,32 @@ mod clock;
 mod columns;
 mod cost;
 mod equal;
+mod evidence;
 mod facts;
 mod fit;
 mod identical;
 mod limit;
+mod minimum;
+mod offered;
+mod pace;
 mod range;
 mod relations;
+mod robust;
 mod row;
 mod server;
 mod show;
+mod suspect;
+mod twice;
+mod typo;
 
 use serde::Serialize;
 
+use evidence::Evidence;
+
 use crate::metric::Metric;
 use crate::table::{Row, Study};
+
+pub use suspect::Suspect;
 
 /// Probability below which a pattern does not count as chance.
 pub const CHANCE: f64 = 1e-4;
@@ -69,8 +81,10 @@ pub struct Finding {
     pub file: String,
     /// Line of that file.
     pub line: usize,
-    /// The cells in doubt: `ROW/METRIC`, the name of a claim, or `ROW/size` for the size of a trial.
+    /// The cells in doubt: `ROW/METRIC`, the name of a claim, or `ROW/size` and `ROW/load` for those of a trial.
     pub cells: Vec<String>,
+    /// Where one cell of several is the wrong one: each with its probability, the likeliest first.
+    pub suspects: Vec<Suspect>,
     /// Other cells of the calculation, which are not in doubt.
     pub with: Vec<String>,
     /// The finding in one sentence.
@@ -98,6 +112,7 @@ impl Finding {
             file: study.file.clone(),
             line,
             cells: Vec::new(),
+            suspects: Vec::new(),
             with: Vec::new(),
             says: String::new(),
             arithmetic: String::new(),
@@ -117,17 +132,81 @@ fn cell_name(row: &Row, metric: Metric) -> String {
 pub fn audit(study: &Study) -> Vec<Finding> {
     let clocks = clock::hypotheses(study);
     let raised = equal::hypothesis(study);
+    let joint = match raised {
+        Some(_) => None,
+        None => minimum::hypothesis(study),
+    };
+    let size = raised.as_ref().and_then(equal::Raised::size);
+    let size = size.or_else(|| joint.as_ref().map(minimum::Joint::size));
     let mut findings = limit::findings(study, |row| {
         clocks.iter().find_map(|clock| clock.explains(row))
     });
-    findings.extend(row::findings(study));
-    findings.extend(claims::findings(study));
-    findings.extend(columns::findings(study));
-    findings.extend(cost::findings(study, raised.as_ref()));
-    findings.extend(raised.map(|raised| raised.finding(study)));
+    findings.extend(raised.as_ref().map(|raised| raised.finding(study)));
+    findings.extend(joint.as_ref().map(|joint| joint.finding(study)));
     findings.extend(clocks.iter().map(|clock| clock.finding(study)));
     findings.extend(server::findings(study));
+    findings.extend(doubts(study, size.as_ref()));
+    for finding in &mut findings {
+        if let Some(which) = finding.suspects_in_words() {
+            finding.sure.push_str(&format!("; {which}"));
+        }
+    }
     findings.sort_by(|a, b| (a.severity, a.line, a.rule).cmp(&(b.severity, b.line, b.rule)));
+    findings
+}
+
+/// Most cells that are taken out one after another.
+const MOST_WRONG: usize = 10;
+/// From this probability on a cell is taken out before the others are judged.
+const WRONG: f64 = 0.5;
+
+/// The findings of the rules that compare cells. What is known to be wrong judges nothing else: the cell of the surest
+/// finding is taken out, and the rest of the table is looked at again.
+fn doubts(study: &Study, size: Option<&equal::Size<'_>>) -> Vec<Finding> {
+    let mut rest = study.clone();
+    let mut kept: Vec<Finding> = Vec::new();
+    for _ in 0..MOST_WRONG {
+        let mut found = compare(&rest, size);
+        suspect::combine(&mut found);
+        let surest = found
+            .iter()
+            .filter(|f| f.severity.fails() && f.first().is_some_and(|s| s.probability >= WRONG))
+            .max_by(|a, b| sureness(a).total_cmp(&sureness(b)));
+        let Some(wrong) = surest.and_then(Finding::first).map(|s| s.cell.clone()) else {
+            kept.extend(found);
+            return kept;
+        };
+        let about = |f: &Finding| f.first().is_some_and(|s| s.cell == wrong);
+        kept.extend(found.into_iter().filter(about));
+        rest.take_out(&wrong);
+    }
+    kept
+}
+
+/// How far to trust what a finding says about one cell: arithmetic before statistics.
+fn sureness(finding: &Finding) -> f64 {
+    let by_rule = match finding.rule {
+        "unit" | "row" | "offered" | "sum" | "twice" => 2.0,
+        _ => 1.0 - finding.chance.unwrap_or(CHANCE).sqrt(),
+    };
+    by_rule + finding.first().map_or(0.0, |s| s.probability)
+}
+
+/// One pass of the rules that compare cells.
+fn compare(rest: &Study, size: Option<&equal::Size<'_>>) -> Vec<Finding> {
+    // What is above a limit is known to be wrong.
+    let mut sound = rest.clone();
+    for cell in limit::broken_cells(rest) {
+        sound.take_out(&cell);
+    }
+    let evidence = Evidence::of(&sound);
+    let mut findings = row::findings(rest, &evidence);
+    findings.extend(claims::findings(rest, &evidence));
+    findings.extend(offered::findings(&sound, &evidence));
+    findings.extend(twice::findings(&sound, &evidence));
+    findings.extend(columns::findings(&sound));
+    findings.extend(cost::findings(&sound, size));
+    findings.extend(pace::findings(&sound, size));
     findings
 }
 

@@ -140,9 +140,10 @@ impl Figure {
             });
         }
         let held_out = of.role == Role::HeldOut;
-        // The parameters of a measured node are not from the figure, though the model's are.
-        let untuned =
-            of.role == Role::Calibration && !of.fitted_node && kind == Some(Kind::Measured);
+        // The parameters of another node are not from the figure, though those of the study's own model are.
+        let untuned = of.role == Role::Calibration
+            && !of.fitted_node
+            && matches!(kind, Some(Kind::Measured | Kind::Predicted));
         if held_out && kind == Some(Kind::Calibrated) {
             reasons.push(
                 "the node was fitted to it, or the row gives it, so its error does not count",

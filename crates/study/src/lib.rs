@@ -11,6 +11,7 @@ pub mod audit;
 pub mod figure;
 pub mod library;
 pub mod metric;
+pub mod observe;
 pub mod quantity;
 pub mod reader;
 pub mod run;

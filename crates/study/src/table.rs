@@ -186,6 +186,23 @@ impl Study {
     pub fn row(&self, name: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.name == name)
     }
+
+    /// Removes a cell, as findings name it; the whole row where the doubt is about its trial.
+    pub(crate) fn take_out(&mut self, cell: &str) {
+        for row in &mut self.rows {
+            let Some(metric) = cell
+                .strip_prefix(row.name.as_str())
+                .and_then(|c| c.strip_prefix('/'))
+            else {
+                continue;
+            };
+            match metric {
+                "size" | "load" | "time" => row.cells.clear(),
+                metric => row.cells.retain(|c| c.metric.name() != metric),
+            }
+        }
+        self.claims.retain(|claim| claim.name != cell);
+    }
 }
 
 impl Row {

@@ -217,7 +217,9 @@ impl Node {
         let difference = self.cost(large) - self.cost(small);
         // Anything that differs from node to node.
         let receive = self.link() * 0.1 * (-3.5 - self.per_frame_s.log10());
-        let transmit = self.link() * (0.05 + 3.0 * self.idle);
+        // Less than the node sends alone.
+        let alone = self.most_per_s(large) * 8.0 * f64::from(large);
+        let transmit = alone * (0.3 + 5.0 * self.idle);
         let mut out = format!(
             "[[row]]\nname = \"both\"\ntrial = {{ {} = {large}, direction = \"both\", load = \"max\", time = \"1s\" }}\n\
              published = {{ throughput_receive = \"{}\", throughput_transmit = \"{}\", throughput_sum = \"{}\" }}\n\

@@ -68,7 +68,8 @@ fn speaks_of(study: &Study, finding: &Finding) {
     for name in finding.cells.iter().chain(&finding.with) {
         let (row, metric) = name.split_once('/').unwrap();
         let row = study.row(row).unwrap();
-        let known = metric == "size" || row.cells.iter().any(|c| c.metric.name() == metric);
+        let known = ["size", "load"].contains(&metric)
+            || row.cells.iter().any(|c| c.metric.name() == metric);
         assert!(known, "{name}: {finding:#?}");
     }
     if let Some(chance) = finding.chance {

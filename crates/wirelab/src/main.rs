@@ -36,7 +36,7 @@ fn main() -> std::process::ExitCode {
         Command::Predict(args) => commands::predict::run(&args),
         Command::Explain(args) => commands::explain::run(&args),
         Command::Whatif(args) => commands::whatif::run(&args),
-        Command::Fit(args) => commands::fit::run(&args),
+        Command::Fit(args) => commands::fit_table::run(&args),
         Command::Audit(args) => commands::audit::run(&args),
         Command::Study(args) => commands::study::run(&args),
         Command::Verify(args) => commands::verify::run(&args),

@@ -22,6 +22,8 @@ const MAX_TEXT: usize = 200;
 const MAX_SETUP: usize = 64;
 /// Sizes of a path that are written as its calibrations.
 const MAX_CALIBRATIONS: usize = 24;
+/// Trials of all paths that are written because something was fitted to them: more do not fit into a node file.
+const MOST_TRAINED: usize = 1_000;
 /// The source of a figure that is from the results.
 pub(super) const FROM_RESULTS: &str = "calibrated_from = \"results\"";
 
@@ -146,45 +148,79 @@ fn head(out: &mut Text, said: &[&PathFit], gathered: &Gathered, options: &FitOpt
     ));
     let linked = gathered.link_bits_per_s.is_some();
     said.iter()
-        .for_each(|fit| calibrations(out, fit, &file, linked));
+        .for_each(|fit| calibrations(out, fit, &file, linked, MOST_TRAINED / said.len()));
 }
 
-/// The trials whose latency a path's stages were fitted to: the model does not predict it.
-fn calibrations(out: &mut Text, fit: &PathFit, file: &str, linked: bool) {
+/// The trials that a path was fitted to: the model does not predict these.
+fn calibrations(out: &mut Text, fit: &PathFit, file: &str, linked: bool, most: usize) {
     let name = fit.key.name();
-    // Other loads are relative to a link, and the file has none.
-    let of_itself = |t: &Trial| matches!(t.load, Load::FrameRate { .. } | Load::BitRate { .. });
-    let trials = fit.chain.iter().flat_map(|c| &c.trials);
-    for trial in trials
-        .filter(|t| linked || of_itself(t))
+    // Other loads are relative to a link, and the file has none; a sender as fast as it can needs none.
+    let of_itself = |t: &Trial| match t.load {
+        Load::FrameRate { .. } | Load::BitRate { .. } => true,
+        Load::Max => !fit.key.receive,
+        _ => false,
+    };
+    let stages = fit.chain.iter().flat_map(|c| &c.trials);
+    let stages = stages
         .take(MAX_CALIBRATIONS)
-    {
+        .map(|trial| (trial, "latency"));
+    let others = fit.trained.iter().map(|(trial, metric)| (trial, *metric));
+    let mut known: Vec<(String, &str)> = Vec::new();
+    for (trial, metric) in stages.chain(others) {
+        let keys = trial_keys(trial, fit);
+        if known.iter().any(|(k, m)| *k == keys && *m == metric) || !(linked || of_itself(trial)) {
+            continue;
+        }
         let bytes = trial.size.bytes;
         let unit = trial.size.unit.name();
-        out.line(&format!("[calibration.{name}-{unit}-{bytes}]"));
-        let what = format!("stages of {unit} {bytes}: the series of {file}");
+        let (of, at) = match metric {
+            "latency" => ("latencies", String::new()),
+            "time" => ("frames/s", format!("-time-{}", known.len())),
+            _ => ("the CPU load", format!("-load-{}", known.len())),
+        };
+        let mut title = format!("{name}-{unit}-{bytes}{at}");
+        if metric == "latency" && known.iter().any(|(_, m)| *m == metric) && fit.chain.is_none() {
+            title.push_str(&format!("-{}", known.len()));
+        }
+        out.line(&format!("[calibration.{title}]"));
+        let what = match fit.chain.is_some() && metric == "latency" {
+            true => format!("stages of {unit} {bytes}: the series of {file}"),
+            false => format!("{of} of {unit} {bytes} at {}: {file}", trial.load),
+        };
         out.line(&format!("what = {}", quoted(&what)));
-        let mut keys = vec![
-            format!("layer = {}", quoted(fit.key.layer())),
-            format!("direction = {}", quoted(fit.key.direction())),
-            format!("{unit} = {bytes}"),
-            format!("load = {}", quoted(&trial.load.to_string())),
-        ];
-        if trial.framing.vlan_tags > 0 {
-            keys.push(format!("vlan = {}", trial.framing.vlan_tags));
+        out.line(&format!("trial = {{ {keys} }}"));
+        out.line(&format!("metric = {}\n", quoted(metric)));
+        known.push((keys, metric));
+        if known.len() >= most {
+            break;
         }
-        if let Some(buffers) = trial.buffers {
-            keys.push(format!("buffers = {}", quoted(&buffers.to_string())));
-        }
-        if let Some(path) = trial.path {
-            keys.push(format!("path = {}", quoted(&path.to_string())));
-        }
-        if let Some(wait) = trial.wait {
-            keys.push(format!("wait = {}", quoted(&wait.to_string())));
-        }
-        out.line(&format!("trial = {{ {} }}", keys.join(", ")));
-        out.line("metric = \"latency\"\n");
     }
+}
+
+/// A trial as node files write it.
+fn trial_keys(trial: &Trial, fit: &PathFit) -> String {
+    let mut keys = vec![
+        format!("layer = {}", quoted(fit.key.layer())),
+        format!("direction = {}", quoted(fit.key.direction())),
+        format!("{} = {}", trial.size.unit.name(), trial.size.bytes),
+        format!("load = {}", quoted(&trial.load.to_string())),
+    ];
+    if trial.framing.vlan_tags > 0 {
+        keys.push(format!("vlan = {}", trial.framing.vlan_tags));
+    }
+    if trial.ports > 1 {
+        keys.push(format!("ports = {}", trial.ports));
+    }
+    if let Some(buffers) = trial.buffers {
+        keys.push(format!("buffers = {}", quoted(&buffers.to_string())));
+    }
+    if let Some(path) = trial.path {
+        keys.push(format!("path = {}", quoted(&path.to_string())));
+    }
+    if let Some(wait) = trial.wait {
+        keys.push(format!("wait = {}", quoted(&wait.to_string())));
+    }
+    keys.join(", ")
 }
 
 /// Parameters that no observation gives: assumed values, and their text.

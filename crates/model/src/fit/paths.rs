@@ -1,7 +1,7 @@
 //! Fits each path (layer, direction, buffers) through the node: its limiting server, and its CPU load.
 
 use std::collections::{BTreeMap, BTreeSet};
-use wirelab_trial::{WarningCode, format};
+use wirelab_trial::{Interval, Trial, WarningCode, format};
 
 use super::chain::{Chain, fit_chain};
 use super::figures::{Prefix, Report, sizes_in_words};
@@ -45,6 +45,8 @@ pub(super) struct PathFit {
     pub(super) stages: Vec<StageFit>,
     /// Stages named after their points, in place of `stages`.
     pub(super) chain: Option<Chain>,
+    /// The trials that something was fitted to, each with its metric in node files.
+    pub(super) trained: Vec<(Trial, &'static str)>,
 }
 
 impl PathFit {
@@ -113,6 +115,7 @@ fn fit_path(
         ring: None,
         stages: Vec::new(),
         chain: None,
+        trained: Vec::new(),
     };
     let limited = limited_points(key, points, gathered, report, &mut fitted);
     fit_load(points, report, &mut fitted);
@@ -127,6 +130,12 @@ fn fit_path(
     fitted.chain = fit_chain(key, points, report).filter(|chain| bounded || chain.works());
     if fitted.chain.is_none() && bounded {
         fitted.stages = fit_stages(key, points, options, report);
+        if !fitted.stages.is_empty() {
+            let captured = points.iter().filter(|p| !p.series.is_empty());
+            fitted
+                .trained
+                .extend(captured.map(|p| (p.trial.clone(), "latency")));
+        }
     } else if fitted.chain.is_none() && points.iter().any(|p| !p.series.is_empty()) {
         // Delays do not limit the rate, so the node would send without bound.
         let few = format!(
@@ -262,7 +271,24 @@ fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut PathFit) {
             "{figure}: the CPU is busy for 95 % and more of the time, so it is the limiting server: its stage costs the period, which includes the idle load"
         ));
     }
+    fitted.trained.extend(fitted_to(&judged, limited, "time"));
     fitted.period = Some(judged);
+}
+
+/// The trials of a figure but those that were found out of line.
+fn fitted_to(
+    judged: &Judged,
+    points: &[&Point],
+    metric: &'static str,
+) -> Vec<(Trial, &'static str)> {
+    let out = |p: &Point| {
+        judged
+            .outliers
+            .iter()
+            .any(|(cell, _)| cell.label == p.label)
+    };
+    let kept = points.iter().filter(|p| !out(p));
+    kept.map(|p| (p.trial.clone(), metric)).collect()
 }
 
 /// Points with a CPU load. A full CPU gives only a lower bound, so such points are left out where there are enough
@@ -282,6 +308,15 @@ fn loaded_points(points: &[Point]) -> Vec<&Point> {
     }
 }
 
+/// Whether the CPU is full in all points but a few that show no line: then the loads bound the cost of a frame, and the
+/// idle load is known within a range only. The range's upper end.
+fn idle_at_most(loaded: &[&Point]) -> Option<f64> {
+    let busy = |p: &&Point| p.load.map_or(0.0, |l| l.busy_ratio);
+    let full = loaded.iter().filter(|p| busy(p) >= FULL).count();
+    let least = loaded.iter().map(busy).fold(1.0, f64::min);
+    (full > 0 && loaded.len() - full < NEEDED).then_some(least)
+}
+
 fn fit_load(points: &[Point], report: &mut Report, fitted: &mut PathFit) {
     let loaded = loaded_points(points);
     let figure = format!("{} CPU load", fitted.key.name());
@@ -295,6 +330,9 @@ fn fit_load(points: &[Point], report: &mut Report, fitted: &mut PathFit) {
     });
     if cells.is_empty() || !enough(cells.len(), &figure, "cells", report) {
         return;
+    }
+    if let Some(most) = idle_at_most(&loaded) {
+        return bounded_load(&loaded, &cells, most, report, fitted);
     }
     let Some(mut judged) = judge(&cells, Quantity::Load) else {
         return;
@@ -319,6 +357,52 @@ fn fit_load(points: &[Point], report: &mut Report, fitted: &mut PathFit) {
         judged.model.cells.len()
     );
     found(&judged, Quantity::Load, "cpu", &how, fitted.key, report);
+    fitted
+        .trained
+        .extend(fitted_to(&judged, &loaded, "cpu_load"));
+    fitted.load = Some(judged);
+}
+
+/// A full CPU has no time left for an idle load that would be seen: the costs are upper bounds, with an idle load of 0.
+fn bounded_load(
+    loaded: &[&Point],
+    cells: &[Cell],
+    most: f64,
+    report: &mut Report,
+    fitted: &mut PathFit,
+) {
+    let figure = format!("{} CPU load", fitted.key.name());
+    // A full CPU spends all of its time on frames: the cost is the time of a frame, with no idle load to choose.
+    let costs: Vec<Cell> = cells.iter().map(busy_time).collect();
+    let Some(judged) = judge(&costs, Quantity::Period) else {
+        return;
+    };
+    let range = format!(
+        "the CPU is full, so the idle load is not known: 0 to {:.0} %",
+        100.0 * most
+    );
+    report.parameters.push(Fitted {
+        name: format!("{}-idle", fitted.key.name()),
+        value: 0.0,
+        unit: "%".to_owned(),
+        interval: Some(Interval {
+            low: 0.0,
+            high: 100.0 * most,
+            confidence: 1.0,
+        }),
+        how: range.clone(),
+    });
+    report.warn(
+        WarningCode::INSEPARABLE,
+        format!("{figure}: {range}; the costs are upper bounds, with an idle load of 0"),
+        "measure at two loads below the maximum too",
+    );
+    let how = format!("upper bound: a full CPU at {} rates", cells.len());
+    found(&judged, Quantity::Load, "cpu", &how, fitted.key, report);
+    fitted
+        .trained
+        .extend(fitted_to(&judged, loaded, "cpu_load"));
+    fitted.baseline = Some(0.0);
     fitted.load = Some(judged);
 }
 
@@ -331,6 +415,17 @@ fn enough(have: usize, figure: &str, of: &str, report: &mut Report) -> bool {
     report.notes.push(format!("too few for a fit: {few}"));
     report.too_few.push(few);
     false
+}
+
+/// A load as CPU time of a frame.
+fn busy_time(cell: &Cell) -> Cell {
+    let value = 1e9 * cell.value / cell.frames_per_s;
+    Cell {
+        frames_per_s: 1e9,
+        value,
+        weight: 1.0 / (value * value),
+        ..cell.clone()
+    }
 }
 
 /// Records the findings of a figure.

@@ -1,5 +1,6 @@
 //! Rules `claim` and `sum`: compare the text with the table, and totals with their parts.
 
+use super::evidence::{Doubt, Evidence};
 use super::facts::{Facts, facts, of};
 use super::range::Range;
 use super::relations::other_units;
@@ -12,12 +13,15 @@ use crate::table::{CellName, Claim, ClaimOf, Relation, Study, Sum};
 const MOST_MISTAKEN: usize = 3;
 
 /// A finding for each claim that the table contradicts and each sum that does not add up.
-pub fn findings(study: &Study) -> Vec<Finding> {
+pub fn findings(study: &Study, evidence: &Evidence) -> Vec<Finding> {
     let claims = study
         .claims
         .iter()
         .filter_map(|claim| against(study, claim));
-    let sums = study.sums.iter().filter_map(|sum| total(study, sum));
+    let sums = study
+        .sums
+        .iter()
+        .filter_map(|sum| total(study, sum, evidence));
     claims.chain(sums).collect()
 }
 
@@ -174,7 +178,7 @@ fn published<'a>(rows: &[Facts<'a>], name: &CellName) -> Option<&'a Quantity> {
     row.published(name.metric)
 }
 
-fn total(study: &Study, sum: &Sum) -> Option<Finding> {
+fn total(study: &Study, sum: &Sum, evidence: &Evidence) -> Option<Finding> {
     let rows = facts(study);
     let printed = published(&rows, &sum.total)?;
     let parts: Vec<&Quantity> = sum
@@ -190,10 +194,6 @@ fn total(study: &Study, sum: &Sum) -> Option<Finding> {
     }
     let name = |cell: &CellName| format!("{}/{}", cell.row, cell.metric);
     let mut finding = Finding::new(study, sum.line, Severity::Inconsistent, "sum");
-    finding.cells = std::iter::once(&sum.total)
-        .chain(&sum.parts)
-        .map(name)
-        .collect();
     let unit = printed.unit;
     let middle: f64 = parts.iter().map(|part| part.base()).sum();
     let is = show::value(middle, unit);
@@ -204,5 +204,31 @@ fn total(study: &Study, sum: &Sum) -> Option<Finding> {
     let terms: Vec<String> = parts.iter().map(ToString::to_string).collect();
     finding.arithmetic = format!("{} = {is}, printed {printed}", terms.join(" + "));
     finding.consistent = Some(format!("{is}, or other parts"));
+    // To find the wrong one, zeros at the end are taken to count.
+    let digits = Range::of_digits;
+    let added = parts
+        .iter()
+        .fold(Range::exact(0.0), |sum, part| sum + digits(part));
+    let rest = |at: usize| {
+        let others = parts.iter().enumerate().filter(|(i, _)| *i != at);
+        others.fold(digits(printed), |rest, (_, part)| rest - digits(part))
+    };
+    let doubt = |cell: &CellName, printed, needed| Doubt {
+        cell: name(cell),
+        printed,
+        needed,
+    };
+    let mut doubts = vec![doubt(&sum.total, printed, added)];
+    let each = sum.parts.iter().zip(&parts).enumerate();
+    doubts.extend(each.map(|(at, (cell, part))| doubt(cell, part, rest(at))));
+    // A part cannot be negative.
+    doubts.retain(|doubt| doubt.needed.high >= 0.0);
+    finding.divide(evidence.weights(&doubts));
+    let wrong = finding.first().map(|s| s.cell.clone()).unwrap_or_default();
+    if wrong == name(&sum.total) {
+        finding.name_slip(printed, added);
+    } else if let Some(at) = sum.parts.iter().position(|part| name(part) == wrong) {
+        finding.name_slip(parts[at], rest(at));
+    }
     Some(finding)
 }

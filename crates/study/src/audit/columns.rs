@@ -3,7 +3,8 @@
 use super::facts::{Facts, facts, groups};
 use super::fit::fit;
 use super::range::Range;
-use super::{Finding, Severity, cell_name, show};
+use super::robust;
+use super::{Finding, Severity, cell_name, show, typo};
 use crate::metric::Metric;
 use crate::table::Study;
 
@@ -13,6 +14,16 @@ const LEAST_OTHERS: usize = 3;
 const BETTER: f64 = 4.0;
 /// Deviations below this share of the figure may be measurement noise.
 const LEAST_SHARE: f64 = 0.1;
+/// An order that is broken by less than this share of the figure may be scatter.
+const LEAST_BREAK: f64 = 0.02;
+/// An order that is broken by this share is inconsistent if one row alone breaks it and all others lie on a line. A size
+/// may cost more than a line says: a second buffer, another path.
+const CLEAR_BREAK: f64 = 0.05;
+const CLEAR_BREAK_OF_SIZE: f64 = 0.2;
+/// A load that falls by this share of itself where the rate rises is wrong, whichever of the two it is.
+const FALLS: f64 = 0.25;
+/// A rate or a time that steps back by this share of itself where the size rises: no step of a node does that.
+const STEPS_BACK: f64 = 0.45;
 
 /// The sort key of a column.
 #[derive(Clone, Copy, PartialEq)]
@@ -88,6 +99,10 @@ struct Point<'a> {
     facts: Facts<'a>,
     x: Range,
     y: Range,
+    /// x and y where the law is a straight line: a rate as the time of a frame.
+    straight: (f64, f64),
+    /// The uncertainty of that y.
+    own: f64,
 }
 
 /// At most one finding for each column and metric.
@@ -129,15 +144,91 @@ fn point<'a>(order: &Order, row: &Facts<'a>) -> Option<Point<'a>> {
             high: -y.low,
         }
     };
-    Some(Point { facts: *row, x, y })
+    let printed = row.published(order.metric).map(Range::rounded)?;
+    let time = match order.metric {
+        Metric::FramesPerS => Range::exact(1.0) / printed,
+        Metric::Throughput => Range::exact(8.0 * row.counted_bytes) / printed,
+        _ => printed,
+    };
+    let finite = time.high.is_finite() && time.low.is_finite();
+    finite.then(|| Point {
+        facts: *row,
+        x,
+        y,
+        straight: (x.middle(), time.middle()),
+        own: time.width() / 2.0,
+    })
 }
 
-/// Pairs in which the one with larger x certainly has smaller y.
+/// Whether a column's order is broken by more than a node's own ways.
+fn certainly_broken(order: &Order, points: &[Point<'_>], pairs: &[(usize, usize)]) -> bool {
+    let least = match order.metric {
+        Metric::CpuLoad => FALLS,
+        _ => STEPS_BACK,
+    };
+    broken_by(points, pairs, least)
+}
+
+fn broken_by(points: &[Point<'_>], pairs: &[(usize, usize)], least: f64) -> bool {
+    pairs.iter().any(|(a, b)| {
+        let (a, b) = (points[*a].y, points[*b].y);
+        a.low - b.high > least * a.low.abs().max(b.high.abs())
+    })
+}
+
+/// How likely each row of a broken pair is the wrong one.
+fn suspects(
+    order: &Order,
+    points: &[Point<'_>],
+    pairs: &[(usize, usize)],
+    alone: &[(usize, f64)],
+) -> Vec<(usize, f64)> {
+    let rows: Vec<robust::Point> = points
+        .iter()
+        .map(|p| robust::Point {
+            x: vec![1.0, p.straight.0],
+            y: p.straight.1,
+            own: p.own,
+        })
+        .collect();
+    let found = robust::alone(&rows);
+    let likely = |at: usize| {
+        let p = &points[at];
+        let printed = p.facts.published(order.metric)?;
+        let c = found.iter().find(|c| c.at == at)?;
+        let figure = |y: f64| match order.metric {
+            Metric::FramesPerS | Metric::Throughput => printed.base() * p.straight.1 / y,
+            _ => y,
+        };
+        let by = (2.0 * c.deviation).min(0.5 * c.expected.abs());
+        let (a, b) = (figure(c.expected - by), figure(c.expected + by));
+        let needed = Range {
+            low: a.min(b),
+            high: a.max(b),
+        };
+        Some(c.weight * typo::likelihood(printed, needed))
+    };
+    let in_pairs = |i: &usize| pairs.iter().any(|(a, b)| a == i || b == i);
+    let candidates = (0..points.len()).filter(in_pairs);
+    let resolves = |i: usize| {
+        if alone.iter().any(|(a, _)| *a == i) {
+            1.0
+        } else {
+            0.05
+        }
+    };
+    candidates
+        .map(|i| (i, resolves(i) * likely(i).unwrap_or(1.0)))
+        .collect()
+}
+
+/// Pairs in which the one with larger x certainly has smaller y, by more than figures of a page scatter.
 fn breaks(points: &[Point<'_>]) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     for (i, a) in points.iter().enumerate() {
         for (j, b) in points.iter().enumerate() {
-            if b.x.above(a.x) && a.y.above(b.y) {
+            let beyond = (a.y.low - b.y.high) > LEAST_BREAK * a.y.low.abs().max(b.y.high.abs());
+            if b.x.above(a.x) && a.y.above(b.y) && beyond {
                 pairs.push((i, j));
             }
         }
@@ -159,24 +250,32 @@ fn finding(study: &Study, order: &Order, points: &[Point<'_>]) -> Option<Finding
         let next = alone.get(1).map_or(f64::INFINITY, |n| n.1);
         next > BETTER * rough && stands_out(points, i, rough)
     });
-    let severity = if clear {
+    let least = match order.by {
+        By::Rate => CLEAR_BREAK,
+        By::Size => CLEAR_BREAK_OF_SIZE,
+    };
+    let clear = clear && broken_by(points, &pairs, least);
+    let severity = if clear || certainly_broken(order, points, &pairs) {
         Severity::Inconsistent
     } else {
         Severity::Remark
     };
-    let at = match doubted {
-        Some((i, _)) if clear => &points[i],
-        _ => &points[second],
-    };
-    let mut finding = Finding::new(study, at.facts.row.line, severity, "monotony");
     let name = |p: &Point<'_>| cell_name(p.facts.row, order.metric);
+    let weights = match doubted {
+        Some((i, _)) if clear => vec![(i, 1.0)],
+        _ => suspects(order, points, &pairs, &alone),
+    };
+    let likeliest = weights.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    let at = &points[likeliest.map_or(second, |(i, _)| *i)];
+    let mut finding = Finding::new(study, at.facts.row.line, severity, "monotony");
+    finding.with = points.iter().map(name).collect();
+    finding.divide(
+        weights
+            .iter()
+            .map(|(i, w)| (name(&points[*i]), *w))
+            .collect(),
+    );
     let (lower, upper) = (&points[first], &points[second]);
-    finding.cells = vec![name(at)];
-    finding.with = points
-        .iter()
-        .filter(|p| p.facts.row.name != at.facts.row.name)
-        .map(name)
-        .collect();
     let text = |p: &Point<'_>| {
         p.facts
             .published(order.metric)
@@ -224,7 +323,7 @@ fn roughness(points: &[Point<'_>], without: usize) -> f64 {
     let most = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::max);
     let worst = most(&mut rows.iter().map(|(x, y)| (y - line.at(x)).abs()));
     // No line agrees better than the precision of the printed figures.
-    let printed = most(&mut points.iter().map(|p| p.y.width() / 2.0));
+    let printed = most(&mut points.iter().map(|p| p.own));
     worst.max(printed)
 }
 
@@ -233,7 +332,7 @@ fn line_rows(points: &[Point<'_>], without: usize) -> Vec<(Vec<f64>, f64)> {
         .iter()
         .enumerate()
         .filter(|(i, _)| *i != without)
-        .map(|(_, p)| (vec![1.0, p.x.middle()], p.y.middle()))
+        .map(|(_, p)| (vec![1.0, p.straight.0], p.straight.1))
         .collect()
 }
 
@@ -245,9 +344,9 @@ fn stands_out(points: &[Point<'_>], at: usize, rough: f64) -> bool {
     };
     let p = &points[at];
     let slope = line.at(&[0.0, 1.0]);
-    let own = (p.y.width() + slope.abs() * p.x.width()) / 2.0;
-    let away = (p.y.middle() - line.at(&[1.0, p.x.middle()])).abs();
-    away - own > BETTER * rough && away > LEAST_SHARE * p.y.middle().abs()
+    let own = p.own + slope.abs() * p.x.width() / 2.0;
+    let away = (p.straight.1 - line.at(&[1.0, p.straight.0])).abs();
+    away - own > BETTER * rough && away > LEAST_SHARE * p.straight.1.abs()
 }
 
 /// The value between the neighbours on both sides.

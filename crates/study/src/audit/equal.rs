@@ -11,15 +11,15 @@ use crate::table::Study;
 /// Fewest other sizes whose packets per second must agree.
 const LEAST_OTHERS: usize = 3;
 /// Fewest load rows for a second, independent test.
-const LEAST_LOADS: usize = 8;
+pub const LEAST_LOADS: usize = 8;
 /// Minimum datagrams of tools in bytes: iperf 2 raises `-l` in its two-way modes to the size of its headers
 /// (`SIZEOF_UDPHDRMSG` in `include/Settings.hpp`: 26 words up to 2.0.12, 28 words since 2.0.13).
-const KNOWN: [(u32, &str); 2] = [
+pub const KNOWN: [(u32, &str); 2] = [
     (104, "iperf 2 before 2.0.13"),
     (112, "iperf 2 since 2.0.13"),
 ];
 /// Largest plausible minimum of a tool; sizes up to here are tried.
-const MOST_BYTES: u32 = 128;
+pub const MOST_BYTES: u32 = 128;
 
 /// The hypothesis that a tool raised the smallest datagrams.
 pub struct Raised<'a> {
@@ -149,7 +149,7 @@ fn loads<'a>(study: &'a Study, smallest: &Facts<'a>, implied: Range) -> Option<L
 
 /// Sum of squares of the loads with rows of `asked` bytes treated as `bytes`, without the worst row: one wrong figure
 /// must not hide the size.
-fn trimmed(rows: &[Facts<'_>], asked: u32, bytes: u32) -> Option<(f64, usize)> {
+pub fn trimmed(rows: &[Facts<'_>], asked: u32, bytes: u32) -> Option<(f64, usize)> {
     let column: Vec<Loaded<'_>> = rows
         .iter()
         .filter_map(|row| match row.sizes.datagram {
@@ -162,17 +162,20 @@ fn trimmed(rows: &[Facts<'_>], asked: u32, bytes: u32) -> Option<(f64, usize)> {
     Some((best.squares, best.freedom))
 }
 
-impl<'a> Raised<'a> {
-    /// Whether a second data set confirms the size beyond chance.
-    pub fn convinces(&self) -> bool {
-        self.tool.is_some() && self.loads.as_ref().is_some_and(|l| l.chance < CHANCE)
-    }
+/// Datagrams of `asked` bytes that a tool sent with more.
+pub struct Size<'a> {
+    pub node: &'a str,
+    pub asked: u32,
+    pub bytes: u32,
+    /// Whether it is beyond chance.
+    pub sure: bool,
+}
 
+impl Size<'_> {
     /// The row with the size that the tool gave it.
-    pub fn corrected(&self, row: &Facts<'a>) -> Facts<'a> {
-        let small = row.node == self.smallest.node
-            && !row.is_tcp()
-            && row.sizes.datagram == self.smallest.sizes.datagram;
+    pub fn corrected<'a>(&self, row: &Facts<'a>) -> Facts<'a> {
+        let small =
+            row.node == self.node && !row.is_tcp() && row.sizes.datagram == Some(self.asked);
         let raised = small.then(|| row.with_datagram(self.bytes)).flatten();
         raised.unwrap_or(*row)
     }
@@ -181,8 +184,25 @@ impl<'a> Raised<'a> {
     pub fn in_words(&self) -> String {
         format!(
             "with datagrams of {} B where the table says {}",
-            self.bytes, self.smallest.counted_bytes
+            self.bytes, self.asked
         )
+    }
+}
+
+impl<'a> Raised<'a> {
+    /// Whether a second data set confirms the size beyond chance.
+    pub fn convinces(&self) -> bool {
+        self.tool.is_some() && self.loads.as_ref().is_some_and(|l| l.chance < CHANCE)
+    }
+
+    /// The size that other rules use in place of the printed one.
+    pub fn size(&self) -> Option<Size<'a>> {
+        Some(Size {
+            node: self.smallest.node,
+            asked: self.smallest.sizes.datagram?,
+            bytes: self.bytes,
+            sure: self.convinces(),
+        })
     }
 
     /// A remark, unless a second data set confirms the size beyond chance.

@@ -11,6 +11,11 @@ use crate::table::{Row, Study};
 /// Data of the largest TCP segment on standard Ethernet, IPv4 without options.
 const TCP_SEGMENT: u32 = 1460;
 
+/// A tool may end this share before its time, so much after it, and in any case so many seconds after it.
+const EARLY: f64 = 0.02;
+const LATE: f64 = 0.05;
+const LATE_S: f64 = 0.5;
+
 /// A row with the values that follow from its trial.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
@@ -20,11 +25,43 @@ pub struct Facts<'a> {
     pub counted_bytes: f64,
     pub link: Option<LineRate>,
     pub node: &'a str,
+    /// Seconds of the report intervals of this row's run, where its reports agree.
+    pub interval_s: Option<f64>,
 }
 
 /// All rows with a valid size.
 pub fn facts(study: &Study) -> Vec<Facts<'_>> {
-    study.rows.iter().filter_map(|row| of(study, row)).collect()
+    let mut all: Vec<Facts<'_>> = study.rows.iter().filter_map(|row| of(study, row)).collect();
+    let runs = groups(&all, Facts::same_run);
+    let agreed: Vec<Option<f64>> = runs.iter().map(|run| agreed_interval(run)).collect();
+    for row in all.iter_mut().filter(|row| row.row.interval.is_some()) {
+        let run = runs.iter().position(|run| run[0].same_run(row));
+        row.interval_s = run.and_then(|run| agreed[run]);
+    }
+    all
+}
+
+/// The interval that more than half of a run's reports imply.
+fn agreed_interval(run: &[Facts<'_>]) -> Option<f64> {
+    let implied = run.iter().filter_map(|row| {
+        let both = row
+            .rounded(Metric::Transfer)
+            .zip(row.rounded(Metric::Bandwidth))?;
+        Some(interval(both.0 / both.1))
+    });
+    let all: Vec<f64> = implied.collect();
+    let same = |s: &f64| all.iter().filter(|other| *other == s).count();
+    all.iter()
+        .copied()
+        .find(|s| 2 * same(s) > all.len() && all.len() > 1)
+}
+
+/// The report interval in seconds nearest to the one that transfer and bandwidth imply.
+pub fn interval(implied: Range) -> f64 {
+    let seconds = implied.middle();
+    let short = [0.1, 0.2, 0.25, 0.5];
+    let usual = short.into_iter().find(|s| implied.contains(*s));
+    usual.unwrap_or_else(|| seconds.round().clamp(1.0, 3600.0))
 }
 
 /// The facts of one row.
@@ -38,6 +75,7 @@ pub fn of<'a>(study: &'a Study, row: &'a Row) -> Option<Facts<'a>> {
         counted_bytes: f64::from(counted),
         link: bits_per_s.and_then(LineRate::new),
         node: row.node.as_deref().unwrap_or(&study.node),
+        interval_s: None,
     })
 }
 
@@ -86,6 +124,20 @@ impl<'a> Facts<'a> {
         }
     }
 
+    /// The seconds of a trial that was given a time. The last data may come later than that.
+    pub fn seconds(&self) -> Option<Range> {
+        match self.row.trial.extent {
+            Extent::Time { time_ps } => {
+                let seconds = time_ps as f64 * 1e-12;
+                Some(Range {
+                    low: seconds * (1.0 - EARLY),
+                    high: seconds + (LATE * seconds).max(LATE_S),
+                })
+            }
+            Extent::Frames { .. } => None,
+        }
+    }
+
     /// Frames per second that were offered, where the trial states them.
     pub fn offered_per_s(&self) -> Option<f64> {
         let load = self.row.trial.load;
@@ -116,7 +168,10 @@ impl<'a> Facts<'a> {
         let kept = 1.0 - self.published(Metric::Loss).map_or(0.0, Quantity::base);
         match self.offered_per_s() {
             Some(offered) => Some(offered * kept),
-            None => Some(self.published(Metric::Throughput)?.base() / bits),
+            None => {
+                let throughput = self.published(Metric::Throughput).map(|q| q.base() / bits);
+                throughput.or_else(|| Some(self.published(Metric::FramesPerS)?.base()))
+            }
         }
     }
 
@@ -133,6 +188,15 @@ impl<'a> Facts<'a> {
             counted_bytes: f64::from(bytes),
             ..*self
         })
+    }
+
+    /// Whether two rows are reports of one run.
+    pub fn same_run(&self, other: &Facts<'_>) -> bool {
+        self.row.interval.is_some()
+            && other.row.interval.is_some()
+            && self.node == other.node
+            && self.row.trial == other.row.trial
+            && self.row.column == other.row.column
     }
 
     /// Whether two rows differ at most in size and load.

@@ -6,14 +6,13 @@ use crate::metric::Metric;
 
 /// Loads from here on may be a saturated CPU, which shows nothing of a frame.
 const SATURATED: f64 = 0.995;
+
 /// Columns with more rows are not fitted row by row.
-const MOST_ROWS: usize = 100;
+pub const MOST_ROWS: usize = 100;
 
 /// A fit of y = x · β.
 pub struct Fit {
     coefficients: Vec<f64>,
-    /// Inverse of XᵀX.
-    inverse: Vec<Vec<f64>>,
     /// Sum of squared residuals.
     pub squares: f64,
     /// Rows beyond the number of coefficients.
@@ -42,7 +41,6 @@ pub fn fit(rows: &[(Vec<f64>, f64)]) -> Option<Fit> {
         .sum();
     Some(Fit {
         coefficients,
-        inverse,
         squares,
         freedom,
     })
@@ -53,20 +51,6 @@ impl Fit {
     pub fn at(&self, x: &[f64]) -> f64 {
         dot(&self.coefficients, x)
     }
-
-    /// Standard deviation of the residuals.
-    pub fn deviation(&self) -> f64 {
-        (self.squares / self.freedom as f64).sqrt()
-    }
-
-    /// How far `x` is from the rows of the fit: the variance of the prediction there, in units of the residuals'.
-    pub fn leverage(&self, x: &[f64]) -> f64 {
-        self.inverse
-            .iter()
-            .zip(x)
-            .map(|(row, xi)| xi * dot(row, x))
-            .sum()
-    }
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -74,7 +58,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 }
 
 /// Gauss-Jordan with scaling by the diagonal, so that bytes, frames and ones can be mixed.
-fn invert(mut m: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
+pub fn invert(mut m: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let n = m.len();
     let scale: Vec<f64> = (0..n).map(|i| m[i][i].sqrt()).collect();
     if scale.iter().any(|s| !s.is_finite() || *s == 0.0) {
@@ -218,7 +202,7 @@ mod tests {
             .collect();
         let fit = fit(&rows).unwrap();
         assert!((fit.at(&[1.0, 2500.0, 2500.0 * 100.0]) - 0.185).abs() < 1e-9);
-        assert!(fit.deviation() < 1e-9 && fit.freedom == 3);
+        assert!(fit.squares < 1e-18 && fit.freedom == 3);
         let twice: Vec<(Vec<f64>, f64)> =
             rows.iter().map(|(x, y)| (vec![x[1], x[1]], *y)).collect();
         assert!(super::fit(&twice).is_none());

@@ -31,7 +31,18 @@ pub fn broken(row: &Facts<'_>) -> Vec<Broken> {
         .collect()
 }
 
-fn beyond(row: &Facts<'_>, metric: Metric, printed: &Quantity) -> Option<Broken> {
+/// The names of all cells above a limit.
+pub fn broken_cells(study: &Study) -> Vec<String> {
+    let rows = facts(study);
+    let each = rows.iter().flat_map(|row| {
+        broken(row)
+            .into_iter()
+            .map(|b| cell_name(row.row, b.metric))
+    });
+    each.collect()
+}
+
+pub fn beyond(row: &Facts<'_>, metric: Metric, printed: &Quantity) -> Option<Broken> {
     let least = Range::rounded(printed);
     let of_the_node = matches!(metric, Metric::CpuLoad | Metric::Loss);
     let tolerance = if of_the_node { 0.0 } else { CLOCK_TOLERANCE };

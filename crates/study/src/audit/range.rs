@@ -34,6 +34,12 @@ impl Range {
         Range { low, high }
     }
 
+    /// The values that round to the printed figure if all of its digits count.
+    pub fn of_digits(printed: &Quantity) -> Range {
+        let (low, high) = printed.range();
+        Range { low, high }
+    }
+
     /// The values behind the printed figure if digits may also have been truncated instead of rounded.
     pub fn printed(printed: &Quantity) -> Range {
         let rounded = Range::rounded(printed);

@@ -1,6 +1,6 @@
 //! Relations between the cells of one row.
 
-use super::facts::Facts;
+use super::facts::{Facts, interval};
 use super::range::Range;
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity, UNITS, Unit};
@@ -18,7 +18,7 @@ pub struct Relation {
 /// The cells of a row as ranges, one of them possibly converted to another unit.
 pub struct Cells<'a> {
     facts: &'a Facts<'a>,
-    left_out: Option<Metric>,
+    left_out: Vec<Metric>,
     scaled: Option<(Metric, f64)>,
 }
 
@@ -26,15 +26,15 @@ impl<'a> Cells<'a> {
     pub fn new(facts: &'a Facts<'a>) -> Cells<'a> {
         Cells {
             facts,
-            left_out: None,
+            left_out: Vec::new(),
             scaled: None,
         }
     }
 
-    /// The row without `metric`.
-    pub fn without(facts: &'a Facts<'a>, metric: Metric) -> Cells<'a> {
+    /// The row without some metrics.
+    pub fn without(facts: &'a Facts<'a>, metrics: &[Metric]) -> Cells<'a> {
         Cells {
-            left_out: Some(metric),
+            left_out: metrics.to_vec(),
             ..Cells::new(facts)
         }
     }
@@ -49,7 +49,7 @@ impl<'a> Cells<'a> {
 
     /// The values that a cell stands for.
     pub fn range(&self, metric: Metric) -> Option<Range> {
-        if self.left_out == Some(metric) {
+        if self.left_out.contains(&metric) {
             return None;
         }
         let range = self.facts.published(metric).map(Range::printed)?;
@@ -172,6 +172,35 @@ fn shares(cells: &Cells<'_>, all: &mut Vec<Relation>) {
     };
     let limit = 8.0 * facts.counted_bytes * link.frames_per_s(&facts.sizes);
     let highest = f64::from(facts.sizes.payload) / facts.link_bytes();
+    let rates = [
+        (Metric::FramesPerS, cells.range(Metric::FramesPerS)),
+        (
+            Metric::TimePerFrame,
+            cells
+                .range(Metric::TimePerFrame)
+                .map(|t| Range::exact(1.0) / t),
+        ),
+        (
+            Metric::Time,
+            facts
+                .frames()
+                .zip(cells.range(Metric::Time))
+                .map(|(n, t)| Range::exact(n) / t),
+        ),
+    ];
+    for (from, rate) in rates {
+        let whole = link.frames_per_s(&facts.sizes);
+        let share = rate.filter(|_| whole > 0.0).map(|r| r.scaled(1.0 / whole));
+        push(
+            all,
+            ShareOfLimit,
+            &[from],
+            "frames per second / limit of the link",
+            share,
+        );
+        let share = share.map(|s| s.scaled(highest));
+        push(all, Efficiency, &[from], "payload rate / link rate", share);
+    }
     let rate = cells.range(Throughput);
     let share = rate.filter(|_| limit > 0.0).map(|r| r.scaled(1.0 / limit));
     let of = "throughput / limit of the link at this size";
@@ -195,22 +224,53 @@ fn server(cells: &Cells<'_>, all: &mut Vec<Relation>) {
     let transfer = datagrams.map(|all| (all - lost.unwrap_or(zero)) * bits);
     let of = "(datagrams - lost) x data of a datagram";
     push(all, Transfer, &[Datagrams, Lost], of, transfer);
-    if cells.facts.row.interval.is_some() {
+    if cells.facts.row.interval.is_none() {
+        transfers(cells, all);
+    } else {
         let rate = cells.range(Transfer);
         let seconds = rate
             .zip(cells.range(Bandwidth))
-            .map(|(r, b)| interval(r / b));
+            .map(|(r, b)| cells.facts.interval_s.unwrap_or_else(|| interval(r / b)));
         let rate = rate.zip(seconds).map(|(r, s)| r.scaled(1.0 / s));
         push(all, Bandwidth, &[Transfer], "transfer / interval", rate);
     }
 }
 
-/// The report interval in seconds nearest to the one that transfer and bandwidth imply.
-pub fn interval(implied: Range) -> f64 {
-    let seconds = implied.middle();
-    let short = [0.1, 0.2, 0.25, 0.5];
-    let usual = short.into_iter().find(|s| implied.contains(*s));
-    usual.unwrap_or_else(|| seconds.round().clamp(1.0, 3600.0))
+/// Amount, rate and time of a whole trial, of whole frames or not.
+fn transfers(cells: &Cells<'_>, all: &mut Vec<Relation>) {
+    use Metric::{Bandwidth, Data, Throughput, Time, Transfer};
+    let stated = cells.facts.seconds();
+    let time = cells
+        .range(Time)
+        .map(|time| (time, vec![Time]))
+        .or_else(|| Some((stated?, Vec::new())));
+    push(
+        all,
+        Time,
+        &[],
+        "time of the trial",
+        stated.filter(|_| cells.facts.is_tcp()),
+    );
+    let mut amounts = [Data, Transfer].into_iter();
+    let amount = amounts.find(|m| cells.range(*m).is_some());
+    let Some(((time, of_time), amount)) = time.zip(amount) else {
+        return;
+    };
+    let Some(bits) = cells.range(amount) else {
+        return;
+    };
+    for rate in [Bandwidth, Throughput] {
+        // Data over the time cell is a relation of every trial.
+        if amount == Data && rate == Throughput && !of_time.is_empty() {
+            continue;
+        }
+        let from = [vec![amount], of_time.clone()].concat();
+        let of = match of_time.is_empty() {
+            true => format!("{amount} / time of the trial"),
+            false => format!("{amount} / time"),
+        };
+        push(all, rate, &from, &of, Some(bits / time));
+    }
 }
 
 /// A row of the link's own limits, in whole frames or not.

@@ -1,29 +1,40 @@
 //! Rules `row` and `unit`: the figures of one row contradict each other, or would not in another unit.
 
+use super::evidence::{Doubt, Evidence};
 use super::facts::{Facts, facts};
-use super::limit::broken;
+use super::limit::{beyond, broken};
+use super::range::Range;
 use super::relations::{Cells, Relation, other_units};
+use super::typo::rank;
 use super::{Finding, Severity, cell_name, show};
 use crate::metric::Metric;
-use crate::quantity::Unit;
+use crate::quantity::{Quantity, Unit};
 use crate::table::Study;
 
 /// One finding for each row whose figures cannot all be true.
-pub fn findings(study: &Study) -> Vec<Finding> {
+pub fn findings(study: &Study, evidence: &Evidence) -> Vec<Finding> {
     facts(study)
         .iter()
-        .filter_map(|row| finding(study, row))
+        .filter_map(|row| finding(study, row, evidence))
         .collect()
 }
 
-fn finding(study: &Study, row: &Facts<'_>) -> Option<Finding> {
+fn finding(study: &Study, row: &Facts<'_>, evidence: &Evidence) -> Option<Finding> {
     let failing = Cells::new(row).failing();
     if failing.is_empty() {
         return None;
     }
-    match unit_slip(row, &failing) {
-        Some((metric, unit)) => Some(slip(study, row, &failing, metric, unit)),
-        None => contradiction(study, row, &failing),
+    let mut slips = unit_slips(row, &failing);
+    // What is above a limit has its finding, unless the unit alone is wrong.
+    let impossible: Vec<Metric> = broken(row).iter().map(|b| b.metric).collect();
+    let told = !impossible.is_empty() && Cells::without(row, &impossible).failing().is_empty();
+    if told {
+        slips.retain(|(metric, _)| impossible.contains(metric));
+    }
+    match slips.is_empty() {
+        false => Some(slip(study, row, &failing, &slips)),
+        true if told => None,
+        true => contradiction(study, row, &failing, evidence),
     }
 }
 
@@ -40,29 +51,36 @@ fn suspects(failing: &[Relation]) -> Vec<Metric> {
     all
 }
 
-/// The cell and the unit with which all contradictions vanish.
-fn unit_slip(row: &Facts<'_>, failing: &[Relation]) -> Option<(Metric, &'static Unit)> {
+/// The cells with the unit with which all contradictions vanish and no limit is broken, the usual slips first.
+fn unit_slips(row: &Facts<'_>, failing: &[Relation]) -> Vec<(Metric, &'static Unit)> {
+    let mut found = Vec::new();
     for metric in suspects(failing) {
         let Some(printed) = row.published(metric) else {
             continue;
         };
-        for unit in other_units(printed) {
+        let mut units: Vec<&'static Unit> = other_units(printed).collect();
+        units.sort_by_key(|unit| rank(unit.scale / printed.unit.scale));
+        let fits = |unit: &&&'static Unit| {
+            let meant = Quantity {
+                unit: ***unit,
+                ..printed.clone()
+            };
             let factor = unit.scale / printed.unit.scale;
-            if Cells::scaled(row, metric, factor).failing().is_empty() {
-                return Some((metric, unit));
-            }
-        }
+            Cells::scaled(row, metric, factor).failing().is_empty()
+                && beyond(row, metric, &meant).is_none()
+        };
+        found.extend(units.iter().find(fits).map(|unit| (metric, *unit)));
     }
-    None
+    found
 }
 
 fn slip(
     study: &Study,
     row: &Facts<'_>,
     failing: &[Relation],
-    metric: Metric,
-    unit: &'static Unit,
+    slips: &[(Metric, &'static Unit)],
 ) -> Finding {
+    let (metric, unit) = slips[0];
     let mut finding = based_on(study, row, failing, &[metric], "unit");
     let Some(printed) = row.published(metric) else {
         return finding;
@@ -73,6 +91,12 @@ fn slip(
         row.row.name, unit.name
     );
     finding.consistent = Some(format!("{digits} {}", unit.name));
+    let weight = |(metric, unit): &(Metric, &'static Unit)| {
+        let from = row.published(*metric).map_or(1.0, |q| q.unit.scale);
+        let rank = f64::from(rank(unit.scale / from));
+        (cell_name(row.row, *metric), 1.0 / (1.0 + rank))
+    };
+    finding.divide(slips.iter().map(weight).collect());
     finding.arithmetic.push_str(&format!(
         "; {digits} {} = {}",
         unit.name,
@@ -81,23 +105,40 @@ fn slip(
     finding
 }
 
-/// A contradiction that no change of a unit resolves; empty where the cells are impossible on their own.
-fn contradiction(study: &Study, row: &Facts<'_>, failing: &[Relation]) -> Option<Finding> {
+/// A contradiction that no change of a unit resolves.
+fn contradiction(
+    study: &Study,
+    row: &Facts<'_>,
+    failing: &[Relation],
+    evidence: &Evidence,
+) -> Option<Finding> {
     let all = suspects(failing);
-    let alone: Vec<Metric> = all
-        .iter()
-        .copied()
+    let all: Vec<Metric> = all
+        .into_iter()
         .filter(|m| row.published(*m).is_some())
-        .filter(|m| Cells::without(row, *m).failing().is_empty())
         .collect();
-    // One cell that contradicts several others is the one in doubt; of two, it is unknown which.
-    let doubted = if alone.len() == 1 { alone } else { all };
-    let impossible = broken(row);
-    let told = |metric: &Metric| impossible.iter().any(|b| b.metric == *metric);
-    if doubted.iter().all(told) {
-        return None;
-    }
-    let mut finding = based_on(study, row, failing, &doubted, "row");
+    let doubt = |metric: &Metric| {
+        Some(Doubt {
+            cell: cell_name(row.row, *metric),
+            printed: row.published(*metric)?,
+            needed: needed(row, failing, *metric)?,
+        })
+    };
+    let doubts: Vec<Doubt<'_>> = all.iter().filter_map(doubt).collect();
+    let weights = match doubts.is_empty() {
+        // No single cell resolves it: those with most contradictions come first.
+        true => all
+            .iter()
+            .map(|m| (cell_name(row.row, *m), involved(failing, *m)))
+            .collect(),
+        false => evidence.weights(&doubts),
+    };
+    let mut finding = based_on(study, row, failing, &all, "row");
+    finding.divide(weights);
+    let in_doubt = |m: &Metric| finding.cells.contains(&cell_name(row.row, *m));
+    let doubted: Vec<Metric> = all.iter().copied().filter(in_doubt).collect();
+    let first = doubted.first().and_then(|m| row.row.cell(*m));
+    finding.line = first.map_or(row.row.line, |cell| cell.line);
     let printed: Vec<String> = doubted
         .iter()
         .filter_map(|m| Some(format!("{m} {}", row.published(*m)?)))
@@ -113,13 +154,73 @@ fn contradiction(study: &Study, row: &Facts<'_>, failing: &[Relation]) -> Option
             printed.join(" and ")
         ),
     };
-    finding.consistent = failing.iter().find_map(|r| {
-        let printed = row.published(r.target)?;
-        doubted
-            .contains(&r.target)
-            .then(|| format!("{} {}", r.target, show::range(r.expected, printed.unit)))
-    });
+    if let [metric] = doubted.as_slice() {
+        let needed = row.published(*metric).zip(needed(row, failing, *metric));
+        if let Some((printed, needed)) = needed {
+            finding.consistent = Some(format!("{metric} {}", show::range(needed, printed.unit)));
+            finding.name_slip(printed, needed);
+        }
+    } else {
+        finding.consistent = failing.iter().find_map(|r| {
+            let printed = row.published(r.target)?;
+            let expected = show::range(r.expected, printed.unit);
+            doubted
+                .contains(&r.target)
+                .then(|| format!("{} {expected}", r.target))
+        });
+    }
     Some(finding)
+}
+
+/// The contradictions that a cell takes part in, so that one of many weighs much more than one of a few.
+fn involved(failing: &[Relation], metric: Metric) -> f64 {
+    let with = failing
+        .iter()
+        .filter(|r| r.target == metric || r.from.contains(&metric));
+    10f64.powi(with.count() as i32)
+}
+
+/// The values of a cell with which the row contradicts itself no longer; none where other values of it do not help.
+fn needed(row: &Facts<'_>, failing: &[Relation], metric: Metric) -> Option<Range> {
+    let own = Range::printed(row.published(metric)?);
+    if !Cells::without(row, &[metric]).failing().is_empty() {
+        return None;
+    }
+    let middle = own.middle();
+    let helps = |needed: &Range| {
+        // Of 0 nothing is a multiple.
+        middle <= 0.0
+            || Cells::scaled(row, metric, needed.middle() / middle)
+                .failing()
+                .is_empty()
+    };
+    let mut common: Option<Range> = None;
+    let narrow = |common: Option<Range>, with: Range| match common {
+        None => Some(with),
+        Some(common) => common.common(with),
+    };
+    for relation in failing.iter().filter(|r| r.target == metric) {
+        common = Some(narrow(common, relation.expected)?);
+    }
+    // A source: its target is a product or a quotient of it, so a factor on one is a factor on the other.
+    for relation in failing.iter().filter(|r| r.from.contains(&metric)) {
+        let target = Range::printed(row.published(relation.target)?);
+        let expected = relation.expected.middle();
+        if relation.target == Metric::ThroughputSum {
+            common = Some(narrow(common, target - Range::exact(expected - middle))?);
+            continue;
+        }
+        let ways = [
+            target.scaled(middle / expected),
+            Range::exact(middle * expected) / target,
+        ];
+        let fits = ways.into_iter().find_map(|way| {
+            let narrowed = narrow(common, way).filter(|n| n.high.is_finite());
+            narrowed.filter(|n| common.is_some() || helps(n))
+        });
+        common = Some(fits?);
+    }
+    common.filter(|needed| needed.high >= 0.0 && helps(needed))
 }
 
 fn based_on(

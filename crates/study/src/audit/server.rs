@@ -1,9 +1,8 @@
 //! Rules `jitter-is-spacing` and `first-id`: the report of a server if the sender writes no timestamps, or counts from
 //! one.
 
-use super::facts::{Facts, facts, groups};
+use super::facts::{Facts, facts, groups, interval};
 use super::range::Range;
-use super::relations::interval;
 use super::{Finding, Severity, cell_name, show};
 use crate::metric::Metric;
 use crate::table::Study;
@@ -21,15 +20,16 @@ pub fn findings(study: &Study) -> Vec<Finding> {
         .into_iter()
         .filter(|row| row.row.interval.is_some())
         .collect();
-    let runs = groups(&rows, |a, b| {
-        a.node == b.node && a.row.trial == b.row.trial && a.row.column == b.row.column
-    });
+    let runs = groups(&rows, Facts::same_run);
     let of_run = |run: &Vec<Facts<'_>>| [jitter(study, run), first_id(study, run)];
     runs.iter().flat_map(of_run).flatten().collect()
 }
 
 /// Seconds of a row's report interval, from its figures; 1 where they do not show it.
 pub fn interval_s(row: &Facts<'_>) -> f64 {
+    if let Some(agreed) = row.interval_s {
+        return agreed;
+    }
     let transfer = row.rounded(Metric::Transfer);
     let both = transfer.zip(row.rounded(Metric::Bandwidth));
     both.map_or(1.0, |(transfer, bandwidth)| interval(transfer / bandwidth))

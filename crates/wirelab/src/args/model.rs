@@ -108,9 +108,14 @@ pub struct WhatifArgs {
 /// Fit a model to measured results: writes a node file for predict, explain and whatif
 #[derive(Args, Debug)]
 pub struct FitArgs {
-    /// Results files (.json) with sizes and loads, CPU load, stage captures
+    /// Results files (.json) with sizes and loads, CPU load, stage captures; or one published table: its name (see
+    /// `wirelab study list`) or file (.toml)
     #[arg(required = true)]
     pub results: Vec<PathBuf>,
+    /// Cells of a table to leave out and to predict: size=256, load=5M, direction=rx, row=NAME, metric=cpu_load (several
+    /// joined by commas), random=25%, or leave-one-out
+    #[arg(long, value_name = "WHICH")]
+    pub hold_out: Option<String>,
     /// The node file to write (.toml)
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -18,20 +18,7 @@ pub fn run(args: &FitArgs) -> Result {
         observations.extend(read(path)?.observations);
     }
     let files: Vec<String> = args.results.iter().map(|p| file_name(p)).collect();
-    let options = FitOptions {
-        name: args.name.clone().or_else(|| {
-            let stem = args.output.as_ref()?.file_stem()?;
-            Some(stem.to_string_lossy().into_owned())
-        }),
-        file: files.join(", "),
-        node: args.node.clone(),
-        confidence: args.confidence,
-        captures: if args.single_stages {
-            Captures::Stages
-        } else {
-            Captures::FromStart
-        },
-    };
+    let options = options(args, files.join(", "));
     let fitted = fit(&observations, &options).map_err(Failure::usage)?;
     if let Some(path) = &args.output {
         std::fs::write(path, &fitted.node_toml)
@@ -48,12 +35,30 @@ pub fn run(args: &FitArgs) -> Result {
     Ok(Outcome::Done)
 }
 
+/// The options of a fit to a file of that name.
+pub fn options(args: &FitArgs, file: String) -> FitOptions {
+    FitOptions {
+        name: args.name.clone().or_else(|| {
+            let stem = args.output.as_ref()?.file_stem()?;
+            Some(stem.to_string_lossy().into_owned())
+        }),
+        file,
+        node: args.node.clone(),
+        confidence: args.confidence,
+        captures: if args.single_stages {
+            Captures::Stages
+        } else {
+            Captures::FromStart
+        },
+    }
+}
+
 fn file_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str());
     name.to_string_lossy().into_owned()
 }
 
-fn print(fitted: &Fit, confidence: f64) {
+pub fn print(fitted: &Fit, confidence: f64) {
     let title = format!(
         "Fitted to {} (calibrated), with {:.0} % intervals",
         format::count(fitted.used_observations as u64, "observation"),

@@ -7,6 +7,7 @@ pub mod console;
 pub mod disassemble;
 pub mod explain;
 pub mod fit;
+pub mod fit_table;
 pub mod hdl;
 pub mod iperf;
 pub mod kept;

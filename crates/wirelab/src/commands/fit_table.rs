@@ -1,0 +1,172 @@
+//! `wirelab fit TABLE`: fits a node file to a published table, and asks that file for every figure of the table.
+
+use std::collections::BTreeMap;
+
+use wirelab_model::file::NodeFile;
+use wirelab_model::fit::{Fit, FitOptions, fit as fit_node};
+use wirelab_model::node::ModelNode;
+use wirelab_report::{Format, study as pages};
+use wirelab_study::library;
+use wirelab_study::metric::Metric;
+use wirelab_study::observe::HoldOut;
+use wirelab_study::run::{NodeSource, StudyRun, run as run_study};
+use wirelab_study::table::{Row, Study};
+use wirelab_trial::{Cancel, Kind, Node};
+
+use crate::args::FitArgs;
+use crate::commands::fit::{self, options, print};
+use crate::exit::{Failure, Fallible, Outcome, Result};
+use crate::terminal::{put, report_options, say};
+
+/// A table, and what of it is held out.
+struct Table {
+    study: Study,
+    /// The node whose rows are fitted.
+    node: String,
+    hold_out: Option<HoldOut>,
+}
+
+/// The table that is to be fitted; none where the arguments are results.
+fn of(args: &FitArgs) -> Fallible<Option<Table>> {
+    let hold_out = args.hold_out.as_deref().map(str::parse).transpose();
+    let hold_out: Option<HoldOut> = hold_out.map_err(Failure::usage)?;
+    let named = |path: &std::path::PathBuf| path.extension().is_none_or(|e| e != "json");
+    if !args.results.iter().any(named) {
+        return match hold_out {
+            None => Ok(None),
+            Some(_) => Err(Failure::usage(
+                "--hold-out is for published tables: results are left out cell by cell anyway; fix: leave it out",
+            )),
+        };
+    }
+    let [path] = args.results.as_slice() else {
+        return Err(Failure::usage(
+            "a table is fitted alone: name one table (a study's name or a .toml file), or results files (.json) only",
+        ));
+    };
+    let study = library::open(&path.to_string_lossy()).map_err(Failure::usage)?;
+    let nodes = study.nodes();
+    let node = match (&args.node, nodes.as_slice()) {
+        (Some(node), nodes) if nodes.contains(&node.as_str()) => node.clone(),
+        (None, [node]) => (*node).to_owned(),
+        (_, nodes) => {
+            return Err(Failure::usage(format!(
+                "the table has rows of the nodes {}; fix: choose one of them with --node",
+                nodes.join(", ")
+            )));
+        }
+    };
+    Ok(Some(Table {
+        study,
+        node,
+        hold_out,
+    }))
+}
+
+/// The fitted node, whatever name a study gives it.
+struct Fitted(NodeFile);
+
+impl NodeSource for Fitted {
+    fn node(
+        &mut self,
+        _: &str,
+        _: &BTreeMap<String, String>,
+    ) -> std::result::Result<Box<dyn Node>, String> {
+        Ok(Box::new(ModelNode::new(self.0.clone())))
+    }
+}
+
+/// A fit, and what its node file says of the whole table.
+fn fit_and_ask(
+    table: &Table,
+    options: &FitOptions,
+    trains: impl Fn(&Row, Metric) -> bool,
+) -> Fallible<(Fit, StudyRun)> {
+    let name = options.name.as_deref().unwrap_or(&table.node);
+    let mut asked = table.study.fitted_by(&table.node, name, trains);
+    let options = FitOptions {
+        node: None,
+        ..options.clone()
+    };
+    let fitted = fit_node(&asked.observations(), &options).map_err(Failure::usage)?;
+    let file = NodeFile::parse(&fitted.node_toml, "the fitted file").map_err(Failure::usage)?;
+    let mut node = Fitted(file);
+    let ask = |study: &Study, node: &mut Fitted, name| {
+        run_study(study, name, node, &(), &Cancel::new()).map_err(Failure::usage)
+    };
+    // A cell that the file predicts was given to the fit and not used by it: its error counts.
+    let first = ask(&asked, &mut node, Some("the fitted file"))?;
+    asked.hold_out_too(|row, metric| {
+        let mut figures = first.rows.iter();
+        let figure = figures.find(|f| f.row == row.name && f.metric == metric);
+        figure.is_some_and(|f| f.kind == Some(Kind::Predicted))
+    });
+    let run = ask(&asked, &mut node, None)?;
+    Ok((fitted, run))
+}
+
+/// Each row's figures from a fit to all other rows.
+fn leave_one_out(table: &Table, options: &FitOptions, of: StudyRun) -> Fallible<StudyRun> {
+    let mut kept = Vec::new();
+    for row in &table.study.rows {
+        if !of.rows.iter().any(|figure| figure.row == row.name) {
+            continue;
+        }
+        // Where the others are too few for a fit there is no prediction.
+        if let Ok((_, run)) = fit_and_ask(table, options, |other, _| other.name != row.name) {
+            kept.extend(run.rows.into_iter().filter(|figure| figure.row == row.name));
+        }
+    }
+    Ok(StudyRun { rows: kept, ..of })
+}
+
+/// Fits to a table, or to results.
+pub fn run(args: &FitArgs) -> Result {
+    match of(args)? {
+        Some(table) => fit_to(args, &table),
+        None => fit::run(args),
+    }
+}
+
+fn fit_to(args: &FitArgs, table: &Table) -> Result {
+    let options = options(args, table.study.file.clone());
+    let held_out = |row: &Row, metric| {
+        table
+            .hold_out
+            .as_ref()
+            .is_some_and(|h| h.holds_out(row, metric))
+    };
+    let (mut fitted, mut run) = fit_and_ask(table, &options, |row, metric| !held_out(row, metric))?;
+    if !matches!(table.hold_out, None | Some(HoldOut::LeaveOneOut))
+        && !run.rows.iter().any(|figure| figure.counted)
+    {
+        return Err(Failure::usage(
+            "the hold-out matches no figure that the fitted node predicts; fix: see the rows with `wirelab study show`",
+        ));
+    }
+    if table.hold_out == Some(HoldOut::LeaveOneOut) {
+        run = leave_one_out(table, &options, run)?;
+    }
+    // Errors of the lines that were fitted are not those of the file: the table below has them.
+    fitted.leave_one_out.clear();
+    if let Some(path) = &args.output {
+        std::fs::write(path, &fitted.node_toml)
+            .map_err(|e| Failure::failed(format!("cannot write {}: {e}", path.display())))?;
+    }
+    if args.json {
+        let all = serde_json::json!({ "fit": fitted, "figures": run.rows, "errors": run.errors() });
+        say!(
+            "{}",
+            serde_json::to_string_pretty(&all).expect("plain data become JSON")
+        );
+        return Ok(Outcome::Done);
+    }
+    if args.output.is_none() {
+        say!("{}", fitted.node_toml);
+        return Ok(Outcome::Done);
+    }
+    print(&fitted, args.confidence);
+    let page = pages::render(&[run], Format::Terminal, &report_options(None, false));
+    put!("{}", page.map_err(Failure::usage)?);
+    Ok(Outcome::Done)
+}
