@@ -19,6 +19,7 @@ mod relations;
 mod row;
 mod server;
 mod show;
+mod stated;
 
 use serde::Serialize;
 
@@ -120,6 +121,7 @@ pub fn audit(study: &Study) -> Vec<Finding> {
     let mut findings = limit::findings(study, |row| {
         clocks.iter().find_map(|clock| clock.explains(row))
     });
+    findings.extend(stated::findings(study));
     findings.extend(row::findings(study));
     findings.extend(claims::findings(study));
     findings.extend(columns::findings(study));

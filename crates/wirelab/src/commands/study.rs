@@ -104,7 +104,9 @@ fn ask(studies: &[Study], node: Option<&str>) -> Fallible<(Vec<StudyRun>, Cancel
         .collect::<std::result::Result<Vec<_>, _>>()
         .map_err(|error| match error {
             RunError::Privilege(_) => Failure::Privilege(error.to_string()),
-            RunError::Node { .. } | RunError::Emulated { .. } => Failure::usage(error),
+            RunError::Node { .. } | RunError::NoNode { .. } | RunError::Emulated { .. } => {
+                Failure::usage(error)
+            }
         })?;
     bar.clear();
     Ok((runs, cancel))
