@@ -54,8 +54,9 @@ const OF_ROWS: [&str; 12] = [
 const FILLED: [&str; 4] = ["node", "point", "set", "column"];
 /// Keys of a row that a column may give.
 const OF_COLUMNS: [&str; 4] = ["point", "node", "interval", "window"];
-const NOTE_KEYS: [&str; 10] = [
+const NOTE_KEYS: [&str; 11] = [
     "rows",
+    "trial",
     "role",
     "reason",
     "node",
@@ -121,7 +122,7 @@ impl Note<'_> {
 }
 
 /// Whether `pattern`, in which `*` stands for any text, is the whole of `text`.
-fn fits(pattern: &str, text: &str) -> bool {
+pub fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
         return false;
@@ -151,7 +152,7 @@ fn column(entry: &Entry<'_>) -> Read<Column> {
     let (keys, unit) = text.split_once(' ').unwrap_or((&text, ""));
     let keys: Vec<String> = keys.split('+').map(str::to_owned).collect();
     for key in &keys {
-        if is_of_row(key) {
+        if of_trial(key).is_some() || OF_COLUMNS.contains(&key.as_str()) {
             continue;
         }
         key.parse::<Metric>().map_err(|e| {
@@ -167,8 +168,13 @@ fn column(entry: &Entry<'_>) -> Read<Column> {
     Ok(Column { keys, unit })
 }
 
-fn is_of_row(key: &str) -> bool {
-    TRIAL_KEYS.contains(&key) || OF_COLUMNS.contains(&key)
+/// The key of a trial that a column gives: `trial.payload`, or `load` where no metric has that name.
+fn of_trial(key: &str) -> Option<&str> {
+    if let Some(key) = key.strip_prefix("trial.") {
+        return TRIAL_KEYS.contains(&key).then_some(key);
+    }
+    let metric = key.parse::<Metric>().is_ok();
+    (!metric && TRIAL_KEYS.contains(&key)).then_some(key)
 }
 
 /// What all rows of a table, or of one of its groups, have.
@@ -215,13 +221,16 @@ fn group<'a>(entry: &Entry<'a>) -> Read<Common<'a>> {
     Ok(group)
 }
 
+/// Takes a row; its first argument makes an error at the row's place.
+pub(super) type Take<'a> = dyn FnMut(&dyn Fn(String) -> FileError, Row) -> Read<()> + 'a;
+
 /// Reads the rows of one `[[table]]` and gives each to `take`. What is wrong in a row hides none of the others.
 pub(super) fn rows(
     table: &Table<'_>,
     defaults: Option<&Table<'_>>,
     notes: &[Note<'_>],
     wrong: &mut Vec<FileError>,
-    take: &mut dyn FnMut(&dyn Fn(String) -> FileError, Row) -> Read<()>,
+    take: &mut Take<'_>,
 ) -> Read<()> {
     table.known_keys(&TABLE_KEYS)?;
     let columns = table.need(
@@ -387,8 +396,9 @@ impl One<'_> {
         for cell in &mut row.cells {
             cell.line = row.line;
             let of = self.columns.iter().zip(&tokens);
-            let of = of.filter(|(column, _)| column.keys.iter().any(|k| k == cell.metric.name()));
-            cell.source_line = of.last().and_then(|(_, token)| token.line);
+            let mut of =
+                of.filter(|(column, _)| column.keys.iter().any(|k| k == cell.metric.name()));
+            cell.source_line = of.next().and_then(|(_, token)| token.line);
         }
         Ok(Some(row))
     }
@@ -404,10 +414,14 @@ impl One<'_> {
                 continue;
             }
             for key in &column.keys {
-                let value = value(key, token.text, &column.unit);
-                if TRIAL_KEYS.contains(&key.as_str()) {
-                    trial.insert(key.clone(), value);
-                } else if is_of_row(key) {
+                if let Some(key) = of_trial(key) {
+                    let value = value(key, token.text, &column.unit, true);
+                    trial.insert(key.to_owned(), value);
+                    continue;
+                }
+                let of_column = OF_COLUMNS.contains(&key.as_str());
+                let value = value(key, token.text, &column.unit, of_column);
+                if of_column {
                     keys.insert(key.as_str(), value);
                 } else {
                     published.push((key.as_str(), value));
@@ -429,9 +443,12 @@ impl One<'_> {
             }
         }
         for note in &about {
+            if let Some(of_note) = note.own.section("trial")? {
+                trial.extend(pairs(&of_note));
+            }
             for key in NOTE_KEYS
                 .iter()
-                .filter(|key| !["rows", "role", "reason"].contains(key))
+                .filter(|key| !["rows", "trial", "role", "reason"].contains(key))
             {
                 if let Some(entry) = note.own.get(key) {
                     keys.insert(key, self.of_key(key, &entry, &places));
@@ -507,7 +524,8 @@ impl One<'_> {
             .collect();
         for (column, token) in self.columns.iter().zip(tokens) {
             for key in &column.keys {
-                places.insert(key.clone(), token.text.to_owned());
+                let key = key.strip_prefix("trial.").unwrap_or(key);
+                places.insert(key.to_owned(), token.text.to_owned());
             }
         }
         places.insert("label".to_owned(), self.label.to_owned());
@@ -553,8 +571,8 @@ const NUMBERS: [&str; 8] = [
 ];
 
 /// A token as TOML for the key that it is of.
-fn value(key: &str, token: &str, unit: &str) -> String {
-    if NUMBERS.contains(&key) {
+fn value(key: &str, token: &str, unit: &str, of_trial: bool) -> String {
+    if of_trial && NUMBERS.contains(&key) {
         let is_number =
             !token.is_empty() && token.len() < 16 && token.bytes().all(|b| b.is_ascii_digit());
         return if is_number {
@@ -603,11 +621,11 @@ mod tests {
 
     #[test]
     fn tokens_become_values_of_their_keys() {
-        assert_eq!(value("datagram", "064", "B"), "64");
-        assert_eq!(value("load", "5", "Mbit/s"), "\"5000000\"");
-        assert_eq!(value("load", "95", "%"), "\"95%\"");
-        assert_eq!(value("load", "max", "Mbit/s"), "\"max\"");
-        assert_eq!(value("latency", "5..7", "us"), "\"5..7 us\"");
-        assert_eq!(value("cpu_load", "37%", "%"), "\"37%\"");
+        assert_eq!(value("datagram", "064", "B", true), "64");
+        assert_eq!(value("load", "5", "Mbit/s", true), "\"5000000\"");
+        assert_eq!(value("load", "95", "%", true), "\"95%\"");
+        assert_eq!(value("load", "max", "Mbit/s", true), "\"max\"");
+        assert_eq!(value("latency", "5..7", "us", false), "\"5..7 us\"");
+        assert_eq!(value("cpu_load", "37%", "%", false), "\"37%\"");
     }
 }

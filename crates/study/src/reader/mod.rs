@@ -3,6 +3,8 @@ mod claims;
 mod matrix;
 mod row;
 
+pub(crate) use matrix::fits;
+
 use std::path::Path;
 
 use wirelab_config::{Entry, FileError, Read, Table, read_text};

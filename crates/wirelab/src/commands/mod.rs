@@ -7,6 +7,7 @@ pub mod disassemble;
 pub mod explain;
 pub mod fit;
 pub mod hdl;
+pub mod import;
 pub mod iperf;
 pub mod kept;
 pub mod lab;

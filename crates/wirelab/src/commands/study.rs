@@ -17,6 +17,7 @@ pub fn run(args: &StudyArgs) -> Result {
     match &args.command {
         StudyCommand::List { json } => list(*json),
         StudyCommand::Show { study, json } => show(study, *json),
+        StudyCommand::Import(args) => super::import::run(args),
         StudyCommand::Run {
             studies: names,
             node,

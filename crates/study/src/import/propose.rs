@@ -1,0 +1,801 @@
+//! Proposes what the cells of a table are: layer, direction, size, load, metric and unit, by the words around them.
+
+use std::collections::BTreeSet;
+
+use wirelab_config::quoted;
+
+use super::figure::{Figure, figures};
+use super::grid::{Cell, Grid};
+use super::plan::{Plan, PlanRow, token};
+use super::words::{Said, What, is_figure, said, sized, unit_of, what, words};
+use super::{Asker, Facts, Question};
+use crate::metric::Metric;
+use crate::quantity::UNITS;
+
+/// A column of figures.
+struct Column {
+    at: usize,
+    head: String,
+    /// The headings of this column alone, without those that all columns share.
+    what: What,
+    unit: Option<&'static str>,
+    said: Said,
+}
+
+/// A row's place in its table: the rows of one class have the same columns.
+#[derive(Clone, Debug, PartialEq)]
+struct Class {
+    layer: Option<&'static str>,
+    direction: Option<&'static str>,
+    max: bool,
+    tags: Vec<String>,
+}
+
+/// The parts of a grid.
+struct Parts<'g> {
+    grid: &'g Grid,
+    heads: usize,
+    labels: usize,
+    columns: Vec<Column>,
+    context: Said,
+}
+
+/// The tables of a study that a grid gives, and what of it is not read.
+pub fn plans(
+    grid: &Grid,
+    facts: &Facts,
+    asker: &mut dyn Asker,
+    taken: &mut BTreeSet<String>,
+    notes: &mut Vec<String>,
+) -> Vec<Plan> {
+    let Some(parts) = parts(grid) else {
+        return Vec::new();
+    };
+    let metrics = parts
+        .columns
+        .iter()
+        .any(|c| matches!(c.what, What::Metric(_) | What::Rate));
+    if !metrics {
+        let count = grid
+            .rows
+            .iter()
+            .flatten()
+            .filter(|cell| is_figure(&cell.text))
+            .count();
+        if count >= 6 {
+            notes.push(format!(
+                "line {}: a table with {count} figures is left out: its headings name no metric; fix: say what its columns have in a mapping file",
+                grid.line()
+            ));
+        }
+        return Vec::new();
+    }
+    let mut plans = Vec::new();
+    for class in classes(&parts) {
+        plans.extend(of_class(&parts, &class, facts, asker, taken, notes));
+    }
+    plans
+}
+
+/// Leading rows that are headings.
+pub fn heads(grid: &Grid) -> usize {
+    if let Some(heads) = grid.heads {
+        return heads;
+    }
+    let marked = |row: &Vec<Cell>| row.iter().all(|cell| cell.head || cell.text.is_empty());
+    let by_mark = grid.rows.iter().take_while(|row| marked(row)).count();
+    if by_mark > 0 && by_mark < grid.rows.len() {
+        return by_mark;
+    }
+    let words = |row: &Vec<Cell>| !row.iter().any(|cell| is_figure(&cell.text));
+    let by_words = grid.rows.iter().take_while(|row| words(row)).count();
+    by_words.max(1).min(grid.rows.len())
+}
+
+/// Leading columns of words.
+pub fn labels(grid: &Grid) -> usize {
+    parts(grid).map_or(0, |parts| parts.labels)
+}
+
+fn parts(grid: &Grid) -> Option<Parts<'_>> {
+    let heads = heads(grid);
+    let body = grid.rows.get(heads..).filter(|body| !body.is_empty())?;
+    let head_of = |at: usize| {
+        let mut texts: Vec<&str> = Vec::new();
+        for row in &grid.rows[..heads] {
+            let text = row.get(at).map_or("", |cell| cell.text.as_str());
+            if !text.is_empty() && !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        texts
+    };
+    let figures_at = |at: usize| {
+        let texts = body
+            .iter()
+            .filter_map(|row| row.get(at))
+            .map(|cell| &cell.text);
+        let (mut figures, mut others) = (0, 0);
+        for text in texts {
+            match super::figure::figures(text) {
+                Ok(all) if all.iter().all(|f| f.token == "-") => {}
+                Ok(_) => figures += 1,
+                Err(_) => others += 1,
+            }
+        }
+        figures > others
+    };
+    let is_words = |at: usize| {
+        let heads = head_of(at).join(" ");
+        !figures_at(at) || matches!(what(&heads), What::Words | What::Interval)
+    };
+    let width = grid.width();
+    let labels = (0..width).take_while(|at| is_words(*at)).count();
+    let contexts: Vec<&str> = grid.context.iter().rev().map(String::as_str).collect();
+    let context = contexts
+        .iter()
+        .map(|text| said(text))
+        .fold(Said::default(), |all, one| all.or(&one));
+    let columns = (labels..width).filter(|at| figures_at(*at)).map(|at| {
+        let texts = head_of(at);
+        let all = texts.join(" ");
+        let own = texts.last().copied().unwrap_or_default();
+        let own_what = match what(own) {
+            What::Unknown => what(&all),
+            known => known,
+        };
+        Column {
+            at,
+            what: own_what,
+            unit: unit_of(own).or_else(|| texts.iter().rev().find_map(|text| unit_of(text))),
+            said: texts
+                .iter()
+                .map(|text| said(text))
+                .fold(Said::default(), |all, one| one.or(&all)),
+            head: all,
+        }
+    });
+    let mut columns: Vec<Column> = columns.collect();
+    let corner = head_of(0).join(" ");
+    matrix(&mut columns, &corner, &contexts, labels);
+    Some(Parts {
+        grid,
+        heads,
+        labels,
+        columns,
+        context,
+    })
+}
+
+/// Columns that are headed by a size or a load alone have the metric that the corner or the caption names.
+fn matrix(columns: &mut [Column], corner: &str, contexts: &[&str], labels: usize) {
+    let sizes = |text: &str| -> Option<u32> {
+        text.trim()
+            .parse()
+            .ok()
+            .filter(|n| (1..=65_535).contains(n))
+    };
+    let bare = columns.iter().filter(|c| sizes(&c.head).is_some()).count();
+    let of_corner = words(corner);
+    let size_word = sized(&of_corner);
+    let about_size = size_word.is_some()
+        || of_corner
+            .iter()
+            .any(|w| w == "size" || w == "length" || w == "bytes");
+    let headed = |c: &Column| {
+        let says = c.said.size.is_some() || c.said.load.is_some() || sizes(&c.head).is_some();
+        says && !matches!(c.what, What::Metric(_))
+    };
+    let first = usize::from(labels == 0);
+    if columns.len() <= first || columns[first..].iter().filter(|c| headed(c)).count() < 2 {
+        return;
+    }
+    let around = [corner].into_iter().chain(contexts.iter().copied());
+    let metric = around.clone().find_map(|text| match what(text) {
+        found @ What::Metric(_) => Some((found, unit_of(text))),
+        What::Rate => Some((What::Metric(Metric::Throughput), unit_of(text))),
+        _ => None,
+    });
+    let Some((metric, unit)) = metric else {
+        return;
+    };
+    let unit = unit.or_else(|| around.clone().find_map(unit_of));
+    for column in &mut columns[first..] {
+        if !headed(column) {
+            continue;
+        }
+        column.what = metric;
+        if let Some(bytes) = sizes(&column.head).filter(|_| bare >= 2 && about_size) {
+            column.said.size = Some((bytes, size_word));
+        }
+        column.unit = unit.filter(|unit| fits(metric, unit));
+    }
+}
+
+/// Whether a unit has the dimension of a metric.
+fn fits(what: What, unit: &str) -> bool {
+    let What::Metric(metric) = what else {
+        return true;
+    };
+    let known = UNITS.iter().find(|known| known.name == unit);
+    known.is_some_and(|known| known.dimension.compares_with(metric.dimension()))
+}
+
+impl Parts<'_> {
+    fn body(&self) -> &[Vec<Cell>] {
+        &self.grid.rows[self.heads..]
+    }
+
+    fn label(&self, row: &[Cell]) -> String {
+        let mut texts: Vec<&str> = Vec::new();
+        for cell in row.iter().take(self.labels) {
+            if !cell.text.is_empty() && !texts.contains(&cell.text.as_str()) {
+                texts.push(&cell.text);
+            }
+        }
+        texts.join(" ")
+    }
+
+    /// What a row says of its trial, by its label and its cells of words.
+    fn said(&self, row: &[Cell]) -> Said {
+        let label = said(&self.label(row));
+        let figure = |at: usize| self.columns.iter().any(|column| column.at == at);
+        let others = row.iter().enumerate().skip(self.labels);
+        let others = others
+            .filter(|(at, _)| !figure(*at))
+            .map(|(_, cell)| said(&cell.text));
+        others.fold(label, |all, one| all.or(&one))
+    }
+
+    fn class(&self, row: &[Cell]) -> Class {
+        let said = self.said(row).or(&Said {
+            max: false,
+            size: None,
+            load: None,
+            ..self.context.clone()
+        });
+        let tags = row.iter().skip(self.labels).filter_map(|cell| {
+            let all = figures(&cell.text).ok()?;
+            let tags: Vec<String> = all.into_iter().filter_map(|f| f.tag).collect();
+            (!tags.is_empty()).then_some(tags)
+        });
+        Class {
+            layer: said.layer,
+            direction: said.direction,
+            max: said.max,
+            tags: tags.flatten().collect(),
+        }
+    }
+}
+
+fn classes(parts: &Parts<'_>) -> Vec<Class> {
+    let mut all: Vec<Class> = Vec::new();
+    for row in parts.body() {
+        let class = parts.class(row);
+        if !all.contains(&class) {
+            all.push(class);
+        }
+    }
+    all
+}
+
+/// What a group of columns says, in the words of a study.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Group {
+    name: String,
+    size: Option<(u32, Option<&'static str>)>,
+    load: Option<(String, &'static str)>,
+    direction: Option<&'static str>,
+    layer: Option<&'static str>,
+    point: Option<String>,
+    datasheet: bool,
+}
+
+/// Asks for what words leave open, once for a class.
+fn settled(
+    class: &Class,
+    parts: &Parts<'_>,
+    asker: &mut dyn Asker,
+) -> (&'static str, &'static str) {
+    let shown = parts.grid.context.last().map_or("", String::as_str);
+    let headed =
+        |f: fn(&Said) -> Option<&'static str>| parts.columns.iter().find_map(|c| f(&c.said));
+    let layer = class.layer.or_else(|| headed(|said| said.layer));
+    let layer = layer.unwrap_or_else(|| {
+        asker.choose(&Question {
+            about: format!(
+                "line {} ({shown}): which layer do the figures count",
+                parts.grid.line()
+            ),
+            choices: &["udp4", "tcp4", "ethernet"],
+            default: if parts.grid.iperf { "tcp4" } else { "ethernet" },
+        })
+    });
+    let direction = class.direction.or_else(|| headed(|said| said.direction));
+    let direction = direction.unwrap_or_else(|| {
+        asker.choose(&Question {
+            about: format!(
+                "line {} ({shown}): which way do the frames go, as the node sees it",
+                parts.grid.line()
+            ),
+            choices: &["transmit", "receive", "both", "echo"],
+            default: "transmit",
+        })
+    });
+    (layer, direction)
+}
+
+/// The key of a trial for a size that a page gives by a word.
+fn size_key(layer: &str, word: Option<&str>, bytes: u32) -> &'static str {
+    match (layer, word) {
+        ("ethernet", Some("frame")) => "frame",
+        ("ethernet", Some("payload")) => "payload",
+        // The sizes of RFC 2544 are of frames; up to a payload of 1500 a packet is what the driver gets.
+        ("ethernet", _) if [64, 128, 256, 512, 1024, 1280, 1518].contains(&bytes) => "frame",
+        ("ethernet", _) if bytes == 1500 => "payload",
+        ("ethernet", _) if bytes < 60 => "payload",
+        ("ethernet", _) => "length",
+        (_, Some("frame")) => "frame",
+        _ => "datagram",
+    }
+}
+
+/// What a column is called in a study: its keys, where it is one of figures or of conditions.
+fn key_of(
+    column: &Column,
+    class: &Class,
+    layer: &str,
+    direction: &str,
+    with_loss: bool,
+    asker: &mut dyn Asker,
+) -> Option<String> {
+    let rate = |key: &str| Some(key.to_owned());
+    match column.what {
+        What::Metric(Metric::Throughput)
+            if direction == "both" && column.said.direction.is_none() =>
+        {
+            rate("throughput_sum")
+        }
+        What::Metric(metric) => rate(metric.name()),
+        What::Offered => rate("load"),
+        What::Size(word) => {
+            let key = size_key(layer, word, 0);
+            let key = if layer == "ethernet" && word.is_none_or(|w| w == "packet") {
+                "length"
+            } else {
+                key
+            };
+            rate(if key == "payload" {
+                "trial.payload"
+            } else {
+                key
+            })
+        }
+        What::Window => rate("window"),
+        What::Interval | What::Words | What::Unknown => None,
+        What::Rate if !class.tags.is_empty() => Some("tags".to_owned()),
+        What::Rate if direction == "both" => rate("throughput_sum"),
+        What::Rate if direction == "receive" && layer.starts_with("udp") && with_loss => {
+            let default = if class.max { "load+throughput" } else { "load" };
+            let answer = asker.choose(&Question {
+                about: format!(
+                    "'{}' of {}: was this rate offered to the node, or carried by it",
+                    column.head,
+                    if class.max {
+                        "the largest UDP receive rates"
+                    } else {
+                        "UDP receive rows with a loss"
+                    }
+                ),
+                choices: &["load", "throughput", "load+throughput"],
+                default,
+            });
+            rate(answer)
+        }
+        What::Rate => rate("throughput"),
+    }
+}
+
+/// The default unit of a key whose heading has none.
+fn default_unit(key: &str) -> Option<&'static str> {
+    match key {
+        "cpu_load" | "loss" | "efficiency" | "share_of_limit" => Some("%"),
+        "frames_per_s" => Some("frames/s"),
+        "datagram" | "frame" | "length" | "trial.payload" => Some("B"),
+        "window" => Some("KiB"),
+        _ => None,
+    }
+}
+
+fn of_class(
+    parts: &Parts<'_>,
+    class: &Class,
+    facts: &Facts,
+    asker: &mut dyn Asker,
+    taken: &mut BTreeSet<String>,
+    notes: &mut Vec<String>,
+) -> Vec<Plan> {
+    let (layer, direction) = settled(class, parts, asker);
+    let with_loss = parts
+        .columns
+        .iter()
+        .any(|c| c.what == What::Metric(Metric::Loss));
+    let mut shared: Vec<(String, &Column)> = Vec::new();
+    let mut grouped: Vec<(Group, Vec<(String, &Column)>)> = Vec::new();
+    let same = |metric: What| parts.columns.iter().filter(|c| c.what == metric).count();
+    for column in &parts.columns {
+        let Some(key) = key_of(column, class, layer, direction, with_loss, asker) else {
+            continue;
+        };
+        let of_trial = matches!(column.what, What::Size(_) | What::Offered | What::Window);
+        let latency = matches!(column.what, What::Metric(Metric::Latency)) && same(column.what) > 1;
+        let group = Group {
+            name: String::new(),
+            size: column.said.size,
+            load: column.said.load.clone(),
+            direction: column
+                .said
+                .direction
+                .filter(|way| class.direction != Some(*way)),
+            layer: column.said.layer.filter(|way| class.layer != Some(*way)),
+            point: latency.then(|| point(&column.head)),
+            datasheet: column.said.datasheet,
+        };
+        if of_trial && group.size.is_none() {
+            shared.push((key, column));
+            continue;
+        }
+        match grouped.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, columns)) => columns.push((key, column)),
+            None => grouped.push((group, vec![(key, column)])),
+        }
+    }
+    // Groups with the same columns are one table.
+    let mut tables: Vec<Vec<(Group, Vec<(String, &Column)>)>> = Vec::new();
+    for (mut group, columns) in grouped {
+        group.name = group_name(&group);
+        let keys = |columns: &[(String, &Column)]| {
+            columns
+                .iter()
+                .map(|(k, c)| (k.clone(), c.unit))
+                .collect::<Vec<_>>()
+        };
+        match tables
+            .iter_mut()
+            .find(|table| keys(&table[0].1) == keys(&columns))
+        {
+            Some(table) => table.push((group, columns)),
+            None => tables.push(vec![(group, columns)]),
+        }
+    }
+    let mut plans = Vec::new();
+    for table in tables {
+        let one = Table {
+            parts,
+            class,
+            layer,
+            direction,
+            shared: &shared,
+            groups: table,
+        };
+        plans.extend(one.plan(facts, taken, notes));
+    }
+    plans
+}
+
+/// The name of a capture point: a heading without what all latencies share.
+fn point(head: &str) -> String {
+    let cut = head.split(['(', '[']).next().unwrap_or(head);
+    let plain: Vec<&str> = cut
+        .split_whitespace()
+        .filter(|word| {
+            !matches!(
+                word.to_lowercase().as_str(),
+                "latency" | "value" | "values" | "delay"
+            )
+        })
+        .collect();
+    let name = plain.join(" ");
+    let name = if name.is_empty() {
+        head.to_owned()
+    } else {
+        name
+    };
+    name.chars().take(60).collect()
+}
+
+fn group_name(group: &Group) -> String {
+    let size = group.size.map(|(bytes, _)| format!("{bytes} B"));
+    let load = group
+        .load
+        .as_ref()
+        .map(|(token, unit)| format!("at {token} {unit}"));
+    let parts = [
+        group.layer.map(str::to_owned),
+        group.direction.map(str::to_owned),
+        size,
+        load,
+        group.point.clone(),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// One table of a class: groups of the same columns.
+struct Table<'p, 'g> {
+    parts: &'p Parts<'g>,
+    class: &'p Class,
+    layer: &'static str,
+    direction: &'static str,
+    shared: &'p [(String, &'p Column)],
+    groups: Vec<(Group, Vec<(String, &'p Column)>)>,
+}
+
+impl Table<'_, '_> {
+    fn plan(
+        &self,
+        facts: &Facts,
+        taken: &mut BTreeSet<String>,
+        notes: &mut Vec<String>,
+    ) -> Option<Plan> {
+        let parts = self.parts;
+        let rows: Vec<&Vec<Cell>> = parts
+            .body()
+            .iter()
+            .filter(|row| parts.class(row) == *self.class)
+            .collect();
+        let of_rows: Vec<Said> = rows.iter().map(|row| parts.said(row)).collect();
+        let layer = self.layer;
+        // A size or load that the label of each row gives is a column of its own.
+        let each = |f: &dyn Fn(&Said) -> bool| of_rows.iter().all(f);
+        let has = |wanted: &str| self.shared.iter().any(|(key, _)| key == wanted);
+        let any_size = ["datagram", "frame", "length", "trial.payload"]
+            .iter()
+            .any(|key| has(key));
+        let group_size = self.groups.iter().any(|(group, _)| group.size.is_some());
+        let size_of_rows = !any_size && !group_size && each(&|said| said.size.is_some());
+        let load_of_rows = !has("load") && each(&|said| said.load.is_some());
+        let mut plan = Plan {
+            about: self.about(),
+            ..Plan::default()
+        };
+        let key = |word: Option<&str>, bytes: u32| match size_key(layer, word, bytes) {
+            "payload" => "trial.payload",
+            other => other,
+        };
+        if size_of_rows {
+            let first = of_rows[0].size.unwrap_or((0, None));
+            let word = first
+                .1
+                .or_else(|| parts.columns.iter().find_map(|c| sized(&words(&c.head))));
+            plan.columns.push(format!("{} B", key(word, first.0)));
+        }
+        if load_of_rows {
+            let unit = of_rows[0].load.as_ref().map_or("", |(_, unit)| unit);
+            plan.columns.push(format!("load {unit}"));
+        }
+        for (key, column) in self.shared.iter().chain(&self.groups[0].1) {
+            let unit = column.unit.or_else(|| default_unit(key)).unwrap_or("");
+            if key == "tags" {
+                plan.columns.extend(self.class.tags.iter().map(|tag| {
+                    let way = said(tag).direction.unwrap_or("sum");
+                    format!("throughput_{way} {unit}").trim_end().to_owned()
+                }));
+            } else {
+                plan.columns
+                    .push(format!("{key} {unit}").trim_end().to_owned());
+            }
+        }
+        let has_load = self.groups.iter().any(|(group, _)| group.load.is_some());
+        for (row, of_row) in rows.iter().zip(&of_rows) {
+            let line = row.first().map_or(0, |cell| cell.line);
+            let mut first: Vec<(String, usize)> = Vec::new();
+            if size_of_rows {
+                first.push((
+                    of_row
+                        .size
+                        .map_or_else(String::new, |(bytes, _)| bytes.to_string()),
+                    line,
+                ));
+            }
+            if load_of_rows {
+                let load = of_row.load.as_ref();
+                first.push((
+                    load.map_or_else(String::new, |(token, _)| token.clone()),
+                    line,
+                ));
+            }
+            let groups = self
+                .groups
+                .iter()
+                .map(|(_, columns)| self.tokens(row, &first, columns, notes));
+            let groups: Vec<Vec<(String, usize)>> = groups.collect();
+            if groups.iter().any(|group| !group.is_empty()) {
+                plan.rows.push(PlanRow {
+                    label: parts.label(row),
+                    groups,
+                });
+            }
+        }
+        if plan.is_empty() {
+            return None;
+        }
+        let sized_already = size_of_rows || any_size || group_size;
+        self.keys(&mut plan, facts, sized_already);
+        let names: Vec<String> = self
+            .groups
+            .iter()
+            .map(|(group, _)| group.name.clone())
+            .collect();
+        plan.name(&self.templates(&plan, has_load), &names, taken);
+        Some(plan)
+    }
+
+    fn about(&self) -> String {
+        let line = self.parts.grid.line();
+        match self
+            .parts
+            .grid
+            .context
+            .last()
+            .filter(|text| !text.is_empty())
+        {
+            Some(context) => format!("{context}, line {line}"),
+            None => format!("line {line}"),
+        }
+    }
+
+    /// The tokens of a row for one group; empty where it has no figure of a metric.
+    fn tokens(
+        &self,
+        row: &[Cell],
+        first: &[(String, usize)],
+        columns: &[(String, &Column)],
+        notes: &mut Vec<String>,
+    ) -> Vec<(String, usize)> {
+        let mut tokens = first.to_vec();
+        let mut any = false;
+        for (at, (key, column)) in self.shared.iter().chain(columns).enumerate() {
+            let empty = Cell::default();
+            let cell = row.get(column.at).unwrap_or(&empty);
+            let wanted = if key == "tags" {
+                self.class.tags.len()
+            } else {
+                1
+            };
+            let found = match figures(&cell.text) {
+                Ok(found) if found.len() == wanted => found,
+                _ => {
+                    notes.push(format!(
+                        "line {}: '{}' below '{}' is no figure and is left out",
+                        cell.line,
+                        cell.text.chars().take(60).collect::<String>(),
+                        column.head
+                    ));
+                    vec![Figure::none(); wanted]
+                }
+            };
+            let unit = column.unit.or_else(|| default_unit(key));
+            any |= at >= self.shared.len() && found.iter().any(|f| f.token != "-");
+            tokens.extend(found.iter().map(|figure| (token(figure, unit), cell.line)));
+        }
+        if any { tokens } else { Vec::new() }
+    }
+
+    /// Trial, groups and what else the table has.
+    fn keys(&self, plan: &mut Plan, facts: &Facts, sized_already: bool) {
+        let mut trial = vec![format!("layer = {}", quoted(self.layer))];
+        trial.push(format!("direction = {}", quoted(self.direction)));
+        let context = &self.parts.context;
+        if !sized_already {
+            let size = context
+                .size
+                .or_else(|| facts.size_at(self.parts.grid.line()));
+            let tcp = self.layer.starts_with("tcp");
+            match size {
+                Some((bytes, word)) if !tcp => {
+                    trial.push(format!("{} = {bytes}", size_key(self.layer, word, bytes)));
+                }
+                // TCP fills its segments, whatever the application writes.
+                _ if tcp => trial.push("datagram = 1460".to_owned()),
+                _ => {}
+            }
+        }
+        plan.set("trial", format!("{{ {} }}", trial.join(", ")));
+        let said = self
+            .groups
+            .iter()
+            .any(|(group, _)| *group != Group::default());
+        if !said {
+            return;
+        }
+        for (group, _) in &self.groups {
+            let mut pairs = Vec::new();
+            if !group.name.is_empty() {
+                pairs.push(format!("name = {}", quoted(&group.name)));
+            }
+            if let Some(layer) = group.layer {
+                pairs.push(format!("layer = {}", quoted(layer)));
+            }
+            if let Some(direction) = group.direction {
+                pairs.push(format!("direction = {}", quoted(direction)));
+            }
+            if let Some((bytes, word)) = group.size {
+                pairs.push(format!("{} = {bytes}", size_key(self.layer, word, bytes)));
+            }
+            if let Some((token, unit)) = &group.load {
+                let prefix = unit.trim_end_matches("bit/s").trim_end_matches("pps");
+                let end = if unit.ends_with("pps") { "pps" } else { "" };
+                pairs.push(format!(
+                    "load = {}",
+                    quoted(&format!("{token}{prefix}{end}"))
+                ));
+            }
+            if let Some(point) = &group.point {
+                pairs.push(format!("point = {}", quoted(point)));
+            }
+            if group.datasheet {
+                pairs.push("datasheet = true".to_owned());
+            }
+            plan.groups.push(format!("{{ {} }}", pairs.join(", ")));
+        }
+    }
+
+    /// Names for the rows, the shortest first.
+    fn templates(&self, plan: &Plan, has_load: bool) -> Vec<String> {
+        let key = |wanted: &str| {
+            plan.columns.iter().find_map(|column| {
+                let (keys, unit) = column.split_once(' ').unwrap_or((column, ""));
+                let found = keys.split('+').any(|key| key == wanted);
+                let wanted = wanted.strip_prefix("trial.").unwrap_or(wanted);
+                found.then(|| format!("{{{wanted}}} {unit}").trim_end().to_owned())
+            })
+        };
+        let grouped = self.groups.iter().any(|(group, _)| !group.name.is_empty());
+        let label = if plan.rows.iter().any(|row| row.label.is_empty()) {
+            let tcp = self.layer.split_at(3).0.to_uppercase();
+            let layer = if self.layer == "ethernet" {
+                "Ethernet".to_owned()
+            } else {
+                tcp
+            };
+            format!("{layer} {} {{label}}", self.direction)
+        } else {
+            "{label}".to_owned()
+        };
+        let label = label.trim().to_owned();
+        let base = if grouped {
+            format!("{label}, {{group}}")
+        } else {
+            label.clone()
+        };
+        let size = ["datagram", "frame", "length", "trial.payload"]
+            .into_iter()
+            .find_map(key);
+        let load = key("load").filter(|_| !has_load);
+        let window = key("window").map(|window| format!("window {window}"));
+        let mut templates = vec![base.clone()];
+        let mut longer = base;
+        for more in [size, load.map(|load| format!("at {load}")), window]
+            .into_iter()
+            .flatten()
+        {
+            longer = format!("{longer} {more}");
+            templates.push(longer.clone());
+        }
+        let context = self
+            .parts
+            .grid
+            .context
+            .last()
+            .filter(|text| !text.is_empty());
+        if let Some(context) = context {
+            let short: String = context
+                .chars()
+                .filter(|c| !matches!(c, '{' | '}'))
+                .take(40)
+                .collect();
+            templates.push(format!("{short}: {longer}"));
+        }
+        templates
+    }
+}
