@@ -229,6 +229,15 @@ pub fn quoted(text: &str) -> String {
     quoted
 }
 
+fn key_of(key: &str) -> String {
+    let bare = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    if !key.is_empty() && key.bytes().all(bare) {
+        key.to_owned()
+    } else {
+        quoted(key)
+    }
+}
+
 fn toml_of(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => quoted(text),
@@ -246,7 +255,7 @@ fn toml_of(value: &DeValue<'_>) -> String {
         DeValue::Table(table) => {
             let pairs = table.iter();
             let pairs = pairs.map(|(key, value)| {
-                format!("{} = {}", quoted(key.get_ref()), toml_of(value.get_ref()))
+                format!("{} = {}", key_of(key.get_ref()), toml_of(value.get_ref()))
             });
             format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
         }

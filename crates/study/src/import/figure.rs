@@ -217,21 +217,19 @@ fn plain(digits: &str) -> Option<String> {
         .collect();
     let points = digits.matches('.').count();
     let commas = digits.matches(',').count();
-    let groups_of_three = |separator: char| {
-        let mut parts = digits
-            .split('.')
-            .next()
-            .unwrap_or_default()
-            .split(separator);
+    let (whole, part) = digits.split_once('.').unwrap_or((&digits, ""));
+    let in_threes = || {
+        let mut parts = whole.split(',');
         let first = parts
             .next()
             .is_some_and(|p| (1..=3).contains(&p.len()) && p != "0");
-        first && parts.all(|p| p.len() == 3)
+        first && whole.contains(',') && !part.contains(',') && parts.all(|p| p.len() == 3)
     };
+    let in_threes = in_threes();
     let digits = digits.replace('_', "");
     match (points, commas) {
         (_, 0) if points <= 1 => Some(digits),
-        (0 | 1, _) if groups_of_three(',') => Some(digits.replace(',', "")),
+        (0 | 1, _) if in_threes => Some(digits.replace(',', "")),
         (0, 1) => Some(digits.replace(',', ".")),
         // 1.234,5
         (_, 1) if digits.rfind(',') > digits.rfind('.') => {

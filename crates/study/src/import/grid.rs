@@ -45,6 +45,8 @@ impl Grid {
 /// A document: its tables, and all of its lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
+    /// Its first heading.
+    pub title: Option<String>,
     /// The tables, from the top.
     pub grids: Vec<Grid>,
     /// The text of each line, with its number.

@@ -124,6 +124,10 @@ impl Reader<'_> {
                 self.text(" ", line);
                 self.flush();
             }
+            b"title" => {
+                self.headings.push((0, String::new()));
+                self.heading = Some(0);
+            }
             b"b" | b"strong" => self.bold += 1,
             b"script" | b"style" | b"sup" if !closed && self.skipped.is_none() => {
                 self.skipped = Some(name.to_vec());
@@ -159,7 +163,17 @@ impl Reader<'_> {
                 }
             }
             b"b" | b"strong" => self.bold = self.bold.saturating_sub(1),
-            _ if level(name).is_some() => self.heading = None,
+            _ if level(name).is_some() || name == b"title" => {
+                self.heading = None;
+                let first = self.headings.last().map(|(_, text)| collapsed(text));
+                let title = &mut self.document.title;
+                if title.is_none() || name == b"h1" {
+                    *title = first.filter(|text| !text.is_empty()).or(title.take());
+                }
+                // What a window is called is no heading of a table.
+                self.headings
+                    .retain(|(level, _)| *level > 0 || name != b"title");
+            }
             _ => {}
         }
     }

@@ -1,6 +1,7 @@
 //! The reports of iperf 2 and iperf3, as servers and clients print them.
 
 use super::grid::{Cell, Grid};
+use super::words::Said;
 
 /// The heading of each column that a report may have.
 const HEADS: [&str; 6] = [
@@ -35,7 +36,13 @@ pub fn report(lines: &[&str], at: usize, mut context: Vec<String>) -> Option<(Gr
         end += 1;
     }
     let above = lines[..at].iter().rev().take(12);
-    context.extend(above.rev().map(|line| line.trim().to_owned()));
+    let above = above.rev().map(|line| line.trim());
+    // The lines of the report itself say nothing more.
+    context.extend(
+        above
+            .filter(|line| !line.starts_with('['))
+            .map(str::to_owned),
+    );
     let udp = found.iter().any(|(_, line)| line.counts.is_some());
     let columns = if udp { HEADS.len() } else { 3 };
     let head = |text: &str| Cell {
@@ -76,11 +83,46 @@ fn is_of_report(line: &str) -> bool {
     line.starts_with("[ ID]") || line.starts_with("- - -")
 }
 
+/// What the report says of its trial: UDP where it counts datagrams, and what the commands above it ask for.
+pub fn said(grid: &Grid) -> Said {
+    let udp = grid.width() > 3;
+    let mut said = Said {
+        layer: Some(if udp { "udp4" } else { "tcp4" }),
+        ..Said::default()
+    };
+    for line in grid.context.iter().filter(|line| line.contains("iperf")) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let value = |flag: &str| {
+            let at = words.iter().position(|word| word.starts_with(flag))?;
+            let own = &words[at][flag.len()..];
+            if own.is_empty() {
+                words.get(at + 1).copied()
+            } else {
+                Some(own)
+            }
+        };
+        let bytes = value("-l").and_then(|text| text.parse().ok());
+        said.size = bytes.map(|bytes| (bytes, Some("datagram"))).or(said.size);
+        let load = value("-b").and_then(|text| text.strip_suffix(['M', 'm']));
+        let load = load.filter(|text| text.parse::<f64>().is_ok());
+        said.load = load
+            .map(|text| (text.to_owned(), "Mbit/s"))
+            .or(said.load.take());
+    }
+    said
+}
+
 /// The ends of an interval in seconds.
 pub fn ends(interval: &str) -> Option<(f64, f64)> {
     let (from, to) = interval.split_once('-')?;
     let to = to.trim().split_whitespace().next()?;
     Some((from.trim().parse().ok()?, to.parse().ok()?))
+}
+
+/// Which report an interval is, from 1: its end over its length.
+pub fn number(interval: &str) -> Option<u32> {
+    let (from, to) = ends(interval)?;
+    Some((from / (to - from).max(1e-3)).round().clamp(0.0, 1e6) as u32 + 1)
 }
 
 /// `[  3]  0.0- 1.0 sec  3.85 MBytes  32.3 Mbits/sec   0.250 ms    1/ 4035 (0.025%)`

@@ -18,8 +18,9 @@ use crate::reader::{MAX_PARTS, fits};
 /// Keys of a table that say what it takes of the page.
 const TAKING: [&str; 6] = ["take", "lines", "only", "size", "decimals", "split"];
 /// Keys of a table that go into the study as they are.
-const KEPT: [&str; 13] = [
+const KEPT: [&str; 14] = [
     "name",
+    "total",
     "trial",
     "role",
     "reason",
@@ -81,9 +82,13 @@ fn mapped(top: &Table<'_>, page: &str, document: &Document) -> Read<Mapped> {
     if let Some(defaults) = top.section("defaults")? {
         mapped.defaults = pairs(&defaults, defaults.keys().map(str::to_owned));
     }
+    let running = Running::new(&document.lines);
     for section in SECTIONS {
         for table in top.sections(section)? {
-            let all = pairs(&table, table.keys().map(str::to_owned));
+            let mut all = pairs(&table, table.keys().map(str::to_owned));
+            if section == "claim" {
+                bound(&table, &running, &mut all)?;
+            }
             mapped.sections.push((section.to_owned(), all));
         }
     }
@@ -91,7 +96,6 @@ fn mapped(top: &Table<'_>, page: &str, document: &Document) -> Read<Mapped> {
     if tables.is_empty() && texts.is_empty() {
         return Ok(mapped);
     }
-    let running = Running::new(&document.lines);
     let lines: Vec<&str> = page.lines().collect();
     let mut places: Vec<(usize, Plan)> = Vec::new();
     for table in &tables {
@@ -198,14 +202,17 @@ fn of_grid(grid: &Grid) -> Vec<Raw> {
                 label.push(&cell.text);
             }
         }
+        let line = row.first().map_or(0, |cell| cell.line);
+        let own = row.iter().skip(labels);
+        let own = own.map(|cell| (cell.text.clone(), cell.line));
+        // A report of iperf has its number as its first figure.
+        let label = label.join(" ");
+        let number = super::iperf::number(&label).filter(|_| grid.iperf);
+        let number = number.map(|number| (number.to_string(), line));
         Raw {
-            label: label.join(" "),
-            line: row.first().map_or(0, |cell| cell.line),
-            cells: row
-                .iter()
-                .skip(labels)
-                .map(|cell| (cell.text.clone(), cell.line))
-                .collect(),
+            line,
+            cells: number.into_iter().chain(own).collect(),
+            label,
         }
     };
     rows.map(row).collect()
@@ -437,6 +444,27 @@ fn bare(label: &str, bytes: u32) -> String {
         }
     }
     left.join(" ")
+}
+
+/// The figure of a claim out of the words of the page: `published = "<"` and words with `{published UNIT}`.
+fn bound(table: &Table<'_>, running: &Running, pairs: &mut Vec<(String, String)>) -> Read<()> {
+    let Some(words) = table.get("words") else {
+        return Ok(());
+    };
+    pairs.retain(|(key, _)| key != "words");
+    let (_, found) = running
+        .find(&words.text()?)
+        .map_err(|what| words.error(what))?;
+    let Some(figure) = found.first() else {
+        return Ok(());
+    };
+    let unit = figure.column.strip_prefix("published").map(str::trim);
+    let unit = unit.ok_or_else(|| words.error("write {published UNIT} where the figure stands"))?;
+    let relation = table.text("published")?.unwrap_or_default();
+    let text = format!("{relation} {} {unit}", figure.token);
+    pairs.retain(|(key, _)| key != "published");
+    pairs.push(("published".to_owned(), quoted(text.trim())));
+    Ok(())
 }
 
 /// A row that stands in sentences.

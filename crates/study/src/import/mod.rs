@@ -207,10 +207,9 @@ pub fn import(
         None => Mapped::default(),
     };
     let mut notes = Vec::new();
-    let mut sums = Vec::new();
     let plans = match mapped.plans {
         Some(ref plans) => plans.clone(),
-        None => proposed(&document, asker, &mut notes, &mut sums),
+        None => proposed(&document, asker, &mut notes),
     };
     if plans.iter().all(|plan| plan.figures() == 0) {
         return Err(ImportError::Nothing {
@@ -238,7 +237,6 @@ pub fn import(
         top: &top,
         mapped: &mapped,
         plans: &plans,
-        sums: &sums,
     };
     let text = written.text();
     // Whatever the page says, the study is one that can be read.
@@ -254,20 +252,12 @@ pub fn import(
     })
 }
 
-fn proposed(
-    document: &Document,
-    asker: &mut dyn Asker,
-    notes: &mut Vec<String>,
-    sums: &mut Vec<String>,
-) -> Vec<Plan> {
+fn proposed(document: &Document, asker: &mut dyn Asker, notes: &mut Vec<String>) -> Vec<Plan> {
     let facts = Facts::of(document);
     let mut taken = BTreeSet::new();
     let mut plans = Vec::new();
     for grid in &document.grids {
-        for plan in propose::plans(grid, &facts, asker, &mut taken, notes) {
-            sums.extend(plan.sums());
-            plans.push(plan);
-        }
+        plans.extend(propose::plans(grid, &facts, asker, &mut taken, notes));
     }
     plans
 }
@@ -295,15 +285,8 @@ fn top(
             top.push((key.to_owned(), value, about));
         }
     };
-    let heading = document
-        .grids
-        .iter()
-        .find_map(|grid| grid.context.first().filter(|text| !text.is_empty()));
-    let title = heading
-        .map_or(file, String::as_str)
-        .chars()
-        .take(120)
-        .collect::<String>();
+    let title = document.title.as_deref().filter(|text| !text.is_empty());
+    let title: String = title.unwrap_or(file).chars().take(120).collect();
     put(
         "title",
         said("title").or_else(|| Some(quoted(&title))),
@@ -411,7 +394,6 @@ struct Written<'a> {
     top: &'a [(String, String, String)],
     mapped: &'a Mapped,
     plans: &'a [Plan],
-    sums: &'a [String],
 }
 
 impl Written<'_> {
@@ -444,9 +426,6 @@ impl Written<'_> {
         }
         for (name, pairs) in &self.mapped.sections {
             section(&mut text, &format!("[[{name}]]"), pairs);
-        }
-        for sum in self.sums {
-            text.push_str(&format!("\n{sum}"));
         }
         text
     }

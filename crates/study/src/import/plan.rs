@@ -1,10 +1,11 @@
 //! A table of a study before it is written: the short form of [`crate::reader`], and its text.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use wirelab_config::quoted;
 
 use super::figure::Figure;
+use crate::reader::filled;
 
 /// A row: its label, and for each group the tokens with their lines.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,7 +21,9 @@ pub struct PlanRow {
 pub struct Plan {
     /// What stands above it as a comment.
     pub about: String,
-    /// Its keys with their values as TOML, beside columns, groups and rows.
+    /// What all of its trials have, as TOML.
+    pub trial: Vec<(String, String)>,
+    /// Its other keys with their values as TOML, beside columns, groups and rows.
     pub keys: Vec<(String, String)>,
     /// The columns as `KEY UNIT`.
     pub columns: Vec<String>,
@@ -28,6 +31,24 @@ pub struct Plan {
     pub groups: Vec<String>,
     /// The rows.
     pub rows: Vec<PlanRow>,
+}
+
+impl PlanRow {
+    fn text(&self, line: &mut usize) -> String {
+        let mut cells = vec![quoted(&self.label)];
+        for group in &self.groups {
+            let mut words = Vec::new();
+            for (token, at) in group {
+                if at != line {
+                    *line = *at;
+                    words.push(format!("@{line}"));
+                }
+                words.push(token.clone());
+            }
+            cells.push(quoted(&words.join(" ")));
+        }
+        format!("[{}]", cells.join(", "))
+    }
 }
 
 /// A token of a figure for a column of `unit`: with its own unit where that is another.
@@ -63,85 +84,124 @@ impl Plan {
             text.push_str(&format!(" # {about}"));
         }
         text.push('\n');
-        for (key, value) in &self.keys {
-            text.push_str(&format!("{key:<7} = {value}\n"));
+        let pairs: Vec<String> = self
+            .trial
+            .iter()
+            .map(|(key, value)| format!("{key} = {value}"))
+            .collect();
+        let trial = (!pairs.is_empty())
+            .then(|| ("trial".to_owned(), format!("{{ {} }}", pairs.join(", "))));
+        for (key, value) in self.keys.iter().chain(&trial) {
+            // The reader names rows by their labels.
+            if key != "name" || value != "\"{label}\"" {
+                text.push_str(&format!("{key:<7} = {value}\n"));
+            }
         }
         let columns: Vec<String> = self.columns.iter().map(|c| quoted(c)).collect();
         text.push_str(&format!("columns = [{}]\n", columns.join(", ")));
         if !self.groups.is_empty() {
             text.push_str(&format!("groups  = [{}]\n", self.groups.join(", ")));
         }
-        text.push_str("rows    = [\n");
         let mut line = 0;
-        for row in &self.rows {
-            let mut cells = vec![quoted(&row.label)];
-            for group in &row.groups {
-                let mut words = Vec::new();
-                for (token, at) in group {
-                    if *at != line {
-                        line = *at;
-                        words.push(format!("@{line}"));
-                    }
-                    words.push(token.clone());
-                }
-                cells.push(quoted(&words.join(" ")));
-            }
-            text.push_str(&format!("  [{}],\n", cells.join(", ")));
-        }
-        text.push_str("]\n");
+        let rows: Vec<String> = self.rows.iter().map(|row| row.text(&mut line)).collect();
+        text.push_str(&format!("rows    = [{}]\n", rows.join(",\n           ")));
         text
     }
 
-    /// The sums that a table of latencies implies: a point named as the total is that of the others.
-    pub fn sums(&self) -> Vec<String> {
-        let total = |group: &String| {
-            let name = group.to_lowercase();
-            name.contains("point") && name.contains("total")
-        };
-        let Some(at) = self.groups.iter().position(total) else {
-            return Vec::new();
-        };
-        let latency = self.columns.len() == 1 && self.columns[0].starts_with("latency ");
-        if !latency || self.groups.len() < 3 {
-            return Vec::new();
-        }
-        let name = self.keys.iter().find(|(key, _)| key == "name");
-        let template = name.map_or("{label}", |(_, value)| value.trim_matches('"'));
-        let points: Vec<String> = self.groups.iter().map(|group| group_name(group)).collect();
-        let of = |row: &PlanRow| {
-            if row
-                .groups
-                .iter()
-                .any(|group| !matches!(group.as_slice(), [(token, _)] if token != "-"))
-            {
-                return None;
+    /// Puts the rows of another table of the same groups into this one, with the columns of both.
+    pub fn join(&mut self, mut other: Plan) {
+        let (before, after) = (self.clone(), other.clone());
+        for (own, theirs) in [(&mut *self, &after), (&mut other, &before)] {
+            for (key, value) in own.trial.clone() {
+                let same = theirs.trial.iter().any(|(k, v)| *k == key && *v == value);
+                if !same {
+                    own.to_column(&key, &value);
+                }
             }
-            let one = Plan {
-                rows: vec![row.clone()],
-                ..self.clone()
-            };
-            let names = one.names(template, &points);
-            let cell = |name: &String| quoted(&format!("{name}/latency"));
-            let parts: Vec<String> = names
-                .iter()
-                .enumerate()
-                .filter(|(i, _)| *i != at)
-                .map(|(_, n)| cell(n))
-                .collect();
-            Some(format!(
-                "[[sum]]\ntotal = {}\nparts = [{}]\n",
-                cell(&names[at]),
-                parts.join(", ")
-            ))
-        };
-        self.rows.iter().filter_map(of).collect()
+        }
+        if self.columns != other.columns {
+            self.split();
+            other.split();
+            let mut at = 0;
+            for column in &other.columns {
+                match self.columns.iter().position(|known| known == column) {
+                    Some(known) => at = known + 1,
+                    None => {
+                        self.insert(at, column.clone());
+                        at += 1;
+                    }
+                }
+            }
+            other.lay_out(&self.columns);
+        }
+        self.rows.extend(other.rows);
     }
 
-    /// Sets a key.
-    pub fn set(&mut self, key: &str, value: String) {
-        match self.keys.iter_mut().find(|(known, _)| known == key) {
-            Some((_, old)) => *old = value,
-            None => self.keys.push((key.to_owned(), value)),
+    /// What all trials have becomes a column, the first one.
+    fn to_column(&mut self, key: &str, value: &str) {
+        self.trial.retain(|(known, _)| known != key);
+        let token = value.trim_matches('"').to_owned();
+        let unit = if ["datagram", "frame", "length", "payload"].contains(&key) {
+            " B"
+        } else {
+            ""
+        };
+        let key = if key == "payload" {
+            "trial.payload"
+        } else {
+            key
+        };
+        self.columns.insert(0, format!("{key}{unit}"));
+        for group in self.rows.iter_mut().flat_map(|row| &mut row.groups) {
+            if let Some((_, line)) = group.first().cloned() {
+                group.insert(0, (token.clone(), line));
+            }
+        }
+    }
+
+    /// Puts the tokens of each row into the order of other columns.
+    fn lay_out(&mut self, columns: &[String]) {
+        let own = std::mem::replace(&mut self.columns, columns.to_vec());
+        for group in self.rows.iter_mut().flat_map(|row| &mut row.groups) {
+            let Some((_, line)) = group.first().cloned() else {
+                continue;
+            };
+            let token = |column: &String| {
+                let at = own.iter().position(|known| known == column);
+                let token = at.and_then(|at| group.get(at).cloned());
+                token.unwrap_or_else(|| ("-".to_owned(), line))
+            };
+            *group = columns.iter().map(token).collect();
+        }
+    }
+
+    /// A column of nothing.
+    fn insert(&mut self, at: usize, column: String) {
+        let at = at.min(self.columns.len());
+        self.columns.insert(at, column);
+        for group in self.rows.iter_mut().flat_map(|row| &mut row.groups) {
+            let near = group.get(at.saturating_sub(1)).or(group.last());
+            if let Some((_, line)) = near.cloned() {
+                group.insert(at.min(group.len()), ("-".to_owned(), line));
+            }
+        }
+    }
+
+    /// Columns of two meanings become two columns.
+    fn split(&mut self) {
+        while let Some(at) = self.columns.iter().position(|column| column.contains('+')) {
+            let (first, rest) = self.columns[at].split_once('+').unwrap_or_default();
+            let unit = rest
+                .split_once(' ')
+                .map_or(String::new(), |(_, unit)| format!(" {unit}"));
+            let (first, rest) = (format!("{first}{unit}"), rest.to_owned());
+            self.columns[at] = first;
+            self.columns.insert(at + 1, rest);
+            for group in self.rows.iter_mut().flat_map(|row| &mut row.groups) {
+                if let Some(token) = group.get(at).cloned() {
+                    group.insert(at, token);
+                }
+            }
         }
     }
 
@@ -153,17 +213,19 @@ impl Plan {
                 if tokens.iter().all(|(token, _)| token == "-") {
                     continue;
                 }
-                let mut name = template.replace("{label}", &row.label);
-                name = name.replace("{n}", &(at + 1).to_string());
-                name = name.replace("{group}", groups.get(group).map_or("", String::as_str));
+                let mut places = BTreeMap::new();
                 for (column, (token, _)) in self.columns.iter().zip(tokens) {
                     let key = column.split(' ').next().unwrap_or_default();
                     for key in key.split('+') {
                         let key = key.strip_prefix("trial.").unwrap_or(key);
-                        name = name.replace(&format!("{{{key}}}"), token);
+                        places.insert(key.to_owned(), token.clone());
                     }
                 }
-                names.push(name.trim().to_owned());
+                let group = groups.get(group).cloned().unwrap_or_default();
+                places.insert("label".to_owned(), row.label.clone());
+                places.insert("group".to_owned(), group);
+                places.insert("n".to_owned(), (at + 1).to_string());
+                names.push(filled(template, &places));
             }
         }
         names
@@ -189,10 +251,4 @@ impl Plan {
         taken.extend(self.names(&chosen, groups));
         self.keys.insert(0, ("name".to_owned(), quoted(&chosen)));
     }
-}
-
-/// The name in a group's TOML.
-fn group_name(group: &str) -> String {
-    let rest = group.split_once("name = \"").map_or("", |(_, rest)| rest);
-    rest.split('"').next().unwrap_or_default().to_owned()
 }

@@ -15,8 +15,12 @@ use crate::quantity::UNITS;
 /// A column of figures.
 struct Column {
     at: usize,
+    /// All headings above it.
     head: String,
-    /// The headings of this column alone, without those that all columns share.
+    /// The nearest of them.
+    own: String,
+    /// Its first figure, where that is a size.
+    first: u32,
     what: What,
     unit: Option<&'static str>,
     said: Said,
@@ -70,11 +74,32 @@ pub fn plans(
         }
         return Vec::new();
     }
-    let mut plans = Vec::new();
+    let mut drafts: Vec<Draft> = Vec::new();
     for class in classes(&parts) {
-        plans.extend(of_class(&parts, &class, facts, asker, taken, notes));
+        for draft in of_class(&parts, &class, facts, asker, notes) {
+            let same = |known: &&mut Draft| {
+                known.groups == draft.groups && known.plan.groups == draft.plan.groups
+            };
+            match drafts.iter_mut().find(same) {
+                Some(known) => known.plan.join(draft.plan),
+                None => drafts.push(draft),
+            }
+        }
     }
-    plans
+    let named = drafts.into_iter().map(|mut draft| {
+        let templates = templates(&draft, grid);
+        draft.plan.name(&templates, &draft.groups, taken);
+        draft.plan
+    });
+    named.collect()
+}
+
+/// A table before its rows have names.
+struct Draft {
+    plan: Plan,
+    /// The names of its groups.
+    groups: Vec<String>,
+    layer: &'static str,
 }
 
 /// Leading rows that are headings.
@@ -132,10 +157,15 @@ fn parts(grid: &Grid) -> Option<Parts<'_>> {
     let width = grid.width();
     let labels = (0..width).take_while(|at| is_words(*at)).count();
     let contexts: Vec<&str> = grid.context.iter().rev().map(String::as_str).collect();
-    let context = contexts
+    let words_above = contexts
         .iter()
         .map(|text| said(text))
         .fold(Said::default(), |all, one| all.or(&one));
+    let context = if grid.iperf {
+        super::iperf::said(grid).or(&words_above)
+    } else {
+        words_above
+    };
     let columns = (labels..width).filter(|at| figures_at(*at)).map(|at| {
         let texts = head_of(at);
         let all = texts.join(" ");
@@ -144,14 +174,28 @@ fn parts(grid: &Grid) -> Option<Parts<'_>> {
             What::Unknown => what(&all),
             known => known,
         };
+        let of_latency = || {
+            contexts
+                .iter()
+                .take(2)
+                .any(|text| text.to_lowercase().contains("latenc"))
+        };
+        let own_what = match own_what {
+            What::Metric(Metric::Time) if of_latency() => What::Metric(Metric::Latency),
+            What::Rate if grid.iperf => What::Metric(Metric::Bandwidth),
+            known => known,
+        };
+        let own_unit = unit_of(own).or_else(|| texts.iter().rev().find_map(|text| unit_of(text)));
         Column {
             at,
             what: own_what,
-            unit: unit_of(own).or_else(|| texts.iter().rev().find_map(|text| unit_of(text))),
+            unit: own_unit.or_else(|| common_unit(body, at)),
             said: texts
                 .iter()
                 .map(|text| said(text))
                 .fold(Said::default(), |all, one| one.or(&all)),
+            own: own.to_owned(),
+            first: first_of(body, at),
             head: all,
         }
     });
@@ -165,6 +209,26 @@ fn parts(grid: &Grid) -> Option<Parts<'_>> {
         columns,
         context,
     })
+}
+
+/// The first figure of a column, as bytes; 0 where it has none.
+fn first_of(body: &[Vec<Cell>], at: usize) -> u32 {
+    let mut tokens = body.iter().filter_map(|row| {
+        let found = figures(&row.get(at)?.text).ok()?;
+        found.first()?.token.parse().ok()
+    });
+    tokens.next().unwrap_or(0)
+}
+
+/// The unit that all figures of a column have behind them.
+fn common_unit(body: &[Vec<Cell>], at: usize) -> Option<&'static str> {
+    let cells = body
+        .iter()
+        .filter_map(|row| figures(&row.get(at)?.text).ok());
+    let units = cells.flatten().filter(|figure| figure.token != "-");
+    let mut units = units.map(|figure| figure.unit);
+    let first = units.next()??;
+    units.all(|unit| unit == Some(first)).then_some(first)
 }
 
 /// Columns that are headed by a size or a load alone have the metric that the corner or the caption names.
@@ -184,7 +248,7 @@ fn matrix(columns: &mut [Column], corner: &str, contexts: &[&str], labels: usize
             .any(|w| w == "size" || w == "length" || w == "bytes");
     let headed = |c: &Column| {
         let says = c.said.size.is_some() || c.said.load.is_some() || sizes(&c.head).is_some();
-        says && !matches!(c.what, What::Metric(_))
+        says && (matches!(c.what, What::Unknown | What::Size(_)) || is_figure(&c.own))
     };
     let first = usize::from(labels == 0);
     if columns.len() <= first || columns[first..].iter().filter(|c| headed(c)).count() < 2 {
@@ -359,12 +423,7 @@ fn key_of(
         What::Metric(metric) => rate(metric.name()),
         What::Offered => rate("load"),
         What::Size(word) => {
-            let key = size_key(layer, word, 0);
-            let key = if layer == "ethernet" && word.is_none_or(|w| w == "packet") {
-                "length"
-            } else {
-                key
-            };
+            let key = size_key(layer, word, column.first);
             rate(if key == "payload" {
                 "trial.payload"
             } else {
@@ -380,7 +439,7 @@ fn key_of(
             let answer = asker.choose(&Question {
                 about: format!(
                     "'{}' of {}: was this rate offered to the node, or carried by it",
-                    column.head,
+                    column.own,
                     if class.max {
                         "the largest UDP receive rates"
                     } else {
@@ -412,9 +471,8 @@ fn of_class(
     class: &Class,
     facts: &Facts,
     asker: &mut dyn Asker,
-    taken: &mut BTreeSet<String>,
     notes: &mut Vec<String>,
-) -> Vec<Plan> {
+) -> Vec<Draft> {
     let (layer, direction) = settled(class, parts, asker);
     let with_loss = parts
         .columns
@@ -478,7 +536,7 @@ fn of_class(
             shared: &shared,
             groups: table,
         };
-        plans.extend(one.plan(facts, taken, notes));
+        plans.extend(one.plan(facts, notes));
     }
     plans
 }
@@ -531,12 +589,7 @@ struct Table<'p, 'g> {
 }
 
 impl Table<'_, '_> {
-    fn plan(
-        &self,
-        facts: &Facts,
-        taken: &mut BTreeSet<String>,
-        notes: &mut Vec<String>,
-    ) -> Option<Plan> {
+    fn plan(&self, facts: &Facts, notes: &mut Vec<String>) -> Option<Draft> {
         let parts = self.parts;
         let rows: Vec<&Vec<Cell>> = parts
             .body()
@@ -573,6 +626,9 @@ impl Table<'_, '_> {
             let unit = of_rows[0].load.as_ref().map_or("", |(_, unit)| unit);
             plan.columns.push(format!("load {unit}"));
         }
+        if parts.grid.iperf {
+            plan.columns.push("interval".to_owned());
+        }
         for (key, column) in self.shared.iter().chain(&self.groups[0].1) {
             let unit = column.unit.or_else(|| default_unit(key)).unwrap_or("");
             if key == "tags" {
@@ -585,7 +641,6 @@ impl Table<'_, '_> {
                     .push(format!("{key} {unit}").trim_end().to_owned());
             }
         }
-        let has_load = self.groups.iter().any(|(group, _)| group.load.is_some());
         for (row, of_row) in rows.iter().zip(&of_rows) {
             let line = row.first().map_or(0, |cell| cell.line);
             let mut first: Vec<(String, usize)> = Vec::new();
@@ -604,6 +659,10 @@ impl Table<'_, '_> {
                     line,
                 ));
             }
+            if parts.grid.iperf {
+                let number = super::iperf::number(&parts.label(row));
+                first.push((number.map_or("-".to_owned(), |n| n.to_string()), line));
+            }
             let groups = self
                 .groups
                 .iter()
@@ -621,13 +680,12 @@ impl Table<'_, '_> {
         }
         let sized_already = size_of_rows || any_size || group_size;
         self.keys(&mut plan, facts, sized_already);
-        let names: Vec<String> = self
-            .groups
-            .iter()
-            .map(|(group, _)| group.name.clone())
-            .collect();
-        plan.name(&self.templates(&plan, has_load), &names, taken);
-        Some(plan)
+        let names = self.groups.iter().map(|(group, _)| group.name.clone());
+        Some(Draft {
+            plan,
+            groups: names.collect(),
+            layer,
+        })
     }
 
     fn about(&self) -> String {
@@ -683,24 +741,24 @@ impl Table<'_, '_> {
 
     /// Trial, groups and what else the table has.
     fn keys(&self, plan: &mut Plan, facts: &Facts, sized_already: bool) {
-        let mut trial = vec![format!("layer = {}", quoted(self.layer))];
-        trial.push(format!("direction = {}", quoted(self.direction)));
+        plan.trial.push(("layer".to_owned(), quoted(self.layer)));
+        plan.trial
+            .push(("direction".to_owned(), quoted(self.direction)));
         let context = &self.parts.context;
         if !sized_already {
             let size = context
                 .size
                 .or_else(|| facts.size_at(self.parts.grid.line()));
             let tcp = self.layer.starts_with("tcp");
-            match size {
-                Some((bytes, word)) if !tcp => {
-                    trial.push(format!("{} = {bytes}", size_key(self.layer, word, bytes)));
-                }
+            let size = match size {
+                Some((bytes, word)) if !tcp => Some((size_key(self.layer, word, bytes), bytes)),
                 // TCP fills its segments, whatever the application writes.
-                _ if tcp => trial.push("datagram = 1460".to_owned()),
-                _ => {}
-            }
+                _ if tcp => Some(("datagram", 1460)),
+                _ => None,
+            };
+            let size = size.map(|(key, bytes)| (key.to_owned(), bytes.to_string()));
+            plan.trial.extend(size);
         }
-        plan.set("trial", format!("{{ {} }}", trial.join(", ")));
         let said = self
             .groups
             .iter()
@@ -738,64 +796,64 @@ impl Table<'_, '_> {
             }
             plan.groups.push(format!("{{ {} }}", pairs.join(", ")));
         }
+        // A point that is named as the total is the sum of the others.
+        let is_total = |group: &&Group| {
+            let point = group.point.as_ref();
+            point.is_some_and(|point| point.to_lowercase().contains("total"))
+        };
+        let mut totals = self.groups.iter().map(|(group, _)| group).filter(is_total);
+        if let (Some(total), None, 3..) = (totals.next(), totals.next(), self.groups.len()) {
+            plan.keys.push(("total".to_owned(), quoted(&total.name)));
+        }
     }
+}
 
-    /// Names for the rows, the shortest first.
-    fn templates(&self, plan: &Plan, has_load: bool) -> Vec<String> {
-        let key = |wanted: &str| {
-            plan.columns.iter().find_map(|column| {
-                let (keys, unit) = column.split_once(' ').unwrap_or((column, ""));
-                let found = keys.split('+').any(|key| key == wanted);
-                let wanted = wanted.strip_prefix("trial.").unwrap_or(wanted);
-                found.then(|| format!("{{{wanted}}} {unit}").trim_end().to_owned())
-            })
+/// Names for the rows of a table, the shortest first.
+fn templates(draft: &Draft, grid: &Grid) -> Vec<String> {
+    let plan = &draft.plan;
+    let key = |wanted: &str| {
+        plan.columns.iter().find_map(|column| {
+            let (keys, unit) = column.split_once(' ').unwrap_or((column, ""));
+            let found = keys.split('+').any(|key| key == wanted);
+            let wanted = wanted.strip_prefix("trial.").unwrap_or(wanted);
+            found.then(|| format!("{{{wanted}}} {unit}").trim_end().to_owned())
+        })
+    };
+    let direction = plan.trial.iter().find(|(key, _)| key == "direction");
+    let direction = direction.map_or("{direction}", |(_, value)| value.trim_matches('"'));
+    let label = if plan.rows.iter().any(|row| row.label.is_empty()) {
+        let layer = match draft.layer {
+            "ethernet" => "Ethernet".to_owned(),
+            other => other.trim_end_matches(['4', '6']).to_uppercase(),
         };
-        let grouped = self.groups.iter().any(|(group, _)| !group.name.is_empty());
-        let label = if plan.rows.iter().any(|row| row.label.is_empty()) {
-            let tcp = self.layer.split_at(3).0.to_uppercase();
-            let layer = if self.layer == "ethernet" {
-                "Ethernet".to_owned()
-            } else {
-                tcp
-            };
-            format!("{layer} {} {{label}}", self.direction)
-        } else {
-            "{label}".to_owned()
-        };
-        let label = label.trim().to_owned();
-        let base = if grouped {
-            format!("{label}, {{group}}")
-        } else {
-            label.clone()
-        };
-        let size = ["datagram", "frame", "length", "trial.payload"]
-            .into_iter()
-            .find_map(key);
-        let load = key("load").filter(|_| !has_load);
-        let window = key("window").map(|window| format!("window {window}"));
-        let mut templates = vec![base.clone()];
-        let mut longer = base;
-        for more in [size, load.map(|load| format!("at {load}")), window]
-            .into_iter()
-            .flatten()
-        {
-            longer = format!("{longer} {more}");
-            templates.push(longer.clone());
-        }
-        let context = self
-            .parts
-            .grid
-            .context
-            .last()
-            .filter(|text| !text.is_empty());
-        if let Some(context) = context {
-            let short: String = context
-                .chars()
-                .filter(|c| !matches!(c, '{' | '}'))
-                .take(40)
-                .collect();
-            templates.push(format!("{short}: {longer}"));
-        }
-        templates
+        format!("{layer} {direction} {{label}}").trim().to_owned()
+    } else {
+        "{label}".to_owned()
+    };
+    let grouped = draft.groups.iter().any(|name| !name.is_empty());
+    let base = if grouped {
+        format!("{label}, {{group}}")
+    } else {
+        label
+    };
+    let sizes = ["datagram", "frame", "length", "trial.payload"];
+    let size = sizes
+        .into_iter()
+        .find_map(key)
+        .map(|size| format!("[ {size}]"));
+    let load = key("load").map(|load| format!("[ at {load}]"));
+    let window = key("window").map(|window| format!("[ window {window}]"));
+    let mut templates = vec![base.clone()];
+    let mut longer = base;
+    for more in [size, load, window].into_iter().flatten() {
+        longer.push_str(&more);
+        templates.push(longer.clone());
     }
+    if let Some(context) = grid.context.last().filter(|text| !text.is_empty()) {
+        let plain = context
+            .chars()
+            .filter(|c| !matches!(c, '{' | '}' | '[' | ']'));
+        templates.push(format!("{}: {longer}", plain.take(40).collect::<String>()));
+    }
+    templates
 }

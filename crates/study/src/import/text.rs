@@ -19,6 +19,7 @@ pub fn read(text: &str) -> Document {
             headings.iter().map(|(_, text)| text.clone()).collect()
         };
         if let Some((level, heading)) = heading(line) {
+            document.title.get_or_insert_with(|| heading.clone());
             headings.retain(|(other, _)| *other < level);
             headings.push((level, heading));
         }

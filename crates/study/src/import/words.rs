@@ -121,7 +121,7 @@ pub fn said(text: &str) -> Said {
         None
     };
     let quantity = |of: Dimension| {
-        quantities(&plain)
+        quantities(text)
             .into_iter()
             .find(|(_, unit)| dimension(unit) == Some(of))
     };

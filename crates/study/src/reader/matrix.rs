@@ -15,10 +15,11 @@ use super::row::{Keys, row};
 use super::{MAX_CLAIMS, MAX_PARTS};
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity};
-use crate::table::Row;
+use crate::table::{CellName, Row, Sum};
 
-const TABLE_KEYS: [&str; 16] = [
+const TABLE_KEYS: [&str; 17] = [
     "name",
+    "total",
     "columns",
     "groups",
     "rows",
@@ -230,6 +231,7 @@ pub(super) fn rows(
     defaults: Option<&Table<'_>>,
     notes: &[Note<'_>],
     wrong: &mut Vec<FileError>,
+    sums: &mut Vec<Sum>,
     take: &mut Take<'_>,
 ) -> Read<()> {
     table.known_keys(&TABLE_KEYS)?;
@@ -251,6 +253,10 @@ pub(super) fn rows(
     if !lines.is_list() {
         return Err(lines.error("write a list of rows: [[\"name\", \"figures\"], …]"));
     }
+    let total = table
+        .get("total")
+        .map(|e| total(&e, &groups, &columns))
+        .transpose()?;
     let mut source_line = None;
     for (at, line) in lines.entries().iter().enumerate() {
         let cells = if line.is_list() {
@@ -273,6 +279,7 @@ pub(super) fn rows(
                 continue;
             }
         };
+        let mut names = Vec::new();
         for (group, cell) in groups.iter().zip(&cells[1..]) {
             let one = One {
                 shared: &shared,
@@ -284,14 +291,42 @@ pub(super) fn rows(
             };
             let read = one.read(defaults, notes, &mut source_line);
             let taken = match read {
-                Ok(Some(row)) => take(&|what| cell.error(what), row),
+                Ok(Some(row)) => {
+                    names.push(row.name.clone());
+                    take(&|what| cell.error(what), row)
+                }
                 Ok(None) => Ok(()),
                 Err(error) => Err(error),
             };
             wrong.extend(taken.err());
         }
+        if let Some((at, metric)) = total.filter(|_| names.len() == groups.len()) {
+            let cell = |row: String| CellName { row, metric };
+            let total = cell(names.remove(at));
+            let parts = names.into_iter().map(cell).collect();
+            sums.push(Sum {
+                line: line.line(),
+                total,
+                parts,
+            });
+        }
     }
     Ok(())
+}
+
+/// The group that is the sum of the others, and the one metric of the table.
+fn total(entry: &Entry<'_>, groups: &[Common<'_>], columns: &[Column]) -> Read<(usize, Metric)> {
+    let name = entry.text()?;
+    let at = groups.iter().position(|group| group.name == name);
+    let at = at.ok_or_else(|| entry.error("no group of the table has this name"))?;
+    let keys = columns.iter().flat_map(|column| &column.keys);
+    let mut metrics = keys.filter_map(|key| key.parse::<Metric>().ok());
+    match (metrics.next(), metrics.next(), groups.len()) {
+        (Some(metric), None, 3..) => Ok((at, metric)),
+        _ => Err(entry.error(
+            "a total needs two other groups, and a table of one metric: write a [[sum]] instead",
+        )),
+    }
 }
 
 /// A label may be empty, unlike other texts.
@@ -544,10 +579,32 @@ fn of_metric(entry: &Entry<'_>, metric: &str) -> Option<String> {
     Some(table.get(metric)?.to_toml())
 }
 
-/// `{label}` and the like replaced; what is no place stays as it is.
-fn filled(template: &str, places: &BTreeMap<String, String>) -> String {
+/// `{label}` and the like replaced; what is no place stays as it is. A part in square brackets is left out where the row
+/// has no figure for a place in it.
+pub fn filled(template: &str, places: &BTreeMap<String, String>) -> String {
     let mut text = String::new();
     let mut rest = template;
+    while let Some((before, after)) = rest.split_once('[') {
+        let Some((part, after)) = after.split_once(']').filter(|(part, _)| part.contains('{'))
+        else {
+            text.push_str(before);
+            text.push('[');
+            rest = after;
+            continue;
+        };
+        text.push_str(before);
+        let lacks = |(key, token): (&String, &String)| {
+            token == NONE && part.contains(&format!("{{{key}}}"))
+        };
+        if !places.iter().any(lacks) {
+            text.push_str(part);
+        }
+        rest = after;
+    }
+    text.push_str(rest);
+    let template = text;
+    let mut text = String::new();
+    let mut rest = template.as_str();
     while let Some((before, after)) = rest.split_once('{') {
         text.push_str(before);
         match after.split_once('}') {

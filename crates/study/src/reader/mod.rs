@@ -3,7 +3,7 @@ mod claims;
 mod matrix;
 mod row;
 
-pub(crate) use matrix::fits;
+pub(crate) use matrix::{filled, fits};
 
 use std::path::Path;
 

@@ -9,7 +9,7 @@ use wirelab_trial::{Direction, Extent, Size, Trial};
 use super::{MAX_CELLS, MAX_PARTS, MAX_ROWS, matrix, name};
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity};
-use crate::table::{Cell, Role, Row, Study};
+use crate::table::{Cell, CellName, Role, Row, Study};
 
 pub(super) const ROW_KEYS: [&str; 14] = [
     "name",
@@ -66,9 +66,10 @@ pub(super) fn rows(top: &Table<'_>, study: &mut Study, wrong: &mut Vec<FileError
     sections.extend(tables.into_iter().map(|t| (t, true)));
     sections.sort_by_key(|(section, _)| section.place());
     let mut taken = Taken::default();
+    let mut sums = Vec::new();
     for (own, is_table) in &sections {
         let came = if *is_table {
-            matrix::rows(own, defaults, &notes, wrong, &mut |at, row| {
+            matrix::rows(own, defaults, &notes, wrong, &mut sums, &mut |at, row| {
                 taken.add(study, row, at)
             })
         } else {
@@ -82,6 +83,14 @@ pub(super) fn rows(top: &Table<'_>, study: &mut Study, wrong: &mut Vec<FileError
             Err(error) => wrong.push(error),
         }
     }
+    // A row that could not be taken has no sum.
+    let has = |cell: &CellName| {
+        study
+            .row(&cell.row)
+            .is_some_and(|row| row.cell(cell.metric).is_some())
+    };
+    sums.retain(|sum| has(&sum.total) && sum.parts.iter().all(has));
+    study.sums.extend(sums);
     wrong.extend(notes.iter().filter_map(matrix::Note::unused));
     Ok(())
 }
