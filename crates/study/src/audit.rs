@@ -9,11 +9,13 @@ mod claims;
 mod clock;
 mod columns;
 mod cost;
+pub mod coverage;
 mod equal;
 mod facts;
 mod fit;
 mod identical;
 mod limit;
+mod pages;
 mod range;
 mod relations;
 mod row;
@@ -70,6 +72,9 @@ pub struct Finding {
     pub file: String,
     /// Line of that file.
     pub line: usize,
+    /// Line of the page that the first cell in doubt was imported from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_line: Option<usize>,
     /// The cells in doubt: `ROW/METRIC`, the name of a claim, or `ROW/size` for the size of a trial.
     pub cells: Vec<String>,
     /// Other cells of the calculation, which are not in doubt.
@@ -98,6 +103,7 @@ impl Finding {
             study: study.name.clone(),
             file: study.file.clone(),
             line,
+            source_line: None,
             cells: Vec::new(),
             with: Vec::new(),
             says: String::new(),
@@ -112,6 +118,17 @@ impl Finding {
 /// The name of a cell in findings.
 fn cell_name(row: &Row, metric: Metric) -> String {
     format!("{}/{metric}", row.name)
+}
+
+/// The line of the page of the first cell that has one; a load or a size has that of its row.
+fn source_line(study: &Study, cells: &[String]) -> Option<usize> {
+    let of = |name: &String| {
+        let (row, metric) = name.rsplit_once('/')?;
+        let row = study.row(row)?;
+        let cell = metric.parse().ok().and_then(|metric| row.cell(metric));
+        cell.or(row.cells.first())?.source_line
+    };
+    cells.iter().find_map(of)
 }
 
 /// Every finding about one table, the worst first, then in the order of the file.
@@ -129,14 +146,20 @@ pub fn audit(study: &Study) -> Vec<Finding> {
     findings.extend(raised.map(|raised| raised.finding(study)));
     findings.extend(clocks.iter().map(|clock| clock.finding(study)));
     findings.extend(server::findings(study));
+    for finding in &mut findings {
+        finding.source_line = source_line(study, &finding.cells);
+    }
     findings.sort_by(|a, b| (a.severity, a.line, a.rule).cmp(&(b.severity, b.line, b.rule)));
     findings
 }
 
-/// Every finding about some tables, and about their common rows.
+/// Every finding about some tables, and about what they have in common.
 pub fn audit_all(studies: &[Study]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = studies.iter().flat_map(audit).collect();
-    findings.extend(identical::findings(studies));
+    let pages = pages::findings(studies);
+    let rows = identical::findings(studies).into_iter();
+    findings.extend(rows.filter(|row| !pages.iter().any(|page| pages::covers(page, row))));
+    findings.extend(pages);
     // The sort is stable: within a severity the studies keep their order.
     findings.sort_by_key(|finding| finding.severity);
     findings
