@@ -133,7 +133,7 @@ fn the_shipped_studies_are_no_copies() {
 #[test]
 fn each_run_says_what_is_checked_and_what_is_lacking() {
     let study = page("chip-a", 1, 55e6, 12e3, |_, load| load);
-    let checked = coverage(&study, &audit(&study));
+    let checked = coverage(&study);
     assert_eq!((checked.figures, checked.tried), (41, 41));
     // Loads of the CPU are held against their column; a latency of a data sheet alone is related to nothing.
     assert_eq!(checked.rules["cost"], 20, "{checked:#?}");
@@ -144,7 +144,7 @@ fn each_run_says_what_is_checked_and_what_is_lacking() {
     assert_eq!(checked.lacks, Vec::<String>::new());
     let without = "title='a'\nsource='b'\n[[row]]\nname='a'\ntrial={layer='udp4', load='5M'}\npublished={throughput='5 Mbit/s', cpu_load='30 %'}\n";
     let study = Study::parse(without, "a.toml").unwrap();
-    let checked = coverage(&study, &audit(&study));
+    let checked = coverage(&study);
     assert_eq!(
         checked.checked, 1,
         "a share of 300 % would be found: {checked:#?}"
@@ -189,7 +189,7 @@ fn what_is_found_is_counted_as_checked() {
     for name in wirelab_study::library::names() {
         let study = wirelab_study::library::open(name).unwrap();
         let findings = audit(&study);
-        let checked = coverage(&study, &findings);
+        let checked = coverage(&study);
         assert_eq!(checked.checked + checked.unchecked.len(), checked.tried);
         for finding in &findings {
             let cells = finding

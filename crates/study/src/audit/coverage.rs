@@ -82,8 +82,8 @@ fn named(findings: &[Finding]) -> Named {
     findings.iter().flat_map(of).collect()
 }
 
-/// What the rules check of a table, whose findings these are.
-pub fn coverage(study: &Study, findings: &[Finding]) -> Coverage {
+/// What the rules check of a table.
+pub fn coverage(study: &Study) -> Coverage {
     let cells: Vec<(usize, usize)> = study
         .rows
         .iter()
@@ -92,7 +92,7 @@ pub fn coverage(study: &Study, findings: &[Finding]) -> Coverage {
         .collect();
     let most = (MOST_WORK / study.rows.len().max(1)).clamp(20, MOST_TRIED);
     let step = cells.len().div_ceil(most).max(1);
-    let before = named(findings);
+    let before = named(&audit(study));
     let mut changed = study.clone();
     let mut coverage = Coverage {
         study: study.name.clone(),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wirelab_config::quoted;
 
 use super::figure::Figure;
+use crate::metric::Metric;
 use crate::reader::filled;
 
 /// A row: its label, and for each group the tokens with their lines.
@@ -65,10 +66,19 @@ impl Plan {
         self.rows.is_empty()
     }
 
-    /// The number of figures.
+    /// The number of published figures: conditions of the trial are none.
     pub fn figures(&self) -> usize {
+        let of = |column: &String| {
+            let keys = column.split(' ').next().unwrap_or_default();
+            keys.split('+')
+                .filter(|key| key.parse::<Metric>().is_ok())
+                .count()
+        };
+        let each: Vec<usize> = self.columns.iter().map(of).collect();
         let groups = self.rows.iter().flat_map(|row| &row.groups);
-        groups.flatten().filter(|(token, _)| token != "-").count()
+        let figures = groups.flat_map(|group| group.iter().zip(&each));
+        let figures = figures.filter(|((token, _), _)| token != "-");
+        figures.map(|(_, figures)| figures).sum()
     }
 
     /// Its text.

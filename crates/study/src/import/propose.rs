@@ -32,6 +32,7 @@ struct Class {
     layer: Option<&'static str>,
     direction: Option<&'static str>,
     max: bool,
+    forwarding: Option<&'static str>,
     tags: Vec<String>,
 }
 
@@ -78,7 +79,9 @@ pub fn plans(
     for class in classes(&parts) {
         for draft in of_class(&parts, &class, facts, asker, notes) {
             let same = |known: &&mut Draft| {
-                known.groups == draft.groups && known.plan.groups == draft.plan.groups
+                known.groups == draft.groups
+                    && known.plan.groups == draft.plan.groups
+                    && known.plan.keys == draft.plan.keys
             };
             match drafts.iter_mut().find(same) {
                 Some(known) => known.plan.join(draft.plan),
@@ -148,7 +151,7 @@ fn parts(grid: &Grid) -> Option<Parts<'_>> {
                 Err(_) => others += 1,
             }
         }
-        figures > others
+        figures > 0 && figures >= others
     };
     let is_words = |at: usize| {
         let heads = head_of(at).join(" ");
@@ -327,6 +330,7 @@ impl Parts<'_> {
             layer: said.layer,
             direction: said.direction,
             max: said.max,
+            forwarding: said.forwarding,
             tags: tags.flatten().collect(),
         }
     }
@@ -415,10 +419,14 @@ fn key_of(
 ) -> Option<String> {
     let rate = |key: &str| Some(key.to_owned());
     match column.what {
-        What::Metric(Metric::Throughput)
-            if direction == "both" && column.said.direction.is_none() =>
+        What::Metric(Metric::Throughput) | What::Rate
+            if direction == "both" && class.tags.is_empty() =>
         {
-            rate("throughput_sum")
+            match column.said.direction {
+                Some("receive") => rate("throughput_receive"),
+                Some("transmit") => rate("throughput_transmit"),
+                _ => rate("throughput_sum"),
+            }
         }
         What::Metric(metric) => rate(metric.name()),
         What::Offered => rate("load"),
@@ -433,7 +441,6 @@ fn key_of(
         What::Window => rate("window"),
         What::Interval | What::Words | What::Unknown => None,
         What::Rate if !class.tags.is_empty() => Some("tags".to_owned()),
-        What::Rate if direction == "both" => rate("throughput_sum"),
         What::Rate if direction == "receive" && layer.starts_with("udp") && with_loss => {
             let default = if class.max { "load+throughput" } else { "load" };
             let answer = asker.choose(&Question {
@@ -491,11 +498,15 @@ fn of_class(
             name: String::new(),
             size: column.said.size,
             load: column.said.load.clone(),
+            // What a row says of its way, a heading such as "received" does not gainsay.
             direction: column
                 .said
                 .direction
-                .filter(|way| class.direction != Some(*way)),
-            layer: column.said.layer.filter(|way| class.layer != Some(*way)),
+                .filter(|way| class.direction.is_none() && *way != direction),
+            layer: column
+                .said
+                .layer
+                .filter(|way| class.layer.is_none() && *way != layer),
             point: latency.then(|| point(&column.head)),
             datasheet: column.said.datasheet,
         };
@@ -759,6 +770,13 @@ impl Table<'_, '_> {
             let size = size.map(|(key, bytes)| (key.to_owned(), bytes.to_string()));
             plan.trial.extend(size);
         }
+        if let (true, Some((token, unit))) = (self.parts.grid.iperf, &context.load) {
+            plan.trial
+                .push(("load".to_owned(), quoted(&format!("{token}{unit}"))));
+        }
+        if let Some(way) = self.class.forwarding {
+            plan.keys.push(("forwarding".to_owned(), quoted(way)));
+        }
         let said = self
             .groups
             .iter()
@@ -821,14 +839,18 @@ fn templates(draft: &Draft, grid: &Grid) -> Vec<String> {
     };
     let direction = plan.trial.iter().find(|(key, _)| key == "direction");
     let direction = direction.map_or("{direction}", |(_, value)| value.trim_matches('"'));
-    let label = if plan.rows.iter().any(|row| row.label.is_empty()) {
-        let layer = match draft.layer {
-            "ethernet" => "Ethernet".to_owned(),
-            other => other.trim_end_matches(['4', '6']).to_uppercase(),
-        };
-        format!("{layer} {direction} {{label}}").trim().to_owned()
-    } else {
-        "{label}".to_owned()
+    let unnamed = plan.rows.iter().filter(|row| row.label.is_empty()).count();
+    let way = match draft.layer {
+        "ethernet" => format!("Ethernet {direction}"),
+        other => format!(
+            "{} {direction}",
+            other.trim_end_matches(['4', '6']).to_uppercase()
+        ),
+    };
+    let label = match unnamed {
+        0 => "{label}".to_owned(),
+        all if all == plan.rows.len() => way,
+        _ => format!("{way} {{label}}"),
     };
     let grouped = draft.groups.iter().any(|name| !name.is_empty());
     let base = if grouped {

@@ -20,6 +20,8 @@ pub struct Said {
     pub load: Option<(String, &'static str)>,
     /// Whether the figures are of a data sheet.
     pub datasheet: bool,
+    /// How a node forwards: `cut-through` or `store-and-forward`.
+    pub forwarding: Option<&'static str>,
 }
 
 impl Said {
@@ -32,6 +34,7 @@ impl Said {
             size: self.size.or(other.size),
             load: self.load.clone().or_else(|| other.load.clone()),
             datasheet: self.datasheet || other.datasheet,
+            forwarding: self.forwarding.or(other.forwarding),
         }
     }
 }
@@ -140,6 +143,9 @@ pub fn said(text: &str) -> Said {
         size,
         load,
         datasheet: plain.contains("datasheet") || plain.contains("data sheet"),
+        forwarding: ["cut-through", "store-and-forward"]
+            .into_iter()
+            .find(|way| plain.contains(way) || plain.contains(&way.replace('-', " "))),
     }
 }
 

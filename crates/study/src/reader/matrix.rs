@@ -619,7 +619,8 @@ pub fn filled(template: &str, places: &BTreeMap<String, String>) -> String {
         }
     }
     text.push_str(rest);
-    text.trim().to_owned()
+    // What is empty leaves no gap.
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Keys of a trial whose value is a number.

@@ -40,12 +40,7 @@ pub fn run(args: &AuditArgs) -> Result {
         .iter()
         .zip(words)
         .map(|(study, words)| {
-            let own: Vec<_> = findings
-                .iter()
-                .filter(|f| f.file == study.file)
-                .cloned()
-                .collect();
-            let mut checked = coverage(study, &own);
+            let mut checked = coverage(study);
             checked.lacks.extend(words);
             checked
         })
