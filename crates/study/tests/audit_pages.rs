@@ -135,7 +135,7 @@ fn each_run_says_what_is_checked_and_what_is_lacking() {
     let study = page("chip-a", 1, 55e6, 12e3, |_, load| load);
     let checked = coverage(&study);
     assert_eq!((checked.figures, checked.tried), (41, 41));
-    // Loads of the CPU are held against their column; a latency of a data sheet alone is related to nothing.
+    // Loads of the CPU are compared with their column; a latency of a data sheet alone is related to nothing.
     assert_eq!(checked.rules["cost"], 20, "{checked:#?}");
     assert!(
         checked.unchecked.contains(&"PHY/latency".to_owned()),

@@ -250,7 +250,7 @@ fn what_is_not_known_is_told() {
         "{told}"
     );
     assert!(
-        told.contains("line 4: 'what' below 'Bandwidth (Mbps)' is no figure"),
+        told.contains("line 4: 'what' below 'Bandwidth (Mbps)' is left out"),
         "{told}"
     );
     let assumed = nobody.assumed.join("\n");

@@ -169,14 +169,14 @@ fn lacks(study: &Study) -> Vec<String> {
     let mut lacks = Vec::new();
     if rates + loads > 0 {
         lacks.push(format!(
-            "no link rate: {} and {} are held against no link; fix: link = \"100M\" at the top of the file, or import with --link-rate",
+            "no link rate: {} and {} are compared with no link; fix: link = \"100M\" at the top of the file, or import with --link-rate",
             plural(rates, "rate"),
             plural(loads, "load")
         ));
     }
     if figures > 0 {
         lacks.push(format!(
-            "no size: {} of {} are held against the link's own rate alone; fix: datagram, payload, length or frame in the trial",
+            "no size: {} of {} are compared with the link's own rate alone; fix: datagram, payload, length or frame in the trial",
             plural(figures, "figure"),
             plural(unsized_rows.len(), "row")
         ));

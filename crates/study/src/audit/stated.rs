@@ -1,5 +1,5 @@
 //! Rules `load`, `size` and `negative`: what a page states and no link carries, no frame has, no figure can be. Rule
-//! `percentiles`: latencies of one row that are out of order. Rows without a size are held against the link's own rate.
+//! `percentiles`: latencies of one row that are out of order. Rows without a size are compared with the link's own rate.
 
 use wirelab_trial::{Load, LoadError};
 use wirelab_wire::{Layer, LineRate, SizeUnit, size::MIN_FRAME};
@@ -264,6 +264,6 @@ pub fn bound(
         | Metric::Bandwidth => link,
         _ => return None,
     };
-    let why = format!("the link carries {} each way", show::rate(link));
+    let why = format!("the link carries {} in each direction", show::rate(link));
     Some(("link", most, why))
 }

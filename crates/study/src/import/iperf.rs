@@ -115,7 +115,7 @@ pub fn said(grid: &Grid) -> Said {
 /// The ends of an interval in seconds.
 pub fn ends(interval: &str) -> Option<(f64, f64)> {
     let (from, to) = interval.split_once('-')?;
-    let to = to.trim().split_whitespace().next()?;
+    let to = to.split_whitespace().next()?;
     Some((from.trim().parse().ok()?, to.parse().ok()?))
 }
 

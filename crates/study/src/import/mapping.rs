@@ -7,9 +7,9 @@ use wirelab_config::{Entry, Read, Table, quoted};
 
 use super::figure::{Figure, figures};
 use super::grid::{Document, Grid};
+use super::parts::{heads, labels};
 use super::pattern::Running;
 use super::plan::{Plan, PlanRow, token};
-use super::propose::{heads, labels};
 use super::text;
 use super::words::said;
 use crate::quantity::Quantity;

@@ -3,17 +3,18 @@
 //! [`import`] is the whole of it. A format is one file: [`html`], [`text`] (Markdown, iperf, plain lines), and
 //! [`delimited`]. What cells are is proposed by [`propose`] from [`words`], or said by a [`mapping`].
 
-pub mod delimited;
-pub mod figure;
-pub mod grid;
-pub mod html;
-pub mod iperf;
-pub mod mapping;
-pub mod pattern;
-pub mod plan;
-pub mod propose;
-pub mod text;
-pub mod words;
+mod delimited;
+mod figure;
+mod grid;
+mod html;
+mod iperf;
+mod mapping;
+mod parts;
+mod pattern;
+mod plan;
+mod propose;
+mod text;
+pub(crate) mod words;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -158,7 +159,7 @@ impl Facts {
 }
 
 /// Reads the tables of a page. The name tells the format where the text does not.
-pub fn document(text: &str, file: &str) -> Document {
+fn document(text: &str, file: &str) -> Document {
     let end = Path::new(file).extension().and_then(|end| end.to_str());
     let end = end.unwrap_or_default().to_lowercase();
     let start: String = text
@@ -381,7 +382,7 @@ fn link(
         ),
         None => {
             notes.push(format!(
-                "{about}: no figure can be held against the link; fix: --link-rate, e.g. --link-rate 100M"
+                "{about}: no figure can be compared with the link's rate; fix: --link-rate, e.g. --link-rate 100M"
             ));
             (None, String::new())
         }

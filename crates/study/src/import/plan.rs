@@ -125,7 +125,7 @@ impl Plan {
             for (key, value) in own.trial.clone() {
                 let same = theirs.trial.iter().any(|(k, v)| *k == key && *v == value);
                 if !same {
-                    own.to_column(&key, &value);
+                    own.add_column(&key, &value);
                 }
             }
         }
@@ -148,7 +148,7 @@ impl Plan {
     }
 
     /// What all trials have becomes a column, the first one.
-    fn to_column(&mut self, key: &str, value: &str) {
+    fn add_column(&mut self, key: &str, value: &str) {
         self.trial.retain(|(known, _)| known != key);
         let token = value.trim_matches('"').to_owned();
         let unit = if ["datagram", "frame", "length", "payload"].contains(&key) {

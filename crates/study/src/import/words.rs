@@ -132,7 +132,7 @@ pub fn said(text: &str) -> Said {
     let size = size.and_then(|(token, unit)| {
         let scale = UNITS.iter().find(|known| known.name == unit)?.scale / 8.0;
         let bytes = token.parse::<f64>().ok()? * scale;
-        (bytes >= 1.0 && bytes <= 1e9 && bytes.fract() == 0.0)
+        ((1.0..=1e9).contains(&bytes) && bytes.fract() == 0.0)
             .then_some((bytes as u32, sized(&words)))
     });
     let load = quantity(Dimension::Rate).or_else(|| quantity(Dimension::FrameRate));

@@ -2,6 +2,7 @@
 mod claims;
 mod matrix;
 mod row;
+mod sections;
 
 pub(crate) use matrix::{filled, fits};
 
@@ -88,7 +89,7 @@ fn study(top: &Table<'_>, file: &str) -> Read<(Study, Vec<FileError>)> {
         sums: Vec::new(),
     };
     let mut wrong = Vec::new();
-    row::rows(top, &mut study, &mut wrong)?;
+    sections::rows(top, &mut study, &mut wrong)?;
     claims::claims(top, &mut study, &mut wrong)?;
     claims::sums(top, &mut study, &mut wrong)?;
     Ok((study, wrong))

@@ -1,17 +1,17 @@
-//! Reads rows: the trial, and its conditions.
+//! Reads one row: the trial, and its conditions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use wirelab_config::trial::published;
 use wirelab_config::{Entry, FileError, Read, Table};
 use wirelab_trial::{Direction, Extent, Size, Trial};
 
-use super::{MAX_CELLS, MAX_PARTS, MAX_ROWS, matrix, name};
+use super::{MAX_PARTS, name};
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity};
-use crate::table::{Cell, CellName, Role, Row, Study};
+use crate::table::{Cell, Role, Row};
 
-pub(super) const ROW_KEYS: [&str; 14] = [
+const ROW_KEYS: [&str; 14] = [
     "name",
     "trial",
     "published",
@@ -27,7 +27,8 @@ pub(super) const ROW_KEYS: [&str; 14] = [
     "forwarding",
     "datasheet",
 ];
-const DEFAULT_KEYS: [&str; 7] = ["trial", "role", "reason", "node", "point", "set", "column"];
+pub(super) const DEFAULT_KEYS: [&str; 7] =
+    ["trial", "role", "reason", "node", "point", "set", "column"];
 /// Keys without meaning in a row that needs no node.
 const OF_A_NODE: [&str; 4] = ["node", "point", "interval", "set"];
 /// Most report intervals of a server: an hour of seconds.
@@ -42,81 +43,6 @@ pub(super) struct Keys<'a> {
 impl<'a> Keys<'a> {
     fn get(&self, key: &str) -> Option<Entry<'a>> {
         self.own.get(key).or_else(|| self.defaults?.get(key))
-    }
-}
-
-/// Reads the rows of all sections, in the order of the file. What is wrong in one hides none of the others.
-pub(super) fn rows(top: &Table<'_>, study: &mut Study, wrong: &mut Vec<FileError>) -> Read<()> {
-    let defaults = top.section("defaults")?;
-    if let Some(defaults) = &defaults {
-        defaults.known_keys(&DEFAULT_KEYS)?;
-        metric_tables(defaults)?;
-    }
-    let defaults = defaults.as_ref();
-    let alone = top.sections("row")?;
-    let tables = top.sections("table")?;
-    if alone.is_empty() && tables.is_empty() {
-        return Err(top.error(
-            "row",
-            "there is none: add a section [[row]] with a trial and its published figures",
-        ));
-    }
-    let notes = matrix::notes(top)?;
-    let mut sections: Vec<(Table<'_>, bool)> = alone.into_iter().map(|t| (t, false)).collect();
-    sections.extend(tables.into_iter().map(|t| (t, true)));
-    sections.sort_by_key(|(section, _)| section.place());
-    let mut taken = Taken::default();
-    let mut sums = Vec::new();
-    for (own, is_table) in &sections {
-        let came = if *is_table {
-            matrix::rows(own, defaults, &notes, wrong, &mut sums, &mut |at, row| {
-                taken.add(study, row, at)
-            })
-        } else {
-            let at = |what: String| own.at_key("name", what);
-            row(&Keys { own, defaults }).and_then(|row| taken.add(study, row, &at))
-        };
-        match came {
-            Ok(()) => {}
-            // Too much is too much, however many rows come after it.
-            Err(error) if taken.full => return Err(error),
-            Err(error) => wrong.push(error),
-        }
-    }
-    // A row that could not be taken has no sum.
-    let has = |cell: &CellName| {
-        study
-            .row(&cell.row)
-            .is_some_and(|row| row.cell(cell.metric).is_some())
-    };
-    sums.retain(|sum| has(&sum.total) && sum.parts.iter().all(has));
-    study.sums.extend(sums);
-    wrong.extend(notes.iter().filter_map(matrix::Note::unused));
-    Ok(())
-}
-
-/// What has been read so far.
-#[derive(Default)]
-struct Taken {
-    names: BTreeSet<String>,
-    cells: usize,
-    full: bool,
-}
-
-impl Taken {
-    fn add(&mut self, study: &mut Study, row: Row, at: &dyn Fn(String) -> FileError) -> Read<()> {
-        self.cells += row.cells.len();
-        self.full = self.cells > MAX_CELLS || study.rows.len() >= MAX_ROWS;
-        if self.full {
-            return Err(at(format!(
-                "at most {MAX_ROWS} rows are read, and {MAX_CELLS} figures: split the study into several files"
-            )));
-        }
-        if !self.names.insert(row.name.clone()) {
-            return Err(at(format!("another row is named '{}' too", row.name)));
-        }
-        study.rows.push(row);
-        Ok(())
     }
 }
 
