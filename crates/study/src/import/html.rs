@@ -46,7 +46,9 @@ pub fn read(text: &str, first: usize, context: &[String], document: &mut Documen
         skipped: None,
         line: (first, String::new()),
     };
-    let emitter = DefaultEmitter::<usize>::new_with_span();
+    let mut emitter = DefaultEmitter::<usize>::new_with_span();
+    // What stands in a script is no table.
+    emitter.naively_switch_states(true);
     for Ok(token) in Tokenizer::new_with_emitter(text, emitter) {
         match token {
             Token::StartTag(tag) => {
