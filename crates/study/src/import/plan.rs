@@ -66,6 +66,20 @@ impl Plan {
         self.rows.is_empty()
     }
 
+    /// Leaves out rows that a study of so many more rows does not take. Returns how many are left to others, and whether any
+    /// was left out.
+    pub fn limit(&mut self, most: usize) -> (usize, bool) {
+        let mut left = most;
+        let before = self.rows.len();
+        self.rows.retain(|row| {
+            let rows = row.groups.iter().filter(|group| !group.is_empty()).count();
+            let fits = rows <= left;
+            left = if fits { left - rows } else { 0 };
+            fits
+        });
+        (left, self.rows.len() < before)
+    }
+
     /// The number of published figures: conditions of the trial are none.
     pub fn figures(&self) -> usize {
         let of = |column: &String| {
@@ -254,7 +268,7 @@ impl Plan {
             };
             names.iter().all(fresh)
         };
-        let numbered = (1..1000).map(|n| format!("{last} #{{n}}.{n}"));
+        let numbered = (1..50).map(|n| format!("{last} #{{n}}.{n}"));
         let mut all = templates.iter().cloned().chain(numbered);
         let chosen = all.find(|template| is_new(&self.names(template, groups)));
         let chosen = chosen.unwrap_or(last);

@@ -11,6 +11,7 @@ use super::plan::{Plan, PlanRow, token};
 use super::words::{Said, What, is_figure, said, sized, words};
 use super::{Asker, Facts, Question};
 use crate::metric::Metric;
+use crate::reader::MAX_ROWS;
 
 /// The tables of a study that a grid gives, and what of it is not read.
 pub fn plans(
@@ -56,6 +57,18 @@ pub fn plans(
             }
         }
     }
+    let mut most = MAX_ROWS.saturating_sub(taken.len());
+    for draft in &mut drafts {
+        let (left, cut) = draft.plan.limit(most);
+        most = left;
+        if cut {
+            notes.push(format!(
+                "line {}: a study has at most {MAX_ROWS} rows, and the others are left out; fix: split the page",
+                grid.line()
+            ));
+        }
+    }
+    drafts.retain(|draft| !draft.plan.is_empty());
     let named = drafts.into_iter().map(|mut draft| {
         let templates = templates(&draft, grid);
         draft.plan.name(&templates, &draft.groups, taken);
