@@ -310,6 +310,30 @@ impl wirelab_study::import::Asker for Last {
 }
 
 #[test]
+fn a_unit_that_stands_nowhere_is_assumed_and_told() {
+    let text = "## TCP receive\n| Hardware Platform | Max Throughput | Latency |\n|---|---|---|\n| Board A | 70 | 3 ms |\n| Board B | 92 | 5 |\n";
+    let mut nobody = Nobody::default();
+    let came = import(text.as_bytes(), "page.md", &Options::default(), &mut nobody).unwrap();
+    let study = Study::parse(&came.text, "page.toml").unwrap();
+    assert_eq!(
+        rows(&study),
+        [
+            "Board A: tcp4 Receive datagram 1460 max | throughput 70 Mbit/s @4, latency 3 ms @4",
+            "Board B: tcp4 Receive datagram 1460 max | throughput 92 Mbit/s @5, latency 5 us @5",
+        ]
+    );
+    let told = nobody.assumed.join("\n");
+    assert!(
+        told.contains("which unit has 'Max Throughput': Mbit/s is assumed"),
+        "{told}"
+    );
+    assert!(
+        told.contains("which unit has 'Latency': us is assumed"),
+        "{told}"
+    );
+}
+
+#[test]
 fn answers_are_taken() {
     let text =
         "| Datagram size (bytes) | Bandwidth (Mbps) | Loss (%) |\n|---|---|---|\n| 64 | 12 | 0 |\n";

@@ -11,6 +11,7 @@ use super::plan::{Plan, PlanRow, token};
 use super::words::{Said, What, is_figure, said, sized, words};
 use super::{Asker, Facts, Question};
 use crate::metric::Metric;
+use crate::quantity::Dimension;
 use crate::reader::MAX_ROWS;
 
 /// The tables of a study that a grid gives, and what of it is not read.
@@ -21,7 +22,7 @@ pub fn plans(
     taken: &mut BTreeSet<String>,
     notes: &mut Vec<String>,
 ) -> Vec<Plan> {
-    let Some(parts) = parts(grid) else {
+    let Some(mut parts) = parts(grid) else {
         return Vec::new();
     };
     let metrics = parts
@@ -43,6 +44,7 @@ pub fn plans(
         }
         return Vec::new();
     }
+    units(&mut parts, asker);
     let mut drafts: Vec<Draft> = Vec::new();
     for class in classes(&parts) {
         for draft in of_class(&parts, &class, facts, asker, notes) {
@@ -75,6 +77,47 @@ pub fn plans(
         draft.plan
     });
     named.collect()
+}
+
+/// Asks for the units that neither headings nor figures have, once for a table and kind of figure.
+fn units(parts: &mut Parts<'_>, asker: &mut dyn Asker) {
+    let line = parts.grid.line();
+    let mut known: Vec<(Dimension, &'static str)> = Vec::new();
+    for at in 0..parts.columns.len() {
+        let column = &parts.columns[at];
+        let dimension = match column.what {
+            What::Rate | What::Offered => Dimension::Rate,
+            What::Metric(metric) => metric.dimension(),
+            _ => continue,
+        };
+        let choices: &'static [&'static str] = match dimension {
+            Dimension::Rate => &["Mbit/s", "kbit/s", "Gbit/s", "MB/s", "kB/s"],
+            Dimension::Time => &["us", "ms", "ns", "s"],
+            _ => continue,
+        };
+        let bare = |cell: &Cell| {
+            let found = figures(&cell.text).unwrap_or_default();
+            found.iter().any(|f| f.unit.is_none() && f.token != "-")
+        };
+        let lacks = parts
+            .body()
+            .iter()
+            .filter_map(|row| row.get(column.at))
+            .any(bare);
+        if column.unit.is_some() || !lacks {
+            continue;
+        }
+        let unit = match known.iter().find(|(of, _)| *of == dimension) {
+            Some((_, unit)) => unit,
+            None => asker.choose(&Question {
+                about: format!("line {line}: which unit has '{}'", column.own),
+                choices,
+                default: choices[0],
+            }),
+        };
+        known.push((dimension, unit));
+        parts.columns[at].unit = Some(unit);
+    }
 }
 
 /// A table before its rows have names.
