@@ -315,7 +315,11 @@ fn what_a_page_does_not_give_is_a_reason_and_a_node_is_asked_of_the_user() {
         "{reason}"
     );
     assert_eq!((came.rows[0].value, shelf.asked()), (None, 0));
-    let sized = Study::parse(&top.replace("load='5M'", "datagram=64, load='5M'"), "a.toml").unwrap();
+    let sized = Study::parse(
+        &top.replace("load='5M'", "datagram=64, load='5M'"),
+        "a.toml",
+    )
+    .unwrap();
     let error = run_on(&sized, None, &mut shelf).unwrap_err().to_string();
     assert_eq!(
         error,
