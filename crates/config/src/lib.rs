@@ -12,5 +12,5 @@ pub mod trial;
 pub mod units;
 
 pub use error::{FileError, Read, read_text};
-pub use table::{Entry, Table, read};
+pub use table::{Entry, Table, quoted, read};
 pub use units::{UnitError, parse_duration_ps, parse_percent, parse_rate};

@@ -214,6 +214,54 @@ impl<'a> Table<'a> {
     }
 }
 
+/// A text in quotes, as TOML.
+pub fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(c))),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn key_of(key: &str) -> String {
+    let bare = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    if !key.is_empty() && key.bytes().all(bare) {
+        key.to_owned()
+    } else {
+        quoted(key)
+    }
+}
+
+fn toml_of(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => quoted(text),
+        DeValue::Integer(n) => match i128::from_str_radix(n.as_str(), n.radix()) {
+            Ok(n) => n.to_string(),
+            Err(_) => n.as_str().to_owned(),
+        },
+        DeValue::Float(n) => n.as_str().to_owned(),
+        DeValue::Boolean(flag) => flag.to_string(),
+        DeValue::Datetime(time) => time.to_string(),
+        DeValue::Array(values) => {
+            let values: Vec<String> = values.iter().map(|v| toml_of(v.get_ref())).collect();
+            format!("[{}]", values.join(", "))
+        }
+        DeValue::Table(table) => {
+            let pairs = table.iter();
+            let pairs = pairs.map(|(key, value)| {
+                format!("{} = {}", key_of(key.get_ref()), toml_of(value.get_ref()))
+            });
+            format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
 pub(crate) fn as_table<'a>(value: &'a Spanned<DeValue<'a>>) -> Option<&'a DeTable<'a>> {
     value.get_ref().as_table()
 }
@@ -269,6 +317,11 @@ impl<'a> Entry<'a> {
     /// Whether it is a table.
     pub fn is_table(&self) -> bool {
         self.value.get_ref().is_table()
+    }
+
+    /// The value as TOML on one line, for a text that is put together of several values.
+    pub fn to_toml(&self) -> String {
+        toml_of(self.value.get_ref())
     }
 
     /// Whether it is a text.

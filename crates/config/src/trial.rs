@@ -5,6 +5,7 @@ use wirelab_trial::{Buffers, Extent, Framing, Layer, Load, Size, SizeUnit, Trial
 use crate::error::Read;
 use crate::table::Entry;
 use crate::table::Table;
+use crate::units::parse_percent;
 
 /// The keys of a trial.
 pub const TRIAL_KEYS: [&str; 20] = [
@@ -50,6 +51,64 @@ pub const DEFAULT_TIME_PS: u64 = 1_000_000_000_000;
 /// # Errors
 /// At unknown keys, invalid values, a missing size, and sizes that the framing does not allow.
 pub fn trial(own: &Table<'_>, defaults: Option<&Table<'_>>) -> Read<Trial> {
+    read_trial(
+        own,
+        defaults,
+        &|framing| size(own, defaults, framing),
+        &load,
+    )
+}
+
+/// The trial of a published row, as [`trial`], but whatever is printed: a size that no frame has and a load above the
+/// link are what an audit looks for. The size is `None` where the page gives none.
+///
+/// # Errors
+/// As of [`trial`], without the limits of a test frame and of a link.
+pub fn published(own: &Table<'_>, defaults: Option<&Table<'_>>) -> Read<(Trial, Option<Size>)> {
+    let printed = |framing: Framing| -> Read<Option<Size>> {
+        for table in [Some(own), defaults].into_iter().flatten() {
+            let mut found = one_size(table, |entry, unit| {
+                let size = Size::new(unit, entry.whole(1, u64::from(u32::MAX))? as u32);
+                size.resolve(framing).map_err(|what| entry.error(what))?;
+                Ok(size)
+            })?;
+            if found.is_some() {
+                return Ok(found.take());
+            }
+        }
+        Ok(None)
+    };
+    let size = |framing: Framing| {
+        let any = Size::new(SizeUnit::Frame, wirelab_wire::size::MIN_FRAME);
+        Ok(printed(framing)?.unwrap_or(any))
+    };
+    let trial = read_trial(own, defaults, &size, &printed_load)?;
+    let known = printed(trial.framing)?;
+    Ok((trial, known))
+}
+
+fn load(entry: &Entry<'_>) -> Read<Load> {
+    entry.word()
+}
+
+/// A load as printed: a share may be above 100 %.
+fn printed_load(entry: &Entry<'_>) -> Read<Load> {
+    let share = entry.text().ok();
+    let share = share.and_then(|text| parse_percent(text.trim()));
+    match share {
+        Some(ratio) if ratio > 1.0 && ratio < 1e9 => Ok(Load::LinkShare {
+            percent: 100.0 * ratio,
+        }),
+        _ => load(entry),
+    }
+}
+
+fn read_trial(
+    own: &Table<'_>,
+    defaults: Option<&Table<'_>>,
+    size: &dyn Fn(Framing) -> Read<Size>,
+    load: &dyn Fn(&Entry<'_>) -> Read<Load>,
+) -> Read<Trial> {
     own.known_keys(&TRIAL_KEYS)?;
     if let Some(defaults) = defaults {
         defaults.known_keys(&TRIAL_KEYS)?;
@@ -63,7 +122,7 @@ pub fn trial(own: &Table<'_>, defaults: Option<&Table<'_>>) -> Read<Trial> {
         Some(entry) => entry.word()?,
         None => wirelab_trial::Direction::Transmit,
     };
-    let load = get("load").map_or(Ok(Load::Max), |e| e.word())?;
+    let load = get("load").map_or(Ok(Load::Max), |e| load(&e))?;
     let extent = extent_of(own)?.or(defaults.map(extent_of).transpose()?.flatten());
     let extent = extent.unwrap_or(Extent::Time {
         time_ps: DEFAULT_TIME_PS,
@@ -76,13 +135,7 @@ pub fn trial(own: &Table<'_>, defaults: Option<&Table<'_>>) -> Read<Trial> {
         rule: get("rule").map(|e| e.text()).transpose()?,
         background: get("background").map_or(Ok(None), |e| e.background())?,
         probes: get("probes").map(|e| e.word()).transpose()?,
-        ..Trial::new(
-            framing,
-            direction,
-            size(own, defaults, framing)?,
-            load,
-            extent,
-        )
+        ..Trial::new(framing, direction, size(framing)?, load, extent)
     };
     shared(get, &mut trial)?;
     Ok(trial)
@@ -106,19 +159,7 @@ pub fn shared<'a>(get: impl Fn(&'static str) -> Option<Entry<'a>>, trial: &mut T
 }
 
 fn size(own: &Table<'_>, defaults: Option<&Table<'_>>, framing: Framing) -> Read<Size> {
-    let of = |table: &Table<'_>| -> Read<Option<Size>> {
-        let mut found = None;
-        for unit in SIZE_UNITS {
-            let Some(entry) = table.get(unit.name()) else {
-                continue;
-            };
-            if found.is_some() {
-                return Err(entry.error("the trial also has another size: keep one of them"));
-            }
-            found = Some(read_size(&entry, unit, &[framing])?);
-        }
-        Ok(found)
-    };
+    let of = |table: &Table<'_>| one_size(table, |entry, unit| read_size(entry, unit, &[framing]));
     let size = match of(own)? {
         Some(size) => Some(size),
         None => defaults.map(of).transpose()?.flatten(),
@@ -126,6 +167,24 @@ fn size(own: &Table<'_>, defaults: Option<&Table<'_>>, framing: Framing) -> Read
     size.ok_or_else(|| {
         own.error_here("it has no size: write frame = 64, or length, payload or datagram")
     })
+}
+
+/// The one size of a table, in whichever unit.
+fn one_size(
+    table: &Table<'_>,
+    read: impl Fn(&Entry<'_>, SizeUnit) -> Read<Size>,
+) -> Read<Option<Size>> {
+    let mut found = None;
+    for unit in SIZE_UNITS {
+        let Some(entry) = table.get(unit.name()) else {
+            continue;
+        };
+        if found.is_some() {
+            return Err(entry.error("the trial also has another size: keep one of them"));
+        }
+        found = Some(read(&entry, unit)?);
+    }
+    Ok(found)
 }
 
 /// A size in one of the units, valid in each of the framings.

@@ -1,5 +1,6 @@
 //! Findings of an audit for a reader at a terminal.
 
+use wirelab_study::audit::coverage::Coverage;
 use wirelab_study::audit::{Finding, Severity};
 
 use crate::document::{Block, Document, terminal};
@@ -12,6 +13,41 @@ pub fn terminal(findings: &[Finding], options: &Options) -> String {
     let mut blocks: Vec<Block<'_>> = findings.iter().flat_map(finding).collect();
     blocks.push(Block::Words(verdict(findings)));
     terminal::render(&Document::new(String::new(), blocks), options)
+}
+
+/// What the rules check of each table: a line for its figures, and one for each thing that it lacks.
+pub fn checked(coverages: &[Coverage], options: &Options) -> String {
+    let blocks = coverages.iter().flat_map(|coverage| {
+        let lines = std::iter::once(line_of(coverage)).chain(coverage.lacks.clone());
+        lines.map(Block::Words).collect::<Vec<_>>()
+    });
+    terminal::render(&Document::new(String::new(), blocks.collect()), options)
+}
+
+fn line_of(coverage: &Coverage) -> String {
+    let mut rules: Vec<(&str, usize)> = coverage.rules.iter().map(|(r, n)| (*r, *n)).collect();
+    rules.sort_by_key(|(rule, n)| (std::cmp::Reverse(*n), *rule));
+    let rules: Vec<String> = rules
+        .iter()
+        .map(|(rule, n)| format!("{rule} {n}"))
+        .collect();
+    let of = match coverage.tried == coverage.figures {
+        true => format!("{} figures", coverage.figures),
+        false => format!("{} figures tried of {}", coverage.tried, coverage.figures),
+    };
+    let rules = if rules.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", rules.join(", "))
+    };
+    let others = match coverage.unchecked.as_slice() {
+        [] => String::new(),
+        some => format!("; related to nothing: {}", cells(some)),
+    };
+    format!(
+        "{}: {} of {of} are checked, a factor of ten would be found{rules}{others}",
+        coverage.study, coverage.checked
+    )
 }
 
 /// How many findings of each severity there are.
@@ -30,7 +66,13 @@ pub fn verdict(findings: &[Finding]) -> String {
 }
 
 fn finding(finding: &Finding) -> [Block<'static>; 2] {
-    let about = format!("({}) {}:{}", finding.rule, finding.file, finding.line);
+    let of_page = finding
+        .source_line
+        .map_or(String::new(), |n| format!(", line {n} of the page"));
+    let about = format!(
+        "({}) {}:{}{of_page}",
+        finding.rule, finding.file, finding.line
+    );
     let mut facts = vec![
         ("cell", cells(&finding.cells)),
         ("finding", finding.says.clone()),

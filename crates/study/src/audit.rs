@@ -9,6 +9,7 @@ mod claims;
 mod clock;
 mod columns;
 mod cost;
+pub mod coverage;
 mod equal;
 mod evidence;
 mod facts;
@@ -18,12 +19,14 @@ mod limit;
 mod minimum;
 mod offered;
 mod pace;
+mod pages;
 mod range;
 mod relations;
 mod robust;
 mod row;
 mod server;
 mod show;
+mod stated;
 mod suspect;
 mod twice;
 mod typo;
@@ -81,6 +84,9 @@ pub struct Finding {
     pub file: String,
     /// Line of that file.
     pub line: usize,
+    /// Line of the page that the first cell in doubt was imported from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_line: Option<usize>,
     /// The cells in doubt: `ROW/METRIC`, the name of a claim, or `ROW/size` and `ROW/load` for those of a trial.
     pub cells: Vec<String>,
     /// Where one cell of several is the wrong one: each with its probability, the likeliest first.
@@ -111,6 +117,7 @@ impl Finding {
             study: study.name.clone(),
             file: study.file.clone(),
             line,
+            source_line: None,
             cells: Vec::new(),
             suspects: Vec::new(),
             with: Vec::new(),
@@ -128,6 +135,17 @@ fn cell_name(row: &Row, metric: Metric) -> String {
     format!("{}/{metric}", row.name)
 }
 
+/// The line of the page of the first cell that has one; a load or a size has that of its row.
+fn source_line(study: &Study, cells: &[String]) -> Option<usize> {
+    let of = |name: &String| {
+        let (row, metric) = name.rsplit_once('/')?;
+        let row = study.row(row)?;
+        let cell = metric.parse().ok().and_then(|metric| row.cell(metric));
+        cell.or(row.cells.first())?.source_line
+    };
+    cells.iter().find_map(of)
+}
+
 /// Every finding about one table, the worst first, then in the order of the file.
 pub fn audit(study: &Study) -> Vec<Finding> {
     let clocks = clock::hypotheses(study);
@@ -141,6 +159,7 @@ pub fn audit(study: &Study) -> Vec<Finding> {
     let mut findings = limit::findings(study, |row| {
         clocks.iter().find_map(|clock| clock.explains(row))
     });
+    findings.extend(stated::findings(study));
     findings.extend(raised.as_ref().map(|raised| raised.finding(study)));
     findings.extend(joint.as_ref().map(|joint| joint.finding(study)));
     findings.extend(clocks.iter().map(|clock| clock.finding(study)));
@@ -150,6 +169,7 @@ pub fn audit(study: &Study) -> Vec<Finding> {
         if let Some(which) = finding.suspects_in_words() {
             finding.sure.push_str(&format!("; {which}"));
         }
+        finding.source_line = source_line(study, &finding.cells);
     }
     findings.sort_by(|a, b| (a.severity, a.line, a.rule).cmp(&(b.severity, b.line, b.rule)));
     findings
@@ -210,10 +230,13 @@ fn compare(rest: &Study, size: Option<&equal::Size<'_>>) -> Vec<Finding> {
     findings
 }
 
-/// Every finding about some tables, and about their common rows.
+/// Every finding about some tables, and about what they have in common.
 pub fn audit_all(studies: &[Study]) -> Vec<Finding> {
     let mut findings: Vec<Finding> = studies.iter().flat_map(audit).collect();
-    findings.extend(identical::findings(studies));
+    let pages = pages::findings(studies);
+    let rows = identical::findings(studies).into_iter();
+    findings.extend(rows.filter(|row| !pages.iter().any(|page| pages::covers(page, row))));
+    findings.extend(pages);
     // The sort is stable: within a severity the studies keep their order.
     findings.sort_by_key(|finding| finding.severity);
     findings

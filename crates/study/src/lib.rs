@@ -9,6 +9,7 @@
 
 pub mod audit;
 pub mod figure;
+pub mod import;
 pub mod library;
 pub mod metric;
 pub mod observe;

@@ -57,11 +57,23 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// Opens a built-in study by its name, or a file that ends in `.toml`.
 ///
 /// # Errors
-/// [`OpenError`] where there is no such study, or its file is invalid.
+/// [`OpenError`] where there is no such study, or anything in its file is invalid.
 pub fn open(name_or_path: &str) -> Result<Study, OpenError> {
+    let (study, wrong) = open_whole(name_or_path)?;
+    wrong
+        .into_iter()
+        .next()
+        .map_or(Ok(study), |e| Err(e.into()))
+}
+
+/// The same as far as the file can be read: the list has what cannot.
+///
+/// # Errors
+/// [`OpenError`] where there is no such study, or nothing of its file can be read.
+pub fn open_whole(name_or_path: &str) -> Result<(Study, Vec<FileError>), OpenError> {
     let path = Path::new(name_or_path);
     if path.extension().is_some_and(|end| end == "toml") {
-        return Ok(Study::load(path)?);
+        return Ok(Study::load_whole(path)?);
     }
     let also = ALSO.iter().find(|(other, _)| *other == name_or_path);
     let asked = also.map_or(name_or_path, |(_, name)| name);
@@ -71,5 +83,5 @@ pub fn open(name_or_path: &str) -> Result<Study, OpenError> {
         meant: did_you_mean(name_or_path, names().chain(ALSO.map(|(other, _)| other))),
         names: names().collect::<Vec<_>>().join(", "),
     })?;
-    Ok(Study::parse(text, &format!("studies/{name}.toml"))?)
+    Ok(Study::parse_whole(text, &format!("studies/{name}.toml"))?)
 }

@@ -59,6 +59,18 @@ metrics! {
     Latency = "latency": Time,
     /// Three standard deviations of it.
     Latency3Sigma = "latency_3sigma": Time,
+    /// The least latency at a capture point.
+    LatencyMin = "latency_min": Time,
+    /// Its median.
+    LatencyMedian = "latency_median": Time,
+    /// Nine of ten are at most that.
+    LatencyP90 = "latency_p90": Time,
+    /// 99 % are at most that.
+    LatencyP99 = "latency_p99": Time,
+    /// 99.9 % are at most that.
+    LatencyP999 = "latency_p99_9": Time,
+    /// The largest.
+    LatencyMax = "latency_max": Time,
     /// Spacing of frames at a probe.
     Spacing = "spacing": Time,
     /// Payload of a frame over the shortest interval at a probe: the most that a single reading suggests.

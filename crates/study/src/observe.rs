@@ -257,6 +257,7 @@ fn observation(study: &Study, row: &Row) -> Option<Observation> {
         loss_ratio: of(loss),
         loss_ratio_at_most: None,
         intervals: FlowIntervals::default(),
+        over_time: wirelab_trial::OverTime::default(),
         checker_held_up_ps: Field::absent(NOT_PRINTED),
         jitter_ps: Field::absent(NOT_PRINTED),
         sender: Field::absent(NOT_PRINTED),
@@ -271,6 +272,7 @@ fn observation(study: &Study, row: &Row) -> Option<Observation> {
         busy_ratio: load.unwrap_or(0.0),
         idle_baseline_ratio: None,
         shared: false,
+        interval: None,
     };
     Some(Observation {
         trial: trial.clone(),

@@ -102,6 +102,27 @@ const fn unit(name: &'static str, dimension: Dimension, scale: f64) -> Unit {
     }
 }
 
+/// How precisely a page says that it knows a figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Precision {
+    /// To half a step of its last digit, as nearly all figures.
+    Digits,
+    /// `~7`: to 5 %, or to a step of its last digit if that is more.
+    About,
+    /// `7.1 ± 0.2`: to what stands behind the sign, in the printed unit.
+    PlusMinus(f64),
+    /// `5 to 7`: the number is the middle.
+    Between {
+        /// The lower end in the printed unit.
+        low: f64,
+        /// The upper end.
+        high: f64,
+    },
+}
+
+/// How far from the truth `~` may be, as a share of the figure.
+const ABOUT: f64 = 0.05;
+
 /// A printed figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Quantity {
@@ -111,6 +132,8 @@ pub struct Quantity {
     pub decimals: usize,
     /// The printed unit.
     pub unit: Unit,
+    /// How precisely the page says that it knows it.
+    pub precision: Precision,
 }
 
 impl Quantity {
@@ -119,9 +142,16 @@ impl Quantity {
         self.number * self.unit.scale
     }
 
-    /// Half a step of the last printed digit, in the printed unit.
+    /// Half the width of what the figure stands for, in the printed unit: half a step of its last digit, or what the
+    /// page says.
     pub fn half_step(&self) -> f64 {
-        0.5 * 10f64.powi(-(self.decimals as i32))
+        let half = 0.5 * 10f64.powi(-(self.decimals as i32));
+        match self.precision {
+            Precision::Digits => half,
+            Precision::About => (ABOUT * self.number.abs()).max(2.0 * half),
+            Precision::PlusMinus(off) => off + half,
+            Precision::Between { low, high } => (high - low) / 2.0 + half,
+        }
     }
 
     /// The range of values, in the base unit, that print as this figure.
@@ -136,7 +166,13 @@ impl Quantity {
 
 impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let number = format!("{:.*}", self.decimals, self.number);
+        let digits = |n: f64| format!("{n:.*}", self.decimals);
+        let number = match self.precision {
+            Precision::Digits => digits(self.number),
+            Precision::About => format!("~{}", digits(self.number)),
+            Precision::PlusMinus(off) => format!("{} ± {off}", digits(self.number)),
+            Precision::Between { low, high } => format!("{} to {}", digits(low), digits(high)),
+        };
         match self.unit.name {
             "" => f.pad(&number),
             unit => f.pad(&format!("{number} {unit}")),
@@ -144,39 +180,93 @@ impl fmt::Display for Quantity {
     }
 }
 
+/// A number at the start of a text, its decimals, and the rest.
+fn number_of(text: &str) -> Result<(Option<f64>, usize, &str), String> {
+    let text = text.trim_start();
+    let part = |c: char| c.is_ascii_digit() || c == '.' || c == '-' || c == '_';
+    let split = text.find(|c| !part(c)).unwrap_or(text.len());
+    // Two points stand between the ends of a range.
+    let split = text.find("..").map_or(split, |at| at.min(split));
+    let (digits, rest) = text.split_at(split);
+    if digits.len() > MAX_DIGITS {
+        return Err(format!("a number has at most {MAX_DIGITS} digits"));
+    }
+    let plain = digits.replace('_', "");
+    let number = plain.parse::<f64>().ok();
+    let number = number.filter(|n| n.abs() < MOST);
+    let decimals = plain.split_once('.').map_or(0, |(_, part)| part.len());
+    Ok((number, decimals, rest.trim()))
+}
+
+/// What stands between the ends of a range, and before what a figure may be off.
+const TO: [&str; 3] = ["..", "to ", "–"];
+const OFF: [&str; 3] = ["±", "+/-", "+-"];
+
+fn after<'t>(text: &'t str, words: &[&str]) -> Option<&'t str> {
+    words.iter().find_map(|word| text.strip_prefix(word))
+}
+
+/// A figure before its unit is read: number, decimals, precision, and the unit's text.
+fn figure_of(text: &str) -> Result<(f64, usize, Precision, &str), String> {
+    let need = |n: Option<f64>| {
+        n.ok_or_else(|| "write a number as printed and its unit, e.g. 7.10 ms".to_owned())
+    };
+    let about = after(text, &["~", "≈"]);
+    let (number, decimals, rest) = number_of(about.unwrap_or(text))?;
+    let number = need(number)?;
+    if about.is_some() {
+        return Ok((number, decimals, Precision::About, rest));
+    }
+    if let Some(rest) = after(rest, &OFF) {
+        let (off, _, rest) = number_of(rest)?;
+        let off = need(off)?;
+        if off < 0.0 {
+            return Err("write how far it may be off as a positive number".to_owned());
+        }
+        return Ok((number, decimals, Precision::PlusMinus(off), rest));
+    }
+    if let Some(rest) = after(rest, &TO) {
+        let (high, of_high, rest) = number_of(rest)?;
+        let (low, high) = (number, need(high)?);
+        if high < low {
+            return Err("write the lower end of a range first".to_owned());
+        }
+        let between = Precision::Between { low, high };
+        return Ok((
+            low + (high - low) / 2.0,
+            decimals.max(of_high),
+            between,
+            rest,
+        ));
+    }
+    Ok((number, decimals, Precision::Digits, rest))
+}
+
 impl FromStr for Quantity {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Quantity, String> {
         let text = text.trim();
-        let split = text
-            .find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '-' || c == '_'))
-            .unwrap_or(text.len());
-        let (digits, name) = (&text[..split], text[split..].trim());
         let refuse = |way_out: String| {
             let shown: String = text.chars().take(40).collect();
             format!("invalid figure '{shown}': {way_out}")
         };
-        if digits.len() > MAX_DIGITS {
-            return Err(refuse(format!("a number has at most {MAX_DIGITS} digits")));
-        }
-        let plain = digits.replace('_', "");
-        let number = plain.parse::<f64>().ok().filter(|n| n.is_finite());
-        let number = number
-            .ok_or_else(|| refuse("write a number as printed and its unit, e.g. 7.10 ms".into()))?;
+        let (number, decimals, precision, name) = figure_of(text).map_err(refuse)?;
         // The micro sign has two code points.
         let name = name.replace(['µ', 'μ'], "u");
         let found = UNITS.iter().find(|u| u.name == name);
         let unit = *found.ok_or_else(|| refuse(way_out(&name)))?;
-        let decimals = plain.split_once('.').map_or(0, |(_, part)| part.len());
         Ok(Quantity {
             number,
             decimals,
             unit,
+            precision,
         })
     }
 }
 
+/// Larger numbers would print with more digits than they were read with.
+const MOST: f64 = 1e24;
 /// Most characters of a number.
 const MAX_DIGITS: usize = 32;
 

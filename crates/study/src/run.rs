@@ -45,6 +45,18 @@ pub enum RunError {
         /// The reason.
         why: String,
     },
+    /// No node is named.
+    #[error(
+        "{file}:{line}: row '{row}' names no node; fix: write node = \"NAME\" at the top of the file, or give --node"
+    )]
+    NoNode {
+        /// The study's file.
+        file: String,
+        /// Line of the row.
+        line: usize,
+        /// That row.
+        row: String,
+    },
     /// The node is emulated: its speed depends on the host.
     #[error(
         "node {node} is emulated: its times, rates and losses depend on this host and are not compared with published \
@@ -125,6 +137,13 @@ pub fn run(
     let mut chosen = BTreeSet::new();
     for group in groups {
         let first = &study.rows[group.trials[0].rows[0]];
+        if group.node.is_empty() {
+            return Err(RunError::NoNode {
+                file: study.file.clone(),
+                line: first.line,
+                row: first.name.clone(),
+            });
+        }
         let mut node = nodes
             .node(group.node, group.set)
             .map_err(|why| RunError::Node {
@@ -241,7 +260,7 @@ fn groups<'a>(study: &'a Study, node: Option<&'a str>, wanted: &[Vec<Metric>]) -
     static NOTHING: BTreeMap<String, String> = BTreeMap::new();
     let mut groups: Vec<Group<'a>> = Vec::new();
     for (at, row) in study.rows.iter().enumerate() {
-        if row.limit || wanted[at].iter().all(|m| m.is_of_the_trial()) {
+        if row.limit || !row.size_known || wanted[at].iter().all(|m| m.is_of_the_trial()) {
             continue;
         }
         let (name, set) = match node {
@@ -330,6 +349,11 @@ fn take(row: &Row, wanted: &[Metric], came: &Result<Observation, String>) -> Val
 fn without_a_node(study: &Study, row: &Row, wanted: &[Metric], values: &mut Values) {
     let study_link = study.link_bits_per_s.and_then(LineRate::new);
     for metric in wanted {
+        if !row.size_known {
+            let why = "the page does not give the size of this row: write it in its trial";
+            values.insert(*metric, Field::absent(why).into());
+            continue;
+        }
         let value = match row.trial.link().or(study_link) {
             Some(link) if row.limit => of_link(&row.trial, link, *metric),
             None if row.limit => Field::absent("the link's rate is not known"),

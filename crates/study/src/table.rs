@@ -47,6 +47,14 @@ pub struct Row {
     pub node: Option<String>,
     /// The trial.
     pub trial: Trial,
+    /// Whether the page gives the size; the trial's is a placeholder otherwise.
+    pub size_known: bool,
+    /// The TCP window, a condition that the page states.
+    pub window: Option<Quantity>,
+    /// Where latency begins, a condition that the page states.
+    pub forwarding: Option<Forwarding>,
+    /// Whether the figures are a data sheet's, and so the same on each page that has the part.
+    pub datasheet: bool,
     /// The capture point of latency metrics.
     pub point: Option<String>,
     /// The server's report interval of transfer metrics, counted from 1.
@@ -74,6 +82,36 @@ pub struct Cell {
     pub reason: Option<String>,
     /// Line of the file.
     pub line: usize,
+    /// Line of the page that it was imported from.
+    pub source_line: Option<usize>,
+}
+
+/// How a node forwards frames, and so what its latency is the time between (RFC 1242, 3.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Forwarding {
+    /// From the last bit in to the first bit out.
+    StoreAndForward,
+    /// From the first bit in to the first bit out.
+    CutThrough,
+}
+
+/// The ways of forwarding with their names in files.
+const FORWARDING: [(Forwarding, &str); 2] = [
+    (Forwarding::StoreAndForward, "store-and-forward"),
+    (Forwarding::CutThrough, "cut-through"),
+];
+
+impl FromStr for Forwarding {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Forwarding, String> {
+        let found = FORWARDING.iter().find(|(_, name)| *name == text);
+        found.map(|(way, _)| *way).ok_or_else(|| {
+            let shown: String = text.chars().take(40).collect();
+            let all = FORWARDING.map(|(_, name)| name).join(", ");
+            format!("unknown way of forwarding '{shown}': choose one of {all}")
+        })
+    }
 }
 
 /// The role of a figure.

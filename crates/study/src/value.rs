@@ -23,9 +23,15 @@ pub fn value_of(row: &Row, observation: &Observation, metric: Metric) -> Field<f
     }
     match metric {
         Metric::CpuLoad => observation.cpu_load.clone().map(|load| load.busy_ratio),
-        Metric::Latency | Metric::Latency3Sigma | Metric::Spacing => {
-            of_series(row, observation, metric)
-        }
+        Metric::Latency
+        | Metric::Latency3Sigma
+        | Metric::LatencyMin
+        | Metric::LatencyMedian
+        | Metric::LatencyP90
+        | Metric::LatencyP99
+        | Metric::LatencyP999
+        | Metric::LatencyMax
+        | Metric::Spacing => of_series(row, observation, metric),
         Metric::IntervalThroughput | Metric::IntervalEfficiency => {
             of_interval_at_probe(row, observation, metric)
         }
@@ -321,10 +327,23 @@ fn of_series(row: &Row, observation: &Observation, metric: Metric) -> Field<f64>
         return Field::absent("the series counts instructions, not time");
     };
     let histogram = &series.histogram;
+    let at = |percent| match series.percentile(percent) {
+        Some(ticks) => Field::Observed {
+            value: ticks as f64 * tick_ps as f64 * 1e-12,
+            kind: series.kind,
+        },
+        None => Field::absent("too few samples for this percentile"),
+    };
     let ticks = match (metric, histogram.count) {
         (_, 0) => return Field::absent("the series has no sample"),
         (Metric::Latency3Sigma, 1) => return Field::absent("one sample has no spread"),
         (Metric::Latency3Sigma, _) => 3.0 * histogram.stddev_ticks,
+        (Metric::LatencyMin, _) => histogram.min_ticks as f64,
+        (Metric::LatencyMax, _) => histogram.max_ticks as f64,
+        (Metric::LatencyMedian, _) => return at(50.0),
+        (Metric::LatencyP90, _) => return at(90.0),
+        (Metric::LatencyP99, _) => return at(99.0),
+        (Metric::LatencyP999, _) => return at(99.9),
         _ => histogram.mean_ticks,
     };
     let kind = match (metric, series.kind) {

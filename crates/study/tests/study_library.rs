@@ -69,14 +69,20 @@ fn the_examples_of_the_manual_are_studies() {
     let manual = std::fs::read_to_string(tree("docs/studies.md")).unwrap();
     let blocks = manual.split("```toml\n").skip(1);
     let blocks: Vec<&str> = blocks.map(|b| b.split("```").next().unwrap()).collect();
-    assert_eq!(blocks.len(), 2);
-    let first = Study::parse(blocks[0], "manual.toml").unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(blocks.len(), 3);
+    let short = Study::parse(blocks[0], "manual.toml").unwrap_or_else(|e| panic!("{e}"));
+    let names: Vec<&str> = short.rows.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names.len(), 5);
+    assert_eq!(names[0], "UDP RX, 64 B at 5 Mbit/s");
+    assert_eq!(names[4], "UDP TX, 64 B");
+    assert_eq!(short.rows[2].cells[1].role, Role::Unpredictable);
+    let first = Study::parse(blocks[1], "manual.toml").unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(first.rows.len(), 3);
     assert_eq!(
         first.rows[0].trial.direction,
         wirelab_trial::Direction::Receive
     );
-    let second = Study::parse(blocks[1], "manual.toml").unwrap_or_else(|e| panic!("{e}"));
+    let second = Study::parse(blocks[2], "manual.toml").unwrap_or_else(|e| panic!("{e}"));
     assert_eq!((second.claims.len(), second.sums.len()), (1, 1));
 }
 

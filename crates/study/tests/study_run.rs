@@ -303,6 +303,33 @@ fn no_node_and_no_privilege_end_the_run() {
 }
 
 #[test]
+fn what_a_page_does_not_give_is_a_reason_and_a_node_is_asked_of_the_user() {
+    let top = "title='a'\nsource='b'\n[[row]]\nname='a'\ntrial={layer='udp4', load='5M'}\npublished={cpu_load='3 %'}\n";
+    let study = Study::parse(top, "a.toml").unwrap();
+    let mut shelf = Shelf::new(Kind::Measured, Answer::Complete);
+    let run_on =
+        |study: &Study, node, shelf: &mut Shelf| run(study, node, shelf, &(), &Cancel::new());
+    let came = run_on(&study, Some("board"), &mut shelf).unwrap();
+    let reason = came.rows[0].reason.clone().unwrap_or_default();
+    assert!(
+        reason.contains("the page does not give the size of this row"),
+        "{reason}"
+    );
+    assert_eq!((came.rows[0].value, shelf.asked()), (None, 0));
+    let sized = Study::parse(
+        &top.replace("load='5M'", "datagram=64, load='5M'"),
+        "a.toml",
+    )
+    .unwrap();
+    let error = run_on(&sized, None, &mut shelf).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "a.toml:3: row 'a' names no node; fix: write node = \"NAME\" at the top of the file, or give --node"
+    );
+    assert!(run_on(&sized, Some("board"), &mut shelf).is_ok());
+}
+
+#[test]
 fn a_cancelled_run_keeps_what_it_has() {
     struct CancelAfter<'a>(u64, &'a Cancel, Mutex<Vec<String>>);
     impl Progress for CancelAfter<'_> {
@@ -354,6 +381,10 @@ fn every_metric_has_its_place_in_an_observation() -> Result<(), NodeError> {
         (Metric::CpuLoad, 0.5),
         (Metric::Loss, 0.0),
         (Metric::Latency, 1.768e-6),
+        (Metric::LatencyMin, 1.758e-6),
+        (Metric::LatencyMedian, 1.768e-6),
+        (Metric::LatencyP99, 1.778e-6),
+        (Metric::LatencyMax, 1.778e-6),
         (Metric::Spacing, 0.82e-6),
         (Metric::Transfer, 512.0 * 176.0),
         (Metric::Bandwidth, rate * 176.0),
@@ -364,7 +395,8 @@ fn every_metric_has_its_place_in_an_observation() -> Result<(), NodeError> {
         (Metric::FrameBits, 704.0),
     ];
     for (metric, value) in expected {
-        row.point = (metric == Metric::Latency).then(|| "Rx PBUF".to_owned());
+        let of_series = metric.name().starts_with("latency");
+        row.point = of_series.then(|| "Rx PBUF".to_owned());
         let got = *value_of(&row, &seen, metric).value().unwrap_or(&f64::NAN);
         assert!(
             (got - value).abs() <= 1e-9 * value,

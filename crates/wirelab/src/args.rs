@@ -24,7 +24,7 @@ pub use iperf::IperfArgs;
 pub use iperf3::Iperf3Args;
 pub use measure::{MeasureArgs, SearchArgs};
 pub use model::{
-    AuditArgs, ExplainArgs, FitArgs, PredictArgs, StudyArgs, StudyCommand, WhatifArgs,
+    AuditArgs, ExplainArgs, FitArgs, ImportArgs, PredictArgs, StudyArgs, StudyCommand, WhatifArgs,
 };
 pub use node::{NodeArgs, NodeCommand, NodeServeArgs};
 pub use results::{KeepArgs, ResultsArgs, ResultsCommand, ServeArgs, StoreArgs, joined};

@@ -130,6 +130,10 @@ fn table(node: &str, path: usize, share: Option<f64>, decimals: usize) -> Option
             line: 1,
             node: None,
             trial,
+            size_known: true,
+            window: None,
+            forwarding: None,
+            datasheet: false,
             point: None,
             interval: None,
             set: BTreeMap::new(),
@@ -154,6 +158,7 @@ fn table(node: &str, path: usize, share: Option<f64>, decimals: usize) -> Option
                 role: Role::HeldOut,
                 reason: None,
                 line: 1,
+                source_line: None,
             });
         }
         rows.push(row);

@@ -66,6 +66,9 @@ pub fn interval(implied: Range) -> f64 {
 
 /// The facts of one row.
 pub fn of<'a>(study: &'a Study, row: &'a Row) -> Option<Facts<'a>> {
+    if !row.size_known {
+        return None;
+    }
     let sizes = row.trial.size.resolve(row.trial.framing).ok()?;
     let bits_per_s = row.trial.link_bits_per_s.or(study.link_bits_per_s);
     let counted = sizes.datagram.unwrap_or(sizes.payload);
@@ -210,6 +213,8 @@ impl<'a> Facts<'a> {
             && a.ports == b.ports
             && a.buffers == b.buffers
             && self.row.point == other.row.point
+            && self.row.window == other.row.window
+            && self.row.forwarding == other.row.forwarding
             && self.row.interval.is_none()
             && other.row.interval.is_none()
             && a.link_bits_per_s == b.link_bits_per_s

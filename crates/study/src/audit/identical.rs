@@ -16,7 +16,7 @@ const MOST_ROWS: usize = 2_000;
 /// Probability of equal first digits: the sum of the squares of Benford's frequencies.
 const FIRST_DIGIT: f64 = 0.17;
 /// Lists of metrics: those of one list follow from one another, those of different lists do not.
-const INDEPENDENT: &[&[Metric]] = &[
+pub(super) const INDEPENDENT: &[&[Metric]] = &[
     &[
         Metric::Time,
         Metric::Throughput,
@@ -49,7 +49,9 @@ pub fn findings(studies: &[Study]) -> Vec<Finding> {
     let lines: Vec<Line<'_>> = studies
         .iter()
         .flat_map(|study| facts(study).into_iter().map(move |f| (study, f)))
-        .filter(|(_, facts)| !facts.row.limit && !facts.row.cells.is_empty())
+        .filter(|(_, facts)| {
+            !facts.row.limit && !facts.row.datasheet && !facts.row.cells.is_empty()
+        })
         .map(|(study, facts)| Line {
             study,
             facts,
@@ -158,7 +160,7 @@ fn frames_of_interval(row: &Facts<'_>, metric: Metric, printed: Range) -> Range 
 }
 
 /// Significant digits, without zeros at the end of a whole number.
-fn digits(printed: &Quantity) -> u32 {
+pub(super) fn digits(printed: &Quantity) -> u32 {
     let text = format!("{:.*}", printed.decimals, printed.number.abs());
     let bare: String = text.chars().filter(char::is_ascii_digit).collect();
     let bare = bare.trim_start_matches('0');
@@ -170,8 +172,19 @@ fn digits(printed: &Quantity) -> u32 {
     bare.len() as u32
 }
 
+/// The chance that two figures of so many significant digits are equal.
+pub(super) fn chance_of_digits(digits: u32) -> f64 {
+    FIRST_DIGIT * 0.1_f64.powi(digits as i32 - 1)
+}
+
+/// Whether a figure of a row depends on the node.
+pub(super) fn telling(row: &Facts<'_>, metric: Metric) -> bool {
+    row.published(metric)
+        .is_some_and(|printed| !given(row, metric, printed))
+}
+
 fn finding(a: &Line<'_>, b: &Line<'_>, compared: u64) -> Finding {
-    let each = |digits: &u32| FIRST_DIGIT * 0.1_f64.powi(*digits as i32 - 1);
+    let each = |digits: &u32| chance_of_digits(*digits);
     let chance = (a.digits.iter().map(each).product::<f64>() * compared as f64).min(1.0);
     let severity = if chance < CHANCE {
         Severity::Inconsistent

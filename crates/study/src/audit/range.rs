@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Div, Mul, Sub};
 
-use crate::quantity::Quantity;
+use crate::quantity::{Precision, Quantity};
 
 /// Relative slack for the rounding of floating-point arithmetic itself.
 const SLACK: f64 = 1e-9;
@@ -43,6 +43,9 @@ impl Range {
     /// The values behind the printed figure if digits may also have been truncated instead of rounded.
     pub fn printed(printed: &Quantity) -> Range {
         let rounded = Range::rounded(printed);
+        if printed.precision != Precision::Digits {
+            return rounded;
+        }
         let step = 2.0 * half_step(printed) * printed.unit.scale;
         if printed.number >= 0.0 {
             Range {
@@ -104,7 +107,12 @@ impl Range {
 /// Half a step of the last significant digit: zeros at the end of a number such as 27000 may not be significant.
 fn half_step(printed: &Quantity) -> f64 {
     let mut half = printed.half_step();
-    if printed.decimals == 0 && printed.number.abs() >= 1000.0 && printed.number % 100.0 == 0.0 {
+    let by_digits = printed.precision == Precision::Digits;
+    if by_digits
+        && printed.decimals == 0
+        && printed.number.abs() >= 1000.0
+        && printed.number % 100.0 == 0.0
+    {
         while printed.number % (20.0 * half) == 0.0 {
             half *= 10.0;
         }

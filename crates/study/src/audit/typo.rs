@@ -83,7 +83,7 @@ pub fn factor(printed: &Quantity, needed: Range) -> Option<Factor> {
             } else {
                 printed.decimals + 1
             },
-            unit: printed.unit,
+            ..printed.clone()
         };
         return Some(Factor {
             meant: moved.to_string(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wirelab_config::{Entry, Read, Table};
+use wirelab_config::{Entry, FileError, Read, Table};
 use wirelab_trial::nearest::did_you_mean;
 
 use super::row::{figure, need_reason};
@@ -31,16 +31,18 @@ fn sections<'a>(top: &Table<'a>, key: &str) -> Read<Vec<Table<'a>>> {
     }
 }
 
-pub(super) fn claims(top: &Table<'_>, study: &mut Study) -> Read<()> {
+pub(super) fn claims(top: &Table<'_>, study: &mut Study, wrong: &mut Vec<FileError>) -> Read<()> {
     let rows = study.rows.iter().map(|row| row.name.clone());
     let mut names: BTreeSet<String> = rows.collect();
     for table in sections(top, "claim")? {
-        let claim = claim(&table, study)?;
-        if !names.insert(claim.name.clone()) {
-            let what = format!("another row or claim is named '{}' too", claim.name);
-            return Err(table.at_key("name", what));
+        match claim(&table, study) {
+            Ok(claim) if names.insert(claim.name.clone()) => study.claims.push(claim),
+            Ok(claim) => {
+                let what = format!("another row or claim is named '{}' too", claim.name);
+                wrong.push(table.at_key("name", what));
+            }
+            Err(error) => wrong.push(error),
         }
-        study.claims.push(claim);
     }
     Ok(())
 }
@@ -125,7 +127,7 @@ fn known_row(entry: &Entry<'_>, study: &Study) -> Read<String> {
     }
 }
 
-fn unknown(entry: &Entry<'_>, wanted: &str, study: &Study) -> wirelab_config::FileError {
+fn unknown(entry: &Entry<'_>, wanted: &str, study: &Study) -> FileError {
     let meant = did_you_mean(wanted, study.rows.iter().map(|row| row.name.as_str()));
     let shown: String = wanted.chars().take(40).collect();
     entry.error(format!(
@@ -133,30 +135,37 @@ fn unknown(entry: &Entry<'_>, wanted: &str, study: &Study) -> wirelab_config::Fi
     ))
 }
 
-pub(super) fn sums(top: &Table<'_>, study: &mut Study) -> Read<()> {
+pub(super) fn sums(top: &Table<'_>, study: &mut Study, wrong: &mut Vec<FileError>) -> Read<()> {
     for table in sections(top, "sum")? {
-        table.known_keys(&SUM_KEYS)?;
-        let total = table.need("total", "write the sum as \"ROW/METRIC\"")?;
-        let list = table.need("parts", "write what is added, as [\"ROW/METRIC\", …]")?;
-        let all = parts(&list)?;
-        let sum = Sum {
-            line: table.line(),
-            total: cell_name(&total, study)?,
-            parts: all
-                .iter()
-                .map(|e| cell_name(e, study))
-                .collect::<Read<_>>()?,
-        };
-        let wanted = sum.total.metric.dimension();
-        for (part, entry) in sum.parts.iter().zip(&all) {
-            if !part.metric.dimension().compares_with(wanted) {
-                let what = format!("{} cannot be added to {}", part.metric, sum.total.metric);
-                return Err(entry.error(what));
-            }
+        match sum(&table, study) {
+            Ok(sum) => study.sums.push(sum),
+            Err(error) => wrong.push(error),
         }
-        study.sums.push(sum);
     }
     Ok(())
+}
+
+fn sum(table: &Table<'_>, study: &Study) -> Read<Sum> {
+    table.known_keys(&SUM_KEYS)?;
+    let total = table.need("total", "write the sum as \"ROW/METRIC\"")?;
+    let list = table.need("parts", "write what is added, as [\"ROW/METRIC\", …]")?;
+    let all = parts(&list)?;
+    let sum = Sum {
+        line: table.line(),
+        total: cell_name(&total, study)?,
+        parts: all
+            .iter()
+            .map(|e| cell_name(e, study))
+            .collect::<Read<_>>()?,
+    };
+    let wanted = sum.total.metric.dimension();
+    for (part, entry) in sum.parts.iter().zip(&all) {
+        if !part.metric.dimension().compares_with(wanted) {
+            let what = format!("{} cannot be added to {}", part.metric, sum.total.metric);
+            return Err(entry.error(what));
+        }
+    }
+    Ok(sum)
 }
 
 /// An existing cell, as `ROW/METRIC`.

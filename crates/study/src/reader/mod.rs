@@ -1,6 +1,10 @@
 //! Reads a study's TOML. Every error names its place and the fix.
 mod claims;
+mod matrix;
 mod row;
+mod sections;
+
+pub(crate) use matrix::{filled, fits};
 
 use std::path::Path;
 
@@ -22,8 +26,9 @@ pub const MAX_PARTS: usize = 64;
 /// Longest name of a row, a claim, a column or a capture point, in characters.
 pub const MAX_NAME: usize = 100;
 
-const STUDY_KEYS: [&str; 10] = [
-    "title", "source", "about", "node", "link", "clocks", "defaults", "row", "claim", "sum",
+const STUDY_KEYS: [&str; 12] = [
+    "title", "source", "about", "node", "link", "clocks", "defaults", "row", "table", "note",
+    "claim", "sum",
 ];
 
 impl Study {
@@ -32,6 +37,16 @@ impl Study {
     /// # Errors
     /// [`FileError`] names the file, line, column and field, what is wrong, and the fix.
     pub fn parse(text: &str, file: &str) -> Result<Study, FileError> {
+        let (study, wrong) = Study::parse_whole(text, file)?;
+        wrong.into_iter().next().map_or(Ok(study), Err)
+    }
+
+    /// Reads a study's text as far as it goes: a row, claim or sum that cannot be read is an error in the list, and
+    /// hides none of the others.
+    ///
+    /// # Errors
+    /// [`FileError`] where nothing can be read.
+    pub fn parse_whole(text: &str, file: &str) -> Result<(Study, Vec<FileError>), FileError> {
         if text.len() as u64 > MAX_STUDY_BYTES {
             return Err(FileError::TooLong {
                 file: file.into(),
@@ -45,14 +60,14 @@ impl Study {
     /// Reads a study file.
     ///
     /// # Errors
-    /// [`FileError`], as [`Study::parse`], and where the file cannot be read.
-    pub fn load(path: &Path) -> Result<Study, FileError> {
+    /// [`FileError`], as [`Study::parse_whole`], and where the file cannot be read.
+    pub fn load_whole(path: &Path) -> Result<(Study, Vec<FileError>), FileError> {
         let text = read_text(path, "a study", MAX_STUDY_BYTES)?;
-        Study::parse(&text, &path.display().to_string())
+        Study::parse_whole(&text, &path.display().to_string())
     }
 }
 
-fn study(top: &Table<'_>, file: &str) -> Read<Study> {
+fn study(top: &Table<'_>, file: &str) -> Read<(Study, Vec<FileError>)> {
     top.known_keys(&STUDY_KEYS)?;
     let stem = Path::new(file).file_stem().and_then(|s| s.to_str());
     let mut study = Study {
@@ -73,10 +88,11 @@ fn study(top: &Table<'_>, file: &str) -> Read<Study> {
         claims: Vec::new(),
         sums: Vec::new(),
     };
-    row::rows(top, &mut study)?;
-    claims::claims(top, &mut study)?;
-    claims::sums(top, &mut study)?;
-    Ok(study)
+    let mut wrong = Vec::new();
+    sections::rows(top, &mut study, &mut wrong)?;
+    claims::claims(top, &mut study, &mut wrong)?;
+    claims::sums(top, &mut study, &mut wrong)?;
+    Ok((study, wrong))
 }
 
 fn clocks(entry: Entry<'_>) -> Read<Vec<f64>> {
@@ -106,18 +122,27 @@ pub fn fuzz_study(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    match Study::parse(text, "fuzz.toml") {
-        Ok(study) => {
+    match Study::parse_whole(text, "fuzz.toml") {
+        Ok((study, wrong)) => {
+            for error in &wrong {
+                points_into(text, error);
+            }
             for cell in study.rows.iter().flat_map(|row| &row.cells) {
                 let printed = cell.published.to_string();
                 assert_eq!(printed.parse().as_ref(), Ok(&cell.published), "{printed}");
             }
             crate::audit::audit(&study);
         }
-        Err(FileError::At { line, column, .. }) => {
-            assert!(line >= 1 && line <= text.split('\n').count());
-            assert!(column >= 1 && column <= text.chars().count() + 1);
+        Err(error) => points_into(text, &error),
+    }
+}
+
+fn points_into(text: &str, error: &FileError) {
+    match error {
+        FileError::At { line, column, .. } => {
+            assert!(*line >= 1 && *line <= text.split('\n').count());
+            assert!(*column >= 1 && *column <= text.chars().count() + 1);
         }
-        Err(_) => assert!(text.len() as u64 > MAX_STUDY_BYTES),
+        _ => assert!(text.len() as u64 > MAX_STUDY_BYTES),
     }
 }

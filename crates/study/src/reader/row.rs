@@ -1,18 +1,17 @@
-//! Reads rows: the trial, and its conditions.
+//! Reads one row: the trial, and its conditions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use wirelab_config::trial::trial;
+use wirelab_config::trial::published;
 use wirelab_config::{Entry, FileError, Read, Table};
-use wirelab_trial::{Direction, Extent, Trial};
-use wirelab_wire::LineRate;
+use wirelab_trial::{Direction, Extent, Size, Trial};
 
-use super::{MAX_CELLS, MAX_PARTS, MAX_ROWS, name};
+use super::{MAX_PARTS, name};
 use crate::metric::Metric;
-use crate::quantity::Quantity;
-use crate::table::{Cell, Role, Row, Study};
+use crate::quantity::{Dimension, Quantity};
+use crate::table::{Cell, Role, Row};
 
-const ROW_KEYS: [&str; 11] = [
+const ROW_KEYS: [&str; 14] = [
     "name",
     "trial",
     "published",
@@ -24,8 +23,12 @@ const ROW_KEYS: [&str; 11] = [
     "set",
     "limit",
     "column",
+    "window",
+    "forwarding",
+    "datasheet",
 ];
-const DEFAULT_KEYS: [&str; 7] = ["trial", "role", "reason", "node", "point", "set", "column"];
+pub(super) const DEFAULT_KEYS: [&str; 7] =
+    ["trial", "role", "reason", "node", "point", "set", "column"];
 /// Keys without meaning in a row that needs no node.
 const OF_A_NODE: [&str; 4] = ["node", "point", "interval", "set"];
 /// Most report intervals of a server: an hour of seconds.
@@ -43,47 +46,7 @@ impl<'a> Keys<'a> {
     }
 }
 
-pub(super) fn rows(top: &Table<'_>, study: &mut Study) -> Read<()> {
-    let defaults = top.section("defaults")?;
-    if let Some(defaults) = &defaults {
-        defaults.known_keys(&DEFAULT_KEYS)?;
-        metric_tables(defaults)?;
-    }
-    let sections = top.sections("row")?;
-    if sections.is_empty() {
-        return Err(top.error(
-            "row",
-            "there is none: add a section [[row]] with a trial and its published figures",
-        ));
-    }
-    if sections.len() > MAX_ROWS {
-        return Err(sections[MAX_ROWS].error_here(format!(
-            "at most {MAX_ROWS} rows are read: split the study into several files"
-        )));
-    }
-    let mut names = BTreeSet::new();
-    let mut cells = 0;
-    for own in &sections {
-        let keys = Keys {
-            own,
-            defaults: defaults.as_ref(),
-        };
-        let row = row(&keys, study)?;
-        if !names.insert(row.name.clone()) {
-            return Err(own.at_key("name", format!("another row is named '{}' too", row.name)));
-        }
-        cells += row.cells.len();
-        if cells > MAX_CELLS {
-            return Err(own.error_here(format!(
-                "at most {MAX_CELLS} figures are read: split the study into several files"
-            )));
-        }
-        study.rows.push(row);
-    }
-    Ok(())
-}
-
-fn row(keys: &Keys<'_>, study: &Study) -> Read<Row> {
+pub(super) fn row(keys: &Keys<'_>) -> Read<Row> {
     let own = keys.own;
     own.known_keys(&ROW_KEYS)?;
     let limit = own.get("limit").map_or(Ok(false), |e| e.flag())?;
@@ -95,11 +58,16 @@ fn row(keys: &Keys<'_>, study: &Study) -> Read<Row> {
         }
     }
     let optional = |key| keys.get(key).map(|e| name(&e)).transpose();
+    let (trial, size) = trial_of(keys)?;
     let mut row = Row {
         name: name(&own.need("name", "name the row for errors and claims")?)?,
         line: own.line(),
         node: optional("node")?,
-        trial: trial_of(keys, study)?,
+        trial,
+        size_known: size.is_some(),
+        window: own.get("window").map(window).transpose()?,
+        forwarding: own.get("forwarding").map(|e| e.word()).transpose()?,
+        datasheet: own.get("datasheet").map_or(Ok(false), |e| e.flag())?,
         point: optional("point")?,
         interval: own
             .get("interval")
@@ -110,52 +78,31 @@ fn row(keys: &Keys<'_>, study: &Study) -> Read<Row> {
         column: optional("column")?,
         cells: Vec::new(),
     };
-    if row.node.is_none() && study.node.is_empty() && !limit {
-        return Err(own.error(
-            "node",
-            "its node is missing: write node = \"NAME\" at the top of the file",
-        ));
-    }
-    if limit && row.trial.link().is_none() && study.link_bits_per_s.is_none() {
-        return Err(own.error(
-            "limit",
-            "the link's rate is not known: write link = \"100M\" at the top of the file",
-        ));
-    }
     row.cells = cells(keys, &row)?;
     Ok(row)
 }
 
-fn trial_of(keys: &Keys<'_>, study: &Study) -> Read<Trial> {
+fn window(entry: Entry<'_>) -> Read<Quantity> {
+    let window: Quantity = entry.word()?;
+    if window.unit.dimension != Dimension::Bytes || window.number <= 0.0 {
+        return Err(entry.error("write an amount of data, e.g. \"64 KiB\""));
+    }
+    Ok(window)
+}
+
+/// The trial as printed. What no link carries and no frame has is for the audit to say.
+fn trial_of(keys: &Keys<'_>) -> Read<(Trial, Option<Size>)> {
     let shared = keys.defaults.map(|d| d.section("trial")).transpose()?;
     let shared = shared.flatten();
     let own = keys.own.section("trial")?;
-    let (first, second) = match (&own, &shared) {
-        (Some(own), shared) => (own, shared.as_ref()),
-        (None, Some(shared)) => (shared, None),
-        (None, None) => {
-            return Err(keys.own.error(
-                "trial",
-                "it is missing: write e.g. trial = { layer = \"udp4\", datagram = 1470 }",
-            ));
-        }
-    };
-    let trial = trial(first, second)?;
-    let link = trial
-        .link()
-        .or_else(|| study.link_bits_per_s.and_then(LineRate::new));
-    let impossible = |what: String| {
-        let entry = first.get("load").or_else(|| second?.get("load"));
-        entry.map_or_else(|| first.error_here(&what), |e| e.error(&what))
-    };
-    // Only the node can judge a share of a link whose rate only it knows.
-    if let (Some(link), Ok(sizes)) = (link, trial.sizes()) {
-        trial
-            .load
-            .frames_per_s(&sizes, trial.framing.layer, Some(link))
-            .map_err(|e| impossible(format!("{e}: lower the load, or correct the size or rate")))?;
+    match (&own, &shared) {
+        (Some(own), shared) => published(own, shared.as_ref()),
+        (None, Some(shared)) => published(shared, None),
+        (None, None) => Err(keys.own.error(
+            "trial",
+            "it is missing: write e.g. trial = { layer = \"udp4\", datagram = 1470 }",
+        )),
     }
-    Ok(trial)
 }
 
 fn settings(entry: Entry<'_>) -> Read<BTreeMap<String, String>> {
@@ -208,6 +155,7 @@ fn cell(keys: &Keys<'_>, row: &Row, metric: Metric, entry: &Entry<'_>) -> Read<C
         role: role.as_ref().map_or(Ok(Role::HeldOut), |e| e.word())?,
         reason: reason.map(|e| e.text()).transpose()?,
         line: entry.line(),
+        source_line: None,
     };
     need_reason(role.as_ref(), cell.role, cell.reason.as_ref())?;
     Ok(cell)
@@ -218,9 +166,6 @@ pub(super) fn figure(entry: &Entry<'_>, metric: Metric, figure: Quantity) -> Rea
     let wanted = metric.dimension();
     if !figure.unit.dimension.compares_with(wanted) {
         return Err(entry.error(format!("{metric} is {}", wanted.in_words())));
-    }
-    if figure.number < 0.0 {
-        return Err(entry.error(format!("{metric} is never below 0")));
     }
     Ok(figure)
 }

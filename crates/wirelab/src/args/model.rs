@@ -169,6 +169,8 @@ pub enum StudyCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Read a published page into a study file: Markdown, HTML, CSV, TSV, an iperf log, text of a PDF
+    Import(ImportArgs),
     /// Run each row on a node: published figure, predicted or measured figure, and error side by side
     Run {
         /// Names or files (.toml)
@@ -189,4 +191,23 @@ pub enum StudyCommand {
         #[arg(long)]
         json: bool,
     },
+}
+
+#[derive(Args, Debug)]
+pub struct ImportArgs {
+    /// The page
+    #[arg(value_name = "FILE")]
+    pub page: PathBuf,
+    /// The study file to write (.toml) [default: the name of the page]
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// The link's rate, e.g. 100M, in place of what the page says
+    #[arg(long, value_name = "RATE")]
+    pub link_rate: Option<String>,
+    /// The clock of the core, e.g. "400 MHz"
+    #[arg(long, value_name = "CLOCK")]
+    pub core_clock: Option<String>,
+    /// What the page's tables are, and what is said of their rows (.toml)
+    #[arg(long, value_name = "FILE")]
+    pub mapping: Option<PathBuf>,
 }

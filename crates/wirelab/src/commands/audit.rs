@@ -2,23 +2,60 @@
 
 use wirelab_report::audit as report;
 use wirelab_study::audit::audit_all;
+use wirelab_study::audit::coverage::{Coverage, coverage, with_link};
+use wirelab_study::library;
+use wirelab_study::table::Study;
 
 use crate::args::AuditArgs;
-use crate::commands::study::studies;
-use crate::exit::{Outcome, Result};
+use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{put, report_options, say};
 
+/// The studies as far as they can be read, and what cannot.
+fn read(names: &[String]) -> (Vec<Study>, Vec<String>) {
+    let names: Vec<String> = match names {
+        [] => library::names().map(str::to_owned).collect(),
+        some => some.to_vec(),
+    };
+    let (mut studies, mut unread) = (Vec::new(), Vec::new());
+    for name in &names {
+        match library::open_whole(name) {
+            Ok((study, wrong)) => {
+                studies.push(study);
+                unread.extend(wrong.iter().map(ToString::to_string));
+            }
+            Err(error) => unread.push(error.to_string()),
+        }
+    }
+    (studies, unread)
+}
+
 pub fn run(args: &AuditArgs) -> Result {
-    let studies = studies(&args.studies)?;
+    let (studies, unread) = read(&args.studies);
+    if studies.is_empty() {
+        return Err(Failure::usage(unread.join("\n")));
+    }
+    let (studies, words): (Vec<Study>, Vec<Option<String>>) = studies.iter().map(with_link).unzip();
     let findings = audit_all(&studies);
+    let checked: Vec<Coverage> = studies
+        .iter()
+        .zip(words)
+        .map(|(study, words)| {
+            let mut checked = coverage(study);
+            checked.lacks.extend(words);
+            checked
+        })
+        .collect();
     if args.json {
-        let text = serde_json::to_string_pretty(&findings).expect("plain data become JSON");
+        let all = serde_json::json!({ "findings": findings, "checked": checked, "unread": unread });
+        let text = serde_json::to_string_pretty(&all).expect("plain data become JSON");
         say!("{text}");
     } else {
-        put!(
-            "{}",
-            report::terminal(&findings, &report_options(None, false))
-        );
+        let options = report_options(None, false);
+        put!("{}", report::terminal(&findings, &options));
+        put!("{}", report::checked(&checked, &options));
+    }
+    if !unread.is_empty() {
+        return Err(Failure::usage(unread.join("\n")));
     }
     Ok(Outcome::of(!findings.iter().any(|f| f.severity.fails())))
 }

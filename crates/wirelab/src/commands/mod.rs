@@ -9,6 +9,7 @@ pub mod explain;
 pub mod fit;
 pub mod fit_table;
 pub mod hdl;
+pub mod import;
 pub mod iperf;
 pub mod kept;
 pub mod lab;

@@ -19,6 +19,7 @@ pub fn run(args: &StudyArgs) -> Result {
     match &args.command {
         StudyCommand::List { json } => list(*json),
         StudyCommand::Show { study, json } => show(study, *json),
+        StudyCommand::Import(args) => super::import::run(args),
         StudyCommand::Run {
             studies: names,
             node,
@@ -181,7 +182,9 @@ fn ask(
         .collect::<std::result::Result<Vec<_>, _>>()
         .map_err(|error| match error {
             RunError::Privilege(_) => Failure::Privilege(error.to_string()),
-            RunError::Node { .. } | RunError::Emulated { .. } => Failure::usage(error),
+            RunError::Node { .. } | RunError::NoNode { .. } | RunError::Emulated { .. } => {
+                Failure::usage(error)
+            }
         })?;
     bar.clear();
     Ok((runs, cancel))

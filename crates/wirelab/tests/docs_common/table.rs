@@ -486,12 +486,18 @@ pub const PAGES: &[Page] = &[
     },
     Page {
         name: "docs/studies.md",
-        files: &[(
-            "vendor.toml",
-            Text::Block("UDP performance of the Example One", &[("10s", "100ms")]),
-        )],
+        files: &[
+            (
+                "vendor.toml",
+                Text::Block("UDP performance of the Example One", &[("10s", "100ms")]),
+            ),
+            (
+                "page.html",
+                Text::File("crates/study/tests/data/import/vendor.html", &[]),
+            ),
+        ],
         before: &[],
-        rows: &[],
+        rows: &[ends("wirelab audit page.toml", 1, FOUND)],
     },
     plain("docs/whatif.md"),
     plain("docs/compare.md"),
