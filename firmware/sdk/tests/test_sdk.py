@@ -3,6 +3,7 @@ compiled and its sketch run; Zephyr's and ESP-IDF's files are run with stand-ins
 manifest names files that exist and the version of the firmware."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -188,6 +189,55 @@ class StandIns(InAFolder):
 
     def test_esp_idfs_component_is_the_folder_firmware(self):
         self.assertIn(RIGHT, self.example(FIRMWARE, "set(ESP_PLATFORM 1)", "component"))
+
+
+# The least that FreeRTOS and FreeRTOS+TCP want to be told.
+FREERTOS = """
+#define FREERTOS_CONFIG_H
+#include <stdint.h>
+#define configCPU_CLOCK_HZ 25000000u
+#define configTICK_RATE_HZ 1000u
+#define configTICK_TYPE_WIDTH_IN_BITS TICK_TYPE_WIDTH_32_BITS
+#define configUSE_PREEMPTION 1
+#define configMAX_PRIORITIES 7
+#define configMINIMAL_STACK_SIZE 256
+#define configTOTAL_HEAP_SIZE 1048576
+#define configUSE_IDLE_HOOK 0
+#define configUSE_TICK_HOOK 0
+#define configMAX_SYSCALL_INTERRUPT_PRIORITY 64
+#define INCLUDE_xTaskGetCurrentTaskHandle 1
+#define INCLUDE_vTaskDelay 1
+#define configUSE_COUNTING_SEMAPHORES 1
+#define configUSE_MUTEXES 1
+#define configASSERT(what) ((what) ? (void)0 : (void)0)
+"""
+FREERTOS_IP = """
+#define FREERTOS_IP_CONFIG_H
+#define ipconfigUSE_IPv4 1
+#define ipconfigUSE_IPv6 0
+#define ipconfigUSE_TCP 1
+#define ipconfigIP_TASK_PRIORITY (configMAX_PRIORITIES - 2)
+#define ipconfigBYTE_ORDER pdFREERTOS_LITTLE_ENDIAN
+#define ipconfigUSE_NETWORK_EVENT_HOOK 1
+"""
+
+
+class FreeRtosPlusTcp(InAFolder):
+    """The glue against the headers of FreeRTOS+TCP, in folders that the environment names."""
+
+    def test_the_glue_and_its_task_compile_with_and_without_the_callback_that_wakes(self):
+        tcp, kernel = os.environ.get("FREERTOS_PLUS_TCP"), os.environ.get("FREERTOS_KERNEL")
+        if not (tcp and kernel and shutil.which("arm-none-eabi-gcc")):
+            self.skipTest("freertos-tcp: FREERTOS_PLUS_TCP and FREERTOS_KERNEL name no checkouts")
+        places = [f"{tcp}/source/include", f"{tcp}/source/portable/Compiler/GCC", f"{kernel}/include", f"{kernel}/portable/GCC/ARM_CM3"]
+        flags = "-mcpu=cortex-m3 -mthumb -std=gnu11 -Wall -Wextra -Wconversion -Werror -fsyntax-only".split()
+        flags += [f"-I{folder}" for folder in (self.folder, FIRMWARE / "lib/include", FIRMWARE / "app", FIRMWARE / "glue/freertos-tcp")]
+        flags += [word for place in places for word in ("-isystem", place)]
+        (self.folder / "FreeRTOSConfig.h").write_text(FREERTOS)
+        for wakes in (0, 1):
+            (self.folder / "FreeRTOSIPConfig.h").write_text(f"{FREERTOS_IP}#define ipconfigSOCKET_HAS_USER_WAKE_CALLBACK {wakes}\n")
+            for file in [*(FIRMWARE / "glue/freertos-tcp").glob("*.c"), SDK / "freertos-tcp/node_task.c"]:
+                run("arm-none-eabi-gcc", *flags, file)
 
 
 class Manifests(unittest.TestCase):
