@@ -44,7 +44,10 @@ class WirelabPort(LiteXModule):
             "i_rst": ResetSignal("sys"),
             "i_tx_ce": self.tx_ce,
             "i_rx_ce": self.rx_ce,
+            # The port has the start words itself.
             "i_word": Constant(0, 32),
+            "o_word_request": Signal(),
+            "o_word_number": Signal(12),
         }
         for name, signal in (("gmii_txd", self.txd), ("gmii_tx_en", self.tx_en), ("gmii_tx_er", self.tx_er)):
             wires[f"o_{name}"] = signal

@@ -13,6 +13,7 @@ from pathlib import Path
 
 FIRMWARE = Path(__file__).resolve().parents[2]
 SDK = FIRMWARE / "sdk"
+TCP_FEATURE = "freertos-tcp"
 RIGHT = "wirelab: the counts are right"
 
 # What Zephyr's and ESP-IDF's build systems provide, as far as the module and the component use it.
@@ -228,7 +229,7 @@ class FreeRtosPlusTcp(InAFolder):
     def test_the_glue_and_its_task_compile_with_and_without_the_callback_that_wakes(self):
         tcp, kernel = os.environ.get("FREERTOS_PLUS_TCP"), os.environ.get("FREERTOS_KERNEL")
         if not (tcp and kernel and shutil.which("arm-none-eabi-gcc")):
-            self.skipTest("freertos-tcp: FREERTOS_PLUS_TCP and FREERTOS_KERNEL name no checkouts")
+            self.skipTest(f"{TCP_FEATURE}: FREERTOS_PLUS_TCP and FREERTOS_KERNEL name no checkouts")
         places = [f"{tcp}/source/include", f"{tcp}/source/portable/Compiler/GCC", f"{kernel}/include", f"{kernel}/portable/GCC/ARM_CM3"]
         flags = "-mcpu=cortex-m3 -mthumb -std=gnu11 -Wall -Wextra -Wconversion -Werror -fsyntax-only".split()
         flags += [f"-I{folder}" for folder in (self.folder, FIRMWARE / "lib/include", FIRMWARE / "app", FIRMWARE / "glue/freertos-tcp")]

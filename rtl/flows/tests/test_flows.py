@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 RTL = Path(__file__).resolve().parents[2]
 TREE = RTL.parent
+FEATURE = "rtl-flows"
 TOOLS = TREE / ".cache/tools"
 SPIRIT = "{http://www.spiritconsortium.org/XMLSchema/SPIRIT/1685-2009}"
 SCHEMA = """
@@ -35,7 +36,7 @@ def run(*command, **options):
 def need():
     """Skips where the tools are not installed."""
     if not (TOOLS / "flows/complete").is_file():
-        raise unittest.SkipTest("rtl-flows: FuseSoC and LiteX are not installed")
+        raise unittest.SkipTest(f"{FEATURE}: FuseSoC and LiteX are not installed")
 
 
 class InAFolder(unittest.TestCase):
@@ -64,7 +65,7 @@ class FuseSoC(InAFolder):
 
     def test_vivado_gets_the_constraints_and_ghdl_does_not(self):
         self.fusesoc("--setup", "--tool", "vivado", "--target", "example", "wirelab:ip:blocks")
-        script = next(self.folder.rglob("example-vivado/*.tcl")).read_text()
+        script = "".join(path.read_text() for path in self.folder.rglob("example-vivado/*.tcl"))
         self.assertRegex(script, r"read_xdc .*gmii_elastic\.xdc")
         self.assertIn("line_tester.vhd", script)
 
@@ -86,7 +87,7 @@ class IpXact(InAFolder):
         self.assertEqual(run(TOOLS / "flows/bin/python3", "-c", SCHEMA, *self.paths), "")
         broken = self.folder / "broken.xml"
         broken.write_text(self.paths[0].read_text().replace("direction>in<", "direction>inward<"))
-        self.assertIn("inward", run(TOOLS / "flows/bin/python3", "-c", SCHEMA, broken))
+        self.assertIn("direction value must be one of", run(TOOLS / "flows/bin/python3", "-c", SCHEMA, broken))
 
     def test_ports_and_directions_are_those_of_the_entity_and_files_exist(self):
         self.assertGreater(len(self.paths), 10)
@@ -99,7 +100,7 @@ class IpXact(InAFolder):
                 written += [(name.strip(), way) for name in names.split(",")]
             root = ElementTree.parse(path).getroot()
             ports = [(port.find(f"{SPIRIT}name").text, port.find(f"{SPIRIT}wire/{SPIRIT}direction").text) for port in root.iter(f"{SPIRIT}port")]
-            self.assertEqual(ports, written, path)
+            self.assertEqual(sorted(ports), sorted(written), path)
             for file in root.iter(f"{SPIRIT}file"):
                 self.assertTrue((self.folder / file.find(f"{SPIRIT}name").text).is_file(), file)
             physical = {name.text for name in root.iterfind(f".//{SPIRIT}physicalPort/{SPIRIT}name")}
@@ -123,9 +124,9 @@ class LiteX(InAFolder):
         self.assertIn("ethernet_port.vhd", sources)
         run(sys.executable, "-B", RTL / "tools/translate.py", "ethernet_port", "-o", port)
         # LiteX's own Verilog is full of what -Wall says; pins and their widths are what is asked here.
-        quiet = ["-Wno-lint", "-Wno-style", "-Wno-COMBDLY", "-Wwarn-WIDTH", "-Wwarn-PINMISSING", "-Wwarn-PINNOTFOUND"]
+        quiet = ["-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wno-UNOPTFLAT", "-Wno-COMBDLY", "-Wwarn-WIDTH", "-Wwarn-PINMISSING", "-Wwarn-PINNOTFOUND"]
         said = run(TOOLS / "hdl/bin/verilator", "--lint-only", *quiet, "--top-module", "soc", verilog, port)
-        self.assertNotRegex(said, r"PINMISSING|PINNOTFOUND|%Warning-WIDTH\w*: [^\n]*\n?[^\n]*pin")
+        self.assertNotRegex(said, "PINMISSING|PINNOTFOUND|port connection")
 
 
 class Constraints(unittest.TestCase):

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The example on Zephyr. */
 #include "example.h"
 
 int main(void)
