@@ -15,6 +15,8 @@ WIRELAB_SAY=setup
 . "$(dirname "${BASH_SOURCE[0]}")/lib/setup-dist.sh"
 # shellcheck source=scripts/lib/setup-hdl.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/setup-hdl.sh"
+# shellcheck source=scripts/lib/setup-flows.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/setup-flows.sh"
 # shellcheck source=scripts/lib/setup-web.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/setup-web.sh"
 
@@ -178,6 +180,7 @@ main() {
     if [[ " ${groups[*]} " == *" build "* ]]; then setup_web; fi
     if [[ " ${groups[*]} " == *" bench "* ]]; then setup_simpy; fi
     if [[ " ${groups[*]} " == *" test "* ]]; then setup_hdl; fi
+    if [[ " ${groups[*]} " == *" long "* ]]; then setup_flows; fi
     if [[ " ${groups[*]} " == *" dist "* ]]; then setup_dist; fi
 }
 

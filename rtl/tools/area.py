@@ -185,7 +185,9 @@ def table(record):
         rows.append(f"| {name} | {' | '.join(map(str, cells))} |")
     found = datapath_of_all(record)
     if found:
-        rows.append(f"| datapath ×{PORTS}, {found[1]:.1f} % of a Zynq-7020 | | | | | {found[0]} | | |")
+        whole = PORTS * record[PORT_ENTITY]["xc7"]["lut"]
+        rows.append(f"| {PORT_ENTITY} ×{PORTS} with its registers, {whole / ZYNQ_7020_LUTS * 100:.1f} % of a Zynq-7020 | | | | | {whole} | | |")
+        rows.append(f"| its datapath ×{PORTS} alone, {found[1]:.1f} % | | | | | {found[0]} | | |")
     return "\n".join(rows)
 
 

@@ -16,7 +16,9 @@ import toolchain
 PAGES = toolchain.TREE / "docs/blocks"
 MARKED = re.compile(r"(<!-- registers: ([\w, ]+) of (\w+) -->\n).*?(<!-- /registers -->)", re.S)
 COMMENT = re.compile(r"//\s*(.*\S)")
-HEAD = "| offset | register | access | |\n|---|---|---|---|\n"
+# What the hardware gives after a reset where it is not 0: a memory's word, and a smallest value that has seen none.
+BY_HARDWARE = {"oldest": "–", "shortest": "0xffffffff"}
+HEAD = "| offset | register | access | reset | |\n|---|---|---|---|---|\n"
 
 
 def places(node):
@@ -52,17 +54,32 @@ def meaning(node):
     return " ".join(text.split()).replace("|", "\\|")
 
 
+def at_reset(node):
+    """The word of a register after a reset: what the map says of the bits that it keeps, and of those that the hardware gives 0, or
+    what BY_HARDWARE says; – where it is not known. rtl/tools/tests/test_reset_values.py reads them from the hardware."""
+    if node.inst_name in BY_HARDWARE:
+        return BY_HARDWARE[node.inst_name]
+    word = 0
+    for field in node.fields():
+        value = field.get_property("reset")
+        if value is None and node.owning_addrmap.inst_name in registers.BY_HAND:
+            return "–"
+        word |= (value or 0) << field.lsb
+    return f"{word:#x}" if word else "0"
+
+
 def row(node, name):
     """A register or a memory as a line of a table."""
     if hasattr(node, "fields"):
         may = access(node.has_sw_readable, node.has_sw_writable)
         shown = ", ".join(bits(field, may) for field in registers.fields(node))
         size = ", two words" if node.get_property("regwidth") == 64 else ""
+        reset = at_reset(node)
     else:
         may = node.get_property("sw").name
-        shown, size = "", f", {node.get_property('mementries')} words"
+        shown, size, reset = "", f", {node.get_property('mementries')} words", "–"
     what = f"{shown}. {meaning(node)}" if shown else meaning(node)
-    return f"| {places(node)} | `{name}`{size} | {may} | {what} |\n"
+    return f"| {places(node)} | `{name}`{size} | {may} | {reset} | {what} |\n"
 
 
 def rows(path):

@@ -15,6 +15,9 @@
 #include "glue.h"
 #include "loop.h"
 
+#ifdef __NuttX__
+#include <netinet/arp.h>
+#endif
 #if WL_SOCKETS_ETHERNET
 #include <linux/if_packet.h>
 #endif

@@ -20,6 +20,7 @@
 #define QUEUE_BYTES (8 << 20)
 
 /* When the driver handed a datagram over: the kernel's stamp, in ns of wl_clock(). */
+#ifdef SCM_TIMESTAMPNS
 static void note_arrival(const struct msghdr *message, const uint8_t *data, size_t count)
 {
 	const struct cmsghdr *control = CMSG_FIRSTHDR(message);
@@ -40,6 +41,15 @@ static void note_arrival(const struct msghdr *message, const uint8_t *data, size
 					data[7],
 				WL_CLOCK() - age_ns);
 }
+#else
+/* NuttX's UDP stamps nothing. */
+static void note_arrival(const struct msghdr *message, const uint8_t *data, size_t count)
+{
+	(void)message;
+	(void)data;
+	(void)count;
+}
+#endif
 
 static void datagrams(void *context, int fd, short events)
 {

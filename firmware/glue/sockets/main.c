@@ -76,14 +76,17 @@ static unsigned set_up(const char *(*setup)[2], unsigned room, const uint8_t mac
 		{ "ip", ip },
 		{ "host", host },
 	};
-	unsigned count = 0;
+	unsigned count = 0, known = sizeof all / sizeof all[0];
 
 	uname(&system);
 	snprintf(stack, sizeof stack, "%.60s %.60s", system.sysname, system.release);
 	snprintf(address, sizeof address, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
 		 mac[4], mac[5]);
 	host_id(host);
-	for (; count < sizeof all / sizeof all[0] && count < room; count++) {
+	/* Only Linux numbers its boots. */
+	if (host[0] == 0)
+		known--;
+	for (; count < known && count < room; count++) {
 		setup[count][0] = all[count][0];
 		setup[count][1] = all[count][1];
 	}

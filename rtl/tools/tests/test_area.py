@@ -64,7 +64,9 @@ class Judge(unittest.TestCase):
         self.assertEqual(area.tomllib.loads(self.record_file.read_text()), record)
         self.assertEqual(list(area.judge(record, {}, record, record)), [])
         # 4 × 1995 of 53,200.
-        self.assertIn("| datapath ×4, 15.0 % of a Zynq-7020 | | | | | 7980 | | |", self.page.read_text())
+        self.assertIn("| its datapath ×4 alone, 15.0 % | | | | | 7980 | | |", self.page.read_text())
+        whole = 4 * RECORD["block"]["xc7"]["lut"]
+        self.assertIn(f"| ethernet_port ×4 with its registers, {whole / 532:.1f} % of a Zynq-7020 | | | | | {whole} | | |", self.page.read_text())
 
     def test_what_falls_short_is_said_and_found_once_it_is_worse(self):
         figures = RECORD["block"] | {"ecp5": RECORD["block"]["ecp5"] | {"mhz": 95.0}}

@@ -17,7 +17,7 @@ regfile things {
         desc = "What it does,
                 on two lines.";
         field { sw = rw; hw = r; } enable[0:0] = 0;
-        field { sw = rw; hw = r; } kind[6:4] = 0;
+        field { sw = rw; hw = r; } kind[6:4] = 2;
         field { sw = w; hw = r; singlepulse; } clear[8:8] = 0;
     } control @ 0x0;
     count_t seen @ 0x4; // Frames that came.
@@ -25,11 +25,11 @@ regfile things {
 };
 addrmap some { default regwidth = 32; things first @ 0x000; things second @ 0x100; };
 """
-ROWS = """| offset | register | access | |
-|---|---|---|---|
-| 0x100 | `control` | rw | `enable` 0, `kind` 6:4, `clear` 8 (w). What it does, on two lines. |
-| 0x104 | `seen` | r | Frames that came. |
-| 0x110 + 0x10 i + 0x4 j | `group[2].word[3]` | r | Wraps around. |
+ROWS = """| offset | register | access | reset | |
+|---|---|---|---|---|
+| 0x100 | `control` | rw | 0x20 | `enable` 0, `kind` 6:4, `clear` 8 (w). What it does, on two lines. |
+| 0x104 | `seen` | r | 0 | Frames that came. |
+| 0x110 + 0x10 i + 0x4 j | `group[2].word[3]` | r | 0 | Wraps around. |
 """
 PAGE = "# A block\n\n<!-- registers: {} of {} -->\n<!-- /registers -->\n\nThe end.\n"
 
