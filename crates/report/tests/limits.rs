@@ -21,6 +21,7 @@ fn at(link: Option<u64>, share: f64, busy: Option<f64>, tester: Option<bool>) ->
             busy_ratio,
             idle_baseline_ratio: None,
             shared: false,
+            interval: None,
         });
     }
     o.tester.was_limit = Field::measured_or(tester, "not requested (--no-ceiling)");
