@@ -41,7 +41,7 @@ pub fn add(file: &NodeFile, trial: &Trial, of: &mut Observation, cancel: &Cancel
             payload_bits_per_s: per_frame(flow.payload_bits_per_s.value()),
             link_bits_per_s: per_frame(flow.link_bits_per_s.value()),
             goodput_bits_per_s: per_frame(flow.goodput_bits_per_s.value()),
-            loss_ratio: loss.map(|of| shared(of)),
+            loss_ratio: loss.map(shared),
         };
     }
     let busy = |o: &Observation| o.cpu_load.value().map(|load| load.busy_ratio);
