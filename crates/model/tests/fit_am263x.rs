@@ -45,7 +45,7 @@ fn the_receive_loads_give_what_a_packet_costs_and_the_wrong_row_is_found() {
     let outliers = warned(&fit, "outlier");
     assert_eq!(outliers.len(), 1, "{:?}", fit.warnings);
     assert!(
-        outliers[0].contains("512 B at 51000000 lies off: observed 64.0 %, the other cells say 84"),
+        outliers[0].contains("512 B at 51M lies off: observed 64.0 %, the other cells say 84"),
         "{outliers:?}"
     );
     // Cycles at 400 MHz, from arithmetic on the same rows: idle 4.3 %, 22,481 cycles and 6.25 cycles/B.

@@ -90,11 +90,11 @@ fn a_matrix_of_size_and_rate() {
     assert_eq!(
         rows(&study),
         [
-            "UDP receive, at 10 Mbit/s 64 B: udp4 Receive datagram 64 10000000 | loss 0 % @8",
-            "UDP receive, at 100 Mbit/s 64 B: udp4 Receive datagram 64 100000000 | loss 1.5 % @8",
-            "UDP receive, at 10 Mbit/s 1470 B: udp4 Receive datagram 1470 10000000 | loss 0 % @9",
-            "UDP receive, at 100 Mbit/s 1470 B: udp4 Receive datagram 1470 100000000 | loss 0 % @9",
-            "UDP receive, at 1 Gbit/s 1470 B: udp4 Receive datagram 1470 1000000000 | loss ~12 % @9",
+            "UDP receive, at 10 Mbit/s 64 B: udp4 Receive datagram 64 10M | loss 0 % @8",
+            "UDP receive, at 100 Mbit/s 64 B: udp4 Receive datagram 64 100M | loss 1.5 % @8",
+            "UDP receive, at 10 Mbit/s 1470 B: udp4 Receive datagram 1470 10M | loss 0 % @9",
+            "UDP receive, at 100 Mbit/s 1470 B: udp4 Receive datagram 1470 100M | loss 0 % @9",
+            "UDP receive, at 1 Gbit/s 1470 B: udp4 Receive datagram 1470 1G | loss ~12 % @9",
         ]
     );
     assert_eq!(study.link_bits_per_s, Some(1_000_000_000));
@@ -110,8 +110,8 @@ fn a_list_with_commas_and_one_with_semicolons() {
     assert_eq!(
         rows(&study),
         [
-            "UDP RX 64 B: udp4 Receive frame 64 10000000 | throughput 10 Mbit/s @2, cpu_load 12 % @2, loss 0.0 % @2",
-            "UDP RX 1518 B: udp4 Receive frame 1518 95000000 | throughput 94.5 Mbit/s @3, cpu_load 40 % @3, loss 0.5 % @3",
+            "UDP RX 64 B: udp4 Receive frame 64 10M | throughput 10 Mbit/s @2, cpu_load 12 % @2, loss 0.0 % @2",
+            "UDP RX 1518 B: udp4 Receive frame 1518 95M | throughput 94.5 Mbit/s @3, cpu_load 40 % @3, loss 0.5 % @3",
             "UDP TX 1518 B: udp4 Transmit frame 1518 max | throughput 95.0 Mbit/s @4, cpu_load 33 % @4",
         ]
     );
@@ -177,8 +177,8 @@ fn reports_of_iperf() {
     assert_eq!(
         rows(&study),
         [
-            "0.0- 1.0 sec: udp4 Transmit datagram 1000 50000000 | jitter 0.020 ms @4, transfer 5.96 MiB @4, bandwidth 50.0 Mbit/s @4, lost 0 @4, datagrams 6250 @4",
-            "1.0- 2.0 sec: udp4 Transmit datagram 1000 50000000 | jitter 0.021 ms @5, transfer 5.95 MiB @5, bandwidth 49.9 Mbit/s @5, lost 10 @5, datagrams 6250 @5",
+            "0.0- 1.0 sec: udp4 Transmit datagram 1000 50M | jitter 0.020 ms @4, transfer 5.96 MiB @4, bandwidth 50.0 Mbit/s @4, lost 0 @4, datagrams 6250 @4",
+            "1.0- 2.0 sec: udp4 Transmit datagram 1000 50M | jitter 0.021 ms @5, transfer 5.95 MiB @5, bandwidth 49.9 Mbit/s @5, lost 10 @5, datagrams 6250 @5",
         ]
     );
     assert_eq!(study.rows[1].interval, Some(2));

@@ -57,6 +57,7 @@ const OF_OTHERS: &[(&str, &str)] = &[
     ("docs/iperf.md", "--xbind"),
     ("docs/latency.md", "--bounceback"),
     ("docs/reference-node.md", "--example"),
+    ("docs/flashing.md", "--cfg"),
     ("docs/reference-node.md", "--write"),
 ];
 /// Options of other programs (iperf, lscpu, nsenter, docker) that messages name.

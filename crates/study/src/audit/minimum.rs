@@ -18,6 +18,9 @@ const AT_THE_WIRE: f64 = 0.97;
 const SHRINKS: f64 = 0.02;
 /// The best size of all must be this near a known minimum, in bytes.
 const NEAR: u32 = 8;
+/// The largest of the other sizes is this many times the smallest: sizes that are nearly equal show no cost of a byte, and
+/// a line through them says nothing of a size far away.
+const LEVER: f64 = 1.5;
 
 /// A size that a tool raised, as all columns together show it.
 pub struct Joint<'a> {
@@ -59,6 +62,7 @@ fn of_node<'a>(rows: Vec<Facts<'a>>) -> Option<Joint<'a>> {
         .min()?;
     let mut kept: Vec<(Vec<Facts<'a>>, Metric)> = rates(&rows, asked);
     kept.extend(loads(&rows, asked));
+    kept.retain(|(rows, _)| has_lever(rows, asked));
     let sizes = asked + 1..=MOST_BYTES.min(next - 1);
     let tried = sizes.clone().count();
     let joint = |bytes: u32| -> f64 {
@@ -102,6 +106,17 @@ fn of_node<'a>(rows: Vec<Facts<'a>>) -> Option<Joint<'a>> {
         tried,
         chance: chance.min(1.0),
     })
+}
+
+/// Whether the other sizes differ by enough to show what a byte costs.
+fn has_lever(rows: &[Facts<'_>], asked: u32) -> bool {
+    let others = || {
+        rows.iter()
+            .filter_map(|row| row.sizes.datagram)
+            .filter(|size| *size > asked)
+    };
+    let ends = others().min().zip(others().max());
+    ends.is_some_and(|(least, most)| f64::from(most) >= LEVER * f64::from(least))
 }
 
 /// The probability that a product of so many independent chances is as small, from its logarithm: a single chance is

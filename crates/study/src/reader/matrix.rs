@@ -656,7 +656,7 @@ fn value(key: &str, token: &str, unit: &str, of_trial: bool) -> String {
     let rate = text.parse::<Quantity>().ok();
     let rate = rate.filter(|q| q.number > 0.0);
     quoted(&match rate.map(|q| (q.unit.dimension, q.base())) {
-        Some((Dimension::Rate, bits)) => format!("{bits}"),
+        Some((Dimension::Rate, bits)) => format!("{bits}bit/s"),
         Some((Dimension::FrameRate, frames)) => format!("{frames}pps"),
         _ => text.replace(' ', ""),
     })
@@ -680,7 +680,7 @@ mod tests {
     #[test]
     fn tokens_become_values_of_their_keys() {
         assert_eq!(value("datagram", "064", "B", true), "64");
-        assert_eq!(value("load", "5", "Mbit/s", true), "\"5000000\"");
+        assert_eq!(value("load", "5", "Mbit/s", true), "\"5000000bit/s\"");
         assert_eq!(value("load", "95", "%", true), "\"95%\"");
         assert_eq!(value("load", "max", "Mbit/s", true), "\"max\"");
         assert_eq!(value("latency", "5..7", "us", false), "\"5..7 us\"");
