@@ -163,11 +163,12 @@ fn listens(port: u16, udp: bool) -> bool {
     std::fs::read_to_string(file).unwrap().contains(&wanted)
 }
 
-/// Run the real client to its end; what it printed on both streams.
+/// Run the real client to its end; what it printed on both streams. With -d it waits for ever for a connection back if
+/// another program got its port meanwhile.
 pub fn real_client(port: u16, args: &str) -> String {
     let port = port.to_string();
-    let output = Command::new("iperf")
-        .args(["-c", "127.0.0.1", "-p", &port])
+    let output = Command::new("timeout")
+        .args(["-k", "5", "60", "iperf", "-c", "127.0.0.1", "-p", &port])
         .args(args.split_whitespace())
         .output()
         .unwrap();
