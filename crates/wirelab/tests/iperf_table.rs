@@ -40,7 +40,8 @@ fn the_last_interval_at_a_rate_has_its_line_and_a_partial_one_too() {
         assert_eq!(lines[0], full[0], "{options}: {text}");
         let (start, end) = &lines[1];
         let end: f64 = end.parse().unwrap();
-        assert!(start == "0.5000" && end >= 0.8, "{text}");
+        // On a busy host the first line begins a moment after the test does.
+        assert!(start == "0.5000" && end >= 0.79, "{text}");
     }
     // The receiver has them of the first test too.
     server.until("0.6000-0.9000 sec");
