@@ -6,7 +6,6 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use wirelab_trial::results::{FORMAT, VERSION};
 use wirelab_trial::results_reader::{MOST_BYTES, ResultsError};
 use wirelab_trial::{
     ConsoleLog, Environment, Found, Observation, Part, ResultsFile, check as figures,
@@ -147,18 +146,8 @@ impl ResultsWriter {
         Ok(ResultsWriter {
             path: path.map(Path::to_owned),
             file: ResultsFile {
-                format: FORMAT.to_owned(),
-                version: VERSION,
-                wirelab_version: wirelab_version.to_owned(),
-                command,
-                created_unix_ns,
-                environment,
                 interrupted: true,
-                observations: Vec::new(),
-                parts: Vec::new(),
-                measuring: None,
-                consoles: Vec::new(),
-                samples: Vec::new(),
+                ..ResultsFile::new(wirelab_version, command, created_unix_ns, environment)
             },
             every: SAVE_EVERY,
             next_save: Instant::now(),

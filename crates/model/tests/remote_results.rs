@@ -215,25 +215,17 @@ fn searched(cpu: impl Fn(&mut Observation)) -> ResultsFile {
         found: Some(Found::Rates(result)),
         refused: None,
     }];
+    let environment = Environment {
+        kernel: Field::absent("made"),
+        cpu: Field::absent("made"),
+        cpus: Field::absent("made"),
+        memory_bytes: Field::absent("made"),
+        virtual_machine: Field::absent("made"),
+    };
     ResultsFile {
-        format: results::FORMAT.to_owned(),
-        version: results::VERSION,
-        wirelab_version: "0.1.0".to_owned(),
-        command: Vec::new(),
-        created_unix_ns: 0,
-        environment: Environment {
-            kernel: Field::absent("made"),
-            cpu: Field::absent("made"),
-            cpus: Field::absent("made"),
-            memory_bytes: Field::absent("made"),
-            virtual_machine: Field::absent("made"),
-        },
-        interrupted: false,
         observations,
         parts,
-        measuring: None,
-        consoles: Vec::new(),
-        samples: Vec::new(),
+        ..ResultsFile::new("0.1.0", Vec::new(), 0, environment)
     }
 }
 

@@ -267,22 +267,8 @@ fn created(file: &ResultsFile) -> Value {
 
 /// A results file without its trials, which have a table of their own.
 fn head(file: &ResultsFile) -> Value {
-    let head = ResultsFile {
-        format: file.format.clone(),
-        version: file.version,
-        wirelab_version: file.wirelab_version.clone(),
-        command: file.command.clone(),
-        created_unix_ns: file.created_unix_ns,
-        environment: file.environment.clone(),
-        interrupted: file.interrupted,
-        observations: Vec::new(),
-        parts: file.parts.clone(),
-        measuring: file.measuring.clone(),
-        consoles: file.consoles.clone(),
-        // In memory all lists are where they belong.
-        samples: Vec::new(),
-    };
-    Value::Bytes(pack(&head))
+    // In memory all lists are where they belong.
+    Value::Bytes(pack(&file.without_trials()))
 }
 
 fn insert(

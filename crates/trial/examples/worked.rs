@@ -18,25 +18,17 @@ fn main() -> std::io::Result<()> {
         ("hdl", "hdl:generator", vec![hdl()]),
         ("model", "model:lpc1768", vec![model()]),
     ] {
+        let environment = Environment {
+            kernel: Field::measured("Linux 6.12.0".to_owned()),
+            cpu: Field::measured("Example CPU at 2.1 GHz".to_owned()),
+            cpus: Field::measured(2),
+            memory_bytes: Field::measured(8_589_934_592),
+            virtual_machine: Field::measured(true),
+        };
+        let command = ["wirelab", "measure", node].map(str::to_owned).to_vec();
         let file = ResultsFile {
-            format: results::FORMAT.to_owned(),
-            version: results::VERSION,
-            wirelab_version: "0.1.0".to_owned(),
-            command: ["wirelab", "measure", node].map(str::to_owned).to_vec(),
-            created_unix_ns: START_NS,
-            environment: Environment {
-                kernel: Field::measured("Linux 6.12.0".to_owned()),
-                cpu: Field::measured("Example CPU at 2.1 GHz".to_owned()),
-                cpus: Field::measured(2),
-                memory_bytes: Field::measured(8_589_934_592),
-                virtual_machine: Field::measured(true),
-            },
-            interrupted: false,
             observations,
-            parts: Vec::new(),
-            measuring: None,
-            consoles: Vec::new(),
-            samples: Vec::new(),
+            ..ResultsFile::new("0.1.0", command, START_NS, environment)
         };
         std::fs::write(folder.join(name).with_extension("json"), file.to_json())?;
     }

@@ -105,6 +105,47 @@ pub struct ResultsFile {
 }
 
 impl ResultsFile {
+    /// A file without trials, begun at `created_unix_ns` by `command` of this version on this host.
+    pub fn new(
+        wirelab_version: &str,
+        command: Vec<String>,
+        created_unix_ns: u64,
+        environment: Environment,
+    ) -> ResultsFile {
+        ResultsFile {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            wirelab_version: wirelab_version.to_owned(),
+            command,
+            created_unix_ns,
+            environment,
+            interrupted: false,
+            observations: Vec::new(),
+            parts: Vec::new(),
+            measuring: None,
+            consoles: Vec::new(),
+            samples: Vec::new(),
+        }
+    }
+
+    /// All but its observations and their long lists.
+    pub fn without_trials(&self) -> ResultsFile {
+        ResultsFile {
+            format: self.format.clone(),
+            version: self.version,
+            interrupted: self.interrupted,
+            parts: self.parts.clone(),
+            measuring: self.measuring.clone(),
+            consoles: self.consoles.clone(),
+            ..ResultsFile::new(
+                &self.wirelab_version,
+                self.command.clone(),
+                self.created_unix_ns,
+                self.environment.clone(),
+            )
+        }
+    }
+
     /// Appends the observations and parts of another file.
     pub fn append(&mut self, other: ResultsFile) {
         let before = self.observations.len() as u64;

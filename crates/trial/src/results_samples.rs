@@ -31,18 +31,8 @@ impl ResultsFile {
             one
         });
         let file = ResultsFile {
-            format: self.format.clone(),
-            version: self.version,
-            wirelab_version: self.wirelab_version.clone(),
-            command: self.command.clone(),
-            created_unix_ns: self.created_unix_ns,
-            environment: self.environment.clone(),
-            interrupted: self.interrupted,
             observations: packed.collect(),
-            parts: self.parts.clone(),
-            measuring: self.measuring.clone(),
-            consoles: self.consoles.clone(),
-            samples: Vec::new(),
+            ..self.without_trials()
         };
         (file, pack.lists)
     }

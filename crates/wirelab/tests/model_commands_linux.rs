@@ -5,7 +5,7 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::{json, scratch, stderr, stdout, wirelab};
-use wirelab_trial::results::{Environment, FORMAT, VERSION};
+use wirelab_trial::results::Environment;
 use wirelab_trial::{
     Clock, ClockKind, Description, Direction, Extent, Field, FlowObservation, Framing, Layer, Load,
     Observation, Owner, Probes, ResultsFile, SeriesBuilder, Size, SizeUnit, Status,
@@ -118,25 +118,16 @@ fn results(name: &str) -> PathBuf {
         let of = move |length| observation(*path, stages, length);
         lengths.into_iter().map(of)
     });
+    let environment = Environment {
+        kernel: Field::absent("made by hand"),
+        cpu: Field::absent("made by hand"),
+        cpus: Field::absent("made by hand"),
+        memory_bytes: Field::absent("made by hand"),
+        virtual_machine: Field::absent("made by hand"),
+    };
     let file = ResultsFile {
-        format: FORMAT.to_owned(),
-        version: VERSION,
-        wirelab_version: "test".to_owned(),
-        command: Vec::new(),
-        created_unix_ns: 0,
-        environment: Environment {
-            kernel: Field::absent("made by hand"),
-            cpu: Field::absent("made by hand"),
-            cpus: Field::absent("made by hand"),
-            memory_bytes: Field::absent("made by hand"),
-            virtual_machine: Field::absent("made by hand"),
-        },
-        interrupted: false,
         observations: all.collect(),
-        parts: Vec::new(),
-        measuring: None,
-        consoles: Vec::new(),
-        samples: Vec::new(),
+        ..ResultsFile::new("test", Vec::new(), 0, environment)
     };
     let path = scratch(name);
     std::fs::write(&path, file.to_json()).expect("a folder that can be written");

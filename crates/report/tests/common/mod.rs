@@ -17,33 +17,24 @@ use wirelab_trial::*;
 use wirelab_wire::LineRate;
 
 pub fn file(observations: Vec<Observation>) -> ResultsFile {
+    let command = [
+        "wirelab",
+        "measure",
+        "lab:4",
+        "--payload",
+        "66,438,810,1182,1498",
+    ];
+    let environment = Environment {
+        kernel: Field::measured("Linux 6.12.48".to_owned()),
+        cpu: Field::measured("Example CPU @ 2.60GHz".to_owned()),
+        cpus: Field::measured(2),
+        memory_bytes: Field::measured(8 << 30),
+        virtual_machine: Field::absent("not told by this host"),
+    };
+    let command = command.map(str::to_owned).to_vec();
     ResultsFile {
-        format: results::FORMAT.to_owned(),
-        version: results::VERSION,
-        wirelab_version: "0.1.0".to_owned(),
-        command: [
-            "wirelab",
-            "measure",
-            "lab:4",
-            "--payload",
-            "66,438,810,1182,1498",
-        ]
-        .map(str::to_owned)
-        .to_vec(),
-        created_unix_ns: 1_795_254_017_000_000_000,
-        environment: Environment {
-            kernel: Field::measured("Linux 6.12.48".to_owned()),
-            cpu: Field::measured("Example CPU @ 2.60GHz".to_owned()),
-            cpus: Field::measured(2),
-            memory_bytes: Field::measured(8 << 30),
-            virtual_machine: Field::absent("not told by this host"),
-        },
-        interrupted: false,
         observations,
-        parts: Vec::new(),
-        measuring: None,
-        consoles: Vec::new(),
-        samples: Vec::new(),
+        ..ResultsFile::new("0.1.0", command, 1_795_254_017_000_000_000, environment)
     }
 }
 

@@ -4,8 +4,6 @@ use std::cell::{Cell, RefCell};
 
 use wirelab_port::host;
 use wirelab_store::{Store, StoreError, without_password};
-use wirelab_trial::host_clock::unix_ns;
-use wirelab_trial::results::{FORMAT, VERSION};
 use wirelab_trial::{Description, Observation, Part, ResultsFile};
 
 use super::results::location;
@@ -13,21 +11,24 @@ use crate::args::KeepArgs;
 use crate::exit::Fallible;
 use crate::terminal::complain;
 
-/// The results of a command that runs no plan.
-pub fn results(observations: Vec<Observation>, parts: Vec<Part>, interrupted: bool) -> ResultsFile {
+/// The results of a command that runs no plan, and began then.
+pub fn results(
+    begun_unix_ns: u64,
+    observations: Vec<Observation>,
+    parts: Vec<Part>,
+    interrupted: bool,
+) -> ResultsFile {
+    let command = std::env::args().map(|arg| without_password(&arg)).collect();
     ResultsFile {
-        format: FORMAT.to_owned(),
-        version: VERSION,
-        wirelab_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: std::env::args().map(|arg| without_password(&arg)).collect(),
-        created_unix_ns: unix_ns(),
-        environment: host::environment(),
         interrupted,
         observations,
         parts,
-        measuring: None,
-        consoles: Vec::new(),
-        samples: Vec::new(),
+        ..ResultsFile::new(
+            env!("CARGO_PKG_VERSION"),
+            command,
+            begun_unix_ns,
+            host::environment(),
+        )
     }
 }
 

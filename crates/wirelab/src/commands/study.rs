@@ -7,6 +7,7 @@ use wirelab_report::{Format, study as pages};
 use wirelab_study::library;
 use wirelab_study::run::{NodeSource, RunError, StudyRun, run as run_study};
 use wirelab_study::table::Study;
+use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{Cancel, Node, Observation, Part, ResultsFile};
 
 use super::kept::{self, Kept};
@@ -106,7 +107,7 @@ impl Source {
     fn of(args: &KeepArgs) -> Fallible<Source> {
         Ok(Source {
             store: Kept::of(args)?,
-            file: kept::results(Vec::new(), Vec::new(), false),
+            file: kept::results(unix_ns(), Vec::new(), Vec::new(), false),
             failed: None,
         })
     }

@@ -34,7 +34,8 @@ pub fn run(args: &StagesArgs, port: &str) -> Result {
         found: None,
         refused: None,
     };
-    let mut file = kept::results(vec![observation], vec![part], cancel.is_cancelled());
+    let begun = *observation.started_unix_ns.value().unwrap_or(&0);
+    let mut file = kept::results(begun, vec![observation], vec![part], cancel.is_cancelled());
     file.measuring = Some(Measuring {
         notes,
         ..Measuring::default()
