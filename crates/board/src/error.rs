@@ -93,8 +93,7 @@ impl BoardError {
     pub fn is_privilege(&self) -> bool {
         match self {
             BoardError::Lab(error) => error.is_privilege(),
-            BoardError::Tap(TapError::Privilege(_)) => true,
-            BoardError::Tap(TapError::NetNs(error)) => error.is_privilege(),
+            BoardError::Tap(error) => error.is_privilege(),
             _ => false,
         }
     }

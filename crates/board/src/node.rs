@@ -5,6 +5,7 @@ use std::time::Duration;
 use wirelab_port::netns::NetNs;
 use wirelab_remote::{ControlNode, Ends, opinion};
 use wirelab_trial::format;
+use wirelab_trial::node::with_trouble;
 use wirelab_trial::open::PortsOptions;
 use wirelab_trial::{
     Cancel, CaptureLimits, Description, Direction, Field, Layer, Node, NodeError, Observation,
@@ -154,17 +155,7 @@ impl Node for BoardNode {
             self.board.wait_for_end(DYING);
         }
         let trouble = self.trouble();
-        let mut observation = match (ran, trouble) {
-            (Ok(observation), None) => observation,
-            (Ok(mut observation), Some(trouble)) => {
-                observation.status = Status::Partial { why: trouble };
-                observation
-            }
-            (Err(NodeError::Failed(text)), Some(trouble)) => {
-                return Err(NodeError::Failed(format!("{trouble}; {text}")));
-            }
-            (Err(error), _) => return Err(error),
-        };
+        let mut observation = with_trouble(ran, trouble)?;
         self.tell_emulated(&mut observation);
         if let Some((before, after)) = before.zip(self.board.dropped_frames()) {
             dropped(&mut observation, after.saturating_sub(before));

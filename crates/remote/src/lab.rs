@@ -13,6 +13,7 @@ use serde_json::Value;
 use wirelab_port::child::{Ending, Home, Process};
 use wirelab_port::lab::{EphemeralLab, Lab, LabSpec, Side};
 use wirelab_port::netns::NetNs;
+use wirelab_trial::node::with_trouble;
 use wirelab_trial::{
     Cancel, CaptureLimits, Description, NameError, Node, NodeError, NodeName, Observation,
     OpenError, Progress, StageSource, Status, TesterCeiling, Trial, Warning, WarningCode,
@@ -109,21 +110,15 @@ impl Node for LabNode {
             Err(error) => !matches!(error, NodeError::Failed(_)),
         };
         let patience = if well { Duration::ZERO } else { DYING };
-        match (result, ended(&self.child, patience, &self.messages)) {
-            (result, None) => result,
-            (Ok(mut observation), Some(why)) => {
-                observation.status = Status::Partial { why };
-                let text = "the node's process ended during the trial".to_owned();
-                let warning =
-                    Warning::new(WarningCode::NODE_ENDED, text, "start the command again");
-                observation.warnings.push(warning);
-                Ok(observation)
-            }
-            (Err(NodeError::Failed(text)), Some(why)) => {
-                Err(NodeError::Failed(format!("{why}; {text}")))
-            }
-            (Err(error), Some(_)) => Err(error),
+        let ended = ended(&self.child, patience, &self.messages);
+        let has_ended = ended.is_some();
+        let mut observation = with_trouble(result, ended)?;
+        if has_ended {
+            let text = "the node's process ended during the trial";
+            let warning = Warning::new(WarningCode::NODE_ENDED, text, "start the command again");
+            observation.warnings.push(warning);
         }
+        Ok(observation)
     }
 
     fn overhead_ps(&self) -> u64 {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::console::Transcript;
 use crate::description::Description;
 use crate::field::Field;
-use crate::observation::{Observation, Warning};
+use crate::observation::{Observation, Status, Warning};
 use crate::stage::functions::CallPaths;
 use crate::trial::Trial;
 
@@ -83,6 +83,27 @@ pub trait Progress: Sync {
 /// Progress without a receiver.
 impl Progress for () {
     fn report(&self, _: u64, _: u64, _: &str) {}
+}
+
+/// The result of a trial whose node had this trouble meanwhile, e.g. its process ended: what was observed is partial, and a
+/// failure says the trouble first.
+///
+/// # Errors
+/// Those of the trial.
+pub fn with_trouble(
+    ran: Result<Observation, NodeError>,
+    trouble: Option<String>,
+) -> Result<Observation, NodeError> {
+    match (ran, trouble) {
+        (Ok(mut observation), Some(why)) => {
+            observation.status = Status::Partial { why };
+            Ok(observation)
+        }
+        (Err(NodeError::Failed(text)), Some(why)) => {
+            Err(NodeError::Failed(format!("{why}; {text}")))
+        }
+        (ran, _) => ran,
+    }
 }
 
 /// Frames/s of one flow that the tester reaches against itself in one run of this trial with all its flows; or why that

@@ -124,8 +124,7 @@ impl MachineError {
     fn is_privilege(&self) -> bool {
         match self {
             MachineError::Lab(error) => error.is_privilege(),
-            MachineError::Tap(TapError::Privilege(_)) => true,
-            MachineError::Tap(TapError::NetNs(error)) => error.is_privilege(),
+            MachineError::Tap(error) => error.is_privilege(),
             _ => false,
         }
     }

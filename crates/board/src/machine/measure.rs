@@ -4,9 +4,10 @@ use std::path::Path;
 
 use wirelab_control::transport::{Transport, UdpTransport};
 use wirelab_remote::{ControlNode, IperfNode};
+use wirelab_trial::node::with_trouble;
 use wirelab_trial::open::PortsOptions;
 use wirelab_trial::{
-    Cancel, CaptureLimits, Description, Node, NodeError, Observation, OpenError, Progress, Status,
+    Cancel, CaptureLimits, Description, Node, NodeError, Observation, OpenError, Progress,
     TesterCeiling, Trial,
 };
 
@@ -103,26 +104,8 @@ impl Node for MeasuredNode {
         let node = &mut self.node;
         let ran = within(Some(&namespace), || node.run(trial, progress, cancel));
         let dead = self.machine.check().err().map(|dead| dead.to_string());
-        let mut observation = match (ran, dead) {
-            (Err(NodeError::Failed(why)), Some(dead)) => {
-                return Err(NodeError::Failed(format!("{dead}; {why}")));
-            }
-            (ran, None) => ran?,
-            (ran, Some(why)) => {
-                let mut observation = ran?;
-                observation.status = Status::Partial { why };
-                observation
-            }
-        };
-        observation.node = Description {
-            setup: observation
-                .node
-                .setup
-                .into_iter()
-                .chain(self.known.iter().cloned())
-                .collect(),
-            ..observation.node
-        };
+        let mut observation = with_trouble(ran, dead)?;
+        observation.node.setup.extend(self.known.iter().cloned());
         observation.tell_emulated(
             "the machine is emulated, so rates and times are those of the emulation on this host, not of the hardware",
             format!("use counts of instructions, which do not depend on the host: wirelab stages {}", self.name),

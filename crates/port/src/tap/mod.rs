@@ -100,6 +100,17 @@ pub enum TapError {
     },
 }
 
+impl TapError {
+    /// Whether a missing capability is the reason.
+    pub fn is_privilege(&self) -> bool {
+        match self {
+            TapError::Privilege(_) => true,
+            TapError::NetNs(error) => error.is_privilege(),
+            _ => false,
+        }
+    }
+}
+
 impl TapPort {
     /// Makes the device in its port's namespace and brings it up.
     ///

@@ -150,8 +150,7 @@ fn failure(error: JoinError) -> Failure {
     match error {
         JoinError::Asked(error) => error.into(),
         JoinError::Tap(error) => match &error {
-            TapError::Privilege(_) => Failure::Privilege(error.to_string()),
-            TapError::NetNs(why) if why.is_privilege() => Failure::Privilege(error.to_string()),
+            error if error.is_privilege() => Failure::Privilege(error.to_string()),
             TapError::Setup { .. } => Failure::failed(error),
             _ => Failure::usage(error),
         },
