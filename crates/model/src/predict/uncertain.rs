@@ -16,7 +16,13 @@ const MOST_CAUSES: usize = 32;
 
 /// Puts intervals beside the figures of a prediction.
 pub fn add(file: &NodeFile, trial: &Trial, of: &mut Observation, cancel: &Cancel) {
-    let moved = moved(file);
+    let Ok(still) = file.instance(trial) else {
+        return;
+    };
+    // What leaves the net of the trial as it is moves no figure.
+    let is_same = |file: &NodeFile| file.instance(trial).is_ok_and(|net| net == still);
+    let mut moved = moved(file);
+    moved.retain(|both| !both.iter().all(is_same));
     let ends: Option<Vec<[Observation; 2]>> = moved
         .iter()
         .map(|[low, high]| {
