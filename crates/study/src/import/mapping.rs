@@ -13,27 +13,15 @@ use super::plan::{Plan, PlanRow, token};
 use super::text;
 use super::words::said;
 use crate::quantity::Quantity;
-use crate::reader::{MAX_PARTS, fits};
+use crate::reader::{MAX_PARTS, OF_ROWS, fits};
 
 /// Keys of a table that say what it takes of the page.
 const TAKING: [&str; 6] = ["take", "lines", "only", "size", "decimals", "split"];
 /// Keys of a table that go into the study as they are.
-const KEPT: [&str; 14] = [
-    "name",
-    "total",
-    "trial",
-    "role",
-    "reason",
-    "node",
-    "point",
-    "interval",
-    "set",
-    "limit",
-    "column",
-    "window",
-    "forwarding",
-    "datasheet",
-];
+fn kept() -> impl Iterator<Item = &'static str> {
+    ["name", "total", "trial"].into_iter().chain(OF_ROWS)
+}
+
 /// Keys at the top that go into the study as they are.
 const TOP: [&str; 6] = ["title", "source", "about", "node", "link", "clocks"];
 /// Sections that go into the study as they are.
@@ -281,7 +269,7 @@ struct Taking {
 fn taken(table: &Table<'_>, document: &Document, page: &[&str]) -> Read<Plan> {
     let known: Vec<&str> = TAKING
         .into_iter()
-        .chain(KEPT)
+        .chain(kept())
         .chain(["columns", "groups"])
         .collect();
     table.known_keys(&known)?;
@@ -309,7 +297,7 @@ fn taken(table: &Table<'_>, document: &Document, page: &[&str]) -> Read<Plan> {
         },
     };
     let mut plan = Plan {
-        keys: pairs(table, KEPT.into_iter().map(str::to_owned)),
+        keys: pairs(table, kept().map(str::to_owned)),
         groups,
         ..Plan::default()
     };
@@ -469,12 +457,12 @@ fn bound(table: &Table<'_>, running: &Running, pairs: &mut Vec<(String, String)>
 
 /// A row that stands in sentences.
 fn sentence(table: &Table<'_>, running: &Running) -> Read<Plan> {
-    let known: Vec<&str> = KEPT.into_iter().chain(["words", "published"]).collect();
+    let known: Vec<&str> = kept().chain(["words", "published"]).collect();
     table.known_keys(&known)?;
     let name = table
         .need("name", "name the row for errors and claims")?
         .text()?;
-    let keys = KEPT.into_iter().filter(|key| *key != "name");
+    let keys = kept().filter(|key| *key != "name");
     let mut plan = Plan {
         keys: pairs(table, keys.map(str::to_owned)),
         ..Plan::default()

@@ -11,47 +11,15 @@ use wirelab_config::trial::TRIAL_KEYS;
 use wirelab_config::{Entry, FileError, Read, Table, quoted, read};
 use wirelab_trial::nearest::did_you_mean;
 
-use super::row::{Keys, row};
+use super::row::{Keys, OF_ROWS, row};
 use super::{MAX_CLAIMS, MAX_PARTS};
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity};
 use crate::table::{CellName, Row, Sum};
 
-const TABLE_KEYS: [&str; 17] = [
-    "name",
-    "total",
-    "columns",
-    "groups",
-    "rows",
-    "trial",
-    "role",
-    "reason",
-    "node",
-    "point",
-    "interval",
-    "set",
-    "limit",
-    "column",
-    "window",
-    "forwarding",
-    "datasheet",
-];
-/// Keys of a table that each of its rows has.
-const OF_ROWS: [&str; 12] = [
-    "role",
-    "reason",
-    "node",
-    "point",
-    "interval",
-    "set",
-    "limit",
-    "column",
-    "window",
-    "forwarding",
-    "datasheet",
-    "trial",
-];
-/// Of these, those whose text may have places for what the row has.
+/// Keys of a table beside those of its rows.
+const TABLE_KEYS: [&str; 6] = ["name", "total", "columns", "groups", "rows", "trial"];
+/// Keys of rows whose text may have places for what the row has.
 const FILLED: [&str; 4] = ["node", "point", "set", "column"];
 /// Keys of a row that a column may give.
 const OF_COLUMNS: [&str; 4] = ["point", "node", "interval", "window"];
@@ -190,11 +158,11 @@ fn common<'a>(table: &Table<'a>) -> Read<Common<'a>> {
         Some(trial) => pairs(&trial),
         None => BTreeMap::new(),
     };
-    let keys = OF_ROWS.into_iter().filter(|key| *key != "trial");
     Ok(Common {
         name: table.text("name")?.unwrap_or_default(),
         trial,
-        keys: keys
+        keys: OF_ROWS
+            .into_iter()
             .filter_map(|key| Some((key, table.get(key)?)))
             .collect(),
     })
@@ -210,7 +178,7 @@ fn pairs(table: &Table<'_>) -> BTreeMap<String, String> {
 /// A group: `{ name = "…", datagram = 64 }`, with keys of a trial and of a row.
 fn group<'a>(entry: &Entry<'a>) -> Read<Common<'a>> {
     let table = entry.table()?;
-    let of_rows = OF_ROWS.into_iter().chain(["name"]);
+    let of_rows = OF_ROWS.into_iter().chain(["trial", "name"]);
     let known: Vec<&str> = of_rows.chain(TRIAL_KEYS).collect();
     table.known_keys(&known)?;
     let mut group = common(&table)?;
@@ -234,7 +202,7 @@ pub(super) fn rows(
     sums: &mut Vec<Sum>,
     take: &mut Take<'_>,
 ) -> Read<()> {
-    table.known_keys(&TABLE_KEYS)?;
+    table.known_keys(&[&TABLE_KEYS[..], &OF_ROWS].concat())?;
     let columns = table.need(
         "columns",
         "write what each column has, e.g. [\"load M\", \"cpu_load %\"]",

@@ -5,6 +5,7 @@ mod row;
 mod sections;
 
 pub(crate) use matrix::{filled, fits};
+pub(crate) use row::OF_ROWS;
 
 use std::path::Path;
 

@@ -11,10 +11,8 @@ use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity};
 use crate::table::{Cell, Role, Row};
 
-const ROW_KEYS: [&str; 14] = [
-    "name",
-    "trial",
-    "published",
+/// Keys that a row may have, and for its rows a table.
+pub(crate) const OF_ROWS: [&str; 11] = [
     "role",
     "reason",
     "node",
@@ -48,7 +46,7 @@ impl<'a> Keys<'a> {
 
 pub(super) fn row(keys: &Keys<'_>) -> Read<Row> {
     let own = keys.own;
-    own.known_keys(&ROW_KEYS)?;
+    own.known_keys(&[&["name", "trial", "published"][..], &OF_ROWS].concat())?;
     let limit = own.get("limit").map_or(Ok(false), |e| e.flag())?;
     if limit {
         for key in OF_A_NODE {

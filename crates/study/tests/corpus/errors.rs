@@ -313,32 +313,23 @@ fn changed(table: &Table, kind: Kind, at: Cell, random: &mut Random) -> Option<F
                 ..figure
             })
         }
-        Kind::Sum => {
-            let number = value(&figure) * random.between(0.6, 1.6) / scale(figure.unit);
-            let decimals = figure
-                .digits
-                .split_once('.')
-                .map_or(0, |(_, part)| part.len());
-            Some(Figure {
-                digits: format!("{number:.decimals$}"),
-                ..figure
-            })
-        }
+        Kind::Sum => Some(times(figure, random.between(0.6, 1.6))),
         Kind::AboveHundred => Some(Figure {
             digits: format!("{:.0}", random.between(101.0, 400.0)),
             ..figure
         }),
-        Kind::AboveOffered => {
-            let number = value(&figure) * random.between(1.15, 2.0) / scale(figure.unit);
-            let decimals = figure
-                .digits
-                .split_once('.')
-                .map_or(0, |(_, part)| part.len());
-            Some(Figure {
-                digits: format!("{number:.decimals$}"),
-                ..figure
-            })
-        }
+        Kind::AboveOffered => Some(times(figure, random.between(1.15, 2.0))),
         Kind::Order | Kind::CopiedRow => None,
+    }
+}
+
+/// The figure times a factor, with as many decimals.
+fn times(figure: Figure, factor: f64) -> Figure {
+    let number = value(&figure) * factor / scale(figure.unit);
+    let part = figure.digits.split_once('.');
+    let decimals = part.map_or(0, |(_, part)| part.len());
+    Figure {
+        digits: format!("{number:.decimals$}"),
+        ..figure
     }
 }
