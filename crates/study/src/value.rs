@@ -249,8 +249,8 @@ fn of_interval(flow: &FlowObservation, interval: u32, metric: Metric) -> Field<f
         let why = || Field::absent(format!("the node has no report of interval {interval}"));
         found.map_or_else(why, |n| n.clone().map(|n| n as f64))
     };
-    let seconds = || match flow.counters.get("interval_ps").and_then(Field::value) {
-        Some(ps) if *ps > 0 => *ps as f64 * 1e-12,
+    let seconds = || match flow.counter("interval_ps") {
+        Some(ps) if ps > 0 => ps as f64 * 1e-12,
         _ => INTERVAL_S,
     };
     let bits = || counter("bytes").map(|bytes| 8.0 * bytes);

@@ -157,6 +157,11 @@ pub struct FlowObservation {
 }
 
 impl FlowObservation {
+    /// A counter by its name, where it is known.
+    pub fn counter(&self, name: &str) -> Option<u64> {
+        self.counters.get(name).and_then(Field::value).copied()
+    }
+
     /// Removes the rates of the flow, and says why.
     pub fn without_rates(&mut self, why: &str) {
         self.frames_per_s = Field::absent(why);
@@ -172,13 +177,12 @@ impl FlowObservation {
     /// Whether a queue of the tester's own dropped frames of it, or may have.
     pub fn tester_dropped(&self) -> bool {
         let counts = self.counts.value();
-        let counter = |name: Counter| self.counters.get(name.word()).and_then(Field::value);
-        let missed = counter(Counter::CHECKER_MISSED);
-        let departed = counter(Counter::DEPARTURE_UNKNOWN).copied().unwrap_or(0);
+        let missed = self.counter(Counter::CHECKER_MISSED.word());
+        let departed = self.counter(Counter::DEPARTURE_UNKNOWN.word()).unwrap_or(0);
         counts.is_some_and(|c| c.missed_frames > 0 || c.lost_or_missed_frames > departed)
             // A peer that checks no content has no counts.
             || (self.loss_ratio_at_most.is_some() && departed == 0)
-            || (counts.is_none() && missed.is_some_and(|missed| *missed > 0))
+            || (counts.is_none() && missed.is_some_and(|missed| missed > 0))
     }
 
     /// Whether its sender fell behind the requested rate for a reason other than back-pressure.

@@ -262,11 +262,10 @@ pub fn served(
         ));
         return;
     }
-    let counter = |flow: &FlowObservation, name: &str| {
-        flow.counters.get(name).and_then(Field::value).copied()
-    };
     if plan.is_udp() {
-        let told = counter(flow, "reported_lost").zip(counter(flow, "reported_datagrams"));
+        let told = flow
+            .counter("reported_lost")
+            .zip(flow.counter("reported_datagrams"));
         if let (Some((lost, all)), Some(own_lost)) = (told, counted.lost) {
             if own_lost != lost && counted.is_whole {
                 differs.push(format!("lost datagrams: {own_lost} on the console, {lost} of {all} in the server's report"));
@@ -277,7 +276,7 @@ pub fn served(
             &mut differs,
             "received bytes",
             counted,
-            counter(flow, "stream_bytes"),
+            flow.counter("stream_bytes"),
             "sent by the tester",
         );
     } else {
@@ -285,7 +284,7 @@ pub fn served(
             &mut differs,
             "sent bytes",
             counted,
-            counter(flow, "stream_bytes"),
+            flow.counter("stream_bytes"),
             "received by the tester",
         );
     }
@@ -302,21 +301,18 @@ pub fn sent(observation: &mut Observation, plan: &Plan, counted: &Counted, own: 
         return;
     };
     put(flow, counted);
-    let counter = |flow: &FlowObservation, name: &str| {
-        flow.counters.get(name).and_then(Field::value).copied()
-    };
     let mut differs = Vec::new();
     if !plan.is_udp() {
         compare(
             &mut differs,
             "sent bytes",
             counted,
-            counter(flow, "stream_bytes"),
+            flow.counter("stream_bytes"),
             "received by the tester",
         );
     } else if let Some(told) = sent_datagrams(plan, counted, own).filter(|_| counted.is_whole) {
         let numbered = flow.sent_frames.value().copied().unwrap_or(0);
-        let arrived = counter(flow, "distinct_datagrams").unwrap_or(0);
+        let arrived = flow.counter("distinct_datagrams").unwrap_or(0);
         // The last datagrams may have been lost, of which the numbers say nothing.
         if told > numbered {
             let lost = told.saturating_sub(arrived);
