@@ -5,7 +5,7 @@ mod common;
 
 use std::process::{Command, Output};
 
-use common::{scratch, stderr, stdout, wirelab};
+use common::{scratch, short_plan, skip, stderr, stdout, wirelab};
 use wirelab_trial::{Direction, Layer, Observation, ResultsFile, Status};
 
 /// A lab of its own, taken down in the end.
@@ -44,12 +44,6 @@ impl Drop for Lab {
     }
 }
 
-fn skip(feature: &str, why: &str) {
-    use std::io::Write;
-    // Past the test harness, which would swallow it.
-    let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP {feature}: {why}");
-}
-
 fn has(program: &str) -> bool {
     let found = Command::new("sh")
         .args(["-c", &format!("command -v {program}")])
@@ -59,21 +53,6 @@ fn has(program: &str) -> bool {
         skip(program, "it is not installed");
     }
     there
-}
-
-/// The built-in plan with shorter trials and two of its sizes.
-fn short_plan(name: &str) -> String {
-    let plan = include_str!(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../plans/datasheet-quick.toml"
-    ));
-    let plan = plan
-        .replace("[64, 256, 512, 1470]", "[64, 1470]")
-        .replace("[64, 256, 1024]", "[64]")
-        .replace("max_trials = 13", "max_trials = 4");
-    let path = scratch(name);
-    std::fs::write(&path, plan).expect("a scratch folder");
-    path.to_str().expect("plain text").to_owned()
 }
 
 fn file_of(output: &Output) -> ResultsFile {
@@ -166,7 +145,7 @@ fn the_page_is_filled_from_a_console_with_iperf_2() {
     let Some(lab) = has("iperf").then(|| Lab::up("cona")).flatten() else {
         return;
     };
-    let plan = short_plan("console-2.toml");
+    let plan = short_plan("console-2.toml", &[]);
     let output = lab.measure(
         "iperf:198.18.0.1",
         &lab.shell(),
@@ -210,7 +189,7 @@ fn the_page_is_filled_from_a_console_with_iperf3() {
     let Some(lab) = has("iperf3").then(|| Lab::up("conb")).flatten() else {
         return;
     };
-    let plan = short_plan("console-3.toml");
+    let plan = short_plan("console-3.toml", &[]);
     let output = lab.measure(
         "iperf3:198.18.0.1",
         &lab.shell(),
@@ -325,15 +304,21 @@ except socket.timeout:
 print("iperf exit", flush=True)
 "#;
 
-#[test]
-fn what_a_silent_server_received_is_read_from_its_console() {
-    let Some(lab) = Lab::up("cond") else { return };
-    let (script, counter) = (scratch("silent.sh"), scratch("silent.py"));
-    std::fs::write(&script, SILENT).unwrap();
+/// The console of a board in a lab that is this script, with a server that counts.
+fn silent(lab: &Lab, board: &str) -> String {
+    let (script, counter) = (
+        scratch(&format!("{}.sh", lab.0)),
+        scratch(&format!("{}.py", lab.0)),
+    );
+    std::fs::write(&script, board).unwrap();
     std::fs::write(&counter, COUNTER).unwrap();
     let (script, counter) = (script.display(), counter.display());
-    let console = format!("exec:ip netns exec {}-node bash {script} {counter}", lab.0);
-    let args = [
+    format!("exec:ip netns exec {}-node bash {script} {counter}", lab.0)
+}
+
+/// A trial that it receives, of this time.
+fn received(time: &str) -> [&str; 11] {
+    [
         "--layer",
         "udp4",
         "--datagram",
@@ -343,10 +328,16 @@ fn what_a_silent_server_received_is_read_from_its_console() {
         "--load",
         "100pps",
         "--time",
-        "2s",
+        time,
         "--json",
-    ];
-    let output = lab.measure("iperf:198.18.0.1", &console, "nuttx", &args);
+    ]
+}
+
+#[test]
+fn what_a_silent_server_received_is_read_from_its_console() {
+    let Some(lab) = Lab::up("cond") else { return };
+    let console = silent(&lab, SILENT);
+    let output = lab.measure("iperf:198.18.0.1", &console, "nuttx", &received("2s"));
     let file = file_of(&output);
     let o = &file.observations[0];
     let log = file.consoles[0].lines.join("\n");
@@ -379,7 +370,6 @@ fn what_a_silent_server_received_is_read_from_its_console() {
 #[test]
 fn a_board_that_receives_nothing_is_booted_again() {
     let Some(lab) = Lab::up("cone") else { return };
-    let (script, counter) = (scratch("deaf.sh"), scratch("deaf.py"));
     let (marker, profile) = (scratch("deaf"), scratch("deaf.toml"));
     let deaf = format!(
         "if [ -e {0} ]; then DEAF=; else touch {0}; DEAF=1; fi\n",
@@ -389,30 +379,14 @@ fn a_board_that_receives_nothing_is_booted_again() {
         "    case \"$line\" in",
         "    case \"$DEAF$line\" in\n        '1iperf -s -u '*) echo 'want recv=16384';;\n        '1iperf -a') echo 'iperf exit';;\n        1*) echo '\tinet addr:198.18.0.1 at RUNNING mtu 1500';;",
     );
-    std::fs::write(&script, deaf + &board).unwrap();
-    std::fs::write(&counter, COUNTER).unwrap();
+    let console = silent(&lab, &(deaf + &board));
     let nuttx = stdout(&wirelab(&["console", "show", "nuttx"]));
     std::fs::write(&profile, nuttx.replace("\"12s\"", "\"1s\"")).unwrap();
-    let (script, counter) = (script.display(), counter.display());
-    let console = format!("exec:ip netns exec {}-node bash {script} {counter}", lab.0);
-    let args = [
-        "--layer",
-        "udp4",
-        "--datagram",
-        "1000",
-        "--direction",
-        "rx",
-        "--load",
-        "100pps",
-        "--time",
-        "300ms",
-        "--json",
-    ];
     let output = lab.measure(
         "iperf:198.18.0.1",
         &console,
         profile.to_str().unwrap(),
-        &args,
+        &received("300ms"),
     );
     let file = file_of(&output);
     let o = &file.observations[0];

@@ -5,7 +5,7 @@ mod common;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{scratch, stderr, stdout, wirelab};
+use common::{scratch, short_plan, skip, stderr, stdout, wirelab};
 use wirelab_trial::{Direction, Found, Layer, Observation, ResultsFile, Status};
 
 /// A lab of its own and the servers in it, ended in the end.
@@ -87,27 +87,8 @@ impl Drop for Lab {
     }
 }
 
-fn skip(feature: &str, why: &str) {
-    use std::io::Write;
-    // Past the test harness, which would swallow it.
-    let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP {feature}: {why}");
-}
-
-/// The built-in plan with shorter trials and two of its sizes.
-fn short_plan(name: &str) -> String {
-    let plan = include_str!(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../plans/datasheet-quick.toml"
-    ));
-    let plan = plan
-        .replace("[64, 256, 512, 1470]", "[64, 1470]")
-        .replace("[64, 256, 1024]", "[64]")
-        .replace("\"500ms\"", "\"300ms\"")
-        .replace("max_trials = 13", "max_trials = 4");
-    let path = scratch(name);
-    std::fs::write(&path, plan).expect("a scratch folder");
-    path.to_str().expect("plain text").to_owned()
-}
+/// Shorter trials than those of the plan.
+const SHORTER: &[(&str, &str)] = &[("\"500ms\"", "\"300ms\"")];
 
 /// Whether a trial has a result: if other work delayed the tester in every attempt, it has a reason in place of figures.
 fn was_had(o: &Observation) -> bool {
@@ -191,7 +172,7 @@ fn the_distributions_iperf_fills_the_page() {
     let Some(mut lab) = Lab::up("pi") else { return };
     lab.serve("iperf", &["-s"]);
     lab.serve("iperf", &["-s", "-u"]);
-    let plan = short_plan("iperf.toml");
+    let plan = short_plan("iperf.toml", SHORTER);
     let file = lab.measure_when_up(&["iperf:198.18.0.1", "--plan", &plan, "--json"]);
     check(&file, "iperf");
     // An iperf cannot do the first and the last rows, and tells no CPU load.
@@ -222,7 +203,7 @@ fn a_linux_node_fills_the_page_with_its_cpu_load() {
     let Some(mut lab) = Lab::up("pn") else { return };
     let serve = ["node", "serve", "--listen", "198.18.0.1", "--no-iperf"];
     lab.serve(env!("CARGO_BIN_EXE_wirelab"), &serve);
-    let plan = short_plan("node.toml");
+    let plan = short_plan("node.toml", SHORTER);
     let file = lab.measure_when_up(&["node:198.18.0.1", "--plan", &plan, "--json"]);
     check(&file, "node");
     let tcp = file.parts[2].of(&file.observations);

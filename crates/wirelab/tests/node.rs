@@ -2,18 +2,13 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-use common::{stderr, wirelab};
+use common::{skip, stderr, wirelab};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 
 const ADDRESS: &str = "198.18.0.1";
-
-fn skip(feature: &str, why: &str) {
-    // Directly, because the test harness swallows what is printed otherwise.
-    let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP {feature}: {why}");
-}
 
 fn lab() -> Option<EphemeralLab> {
     match wirelab_port::netns::probe() {

@@ -58,3 +58,32 @@ pub fn scratch(name: &str) -> PathBuf {
     let _ = std::fs::remove_file(&path);
     path
 }
+
+/// Tells the test runner that a test was left out.
+#[allow(dead_code, reason = "not every test is left out anywhere")]
+pub fn skip(feature: &str, why: &str) {
+    use std::io::Write;
+    // Past the test harness, which would swallow it.
+    let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP {feature}: {why}");
+}
+
+/// The built-in quick plan with two of its sizes, few trials in a search and these changes.
+#[allow(dead_code, reason = "not every test measures a page")]
+pub fn short_plan(name: &str, changes: &[(&str, &str)]) -> String {
+    let mut plan = include_str!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../plans/datasheet-quick.toml"
+    ))
+    .to_owned();
+    let always = [
+        ("[64, 256, 512, 1470]", "[64, 1470]"),
+        ("[64, 256, 1024]", "[64]"),
+        ("max_trials = 13", "max_trials = 4"),
+    ];
+    for (from, to) in always.iter().chain(changes) {
+        plan = plan.replace(from, to);
+    }
+    let path = scratch(name);
+    std::fs::write(&path, plan).expect("a scratch folder");
+    path.to_str().expect("plain text").to_owned()
+}
