@@ -254,6 +254,31 @@ fn both_checkers_judge_any_frame_alike() {
 }
 
 #[test]
+fn a_program_that_an_earlier_check_returned_starts_anew_with_the_flow_of_the_next() {
+    if !may_test() {
+        return;
+    }
+    let spec = &specs()[0];
+    let frame = built(spec, 128, 3);
+    // Other tests of this process take programs too, so one of several may be loaded anew, never all.
+    for _ in 0..8 {
+        let earlier = checker(Flow::default());
+        earlier.judge(&frame).unwrap();
+        assert_eq!(earlier.report().counts.good_frames, 1);
+        drop(earlier);
+        let next = checker(Flow {
+            stream: Some(1),
+            ..Flow::default()
+        });
+        assert_eq!(next.report().counts, Counts::default());
+        assert_eq!(next.first_ns(), None);
+        next.judge(&frame).unwrap();
+        let counts = next.report().counts;
+        assert_eq!((counts.good_frames, counts.foreign_frames), (0, 1));
+    }
+}
+
+#[test]
 fn a_longer_claim_than_the_fast_path_checks_is_never_good() {
     if !may_test() {
         return;

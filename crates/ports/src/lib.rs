@@ -23,7 +23,7 @@ mod settle;
 mod shaper;
 mod watch;
 
-pub use ceiling::{ceiling_frames_per_s, ceiling_observation};
+pub use ceiling::CeilingLab;
 pub use kind::{PORTS, lab};
 pub use shaper::bypassed_shapers;
 pub use wirelab_trial::open::{Path, PortsOptions};
@@ -157,8 +157,8 @@ impl Node for PortsNode {
     }
 
     fn tester_ceiling(&self) -> TesterCeiling {
-        let options = self.options;
-        Box::new(move |trial| ceiling_frames_per_s(trial, options))
+        let mut lab = CeilingLab::new(self.options);
+        Box::new(move |trial| lab.frames_per_s(trial))
     }
 
     fn start_capture(&mut self, file: &std::path::Path) -> Result<(), NodeError> {

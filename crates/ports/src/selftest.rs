@@ -6,7 +6,7 @@ use wirelab_trial::{
     Direction, Extent, Field, Framing, Histogram, Load, NodeError, Size, SizeUnit, Trial,
 };
 
-use crate::{Path, PortsOptions, ceiling_observation};
+use crate::{CeilingLab, Path, PortsOptions};
 
 /// A feature that a host may have.
 #[derive(Clone, Debug, Serialize)]
@@ -112,15 +112,16 @@ const PATHS: [(&str, Path); 2] = [("xdp", Path::Xdp), ("packet", Path::Packet)];
 pub fn ceilings() -> Vec<Ceiling> {
     let mut all = Vec::new();
     for (name, path) in PATHS {
+        let mut lab = CeilingLab::new(options(path));
         for frame in [64, 512, 1518] {
-            all.push(ceiling(name, path, frame));
+            all.push(ceiling(name, &mut lab, frame));
         }
     }
     all
 }
 
-fn ceiling(name: &'static str, path: Path, frame_bytes: u32) -> Ceiling {
-    let seen = ceiling_observation(&trial(frame_bytes, Load::Max, 1), options(path));
+fn ceiling(name: &'static str, lab: &mut CeilingLab, frame_bytes: u32) -> Ceiling {
+    let seen = lab.at_max_load(&trial(frame_bytes, Load::Max, 1));
     let flow = seen.map(|o| o.flows.into_iter().next());
     let flow = match flow {
         Ok(Some(flow)) => flow,
@@ -154,7 +155,7 @@ pub fn steadiness() -> Vec<Steadiness> {
         frames_per_s: STEADY_FRAMES_PER_S,
     };
     let steady = |(name, path): (&'static str, Path)| {
-        let seen = crate::ceiling::in_private_lab(&trial(64, load, 300_000_000_000), options(path));
+        let seen = CeilingLab::new(options(path)).run(&trial(64, load, 300_000_000_000));
         let gap = match seen.map(|o| o.flows.into_iter().next().map(|f| f.sender)) {
             Ok(Some(Field::Observed { value, .. })) => value.gap,
             Ok(Some(Field::Absent { absent })) => Field::absent(absent),

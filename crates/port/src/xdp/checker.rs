@@ -11,12 +11,14 @@ use wirelab_wire::header;
 
 use super::abi::{self, ChkCfg, ChkState, Track};
 use super::error::XdpError;
-use super::object;
+use super::object::{self, Borrowed, Pool};
 use crate::clock::now_ns;
 use crate::drops::{self, Drops, JudgedDrops};
-use crate::ebpf::{self, Loaded, Mode, Shared};
+use crate::ebpf::{self, Mode, Shared};
 use crate::iface::PortName;
 use crate::job::{CheckJob, CheckReport};
+
+static IDLE: Pool = Pool::new();
 
 /// Options of a checker, besides the job.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,8 +38,9 @@ pub struct CheckerOptions {
 
 /// A checker on a port. It is detached with this value, and with the process.
 pub struct Checker {
+    // Declared first, so that the program is detached before another run gets it.
     _link: Option<ebpf::Link>,
-    loaded: Loaded,
+    loaded: Borrowed,
     state: Shared<ChkState>,
     job: CheckJob,
     sample_shift: u32,
@@ -151,10 +154,14 @@ impl Checker {
             return Err(XdpError::BadJob(text));
         }
         let sample_shift = sample_shift(&job, options.expected_frames);
-        let loaded = object::load(super::CHECKER, "check", |_| Ok(()))?;
-        object::fill_starts(&loaded.map("starts"))?;
+        let loaded = IDLE.take(|| {
+            let loaded = object::load(super::CHECKER, "check", |_| Ok(()))?;
+            object::fill_starts(&loaded.map("starts"))?;
+            Ok(loaded)
+        })?;
         let cfg: Shared<ChkCfg> = loaded.shared(".data.cfg", 1)?;
-        let state = loaded.shared(".data.state", 1)?;
+        let state: Shared<ChkState> = loaded.shared(".data.state", 1)?;
+        state.write(0, &ebpf::zeroed());
         cfg.write(
             0,
             &ChkCfg {

@@ -12,7 +12,7 @@ use wirelab_wire::{Flags, Header, Transport, header};
 
 use super::abi::{self, GenCfg, GenPortCfg, GenPortState, GenState, RawStep};
 use super::error::XdpError;
-use super::object;
+use super::object::{self, Borrowed, Pool};
 use super::sys::{self, RunEnd};
 use crate::clock::now_ns;
 use crate::ebpf::{Loaded, Shared, zeroed};
@@ -30,6 +30,8 @@ const CALL_LEAD_NS: u64 = 60_000;
 const PROBE_FRAMES: u64 = 64;
 const PROBE_TIME: Duration = Duration::from_millis(200);
 
+static IDLE: Pool = Pool::new();
+
 /// Options of a generator, besides its jobs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GeneratorOptions {
@@ -39,16 +41,34 @@ pub struct GeneratorOptions {
     pub batch: u32,
 }
 
+fn load(steps: usize) -> Result<Loaded, XdpError> {
+    object::load(super::GENERATOR, "generate", |open| {
+        let mut maps = open.maps_mut();
+        let map = maps
+            .find(|m| m.name() == "steps")
+            .expect("generator.bpf.c has it");
+        { map }.set_max_entries(steps as u32)
+    })
+}
+
+/// Whether programs can be loaded here; the error names what is missing.
+///
+/// # Errors
+/// [`XdpError`] names the privilege or the kernel feature.
+pub fn probe() -> Result<(), XdpError> {
+    IDLE.take(|| load(1)).map(|_| ())
+}
+
 /// A loaded generator for one or several ports.
 pub struct Generator {
-    loaded: Loaded,
+    // Counts the frames that the drivers take. Declared first, so that the next run of the object counts its own alone.
+    _transmits: OwnedFd,
+    loaded: Borrowed,
     cfg: Shared<GenCfg>,
     state: Shared<GenState>,
     jobs: Vec<(PortName, SendJob)>,
     template: Vec<u8>,
     options: GeneratorOptions,
-    // Counts the frames that the drivers take, while it exists.
-    _transmits: OwnedFd,
 }
 
 impl Generator {
@@ -62,13 +82,10 @@ impl Generator {
     ) -> Result<Generator, XdpError> {
         let first = check_jobs(jobs)?;
         let steps: usize = jobs.iter().map(|(_, job)| job.faults.steps.len()).sum();
-        let loaded = object::load(super::GENERATOR, "generate", |open| {
-            let mut maps = open.maps_mut();
-            let map = maps
-                .find(|m| m.name() == "steps")
-                .expect("generator.bpf.c has it");
-            { map }.set_max_entries(steps.max(1) as u32)
-        })?;
+        let loaded = match steps {
+            0 => IDLE.take(|| load(1))?,
+            _ => Borrowed::of_one_run(load(steps)?),
+        };
         let ports = MapHandle::try_from(&loaded.map("ports"))
             .map_err(|e| XdpError::libbpf("opening an eBPF map", e))?;
         let mut first_cfg = configuration(jobs);
@@ -91,8 +108,9 @@ impl Generator {
             steps_memory.write(i, &RawStep::from(step));
         }
         let cfg: Shared<GenCfg> = loaded.shared(".data.cfg", 1)?;
-        let state = loaded.shared(".data.state", 1)?;
+        let state: Shared<GenState> = loaded.shared(".data.state", 1)?;
         cfg.write(0, &first_cfg);
+        state.write(0, &zeroed());
         let template = build_template(first);
         Ok(Generator {
             _transmits: loaded.attach_tracing("note_transmit", "xdp_devmap_xmit")?,

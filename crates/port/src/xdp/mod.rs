@@ -15,7 +15,7 @@ mod sys;
 pub use crate::ebpf::{Mode, program_on};
 pub use checker::{Checker, CheckerOptions};
 pub use error::XdpError;
-pub use generator::{Generator, GeneratorOptions};
+pub use generator::{Generator, GeneratorOptions, probe};
 
 /// The longest frame of the fast path in bytes without FCS.
 pub const MAX_LENGTH: u32 = abi::MAX_LENGTH;
@@ -32,14 +32,6 @@ use std::path::Path;
 const GENERATOR: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/generator.bpf.o"));
 /// The compiled checker.
 const CHECKER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/checker.bpf.o"));
-
-/// Whether programs can be loaded here; the error names what is missing.
-///
-/// # Errors
-/// [`XdpError`] names the privilege or the kernel feature.
-pub fn probe() -> Result<(), XdpError> {
-    object::load(GENERATOR, "generate", |_| Ok(())).map(|_| ())
-}
 
 /// Whether the kernel compiles eBPF with its JIT compiler; without it the fast path is slow.
 pub fn jit_enabled() -> Option<bool> {

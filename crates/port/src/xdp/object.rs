@@ -1,4 +1,7 @@
-//! The programs of the fast path, loaded with the LFSR window.
+//! The programs of the fast path, loaded with the LFSR window, and kept for the next run.
+
+use std::ops::Deref;
+use std::sync::{Mutex, PoisonError};
 
 use libbpf_rs::{MapCore, OpenObject};
 use wirelab_wire::lfsr;
@@ -6,6 +9,66 @@ use wirelab_wire::lfsr;
 use super::abi;
 use super::error::XdpError;
 use crate::ebpf::{self, Loaded};
+
+/// Loaded objects without a user. The kernel verifies a program each time it is loaded, which takes longer than the other
+/// steps of a short run.
+pub struct Pool(Mutex<Vec<Loaded>>);
+
+impl Pool {
+    /// Nothing is loaded yet.
+    pub const fn new() -> Pool {
+        Pool(Mutex::new(Vec::new()))
+    }
+
+    /// An object that an earlier run returned, or one that `load` makes. Its maps hold what the earlier run left.
+    ///
+    /// # Errors
+    /// Those of `load`.
+    pub fn take(
+        &'static self,
+        load: impl FnOnce() -> Result<Loaded, XdpError>,
+    ) -> Result<Borrowed, XdpError> {
+        let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        Ok(Borrowed {
+            loaded: Some(idle.map_or_else(load, Ok)?),
+            home: Some(self),
+        })
+    }
+}
+
+/// A loaded object in use. It returns to its pool when this value is dropped.
+pub struct Borrowed {
+    loaded: Option<Loaded>,
+    home: Option<&'static Pool>,
+}
+
+impl Borrowed {
+    /// An object of a shape that no other run has.
+    pub fn of_one_run(loaded: Loaded) -> Borrowed {
+        Borrowed {
+            loaded: Some(loaded),
+            home: None,
+        }
+    }
+}
+
+impl Deref for Borrowed {
+    type Target = Loaded;
+
+    fn deref(&self) -> &Loaded {
+        self.loaded.as_ref().expect("only drop takes it")
+    }
+}
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        if let (Some(loaded), Some(Pool(idle))) = (self.loaded.take(), self.home) {
+            idle.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(loaded);
+        }
+    }
+}
 
 /// Open a compiled object, fill its window, and load it.
 pub fn load(

@@ -631,10 +631,11 @@ impl Node for ControlNode {
             return Box::new(|trial| ceiling::ceiling_frames_per_s(trial, Traffic::Wire));
         }
         // Beside a node on the same machine the tester keeps to its own cores; otherwise it may use all.
-        let (cores, ports) = (self.tester_cores.cores().cloned(), self.ports);
+        let cores = self.tester_cores.cores().cloned();
+        let mut lab = wirelab_ports::CeilingLab::new(self.ports);
         Box::new(move |trial| {
             ceiling::within(cores.as_ref(), || match trial.framing.layer {
-                Layer::Ethernet => wirelab_ports::ceiling_frames_per_s(trial, ports),
+                Layer::Ethernet => lab.frames_per_s(trial),
                 _ => ceiling::ceiling_frames_per_s(trial, Traffic::Node),
             })
         })
