@@ -1,10 +1,10 @@
 //! The clock of a time. Times of different kinds never mix.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The kind of a clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ClockKind {
     /// Real time.
@@ -16,7 +16,8 @@ pub enum ClockKind {
 }
 
 /// The owner of a clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Owner {
     /// The tester's.
@@ -26,7 +27,8 @@ pub enum Owner {
 }
 
 /// A clock: the size of a tick and its resolution.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Clock {
     /// Its kind.
     pub kind: ClockKind,

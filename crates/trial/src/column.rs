@@ -4,14 +4,12 @@
 //! the numbers have their lowest bytes first, then the next ones, and so on, compressed with zlib: the high bytes of
 //! samples hardly differ, and the low ones are noise that no method makes smaller.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -127,22 +125,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Column<T> {
             }
         }
         deserializer.deserialize_any(Either(PhantomData))
-    }
-}
-
-impl<T: JsonSchema> JsonSchema for Column<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> Cow<'static, str> {
-        format!("Column_of_{}", T::schema_name()).into()
-    }
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let rows = "The number of rows of the next list in 'samples'.";
-        json_schema!({ "anyOf": [
-            Vec::<T>::json_schema(generator),
-            { "type": "integer", "format": "uint64", "minimum": 0, "description": rows },
-        ]})
     }
 }
 

@@ -5,14 +5,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Most bytes of a transcript: two parts of this size, its start and its end.
 const HALF_BYTES: usize = 512 * 1024;
 
 /// Everything that went over a console.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConsoleLog {
     /// The console, e.g. `serial:/dev/ttyUSB0,115200`.
     pub console: String,

@@ -1,11 +1,11 @@
 //! The counts of a flow's receiver, and the faults of an injector in the receiver's terms.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The frames of one flow as its receiver counted them. Each frame of the flow is exactly one of good, header-corrupt,
 /// truncated, stale and corrupted; duplicated and reordered are counted in addition.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Counts {
     /// Frames of the flow that arrived, in any state.
     pub received_frames: u64,
@@ -149,7 +149,8 @@ impl Counts {
 }
 
 /// An injector's faults in the receiver's terms: the counts of a faultless path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Ledger {
     /// Sequences used, whether or not they were sent.
     pub sent_frames: u64,

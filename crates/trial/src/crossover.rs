@@ -5,7 +5,6 @@
 
 use std::cmp::Ordering;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::node_path::Path;
@@ -26,7 +25,8 @@ pub const WRITE_CLOCKS: &str = "write_clocks";
 const LINE: &str = "line";
 
 /// Which has the smaller mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ahead {
     /// Slots.
@@ -38,7 +38,8 @@ pub enum Ahead {
 }
 
 /// Slots at one pair of wait states.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Slots {
     /// Clocks from one read of the bus to the next.
     pub read_clocks: u32,
@@ -51,7 +52,8 @@ pub struct Slots {
 }
 
 /// A change of the smaller one.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Change {
     /// Index of the last pair before it among the slots, from 0; the change is between it and the next.
     pub after: usize,
@@ -64,7 +66,8 @@ pub struct Change {
 }
 
 /// One delay at one length: slots at each pair of wait states, against DMA.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Crossover {
     /// How the slots are attached.
     pub attachment: String,

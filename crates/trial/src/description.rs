@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelab_wire::Layer;
 
@@ -15,7 +14,8 @@ use crate::trial::{Buffers, Direction};
 pub const CHOSEN_AFTER: &str = "chosen_after";
 
 /// The trials that a node supports.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Capabilities {
     /// Layers it can send or receive.
     pub layers: Vec<Layer>,
@@ -37,7 +37,8 @@ pub struct Capabilities {
 }
 
 /// How a node describes itself.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Description {
     /// Its name on the command line, e.g. `lab:4`.
     pub name: String,

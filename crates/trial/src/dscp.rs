@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Names of code points (RFC 2474, 2597, 3246, 5865, 8622; RFC 9956 for NQB).
@@ -36,9 +35,10 @@ const NAMES: [(&str, u8); 25] = [
 ];
 
 /// A code point of differentiated services (DSCP): the upper six bits of an IPv4 header's type of service, 0 to 63.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(try_from = "u8", into = "u8")]
-#[schemars(extend("maximum" = 63))]
+#[cfg_attr(test, schemars(extend("maximum" = 63)))]
 pub struct Dscp(u8);
 
 impl Dscp {

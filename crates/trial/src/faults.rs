@@ -2,11 +2,11 @@
 //!
 //! They are written as `drop=1e-4`, a probability per frame, or as `corrupt=1/s`, a number per second.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Faults that the sender makes on purpose, each with its frequency per frame or per second.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct FaultRates {
     /// Frame left out.
@@ -38,7 +38,8 @@ fn is_never(rate: &f64) -> bool {
 }
 
 /// The unit of fault rates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FaultsPer {
     /// Each is the probability that a frame has the fault, from 0 to 1.

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use schemars::JsonSchema;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -11,9 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 ///
 /// From the strongest to the weakest: observed, on the hardware or on an emulation that a busy host slows; computed by
 /// a model on its own, or by one that was fitted to it; and neither observed nor computed here.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Observed in this run on a node, in simulated time, or as a count of instructions: no figure depends on the speed
@@ -86,7 +84,8 @@ impl std::fmt::Display for Kind {
 }
 
 /// A value with its kind, or the reason for its absence.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Field<T> {
     /// There is a value.

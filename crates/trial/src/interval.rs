@@ -3,7 +3,6 @@
 //! An interval within one run is taken from its sub-intervals ([`crate::bootstrap`]). It shows how much the figure
 //! would vary with the events during this run, not with differences between runs.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::bootstrap::{CONFIDENCE, FEWEST_PARTS, Spread, spread};
@@ -13,7 +12,8 @@ use crate::summary::Summary;
 use crate::summary::nearest_rank;
 
 /// The basis of an interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
     /// The repeats of a trial.
@@ -45,7 +45,8 @@ impl Over {
 }
 
 /// An interval in the unit of its figure.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Stated {
     /// Lower end.
     pub low: f64,
@@ -115,7 +116,8 @@ impl Stated {
 }
 
 /// The intervals of a flow's figures; `None` where the run was too short.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FlowIntervals {
     /// Of the frames/s that arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -213,7 +215,8 @@ impl Slices {
 }
 
 /// The intervals of a series' percentiles, in its ticks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PercentileIntervals {
     /// Of the median.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -57,6 +57,8 @@ pub mod results;
 pub mod results_reader;
 mod results_samples;
 pub mod retry;
+#[cfg(test)]
+mod schema;
 pub mod search;
 pub mod series;
 pub mod shift;

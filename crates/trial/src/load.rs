@@ -3,13 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelab_wire::{Layer, LineRate, Sizes};
 
 /// The load of a trial. On Ethernet, bit/s are link bits (with preamble, FCS and gap); on UDP and TCP they are
 /// application bits, as iperf counts.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Load {
     /// As fast as the sender can.

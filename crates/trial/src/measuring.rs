@@ -1,13 +1,13 @@
 //! The cost of measuring stages, and notes on how they were measured: facts of a run, beside its trials.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::load::Load;
 use crate::stage::functions::CallPaths;
 
 /// Facts of a run that measured stages.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Measuring {
     /// The same delay with the probes on and off, at each size.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -24,7 +24,8 @@ pub struct Measuring {
 }
 
 /// A delay that is visible from outside, with the probes on and off; both medians measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Overhead {
     /// The timed delay, e.g. `round trip`.
     pub what: String,
@@ -45,7 +46,8 @@ pub struct Overhead {
 }
 
 /// The load at which a cost was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CostLoad {
     /// In a separate trial, so fast that code, memory and stack of the probes stay in the caches between frames.
@@ -55,7 +57,8 @@ pub enum CostLoad {
 }
 
 /// The cost of recording the time of a frame at one capture point; measured by the node itself.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PointCost {
     /// The point with its direction, `in.stack`.
     pub point: String,

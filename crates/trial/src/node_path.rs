@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelab_wire::{Size, SizeUnit};
 
@@ -11,7 +10,8 @@ use crate::load::Load;
 use crate::words::words;
 
 /// The path of frames through the node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Path {
     /// The node's network stack; its driver for Ethernet trials of a node without one.
@@ -23,7 +23,8 @@ pub enum Path {
 }
 
 /// How a program waits for frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Wait {
     /// It sleeps until the kernel wakes it.
@@ -33,7 +34,8 @@ pub enum Wait {
 }
 
 /// A second flow to the node for the duration of the trial, whose frames are only counted.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Background {
     /// Its load; not [`Load::Max`].
@@ -91,7 +93,8 @@ impl FromStr for Background {
 }
 
 /// The programs that record times at a Linux node's capture points.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Probes {
     /// The best set that the node's host allows.

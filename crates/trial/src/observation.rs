@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use wirelab_wire::Sizes;
@@ -19,7 +18,8 @@ use crate::trial::{Direction, Trial};
 use crate::warning_code::WarningCode;
 
 /// Whether an observation is usable.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Status {
     /// The trial ran to its end.
@@ -46,7 +46,8 @@ impl Status {
 }
 
 /// What an elapsed time spans.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Spans {
     /// First preamble to the end of the last frame's gap; from a capture (t_last − t_first)·N/(N−1).
@@ -58,7 +59,8 @@ pub enum Spans {
 }
 
 /// A time and what it spans.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Elapsed {
     /// Picoseconds.
     pub ps: u64,
@@ -69,7 +71,8 @@ pub struct Elapsed {
 }
 
 /// The report of a flow's sender.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SenderObservation {
     /// The path of sent frames: `xdp`, `packet`, or a node's own word.
     pub path: String,
@@ -103,7 +106,8 @@ fn not_told() -> Field<u64> {
 }
 
 /// One flow of a trial: one sending and one receiving port.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FlowObservation {
     /// The node's port, e.g. `lab-node/n0`.
     pub port: String,
@@ -193,7 +197,8 @@ impl FlowObservation {
 }
 
 /// Busy share of the node's CPU between first and last frame.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CpuLoad {
     /// 0 to 1.
     pub busy_ratio: f64,
@@ -231,7 +236,8 @@ impl Observation {
 }
 
 /// Something that a reader must know, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Warning {
     /// A stable word for scripts, e.g. `sender-below-rate`; docs/warnings.md has all of them.
     pub code: String,
@@ -264,7 +270,8 @@ impl Warning {
 }
 
 /// What the tester could do on this host, and whether it was the limit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TesterObservation {
     /// Frames/s of this size that the tester reached against itself, the best of several runs; never less than the
     /// fastest flow of the trial.
@@ -308,7 +315,8 @@ impl TesterObservation {
 }
 
 /// The result of a trial.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Observation {
     /// The requested trial.
     pub trial: Trial,

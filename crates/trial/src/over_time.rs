@@ -1,6 +1,5 @@
 //! What a flow did over its run: how much arrived in each slice of it, for a picture over time.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::column::Column;
@@ -10,7 +9,8 @@ use crate::slices::{Slice, Slices};
 pub const MOST_KEPT: usize = 64;
 
 /// The slices of a flow, from the first arrival to the last. The lists have the same length.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct OverTime {
     /// Length of each slice in ns.
     pub slice_ns: Column<u64>,

@@ -1,6 +1,5 @@
 //! The results file: versioned JSON of these types; `spec/results.schema.json` is generated from them.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::console::ConsoleLog;
@@ -15,7 +14,8 @@ pub const FORMAT: &str = "wirelab-results";
 pub const VERSION: u32 = 2;
 
 /// The host the tester ran on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Environment {
     /// Operating system and kernel release.
     pub kernel: Field<String>,
@@ -30,7 +30,8 @@ pub struct Environment {
 }
 
 /// A part of a plan: consecutive observations, and the result of a search.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Part {
     /// Its name in the plan, e.g. `UDP RX, datagram 64`.
     pub name: String,
@@ -55,7 +56,8 @@ impl Part {
 }
 
 /// The result of a search.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Found {
     /// The rates of its goals.
@@ -67,13 +69,14 @@ pub enum Found {
 }
 
 /// A results file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ResultsFile {
     /// [`FORMAT`].
-    #[schemars(extend("const" = FORMAT))]
+    #[cfg_attr(test, schemars(extend("const" = FORMAT)))]
     pub format: String,
     /// [`VERSION`].
-    #[schemars(extend("const" = VERSION))]
+    #[cfg_attr(test, schemars(extend("const" = VERSION)))]
     pub version: u32,
     /// Version of wirelab that wrote it.
     pub wirelab_version: String,
@@ -162,13 +165,5 @@ impl ResultsFile {
             all.costs.extend(more.costs);
             all.notes.extend(more.notes);
         }
-    }
-
-    /// The JSON schema of the format, as in `spec/results.schema.json`.
-    pub fn schema_json() -> String {
-        let schema = schemars::schema_for!(ResultsFile);
-        let mut text = serde_json::to_string_pretty(&schema).expect("a schema always serialises");
-        text.push('\n');
-        text
     }
 }

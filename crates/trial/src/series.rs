@@ -1,6 +1,5 @@
 //! A series of ticks with its clock: raw up to 65,536 samples, beyond that a histogram and a reservoir.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
@@ -14,7 +13,8 @@ pub use crate::summary::nearest_rank;
 pub const RAW_SAMPLES: usize = 65_536;
 
 /// A histogram of ticks: how often each value occurred, to the resolution of its buckets.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Histogram {
     /// Picoseconds a tick; `None` where ticks are instructions.
     pub tick_ps: Option<u64>,
@@ -33,7 +33,8 @@ pub struct Histogram {
 }
 
 /// Percentiles of a series in ticks, so that its text shows them; those that its samples are too few for are absent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Percentiles {
     /// The median.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,7 +82,8 @@ impl Percentiles {
 }
 
 /// A series: raw samples in order of arrival, or histogram and reservoir.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Series {
     /// What was measured, e.g. `latency` or a stage's name.
     pub name: String,

@@ -6,7 +6,6 @@ mod delay;
 pub mod functions;
 mod point;
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use wirelab_wire::Layer;
 
@@ -34,7 +33,8 @@ pub struct PointTimes {
 }
 
 /// A stage, or several in a row, at one size: a row of the table.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct StageFigures {
     /// The node's name.
     pub node: String,
@@ -100,7 +100,8 @@ pub struct StageFigures {
 }
 
 /// A point of a frame's way that a stage goes past.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PassedOver {
     /// Its name.
     pub point: String,
@@ -109,7 +110,8 @@ pub struct PassedOver {
 }
 
 /// A stage that takes more instructions than before, or that is not there any more.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Change {
     /// The stage before.
     pub before: StageFigures,

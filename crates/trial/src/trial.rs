@@ -1,6 +1,5 @@
 //! A trial: one measurement by a node.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelab_wire::{Framing, LineRate, Size, SizeError, Sizes};
 
@@ -11,7 +10,8 @@ use crate::node_path::{Background, Path, Probes, Wait};
 use crate::words::words;
 
 /// The direction of frames, as the node sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
     /// The node sends.
@@ -25,7 +25,8 @@ pub enum Direction {
 }
 
 /// How frame data reach the MAC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Buffers {
     /// Frames are ready in memory, only the index moves.
@@ -41,7 +42,8 @@ pub enum Buffers {
 }
 
 /// When a trial ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Extent {
     /// After a number of frames on each flow.
@@ -57,7 +59,8 @@ pub enum Extent {
 }
 
 /// One measurement by a node.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Trial {
     /// Layer and VLAN tags.

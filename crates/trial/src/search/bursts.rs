@@ -1,6 +1,5 @@
 //! Back-to-back frames after RFC 9004: parameters and results of the search.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelab_wire::Sizes;
 
@@ -14,7 +13,8 @@ pub const MIN_REPEATS: u32 = 50;
 pub const MAX_REPEATS: u32 = 1_000;
 
 /// Parameters of the search for bursts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BurstSearch {
     /// How often the longest burst is searched, [`MIN_REPEATS`] to [`MAX_REPEATS`].
@@ -49,7 +49,8 @@ impl BurstSearch {
 }
 
 /// The longest burst without loss in one repeat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Burst {
     /// Frames; 0 where even one was lost.
     pub frames: u64,
@@ -58,7 +59,8 @@ pub struct Burst {
 }
 
 /// The lengths of the longest bursts of all repeats, as RFC 9004 reports them.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BurstLengths {
     /// Repeats.
     pub repeats: u32,
@@ -73,7 +75,8 @@ pub struct BurstLengths {
 }
 
 /// Why no burst was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Screened {
     /// Throughput is line rate: a burst of any length passes, and its length shows no buffer (RFC 9004).
@@ -81,7 +84,8 @@ pub enum Screened {
 }
 
 /// The result of a search for bursts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BurstResult {
     /// The node's name.
     pub node: String,

@@ -1,6 +1,5 @@
 //! The loss curve of RFC 2544, 26.3: parameters and results.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelab_wire::Sizes;
 
@@ -9,7 +8,8 @@ use crate::field::Field;
 use crate::trial::Trial;
 
 /// Parameters of a loss curve.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LossCurve {
     /// Length of each trial, in ps.
@@ -32,7 +32,8 @@ impl LossCurve {
 }
 
 /// One load of the curve.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LossPoint {
     /// Load in percent of the highest.
     pub load_percent: f64,
@@ -46,7 +47,8 @@ pub struct LossPoint {
 }
 
 /// The result of a loss curve.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CurveResult {
     /// The node's name.
     pub node: String,

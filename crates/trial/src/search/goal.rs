@@ -2,7 +2,6 @@
 
 use std::f64::consts::LN_2;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// First step from load to load on a logarithmic scale, where nothing is known: a factor of 2.
@@ -12,7 +11,8 @@ pub const MIN_WIDTH_RATIO: f64 = 1e-4;
 
 /// A search goal (RFC 9971). A load meets it when, over trials of `final_trial_ps` that last `duration_sum_ps`
 /// together, at most the share `exceed_ratio` of the time was in trials that lost more than `loss_ratio`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Goal {
     /// Length of a full trial, in ps.
@@ -61,7 +61,8 @@ impl Goal {
 }
 
 /// Goals, and the limits of the search for them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Search {
     /// The goals; handled from the smallest loss ratio up, because that has the smallest loads.

@@ -1,6 +1,5 @@
 //! The results of a rate search: plain data with the unit in each name, every figure with its kind.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelab_wire::Sizes;
 
@@ -9,7 +8,8 @@ use crate::field::Field;
 use crate::trial::Trial;
 
 /// The origin of the highest load of a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MaxLoadSource {
     /// What the link carries.
@@ -23,7 +23,8 @@ pub enum MaxLoadSource {
 }
 
 /// The highest allowed load.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MaxLoad {
     /// Frames/s on each flow.
     pub frames_per_s: f64,
@@ -32,7 +33,8 @@ pub struct MaxLoad {
 }
 
 /// A short record of a trial of a search; its observation went to the sink.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TrialRecord {
     /// Requested load on each flow in frames/s; `None` at load `max`.
     pub load_frames_per_s: Option<f64>,
@@ -56,7 +58,8 @@ pub struct TrialRecord {
 }
 
 /// What limits the rate of a goal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// The node loses more above it.
@@ -72,7 +75,8 @@ pub enum Limit {
 }
 
 /// The outcome for a goal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The bounds lie within the goal's width, or the highest load meets the goal.
@@ -86,7 +90,8 @@ pub enum Outcome {
 }
 
 /// The result for one goal.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GoalResult {
     /// The goal.
     pub goal: Goal,
@@ -116,7 +121,8 @@ pub struct GoalResult {
 }
 
 /// How a search ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum SearchEnded {
     /// It ended normally.
@@ -140,7 +146,8 @@ pub enum SearchEnded {
 }
 
 /// The result of a rate search.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SearchResult {
     /// The node's name.
     pub node: String,

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::trial::Direction;
@@ -11,7 +10,8 @@ use crate::trial::Direction;
 pub const BETWEEN: char = ';';
 
 /// The instructions of a stage by the paths of calls in which they ran, all frames together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CallPaths {
     /// Direction from the node's side.
     pub direction: Direction,
@@ -28,7 +28,8 @@ pub struct CallPaths {
 }
 
 /// What a function costs a frame.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FunctionCost {
     /// Its name.
     pub function: String,
@@ -37,7 +38,8 @@ pub struct FunctionCost {
 }
 
 /// A function that costs a frame more or less than before.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FunctionChange {
     /// Direction from the node's side.
     pub direction: Direction,
