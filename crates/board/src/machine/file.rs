@@ -123,8 +123,10 @@ pub struct MachineFile {
     pub ways: Vec<Way>,
     /// Frames of each trial before those that are measured.
     pub warm_up: u64,
-    /// Instructions behind a frame's last point until the next one goes out, where the machine does not sleep before.
-    pub idle: u64,
+    /// How often it goes to sleep behind a frame's last point until the next one goes out,
+    pub sleeps: u32,
+    /// or how many instructions it runs, where it does not sleep before.
+    pub idle: u32,
     /// How it is measured, and commands that start what answers.
     pub measure: Option<(Measured, Vec<String>)>,
 }
@@ -161,6 +163,7 @@ const KEYS: &[&str] = &[
     "interrupts",
     "apart",
     "warm_up",
+    "sleeps",
     "idle",
     "address",
     "console",
@@ -226,7 +229,8 @@ impl MachineFile {
                 apart: words(top, "apart")?.unwrap_or_default(),
                 ways: Vec::new(),
                 warm_up: whole(top, "warm_up", 0, 10_000)?.unwrap_or(32),
-                idle: whole(top, "idle", 0, 1_000_000_000)?.unwrap_or(20_000),
+                sleeps: whole(top, "sleeps", 1, 1_000)?.unwrap_or(2) as u32,
+                idle: whole(top, "idle", 0, 1_000_000_000)?.unwrap_or(20_000) as u32,
                 measure: measure(top)?,
             };
             for (key, direction) in [

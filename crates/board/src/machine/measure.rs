@@ -44,7 +44,7 @@ impl MeasuredNode {
             return Err(OpenError::Usage(why));
         };
         let image = Image::find(file, image)?;
-        let (machine, _) = Machine::start(file, &image, None)?;
+        let (mut machine, _) = Machine::start(file, &image, None)?;
         machine.commands(&start.iter().collect::<Vec<_>>(), &[])?;
         let (ip, life) = (machine.ip(), machine.life().clone());
         let namespace = machine.namespace()?;

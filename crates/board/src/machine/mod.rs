@@ -5,6 +5,7 @@
 //! - [`ring`]: the memory that wirelab and the plugin share;
 //! - [`symbols`], [`point`]: what the image says: functions, code, and the addresses of points;
 //! - [`walk`]: from the plugin's records to calls, returns and interrupts; [`attribute`]: to the stages of a frame;
+//! - [`steps`]: a machine that goes on step by step; [`traffic`]: the tester's stack at its wire;
 //! - [`count`]: frames through the machine, one at a time; [`stages`] makes an observation of the counts.
 //!
 //! Start reading at [`QEMU`], then at [`stages::StagesNode`] and [`count::count`].
@@ -20,8 +21,8 @@ pub mod point;
 pub mod ring;
 pub mod running;
 pub mod stages;
+pub mod steps;
 pub mod symbols;
-mod sys;
 pub mod traffic;
 pub mod walk;
 

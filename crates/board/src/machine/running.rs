@@ -1,4 +1,7 @@
 //! A machine that runs: QEMU with the plugin where it counts, its console, its address, and what was started on it.
+//!
+//! One that is measured is at a TAP, beside the host's kernel, and runs by the wall clock. One that counts is at a wire to
+//! the tester's own stack, and goes on step by step.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{Read as _, Write as _};
@@ -19,13 +22,15 @@ use super::attribute::WayPoints;
 use super::dhcp::Dhcp;
 use super::file::{Address, MachineFile, Way, word};
 use super::point::{Spot, symbol};
-use super::ring::{Ring, Spotted};
+use super::ring::{Control, Rest, Ring, Spotted, flag};
+use super::steps::Steps;
 use super::symbols::Symbols;
+use super::traffic::Peer;
 use super::walk::Walker;
 use crate::connection::{Addresses, Connect, Connection, TAP};
 use crate::console::{Console, printable};
 use crate::folder::Folder;
-use crate::qemu::{comma, files};
+use crate::qemu::{Wire, comma, files};
 use crate::transport::Watched;
 
 /// The plugin, as this program's build made it.
@@ -41,6 +46,22 @@ const COMMAND: Duration = Duration::from_secs(20);
 const MOST_IMAGE: u64 = 256 << 20;
 /// Most bytes of a console that are searched.
 const MOST_CONSOLE: u64 = 1 << 20;
+/// Instructions after which a machine that comes up lets frames in: one that initialises its memory does not sleep.
+const BOOT_IDLE: u32 = 1_000_000;
+
+/// Most stops at points on the way to rest: a machine may send without end.
+const MOST_STOPS: u32 = 256;
+
+/// What to watch in a machine that counts.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    /// The ways whose points are recorded.
+    pub ways: &'a [&'a Way],
+    /// Whether loads, stores and branches are counted too.
+    pub kinds: bool,
+    /// Whether it goes on step by step; or else by the wall clock, for what is asked over its serial line.
+    pub is_stepped: bool,
+}
 
 /// What is counted of a machine.
 pub struct Counting {
@@ -57,6 +78,7 @@ pub struct Machine {
     name: String,
     // Dropped in this order: the emulator before its wire, and that before the folder.
     process: Process,
+    steps: Option<Steps>,
     dhcp: Option<Dhcp>,
     connection: Connection,
     folder: Folder,
@@ -155,13 +177,26 @@ fn plan(file: &MachineFile, ways_asked: &[&Way], image: &Image) -> Result<Plan, 
         symbols.split_at(*entry);
     }
     let (mut watched, mut returns, mut ways) = (Vec::new(), Vec::new(), Vec::new());
+    let unrecorded = |at, flags| Spotted {
+        at,
+        number: UNRECORDED,
+        flags,
+    };
+    let mut next = 0u8;
     for (w, way) in ways_asked.iter().enumerate() {
         let mut numbers = Vec::new();
         for (n, point) in way.points.iter().enumerate() {
             // Steps are recorded from the first point of all to the last of all.
             let begins = w == 0 && n == 0;
             let ends = w + 1 == ways_asked.len() && n + 1 == way.points.len();
-            let number = (watched.len() + returns.len()) as u8;
+            let flags = [(begins, flag::BEGINS), (ends, flag::ENDS | flag::STANDS)];
+            let flags = flags
+                .iter()
+                .filter(|(is, _)| *is)
+                .map(|(_, flag)| flag)
+                .sum();
+            let number = next;
+            next += 1;
             let spot = point
                 .place
                 .find(&symbols)
@@ -172,13 +207,11 @@ fn plan(file: &MachineFile, ways_asked: &[&Way], image: &Image) -> Result<Plan, 
                     why,
                 })?;
             match spot {
-                Spot::At(at) => watched.push(Spotted {
-                    at,
-                    number,
-                    begins,
-                    ends,
-                }),
-                Spot::ReturnOf(function) => returns.push((function, number)),
+                Spot::At(at) => watched.push(Spotted { at, number, flags }),
+                Spot::ReturnOf(function) => {
+                    returns.push((function, number));
+                    watched.extend(ends.then(|| unrecorded(function, flag::STANDS_BEHIND)));
+                }
             }
             numbers.push(number);
         }
@@ -191,11 +224,11 @@ fn plan(file: &MachineFile, ways_asked: &[&Way], image: &Image) -> Result<Plan, 
     // A way that begins behind a return is watched from the function's start on.
     let first = returns.iter().find(|(_, number)| *number == 0);
     watched.extend(first.map(|(function, _)| Spotted {
-        at: *function,
         number: HIDDEN,
-        begins: true,
-        ends: false,
+        ..unrecorded(*function, flag::BEGINS)
     }));
+    let sleeps = symbols.sleeps();
+    watched.extend(sleeps.into_iter().map(|at| unrecorded(at, flag::SLEEPS)));
     Ok(Plan {
         symbols,
         watched,
@@ -208,6 +241,8 @@ fn plan(file: &MachineFile, ways_asked: &[&Way], image: &Image) -> Result<Plan, 
 
 /// Marks a number that is of no point of the file.
 const HIDDEN: u8 = 0x80;
+/// Marks one that no record has.
+const UNRECORDED: u8 = 0x81;
 
 impl Machine {
     /// Starts a machine with an image, and waits until it is up; it counts where that is asked for.
@@ -217,10 +252,10 @@ impl Machine {
     pub fn start(
         file: &MachineFile,
         image: &Image,
-        counts: Option<(&[&Way], bool)>,
+        watch: Option<Watch<'_>>,
     ) -> Result<(Machine, Option<Counting>), MachineError> {
-        let plan = counts
-            .map(|(ways, _)| plan(file, ways, image))
+        let plan = watch
+            .map(|watch| plan(file, watch.ways, image))
             .transpose()?;
         let folder =
             Folder::make(&folder_name(&file.name)).map_err(MachineError::io("a folder"))?;
@@ -230,28 +265,34 @@ impl Machine {
                 tester_ip: tester,
                 ..Addresses::next()
             },
+            // The same in each run, whose headers some stacks sum up by branches.
+            _ if watch.is_some() => Addresses::of(0),
             _ => Addresses::next(),
         };
-        let mut connection = Connection::make(Connect::Tap, "machine", &addresses, &folder)
+        let connect = match watch {
+            None => Connect::Tap,
+            Some(_) => Connect::Unix,
+        };
+        let mut connection = Connection::make(connect, "machine", &addresses, &folder)
             .map_err(|error| from_board(&file.name, error))?;
         let keep = match &mut connection {
             Connection::Tap { fd, .. } => fd.take(),
             _ => None,
         };
-        let fd = keep.as_ref().map_or(-1, |fd| fd.as_raw_fd());
+        let netdev = match &keep {
+            Some(fd) => Wire::Tap(fd.as_raw_fd()).netdev(),
+            None => Wire::Unix(
+                &folder.join(files::BOARD_WIRE),
+                &folder.join(files::TESTER_WIRE),
+            )
+            .netdev(),
+        };
         let counting = plan
-            .map(|plan| counting(plan, &folder, counts.is_some_and(|(_, kinds)| kinds)))
+            .map(|plan| counting(plan, &folder, watch.is_some_and(|watch| watch.kinds)))
             .transpose()?;
-        let mut command = command(file, image, &folder, &addresses, fd)?;
-        if counting.is_some() {
-            let (plugin, ring) = (folder.join(PLUGIN_FILE), folder.join(RING_FILE));
-            std::fs::write(&plugin, PLUGIN).map_err(MachineError::io("the plugin"))?;
-            command
-                .arg("-plugin")
-                .arg(format!("{},shm={}", comma(&plugin), comma(&ring)));
-            if let Some(shift) = file.icount {
-                command.args(["-icount", &format!("shift={shift},align=off,sleep=on")]);
-            }
+        let mut command = command(file, image, &folder, &addresses, &netdev)?;
+        if let Some(watch) = watch {
+            count_by(&mut command, file, &folder, watch)?;
         }
         let home = Home {
             namespace: connection
@@ -261,6 +302,16 @@ impl Machine {
             keep,
             ending: Ending::Killed,
         };
+        let rest = Rest {
+            sleeps: file.sleeps,
+            idle: BOOT_IDLE,
+        };
+        let stepped = watch.is_some_and(|watch| watch.is_stepped);
+        let control = counting.as_ref().filter(|_| stepped);
+        let control = control.map(|counting| counting.ring.control());
+        if let Some(control) = &control {
+            control.ask_for_rest(rest);
+        }
         let process = Process::start(command, home).map_err(|source| match source.kind() {
             std::io::ErrorKind::NotFound => {
                 MachineError::NoQemu(crate::qemu::missing(&file.program))
@@ -274,6 +325,7 @@ impl Machine {
         let mut machine = Machine {
             name: file.name.clone(),
             process,
+            steps: None,
             dhcp: None,
             connection,
             folder,
@@ -284,8 +336,76 @@ impl Machine {
         if let Some(counting) = &counting {
             machine.wait_for_plugin(&counting.ring)?;
         }
+        if let Some(control) = control {
+            machine.step_from_now(control, rest)?;
+        }
         machine.bring_up()?;
+        if let Some(steps) = &mut machine.steps {
+            steps.rest_by(Rest {
+                idle: file.idle,
+                ..rest
+            });
+        }
         Ok((machine, counting))
+    }
+
+    fn step_from_now(&mut self, control: Control, rest: Rest) -> Result<(), MachineError> {
+        let wire = match &mut self.connection {
+            Connection::Unix { wire, .. } => wire.take(),
+            _ => None,
+        };
+        let wire =
+            wire.ok_or_else(|| MachineError::Other(format!("{}: it has no wire", self.name)))?;
+        let peer = Peer::new(wire, &self.addresses, self.file.address == Address::Dhcp);
+        let qmp = self.folder.join(files::QMP);
+        let steps = Steps::begin(control, &qmp, peer, rest, self.life());
+        // What is wrong is what QEMU says, where it has ended.
+        self.check()?;
+        self.steps = Some(steps.map_err(MachineError::io("QEMU's control socket"))?);
+        Ok(())
+    }
+
+    /// The steps of a machine that counts, and whether it lives.
+    ///
+    /// # Errors
+    /// [`MachineError::Ended`]; that it does not go on step by step.
+    pub fn steps(&mut self) -> Result<&mut Steps, MachineError> {
+        self.check()?;
+        let name = &self.name;
+        let none = || MachineError::Other(format!("{name}: it runs by the wall clock"));
+        self.steps.as_mut().ok_or_else(none)
+    }
+
+    /// Lets a machine that counts go on until it stands again; one that runs goes on anyway.
+    ///
+    /// # Errors
+    /// [`MachineError::Ended`], or that QEMU does not answer.
+    pub fn step(&mut self) -> Result<(), MachineError> {
+        let life = self.life().clone();
+        match &mut self.steps {
+            None => std::thread::sleep(LOOK),
+            Some(steps) => {
+                let stepped = steps.step(&life);
+                self.check()?;
+                stepped.map_err(MachineError::io("QEMU's control socket"))?;
+            }
+        }
+        self.check()
+    }
+
+    /// Lets a machine that counts go on until it rests, with what it sends meanwhile.
+    ///
+    /// # Errors
+    /// As [`Machine::step`].
+    pub fn come_to_rest(&mut self) -> Result<(), MachineError> {
+        self.steps()?.rest_anew();
+        self.step()?;
+        let mut stops = 0;
+        while !self.steps()?.is_at_rest() && stops < MOST_STOPS {
+            self.step()?;
+            stops += 1;
+        }
+        Ok(())
     }
 
     fn wait_for_plugin(&self, ring: &Ring) -> Result<(), MachineError> {
@@ -313,16 +433,8 @@ impl Machine {
     }
 
     fn bring_up(&mut self) -> Result<(), MachineError> {
-        let namespace = self.namespace()?;
-        let quiet = namespace.run_in(|| {
-            // The kernel would ask for the machine's Ethernet address again while frames are counted.
-            let of = format!("/proc/sys/net/ipv4/neigh/{TAP}/base_reachable_time_ms");
-            std::fs::write(of, "86400000")
-        });
-        quiet
-            .map_err(|e| MachineError::Other(e.to_string()))?
-            .map_err(MachineError::io("the time of neighbours"))?;
-        if self.file.address == Address::Dhcp {
+        if self.steps.is_none() && self.file.address == Address::Dhcp {
+            let namespace = self.namespace()?;
             let dhcp = Dhcp::serve(&namespace, TAP, self.addresses.tester_ip, self.addresses.ip);
             self.dhcp = Some(dhcp.map_err(MachineError::io("the DHCP server"))?);
         }
@@ -333,19 +445,23 @@ impl Machine {
         }
         let commands: Vec<&String> = console.commands.iter().collect();
         self.commands(&commands, &[])?;
-        if let Some(dhcp) = &self.dhcp {
-            let begun = Instant::now();
-            while !dhcp.has_given() {
-                self.check()?;
-                if begun.elapsed() > patience {
-                    let fix =
-                        "does its image ask for an address by DHCP, and does its driver receive?";
-                    return Err(self.silent("it took no address by DHCP", patience, fix));
-                }
-                std::thread::sleep(LOOK);
+        let begun = Instant::now();
+        while !self.has_address() {
+            self.step()?;
+            if begun.elapsed() > patience {
+                let fix = "does its image ask for an address by DHCP, and does its driver receive?";
+                return Err(self.silent("it took no address by DHCP", patience, fix));
             }
         }
         Ok(())
+    }
+
+    fn has_address(&mut self) -> bool {
+        let by_peer = self
+            .steps
+            .as_mut()
+            .is_none_or(|s| s.peer().has_given_address());
+        by_peer && self.dhcp.as_ref().is_none_or(Dhcp::has_given)
     }
 
     /// Types commands at the console, each after the prompt; places in braces are filled, `more` beside the usual ones.
@@ -353,17 +469,12 @@ impl Machine {
     /// # Errors
     /// [`MachineError::Silent`] where no prompt follows, [`MachineError::Ended`].
     pub fn commands(
-        &self,
+        &mut self,
         commands: &[&String],
         more: &[(&str, String)],
     ) -> Result<(), MachineError> {
-        let Some(prompt) = self
-            .file
-            .console
-            .prompt
-            .as_ref()
-            .filter(|_| !commands.is_empty())
-        else {
+        let prompt = self.file.console.prompt.clone();
+        let Some(prompt) = prompt.filter(|_| !commands.is_empty()) else {
             return Ok(());
         };
         let socket = self.folder.join(files::UART);
@@ -377,22 +488,22 @@ impl Machine {
             self.type_in(&mut stream, line.as_bytes())?;
             let what = format!(
                 "no prompt '{}' followed '{}'",
-                printable(prompt),
+                printable(&prompt),
                 printable(command)
             );
-            self.drained(&mut stream, from, prompt, &what)?;
+            self.drained(&mut stream, from, &prompt, &what)?;
         }
         Ok(())
     }
 
-    fn type_in(&self, stream: &mut UnixStream, mut bytes: &[u8]) -> Result<(), MachineError> {
+    fn type_in(&mut self, stream: &mut UnixStream, mut bytes: &[u8]) -> Result<(), MachineError> {
         let begun = Instant::now();
         while !bytes.is_empty() {
             match stream.write(bytes) {
                 Ok(count) => bytes = &bytes[count..],
                 Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {
                     drain(stream);
-                    std::thread::sleep(LOOK);
+                    self.step()?;
                 }
                 Err(source) => {
                     return Err(MachineError::Io {
@@ -401,7 +512,6 @@ impl Machine {
                     });
                 }
             }
-            self.check()?;
             if begun.elapsed() > COMMAND {
                 return Err(self.silent(
                     "the console took no more characters",
@@ -415,7 +525,7 @@ impl Machine {
 
     /// Waits for a text in the log, and reads the socket empty meanwhile: QEMU waits for its reader.
     fn drained(
-        &self,
+        &mut self,
         stream: &mut UnixStream,
         from: u64,
         text: &str,
@@ -427,7 +537,7 @@ impl Machine {
             if self.printed_since(from, text) {
                 return Ok(());
             }
-            self.check()?;
+            self.step()?;
             if begun.elapsed() > COMMAND {
                 return Err(self.silent(
                     what,
@@ -435,12 +545,11 @@ impl Machine {
                     "does the prompt of the machine file look like that of the console?",
                 ));
             }
-            std::thread::sleep(LOOK);
         }
     }
 
     fn wait_for(
-        &self,
+        &mut self,
         from: u64,
         text: &str,
         patience: Duration,
@@ -448,13 +557,12 @@ impl Machine {
     ) -> Result<(), MachineError> {
         let begun = Instant::now();
         while !self.printed_since(from, text) {
-            self.check()?;
+            self.step()?;
             if begun.elapsed() > patience {
                 let what = format!("{what} (its console did not print '{}')", printable(text));
                 let fix = "does the machine file have the right console, and patience enough?";
                 return Err(self.silent(&what, patience, fix));
             }
-            std::thread::sleep(LOOK);
         }
         Ok(())
     }
@@ -619,13 +727,35 @@ fn counting(plan: Plan, folder: &Folder, with_kinds: bool) -> Result<Counting, M
     })
 }
 
+/// Adds the plugin, the socket by which steps are made, and the clock.
+fn count_by(
+    command: &mut Command,
+    file: &MachineFile,
+    folder: &Folder,
+    watch: Watch<'_>,
+) -> Result<(), MachineError> {
+    let (plugin, ring) = (folder.join(PLUGIN_FILE), folder.join(RING_FILE));
+    std::fs::write(&plugin, PLUGIN).map_err(MachineError::io("the plugin"))?;
+    let plugin = format!("{},shm={}", comma(&plugin), comma(&ring));
+    command.arg("-plugin").arg(plugin);
+    let qmp = comma(&folder.join(files::QMP));
+    let qmp = format!("unix:{qmp},server=on,wait=off");
+    command.arg("-qmp").arg(qmp);
+    if let Some(shift) = file.icount {
+        // With sleep=off a machine that sleeps is at its next timer at once, by virtual time: it must be kept from running away.
+        let sleep = if watch.is_stepped { "off" } else { "on" };
+        command.args(["-icount", &format!("shift={shift},align=off,sleep={sleep}")]);
+    }
+    Ok(())
+}
+
 /// The command line: what the file says, then console and network.
 fn command(
     file: &MachineFile,
     image: &Image,
     folder: &Folder,
     addresses: &Addresses,
-    fd: i32,
+    netdev: &str,
 ) -> Result<Command, MachineError> {
     let errors = std::fs::File::create(folder.join(files::ERRORS));
     let errors = errors.map_err(MachineError::io("a log"))?;
@@ -634,7 +764,7 @@ fn command(
     let image = image.path.to_string_lossy().into_owned();
     let fill = |word: &String| {
         word.replace("{image}", &image)
-            .replace("{netdev}", &format!("tap,id=n0,fd={fd}"))
+            .replace("{netdev}", netdev)
             .replace("{mac}", &addresses.mac.to_string())
     };
     let (uart, log) = (folder.join(files::UART), folder.join(files::LOG));

@@ -26,6 +26,21 @@ pub enum Wire<'a> {
     Open,
 }
 
+impl Wire<'_> {
+    /// The value of `-netdev`.
+    pub fn netdev(self) -> String {
+        match self {
+            Wire::Tap(fd) => format!("tap,id=n0,fd={fd}"),
+            Wire::Unix(own, other) => format!(
+                "dgram,id=n0,local.type=unix,local.path={},remote.type=unix,remote.path={}",
+                comma(own),
+                comma(other)
+            ),
+            Wire::Open => "hubport,id=n0,hubid=0".to_owned(),
+        }
+    }
+}
+
 /// The command line of a board.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
@@ -91,17 +106,8 @@ impl Line<'_> {
             let shift = self.machine.icount_shift;
             put(&["-icount", &format!("shift={shift},align=off,sleep=on")]);
         }
-        let netdev = match self.wire {
-            Wire::Tap(fd) => format!("tap,id=n0,fd={fd}"),
-            Wire::Unix(own, other) => format!(
-                "dgram,id=n0,local.type=unix,local.path={},remote.type=unix,remote.path={}",
-                comma(own),
-                comma(other)
-            ),
-            Wire::Open => "hubport,id=n0,hubid=0".to_owned(),
-        };
         let nic = format!("nic,netdev=n0,macaddr={}", self.mac);
-        put(&["-netdev", &netdev, "-net", &nic]);
+        put(&["-netdev", &self.wire.netdev(), "-net", &nic]);
         all
     }
 
