@@ -76,8 +76,10 @@ EXPORT int qemu_plugin_install(plugin_id id, const struct info *info, int argc, 
 #define MAGIC 0x51574c31u
 enum { HEADER_BYTES = 128, MOST_VCPUS = 64, BLOCKS = 1 << 18 };
 enum { POINT_BEGINS = 1, POINT_ENDS = 2 }; /* a way, of which steps are recorded */
-/* Where the machine stands: at the instruction, or where the function at it comes back to; and where it goes to sleep. */
-enum { POINT_STANDS = 4, POINT_STANDS_BEHIND = 8, POINT_SLEEPS = 16 };
+/* Where the machine stands: at the instruction, or where the function at it comes back to, which may be one that gives
+ * work to a device; and where it goes to sleep. */
+enum { POINT_STANDS = 4, POINT_STANDS_BEHIND = 8, POINT_SLEEPS = 16, POINT_KICKS = 32 };
+enum { STOP_POINT = 1, STOP_KICK = 2, STOP_REST = 3 };
 enum { WANT_KINDS = 1 };
 enum { RECORD_POINT = 1, RECORD_STEP = 2 };
 
@@ -100,6 +102,7 @@ struct header {
 	_Atomic uint32_t rested; /* the last of these numbers that was met */
 	uint32_t sleeps; /* it rests the so-manieth time that it goes to sleep, */
 	uint32_t idle; /* or behind so many instructions */
+	_Atomic uint32_t reason; /* of the last stop */
 };
 
 struct point {
@@ -128,7 +131,7 @@ struct block {
 	uint64_t start, end;
 	uint32_t function;
 	bool begins_function;
-	bool stands_behind;
+	uint8_t stands_behind; /* the reason, or 0 */
 };
 
 struct counts {
@@ -148,7 +151,8 @@ static struct block anywhere = { .function = UINT32_MAX };
 static const struct block *last[MOST_VCPUS];
 static uint32_t branches[MOST_VCPUS];
 static _Atomic uint32_t flight; /* the number by which it was armed when the first point was passed */
-static uint64_t return_to; /* where it stands next, once the function of a point comes back */
+static uint64_t return_to; /* where it stands next, once the function of a point comes back, */
+static uint8_t return_reason; /* and why */
 static uint32_t rest_asked; /* the last number of wants_rest that was seen */
 static uint32_t slept; /* how often since then */
 static uint64_t rest_since; /* the count then */
@@ -207,11 +211,12 @@ static uint32_t armed(void)
 
 /* The processor waits here until wirelab lets it go on. QEMU's other threads go on: frames come in, and timers do not,
  * because virtual time goes by with instructions. */
-static void stand(void)
+static void stand(uint32_t reason)
 {
 	static const struct timespec pause = { .tv_nsec = 10000 };
 	uint32_t number = atomic_load_explicit(&shared->stops, memory_order_relaxed) + 1;
 
+	atomic_store_explicit(&shared->reason, reason, memory_order_relaxed);
 	atomic_store_explicit(&shared->stops, number, memory_order_release);
 	while (atomic_load_explicit(&shared->released, memory_order_acquire) != number)
 		nanosleep(&pause, NULL);
@@ -240,7 +245,7 @@ static bool is_to_rest(unsigned vcpu)
 static void rest(void)
 {
 	atomic_store_explicit(&shared->rested, rest_asked, memory_order_relaxed);
-	stand();
+	stand(STOP_REST);
 }
 
 static void at_sleep(unsigned vcpu)
@@ -268,7 +273,7 @@ static void at_point(unsigned vcpu, void *data)
 			atomic_store_explicit(&flight, 0, memory_order_relaxed);
 	}
 	if (point->flags & POINT_STANDS && stands_at_points())
-		stand();
+		stand(STOP_POINT);
 }
 
 static void first_of_vcpu(unsigned vcpu)
@@ -282,12 +287,13 @@ static void first_of_vcpu(unsigned vcpu)
 /* At a block: it comes back from a function that it stands behind, or it has run long enough to be at rest. */
 static void stand_if_asked(const struct block *block, const struct block *before, unsigned vcpu)
 {
-	if (block->stands_behind)
+	if (block->stands_behind) {
 		return_to = before->end;
-	else if (return_to != 0 && block->start == return_to) {
+		return_reason = block->stands_behind;
+	} else if (return_to != 0 && block->start == return_to) {
 		return_to = 0;
 		if (stands_at_points())
-			stand();
+			stand(return_reason);
 	}
 	if (is_to_rest(vcpu) && counts_of(vcpu)->instructions - rest_since >= shared->idle)
 		rest();
@@ -340,12 +346,12 @@ static const struct point *point_at(uint64_t address, const struct point *from)
 	return NULL;
 }
 
-static bool stands_behind(uint64_t function)
+static uint8_t stands_behind(uint64_t function)
 {
 	for (const struct point *at = point_at(function, points); at; at = point_at(function, at + 1))
 		if (at->flags & POINT_STANDS_BEHIND)
-			return true;
-	return false;
+			return at->flags & POINT_KICKS ? STOP_KICK : STOP_POINT;
+	return 0;
 }
 
 static struct block *block_of(uint64_t start, uint64_t end)

@@ -119,6 +119,8 @@ pub struct MachineFile {
     pub interrupts: Option<Vec<String>>,
     /// Functions of interrupts that are of no frame: timers.
     pub apart: Vec<String>,
+    /// Functions that give work to a device: behind them the machine stands until it is done.
+    pub kicks: Vec<String>,
     /// Its ways.
     pub ways: Vec<Way>,
     /// Frames of each trial before those that are measured.
@@ -162,6 +164,7 @@ const KEYS: &[&str] = &[
     "patience",
     "interrupts",
     "apart",
+    "kicks",
     "warm_up",
     "sleeps",
     "idle",
@@ -227,6 +230,7 @@ impl MachineFile {
                 console: dialogue(top)?,
                 interrupts: words(top, "interrupts")?,
                 apart: words(top, "apart")?.unwrap_or_default(),
+                kicks: words(top, "kicks")?.unwrap_or_default(),
                 ways: Vec::new(),
                 warm_up: whole(top, "warm_up", 0, 10_000)?.unwrap_or(32),
                 sleeps: whole(top, "sleeps", 1, 1_000)?.unwrap_or(2) as u32,

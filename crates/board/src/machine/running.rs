@@ -173,6 +173,7 @@ fn plan(file: &MachineFile, ways_asked: &[&Way], image: &Image) -> Result<Plan, 
         Some(names) => named("interrupts", names)?,
     };
     let apart = named("apart", &file.apart)?;
+    let kicks = named("kicks", &file.kicks)?;
     for entry in &interrupts {
         symbols.split_at(*entry);
     }
@@ -227,6 +228,8 @@ fn plan(file: &MachineFile, ways_asked: &[&Way], image: &Image) -> Result<Plan, 
         number: HIDDEN,
         ..unrecorded(*function, flag::BEGINS)
     }));
+    let kick = flag::STANDS_BEHIND | flag::KICKS;
+    watched.extend(kicks.into_iter().map(|at| unrecorded(at, kick)));
     let sleeps = symbols.sleeps();
     watched.extend(sleeps.into_iter().map(|at| unrecorded(at, flag::SLEEPS)));
     Ok(Plan {
@@ -496,15 +499,15 @@ impl Machine {
         Ok(())
     }
 
-    fn type_in(&mut self, stream: &mut UnixStream, mut bytes: &[u8]) -> Result<(), MachineError> {
+    /// Types bytes: to a machine that counts one in each step, so that each comes at the same instruction in each run.
+    fn type_in(&mut self, stream: &mut UnixStream, bytes: &[u8]) -> Result<(), MachineError> {
+        let most = if self.steps.is_some() { 1 } else { bytes.len() };
         let begun = Instant::now();
-        while !bytes.is_empty() {
-            match stream.write(bytes) {
-                Ok(count) => bytes = &bytes[count..],
-                Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {
-                    drain(stream);
-                    self.step()?;
-                }
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match stream.write(&rest[..most.min(rest.len())]) {
+                Ok(count) => rest = &rest[count..],
+                Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {}
                 Err(source) => {
                     return Err(MachineError::Io {
                         what: "the console".to_owned(),
@@ -512,6 +515,8 @@ impl Machine {
                     });
                 }
             }
+            drain(stream);
+            self.step()?;
             if begun.elapsed() > COMMAND {
                 return Err(self.silent(
                     "the console took no more characters",
@@ -742,6 +747,8 @@ fn count_by(
     let qmp = format!("unix:{qmp},server=on,wait=off");
     command.arg("-qmp").arg(qmp);
     if let Some(shift) = file.icount {
+        // The same date and the same random numbers in each run.
+        command.args(["-rtc", "base=2026-01-01,clock=vm", "-seed", "1"]);
         // With sleep=off a machine that sleeps is at its next timer at once, by virtual time: it must be kept from running away.
         let sleep = if watch.is_stepped { "off" } else { "on" };
         command.args(["-icount", &format!("shift={shift},align=off,sleep={sleep}")]);

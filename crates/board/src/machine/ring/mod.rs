@@ -42,6 +42,7 @@ mod place {
     pub const RESTED: usize = 88;
     pub const SLEEPS: usize = 92;
     pub const IDLE: usize = 96;
+    pub const REASON: usize = 100;
 }
 
 /// What a watched address is to the plugin, as bits.
@@ -56,7 +57,12 @@ pub mod flag {
     pub const STANDS_BEHIND: u32 = 8;
     /// Here it goes to sleep. The address itself is not recorded.
     pub const SLEEPS: u32 = 16;
+    /// With [`STANDS_BEHIND`]: the function gives work to a device.
+    pub const KICKS: u32 = 32;
 }
+
+/// The reason of a stop behind a function that gives work to a device.
+const KICK: u32 = 2;
 
 /// An address whose passes are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -254,6 +260,11 @@ impl Control {
     pub fn stands(&self) -> bool {
         let stops = self.0.word(place::STOPS).load(Acquire);
         stops != self.0.word(place::RELEASED).load(Relaxed)
+    }
+
+    /// Whether it stands so that a device can do its work.
+    pub fn waits_for_device(&self) -> bool {
+        self.stands() && self.0.word(place::REASON).load(Relaxed) == KICK
     }
 
     /// Whether it has come to the rest that was asked for.
