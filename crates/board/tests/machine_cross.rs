@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 
 use common::can_run;
 use wirelab_board::machine::file::{MachineFile, Traffic, Way};
+use wirelab_board::machine::image::Image;
+use wirelab_board::machine::plan::{Counting, Watch};
 use wirelab_board::machine::point::{Point, Take};
-use wirelab_board::machine::running::{Counting, Image, Machine, Watch};
+use wirelab_board::machine::running::Machine;
 use wirelab_board::machine::walk::{Flight, Pass};
 use wirelab_control::client::{Client, Patience};
 use wirelab_control::message::Start;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use common::can_run;
 use wirelab_board::machine::count::{Asked, Counts, count};
 use wirelab_board::machine::file::MachineFile;
-use wirelab_board::machine::running::Image;
+use wirelab_board::machine::image::Image;
 use wirelab_trial::Cancel;
 
 const FRAMES: u64 = 512;

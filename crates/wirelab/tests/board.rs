@@ -210,20 +210,6 @@ fn each_way_through_a_board_is_taken_or_declined_by_name() {
     }
 }
 
-/// Call as a user without privilege.
-fn as_nobody(args: &[&str]) -> Option<Output> {
-    let mut command = Command::new("setpriv");
-    command
-        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-        .arg(env!("CARGO_BIN_EXE_wirelab"))
-        .args(args)
-        .env_remove("XDG_RUNTIME_DIR")
-        .env("TMPDIR", "/tmp");
-    let output = command.output().ok()?;
-    let text = stderr(&output);
-    (!text.contains("setpriv:")).then_some(output)
-}
-
 #[test]
 fn without_privilege_wirelab_is_the_wire() {
     if !can_run("zynq7000") || !can_tap() {

@@ -8,7 +8,9 @@ use wirelab_trial::{Cancel, Direction};
 use super::MachineError;
 use super::attribute::{StageCount, Unattributed, WayPoints};
 use super::file::{MachineFile, Traffic, Way, word};
-use super::running::{Counting, Image, Machine, Watch};
+use super::image::Image;
+use super::plan::{Counting, Watch};
+use super::running::Machine;
 use super::walk::Flight;
 
 /// Longest wait for a service of the machine.

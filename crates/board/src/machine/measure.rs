@@ -12,7 +12,8 @@ use wirelab_trial::{
 };
 
 use super::file::{MachineFile, Measured};
-use super::running::{Image, Machine};
+use super::image::Image;
+use super::running::Machine;
 use crate::node::within;
 use crate::transport::Watched;
 

@@ -3,249 +3,55 @@
 //! One that is measured is at a TAP, beside the host's kernel, and runs by the wall clock. One that counts is at a wire to
 //! the tester's own stack, and goes on step by step.
 
-use std::collections::{BTreeSet, HashMap};
-use std::io::{Read as _, Write as _};
 use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd as _;
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use wirelab_control::transport::Transport;
 use wirelab_port::child::{Ending, Home, Life, Process};
 use wirelab_port::netns::NetNs;
-use wirelab_trial::images;
 
 use super::MachineError;
-use super::attribute::WayPoints;
 use super::dhcp::Dhcp;
-use super::file::{Address, MachineFile, Way, word};
-use super::point::{Spot, symbol};
-use super::ring::{Control, Rest, Ring, Spotted, flag};
+use super::file::{Address, MachineFile};
+use super::image::Image;
+use super::plan::{Counting, RING_FILE, Watch, counting, plan};
+use super::ring::{Control, Rest, Ring};
 use super::steps::Steps;
-use super::symbols::Symbols;
 use super::traffic::Peer;
-use super::walk::Walker;
 use crate::connection::{Addresses, Connect, Connection, TAP};
 use crate::console::{Console, printable};
 use crate::folder::Folder;
-use crate::qemu::{Wire, comma, files};
+use crate::qemu::{Clock, Line, Wire, comma, files};
 use crate::transport::Watched;
 
 /// The plugin, as this program's build made it.
 pub const PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wirelab.so"));
 /// Its file in the folder of a machine, and that of the memory it shares.
 const PLUGIN_FILE: &str = "wirelab.so";
-const RING_FILE: &str = "ring";
 /// Time between looks at a machine.
 const LOOK: Duration = Duration::from_millis(2);
-/// Longest time of a console command.
-const COMMAND: Duration = Duration::from_secs(20);
-/// Largest image in bytes.
-const MOST_IMAGE: u64 = 256 << 20;
-/// Most bytes of a console that are searched.
-const MOST_CONSOLE: u64 = 1 << 20;
+/// Longest time until the plugin is loaded.
+const LOADED: Duration = Duration::from_secs(20);
 /// Instructions after which a machine that comes up lets frames in: one that initialises its memory does not sleep.
 const BOOT_IDLE: u32 = 1_000_000;
-
 /// Most stops at points on the way to rest: a machine may send without end.
 const MOST_STOPS: u32 = 256;
-
-/// What to watch in a machine that counts.
-#[derive(Clone, Copy)]
-pub struct Watch<'a> {
-    /// The ways whose points are recorded.
-    pub ways: &'a [&'a Way],
-    /// Whether loads, stores and branches are counted too.
-    pub kinds: bool,
-    /// Whether it goes on step by step; or else by the wall clock, for what is asked over its serial line.
-    pub is_stepped: bool,
-}
-
-/// What is counted of a machine.
-pub struct Counting {
-    /// The records.
-    pub ring: Ring,
-    /// What they mean.
-    pub walker: Walker,
-    /// The points of the ways, in the order of the file.
-    pub ways: Vec<WayPoints>,
-}
 
 /// A machine in QEMU; it ends with this value.
 pub struct Machine {
     name: String,
     // Dropped in this order: the emulator before its wire, and that before the folder.
     process: Process,
-    steps: Option<Steps>,
+    pub(super) steps: Option<Steps>,
     dhcp: Option<Dhcp>,
     connection: Connection,
-    folder: Folder,
+    pub(super) folder: Folder,
     addresses: Addresses,
-    console: Console,
-    file: MachineFile,
+    pub(super) console: Console,
+    pub(super) file: MachineFile,
 }
-
-/// The image of a machine, whole.
-pub struct Image {
-    /// Its file.
-    pub path: PathBuf,
-    bytes: Vec<u8>,
-}
-
-impl Image {
-    /// The requested image, or that of the machine file: beside it, or among wirelab's own.
-    ///
-    /// # Errors
-    /// [`MachineError::NoImage`], [`MachineError::BadImage`].
-    pub fn find(file: &MachineFile, asked: Option<&Path>) -> Result<Image, MachineError> {
-        let missing = |image: &Path, searched: String| MachineError::NoImage {
-            machine: file.name.clone(),
-            image: image.display().to_string(),
-            searched,
-        };
-        let path = match (asked, &file.image) {
-            (Some(path), _) if path.is_file() => path.to_owned(),
-            (Some(path), _) => {
-                let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-                return Err(missing(path, whole.display().to_string()));
-            }
-            (None, None) => {
-                return Err(MachineError::Other(format!(
-                    "{}: it has no image; fix: name one with --image FILE, or write image = \"FILE\" into the machine file",
-                    file.name
-                )));
-            }
-            (None, Some(image)) => {
-                let beside = file.folder.as_ref().map(|folder| folder.join(image));
-                let own = images::installed(image);
-                let searched = own.as_ref().err().cloned().unwrap_or_default();
-                match beside.clone().filter(|path| path.is_file()) {
-                    Some(path) => path,
-                    None => own.map_err(|_| {
-                        let all = beside.into_iter().chain(searched);
-                        let all: Vec<_> = all.map(|path| path.display().to_string()).collect();
-                        missing(Path::new(image), all.join(", "))
-                    })?,
-                }
-            }
-        };
-        let bad = |why: String| MachineError::BadImage {
-            path: path.clone(),
-            why,
-        };
-        let path = path.canonicalize().map_err(|e| bad(e.to_string()))?;
-        let opened = std::fs::File::open(&path).map_err(|e| bad(e.to_string()))?;
-        let mut bytes = Vec::new();
-        let read = opened.take(MOST_IMAGE + 1).read_to_end(&mut bytes);
-        read.map_err(|e| bad(e.to_string()))?;
-        match bytes.len() as u64 > MOST_IMAGE {
-            true => Err(bad(format!("it has more than {MOST_IMAGE} bytes"))),
-            false => Ok(Image { path, bytes }),
-        }
-    }
-}
-
-/// What to watch in an image, before a machine starts.
-struct Plan {
-    symbols: Symbols,
-    watched: Vec<Spotted>,
-    returns: Vec<(u64, u8)>,
-    interrupts: BTreeSet<u64>,
-    apart: BTreeSet<u64>,
-    ways: Vec<WayPoints>,
-}
-
-fn plan(file: &MachineFile, ways_asked: &[&Way], image: &Image) -> Result<Plan, MachineError> {
-    let bad = |why: String| MachineError::BadImage {
-        path: image.path.clone(),
-        why: format!("{why}; fix: take an ELF image with symbols, as the linker makes it"),
-    };
-    let mut symbols = Symbols::read(&image.bytes).map_err(bad)?;
-    let named = |key: &str, names: &[String]| {
-        let each = names.iter().map(|name| symbol(&symbols, name));
-        let all = each.collect::<Result<BTreeSet<u64>, String>>();
-        all.map_err(|why| MachineError::Other(format!("{}: {key}: {why}", file.name)))
-    };
-    let interrupts = match &file.interrupts {
-        None => symbols.interrupts().iter().copied().collect(),
-        Some(names) => named("interrupts", names)?,
-    };
-    let apart = named("apart", &file.apart)?;
-    let kicks = named("kicks", &file.kicks)?;
-    for entry in &interrupts {
-        symbols.split_at(*entry);
-    }
-    let (mut watched, mut returns, mut ways) = (Vec::new(), Vec::new(), Vec::new());
-    let unrecorded = |at, flags| Spotted {
-        at,
-        number: UNRECORDED,
-        flags,
-    };
-    let mut next = 0u8;
-    for (w, way) in ways_asked.iter().enumerate() {
-        let mut numbers = Vec::new();
-        for (n, point) in way.points.iter().enumerate() {
-            // Steps are recorded from the first point of all to the last of all.
-            let begins = w == 0 && n == 0;
-            let ends = w + 1 == ways_asked.len() && n + 1 == way.points.len();
-            let flags = [(begins, flag::BEGINS), (ends, flag::ENDS | flag::STANDS)];
-            let flags = flags
-                .iter()
-                .filter(|(is, _)| *is)
-                .map(|(_, flag)| flag)
-                .sum();
-            let number = next;
-            next += 1;
-            let spot = point
-                .place
-                .find(&symbols)
-                .map_err(|why| MachineError::BadPoint {
-                    machine: file.name.clone(),
-                    point: point.name.clone(),
-                    way: word(way.direction),
-                    why,
-                })?;
-            match spot {
-                Spot::At(at) => watched.push(Spotted { at, number, flags }),
-                Spot::ReturnOf(function) => {
-                    returns.push((function, number));
-                    watched.extend(ends.then(|| unrecorded(function, flag::STANDS_BEHIND)));
-                }
-            }
-            numbers.push(number);
-        }
-        ways.push(WayPoints {
-            names: way.points.iter().map(|p| p.name.clone()).collect(),
-            numbers,
-            takes: way.points.iter().map(|p| p.take).collect(),
-        });
-    }
-    // A way that begins behind a return is watched from the function's start on.
-    let first = returns.iter().find(|(_, number)| *number == 0);
-    watched.extend(first.map(|(function, _)| Spotted {
-        number: HIDDEN,
-        ..unrecorded(*function, flag::BEGINS)
-    }));
-    let kick = flag::STANDS_BEHIND | flag::KICKS;
-    watched.extend(kicks.into_iter().map(|at| unrecorded(at, kick)));
-    let sleeps = symbols.sleeps();
-    watched.extend(sleeps.into_iter().map(|at| unrecorded(at, flag::SLEEPS)));
-    Ok(Plan {
-        symbols,
-        watched,
-        returns,
-        interrupts,
-        apart,
-        ways,
-    })
-}
-
-/// Marks a number that is of no point of the file.
-const HIDDEN: u8 = 0x80;
-/// Marks one that no record has.
-const UNRECORDED: u8 = 0x81;
 
 impl Machine {
     /// Starts a machine with an image, and waits until it is up; it counts where that is asked for.
@@ -257,85 +63,32 @@ impl Machine {
         image: &Image,
         watch: Option<Watch<'_>>,
     ) -> Result<(Machine, Option<Counting>), MachineError> {
-        let plan = watch
-            .map(|watch| plan(file, watch.ways, image))
-            .transpose()?;
+        let plan = watch.map(|watch| plan(file, watch.ways, image));
+        let plan = plan.transpose()?;
         let folder =
             Folder::make(&folder_name(&file.name)).map_err(MachineError::io("a folder"))?;
-        let addresses = match file.address {
-            Address::Fixed { node, tester } => Addresses {
-                ip: node,
-                tester_ip: tester,
-                ..Addresses::next()
-            },
-            // The same in each run, whose headers some stacks sum up by branches.
-            _ if watch.is_some() => Addresses::of(0),
-            _ => Addresses::next(),
-        };
-        let connect = match watch {
-            None => Connect::Tap,
-            Some(_) => Connect::Unix,
-        };
-        let mut connection = Connection::make(connect, "machine", &addresses, &folder)
-            .map_err(|error| from_board(&file.name, error))?;
-        let keep = match &mut connection {
-            Connection::Tap { fd, .. } => fd.take(),
-            _ => None,
-        };
-        let netdev = match &keep {
-            Some(fd) => Wire::Tap(fd.as_raw_fd()).netdev(),
-            None => Wire::Unix(
-                &folder.join(files::BOARD_WIRE),
-                &folder.join(files::TESTER_WIRE),
-            )
-            .netdev(),
-        };
-        let counting = plan
-            .map(|plan| counting(plan, &folder, watch.is_some_and(|watch| watch.kinds)))
-            .transpose()?;
-        let mut command = command(file, image, &folder, &addresses, &netdev)?;
-        if let Some(watch) = watch {
-            count_by(&mut command, file, &folder, watch)?;
-        }
-        let home = Home {
-            namespace: connection
-                .namespace()
-                .map_err(|e| from_board(&file.name, e))?,
-            sysfs: false,
-            keep,
-            ending: Ending::Killed,
-        };
+        let counting = plan.map(|plan| {
+            let kinds = watch.is_some_and(|watch| watch.kinds);
+            counting(plan, &folder, kinds)
+        });
+        let counting = counting.transpose()?;
+        let steps = counting
+            .as_ref()
+            .filter(|_| watch.is_some_and(|watch| watch.is_stepped));
+        let control = steps.map(|counting| counting.ring.control());
         let rest = Rest {
             sleeps: file.sleeps,
             idle: BOOT_IDLE,
         };
-        let stepped = watch.is_some_and(|watch| watch.is_stepped);
-        let control = counting.as_ref().filter(|_| stepped);
-        let control = control.map(|counting| counting.ring.control());
         if let Some(control) = &control {
             control.ask_for_rest(rest);
         }
-        let process = Process::start(command, home).map_err(|source| match source.kind() {
-            std::io::ErrorKind::NotFound => {
-                MachineError::NoQemu(crate::qemu::missing(&file.program))
-            }
-            _ => MachineError::Io {
-                what: format!("to start {}", file.program),
-                source,
-            },
-        })?;
-        let console = Console::new(folder.join(files::LOG));
-        let mut machine = Machine {
-            name: file.name.clone(),
-            process,
-            steps: None,
-            dhcp: None,
-            connection,
-            folder,
-            addresses,
-            console,
-            file: file.clone(),
+        let clock = match (&counting, &control) {
+            (None, _) => Clock::Wall,
+            (_, None) => Clock::Instructions,
+            _ => Clock::InstructionsAlone,
         };
+        let mut machine = Machine::spawn(file, image, folder, clock)?;
         if let Some(counting) = &counting {
             machine.wait_for_plugin(&counting.ring)?;
         }
@@ -350,6 +103,71 @@ impl Machine {
             });
         }
         Ok((machine, counting))
+    }
+
+    /// Starts QEMU: at a TAP by the wall clock, and else at a wire of Unix sockets and with the plugin.
+    fn spawn(
+        file: &MachineFile,
+        image: &Image,
+        folder: Folder,
+        clock: Clock,
+    ) -> Result<Machine, MachineError> {
+        let board = |error| from_board(&file.name, error);
+        let counts = clock != Clock::Wall;
+        let addresses = addresses(file, counts);
+        let connect = if counts { Connect::Unix } else { Connect::Tap };
+        let mut connection =
+            Connection::make(connect, "machine", &addresses, &folder).map_err(board)?;
+        let keep = match &mut connection {
+            Connection::Tap { fd, .. } => fd.take(),
+            _ => None,
+        };
+        let ends = [files::BOARD_WIRE, files::TESTER_WIRE].map(|name| folder.join(name));
+        let line = Line {
+            file,
+            program: None,
+            image: &image.path,
+            folder: folder.path(),
+            mac: &addresses.mac.to_string(),
+            wire: match &keep {
+                Some(fd) => Wire::Tap(fd.as_raw_fd()),
+                None => Wire::Unix(&ends[0], &ends[1]),
+            },
+            clock,
+        };
+        let mut command = line.command().map_err(MachineError::io("a log"))?;
+        if counts {
+            let (plugin, ring) = (folder.join(PLUGIN_FILE), folder.join(RING_FILE));
+            std::fs::write(&plugin, PLUGIN).map_err(MachineError::io("the plugin"))?;
+            let plugin = format!("{},shm={}", comma(&plugin), comma(&ring));
+            command.arg("-plugin").arg(plugin);
+        }
+        let home = Home {
+            namespace: connection.namespace().map_err(board)?,
+            sysfs: false,
+            keep,
+            ending: Ending::Killed,
+        };
+        let process = Process::start(command, home).map_err(|source| match source.kind() {
+            std::io::ErrorKind::NotFound => {
+                MachineError::NoQemu(crate::qemu::missing(&file.program))
+            }
+            _ => MachineError::Io {
+                what: format!("to start {}", file.program),
+                source,
+            },
+        })?;
+        Ok(Machine {
+            name: file.name.clone(),
+            process,
+            steps: None,
+            dhcp: None,
+            connection,
+            console: Console::new(folder.join(files::LOG)),
+            folder,
+            addresses,
+            file: file.clone(),
+        })
     }
 
     fn step_from_now(&mut self, control: Control, rest: Rest) -> Result<(), MachineError> {
@@ -424,7 +242,7 @@ impl Machine {
                     false => self.ended(),
                 });
             }
-            if begun.elapsed() > COMMAND {
+            if begun.elapsed() > LOADED {
                 return Err(MachineError::NoPlugins {
                     program: self.file.program.clone(),
                     said: "it did not load one".to_owned(),
@@ -465,130 +283,6 @@ impl Machine {
             .as_mut()
             .is_none_or(|s| s.peer().has_given_address());
         by_peer && self.dhcp.as_ref().is_none_or(Dhcp::has_given)
-    }
-
-    /// Types commands at the console, each after the prompt; places in braces are filled, `more` beside the usual ones.
-    ///
-    /// # Errors
-    /// [`MachineError::Silent`] where no prompt follows, [`MachineError::Ended`].
-    pub fn commands(
-        &mut self,
-        commands: &[&String],
-        more: &[(&str, String)],
-    ) -> Result<(), MachineError> {
-        let prompt = self.file.console.prompt.clone();
-        let Some(prompt) = prompt.filter(|_| !commands.is_empty()) else {
-            return Ok(());
-        };
-        let socket = self.folder.join(files::UART);
-        let mut stream = UnixStream::connect(socket).map_err(MachineError::io("the console"))?;
-        stream
-            .set_nonblocking(true)
-            .map_err(MachineError::io("the console"))?;
-        for command in commands {
-            let line = self.filled(command, more) + &self.file.console.enter;
-            let from = std::fs::metadata(self.console.log()).map_or(0, |m| m.len());
-            self.type_in(&mut stream, line.as_bytes())?;
-            let what = format!(
-                "no prompt '{}' followed '{}'",
-                printable(&prompt),
-                printable(command)
-            );
-            self.drained(&mut stream, from, &prompt, &what)?;
-        }
-        Ok(())
-    }
-
-    /// Types bytes: to a machine that counts one in each step, so that each comes at the same instruction in each run.
-    fn type_in(&mut self, stream: &mut UnixStream, bytes: &[u8]) -> Result<(), MachineError> {
-        let most = if self.steps.is_some() { 1 } else { bytes.len() };
-        let begun = Instant::now();
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            match stream.write(&rest[..most.min(rest.len())]) {
-                Ok(count) => rest = &rest[count..],
-                Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {}
-                Err(source) => {
-                    return Err(MachineError::Io {
-                        what: "the console".to_owned(),
-                        source,
-                    });
-                }
-            }
-            drain(stream);
-            self.step()?;
-            if begun.elapsed() > COMMAND {
-                return Err(self.silent(
-                    "the console took no more characters",
-                    COMMAND,
-                    "does its image read its UART?",
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// Waits for a text in the log, and reads the socket empty meanwhile: QEMU waits for its reader.
-    fn drained(
-        &mut self,
-        stream: &mut UnixStream,
-        from: u64,
-        text: &str,
-        what: &str,
-    ) -> Result<(), MachineError> {
-        let begun = Instant::now();
-        loop {
-            drain(stream);
-            if self.printed_since(from, text) {
-                return Ok(());
-            }
-            self.step()?;
-            if begun.elapsed() > COMMAND {
-                return Err(self.silent(
-                    what,
-                    COMMAND,
-                    "does the prompt of the machine file look like that of the console?",
-                ));
-            }
-        }
-    }
-
-    fn wait_for(
-        &mut self,
-        from: u64,
-        text: &str,
-        patience: Duration,
-        what: &str,
-    ) -> Result<(), MachineError> {
-        let begun = Instant::now();
-        while !self.printed_since(from, text) {
-            self.step()?;
-            if begun.elapsed() > patience {
-                let what = format!("{what} (its console did not print '{}')", printable(text));
-                let fix = "does the machine file have the right console, and patience enough?";
-                return Err(self.silent(&what, patience, fix));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the console printed a text since a place of the log.
-    fn printed_since(&self, from: u64, text: &str) -> bool {
-        use std::io::{Seek as _, SeekFrom};
-        let Ok(mut log) = std::fs::File::open(self.console.log()) else {
-            return false;
-        };
-        let length = log.metadata().map_or(0, |m| m.len());
-        // Of a console that prints without end only the last part is looked at.
-        let from = from.max(length.saturating_sub(MOST_CONSOLE));
-        let mut bytes = Vec::new();
-        let read = log
-            .seek(SeekFrom::Start(from))
-            .and_then(|_| log.take(MOST_CONSOLE).read_to_end(&mut bytes));
-        read.is_ok()
-            && bytes
-                .windows(text.len())
-                .any(|window| window == text.as_bytes())
     }
 
     /// Its serial line, for machines that answer the control protocol there; it takes one client at a time.
@@ -682,16 +376,25 @@ impl Machine {
     }
 }
 
-fn drain(stream: &mut UnixStream) {
-    let mut bytes = [0; 4096];
-    while stream.read(&mut bytes).is_ok_and(|count| count > 0) {}
-}
-
 fn from_board(machine: &str, error: crate::BoardError) -> MachineError {
     match error {
         crate::BoardError::Lab(error) => error.into(),
         crate::BoardError::Tap(error) => error.into(),
         other => MachineError::Other(format!("{machine}: {other}")),
+    }
+}
+
+/// The addresses of both ends.
+fn addresses(file: &MachineFile, counts: bool) -> Addresses {
+    match file.address {
+        Address::Fixed { node, tester } => Addresses {
+            ip: node,
+            tester_ip: tester,
+            ..Addresses::next()
+        },
+        // The same in each run: some stacks sum up headers by branches. Nobody else is at the wire.
+        _ if counts => Addresses::of(0),
+        _ => Addresses::next(),
     }
 }
 
@@ -703,93 +406,4 @@ fn folder_name(name: &str) -> String {
         .chars()
         .filter(|c| c.is_ascii_alphanumeric() || *c == '-');
     format!("qemu-{}", kept.take(40).collect::<String>())
-}
-
-fn counting(plan: Plan, folder: &Folder, with_kinds: bool) -> Result<Counting, MachineError> {
-    let functions: Vec<_> = plan
-        .symbols
-        .functions()
-        .iter()
-        .map(|f| (f.start, f.end))
-        .collect();
-    let ring = Ring::make(
-        &folder.join(RING_FILE),
-        &plan.watched,
-        &functions,
-        with_kinds,
-    );
-    let points: HashMap<u8, u64> = plan.watched.iter().map(|w| (w.number, w.at)).collect();
-    Ok(Counting {
-        ring: ring.map_err(MachineError::io("the memory for the plugin"))?,
-        walker: Walker::new(
-            plan.symbols,
-            plan.interrupts,
-            &plan.apart,
-            points,
-            &plan.returns,
-        ),
-        ways: plan.ways,
-    })
-}
-
-/// Adds the plugin, the socket by which steps are made, and the clock.
-fn count_by(
-    command: &mut Command,
-    file: &MachineFile,
-    folder: &Folder,
-    watch: Watch<'_>,
-) -> Result<(), MachineError> {
-    let (plugin, ring) = (folder.join(PLUGIN_FILE), folder.join(RING_FILE));
-    std::fs::write(&plugin, PLUGIN).map_err(MachineError::io("the plugin"))?;
-    let plugin = format!("{},shm={}", comma(&plugin), comma(&ring));
-    command.arg("-plugin").arg(plugin);
-    let qmp = comma(&folder.join(files::QMP));
-    let qmp = format!("unix:{qmp},server=on,wait=off");
-    command.arg("-qmp").arg(qmp);
-    if let Some(shift) = file.icount {
-        // The same date and the same random numbers in each run.
-        command.args(["-rtc", "base=2026-01-01,clock=vm", "-seed", "1"]);
-        // With sleep=off a machine that sleeps is at its next timer at once, by virtual time: it must be kept from running away.
-        let sleep = if watch.is_stepped { "off" } else { "on" };
-        command.args(["-icount", &format!("shift={shift},align=off,sleep={sleep}")]);
-    }
-    Ok(())
-}
-
-/// The command line: what the file says, then console and network.
-fn command(
-    file: &MachineFile,
-    image: &Image,
-    folder: &Folder,
-    addresses: &Addresses,
-    netdev: &str,
-) -> Result<Command, MachineError> {
-    let errors = std::fs::File::create(folder.join(files::ERRORS));
-    let errors = errors.map_err(MachineError::io("a log"))?;
-    let has_image = file.arguments.iter().any(|word| word.contains("{image}"));
-    let kernel = ["-kernel", "{image}"].map(str::to_owned);
-    let image = image.path.to_string_lossy().into_owned();
-    let fill = |word: &String| {
-        word.replace("{image}", &image)
-            .replace("{netdev}", netdev)
-            .replace("{mac}", &addresses.mac.to_string())
-    };
-    let (uart, log) = (folder.join(files::UART), folder.join(files::LOG));
-    let console = format!(
-        "socket,id=console,path={},server=on,wait=off,logfile={}",
-        comma(&uart),
-        comma(&log)
-    );
-    let mut command = Command::new(&file.program);
-    command
-        .args(file.arguments.iter().map(fill))
-        .args(kernel.iter().filter(|_| !has_image).map(fill))
-        .args(file.network.iter().map(fill))
-        .args(["-display", "none", "-monitor", "none", "-chardev", &console])
-        .args(["-serial", "chardev:console"])
-        .current_dir("/")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(errors);
-    Ok(command)
 }

@@ -78,7 +78,7 @@ pub struct Spotted {
 /// When a machine rests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rest {
-    /// The so-manieth time that it goes to sleep,
+    /// When it goes to sleep for this many times,
     pub sleeps: u32,
     /// or behind so many instructions.
     pub idle: u32,
