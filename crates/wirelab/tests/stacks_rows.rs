@@ -111,7 +111,7 @@ fn client() -> Option<(PathBuf, PathBuf)> {
 }
 
 #[test]
-fn an_image_that_asks_by_dhcp_and_sends_by_itself_is_counted() {
+fn an_image_that_asks_by_dhcp_and_then_sends_is_counted() {
     let Some((file, image)) = client() else {
         return;
     };
