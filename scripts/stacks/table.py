@@ -1,9 +1,10 @@
 """Counts the instructions of each stack of firmware/stacks/machines, and writes the table of docs/stacks.md.
 
-python3 scripts/stacks/table.py [--runs 5] [--count 512] [--write] [NAME…], with the program of `make build` or
+python3 scripts/stacks/table.py [--runs 5] [--count 512] [--write] [--qemu FOLDER…] [NAME…], with the program of `make build` or
 `cargo build` and the images of scripts/stacks/*.sh. Each cell is the usual count of a stage; the last column says how
 many frames of a run take another path. All runs must agree on every stage of every frame, or else it ends with an
-error. Machines without an image are left as they are.
+error. Each --qemu is a folder with programs of another QEMU, by which each machine runs once more. Machines without an
+image are left as they are.
 """
 
 import argparse
@@ -53,12 +54,13 @@ def program():
     return max(built, key=lambda path: path.stat().st_mtime)
 
 
-def run(machine, lengths, count):
+def run(machine, lengths, count, qemu=None):
     """The stages of one run, by length, direction and ends, and the counts of all frames as the results file has them."""
     words = [program(), "stages", f"qemu:{machine}", "--length", ",".join(map(str, lengths)), "--count", str(count), "--json"]
     with tempfile.TemporaryDirectory() as folder:
         results = pathlib.Path(folder, "run.json")
-        done = subprocess.run([*words, "-o", results], capture_output=True, text=True, check=False)
+        path = os.pathsep.join(filter(None, [qemu, os.environ["PATH"]]))
+        done = subprocess.run([*words, "-o", results], capture_output=True, text=True, check=False, env=os.environ | {"PATH": path})
         frames = json.loads(results.read_text(encoding="utf-8"))["samples"] if results.exists() else None
     # 1: frames were sent again, which the report counts as a fault.
     if done.returncode not in (0, 1) or not done.stdout.startswith("{"):
@@ -81,7 +83,7 @@ def row(name, traffic, data, length, run_of):
     return "| " + " | ".join(cells) + " |"
 
 
-def rows(names, count, times):
+def rows(names, count, times, qemus):
     """Lines of the table by machine."""
     found = {}
     for machine in sorted(MACHINES.glob("*.toml")):
@@ -94,6 +96,7 @@ def rows(names, count, times):
         sizes, before = SIZES[traffic]
         lengths = [data + before for data in sizes]
         runs = [run(machine, lengths, count) for _ in range(times)]
+        runs += [run(machine, lengths, count, qemu) for qemu in qemus]
         if any(other != runs[0] for other in runs):
             die(f"{machine.stem}: its runs differ, and must not; fix: does it give work to a device whose function is not in kicks?")
         found[machine.stem] = [row(name, traffic, d, l, runs[0][0]) for d, l in zip(sizes, lengths)]
@@ -120,13 +123,14 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--count", type=int, default=512)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--qemu", action="append", default=[], metavar="FOLDER")
     parser.add_argument("names", nargs="*", metavar="NAME")
     asked = parser.parse_args()
     unknown = [name for name in asked.names if name not in NAMES]
     if unknown:
         die(f"there is no stack '{unknown[0]}'; fix: one of {', '.join(NAMES)}")
     print("| " + " | ".join(HEAD) + " |")
-    found = rows(asked.names, asked.count, asked.runs)
+    found = rows(asked.names, asked.count, asked.runs, asked.qemu)
     if asked.write:
         write(found)
 

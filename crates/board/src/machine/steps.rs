@@ -17,8 +17,10 @@ use crate::qemu::{Life, Qmp};
 const LOOK: Duration = Duration::from_micros(50);
 /// A machine that runs nothing for so long sleeps, and no timer wakes it.
 const ASLEEP: Duration = Duration::from_millis(3);
+/// Looks in a row at which all its threads wait: one may wait for another, which waits a moment later.
+const WAITING: u32 = 20;
 /// Longest run until it rests.
-const LONGEST: Duration = Duration::from_millis(500);
+const LONGEST: Duration = Duration::from_secs(5);
 /// Longest time until QEMU's control socket is there.
 const CONNECT: Duration = Duration::from_secs(10);
 
@@ -117,6 +119,7 @@ impl Steps {
     fn wait(&self, life: &Life) {
         let begun = Instant::now();
         let (mut last, mut since) = (self.control.now(), begun);
+        let mut waiting = 0;
         while !self.control.stands() && life.ended().is_none() {
             let now = self.control.now();
             if now != last {
@@ -124,7 +127,11 @@ impl Steps {
             }
             // Before its first instruction it does not sleep.
             let is_still = now > 0 && since.elapsed() > ASLEEP;
-            if (is_still && life.pid().is_none_or(waits)) || begun.elapsed() > LONGEST {
+            waiting = match is_still && life.pid().is_none_or(waits) {
+                true => waiting + 1,
+                false => 0,
+            };
+            if waiting > WAITING || begun.elapsed() > LONGEST {
                 return;
             }
             std::thread::sleep(LOOK);
