@@ -6,7 +6,7 @@ mod common;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use board_common::{Running, can_run, can_tap, lives, skip, until};
+use board_common::{Running, as_nobody, can_run, can_tap, lives, skip, until};
 use common::{json, stderr, stdout, wirelab};
 
 /// A call with other variables.
