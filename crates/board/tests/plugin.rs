@@ -114,8 +114,9 @@ fn what_is_not_armed_is_not_recorded_and_other_memory_is_refused() {
 }
 
 /// The instructions that have run at each stop, up to the block that stands, and whether it came to the rest that was
-/// asked for.
+/// asked for. All stops wait for a device, or none does.
 fn stops(points: &[Spotted], rest: Option<Rest>) -> (Vec<u64>, bool) {
+    let waits = points.iter().any(|point| point.flags & flag::KICKS != 0);
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ring");
     let ring = Ring::make(&file, points, &FUNCTIONS, false).unwrap();
@@ -131,6 +132,7 @@ fn stops(points: &[Spotted], rest: Option<Rest>) -> (Vec<u64>, bool) {
         let is_over = host.try_wait().unwrap().is_some();
         if control.stands() {
             stops.push(control.now());
+            assert_eq!(control.waits_for_device(), waits);
             control.release();
         } else if is_over {
             return (stops, control.has_rested());
@@ -149,8 +151,10 @@ fn a_machine_stands_at_points_and_once_it_rests() {
     // The other processor comes to the point first; then each turn has six instructions, of which five are before it.
     let at_point = stops(&[spot(0x1008, flag::STANDS)], None);
     assert_eq!(at_point.0, [0, 5, 11]);
-    let behind = stops(&[spot(0x1100, flag::STANDS_BEHIND)], None);
-    assert_eq!(behind.0, [5, 11]);
+    for more in [0, flag::KICKS] {
+        let behind = stops(&[spot(0x1100, flag::STANDS_BEHIND | more)], None);
+        assert_eq!(behind.0, [5, 11]);
+    }
     let asleep = [spot(0x1100, flag::SLEEPS)];
     let rest = |sleeps, idle| Some(Rest { sleeps, idle });
     // What counts as rest begins with the second block.

@@ -386,15 +386,18 @@ fn from_board(machine: &str, error: crate::BoardError) -> MachineError {
 
 /// The addresses of both ends.
 fn addresses(file: &MachineFile, counts: bool) -> Addresses {
+    let usual = match counts {
+        // The same in each run: some stacks sum up headers by branches. No other machine is at its wire.
+        true => Addresses::of(0),
+        false => Addresses::next(),
+    };
     match file.address {
         Address::Fixed { node, tester } => Addresses {
             ip: node,
             tester_ip: tester,
-            ..Addresses::next()
+            ..usual
         },
-        // The same in each run: some stacks sum up headers by branches. Nobody else is at the wire.
-        _ if counts => Addresses::of(0),
-        _ => Addresses::next(),
+        _ => usual,
     }
 }
 

@@ -314,3 +314,67 @@ impl phy::TxToken for Sent<'_> {
         result
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BYTES: usize = 1460;
+
+    /// Sends three frames from one stack to another, which takes the place of the machine; returns all frames both ways.
+    fn frames(traffic: Traffic) -> Vec<Vec<u8>> {
+        let tester = Addresses::of(0);
+        let machine = Addresses {
+            ip: tester.tester_ip,
+            tester_ip: tester.ip,
+            tester_mac: tester.mac,
+            mac: tester.tester_mac,
+        };
+        let (near, near_end) = UnixWire::pair().unwrap();
+        let (far, far_end) = UnixWire::pair().unwrap();
+        let mut source = Peer::new(near, &tester, false);
+        let mut sink = Peer::new(far, &machine, false);
+        assert!(source.send_to(tester.ip, Traffic::Echo, BYTES).is_err());
+        source.send_to(tester.ip, traffic, BYTES).unwrap();
+        sink.take_at(traffic).unwrap();
+        let mut all = Vec::new();
+        let mut settle = |source: &mut Peer, sink: &mut Peer| {
+            while source.exchange() | sink.exchange() {
+                for (from, to) in [(&near_end, &far_end), (&far_end, &near_end)] {
+                    let mut frame = [0; FRAME_BYTES];
+                    while let Some(length) = from.receive(&mut frame, Duration::ZERO).unwrap() {
+                        assert!(to.send(&frame[..length]).unwrap());
+                        all.push(frame[..length].to_vec());
+                    }
+                }
+            }
+        };
+        settle(&mut source, &mut sink);
+        for _ in 0..3 {
+            assert!(source.is_connected());
+            source.send().unwrap();
+            settle(&mut source, &mut sink);
+        }
+        all
+    }
+
+    #[test]
+    fn the_testers_stack_says_the_same_in_each_run() {
+        for traffic in [Traffic::Udp(5001), Traffic::Tcp(5001)] {
+            let first = frames(traffic);
+            let full = first.iter().filter(|frame| frame.len() > BYTES);
+            assert_eq!(full.count(), 3, "{traffic:?}");
+            assert_eq!(frames(traffic), first, "{traffic:?}");
+        }
+    }
+
+    #[test]
+    fn a_frame_before_a_connection_is_refused() {
+        let (wire, _end) = UnixWire::pair().unwrap();
+        let mut source = Peer::new(wire, &Addresses::of(0), false);
+        assert!(source.send().is_err(), "nothing was opened");
+        let to = Addresses::of(0).ip;
+        source.send_to(to, Traffic::Tcp(7), BYTES).unwrap();
+        assert!(!source.is_connected() && source.send().is_err());
+    }
+}
