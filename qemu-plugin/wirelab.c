@@ -153,7 +153,7 @@ static uint32_t branches[MOST_VCPUS];
 static _Atomic uint32_t flight; /* the number by which it was armed when the first point was passed */
 static uint64_t return_to; /* where it stands next, once the function of a point comes back, */
 static uint8_t return_reason; /* and why */
-static uint32_t rest_asked; /* the last number of wants_rest that was seen */
+static uint32_t rest_asked, rest_met; /* the last number of wants_rest that was seen, and that was met */
 static uint32_t slept; /* how often since then */
 static uint64_t rest_since; /* the count then */
 static uint64_t written, read_so_far; /* head, and a tail that was read */
@@ -232,7 +232,7 @@ static bool is_to_rest(unsigned vcpu)
 {
 	uint32_t number = atomic_load_explicit(&shared->wants_rest, memory_order_acquire);
 
-	if (number == atomic_load_explicit(&shared->rested, memory_order_relaxed))
+	if (number == rest_met)
 		return false;
 	if (number != rest_asked) {
 		rest_asked = number;
@@ -244,7 +244,8 @@ static bool is_to_rest(unsigned vcpu)
 
 static void rest(void)
 {
-	atomic_store_explicit(&shared->rested, rest_asked, memory_order_relaxed);
+	rest_met = rest_asked;
+	atomic_store_explicit(&shared->rested, rest_met, memory_order_relaxed);
 	stand(STOP_REST);
 }
 
@@ -285,7 +286,8 @@ static void first_of_vcpu(unsigned vcpu)
 }
 
 /* At a block: it comes back from a function that it stands behind, or it has run long enough to be at rest. */
-static void stand_if_asked(const struct block *block, const struct block *before, unsigned vcpu)
+static __attribute__((noinline)) void stand_if_asked(const struct block *block, const struct block *before,
+						     unsigned vcpu)
 {
 	if (block->stands_behind) {
 		return_to = before->end;
@@ -319,7 +321,9 @@ static void at_block(unsigned vcpu, void *data)
 		if ((block->begins_function || block->function != before->function) && number == armed())
 			record(RECORD_STEP, 0, vcpu, block->start, before->end);
 	}
-	stand_if_asked(block, before, vcpu);
+	if (block->stands_behind || block->start == return_to ||
+	    atomic_load_explicit(&shared->wants_rest, memory_order_acquire) != rest_met)
+		stand_if_asked(block, before, vcpu);
 }
 
 /* The function that an address is in: the last that does not begin behind it, if it reaches so far. */
