@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use super::MachineError;
 use super::running::Machine;
 use crate::console::printable;
-use crate::qemu::files;
 
 /// Longest time of a console command.
 const COMMAND: Duration = Duration::from_secs(20);
@@ -29,8 +28,8 @@ impl Machine {
         let Some(prompt) = prompt.filter(|_| !commands.is_empty()) else {
             return Ok(());
         };
-        let socket = self.folder.join(files::UART);
-        let mut stream = UnixStream::connect(socket).map_err(MachineError::io("the console"))?;
+        let mut stream =
+            UnixStream::connect(self.console_socket()).map_err(MachineError::io("the console"))?;
         stream
             .set_nonblocking(true)
             .map_err(MachineError::io("the console"))?;

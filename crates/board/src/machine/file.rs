@@ -90,6 +90,17 @@ pub enum Measured {
     Iperf3,
 }
 
+/// How a machine is measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// By what.
+    pub by: Measured,
+    /// Commands that start what answers.
+    pub start: Vec<String>,
+    /// The profile by which its iperf is started, ended and read at the console, for each trial.
+    pub profile: Option<String>,
+}
+
 /// A machine file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineFile {
@@ -129,8 +140,8 @@ pub struct MachineFile {
     pub sleeps: u32,
     /// or how many instructions it runs, where it does not sleep before.
     pub idle: u32,
-    /// How it is measured, and commands that start what answers.
-    pub measure: Option<(Measured, Vec<String>)>,
+    /// How it is measured.
+    pub measure: Option<Measure>,
 }
 
 macro_rules! machine {
@@ -261,7 +272,7 @@ impl MachineFile {
             || self
                 .measure
                 .as_ref()
-                .is_some_and(|(_, start)| !start.is_empty());
+                .is_some_and(|measure| !measure.start.is_empty());
         if has_commands && self.console.prompt.is_none() {
             return Err(top.at_key(
                 "console",
@@ -430,11 +441,11 @@ fn point(table: &Table<'_>) -> Read<Point> {
     })
 }
 
-fn measure(top: &Table<'_>) -> Read<Option<(Measured, Vec<String>)>> {
+fn measure(top: &Table<'_>) -> Read<Option<Measure>> {
     let Some(table) = top.section("measure")? else {
         return Ok(None);
     };
-    table.known_keys(&["by", "start"])?;
+    table.known_keys(&["by", "start", "profile"])?;
     let fix = "write \"control\", \"iperf\" or \"iperf3\"";
     let by = table.need("by", fix)?;
     let text = by.text()?;
@@ -444,10 +455,14 @@ fn measure(top: &Table<'_>) -> Read<Option<(Measured, Vec<String>)>> {
         "iperf3" => Measured::Iperf3,
         _ => return Err(by.error(format!("no such service: {fix}"))),
     };
-    Ok(Some((
-        measured,
-        words(&table, "start")?.unwrap_or_default(),
-    )))
+    if let (Some(profile), Measured::Control) = (table.get("profile"), measured) {
+        return Err(profile.error("a profile starts an iperf: write by = \"iperf\" or \"iperf3\""));
+    }
+    Ok(Some(Measure {
+        by: measured,
+        start: words(&table, "start")?.unwrap_or_default(),
+        profile: table.text("profile")?,
+    }))
 }
 
 /// Reads any bytes as a machine file; for fuzzing.
@@ -524,6 +539,12 @@ mod tests {
                 "[address]\nfrom = \"luck\"\n[receive]",
                 "no such source of an address",
             ),
+            (
+                "[receive]",
+                "[measure]\nby = \"control\"\nprofile = \"nuttx\"\n[receive]",
+                "m.toml:4:11: measure.profile: a profile starts an iperf",
+            ),
+            ("[receive]", "sleeps = 0\n[receive]", "sleeps"),
             (
                 "[receive]",
                 "[measure]\nby = \"luck\"\n[receive]",

@@ -5,7 +5,7 @@
 
 use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use wirelab_control::transport::Transport;
@@ -285,12 +285,17 @@ impl Machine {
         by_peer && self.dhcp.as_ref().is_none_or(Dhcp::has_given)
     }
 
+    /// Its console as a Unix socket, which takes one client at a time.
+    pub fn console_socket(&self) -> PathBuf {
+        self.folder.join(files::UART)
+    }
+
     /// Its serial line, for machines that answer the control protocol there; it takes one client at a time.
     ///
     /// # Errors
     /// The error of connecting to it.
     pub fn serial(&self) -> std::io::Result<impl Transport + Send + use<>> {
-        Watched::uart(&self.folder.join(files::UART), self.life().clone())
+        Watched::uart(&self.console_socket(), self.life().clone())
     }
 
     /// A text with its places filled.
