@@ -98,7 +98,8 @@ struct header {
 	_Atomic uint32_t stops; /* how often it has stood, and stands: written here */
 	_Atomic uint32_t released; /* how often wirelab let it go on */
 	_Atomic uint32_t wants_stops; /* whether it stands where points say so */
-	_Atomic uint32_t wants_rest; /* another number each time that wirelab asks it to stand once it rests */
+	_Atomic uint32_t
+		wants_rest; /* another number each time that wirelab asks it to stand once it rests */
 	_Atomic uint32_t rested; /* the last of these numbers that was met */
 	uint32_t sleeps; /* it rests when it goes to sleep for this many times, */
 	uint32_t idle; /* or behind so many instructions */
