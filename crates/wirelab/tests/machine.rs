@@ -6,7 +6,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use board_common::{as_nobody, can_run, skip};
+use board_common::{as_nobody, can_run, can_tap, skip};
 use common::{refused, scratch, stderr, stdout, wirelab};
 use serde_json::Value;
 
@@ -211,6 +211,25 @@ fn counting_needs_no_privilege() {
     };
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(stdout(&output).contains("interrupt to application"));
+}
+
+#[test]
+fn a_machine_is_measured_over_its_network() {
+    if !can_run("mps2-an385") || !can_tap() {
+        return;
+    }
+    let file = own_folder("machine-measured").join("run.json");
+    let file = file.display().to_string();
+    let asked = "measure qemu:mps2-an385 --layer udp4 --direction rx --length 512 --rate 1M --frames 200 -o";
+    let output = wirelab(&[&asked.split(' ').collect::<Vec<_>>()[..], &[&file]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let whole: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let observation = &whole["observations"][0];
+    let counts = &observation["flows"][0]["counts"];
+    assert_eq!(counts["kind"], "emulated", "{observation}");
+    assert_eq!(counts["value"]["received_frames"], 200, "{counts}");
+    let setup = &observation["node"]["setup"];
+    assert_eq!(setup["machine"], "mps2-an385", "{setup}");
 }
 
 /// A machine file of the MPS2 with one change.
