@@ -6,6 +6,9 @@
  * has armed the plugin, each pass of a point is a record. From the first point of a way to its last, each step from one
  * function into another is one as well: wirelab makes calls, returns and interrupts of these steps. No register is read.
  *
+ * Where wirelab asks for it, the machine stands: behind the last point of a way, and once it rests. What reaches it while
+ * it stands, such as the next frame, reaches it at the same instruction in each run.
+ *
  * One file serves the plugin interfaces of QEMU 7.2 to 10. The declarations are its own, because distributions do not
  * package the header; what only some versions have is weak.
  */
@@ -18,6 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The plugin interface. Version 1 is that of QEMU 7.2 to 8.2, 2 that of QEMU 9.0 and later, which all accept it. */
@@ -72,6 +76,10 @@ EXPORT int qemu_plugin_install(plugin_id id, const struct info *info, int argc, 
 #define MAGIC 0x51574c31u
 enum { HEADER_BYTES = 128, MOST_VCPUS = 64, BLOCKS = 1 << 18 };
 enum { POINT_BEGINS = 1, POINT_ENDS = 2 }; /* a way, of which steps are recorded */
+/* Where the machine stands: at the instruction, or where the function at it comes back to, which may be one that gives
+ * work to a device; and where it goes to sleep. */
+enum { POINT_STANDS = 4, POINT_STANDS_BEHIND = 8, POINT_SLEEPS = 16, POINT_KICKS = 32 };
+enum { STOP_POINT = 1, STOP_KICK = 2, STOP_REST = 3 };
 enum { WANT_KINDS = 1 };
 enum { RECORD_POINT = 1, RECORD_STEP = 2 };
 
@@ -87,6 +95,15 @@ struct header {
 	_Atomic uint64_t head, tail; /* running numbers of records: written here, read by wirelab */
 	_Atomic uint64_t lost; /* records that found no room */
 	_Atomic uint64_t now; /* instructions so far, told at each block */
+	_Atomic uint32_t stops; /* how often it has stood, and stands: written here */
+	_Atomic uint32_t released; /* how often wirelab let it go on */
+	_Atomic uint32_t wants_stops; /* whether it stands where points say so */
+	_Atomic uint32_t
+		wants_rest; /* another number each time that wirelab asks it to stand once it rests */
+	_Atomic uint32_t rested; /* the last of these numbers that was met */
+	uint32_t sleeps; /* it rests when it goes to sleep for this many times, */
+	uint32_t idle; /* or behind so many instructions */
+	_Atomic uint32_t reason; /* of the last stop */
 };
 
 struct point {
@@ -115,6 +132,7 @@ struct block {
 	uint64_t start, end;
 	uint32_t function;
 	bool begins_function;
+	uint8_t stands_behind; /* the reason, or 0 */
 };
 
 struct counts {
@@ -134,6 +152,11 @@ static struct block anywhere = { .function = UINT32_MAX };
 static const struct block *last[MOST_VCPUS];
 static uint32_t branches[MOST_VCPUS];
 static _Atomic uint32_t flight; /* the number by which it was armed when the first point was passed */
+static uint64_t return_to; /* where it stands next, once the function of a point comes back, */
+static uint8_t return_reason; /* and why */
+static uint32_t rest_asked, rest_met; /* the last number of wants_rest that was seen, and that was met */
+static uint32_t slept; /* how often since then */
+static uint64_t rest_since; /* the count then */
 static uint64_t written, read_so_far; /* head, and a tail that was read */
 static bool has_more = true; /* processors than one, so that only one may write at a time */
 static atomic_flag writing = ATOMIC_FLAG_INIT;
@@ -187,18 +210,72 @@ static uint32_t armed(void)
 	return atomic_load_explicit(&shared->armed, memory_order_acquire);
 }
 
+/* The processor waits here until wirelab lets it go on. QEMU's other threads go on: frames come in, and timers do not,
+ * because virtual time goes by with instructions. */
+static void stand(uint32_t reason)
+{
+	static const struct timespec pause = { .tv_nsec = 10000 };
+	uint32_t number = atomic_load_explicit(&shared->stops, memory_order_relaxed) + 1;
+
+	atomic_store_explicit(&shared->reason, reason, memory_order_relaxed);
+	atomic_store_explicit(&shared->stops, number, memory_order_release);
+	while (atomic_load_explicit(&shared->released, memory_order_acquire) != number)
+		nanosleep(&pause, NULL);
+}
+
+static bool stands_at_points(void)
+{
+	return atomic_load_explicit(&shared->wants_stops, memory_order_relaxed) != 0;
+}
+
+/* Whether it is to stand once it rests. What counts as rest begins where that is seen first. */
+static bool is_to_rest(unsigned vcpu)
+{
+	uint32_t number = atomic_load_explicit(&shared->wants_rest, memory_order_acquire);
+
+	if (number == rest_met)
+		return false;
+	if (number != rest_asked) {
+		rest_asked = number;
+		slept = 0;
+		rest_since = counts_of(vcpu)->instructions;
+	}
+	return true;
+}
+
+static void rest(void)
+{
+	rest_met = rest_asked;
+	atomic_store_explicit(&shared->rested, rest_met, memory_order_relaxed);
+	stand(STOP_REST);
+}
+
+static void at_sleep(unsigned vcpu)
+{
+	if (is_to_rest(vcpu) && ++slept >= shared->sleeps)
+		rest();
+}
+
 static void at_point(unsigned vcpu, void *data)
 {
 	const struct point *point = data;
 	uint32_t number = armed();
 
-	if (number == 0 || vcpu >= MOST_VCPUS)
+	if (vcpu >= MOST_VCPUS)
 		return;
-	if (point->flags & POINT_BEGINS)
-		atomic_store_explicit(&flight, number, memory_order_relaxed);
-	record(RECORD_POINT, (uint8_t)point->number, vcpu, point->at, 0);
-	if (point->flags & POINT_ENDS)
-		atomic_store_explicit(&flight, 0, memory_order_relaxed);
+	if (point->flags & POINT_SLEEPS) {
+		at_sleep(vcpu);
+		return;
+	}
+	if (number != 0 && !(point->flags & POINT_STANDS_BEHIND)) {
+		if (point->flags & POINT_BEGINS)
+			atomic_store_explicit(&flight, number, memory_order_relaxed);
+		record(RECORD_POINT, (uint8_t)point->number, vcpu, point->at, 0);
+		if (point->flags & POINT_ENDS)
+			atomic_store_explicit(&flight, 0, memory_order_relaxed);
+	}
+	if (point->flags & POINT_STANDS && stands_at_points())
+		stand(STOP_POINT);
 }
 
 static void first_of_vcpu(unsigned vcpu)
@@ -207,6 +284,22 @@ static void first_of_vcpu(unsigned vcpu)
 
 	while (most <= vcpu && !atomic_compare_exchange_weak(&shared->vcpus, &most, vcpu + 1))
 		;
+}
+
+/* At a block: it comes back from a function that it stands behind, or it has run long enough to be at rest. */
+static __attribute__((noinline)) void stand_if_asked(const struct block *block, const struct block *before,
+						     unsigned vcpu)
+{
+	if (block->stands_behind) {
+		return_to = before->end;
+		return_reason = block->stands_behind;
+	} else if (return_to != 0 && block->start == return_to) {
+		return_to = 0;
+		if (stands_at_points())
+			stand(return_reason);
+	}
+	if (is_to_rest(vcpu) && counts_of(vcpu)->instructions - rest_since >= shared->idle)
+		rest();
 }
 
 static void at_block(unsigned vcpu, void *data)
@@ -224,11 +317,14 @@ static void at_block(unsigned vcpu, void *data)
 		return;
 	}
 	number = atomic_load_explicit(&flight, memory_order_relaxed);
-	if (number == 0)
-		return;
-	branches[vcpu] += block->start != before->end;
-	if ((block->begins_function || block->function != before->function) && number == armed())
-		record(RECORD_STEP, 0, vcpu, block->start, before->end);
+	if (number != 0) {
+		branches[vcpu] += block->start != before->end;
+		if ((block->begins_function || block->function != before->function) && number == armed())
+			record(RECORD_STEP, 0, vcpu, block->start, before->end);
+	}
+	if (block->stands_behind || block->start == return_to ||
+	    atomic_load_explicit(&shared->wants_rest, memory_order_acquire) != rest_met)
+		stand_if_asked(block, before, vcpu);
 }
 
 /* The function that an address is in: the last that does not begin behind it, if it reaches so far. */
@@ -245,6 +341,22 @@ static uint32_t function_at(uint64_t address)
 			high = middle;
 	}
 	return low > 0 && address < functions[low - 1].end ? low - 1 : UINT32_MAX;
+}
+
+static const struct point *point_at(uint64_t address, const struct point *from)
+{
+	for (; from < points + point_count; from++)
+		if (from->at == address)
+			return from;
+	return NULL;
+}
+
+static uint8_t stands_behind(uint64_t function)
+{
+	for (const struct point *at = point_at(function, points); at; at = point_at(function, at + 1))
+		if (at->flags & POINT_STANDS_BEHIND)
+			return at->flags & POINT_KICKS ? STOP_KICK : STOP_POINT;
+	return 0;
 }
 
 static struct block *block_of(uint64_t start, uint64_t end)
@@ -269,16 +381,9 @@ static struct block *block_of(uint64_t start, uint64_t end)
 		block->function = function_at(start);
 		block->begins_function =
 			block->function != UINT32_MAX && functions[block->function].start == start;
+		block->stands_behind = stands_behind(start);
 		return block;
 	}
-}
-
-static const struct point *point_at(uint64_t address, const struct point *from)
-{
-	for (; from < points + point_count; from++)
-		if (from->at == address)
-			return from;
-	return NULL;
 }
 
 static void count(struct qemu_plugin_insn *insn)

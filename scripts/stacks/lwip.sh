@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds lwIP 2.2.1 for QEMU's mps2-an385, with the boards' driver of the LAN9118 and the echo of firmware/stacks: its raw
-# interface into target/stacks/lwip-raw.elf, and, where FREERTOS_KERNEL=FOLDER names a checkout of
+# interface into target/stacks/lwip-raw.elf, a client that asks for its address by DHCP and sends into lwip-client.elf, and, where FREERTOS_KERNEL=FOLDER names a checkout of
 # github.com/FreeRTOS/FreeRTOS-Kernel, its sockets into target/stacks/lwip-sockets.elf. lwIP itself is fetched by the lock file
 # of firmware/third_party/lwip.
 set -euo pipefail
@@ -19,6 +19,9 @@ main() {
     cortex_m3 lwip-raw -DLWIP="$lwip"
     image lwip-raw "$built" "lwIP 2.2.1, the raw interface, no operating system" "$(cortex_m3_compiler)" \
         "$cortex_m3_flags" "firmware/glue/lwip/port/lwipopts.h, checksums of the port (one's complement in words of 32 bits)"
+    cortex_m3 lwip-client -DLWIP="$lwip"
+    image lwip-client "$built" "lwIP 2.2.1, the raw interface, DHCP, a sender of datagrams" "$(cortex_m3_compiler)" \
+        "$cortex_m3_flags" "as lwip-raw, with LWIP_DHCP"
     if [ -z "${FREERTOS_KERNEL:-}" ]; then
         say "lwIP's sockets are left out; fix: FREERTOS_KERNEL=FOLDER with the sources of github.com/FreeRTOS/FreeRTOS-Kernel"
         return 0

@@ -3,26 +3,15 @@
 use wirelab_trial::nearest::{did_you_mean, head};
 
 use crate::BoardError;
+use crate::machine::file::MachineFile;
 
 /// What emulates a board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emulator {
-    /// QEMU, as a separate process.
-    Qemu(&'static Machine),
+    /// QEMU, as a separate process, by the machine file of the board's name.
+    Qemu,
     /// The emulator of this project, in this process.
     Own,
-}
-
-/// How QEMU emulates a board.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Machine {
-    /// Its name for QEMU's `-M`.
-    pub name: &'static str,
-    /// Memory in MiB where the machine lets the user choose.
-    pub memory_mib: Option<u32>,
-    /// The power of two of ns that an instruction takes in a count run. Stamps come back as exact counts only if an
-    /// instruction is longer than two ticks of the board's timer: 10 ns on the Zynq, 40 ns on the MPS2.
-    pub icount_shift: u8,
 }
 
 /// A board.
@@ -38,30 +27,28 @@ pub struct BoardInfo {
     pub images: &'static [&'static str],
 }
 
-const ZYNQ: Machine = Machine {
-    name: "xilinx-zynq-a9",
-    memory_mib: Some(64),
-    icount_shift: 7,
-};
-
-const MPS2: Machine = Machine {
-    name: "mps2-an385",
-    memory_mib: None,
-    icount_shift: 8,
-};
+impl BoardInfo {
+    /// How QEMU emulates it: the machine file of its name.
+    pub fn machine(&self) -> Option<MachineFile> {
+        match self.emulator {
+            Emulator::Qemu => MachineFile::find(self.name).ok(),
+            Emulator::Own => None,
+        }
+    }
+}
 
 /// All boards.
 pub const BOARDS: &[BoardInfo] = &[
     BoardInfo {
         name: "zynq7000",
         about: "Xilinx Zynq-7000: Cortex-A9, Cadence GEM with DMA descriptors, lwIP",
-        emulator: Emulator::Qemu(&ZYNQ),
+        emulator: Emulator::Qemu,
         images: &["zynq7000.elf"],
     },
     BoardInfo {
         name: "mps2-an385",
         about: "Arm MPS2 with AN385: Cortex-M3, LAN9118 with programmed I/O, lwIP",
-        emulator: Emulator::Qemu(&MPS2),
+        emulator: Emulator::Qemu,
         images: &["mps2-an385.elf"],
     },
     BoardInfo {
@@ -115,8 +102,11 @@ mod tests {
 
     #[test]
     fn an_instruction_is_longer_than_two_ticks_of_any_boards_timer() {
-        for (machine, tick_ns) in [(ZYNQ, 10), (MPS2, 40)] {
-            assert!(1 << machine.icount_shift > 2 * tick_ns, "{}", machine.name);
+        // Stamps come back as exact counts only then.
+        for (board, tick_ns) in [("zynq7000", 10), ("mps2-an385", 40)] {
+            let machine = find(board).unwrap().machine().unwrap();
+            assert!(1 << machine.icount.unwrap() > 2 * tick_ns, "{board}");
         }
+        assert_eq!(find("lpc1768").unwrap().machine(), None);
     }
 }

@@ -11,6 +11,8 @@ const SHOWN_BYTES: u64 = 2_000;
 const SHOWN_LINES: usize = 12;
 /// Bytes in which the ready message is searched: a board that prints more before it is not up.
 const LOOKED_BYTES: u64 = 256 * 1024;
+/// Most bytes that are searched for a text.
+const MOST_SEARCHED: u64 = 1 << 20;
 /// Beginning of the ready message.
 const READY: &str = "READY ";
 
@@ -50,10 +52,23 @@ impl Console {
         Some((more.into_iter().last().unwrap_or(first), count))
     }
 
+    /// Bytes that it has printed so far.
+    pub fn length(&self) -> u64 {
+        std::fs::metadata(&self.log).map_or(0, |m| m.len())
+    }
+
+    /// Whether it printed a text since a place of the log. Of a console that prints without end only the last part is
+    /// searched.
+    pub fn has_printed(&self, from: u64, text: &str) -> bool {
+        let from = from.max(self.length().saturating_sub(MOST_SEARCHED));
+        let bytes = self.bytes(from, MOST_SEARCHED);
+        let mut windows = bytes.windows(text.len().max(1));
+        windows.any(|window| window == text.as_bytes())
+    }
+
     /// The last lines, for an error message: printable, and short enough for a screen.
     pub fn tail(&self) -> String {
-        let length = std::fs::metadata(&self.log).map_or(0, |m| m.len());
-        let from = length.saturating_sub(SHOWN_BYTES);
+        let from = self.length().saturating_sub(SHOWN_BYTES);
         let text = self.read(from, SHOWN_BYTES);
         let lines: Vec<String> = text
             .lines()
@@ -68,13 +83,17 @@ impl Console {
     }
 
     fn read(&self, from: u64, most: u64) -> String {
+        String::from_utf8_lossy(&self.bytes(from, most)).into_owned()
+    }
+
+    fn bytes(&self, from: u64, most: u64) -> Vec<u8> {
         let mut bytes = Vec::new();
         if let Ok(mut file) = File::open(&self.log) {
             // A log that cannot be read counts as empty: the caller's message has more to say.
             let _ = file.seek(SeekFrom::Start(from));
             let _ = file.take(most).read_to_end(&mut bytes);
         }
-        String::from_utf8_lossy(&bytes).into_owned()
+        bytes
     }
 }
 
@@ -133,6 +152,8 @@ mod tests {
         let tail = console.tail();
         assert!(tail.contains("·[2J") && !tail.contains('\x1b'), "{tail}");
         assert!(tail.len() < 8_000);
+        assert!(console.has_printed(0, "READY ip=999") && !console.has_printed(0, "READY ip=1"));
+        assert!(!console.has_printed(console.length(), "READY"));
         let silent = Console::new("/nonexistent/uart.log".into());
         assert_eq!(
             (silent.ready(), silent.tail().as_str()),

@@ -22,7 +22,6 @@ use wirelab_trial::{
     SizeLimits, Sizes, StageSource, Status, TesterObservation, Trial, TrialOption, WarningCode,
 };
 
-use crate::catalogue::Emulator;
 use crate::connection::Connect;
 use crate::running::{Board, Options};
 use crate::{BoardError, catalogue};
@@ -77,7 +76,7 @@ impl CountNode {
     /// [`BoardError`] where it does not run in QEMU or does not start, and errors of its control protocol.
     pub fn open(name: &str, board: &str, options: &Options) -> Result<CountNode, NodeError> {
         let info = catalogue::find(board)?;
-        let Emulator::Qemu(machine) = info.emulator else {
+        let Some(shift) = info.machine().and_then(|machine| machine.icount) else {
             let error = BoardError::NotQemu {
                 name: board.to_owned(),
             };
@@ -100,7 +99,7 @@ impl CountNode {
             name: name.to_owned(),
             board: info.name,
             options,
-            instruction_ps: 1000 << machine.icount_shift,
+            instruction_ps: 1000 << shift,
             identity,
             setup,
         })

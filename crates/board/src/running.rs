@@ -13,12 +13,12 @@ use wirelab_port::iface::Mac;
 use wirelab_port::netns::NetNs;
 use wirelab_port::wire::FrameWire;
 
-use crate::catalogue::{self, BoardInfo, Emulator};
+use crate::catalogue::{self, BoardInfo};
 use crate::connection::{Addresses, Connect, Connection};
 use crate::console::{Console, printable};
 use crate::folder::Folder;
 use crate::image::Image;
-use crate::qemu::{self, Life, Line, Process, Qmp, Wire, files};
+use crate::qemu::{self, Clock, Life, Line, Process, Qmp, Wire, files};
 use crate::transport::Watched;
 use crate::{BoardError, connection};
 
@@ -74,7 +74,7 @@ impl Board {
     /// [`BoardError`]: no such board, no image or a bad one, no QEMU, or a board that ends or never starts.
     pub fn start(name: &str, options: &Options) -> Result<Board, BoardError> {
         let info = catalogue::find(name)?;
-        let Emulator::Qemu(machine) = info.emulator else {
+        let Some(file) = info.machine() else {
             return Err(BoardError::NotQemu {
                 name: name.to_owned(),
             });
@@ -101,15 +101,17 @@ impl Board {
             (_, Some(fd)) => Wire::Tap(std::os::fd::AsRawFd::as_raw_fd(fd)),
             _ => Wire::Open,
         };
-        let program = options.qemu.clone().unwrap_or(qemu::PROGRAM.into());
         let line = Line {
-            program: &program,
-            machine,
+            file: &file,
+            program: options.qemu.as_deref(),
             image: &image,
             folder: folder.path(),
             mac: &addresses.mac.to_string(),
             wire,
-            counts: options.counts,
+            clock: match options.counts {
+                true => Clock::Instructions,
+                false => Clock::Wall,
+            },
         };
         let command = line.command().map_err(system("the log"))?;
         let begun = Instant::now();
@@ -120,7 +122,8 @@ impl Board {
             // An emulator has nothing to save.
             ending: Ending::Killed,
         };
-        let process = Process::start(command, home).map_err(|source| no_start(&program, source))?;
+        let process =
+            Process::start(command, home).map_err(|source| no_start(line.program(), source))?;
         let console = Console::new(folder.join(files::LOG));
         let mut board = Board {
             info,

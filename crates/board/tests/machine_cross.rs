@@ -6,10 +6,12 @@ mod common;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use common::{can_run, can_tap};
+use common::can_run;
 use wirelab_board::machine::file::{MachineFile, Traffic, Way};
+use wirelab_board::machine::image::Image;
+use wirelab_board::machine::plan::{Counting, Watch};
 use wirelab_board::machine::point::{Point, Take};
-use wirelab_board::machine::running::{Counting, Image, Machine};
+use wirelab_board::machine::running::Machine;
 use wirelab_board::machine::walk::{Flight, Pass};
 use wirelab_control::client::{Client, Patience};
 use wirelab_control::message::Start;
@@ -80,7 +82,12 @@ fn run((board, interrupt, tick_ps): Board, length: u32, captures: Option<u32>) -
     let image = Image::find(&file, None).unwrap();
     let ways = ways(interrupt);
     let asked: Vec<&Way> = ways.iter().collect();
-    let (machine, counting) = Machine::start(&file, &image, Some((&asked, false))).unwrap();
+    let watch = Watch {
+        ways: &asked,
+        kinds: false,
+        is_stepped: false,
+    };
+    let (machine, counting) = Machine::start(&file, &image, Some(watch)).unwrap();
     let Counting {
         mut ring,
         mut walker,
@@ -231,7 +238,7 @@ fn usual(all: &[u64]) -> u64 {
 
 fn the_same(of: Board) {
     let board = of.0;
-    if !can_tap() || !can_run(board) {
+    if !can_run(board) {
         return;
     }
     for length in [64, 1024] {

@@ -9,10 +9,10 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::{can_run, can_tap};
+use common::can_run;
 use wirelab_board::machine::count::{Asked, Counts, count};
 use wirelab_board::machine::file::MachineFile;
-use wirelab_board::machine::running::Image;
+use wirelab_board::machine::image::Image;
 use wirelab_trial::Cancel;
 
 const FRAMES: u64 = 512;
@@ -66,7 +66,7 @@ fn usual(counts: &Counts, stage: usize) -> u64 {
 }
 
 fn is_undisturbed_by_its_serial_line(board: &str) {
-    if !can_tap() || !can_run(board) {
+    if !can_run(board) {
         return;
     }
     let quiet = run(board);

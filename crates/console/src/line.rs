@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -64,6 +65,7 @@ pub fn open(name: &ConsoleName) -> Result<Line, String> {
     match name {
         ConsoleName::Serial { device, baud } => serial(device, *baud),
         ConsoleName::Tcp { address } => tcp(address),
+        ConsoleName::Unix { path } => unix(path),
         ConsoleName::Ssh { target } => ssh(target),
         ConsoleName::Exec { command } => {
             let mut shell = Command::new("/bin/sh");
@@ -150,6 +152,23 @@ fn tcp(address: &str) -> Result<Line, String> {
             stream: writer,
             telnet: escape,
         }),
+        process: None,
+    })
+}
+
+fn unix(path: &str) -> Result<Line, String> {
+    let failed = |error: io::Error| {
+        format!(
+            "cannot connect to the console {path}: {error}; fix: check that its emulator runs, and that no other client is connected"
+        )
+    };
+    let mut stream = UnixStream::connect(path).map_err(failed)?;
+    stream.set_read_timeout(Some(LOOK)).map_err(failed)?;
+    stream.set_write_timeout(Some(CONNECT)).map_err(failed)?;
+    let writer = stream.try_clone().map_err(failed)?;
+    Ok(Line {
+        reader: Box::new(move |buffer| stream.read(buffer).map_err(timed_out)),
+        writer: Box::new(writer),
         process: None,
     })
 }

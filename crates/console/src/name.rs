@@ -1,4 +1,4 @@
-//! Names of consoles: `serial:DEVICE[,BAUD]`, `tcp:HOST:PORT`, `ssh:USER@HOST`, `exec:COMMAND`.
+//! Names of consoles: `serial:DEVICE[,BAUD]`, `tcp:HOST:PORT`, `unix:PATH`, `ssh:USER@HOST`, `exec:COMMAND`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,6 +21,11 @@ pub enum ConsoleName {
         /// `HOST:PORT`.
         address: String,
     },
+    /// A Unix socket, as emulators have them.
+    Unix {
+        /// Its path.
+        path: String,
+    },
     /// A login by the system's `ssh`.
     Ssh {
         /// `[USER@]HOST[:PORT]`.
@@ -36,7 +41,7 @@ pub enum ConsoleName {
 /// A text that is no console.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "invalid console '{text}': {why}; fix: write serial:/dev/ttyUSB0,115200, tcp:HOST:PORT, ssh:USER@HOST or exec:COMMAND"
+    "invalid console '{text}': {why}; fix: write serial:/dev/ttyUSB0,115200, tcp:HOST:PORT, unix:PATH, ssh:USER@HOST or exec:COMMAND"
 )]
 pub struct ConsoleNameError {
     text: String,
@@ -63,6 +68,9 @@ impl FromStr for ConsoleName {
         match kind {
             "serial" => serial(target).map_err(bad),
             "tcp" => tcp(target).map_err(bad),
+            "unix" => Ok(ConsoleName::Unix {
+                path: target.to_owned(),
+            }),
             "ssh" if target.starts_with('-') || target.contains(char::is_whitespace) => {
                 Err(bad("a host has no spaces and begins with no '-'"))
             }
@@ -111,6 +119,7 @@ impl fmt::Display for ConsoleName {
         match self {
             ConsoleName::Serial { device, baud } => write!(f, "serial:{device},{baud}"),
             ConsoleName::Tcp { address } => write!(f, "tcp:{address}"),
+            ConsoleName::Unix { path } => write!(f, "unix:{path}"),
             ConsoleName::Ssh { target } => write!(f, "ssh:{target}"),
             ConsoleName::Exec { command } => write!(f, "exec:{command}"),
         }
@@ -128,6 +137,7 @@ mod tests {
             ("serial:/dev/ttyACM1,921600", "serial:/dev/ttyACM1,921600"),
             ("tcp:192.168.1.10:23", "tcp:192.168.1.10:23"),
             ("tcp:[fe80::1]:4000", "tcp:[fe80::1]:4000"),
+            ("unix:/run/a:b,c.sock", "unix:/run/a:b,c.sock"),
             ("ssh:root@board", "ssh:root@board"),
             (
                 "exec:picocom -b 115200 /dev/x",
@@ -151,6 +161,7 @@ mod tests {
             ("tcp:host", "the port is missing"),
             ("tcp:host:telnet", "a port is a number"),
             ("tcp::23", "the host is missing"),
+            ("unix:", "nothing follows"),
             ("ssh:-oProxyCommand=x", "begins with no '-'"),
             ("exec:a\0b", "zero byte"),
         ] {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
 use nix::pty::openpty;
@@ -151,6 +152,28 @@ fn a_board_behind_telnet_answers() {
         server.join().unwrap(),
         [255, 253, 1, 255, 253, 3, 255, 252, 31]
     );
+}
+
+#[test]
+fn a_board_behind_a_unix_socket_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("uart.sock");
+    let name: ConsoleName = format!("unix:{}", path.display()).parse().unwrap();
+    let open = || Board::open(&name, find("nuttx").unwrap(), Some([192, 0, 2, 9].into()));
+    let none = open().unwrap_err().to_string();
+    assert!(
+        none.contains("uart.sock: No such file") && none.contains("fix: "),
+        "{none}"
+    );
+    let listener = UnixListener::bind(&path).unwrap();
+    let server = std::thread::spawn(move || shell(listener.accept().unwrap().0, Faults::default()));
+    let mut board = open().unwrap();
+    board
+        .ready(&Cancel::new())
+        .unwrap_or_else(|error| panic!("{error}\n{}", lines(&board)));
+    assert_eq!(board.facts()["version"], "NuttX 12.6 of a test");
+    drop(board);
+    server.join().unwrap();
 }
 
 #[test]

@@ -108,7 +108,10 @@ fn iperf(name: &NodeName, options: &OpenOptions, three: bool) -> Result<Box<dyn 
         routed: options.routed,
     };
     let node = IperfNode::open_with(&name.to_string(), name.target(), opening)?;
-    Ok(Box::new(node.with_console(options)?))
+    Ok(match &options.console {
+        Some(console) => Box::new(node.with_console(console)?),
+        None => Box::new(node),
+    })
 }
 
 /// The token in a host's name, which may have the `known` options.

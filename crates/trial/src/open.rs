@@ -73,7 +73,7 @@ pub enum Purpose {
 /// The console of a board, by which its test program is started, stopped and read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConsoleOptions {
-    /// The console: `serial:…`, `tcp:…`, `ssh:…` or `exec:…`.
+    /// The console: `serial:…`, `tcp:…`, `unix:…`, `ssh:…` or `exec:…`.
     pub console: String,
     /// The profile: its name or its file, with `,NAME=VALUE` behind it.
     pub profile: String,

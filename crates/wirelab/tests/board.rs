@@ -6,7 +6,7 @@ mod common;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use board_common::{Running, can_run, can_tap, lives, skip, until};
+use board_common::{Running, as_nobody, can_run, can_tap, lives, skip, until};
 use common::{json, stderr, stdout, wirelab};
 
 /// A call with other variables.
@@ -208,20 +208,6 @@ fn each_way_through_a_board_is_taken_or_declined_by_name() {
         assert_eq!(declined.status.code(), Some(2), "{said}");
         assert!(said.contains(why), "{said}");
     }
-}
-
-/// Call as a user without privilege.
-fn as_nobody(args: &[&str]) -> Option<Output> {
-    let mut command = Command::new("setpriv");
-    command
-        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-        .arg(env!("CARGO_BIN_EXE_wirelab"))
-        .args(args)
-        .env_remove("XDG_RUNTIME_DIR")
-        .env("TMPDIR", "/tmp");
-    let output = command.output().ok()?;
-    let text = stderr(&output);
-    (!text.contains("setpriv:")).then_some(output)
 }
 
 #[test]

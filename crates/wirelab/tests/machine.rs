@@ -6,7 +6,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use board_common::{can_run, can_tap};
+use board_common::{as_nobody, can_run, can_tap, skip};
 use common::{refused, scratch, stderr, stdout, wirelab};
 use serde_json::Value;
 
@@ -77,13 +77,9 @@ fn with_a_loop(board: &str, folder: &Path) -> PathBuf {
     image
 }
 
-fn is_ready(board: &str) -> bool {
-    can_tap() && can_run(board)
-}
-
 #[test]
 fn an_added_loop_fails_the_gate_by_the_name_of_its_function() {
-    if !is_ready("mps2-an385") {
+    if !can_run("mps2-an385") {
         return;
     }
     let folder = own_folder("machine-gate");
@@ -156,13 +152,16 @@ fn an_added_loop_fails_the_gate_by_the_name_of_its_function() {
 #[test]
 fn five_runs_of_each_machine_count_the_same() {
     for board in ["mps2-an385", "zynq7000"] {
-        if !is_ready(board) {
+        if !can_run(board) {
             return;
         }
         let name = format!("qemu:{board},kinds");
-        let table = || -> Vec<Value> {
+        let folder = own_folder(&format!("machine-five-{board}"));
+        let file = folder.join("run.json").display().to_string();
+        let table = || -> (Vec<Value>, Value) {
+            let _ = std::fs::remove_file(&file);
             let output = wirelab(&[
-                "stages", &name, "--json", "--count", "100", "--length", "64,1470",
+                "stages", &name, "--json", "--count", "100", "--length", "64,1470", "-o", &file,
             ]);
             assert!(output.status.success(), "{}", stderr(&output));
             let all: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -186,15 +185,51 @@ fn five_runs_of_each_machine_count_the_same() {
                 counters["receive.unattributed_frames"]["value"].clone()
             });
             assert!(kinds.into_iter().all(|apart| apart.as_u64() < Some(5)));
-            kept.collect()
+            // The counts of all frames, one by one.
+            let whole: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+            (kept.collect(), whole["samples"].clone())
         };
-        let first = table();
+        let (first, frames) = table();
         assert_eq!(first.len(), 10, "five stages at two lengths");
         assert!(first.iter().all(|row| row[4] == 100), "{first:?}");
+        assert_eq!(frames.as_array().unwrap().len(), 10);
         for _ in 0..4 {
-            assert_eq!(table(), first, "{board}");
+            assert_eq!(table(), (first.clone(), frames.clone()), "{board}");
         }
     }
+}
+
+#[test]
+fn counting_needs_no_privilege() {
+    if !can_run("mps2-an385") {
+        return;
+    }
+    let run = ["stages", "qemu:mps2-an385", "--length", "64", "--count"];
+    let Some(output) = as_nobody(&[&run[..], &["16"]].concat()) else {
+        skip("root", "nobody else can be asked");
+        return;
+    };
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stdout(&output).contains("interrupt to application"));
+}
+
+#[test]
+fn a_machine_is_measured_over_its_network() {
+    if !can_run("mps2-an385") || !can_tap() {
+        return;
+    }
+    let file = own_folder("machine-measured").join("run.json");
+    let file = file.display().to_string();
+    let asked = "measure qemu:mps2-an385 --layer udp4 --direction rx --length 512 --rate 1M --frames 200 -o";
+    let output = wirelab(&[&asked.split(' ').collect::<Vec<_>>()[..], &[&file]].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    let whole: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let observation = &whole["observations"][0];
+    let counts = &observation["flows"][0]["counts"];
+    assert_eq!(counts["kind"], "emulated", "{observation}");
+    assert_eq!(counts["value"]["received_frames"], 200, "{counts}");
+    let setup = &observation["node"]["setup"];
+    assert_eq!(setup["machine"], "mps2-an385", "{setup}");
 }
 
 /// A machine file of the MPS2 with one change.
@@ -226,7 +261,7 @@ fn a_machine_that_is_wrong_is_told_what_and_how_to_repair_it() {
         ],
         "--gate: invalid share 'x'",
     );
-    if !is_ready("mps2-an385") {
+    if !can_run("mps2-an385") {
         return;
     }
     let folder = own_folder("machine-wrong");
@@ -285,6 +320,22 @@ fn a_machine_that_is_wrong_is_told_what_and_how_to_repair_it() {
         &[],
         1,
         &["did not come up", "READY name=mps2-an385", "fix:"],
+    );
+    let none = file(
+        "none.toml",
+        "[console]\nready = \"READY name=mps2-an385\"",
+        "[address]\nfrom = \"dhcp\"",
+    );
+    let text = std::fs::read_to_string(none.strip_prefix("qemu:").unwrap()).unwrap();
+    let text = format!("patience = \"500ms\"\n{text}");
+    std::fs::write(none.strip_prefix("qemu:").unwrap(), text).unwrap();
+    told(&none, &[], 1, &["it took no address by DHCP", "fix:"]);
+    let kick = file("kick.toml", "sleeps = 1", "kicks = [\"mac_sent\"]");
+    told(
+        &kick,
+        &[],
+        2,
+        &["kicks: the image has no symbol 'mac_sent'; fix: is it mac_send"],
     );
     let image = wirelab_trial::images::installed("mps2-an385.elf").unwrap();
     let stripped = folder.join("stripped.elf");

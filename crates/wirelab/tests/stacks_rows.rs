@@ -8,8 +8,13 @@ use std::path::{Path, PathBuf};
 
 use docs_common::{page, root};
 use serde_json::Value;
+use wirelab_board::machine::file::MachineFile;
+use wirelab_board::machine::image::Image;
+use wirelab_board::machine::running::Machine;
 
 const COUNT: &str = "32";
+/// The compiler of the page's images of lwIP.
+const LWIPS_COMPILER: &str = "12.2.1 20221205";
 /// With another compiler than that of the page counts differ, though not by so much.
 const OTHER_COMPILER: f64 = 0.4;
 
@@ -75,9 +80,6 @@ fn counts(machine: &str, image: &Path, length: u64) -> [u64; 2] {
 }
 
 fn hold(name: &str, stack: &str, compiler: &str, lacks: &str) {
-    if !wirelab_port::netns::may_test() {
-        return;
-    }
     let Some(image) = image(name, lacks) else {
         return;
     };
@@ -102,9 +104,61 @@ fn hold(name: &str, stack: &str, compiler: &str, lacks: &str) {
     }
 }
 
+/// The machine that asks for its address and sends, and its image.
+fn client() -> Option<(PathBuf, PathBuf)> {
+    let file = root().join("crates/wirelab/tests/machines/lwip-client.toml");
+    Some((file, image("lwip-client", "firmware")?))
+}
+
+#[test]
+fn an_image_that_asks_by_dhcp_and_then_sends_is_counted() {
+    let Some((file, image)) = client() else {
+        return;
+    };
+    let stages = common::json(&[
+        "stages",
+        &format!("qemu:{}", file.display()),
+        "--image",
+        &image.display().to_string(),
+        "--length",
+        "106",
+        "--count",
+        COUNT,
+        "--json",
+    ]);
+    let all = stages["stages"].as_array().expect("stages");
+    let is_sum = |s: &&Value| s["from"] == "application" && s["to"] == "mac";
+    let sum = all.iter().find(is_sum).expect("a sum of stages");
+    assert_eq!((&sum["count"], &sum["outliers"]), (&32.into(), &0.into()));
+    if is_of_the_page(&image, LWIPS_COMPILER) {
+        // What the echo takes for an answer of as many bytes.
+        let (_, [_, sent]) = rows("lwIP, raw", "UDP")[0];
+        assert_eq!(sum["mode_ticks"], sent);
+    }
+}
+
+#[test]
+fn an_image_at_a_tap_gets_its_address_by_dhcp() {
+    let Some((file, image)) = client().filter(|_| wirelab_port::netns::may_test()) else {
+        return;
+    };
+    let file = MachineFile::find(&file.display().to_string()).expect("a machine file");
+    let image = Image::find(&file, Some(&image)).expect("an image");
+    let (machine, counting) = Machine::start(&file, &image, None).expect("it is up");
+    assert!(counting.is_none());
+    let ip = machine.ip().to_string();
+    let answers = || {
+        let mut ping = std::process::Command::new("ping");
+        ping.args(["-c", "1", "-W", "2", &ip]).output()
+    };
+    let answered = machine.namespace().expect("a namespace").run_in(answers);
+    let answered = answered.expect("the namespace is there").expect("ping");
+    assert!(answered.status.success(), "{answered:?}");
+}
+
 #[test]
 fn the_rows_of_lwips_raw_interface_are_those_of_a_run() {
-    hold("lwip-raw", "lwIP, raw", "12.2.1 20221205", "firmware");
+    hold("lwip-raw", "lwIP, raw", LWIPS_COMPILER, "firmware");
 }
 
 #[test]

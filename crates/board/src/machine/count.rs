@@ -8,21 +8,19 @@ use wirelab_trial::{Cancel, Direction};
 use super::MachineError;
 use super::attribute::{StageCount, Unattributed, WayPoints};
 use super::file::{MachineFile, Traffic, Way, word};
-use super::ring::Ring;
-use super::running::{Counting, Image, Machine};
-use super::traffic::{Sink, Source};
+use super::image::Image;
+use super::plan::{Counting, Watch};
+use super::running::Machine;
 use super::walk::Flight;
 
+/// Longest wait for a service of the machine.
+const CONNECT: Duration = Duration::from_secs(5);
 /// Longest time of a frame through the machine.
 const FRAME: Duration = Duration::from_millis(500);
 /// Longest time until a machine that sends by itself sends a frame.
 const SENDS: Duration = Duration::from_secs(10);
-/// Time between looks at the ring.
-const LOOK: Duration = Duration::from_micros(50);
-/// A machine that runs nothing for so long sleeps.
-const ASLEEP: Duration = Duration::from_millis(1);
-/// Longest wait until it is idle.
-const IDLE: Duration = Duration::from_millis(200);
+/// Most rests of a machine while a frame is on its way: a driver may look for frames at each tick.
+const MOST_RESTS: u32 = 32;
 /// Frames of which none is attributed before a run ends.
 const HOPELESS: u64 = 16;
 /// Most passes of points while one frame is in flight.
@@ -92,15 +90,11 @@ struct Phase<'a> {
     file: &'a MachineFile,
     machine: Machine,
     counting: Counting,
-    traffic: Tester,
+    /// Whether frames are sent to it, or else it sends by itself.
+    is_sent_to: bool,
     /// Points that were passed at all.
     seen: BTreeSet<u8>,
     lost: u64,
-}
-
-enum Tester {
-    Sends(Source),
-    Takes(#[expect(dead_code, reason = "it works until it is dropped")] Sink),
 }
 
 impl<'a> Phase<'a> {
@@ -110,43 +104,41 @@ impl<'a> Phase<'a> {
         ways: &[&Way],
         asked: Asked,
     ) -> Result<Phase<'a>, MachineError> {
-        let (machine, counting) = Machine::start(file, image, Some((ways, asked.kinds)))?;
-        let counting = counting.expect("it was asked to count");
-        let namespace = machine.namespace()?;
-        let first = ways[0];
-        let sends = first.direction == Direction::Receive;
-        let sink = match sends {
-            true => None,
-            false => Some(
-                Sink::open(&namespace, first.traffic)
-                    .map_err(MachineError::io("the tester's port"))?,
-            ),
+        let watch = Watch {
+            ways,
+            kinds: asked.kinds,
+            is_stepped: true,
         };
+        let (mut machine, counting) = Machine::start(file, image, Some(watch))?;
+        let counting = counting.expect("it was asked to count");
+        let first = ways[0];
+        let is_sent_to = first.direction == Direction::Receive;
+        let port = MachineError::io("the tester's port");
+        if !is_sent_to {
+            machine
+                .steps()?
+                .peer()
+                .take_at(first.traffic)
+                .map_err(port)?;
+        }
         let data = [
             ("data", asked.data_bytes.to_string()),
             ("count", (asked.frames * 4).to_string()),
         ];
         let commands: Vec<&String> = ways.iter().flat_map(|way| &way.start).collect();
         machine.commands(&commands, &data)?;
-        let traffic = match sink {
-            Some(sink) => Tester::Takes(sink),
-            None => {
-                let bytes = asked.data_bytes as usize;
-                let source = Source::open(&namespace, machine.ip(), first.traffic, bytes);
-                let what = format!(
-                    "{}: its service {:?} at {}",
-                    file.name,
-                    first.traffic,
-                    machine.ip()
-                );
-                Tester::Sends(source.map_err(MachineError::io(what))?)
-            }
-        };
+        if is_sent_to {
+            let (ip, bytes) = (machine.ip(), asked.data_bytes as usize);
+            let peer = machine.steps()?.peer();
+            peer.send_to(ip, first.traffic, bytes)
+                .map_err(MachineError::io("the tester's port"))?;
+            connect(&mut machine)?;
+        }
         Ok(Phase {
             file,
             machine,
             counting,
-            traffic,
+            is_sent_to,
             seen: BTreeSet::new(),
             lost: 0,
         })
@@ -171,15 +163,14 @@ impl<'a> Phase<'a> {
         let by_path: Vec<_> = points.iter().map(|_| BTreeMap::new()).collect();
         let mut by_path: Vec<BTreeMap<(usize, u32), u64>> = by_path;
         let most = asked.frames * 2 + self.file.warm_up + HOPELESS;
-        if matches!(self.traffic, Tester::Takes(_)) {
+        if !self.is_sent_to {
             self.counting.ring.arm();
         }
         for number in 0..most {
             let flight = self.fly(&order)?;
             self.seen
                 .extend(flight.passes.iter().map(|pass| pass.point));
-            let sends_no_more =
-                matches!(self.traffic, Tester::Takes(_)) && flight.passes.is_empty();
+            let sends_no_more = !self.is_sent_to && flight.passes.is_empty();
             if number >= self.file.warm_up {
                 let all_lost = self.counting.ring.lost();
                 let lost = all_lost != std::mem::replace(&mut self.lost, all_lost);
@@ -206,46 +197,47 @@ impl<'a> Phase<'a> {
     /// Sends a frame, or waits for one, and returns what happened until it passed all points in their order: the last one
     /// alone may be passed before by what the machine sends in between.
     fn fly(&mut self, order: &[u8]) -> Result<Flight, MachineError> {
-        let patience = match &mut self.traffic {
-            Tester::Sends(source) => {
-                self.counting.ring.arm();
-                self.lost = 0;
-                let namespace = self.machine.namespace()?;
-                let sent = namespace.run_in(|| source.send());
-                sent.map_err(|e| MachineError::Other(e.to_string()))?
-                    .map_err(MachineError::io(format!("to send to {}", self.file.name)))?;
-                FRAME
-            }
-            Tester::Takes(_) => SENDS,
-        };
+        if self.is_sent_to {
+            self.counting.ring.arm();
+            self.lost = 0;
+            let sent = self.machine.steps()?.peer().send();
+            sent.map_err(MachineError::io(format!("to send to {}", self.file.name)))?;
+        }
         let begun = Instant::now();
+        let (mut next, mut passes, mut rests) = (0, 0, 0);
+        while next < order.len() && passes <= MOST_PASSES {
+            self.machine.step()?;
+            self.take_records(order, &mut next, &mut passes);
+            rests += u32::from(self.machine.steps()?.is_at_rest());
+            let is_over = match self.is_sent_to {
+                true => rests > MOST_RESTS,
+                false => begun.elapsed() > SENDS,
+            };
+            if is_over {
+                break;
+            }
+        }
+        let flight = self.counting.walker.end();
+        if self.is_sent_to {
+            self.counting.ring.disarm();
+            self.machine.come_to_rest()?;
+            self.counting.ring.forget();
+        }
+        Ok(flight)
+    }
+
+    /// Takes what was recorded, up to the pass of the last point: how many points were passed in their order, and how
+    /// many passes there were.
+    fn take_records(&mut self, order: &[u8], next: &mut usize, passes: &mut usize) {
         let Counting { ring, walker, .. } = &mut self.counting;
-        let (mut passes, mut next) = (0, 0);
-        loop {
-            while let Some(record) = ring.take() {
-                walker.take(&record);
-                let all = &walker.flight().passes;
-                for pass in &all[passes.min(all.len())..] {
-                    next += usize::from(order.get(next) == Some(&pass.point));
-                }
-                passes = all.len();
-                if next == order.len() || passes > MOST_PASSES {
-                    let flight = walker.end();
-                    if let Tester::Sends(source) = &mut self.traffic {
-                        ring.disarm();
-                        let taken = source.take_answers();
-                        taken.map_err(MachineError::io("the answers"))?;
-                        settle(ring, self.file.idle);
-                        ring.forget();
-                    }
-                    return Ok(flight);
-                }
+        while *next < order.len() && *passes <= MOST_PASSES {
+            let Some(record) = ring.take() else { return };
+            walker.take(&record);
+            let all = &walker.flight().passes;
+            for pass in &all[(*passes).min(all.len())..] {
+                *next += usize::from(order.get(*next) == Some(&pass.point));
             }
-            self.machine.check()?;
-            if begun.elapsed() > patience {
-                return Ok(walker.end());
-            }
-            std::thread::sleep(LOOK);
+            *passes = all.len();
         }
     }
 
@@ -348,18 +340,15 @@ impl Counts {
     }
 }
 
-/// Waits until the machine sleeps, or has run so many instructions.
-fn settle(ring: &Ring, idle: u64) {
-    let (begun, first) = (Instant::now(), ring.now());
-    let (mut last, mut since) = (first, Instant::now());
-    while begun.elapsed() < IDLE {
-        std::thread::sleep(LOOK);
-        let now = ring.now();
-        if now != last {
-            (last, since) = (now, Instant::now());
-        }
-        if now.wrapping_sub(first) >= idle || since.elapsed() > ASLEEP {
-            return;
+/// Waits until the service of a machine takes a connection: it may have been started a moment ago.
+fn connect(machine: &mut Machine) -> Result<(), MachineError> {
+    let begun = Instant::now();
+    while !machine.steps()?.peer().is_connected() {
+        machine.step()?;
+        if begun.elapsed() > CONNECT {
+            let fix = "does its service listen at the port of traffic, and does the machine have its address?";
+            return Err(machine.silent("it takes no connection", CONNECT, fix));
         }
     }
+    machine.come_to_rest()
 }

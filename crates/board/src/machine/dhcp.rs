@@ -10,8 +10,10 @@ use std::time::Duration;
 use nix::sys::socket::{setsockopt, sockopt};
 use wirelab_port::netns::NetNs;
 
-const SERVER: u16 = 67;
-const CLIENT: u16 = 68;
+/// The port of servers.
+pub const SERVER: u16 = 67;
+/// The port of clients.
+pub const CLIENT: u16 = 68;
 /// Fixed fields of a message (RFC 2131, 2), before the magic number of its options.
 const FIXED_BYTES: usize = 236;
 const MAGIC: [u8; 4] = [99, 130, 83, 99];
@@ -94,10 +96,12 @@ impl Drop for Dhcp {
     }
 }
 
-struct Answer {
-    bytes: Vec<u8>,
+/// The answer to a client.
+pub struct Answer {
+    /// The message.
+    pub bytes: Vec<u8>,
     /// The client may use the address now.
-    is_final: bool,
+    pub is_final: bool,
 }
 
 /// Kinds of messages (RFC 2132, 9.6).
@@ -110,7 +114,7 @@ mod kind {
 }
 
 /// The answer to a message, if it is one of a client that asks for an address.
-fn answer(message: &[u8], own: Ipv4Addr, given: Ipv4Addr) -> Option<Answer> {
+pub fn answer(message: &[u8], own: Ipv4Addr, given: Ipv4Addr) -> Option<Answer> {
     let fixed = message.get(..FIXED_BYTES)?;
     let rest = message.get(FIXED_BYTES..)?.strip_prefix(&MAGIC)?;
     // BOOTREQUEST over Ethernet.

@@ -90,6 +90,17 @@ pub enum Measured {
     Iperf3,
 }
 
+/// How a machine is measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// By what.
+    pub by: Measured,
+    /// Commands that start what answers.
+    pub start: Vec<String>,
+    /// The profile by which its iperf is started, ended and read at the console, for each trial.
+    pub profile: Option<String>,
+}
+
 /// A machine file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineFile {
@@ -119,14 +130,18 @@ pub struct MachineFile {
     pub interrupts: Option<Vec<String>>,
     /// Functions of interrupts that are of no frame: timers.
     pub apart: Vec<String>,
+    /// Functions that give work to a device: behind them the machine stands until it is done.
+    pub kicks: Vec<String>,
     /// Its ways.
     pub ways: Vec<Way>,
     /// Frames of each trial before those that are measured.
     pub warm_up: u64,
-    /// Instructions behind a frame's last point until the next one goes out, where the machine does not sleep before.
-    pub idle: u64,
-    /// How it is measured, and commands that start what answers.
-    pub measure: Option<(Measured, Vec<String>)>,
+    /// How often it goes to sleep behind a frame's last point until the next one goes out,
+    pub sleeps: u32,
+    /// or how many instructions it runs, where it does not sleep before.
+    pub idle: u32,
+    /// How it is measured.
+    pub measure: Option<Measure>,
 }
 
 macro_rules! machine {
@@ -160,7 +175,9 @@ const KEYS: &[&str] = &[
     "patience",
     "interrupts",
     "apart",
+    "kicks",
     "warm_up",
+    "sleeps",
     "idle",
     "address",
     "console",
@@ -224,9 +241,11 @@ impl MachineFile {
                 console: dialogue(top)?,
                 interrupts: words(top, "interrupts")?,
                 apart: words(top, "apart")?.unwrap_or_default(),
+                kicks: words(top, "kicks")?.unwrap_or_default(),
                 ways: Vec::new(),
                 warm_up: whole(top, "warm_up", 0, 10_000)?.unwrap_or(32),
-                idle: whole(top, "idle", 0, 1_000_000_000)?.unwrap_or(20_000),
+                sleeps: whole(top, "sleeps", 1, 1_000)?.unwrap_or(2) as u32,
+                idle: whole(top, "idle", 0, 1_000_000_000)?.unwrap_or(20_000) as u32,
                 measure: measure(top)?,
             };
             for (key, direction) in [
@@ -253,7 +272,7 @@ impl MachineFile {
             || self
                 .measure
                 .as_ref()
-                .is_some_and(|(_, start)| !start.is_empty());
+                .is_some_and(|measure| !measure.start.is_empty());
         if has_commands && self.console.prompt.is_none() {
             return Err(top.at_key(
                 "console",
@@ -422,11 +441,11 @@ fn point(table: &Table<'_>) -> Read<Point> {
     })
 }
 
-fn measure(top: &Table<'_>) -> Read<Option<(Measured, Vec<String>)>> {
+fn measure(top: &Table<'_>) -> Read<Option<Measure>> {
     let Some(table) = top.section("measure")? else {
         return Ok(None);
     };
-    table.known_keys(&["by", "start"])?;
+    table.known_keys(&["by", "start", "profile"])?;
     let fix = "write \"control\", \"iperf\" or \"iperf3\"";
     let by = table.need("by", fix)?;
     let text = by.text()?;
@@ -436,10 +455,14 @@ fn measure(top: &Table<'_>) -> Read<Option<(Measured, Vec<String>)>> {
         "iperf3" => Measured::Iperf3,
         _ => return Err(by.error(format!("no such service: {fix}"))),
     };
-    Ok(Some((
-        measured,
-        words(&table, "start")?.unwrap_or_default(),
-    )))
+    if let (Some(profile), Measured::Control) = (table.get("profile"), measured) {
+        return Err(profile.error("a profile starts an iperf: write by = \"iperf\" or \"iperf3\""));
+    }
+    Ok(Some(Measure {
+        by: measured,
+        start: words(&table, "start")?.unwrap_or_default(),
+        profile: table.text("profile")?,
+    }))
 }
 
 /// Reads any bytes as a machine file; for fuzzing.
@@ -516,6 +539,12 @@ mod tests {
                 "[address]\nfrom = \"luck\"\n[receive]",
                 "no such source of an address",
             ),
+            (
+                "[receive]",
+                "[measure]\nby = \"control\"\nprofile = \"nuttx\"\n[receive]",
+                "m.toml:4:11: measure.profile: a profile starts an iperf",
+            ),
+            ("[receive]", "sleeps = 0\n[receive]", "sleeps"),
             (
                 "[receive]",
                 "[measure]\nby = \"luck\"\n[receive]",

@@ -5,14 +5,15 @@ use std::path::Path;
 use wirelab_control::transport::{Transport, UdpTransport};
 use wirelab_remote::{ControlNode, IperfNode};
 use wirelab_trial::node::with_trouble;
-use wirelab_trial::open::PortsOptions;
+use wirelab_trial::open::{ConsoleOptions, PortsOptions};
 use wirelab_trial::{
     Cancel, CaptureLimits, Description, Node, NodeError, Observation, OpenError, Progress,
     TesterCeiling, Trial,
 };
 
 use super::file::{MachineFile, Measured};
-use super::running::{Image, Machine};
+use super::image::Image;
+use super::running::Machine;
 use crate::node::within;
 use crate::transport::Watched;
 
@@ -36,7 +37,7 @@ impl MeasuredNode {
         image: Option<&Path>,
         ports: PortsOptions,
     ) -> Result<MeasuredNode, OpenError> {
-        let Some((by, start)) = &file.measure else {
+        let Some(measure) = &file.measure else {
             let why = format!(
                 "{}: it does not say what answers; fix: add [measure] with by = \"iperf\", or count it: wirelab stages {name}",
                 file.name
@@ -44,31 +45,34 @@ impl MeasuredNode {
             return Err(OpenError::Usage(why));
         };
         let image = Image::find(file, image)?;
-        let (machine, _) = Machine::start(file, &image, None)?;
-        machine.commands(&start.iter().collect::<Vec<_>>(), &[])?;
+        let (mut machine, _) = Machine::start(file, &image, None)?;
+        machine.commands(&measure.start.iter().collect::<Vec<_>>(), &[])?;
+        let console = measure.profile.as_ref().map(|profile| ConsoleOptions {
+            console: format!("unix:{}", machine.console_socket().display()),
+            profile: profile.clone(),
+        });
         let (ip, life) = (machine.ip(), machine.life().clone());
         let namespace = machine.namespace()?;
-        let opened = within(
-            Some(&namespace),
-            || -> Result<Box<dyn Node + Send>, NodeError> {
-                Ok(match by {
-                    Measured::Control => {
-                        let to = (ip, wirelab_control::PORT).into();
-                        let connect = move || {
-                            let transport = Watched::new(UdpTransport::connect(to)?, life.clone());
-                            Ok(Box::new(transport) as Box<dyn Transport + Send>)
-                        };
-                        let node = ControlNode::board(name, ip.into(), Box::new(connect))?;
-                        Box::new(node.with_ports(ports))
-                    }
-                    Measured::Iperf => Box::new(IperfNode::open(name, &ip.to_string())?),
-                    Measured::Iperf3 => Box::new(IperfNode::open_three(name, &ip.to_string())?),
-                })
-            },
-        );
+        let open = || -> Result<Box<dyn Node + Send>, OpenError> {
+            Ok(match measure.by {
+                Measured::Control => {
+                    let to = (ip, wirelab_control::PORT).into();
+                    let connect = move || {
+                        let transport = Watched::new(UdpTransport::connect(to)?, life.clone());
+                        Ok(Box::new(transport) as Box<dyn Transport + Send>)
+                    };
+                    let node = ControlNode::board(name, ip.into(), Box::new(connect))?;
+                    Box::new(node.with_ports(ports))
+                }
+                Measured::Iperf => at(IperfNode::open(name, &ip.to_string())?, console)?,
+                Measured::Iperf3 => at(IperfNode::open_three(name, &ip.to_string())?, console)?,
+            })
+        };
+        // What the system refuses is an error of opening, too.
+        let opened = within(Some(&namespace), || Ok(open()))?;
         let node = opened.map_err(|error| match machine.check() {
             Err(dead) => OpenError::from(dead),
-            Ok(()) => error.into(),
+            Ok(()) => error,
         })?;
         let image = image.path.file_name().unwrap_or_default();
         let emulator = crate::qemu::version_of(&file.program);
@@ -84,6 +88,14 @@ impl MeasuredNode {
             known: known.map(|(key, value)| (key.to_owned(), value)).into(),
         })
     }
+}
+
+/// An iperf that a console starts and reads, where there is one: many servers of embedded systems never answer.
+fn at(node: IperfNode, console: Option<ConsoleOptions>) -> Result<Box<dyn Node + Send>, OpenError> {
+    Ok(match console {
+        Some(console) => Box::new(node.without_asking().with_console(&console)?),
+        None => Box::new(node),
+    })
 }
 
 impl Node for MeasuredNode {

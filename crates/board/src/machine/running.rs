@@ -1,213 +1,57 @@
 //! A machine that runs: QEMU with the plugin where it counts, its console, its address, and what was started on it.
+//!
+//! One that is measured is at a TAP, beside the host's kernel, and runs by the wall clock. One that counts is at a wire to
+//! the tester's own stack, and goes on step by step.
 
-use std::collections::{BTreeSet, HashMap};
-use std::io::{Read as _, Write as _};
 use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd as _;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use wirelab_control::transport::Transport;
 use wirelab_port::child::{Ending, Home, Life, Process};
 use wirelab_port::netns::NetNs;
-use wirelab_trial::images;
 
 use super::MachineError;
-use super::attribute::WayPoints;
 use super::dhcp::Dhcp;
-use super::file::{Address, MachineFile, Way, word};
-use super::point::{Spot, symbol};
-use super::ring::{Ring, Spotted};
-use super::symbols::Symbols;
-use super::walk::Walker;
+use super::file::{Address, MachineFile};
+use super::image::Image;
+use super::plan::{Counting, RING_FILE, Watch, counting, plan};
+use super::ring::{Control, Rest, Ring};
+use super::steps::Steps;
+use super::traffic::Peer;
 use crate::connection::{Addresses, Connect, Connection, TAP};
 use crate::console::{Console, printable};
 use crate::folder::Folder;
-use crate::qemu::{comma, files};
+use crate::qemu::{Clock, Line, Wire, comma, files};
 use crate::transport::Watched;
 
 /// The plugin, as this program's build made it.
 pub const PLUGIN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wirelab.so"));
 /// Its file in the folder of a machine, and that of the memory it shares.
 const PLUGIN_FILE: &str = "wirelab.so";
-const RING_FILE: &str = "ring";
 /// Time between looks at a machine.
 const LOOK: Duration = Duration::from_millis(2);
-/// Longest time of a console command.
-const COMMAND: Duration = Duration::from_secs(20);
-/// Largest image in bytes.
-const MOST_IMAGE: u64 = 256 << 20;
-/// Most bytes of a console that are searched.
-const MOST_CONSOLE: u64 = 1 << 20;
-
-/// What is counted of a machine.
-pub struct Counting {
-    /// The records.
-    pub ring: Ring,
-    /// What they mean.
-    pub walker: Walker,
-    /// The points of the ways, in the order of the file.
-    pub ways: Vec<WayPoints>,
-}
+/// Longest time until the plugin is loaded.
+const LOADED: Duration = Duration::from_secs(20);
+/// Instructions after which a machine that comes up lets frames in: one that initialises its memory does not sleep.
+const BOOT_IDLE: u32 = 1_000_000;
+/// Most stops at points on the way to rest: a machine may send without end.
+const MOST_STOPS: u32 = 256;
 
 /// A machine in QEMU; it ends with this value.
 pub struct Machine {
     name: String,
     // Dropped in this order: the emulator before its wire, and that before the folder.
     process: Process,
+    pub(super) steps: Option<Steps>,
     dhcp: Option<Dhcp>,
     connection: Connection,
-    folder: Folder,
+    pub(super) folder: Folder,
     addresses: Addresses,
-    console: Console,
-    file: MachineFile,
+    pub(super) console: Console,
+    pub(super) file: MachineFile,
 }
-
-/// The image of a machine, whole.
-pub struct Image {
-    /// Its file.
-    pub path: PathBuf,
-    bytes: Vec<u8>,
-}
-
-impl Image {
-    /// The requested image, or that of the machine file: beside it, or among wirelab's own.
-    ///
-    /// # Errors
-    /// [`MachineError::NoImage`], [`MachineError::BadImage`].
-    pub fn find(file: &MachineFile, asked: Option<&Path>) -> Result<Image, MachineError> {
-        let missing = |image: &Path, searched: String| MachineError::NoImage {
-            machine: file.name.clone(),
-            image: image.display().to_string(),
-            searched,
-        };
-        let path = match (asked, &file.image) {
-            (Some(path), _) if path.is_file() => path.to_owned(),
-            (Some(path), _) => {
-                let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-                return Err(missing(path, whole.display().to_string()));
-            }
-            (None, None) => {
-                return Err(MachineError::Other(format!(
-                    "{}: it has no image; fix: name one with --image FILE, or write image = \"FILE\" into the machine file",
-                    file.name
-                )));
-            }
-            (None, Some(image)) => {
-                let beside = file.folder.as_ref().map(|folder| folder.join(image));
-                let own = images::installed(image);
-                let searched = own.as_ref().err().cloned().unwrap_or_default();
-                match beside.clone().filter(|path| path.is_file()) {
-                    Some(path) => path,
-                    None => own.map_err(|_| {
-                        let all = beside.into_iter().chain(searched);
-                        let all: Vec<_> = all.map(|path| path.display().to_string()).collect();
-                        missing(Path::new(image), all.join(", "))
-                    })?,
-                }
-            }
-        };
-        let bad = |why: String| MachineError::BadImage {
-            path: path.clone(),
-            why,
-        };
-        let path = path.canonicalize().map_err(|e| bad(e.to_string()))?;
-        let opened = std::fs::File::open(&path).map_err(|e| bad(e.to_string()))?;
-        let mut bytes = Vec::new();
-        let read = opened.take(MOST_IMAGE + 1).read_to_end(&mut bytes);
-        read.map_err(|e| bad(e.to_string()))?;
-        match bytes.len() as u64 > MOST_IMAGE {
-            true => Err(bad(format!("it has more than {MOST_IMAGE} bytes"))),
-            false => Ok(Image { path, bytes }),
-        }
-    }
-}
-
-/// What to watch in an image, before a machine starts.
-struct Plan {
-    symbols: Symbols,
-    watched: Vec<Spotted>,
-    returns: Vec<(u64, u8)>,
-    interrupts: BTreeSet<u64>,
-    apart: BTreeSet<u64>,
-    ways: Vec<WayPoints>,
-}
-
-fn plan(file: &MachineFile, ways_asked: &[&Way], image: &Image) -> Result<Plan, MachineError> {
-    let bad = |why: String| MachineError::BadImage {
-        path: image.path.clone(),
-        why: format!("{why}; fix: take an ELF image with symbols, as the linker makes it"),
-    };
-    let mut symbols = Symbols::read(&image.bytes).map_err(bad)?;
-    let named = |key: &str, names: &[String]| {
-        let each = names.iter().map(|name| symbol(&symbols, name));
-        let all = each.collect::<Result<BTreeSet<u64>, String>>();
-        all.map_err(|why| MachineError::Other(format!("{}: {key}: {why}", file.name)))
-    };
-    let interrupts = match &file.interrupts {
-        None => symbols.interrupts().iter().copied().collect(),
-        Some(names) => named("interrupts", names)?,
-    };
-    let apart = named("apart", &file.apart)?;
-    for entry in &interrupts {
-        symbols.split_at(*entry);
-    }
-    let (mut watched, mut returns, mut ways) = (Vec::new(), Vec::new(), Vec::new());
-    for (w, way) in ways_asked.iter().enumerate() {
-        let mut numbers = Vec::new();
-        for (n, point) in way.points.iter().enumerate() {
-            // Steps are recorded from the first point of all to the last of all.
-            let begins = w == 0 && n == 0;
-            let ends = w + 1 == ways_asked.len() && n + 1 == way.points.len();
-            let number = (watched.len() + returns.len()) as u8;
-            let spot = point
-                .place
-                .find(&symbols)
-                .map_err(|why| MachineError::BadPoint {
-                    machine: file.name.clone(),
-                    point: point.name.clone(),
-                    way: word(way.direction),
-                    why,
-                })?;
-            match spot {
-                Spot::At(at) => watched.push(Spotted {
-                    at,
-                    number,
-                    begins,
-                    ends,
-                }),
-                Spot::ReturnOf(function) => returns.push((function, number)),
-            }
-            numbers.push(number);
-        }
-        ways.push(WayPoints {
-            names: way.points.iter().map(|p| p.name.clone()).collect(),
-            numbers,
-            takes: way.points.iter().map(|p| p.take).collect(),
-        });
-    }
-    // A way that begins behind a return is watched from the function's start on.
-    let first = returns.iter().find(|(_, number)| *number == 0);
-    watched.extend(first.map(|(function, _)| Spotted {
-        at: *function,
-        number: HIDDEN,
-        begins: true,
-        ends: false,
-    }));
-    Ok(Plan {
-        symbols,
-        watched,
-        returns,
-        interrupts,
-        apart,
-        ways,
-    })
-}
-
-/// Marks a number that is of no point of the file.
-const HIDDEN: u8 = 0x80;
 
 impl Machine {
     /// Starts a machine with an image, and waits until it is up; it counts where that is asked for.
@@ -217,46 +61,89 @@ impl Machine {
     pub fn start(
         file: &MachineFile,
         image: &Image,
-        counts: Option<(&[&Way], bool)>,
+        watch: Option<Watch<'_>>,
     ) -> Result<(Machine, Option<Counting>), MachineError> {
-        let plan = counts
-            .map(|(ways, _)| plan(file, ways, image))
-            .transpose()?;
+        let plan = watch.map(|watch| plan(file, watch.ways, image));
+        let plan = plan.transpose()?;
         let folder =
             Folder::make(&folder_name(&file.name)).map_err(MachineError::io("a folder"))?;
-        let addresses = match file.address {
-            Address::Fixed { node, tester } => Addresses {
-                ip: node,
-                tester_ip: tester,
-                ..Addresses::next()
-            },
-            _ => Addresses::next(),
+        let counting = plan.map(|plan| {
+            let kinds = watch.is_some_and(|watch| watch.kinds);
+            counting(plan, &folder, kinds)
+        });
+        let counting = counting.transpose()?;
+        let steps = counting
+            .as_ref()
+            .filter(|_| watch.is_some_and(|watch| watch.is_stepped));
+        let control = steps.map(|counting| counting.ring.control());
+        let rest = Rest {
+            sleeps: file.sleeps,
+            idle: BOOT_IDLE,
         };
-        let mut connection = Connection::make(Connect::Tap, "machine", &addresses, &folder)
-            .map_err(|error| from_board(&file.name, error))?;
+        if let Some(control) = &control {
+            control.ask_for_rest(rest);
+        }
+        let clock = match (&counting, &control) {
+            (None, _) => Clock::Wall,
+            (_, None) => Clock::Instructions,
+            _ => Clock::InstructionsAlone,
+        };
+        let mut machine = Machine::spawn(file, image, folder, clock)?;
+        if let Some(counting) = &counting {
+            machine.wait_for_plugin(&counting.ring)?;
+        }
+        if let Some(control) = control {
+            machine.step_from_now(control, rest)?;
+        }
+        machine.bring_up()?;
+        if let Some(steps) = &mut machine.steps {
+            steps.rest_by(Rest {
+                idle: file.idle,
+                ..rest
+            });
+        }
+        Ok((machine, counting))
+    }
+
+    /// Starts QEMU: at a TAP by the wall clock, and else at a wire of Unix sockets and with the plugin.
+    fn spawn(
+        file: &MachineFile,
+        image: &Image,
+        folder: Folder,
+        clock: Clock,
+    ) -> Result<Machine, MachineError> {
+        let board = |error| from_board(&file.name, error);
+        let counts = clock != Clock::Wall;
+        let addresses = addresses(file, counts);
+        let connect = if counts { Connect::Unix } else { Connect::Tap };
+        let mut connection =
+            Connection::make(connect, "machine", &addresses, &folder).map_err(board)?;
         let keep = match &mut connection {
             Connection::Tap { fd, .. } => fd.take(),
             _ => None,
         };
-        let fd = keep.as_ref().map_or(-1, |fd| fd.as_raw_fd());
-        let counting = plan
-            .map(|plan| counting(plan, &folder, counts.is_some_and(|(_, kinds)| kinds)))
-            .transpose()?;
-        let mut command = command(file, image, &folder, &addresses, fd)?;
-        if counting.is_some() {
+        let ends = [files::BOARD_WIRE, files::TESTER_WIRE].map(|name| folder.join(name));
+        let line = Line {
+            file,
+            program: None,
+            image: &image.path,
+            folder: folder.path(),
+            mac: &addresses.mac.to_string(),
+            wire: match &keep {
+                Some(fd) => Wire::Tap(fd.as_raw_fd()),
+                None => Wire::Unix(&ends[0], &ends[1]),
+            },
+            clock,
+        };
+        let mut command = line.command().map_err(MachineError::io("a log"))?;
+        if counts {
             let (plugin, ring) = (folder.join(PLUGIN_FILE), folder.join(RING_FILE));
             std::fs::write(&plugin, PLUGIN).map_err(MachineError::io("the plugin"))?;
-            command
-                .arg("-plugin")
-                .arg(format!("{},shm={}", comma(&plugin), comma(&ring)));
-            if let Some(shift) = file.icount {
-                command.args(["-icount", &format!("shift={shift},align=off,sleep=on")]);
-            }
+            let plugin = format!("{},shm={}", comma(&plugin), comma(&ring));
+            command.arg("-plugin").arg(plugin);
         }
         let home = Home {
-            namespace: connection
-                .namespace()
-                .map_err(|e| from_board(&file.name, e))?,
+            namespace: connection.namespace().map_err(board)?,
             sysfs: false,
             keep,
             ending: Ending::Killed,
@@ -270,22 +157,76 @@ impl Machine {
                 source,
             },
         })?;
-        let console = Console::new(folder.join(files::LOG));
-        let mut machine = Machine {
+        Ok(Machine {
             name: file.name.clone(),
             process,
+            steps: None,
             dhcp: None,
             connection,
+            console: Console::new(folder.join(files::LOG)),
             folder,
             addresses,
-            console,
             file: file.clone(),
+        })
+    }
+
+    fn step_from_now(&mut self, control: Control, rest: Rest) -> Result<(), MachineError> {
+        let wire = match &mut self.connection {
+            Connection::Unix { wire, .. } => wire.take(),
+            _ => None,
         };
-        if let Some(counting) = &counting {
-            machine.wait_for_plugin(&counting.ring)?;
+        let wire =
+            wire.ok_or_else(|| MachineError::Other(format!("{}: it has no wire", self.name)))?;
+        let peer = Peer::new(wire, &self.addresses, self.file.address == Address::Dhcp);
+        let qmp = self.folder.join(files::QMP);
+        let steps = Steps::begin(control, &qmp, peer, rest, self.life());
+        // What is wrong is what QEMU says, where it has ended.
+        self.check()?;
+        self.steps = Some(steps.map_err(MachineError::io("QEMU's control socket"))?);
+        Ok(())
+    }
+
+    /// The steps of a machine that counts, and whether it lives.
+    ///
+    /// # Errors
+    /// [`MachineError::Ended`]; that it does not go on step by step.
+    pub fn steps(&mut self) -> Result<&mut Steps, MachineError> {
+        self.check()?;
+        let name = &self.name;
+        let none = || MachineError::Other(format!("{name}: it runs by the wall clock"));
+        self.steps.as_mut().ok_or_else(none)
+    }
+
+    /// Lets a machine that counts go on until it stands again; one that runs goes on anyway.
+    ///
+    /// # Errors
+    /// [`MachineError::Ended`], or that QEMU does not answer.
+    pub fn step(&mut self) -> Result<(), MachineError> {
+        let life = self.life().clone();
+        match &mut self.steps {
+            None => std::thread::sleep(LOOK),
+            Some(steps) => {
+                let stepped = steps.step(&life);
+                self.check()?;
+                stepped.map_err(MachineError::io("QEMU's control socket"))?;
+            }
         }
-        machine.bring_up()?;
-        Ok((machine, counting))
+        self.check()
+    }
+
+    /// Lets a machine that counts go on until it rests, with what it sends meanwhile.
+    ///
+    /// # Errors
+    /// As [`Machine::step`].
+    pub fn come_to_rest(&mut self) -> Result<(), MachineError> {
+        self.steps()?.rest_anew();
+        self.step()?;
+        let mut stops = 0;
+        while !self.steps()?.is_at_rest() && stops < MOST_STOPS {
+            self.step()?;
+            stops += 1;
+        }
+        Ok(())
     }
 
     fn wait_for_plugin(&self, ring: &Ring) -> Result<(), MachineError> {
@@ -301,7 +242,7 @@ impl Machine {
                     false => self.ended(),
                 });
             }
-            if begun.elapsed() > COMMAND {
+            if begun.elapsed() > LOADED {
                 return Err(MachineError::NoPlugins {
                     program: self.file.program.clone(),
                     said: "it did not load one".to_owned(),
@@ -313,16 +254,8 @@ impl Machine {
     }
 
     fn bring_up(&mut self) -> Result<(), MachineError> {
-        let namespace = self.namespace()?;
-        let quiet = namespace.run_in(|| {
-            // The kernel would ask for the machine's Ethernet address again while frames are counted.
-            let of = format!("/proc/sys/net/ipv4/neigh/{TAP}/base_reachable_time_ms");
-            std::fs::write(of, "86400000")
-        });
-        quiet
-            .map_err(|e| MachineError::Other(e.to_string()))?
-            .map_err(MachineError::io("the time of neighbours"))?;
-        if self.file.address == Address::Dhcp {
+        if self.steps.is_none() && self.file.address == Address::Dhcp {
+            let namespace = self.namespace()?;
             let dhcp = Dhcp::serve(&namespace, TAP, self.addresses.tester_ip, self.addresses.ip);
             self.dhcp = Some(dhcp.map_err(MachineError::io("the DHCP server"))?);
         }
@@ -333,149 +266,28 @@ impl Machine {
         }
         let commands: Vec<&String> = console.commands.iter().collect();
         self.commands(&commands, &[])?;
-        if let Some(dhcp) = &self.dhcp {
-            let begun = Instant::now();
-            while !dhcp.has_given() {
-                self.check()?;
-                if begun.elapsed() > patience {
-                    let fix =
-                        "does its image ask for an address by DHCP, and does its driver receive?";
-                    return Err(self.silent("it took no address by DHCP", patience, fix));
-                }
-                std::thread::sleep(LOOK);
-            }
-        }
-        Ok(())
-    }
-
-    /// Types commands at the console, each after the prompt; places in braces are filled, `more` beside the usual ones.
-    ///
-    /// # Errors
-    /// [`MachineError::Silent`] where no prompt follows, [`MachineError::Ended`].
-    pub fn commands(
-        &self,
-        commands: &[&String],
-        more: &[(&str, String)],
-    ) -> Result<(), MachineError> {
-        let Some(prompt) = self
-            .file
-            .console
-            .prompt
-            .as_ref()
-            .filter(|_| !commands.is_empty())
-        else {
-            return Ok(());
-        };
-        let socket = self.folder.join(files::UART);
-        let mut stream = UnixStream::connect(socket).map_err(MachineError::io("the console"))?;
-        stream
-            .set_nonblocking(true)
-            .map_err(MachineError::io("the console"))?;
-        for command in commands {
-            let line = self.filled(command, more) + &self.file.console.enter;
-            let from = std::fs::metadata(self.console.log()).map_or(0, |m| m.len());
-            self.type_in(&mut stream, line.as_bytes())?;
-            let what = format!(
-                "no prompt '{}' followed '{}'",
-                printable(prompt),
-                printable(command)
-            );
-            self.drained(&mut stream, from, prompt, &what)?;
-        }
-        Ok(())
-    }
-
-    fn type_in(&self, stream: &mut UnixStream, mut bytes: &[u8]) -> Result<(), MachineError> {
         let begun = Instant::now();
-        while !bytes.is_empty() {
-            match stream.write(bytes) {
-                Ok(count) => bytes = &bytes[count..],
-                Err(e) if e.kind() == std::io::ErrorKind::WouldBlock => {
-                    drain(stream);
-                    std::thread::sleep(LOOK);
-                }
-                Err(source) => {
-                    return Err(MachineError::Io {
-                        what: "the console".to_owned(),
-                        source,
-                    });
-                }
-            }
-            self.check()?;
-            if begun.elapsed() > COMMAND {
-                return Err(self.silent(
-                    "the console took no more characters",
-                    COMMAND,
-                    "does its image read its UART?",
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// Waits for a text in the log, and reads the socket empty meanwhile: QEMU waits for its reader.
-    fn drained(
-        &self,
-        stream: &mut UnixStream,
-        from: u64,
-        text: &str,
-        what: &str,
-    ) -> Result<(), MachineError> {
-        let begun = Instant::now();
-        loop {
-            drain(stream);
-            if self.printed_since(from, text) {
-                return Ok(());
-            }
-            self.check()?;
-            if begun.elapsed() > COMMAND {
-                return Err(self.silent(
-                    what,
-                    COMMAND,
-                    "does the prompt of the machine file look like that of the console?",
-                ));
-            }
-            std::thread::sleep(LOOK);
-        }
-    }
-
-    fn wait_for(
-        &self,
-        from: u64,
-        text: &str,
-        patience: Duration,
-        what: &str,
-    ) -> Result<(), MachineError> {
-        let begun = Instant::now();
-        while !self.printed_since(from, text) {
-            self.check()?;
+        while !self.has_address() {
+            self.step()?;
             if begun.elapsed() > patience {
-                let what = format!("{what} (its console did not print '{}')", printable(text));
-                let fix = "does the machine file have the right console, and patience enough?";
-                return Err(self.silent(&what, patience, fix));
+                let fix = "does its image ask for an address by DHCP, and does its driver receive?";
+                return Err(self.silent("it took no address by DHCP", patience, fix));
             }
-            std::thread::sleep(LOOK);
         }
         Ok(())
     }
 
-    /// Whether the console printed a text since a place of the log.
-    fn printed_since(&self, from: u64, text: &str) -> bool {
-        use std::io::{Seek as _, SeekFrom};
-        let Ok(mut log) = std::fs::File::open(self.console.log()) else {
-            return false;
-        };
-        let length = log.metadata().map_or(0, |m| m.len());
-        // Of a console that prints without end only the last part is looked at.
-        let from = from.max(length.saturating_sub(MOST_CONSOLE));
-        let mut bytes = Vec::new();
-        let read = log
-            .seek(SeekFrom::Start(from))
-            .and_then(|_| log.take(MOST_CONSOLE).read_to_end(&mut bytes));
-        read.is_ok()
-            && bytes
-                .windows(text.len())
-                .any(|window| window == text.as_bytes())
+    fn has_address(&mut self) -> bool {
+        let by_peer = self
+            .steps
+            .as_mut()
+            .is_none_or(|s| s.peer().has_given_address());
+        by_peer && self.dhcp.as_ref().is_none_or(Dhcp::has_given)
+    }
+
+    /// Its console as a Unix socket, which takes one client at a time.
+    pub fn console_socket(&self) -> PathBuf {
+        self.folder.join(files::UART)
     }
 
     /// Its serial line, for machines that answer the control protocol there; it takes one client at a time.
@@ -483,7 +295,7 @@ impl Machine {
     /// # Errors
     /// The error of connecting to it.
     pub fn serial(&self) -> std::io::Result<impl Transport + Send + use<>> {
-        Watched::uart(&self.folder.join(files::UART), self.life().clone())
+        Watched::uart(&self.console_socket(), self.life().clone())
     }
 
     /// A text with its places filled.
@@ -569,16 +381,28 @@ impl Machine {
     }
 }
 
-fn drain(stream: &mut UnixStream) {
-    let mut bytes = [0; 4096];
-    while stream.read(&mut bytes).is_ok_and(|count| count > 0) {}
-}
-
 fn from_board(machine: &str, error: crate::BoardError) -> MachineError {
     match error {
         crate::BoardError::Lab(error) => error.into(),
         crate::BoardError::Tap(error) => error.into(),
         other => MachineError::Other(format!("{machine}: {other}")),
+    }
+}
+
+/// The addresses of both ends.
+fn addresses(file: &MachineFile, counts: bool) -> Addresses {
+    let usual = match counts {
+        // The same in each run: some stacks sum up headers by branches. No other machine is at its wire.
+        true => Addresses::of(0),
+        false => Addresses::next(),
+    };
+    match file.address {
+        Address::Fixed { node, tester } => Addresses {
+            ip: node,
+            tester_ip: tester,
+            ..usual
+        },
+        _ => usual,
     }
 }
 
@@ -590,69 +414,4 @@ fn folder_name(name: &str) -> String {
         .chars()
         .filter(|c| c.is_ascii_alphanumeric() || *c == '-');
     format!("qemu-{}", kept.take(40).collect::<String>())
-}
-
-fn counting(plan: Plan, folder: &Folder, with_kinds: bool) -> Result<Counting, MachineError> {
-    let functions: Vec<_> = plan
-        .symbols
-        .functions()
-        .iter()
-        .map(|f| (f.start, f.end))
-        .collect();
-    let ring = Ring::make(
-        &folder.join(RING_FILE),
-        &plan.watched,
-        &functions,
-        with_kinds,
-    );
-    let points: HashMap<u8, u64> = plan.watched.iter().map(|w| (w.number, w.at)).collect();
-    Ok(Counting {
-        ring: ring.map_err(MachineError::io("the memory for the plugin"))?,
-        walker: Walker::new(
-            plan.symbols,
-            plan.interrupts,
-            &plan.apart,
-            points,
-            &plan.returns,
-        ),
-        ways: plan.ways,
-    })
-}
-
-/// The command line: what the file says, then console and network.
-fn command(
-    file: &MachineFile,
-    image: &Image,
-    folder: &Folder,
-    addresses: &Addresses,
-    fd: i32,
-) -> Result<Command, MachineError> {
-    let errors = std::fs::File::create(folder.join(files::ERRORS));
-    let errors = errors.map_err(MachineError::io("a log"))?;
-    let has_image = file.arguments.iter().any(|word| word.contains("{image}"));
-    let kernel = ["-kernel", "{image}"].map(str::to_owned);
-    let image = image.path.to_string_lossy().into_owned();
-    let fill = |word: &String| {
-        word.replace("{image}", &image)
-            .replace("{netdev}", &format!("tap,id=n0,fd={fd}"))
-            .replace("{mac}", &addresses.mac.to_string())
-    };
-    let (uart, log) = (folder.join(files::UART), folder.join(files::LOG));
-    let console = format!(
-        "socket,id=console,path={},server=on,wait=off,logfile={}",
-        comma(&uart),
-        comma(&log)
-    );
-    let mut command = Command::new(&file.program);
-    command
-        .args(file.arguments.iter().map(fill))
-        .args(kernel.iter().filter(|_| !has_image).map(fill))
-        .args(file.network.iter().map(fill))
-        .args(["-display", "none", "-monitor", "none", "-chardev", &console])
-        .args(["-serial", "chardev:console"])
-        .current_dir("/")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(errors);
-    Ok(command)
 }

@@ -17,7 +17,7 @@ use wirelab_trial::{
 use super::MachineError;
 use super::count::{Asked, Counts, count};
 use super::file::{MachineFile, Traffic, word};
-use super::running::Image;
+use super::image::Image;
 
 const NO_TIME: &str = "a count run measures instructions, not time";
 /// The name of its flows' path.

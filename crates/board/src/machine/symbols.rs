@@ -11,6 +11,8 @@ const MOST_FUNCTIONS: usize = 1 << 20;
 const LONGEST_UNSIZED: u64 = 1 << 16;
 /// Most vectors of a Cortex-M: 16 of the core and 480 of the NVIC.
 const MOST_VECTORS: usize = 496;
+/// Most instructions at which a machine goes to sleep.
+const MOST_SLEEPS: usize = 256;
 /// Symbols at which interrupts enter, of systems whose ports were read: FreeRTOS, NuttX, Zephyr, and usual names of
 /// vectors.
 const ENTRIES: &[&str] = &[
@@ -299,6 +301,23 @@ impl Symbols {
             return known.filter_map(handler).collect();
         }
         Vec::new()
+    }
+
+    /// Where the machine may go to sleep until an interrupt (WFI). Data may look alike: no machine comes there.
+    pub fn sleeps(&self) -> Vec<u64> {
+        let (codes, step): (&[&[u8]], usize) = match self.isa {
+            Isa::Arm => (&[&[0x30, 0xBF], &[0x03, 0xF0, 0x20, 0xE3]], 2),
+            Isa::Aarch64 => (&[&[0x7F, 0x20, 0x03, 0xD5]], 4),
+            Isa::RiscV => (&[&[0x73, 0x00, 0x50, 0x10]], 2),
+            Isa::Other => (&[], 4),
+        };
+        let places = self.code.iter().flat_map(|(start, data)| {
+            let is_sleep = move |at: &usize| codes.iter().any(|code| data[*at..].starts_with(code));
+            let all = (0..data.len()).step_by(step).filter(is_sleep);
+            all.map(move |at| start + at as u64)
+        });
+        let places = places.filter(|at| self.function_at(*at).is_some());
+        places.take(MOST_SLEEPS).collect()
     }
 
     /// How the block that ends at an address ended.

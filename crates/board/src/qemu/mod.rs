@@ -5,7 +5,7 @@ mod qmp;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::catalogue::Machine;
+use crate::machine::file::MachineFile;
 
 pub use qmp::Qmp;
 pub use wirelab_port::child::{Life, Process};
@@ -26,13 +26,40 @@ pub enum Wire<'a> {
     Open,
 }
 
-/// The command line of a board.
+impl Wire<'_> {
+    /// The value of `-netdev`.
+    pub fn netdev(self) -> String {
+        match self {
+            Wire::Tap(fd) => format!("tap,id=n0,fd={fd}"),
+            Wire::Unix(own, other) => format!(
+                "dgram,id=n0,local.type=unix,local.path={},remote.type=unix,remote.path={}",
+                comma(own),
+                comma(other)
+            ),
+            Wire::Open => "hubport,id=n0,hubid=0".to_owned(),
+        }
+    }
+}
+
+/// What virtual time goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// The host's clock.
+    Wall,
+    /// Instructions, and the host's clock while it sleeps.
+    Instructions,
+    /// Instructions alone: a machine that sleeps is at its next timer at once, so it must be kept from running away. Its
+    /// date and its random numbers are the same in each run.
+    InstructionsAlone,
+}
+
+/// The command line of a machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
-    /// The program; usually [`PROGRAM`].
-    pub program: &'a Path,
     /// The machine.
-    pub machine: &'a Machine,
+    pub file: &'a MachineFile,
+    /// QEMU's program, if not that of the file.
+    pub program: Option<&'a Path>,
     /// The firmware.
     pub image: &'a Path,
     /// The folder of its sockets and logs.
@@ -41,8 +68,8 @@ pub struct Line<'a> {
     pub mac: &'a str,
     /// Its wire.
     pub wire: Wire<'a>,
-    /// Whether virtual time counts instructions.
-    pub counts: bool,
+    /// Its clock, where the file says how long an instruction takes.
+    pub clock: Clock,
 }
 
 /// Names of the files in the folder of a board.
@@ -62,46 +89,46 @@ pub mod files {
 }
 
 impl Line<'_> {
-    /// All arguments. On-board controllers need `-net nic`; only the log keeps output from before a client connects.
+    /// QEMU's program.
+    pub fn program(&self) -> &Path {
+        self.program.unwrap_or(Path::new(&self.file.program))
+    }
+
+    /// All arguments: what the file says, then console, control socket and clock. Only the log keeps output from before a
+    /// client connects.
     pub fn arguments(&self) -> Vec<String> {
         let at = |name: &str| comma(&self.folder.join(name));
-        let mut all: Vec<String> = Vec::new();
-        let mut put = |words: &[&str]| all.extend(words.iter().map(|w| (*w).to_owned()));
-        put(&["-M", self.machine.name]);
-        if let Some(mib) = self.machine.memory_mib {
-            put(&["-m", &format!("{mib}M")]);
-        }
-        put(&[
-            "-display",
-            "none",
-            "-monitor",
-            "none",
-            "-kernel",
-            &self.image.to_string_lossy(),
-        ]);
-        let (uart, log) = (at(files::UART), at(files::LOG));
-        let chardev = format!("socket,id=u0,path={uart},server=on,wait=off,logfile={log}");
-        put(&["-chardev", &chardev, "-serial", "chardev:u0"]);
-        put(&[
-            "-qmp",
-            &format!("unix:{},server=on,wait=off", at(files::QMP)),
-        ]);
-        if self.counts {
-            // With sleep=off idle time would jump from timer to timer.
-            let shift = self.machine.icount_shift;
-            put(&["-icount", &format!("shift={shift},align=off,sleep=on")]);
-        }
-        let netdev = match self.wire {
-            Wire::Tap(fd) => format!("tap,id=n0,fd={fd}"),
-            Wire::Unix(own, other) => format!(
-                "dgram,id=n0,local.type=unix,local.path={},remote.type=unix,remote.path={}",
-                comma(own),
-                comma(other)
-            ),
-            Wire::Open => "hubport,id=n0,hubid=0".to_owned(),
+        let netdev = self.wire.netdev();
+        let fill = |word: &String| {
+            word.replace("{image}", &self.image.to_string_lossy())
+                .replace("{netdev}", &netdev)
+                .replace("{mac}", self.mac)
         };
-        let nic = format!("nic,netdev=n0,macaddr={}", self.mac);
-        put(&["-netdev", &netdev, "-net", &nic]);
+        let has_image = self.file.arguments.iter().any(|w| w.contains("{image}"));
+        let kernel = ["-kernel", "{image}"].map(str::to_owned);
+        let kernel = kernel.iter().filter(|_| !has_image);
+        let own = self.file.arguments.iter().chain(kernel);
+        let mut all: Vec<String> = own.chain(&self.file.network).map(fill).collect();
+        let mut put = |words: &[&str]| all.extend(words.iter().map(|w| (*w).to_owned()));
+        put(&["-display", "none", "-monitor", "none"]);
+        let (uart, log) = (at(files::UART), at(files::LOG));
+        let chardev = format!("socket,id=console,path={uart},server=on,wait=off,logfile={log}");
+        put(&["-chardev", &chardev, "-serial", "chardev:console"]);
+        let qmp = format!("unix:{},server=on,wait=off", at(files::QMP));
+        put(&["-qmp", &qmp]);
+        let Some(shift) = self.file.icount else {
+            return all;
+        };
+        match self.clock {
+            Clock::Wall => {}
+            Clock::Instructions => {
+                put(&["-icount", &format!("shift={shift},align=off,sleep=on")]);
+            }
+            Clock::InstructionsAlone => {
+                put(&["-rtc", "base=2026-01-01,clock=vm", "-seed", "1"]);
+                put(&["-icount", &format!("shift={shift},align=off,sleep=off")]);
+            }
+        }
         all
     }
 
@@ -111,7 +138,7 @@ impl Line<'_> {
     /// The error of making the file for errors.
     pub fn command(&self) -> std::io::Result<Command> {
         let errors = std::fs::File::create(self.folder.join(files::ERRORS))?;
-        let mut command = Command::new(self.program);
+        let mut command = Command::new(self.program());
         command
             .args(self.arguments())
             .current_dir("/")
@@ -150,20 +177,17 @@ pub(crate) fn comma(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Emulator, catalogue};
 
-    fn line(board: &str, wire: Wire<'_>, counts: bool) -> String {
-        let Emulator::Qemu(machine) = catalogue::find(board).unwrap().emulator else {
-            panic!("{board}");
-        };
+    fn line(board: &str, wire: Wire<'_>, clock: Clock) -> String {
+        let file = MachineFile::find(board).unwrap();
         let line = Line {
-            program: Path::new(PROGRAM),
-            machine,
+            file: &file,
+            program: None,
             image: Path::new("/f/x.elf"),
             folder: Path::new("/run/a,b"),
             mac: "02:00:0a:37:00:02",
             wire,
-            counts,
+            clock,
         };
         line.arguments().join(" ")
     }
@@ -171,14 +195,15 @@ mod tests {
     #[test]
     fn the_lines_of_both_boards() {
         assert_eq!(
-            line("zynq7000", Wire::Tap(9), false),
-            "-M xilinx-zynq-a9 -m 64M -display none -monitor none -kernel /f/x.elf \
-             -chardev socket,id=u0,path=/run/a,,b/uart.sock,server=on,wait=off,logfile=/run/a,,b/uart.log \
-             -serial chardev:u0 -qmp unix:/run/a,,b/qmp.sock,server=on,wait=off \
-             -netdev tap,id=n0,fd=9 -net nic,netdev=n0,macaddr=02:00:0a:37:00:02"
+            line("zynq7000", Wire::Tap(9), Clock::Wall),
+            "-M xilinx-zynq-a9 -m 64M -kernel /f/x.elf \
+             -netdev tap,id=n0,fd=9 -net nic,netdev=n0,macaddr=02:00:0a:37:00:02 \
+             -display none -monitor none \
+             -chardev socket,id=console,path=/run/a,,b/uart.sock,server=on,wait=off,logfile=/run/a,,b/uart.log \
+             -serial chardev:console -qmp unix:/run/a,,b/qmp.sock,server=on,wait=off"
         );
-        let counting = line("mps2-an385", Wire::Open, true);
-        assert!(counting.starts_with("-M mps2-an385 -display"), "{counting}");
+        let counting = line("mps2-an385", Wire::Open, Clock::Instructions);
+        assert!(counting.starts_with("-M mps2-an385 -kernel"), "{counting}");
         assert!(
             counting.contains("-icount shift=8,align=off,sleep=on"),
             "{counting}"
@@ -186,10 +211,14 @@ mod tests {
         let unix = line(
             "zynq7000",
             Wire::Unix(Path::new("/w/b"), Path::new("/w/t")),
-            false,
+            Clock::InstructionsAlone,
         );
         assert!(
             unix.contains("local.path=/w/b,remote.type=unix,remote.path=/w/t"),
+            "{unix}"
+        );
+        assert!(
+            unix.ends_with("clock=vm -seed 1 -icount shift=7,align=off,sleep=off"),
             "{unix}"
         );
     }

@@ -20,9 +20,10 @@ use wirelab_control::token::Token;
 use wirelab_iperf::v2::client::LINGER;
 use wirelab_iperf::v2::{Generation, Leg};
 use wirelab_port::tap::leads_to_board;
+use wirelab_trial::open::ConsoleOptions;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Direction, Layer, Node, NodeError, Observation, OpenError,
-    OpenOptions, Progress, TesterCeiling, Transcript, Trial,
+    Progress, TesterCeiling, Transcript, Trial,
 };
 
 use self::companion::Companion;
@@ -160,13 +161,14 @@ impl IperfNode {
         })
     }
 
-    /// The same with the console of the options, if any; the board is brought to its prompt.
-    pub(crate) fn with_console(mut self, options: &OpenOptions) -> Result<IperfNode, OpenError> {
-        if let Some(console) = &options.console {
-            let companion = Companion::open(console, self.peer.first().ip())?;
-            self.console_setup = companion.setup();
-            self.companion = Some(Box::new(companion));
-        }
+    /// The same with a console, at which the board is brought to its prompt.
+    ///
+    /// # Errors
+    /// [`OpenError`]: the console or the profile is wrong, or the board does not answer.
+    pub fn with_console(mut self, console: &ConsoleOptions) -> Result<IperfNode, OpenError> {
+        let companion = Companion::open(console, self.peer.first().ip())?;
+        self.console_setup = companion.setup();
+        self.companion = Some(Box::new(companion));
         Ok(self)
     }
 

@@ -5,6 +5,7 @@ use super::sheet::{Section, Span, Variant};
 use crate::document::escape::{clip, line};
 use crate::document::table::{Cell, Group, Head, Look, Shown, Table};
 use crate::format::integer;
+use wirelab_trial::ClockKind;
 
 /// Names of the columns of a group; the last is only there if rows differ in it.
 const COLUMNS: [&str; 3] = ["mean", "3σ", FRAMES];
@@ -21,7 +22,11 @@ pub fn table(section: &Section<'_>) -> Table {
     let outer = section.spans.iter().filter(|s| s.outer || compared(s));
     let work = section.spans.iter().filter(|s| s.cpu_time && !s.outer);
     let outer: Vec<(&Span<'_>, String)> = outer.map(|s| (s, s.name())).collect();
-    let work = work.map(|s| (s, format!("CPU time: {}", s.name())));
+    let (rows_are, own) = match section.clock {
+        ClockKind::Instructions => ("stage", "own work"),
+        _ => ("delay", "CPU time"),
+    };
+    let work = work.map(|s| (s, format!("{own}: {}", s.name())));
     let work: Vec<(&Span<'_>, String)> = work.collect();
     let spans: Vec<&Span<'_>> = outer.iter().chain(&work).map(|(s, _)| *s).collect();
     let columns = columns(section, &spans);
@@ -32,7 +37,7 @@ pub fn table(section: &Section<'_>) -> Table {
         rows.flatten().collect()
     };
     let mut heads = vec![
-        Head::words("delay", Shown::Always, 0),
+        Head::words(rows_are, Shown::Always, 0),
         Head::figures("length", "", Shown::Always, 0),
     ];
     for name in columns.iter().copied().flatten() {

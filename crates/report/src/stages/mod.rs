@@ -13,11 +13,11 @@ mod panels;
 mod point_costs;
 pub(crate) mod sheet;
 
-use wirelab_trial::ResultsFile;
 use wirelab_trial::crossover::crossovers;
 use wirelab_trial::format::{decimal, integer, time_f};
 use wirelab_trial::stage::functions::{CallPaths, changed};
 use wirelab_trial::stage::{self, Change, Delay, StageFigures};
+use wirelab_trial::{ClockKind, ResultsFile};
 
 use crate::about;
 use crate::document::{self, Block, Chart, Document, Medium, NoExplanation};
@@ -202,7 +202,9 @@ fn about(section: &sheet::Section<'_>) -> String {
     if let Some(common) = section.common() {
         text.push_str(&format!(" {common}"));
     }
-    let work = section.spans.iter().find(|s| s.cpu_time);
+    // Counts of instructions are no time, and all of them are work.
+    let is_time = section.clock != ClockKind::Instructions;
+    let work = section.spans.iter().find(|s| is_time && s.cpu_time);
     if let Some(span) = work {
         let what = match span.outer {
             true => "all of it",

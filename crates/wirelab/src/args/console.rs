@@ -34,7 +34,7 @@ pub enum ConsoleCommand {
 pub struct ConsoleCheckArgs {
     /// The board's IP address, which the profile looks for and sets [default: leave it alone]
     pub address: Option<IpAddr>,
-    /// The console: serial:DEVICE,BAUD, tcp:HOST:PORT, ssh:USER@HOST or exec:COMMAND
+    /// The console: serial:DEVICE,BAUD, tcp:HOST:PORT, unix:PATH, ssh:USER@HOST or exec:COMMAND
     #[arg(long, value_name = "CONSOLE")]
     pub console: String,
     /// The profile, or the file of your own, with NAME=VALUE behind commas

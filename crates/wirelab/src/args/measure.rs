@@ -22,7 +22,7 @@ pub struct MeasureArgs {
     #[arg(long, value_name = "FILE")]
     pub image: Option<PathBuf>,
     /// The console of an iperf: or iperf3: board, by which its server is started for each trial and read: serial:DEVICE,BAUD,
-    /// tcp:HOST:PORT, ssh:USER@HOST or exec:COMMAND
+    /// tcp:HOST:PORT, unix:PATH, ssh:USER@HOST or exec:COMMAND
     #[arg(long, value_name = "CONSOLE", requires = "profile")]
     pub console: Option<String>,
     /// How that board is used: a profile (wirelab console list) or the file of your own, with NAME=VALUE behind commas

@@ -38,7 +38,7 @@ fn lacks(board: &BoardInfo) -> Vec<String> {
     if let Err(error) = image::installed(board, board.images[0]) {
         lacks.push(error.to_string());
     }
-    if matches!(board.emulator, Emulator::Qemu(_)) && qemu::version().is_none() {
+    if matches!(board.emulator, Emulator::Qemu) && qemu::version().is_none() {
         lacks.push(qemu::missing(qemu::PROGRAM));
     }
     lacks
@@ -46,7 +46,7 @@ fn lacks(board: &BoardInfo) -> Vec<String> {
 
 fn emulator(board: &BoardInfo) -> &'static str {
     match board.emulator {
-        Emulator::Qemu(_) => "QEMU",
+        Emulator::Qemu => "QEMU",
         Emulator::Own => "wirelab",
     }
 }

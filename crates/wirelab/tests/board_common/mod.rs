@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use wirelab_board::{catalogue, image, qemu};
@@ -33,6 +33,20 @@ pub fn can_tap() -> bool {
         return false;
     }
     true
+}
+
+/// Call as a user without privilege.
+pub fn as_nobody(args: &[&str]) -> Option<Output> {
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(env!("CARGO_BIN_EXE_wirelab"))
+        .args(args)
+        .env_remove("XDG_RUNTIME_DIR")
+        .env("TMPDIR", "/tmp");
+    let output = command.output().ok()?;
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    (!text.contains("setpriv:")).then_some(output)
 }
 
 pub fn skip(feature: &str, why: &str) {

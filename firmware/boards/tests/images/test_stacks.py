@@ -29,7 +29,8 @@ class Stacks(unittest.TestCase):
         lab.need("arm-none-eabi-gcc")
         done = script("lwip.sh")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("lwip-raw.elf", done.stdout)
+        for image in ("lwip-raw.elf", "lwip-client.elf"):
+            self.assertIn(image, done.stdout)
         self.assertIn("fix: FREERTOS_KERNEL=FOLDER", done.stderr)
 
     def test_smoltcp_builds_where_rust_has_the_processor(self):

@@ -7,6 +7,7 @@ mod sys;
 use std::fs::OpenOptions;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 use sys::Shared;
@@ -34,7 +35,34 @@ mod place {
     pub const TAIL: usize = 48;
     pub const LOST: usize = 56;
     pub const NOW: usize = 64;
+    pub const STOPS: usize = 72;
+    pub const RELEASED: usize = 76;
+    pub const WANTS_STOPS: usize = 80;
+    pub const WANTS_REST: usize = 84;
+    pub const RESTED: usize = 88;
+    pub const SLEEPS: usize = 92;
+    pub const IDLE: usize = 96;
+    pub const REASON: usize = 100;
 }
+
+/// What a watched address is to the plugin, as bits.
+pub mod flag {
+    /// From here on, steps between functions are recorded.
+    pub const BEGINS: u32 = 1;
+    /// No longer after this one.
+    pub const ENDS: u32 = 2;
+    /// Here the machine stands, where that is asked for.
+    pub const STANDS: u32 = 4;
+    /// It stands where the function at the address comes back to. The address itself is not recorded.
+    pub const STANDS_BEHIND: u32 = 8;
+    /// Here it goes to sleep. The address itself is not recorded.
+    pub const SLEEPS: u32 = 16;
+    /// With [`STANDS_BEHIND`]: the function gives work to a device.
+    pub const KICKS: u32 = 32;
+}
+
+/// The reason of a stop behind a function that gives work to a device.
+const KICK: u32 = 2;
 
 /// An address whose passes are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,10 +71,17 @@ pub struct Spotted {
     pub at: u64,
     /// Its number in records.
     pub number: u8,
-    /// From here on, steps between functions are recorded.
-    pub begins: bool,
-    /// No longer after this one.
-    pub ends: bool,
+    /// Bits of [`flag`].
+    pub flags: u32,
+}
+
+/// When a machine rests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rest {
+    /// When it goes to sleep for this many times,
+    pub sleeps: u32,
+    /// or behind so many instructions.
+    pub idle: u32,
 }
 
 /// What a record is about.
@@ -90,7 +125,7 @@ pub struct Record {
 /// The memory, seen from wirelab's side.
 #[derive(Debug)]
 pub struct Ring {
-    shared: Shared,
+    shared: Arc<Shared>,
     records_at: usize,
     tail: u64,
     arms: u32,
@@ -126,15 +161,14 @@ impl Ring {
             shared.word(at).store(value, Relaxed);
         }
         for (n, point) in points.iter().enumerate() {
-            let flags = u64::from(point.begins) | u64::from(point.ends) << 1;
-            let about = u64::from(point.number) | flags << 32;
+            let about = u64::from(point.number) | u64::from(point.flags) << 32;
             put(&shared, HEADER_BYTES + n * POINT_BYTES, [point.at, about]);
         }
         for (n, (start, end)) in functions.iter().enumerate() {
             put(&shared, functions_at + n * FUNCTION_BYTES, [*start, *end]);
         }
         Ok(Ring {
-            shared,
+            shared: Arc::new(shared),
             records_at,
             tail: 0,
             arms: 0,
@@ -184,14 +218,14 @@ impl Ring {
         }
     }
 
+    /// The part by which the machine is stopped and let go on.
+    pub fn control(&self) -> Control {
+        Control(Arc::clone(&self.shared))
+    }
+
     /// Records since it was armed that found no room.
     pub fn lost(&self) -> u64 {
         self.shared.long(place::LOST).load(Relaxed)
-    }
-
-    /// Instructions that the machine has run.
-    pub fn now(&self) -> u64 {
-        self.shared.long(place::NOW).load(Relaxed)
     }
 
     /// How many processors have run.
@@ -202,6 +236,52 @@ impl Ring {
     /// Whether more code was translated than the plugin has memory to tell apart.
     pub fn is_overrun(&self) -> bool {
         self.shared.word(place::BLOCKS_LOST).load(Relaxed) > 0
+    }
+}
+
+/// The part of the memory by which a machine is stopped and let go on.
+#[derive(Clone, Debug)]
+pub struct Control(Arc<Shared>);
+
+impl Control {
+    /// From now on the machine stands where points say so.
+    pub fn stop_at_points(&self) {
+        self.0.word(place::WANTS_STOPS).store(1, Release);
+    }
+
+    /// Asks the machine to stand once it rests; what counts as rest begins anew.
+    pub fn ask_for_rest(&self, rest: Rest) {
+        self.0.word(place::SLEEPS).store(rest.sleeps, Relaxed);
+        self.0.word(place::IDLE).store(rest.idle, Relaxed);
+        self.0.word(place::WANTS_REST).fetch_add(1, Release);
+    }
+
+    /// Whether the machine stands.
+    pub fn stands(&self) -> bool {
+        let stops = self.0.word(place::STOPS).load(Acquire);
+        stops != self.0.word(place::RELEASED).load(Relaxed)
+    }
+
+    /// Whether it stands so that a device can do its work.
+    pub fn waits_for_device(&self) -> bool {
+        self.stands() && self.0.word(place::REASON).load(Relaxed) == KICK
+    }
+
+    /// Whether it has come to the rest that was asked for.
+    pub fn has_rested(&self) -> bool {
+        let rested = self.0.word(place::RESTED).load(Acquire);
+        rested == self.0.word(place::WANTS_REST).load(Relaxed)
+    }
+
+    /// Lets a machine that stands go on.
+    pub fn release(&self) {
+        let stops = self.0.word(place::STOPS).load(Acquire);
+        self.0.word(place::RELEASED).store(stops, Release);
+    }
+
+    /// Instructions that the machine has run.
+    pub fn now(&self) -> u64 {
+        self.0.long(place::NOW).load(Relaxed)
     }
 }
 
@@ -244,8 +324,7 @@ mod tests {
         let point = Spotted {
             at: 0x1000,
             number: 3,
-            begins: true,
-            ends: false,
+            flags: flag::BEGINS,
         };
         let file = folder.path().join("ring");
         let mut ring = Ring::make(&file, &[point], &[(0x1000, 0x1010)], false).unwrap();

@@ -18,6 +18,8 @@ pub struct Shared {
 
 // SAFETY: the memory belongs to this value, and is only accessed by atomics and by copies of bytes.
 unsafe impl Send for Shared {}
+// SAFETY: as above; all methods take it by reference.
+unsafe impl Sync for Shared {}
 
 impl Shared {
     /// Maps a file as long as it is.

@@ -1,0 +1,172 @@
+//! What to watch in an image: its points as addresses, where it sleeps, and what is counted once it runs.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::MachineError;
+use super::attribute::WayPoints;
+use super::file::{MachineFile, Way, word};
+use super::image::Image;
+use super::point::{Spot, symbol};
+use super::ring::{Ring, Spotted, flag};
+use super::symbols::Symbols;
+use super::walk::Walker;
+use crate::folder::Folder;
+
+/// The file of the memory that the plugin shares, in the folder of a machine.
+pub(super) const RING_FILE: &str = "ring";
+
+/// What to watch in a machine that counts.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    /// The ways whose points are recorded.
+    pub ways: &'a [&'a Way],
+    /// Whether loads, stores and branches are counted too.
+    pub kinds: bool,
+    /// Whether it goes on step by step; or else by the wall clock, for what is asked over its serial line.
+    pub is_stepped: bool,
+}
+
+/// What is counted of a machine.
+pub struct Counting {
+    /// The records.
+    pub ring: Ring,
+    /// What they mean.
+    pub walker: Walker,
+    /// The points of the ways, in the order of the file.
+    pub ways: Vec<WayPoints>,
+}
+
+/// What to watch in an image, before a machine starts.
+pub(super) struct Plan {
+    symbols: Symbols,
+    watched: Vec<Spotted>,
+    returns: Vec<(u64, u8)>,
+    interrupts: BTreeSet<u64>,
+    apart: BTreeSet<u64>,
+    ways: Vec<WayPoints>,
+}
+
+pub(super) fn plan(
+    file: &MachineFile,
+    ways_asked: &[&Way],
+    image: &Image,
+) -> Result<Plan, MachineError> {
+    let bad = |why: String| MachineError::BadImage {
+        path: image.path.clone(),
+        why: format!("{why}; fix: take an ELF image with symbols, as the linker makes it"),
+    };
+    let mut symbols = Symbols::read(&image.bytes).map_err(bad)?;
+    let named = |key: &str, names: &[String]| {
+        let each = names.iter().map(|name| symbol(&symbols, name));
+        let all = each.collect::<Result<BTreeSet<u64>, String>>();
+        all.map_err(|why| MachineError::Other(format!("{}: {key}: {why}", file.name)))
+    };
+    let interrupts = match &file.interrupts {
+        None => symbols.interrupts().iter().copied().collect(),
+        Some(names) => named("interrupts", names)?,
+    };
+    let apart = named("apart", &file.apart)?;
+    let kicks = named("kicks", &file.kicks)?;
+    for entry in &interrupts {
+        symbols.split_at(*entry);
+    }
+    let (mut watched, mut returns, mut ways) = (Vec::new(), Vec::new(), Vec::new());
+    let unrecorded = |at, flags| Spotted {
+        at,
+        number: UNRECORDED,
+        flags,
+    };
+    let mut next = 0u8;
+    for (w, way) in ways_asked.iter().enumerate() {
+        let mut numbers = Vec::new();
+        for (n, point) in way.points.iter().enumerate() {
+            // Steps are recorded from the first point of all to the last of all.
+            let begins = w == 0 && n == 0;
+            let ends = w + 1 == ways_asked.len() && n + 1 == way.points.len();
+            let flags = [(begins, flag::BEGINS), (ends, flag::ENDS | flag::STANDS)];
+            let flags = flags
+                .iter()
+                .filter(|(is, _)| *is)
+                .map(|(_, flag)| flag)
+                .sum();
+            let number = next;
+            next += 1;
+            let spot = point
+                .place
+                .find(&symbols)
+                .map_err(|why| MachineError::BadPoint {
+                    machine: file.name.clone(),
+                    point: point.name.clone(),
+                    way: word(way.direction),
+                    why,
+                })?;
+            match spot {
+                Spot::At(at) => watched.push(Spotted { at, number, flags }),
+                Spot::ReturnOf(function) => {
+                    returns.push((function, number));
+                    watched.extend(ends.then(|| unrecorded(function, flag::STANDS_BEHIND)));
+                }
+            }
+            numbers.push(number);
+        }
+        ways.push(WayPoints {
+            names: way.points.iter().map(|p| p.name.clone()).collect(),
+            numbers,
+            takes: way.points.iter().map(|p| p.take).collect(),
+        });
+    }
+    // A way that begins behind a return is watched from the function's start on.
+    let first = returns.iter().find(|(_, number)| *number == 0);
+    watched.extend(first.map(|(function, _)| Spotted {
+        number: HIDDEN,
+        ..unrecorded(*function, flag::BEGINS)
+    }));
+    let kick = flag::STANDS_BEHIND | flag::KICKS;
+    watched.extend(kicks.into_iter().map(|at| unrecorded(at, kick)));
+    let sleeps = symbols.sleeps();
+    watched.extend(sleeps.into_iter().map(|at| unrecorded(at, flag::SLEEPS)));
+    Ok(Plan {
+        symbols,
+        watched,
+        returns,
+        interrupts,
+        apart,
+        ways,
+    })
+}
+
+/// Marks a number that is of no point of the file.
+const HIDDEN: u8 = 0x80;
+/// Marks one that no record has.
+const UNRECORDED: u8 = 0x81;
+
+pub(super) fn counting(
+    plan: Plan,
+    folder: &Folder,
+    with_kinds: bool,
+) -> Result<Counting, MachineError> {
+    let functions: Vec<_> = plan
+        .symbols
+        .functions()
+        .iter()
+        .map(|f| (f.start, f.end))
+        .collect();
+    let ring = Ring::make(
+        &folder.join(RING_FILE),
+        &plan.watched,
+        &functions,
+        with_kinds,
+    );
+    let points: HashMap<u8, u64> = plan.watched.iter().map(|w| (w.number, w.at)).collect();
+    Ok(Counting {
+        ring: ring.map_err(MachineError::io("the memory for the plugin"))?,
+        walker: Walker::new(
+            plan.symbols,
+            plan.interrupts,
+            &plan.apart,
+            points,
+            &plan.returns,
+        ),
+        ways: plan.ways,
+    })
+}
