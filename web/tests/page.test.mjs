@@ -124,7 +124,7 @@ test('a table sorts by a column, up and down', { skip }, async () => {
     const table = page.locator('.scroll > table').first();
     const column = async () => {
       const cells = await table.locator('tbody tr td:nth-child(1)').allInnerTexts();
-      return cells.map(Number);
+      return cells.map((text) => Number.parseInt(text, 10));
     };
     const before_ = await column();
     const head = table.locator('thead th').first();

@@ -34,6 +34,8 @@ fn main() {
         ("hostile-datasheet", of(&common::hostile_page())),
         ("hundred", of(&hundred())),
         ("stages", stages.expect("pages have stages")),
+        ("called", of(&common::linux::called())),
+        ("loads", of(&common::loads())),
         ("explain", explained.expect("pages have explanations")),
     ];
     for (name, page) in pages {

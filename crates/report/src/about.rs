@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use wirelab_trial::{Description, Field, Kind, ResultsFile};
 
 use crate::document::escape::clip;
-use crate::document::{Block, Document, KINDS, Notice};
+use crate::document::{Block, Document, KINDS, Notice, Notices};
 use crate::row::{self, kind};
 use crate::{finding, format, headline, repeat, search};
 
@@ -60,14 +60,12 @@ pub fn hosts(file: &ResultsFile) -> Vec<String> {
 }
 
 /// What kept searches from their end, what was wrong with trials, and the warnings.
-pub fn notices(file: &ResultsFile) -> Vec<Notice> {
+pub fn notices(file: &ResultsFile) -> Notices {
     let troubles = search::troubles(file).into_iter().map(Notice::search);
     let findings = finding::all(file).into_iter();
     let findings = findings.map(|f| Notice::finding(f.trial, f.text));
-    let warnings = row::warnings(file).into_iter();
-    let warnings =
-        warnings.map(|(trials, w)| Notice::warning(&w.code, trials, &w.text, &w.way_out));
-    troubles.chain(findings).chain(warnings).collect()
+    let all = troubles.chain(findings).chain(row::warnings(file));
+    Notices::new(all.collect())
 }
 
 /// Each node that was tested, once, as it described itself, and the host the tester ran on; for pages alone.

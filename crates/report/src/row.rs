@@ -1,6 +1,7 @@
 //! What a row of a table stands for: one flow, or the flows of a trial that go the same way taken together.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::ops::Range;
 
 use wirelab_trial::{
@@ -9,6 +10,7 @@ use wirelab_trial::{
 };
 use wirelab_wire::{Layer, LineRate};
 
+use crate::document::Notice;
 use crate::format;
 use crate::loss::{self, Loss};
 
@@ -278,39 +280,48 @@ pub const fn kind(kind: Kind) -> &'static str {
     kind.name()
 }
 
-/// Warnings of a file, each with the trials it belongs to; the same warning of several trials is shown once.
-pub fn warnings(file: &ResultsFile) -> Vec<(String, &Warning)> {
-    let mut found: Vec<(Vec<usize>, &Warning)> = Vec::new();
-    let mut known: HashMap<(&str, &str, &str), usize> = HashMap::new();
-    for (at, o) in file.observations.iter().enumerate() {
-        for warning in &o.warnings {
-            let key = (&*warning.code, &*warning.text, &*warning.way_out);
-            let place = *known.entry(key).or_insert_with(|| {
-                found.push((Vec::new(), warning));
-                found.len() - 1
-            });
-            let trials = &mut found[place].0;
-            if trials.last() != Some(&(at + 1)) {
-                trials.push(at + 1);
-            }
-        }
-    }
+/// Warnings of a file with the trials that each belongs to; the same warning of several trials is one.
+pub fn warnings(file: &ResultsFile) -> Vec<Notice> {
+    let key = |w: &Warning| (w.code.clone(), w.text.clone(), w.way_out.clone());
+    let found = alike(file, |_| true, key).into_iter();
     let total = file.observations.len();
     found
-        .into_iter()
-        .map(|(trials, warning)| (trials_in_words(&trials, total), warning))
+        .map(|(trials, texts)| warned(texts[0], &texts[0].text).of_trials(trials, total))
         .collect()
 }
 
-/// Warnings of a file, each code and fix once: the trials that have it, its code, the text of the first with how
-/// many say the like, and the fix.
-pub fn warnings_once(file: &ResultsFile) -> Vec<(String, &str, String, &str)> {
+/// Warnings of some trials of a file, each code and fix once: the text of the first, and how many say the like.
+pub fn warnings_once(file: &ResultsFile, is_one: impl Fn(usize) -> bool) -> Vec<Notice> {
+    let key = |w: &Warning| (w.code.clone(), w.way_out.clone());
+    let found = alike(file, is_one, key).into_iter();
+    let total = file.observations.len();
+    let each = found.map(|(trials, texts)| {
+        let more = match texts.len() {
+            1 => String::new(),
+            n => format!(" (and {} more like it)", n - 1),
+        };
+        warned(texts[0], &format!("{}{more}", texts[0].text)).of_trials(trials, total)
+    });
+    each.collect()
+}
+
+fn warned(warning: &Warning, text: &str) -> Notice {
+    Notice::warning(&warning.code, String::new(), text, &warning.way_out)
+}
+
+/// Warnings of some trials, those of one key together: the numbers of the trials that have them, and those whose text
+/// differs from the one before.
+fn alike<K: Eq + Hash>(
+    file: &ResultsFile,
+    is_one: impl Fn(usize) -> bool,
+    key: impl Fn(&Warning) -> K,
+) -> Vec<(Vec<usize>, Vec<&Warning>)> {
     let mut found: Vec<(Vec<usize>, Vec<&Warning>)> = Vec::new();
-    let mut known: HashMap<(&str, &str), usize> = HashMap::new();
-    for (at, o) in file.observations.iter().enumerate() {
+    let mut known: HashMap<K, usize> = HashMap::new();
+    let each = file.observations.iter().enumerate();
+    for (at, o) in each.filter(|(at, _)| is_one(at + 1)) {
         for warning in &o.warnings {
-            let key = (&*warning.code, &*warning.way_out);
-            let place = *known.entry(key).or_insert_with(|| {
+            let place = *known.entry(key(warning)).or_insert_with(|| {
                 found.push((Vec::new(), Vec::new()));
                 found.len() - 1
             });
@@ -323,22 +334,7 @@ pub fn warnings_once(file: &ResultsFile) -> Vec<(String, &str, String, &str)> {
             }
         }
     }
-    let total = file.observations.len();
-    let each = found.into_iter().filter_map(|(trials, texts)| {
-        let first = texts.first()?;
-        let more = match texts.len() {
-            1 => String::new(),
-            n => format!(" (and {} more like it)", n - 1),
-        };
-        let text = format!("{}{more}", first.text);
-        Some((
-            trials_in_words(&trials, total),
-            &*first.code,
-            text,
-            &*first.way_out,
-        ))
-    });
-    each.collect()
+    found
 }
 
 /// Where the observations of a part stand in its file, within what the file has.
@@ -356,17 +352,4 @@ pub fn searched(file: &ResultsFile) -> Vec<bool> {
         out[range].fill(true);
     }
     out
-}
-
-/// `trial 2`, `trials 1, 3` or `all trials`.
-pub fn trials_in_words(trials: &[usize], total: usize) -> String {
-    match trials {
-        [one] => format!("trial {one}"),
-        all if all.len() == total => "all trials".to_owned(),
-        some if some.len() <= 12 => {
-            let numbers: Vec<String> = some.iter().map(usize::to_string).collect();
-            format!("trials {}", numbers.join(", "))
-        }
-        some => format!("{} trials", some.len()),
-    }
 }

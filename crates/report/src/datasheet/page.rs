@@ -1,19 +1,25 @@
 //! The page as blocks in the order of the published one, then what that one lacks; and as text.
 
-use wirelab_trial::{Kind, Observation, ResultsFile};
+use wirelab_trial::{Direction, Kind, Layer, Observation, ResultsFile};
 
 use super::setup::{self, Of};
 use super::sheet::{Datasheet, Sheet};
 use super::{commands, curves, detail, gather, tables};
 use crate::document::table::{Look, Table};
-use crate::document::{Block, Chart, Document, EMULATED, Gallery, Medium, Notice, Verdict};
+use crate::document::{
+    Block, Chart, Document, EMULATED, Gallery, Medium, Notice, Notices, Verdict,
+};
 use crate::judge::{End, judge};
 use crate::options::Options;
 use crate::{about, charts, finding, format, headline, repeat, row, search, summary};
 
 /// The page of one node.
-fn blocks(sheet: &Sheet, file: &ResultsFile) -> Vec<Block<'static>> {
+fn blocks(sheet: &Sheet, file: &ResultsFile, notices: &mut Notices) -> Vec<Block<'static>> {
     let mut out = Vec::new();
+    let mut noted = |section: Section| {
+        let here = (&*sheet.node, section);
+        notices.of_trials(|trial| place(&file.observations[trial - 1]) == here)
+    };
     let title = |text: &str| Block::heading(text);
     let soc = setup::table(sheet, Of::Soc);
     let mut told = Vec::new();
@@ -30,7 +36,11 @@ fn blocks(sheet: &Sheet, file: &ResultsFile) -> Vec<Block<'static>> {
     }
     out.push(Block::Appendix(2, "Setup Details".to_owned(), told));
     layer2(sheet, &mut out);
-    tcp_ip(sheet, &mut out);
+    out.extend(noted(Section::Layer2));
+    tcp(sheet, &mut out);
+    out.extend(noted(Section::Tcp));
+    udp(sheet, &mut out);
+    out.extend(noted(Section::Udp));
     if !sheet.echo.is_empty() {
         out.push(title("Echo Latency"));
         out.push(Block::Remark(
@@ -40,8 +50,9 @@ fn blocks(sheet: &Sheet, file: &ResultsFile) -> Vec<Block<'static>> {
         ));
         out.push(Block::Table(detail::echo(sheet)));
         let series = gather::round_trips(file, &sheet.node);
-        out.push(picture(curves::round_trips(&series)));
+        out.push(picture(curves::round_trips(file, &series)));
     }
+    out.extend(noted(Section::Echo));
     let rates = detail::rates(sheet);
     if !rates.rows.is_empty() {
         let about = Block::Remark(
@@ -96,7 +107,7 @@ fn layer2(sheet: &Sheet, out: &mut Vec<Block<'_>>) {
     }
 }
 
-fn tcp_ip(sheet: &Sheet, out: &mut Vec<Block<'_>>) {
+fn tcp(sheet: &Sheet, out: &mut Vec<Block<'_>>) {
     if sheet.tcp.is_empty() && sheet.udp.is_empty() {
         return;
     }
@@ -107,6 +118,9 @@ fn tcp_ip(sheet: &Sheet, out: &mut Vec<Block<'_>>) {
         out.push(Block::Table(tables::tcp(sheet)));
         out.push(Block::Commands(commands::tcp(sheet)));
     }
+}
+
+fn udp(sheet: &Sheet, out: &mut Vec<Block<'_>>) {
     if !sheet.udp.is_empty() {
         out.push(Block::Heading(3, "UDP Throughput".to_owned()));
         out.push(Block::Table(tables::udp(sheet)));
@@ -163,8 +177,28 @@ fn below(file: &ResultsFile, page: &Datasheet) -> Vec<Block<'static>> {
     out
 }
 
-/// Searches that did not end, what was wrong, and warnings, each once.
-fn notices(file: &ResultsFile) -> Vec<Notice> {
+/// A part of the page that has the trials of its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    Layer2,
+    Tcp,
+    Udp,
+    Echo,
+}
+
+/// Where the figures of a trial stand: its node and the part.
+fn place(o: &Observation) -> (&str, Section) {
+    let section = match (o.trial.direction, o.trial.framing.layer) {
+        (Direction::Echo, _) => Section::Echo,
+        (_, Layer::Ethernet) => Section::Layer2,
+        (_, Layer::UdpIpv4 | Layer::UdpIpv6) => Section::Udp,
+        (_, Layer::TcpIpv4 | Layer::TcpIpv6) => Section::Tcp,
+    };
+    (&o.node.name, section)
+}
+
+/// Searches that did not end, what was wrong, and warnings, each once where it stands.
+fn notices(file: &ResultsFile) -> Notices {
     let searches = search::unfinished(file).0.into_iter().map(Notice::search);
     let mut out: Vec<Notice> = searches.collect();
     let wrong = finding::all_beyond_loss(file).into_iter();
@@ -179,8 +213,28 @@ fn notices(file: &ResultsFile) -> Vec<Notice> {
     }
     let wrong = wrong.into_iter();
     out.extend(wrong.map(|(trial, text)| Notice::finding(trial, text)));
-    let warnings = row::warnings_once(file).into_iter();
-    out.extend(warnings.map(|(trials, code, text, fix)| Notice::warning(code, trials, &text, fix)));
+    out.extend(warnings(file));
+    Notices::new(out)
+}
+
+/// Warnings, each once for the run where all trials have it, else once for each part that has it.
+fn warnings(file: &ResultsFile) -> Vec<Notice> {
+    let of = |trial: usize| place(&file.observations[trial - 1]);
+    let mut out = row::warnings_once(file, |_| true);
+    out.retain(Notice::is_of_the_run);
+    let of_the_run = out.len();
+    let mut places: Vec<(&str, Section)> = Vec::new();
+    for o in &file.observations {
+        if !places.contains(&place(o)) {
+            places.push(place(o));
+        }
+    }
+    for here in places {
+        let mut own = row::warnings_once(file, |trial| of(trial) == here);
+        let said = |of: &Notice| (of.code.clone(), of.fix.clone());
+        own.retain(|new| out[..of_the_run].iter().all(|old| said(old) != said(new)));
+        out.extend(own);
+    }
     out
 }
 
@@ -250,20 +304,26 @@ pub fn verdict(file: &ResultsFile) -> String {
 
 /// The page.
 pub fn document<'a>(file: &'a ResultsFile, page: &Datasheet, options: &Options) -> Document<'a> {
-    let mut all = Vec::new();
+    let mut notices = notices(file);
+    let mut all: Vec<Block<'_>> = notices.of_the_run().into_iter().collect();
     let several = page.sheets.len() > 1;
     for sheet in &page.sheets {
         if several {
             all.push(Block::heading(sheet.node.clone()));
         }
-        all.extend(blocks(sheet, file).into_iter().map(|block| match block {
-            Block::Heading(depth, text) => Block::Heading(depth + u8::from(several), text),
-            Block::Appendix(depth, text, of) => {
-                Block::Appendix(depth + u8::from(several), text, of)
-            }
-            block => block,
-        }));
+        all.extend(
+            blocks(sheet, file, &mut notices)
+                .into_iter()
+                .map(|block| match block {
+                    Block::Heading(depth, text) => Block::Heading(depth + u8::from(several), text),
+                    Block::Appendix(depth, text, of) => {
+                        Block::Appendix(depth + u8::from(several), text, of)
+                    }
+                    block => block,
+                }),
+        );
     }
+    all.extend(notices.rest());
     all.extend(below(file, page));
     Document {
         verdict: Some(Verdict {
@@ -271,7 +331,6 @@ pub fn document<'a>(file: &'a ResultsFile, page: &Datasheet, options: &Options) 
             text: verdict(file),
             first: true,
         }),
-        notices: notices(file),
         stamp: Some((file.created_unix_ns, file.wirelab_version.clone())),
         command: commands::page(page),
         commands: repeat::commands(file),

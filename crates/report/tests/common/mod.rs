@@ -236,6 +236,25 @@ pub fn lab() -> ResultsFile {
     file(observations)
 }
 
+/// Latency of one size at three loads, the last first.
+pub fn loads() -> ResultsFile {
+    let mut file = lab();
+    let one = file.observations.pop().unwrap();
+    let at = |(frames_per_s, ps): (f64, u64)| {
+        let mut o = one.clone();
+        o.trial.load = Load::FrameRate { frames_per_s };
+        o.flows[0].series = vec![series("latency", ps, 60_000)];
+        o
+    };
+    let loads = [
+        (50_000.0, 95_000_000),
+        (1_000.0, 8_300_000),
+        (20_000.0, 21_000_000),
+    ];
+    file.observations = loads.map(at).into();
+    file
+}
+
 pub fn series(name: &str, ps: u64, count: u64) -> Series {
     Series {
         name: name.to_owned(),
