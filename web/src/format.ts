@@ -108,6 +108,8 @@ export function range(axis: Axis, values: number[], wanted: number): { low: numb
   const span = top > low ? top - low : axis.show === 'share' ? 0.01 : 1;
   const step = stepOf(low, low + span * 1.05, wanted);
   const round = (n: number): number => Number((n * step).toPrecision(12));
-  const [from, to] = [round(Math.floor(low / step)), round(Math.ceil((low + span * 1.02) / step))];
+  const [from, above] = [round(Math.floor(low / step)), round(Math.ceil((low + span * 1.02) / step))];
+  // Nothing is more than all of it.
+  const to = axis.show === 'share' && !axis.close && low === 0 && most <= 1 ? Math.min(above, 1) : above;
   return { low: from, high: to, ticks: linearTicks(from, to, wanted) };
 }

@@ -1,16 +1,13 @@
 //! What a row of a table stands for: one flow, or the flows of a trial that go the same way taken together.
 
-use std::collections::HashMap;
-use std::hash::Hash;
 use std::ops::Range;
 
 use wirelab_trial::{
     Counts, Direction, Field, FlowObservation, Kind, Load, Observation, Part, ResultsFile, Stated,
-    Status, Warning,
+    Status,
 };
 use wirelab_wire::{Layer, LineRate};
 
-use crate::document::Notice;
 use crate::format;
 use crate::loss::{self, Loss};
 
@@ -278,63 +275,6 @@ pub const fn status(status: &Status) -> &'static str {
 /// The word for where a figure comes from.
 pub const fn kind(kind: Kind) -> &'static str {
     kind.name()
-}
-
-/// Warnings of a file with the trials that each belongs to; the same warning of several trials is one.
-pub fn warnings(file: &ResultsFile) -> Vec<Notice> {
-    let key = |w: &Warning| (w.code.clone(), w.text.clone(), w.way_out.clone());
-    let found = alike(file, |_| true, key).into_iter();
-    let total = file.observations.len();
-    found
-        .map(|(trials, texts)| warned(texts[0], &texts[0].text).of_trials(trials, total))
-        .collect()
-}
-
-/// Warnings of some trials of a file, each code and fix once: the text of the first, and how many say the like.
-pub fn warnings_once(file: &ResultsFile, is_one: impl Fn(usize) -> bool) -> Vec<Notice> {
-    let key = |w: &Warning| (w.code.clone(), w.way_out.clone());
-    let found = alike(file, is_one, key).into_iter();
-    let total = file.observations.len();
-    let each = found.map(|(trials, texts)| {
-        let more = match texts.len() {
-            1 => String::new(),
-            n => format!(" (and {} more like it)", n - 1),
-        };
-        warned(texts[0], &format!("{}{more}", texts[0].text)).of_trials(trials, total)
-    });
-    each.collect()
-}
-
-fn warned(warning: &Warning, text: &str) -> Notice {
-    Notice::warning(&warning.code, String::new(), text, &warning.way_out)
-}
-
-/// Warnings of some trials, those of one key together: the numbers of the trials that have them, and those whose text
-/// differs from the one before.
-fn alike<K: Eq + Hash>(
-    file: &ResultsFile,
-    is_one: impl Fn(usize) -> bool,
-    key: impl Fn(&Warning) -> K,
-) -> Vec<(Vec<usize>, Vec<&Warning>)> {
-    let mut found: Vec<(Vec<usize>, Vec<&Warning>)> = Vec::new();
-    let mut known: HashMap<K, usize> = HashMap::new();
-    let each = file.observations.iter().enumerate();
-    for (at, o) in each.filter(|(at, _)| is_one(at + 1)) {
-        for warning in &o.warnings {
-            let place = *known.entry(key(warning)).or_insert_with(|| {
-                found.push((Vec::new(), Vec::new()));
-                found.len() - 1
-            });
-            let (trials, texts) = &mut found[place];
-            if trials.last() != Some(&(at + 1)) {
-                trials.push(at + 1);
-            }
-            if texts.last().is_none_or(|last| last.text != warning.text) {
-                texts.push(warning);
-            }
-        }
-    }
-    found
 }
 
 /// Where the observations of a part stand in its file, within what the file has.

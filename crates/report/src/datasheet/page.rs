@@ -4,7 +4,7 @@ use wirelab_trial::{Direction, Kind, Layer, Observation, ResultsFile};
 
 use super::setup::{self, Of};
 use super::sheet::{Datasheet, Sheet};
-use super::{commands, curves, detail, gather, tables};
+use super::{commands, curves, detail, gather, show, tables};
 use crate::document::table::{Look, Table};
 use crate::document::{
     Block, Chart, Document, EMULATED, Gallery, Medium, Notice, Notices, Verdict,
@@ -20,7 +20,6 @@ fn blocks(sheet: &Sheet, file: &ResultsFile, notices: &mut Notices) -> Vec<Block
         let here = (&*sheet.node, section);
         notices.of_trials(|trial| place(&file.observations[trial - 1]) == here)
     };
-    let title = |text: &str| Block::heading(text);
     let soc = setup::table(sheet, Of::Soc);
     let mut told = Vec::new();
     if soc.is_empty() && sheet.setup.is_empty() {
@@ -35,24 +34,14 @@ fn blocks(sheet: &Sheet, file: &ResultsFile, notices: &mut Notices) -> Vec<Block
         told.push(setup_table(["Further set-up", "Value"], further));
     }
     out.push(Block::Appendix(2, "Setup Details".to_owned(), told));
-    layer2(sheet, &mut out);
-    out.extend(noted(Section::Layer2));
-    tcp(sheet, &mut out);
-    out.extend(noted(Section::Tcp));
-    udp(sheet, &mut out);
-    out.extend(noted(Section::Udp));
-    if !sheet.echo.is_empty() {
-        out.push(title("Echo Latency"));
-        out.push(Block::Remark(
-            "Round trips by the tester's clock, probes sent on time whether or not the one before came back. The \
-             tester's floor is its own round trip without the node; PDV is the 99.9th percentile less the shortest."
-                .to_owned(),
-        ));
-        out.push(Block::Table(detail::echo(sheet)));
-        let series = gather::round_trips(file, &sheet.node);
-        out.push(picture(curves::round_trips(file, &series)));
-    }
-    out.extend(noted(Section::Echo));
+    let mut parts = [
+        layer2(sheet, &mut noted),
+        tcp_ip(sheet, &mut noted),
+        echo(sheet, file, &mut noted),
+    ];
+    // What this peer cannot do stands behind what it did.
+    parts.sort_by_key(|part| !has_figures(part));
+    out.extend(parts.into_iter().flatten());
     let rates = detail::rates(sheet);
     if !rates.rows.is_empty() {
         let about = Block::Remark(
@@ -90,44 +79,89 @@ fn configuration(sheet: &Sheet, of: Of, out: &mut Vec<Block<'_>>) {
     }
 }
 
-fn layer2(sheet: &Sheet, out: &mut Vec<Block<'_>>) {
+/// Takes the notices of a part of the page.
+type Noted<'n> = dyn FnMut(Section) -> Option<Block<'static>> + 'n;
+
+fn layer2(sheet: &Sheet, noted: &mut Noted<'_>) -> Vec<Block<'static>> {
+    let mut out = Vec::new();
     if sheet.layer2_latency.is_empty() && sheet.layer2_throughput.is_empty() {
-        return;
+        return out;
     }
     out.push(Block::heading("Layer 2 Performance"));
-    configuration(sheet, Of::Layer2, out);
+    configuration(sheet, Of::Layer2, &mut out);
     if !sheet.layer2_latency.is_empty() {
         out.push(Block::Heading(3, "Layer 2 Latency".to_owned()));
+        out.push(Block::Remark(
+            "From the driver's capture point to the application's and back, by the node's clock; the PHY's delay is that \
+             of its datasheet, and the total is their sum."
+                .to_owned(),
+        ));
         out.push(Block::Table(tables::layer2_latency(sheet)));
         out.extend(tables::layer2_intervals(sheet).map(Block::Remark));
     }
     if !sheet.layer2_throughput.is_empty() {
         out.push(Block::Heading(3, "Layer 2 Throughput".to_owned()));
-        out.push(Block::Table(tables::layer2_throughput(sheet)));
+        out.push(Block::Table(show::shared_in_heads(
+            tables::layer2_throughput(sheet),
+        )));
     }
+    out.extend(noted(Section::Layer2));
+    out
 }
 
-fn tcp(sheet: &Sheet, out: &mut Vec<Block<'_>>) {
+fn tcp_ip(sheet: &Sheet, noted: &mut Noted<'_>) -> Vec<Block<'static>> {
+    let mut out = Vec::new();
     if sheet.tcp.is_empty() && sheet.udp.is_empty() {
-        return;
+        return out;
     }
     out.push(Block::heading("TCP/IP Performance"));
-    configuration(sheet, Of::TcpIp, out);
+    configuration(sheet, Of::TcpIp, &mut out);
     if !sheet.tcp.is_empty() {
         out.push(Block::Heading(3, "TCP Throughput".to_owned()));
-        out.push(Block::Table(tables::tcp(sheet)));
+        out.push(Block::Table(show::shared_in_heads(tables::tcp(sheet))));
         out.push(Block::Commands(commands::tcp(sheet)));
+        out.extend(noted(Section::Tcp));
     }
-}
-
-fn udp(sheet: &Sheet, out: &mut Vec<Block<'_>>) {
     if !sheet.udp.is_empty() {
         out.push(Block::Heading(3, "UDP Throughput".to_owned()));
-        out.push(Block::Table(tables::udp(sheet)));
+        out.push(Block::Table(show::shared_in_heads(tables::udp(sheet))));
         out.push(Block::Remark(udp_legend(sheet)));
         out.push(Block::Commands(commands::udp(sheet)));
         out.push(picture(curves::rates(sheet)));
+        out.extend(noted(Section::Udp));
     }
+    out
+}
+
+fn echo(sheet: &Sheet, file: &ResultsFile, noted: &mut Noted<'_>) -> Vec<Block<'static>> {
+    if sheet.echo.is_empty() {
+        return Vec::new();
+    }
+    let series = gather::round_trips(file, &sheet.node);
+    let mut out = vec![
+        Block::heading("Echo Latency"),
+        Block::Remark(
+            "Round trips by the tester's clock, probes sent on time whether or not the one before came back. The \
+             tester's floor is its own round trip without the node; PDV is the 99.9th percentile less the shortest."
+                .to_owned(),
+        ),
+        Block::Table(detail::echo(sheet)),
+        picture(curves::round_trips(file, &series)),
+    ];
+    out.extend(noted(Section::Echo));
+    out
+}
+
+/// Whether any table has a figure.
+fn has_figures(blocks: &[Block<'_>]) -> bool {
+    blocks.iter().any(|block| match block {
+        Block::Table(table) => table
+            .rows
+            .iter()
+            .flatten()
+            .any(|cell| cell.kind().is_some()),
+        _ => false,
+    })
 }
 
 fn udp_legend(sheet: &Sheet) -> String {
@@ -220,7 +254,7 @@ fn notices(file: &ResultsFile) -> Notices {
 /// Warnings, each once for the run where all trials have it, else once for each part that has it.
 fn warnings(file: &ResultsFile) -> Vec<Notice> {
     let of = |trial: usize| place(&file.observations[trial - 1]);
-    let mut out = row::warnings_once(file, |_| true);
+    let mut out = about::warnings_once(file, |_| true);
     out.retain(Notice::is_of_the_run);
     let of_the_run = out.len();
     let mut places: Vec<(&str, Section)> = Vec::new();
@@ -230,7 +264,7 @@ fn warnings(file: &ResultsFile) -> Vec<Notice> {
         }
     }
     for here in places {
-        let mut own = row::warnings_once(file, |trial| of(trial) == here);
+        let mut own = about::warnings_once(file, |trial| of(trial) == here);
         let said = |of: &Notice| (of.code.clone(), of.fix.clone());
         own.retain(|new| out[..of_the_run].iter().all(|old| said(old) != said(new)));
         out.extend(own);

@@ -61,7 +61,7 @@ pub fn render(document: &Document<'_>) -> String {
     )
 }
 
-/// Parts for a page of somebody else, which has [`STYLE`] and, behind them, [`SCRIPT`].
+/// Parts for a page that is made elsewhere: it has [`STYLE`] and, behind them, [`SCRIPT`].
 pub fn part(blocks: &[Block<'_>]) -> String {
     let mut page = Page::default();
     let body = page.blocks(blocks);

@@ -99,7 +99,7 @@ pub fn flame(now: &[CallPaths], before: Option<&[CallPaths]>) -> Flame {
 }
 
 impl Node {
-    /// Adds its bar and those of what it calls; bars that nobody would see are left out.
+    /// Adds its bar and those of what it calls; bars too narrow to see are left out.
     fn draw(&self, name: &str, depth: usize, from: f64, flame: &mut Flame) {
         if self.now / flame.whole < NARROWEST || flame.bars.len() >= MOST_BARS {
             return;

@@ -169,6 +169,7 @@ pub fn observation(trial: Trial, node: &str, kind: &str) -> Observation {
         started_unix_ns: Field::measured(1_795_254_017_000_000_000),
         flows: Vec::new(),
         cpu_load: Field::absent("tester and node are one host"),
+        busy_over_time: Vec::new(),
         series: Vec::new(),
         counters: BTreeMap::new(),
         tester: TesterObservation::new(
