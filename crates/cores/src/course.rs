@@ -20,7 +20,7 @@ pub struct Course {
 pub struct CourseSlices {
     /// From the first moment to the first slice, in ns.
     pub from_ns: u64,
-    /// Length of each slice, and how long a core worked in it in the mean of the cores, in ns.
+    /// Length of each slice, and how long a core worked in it on average, in ns.
     pub slices: Vec<(u64, u64)>,
 }
 

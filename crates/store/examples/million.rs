@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Fills a new store with so many runs and lists them in each way; how long the slowest list took, each the best of three.
+/// Fills a new store with so many runs and lists them by each selection; how long the slowest list took, each the best of three.
 pub fn longest_ms(at: &Location, runs: u64) -> Result<f64, Box<dyn std::error::Error>> {
     drop(Store::open(at)?);
     let begun = Instant::now();

@@ -15,38 +15,34 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_rustls::TlsConnector;
 
-use crate::connection::Refused;
-
 /// Makes TLS connections.
 #[derive(Clone)]
 pub struct Tls(TlsConnector);
 
 impl Tls {
     /// Trusts who signed the certificates of a file, else whom this host trusts.
-    pub fn new(roots: Option<&Path>) -> Result<Tls, Refused> {
+    pub fn new(roots: Option<&Path>) -> Result<Tls, String> {
         let mut store = RootCertStore::empty();
         let certificates = match roots {
             Some(file) => CertificateDer::pem_file_iter(file)
                 .and_then(Iterator::collect)
                 .map_err(|why| {
-                    Refused(format!(
+                    format!(
                         "sslrootcert={}: {why}; fix: name a file of certificates in PEM",
                         file.display()
-                    ))
+                    )
                 })?,
             None => rustls_native_certs::load_native_certs().certs,
         };
         store.add_parsable_certificates(certificates);
         if store.is_empty() {
-            return Err(Refused(
-                "no certificate to trust was found; fix: install ca-certificates, or add sslrootcert=FILE to the address"
-                    .to_owned(),
-            ));
+            return Err("no certificate to trust was found; fix: install ca-certificates, or add sslrootcert=FILE to the address"
+                    .to_owned());
         }
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let config =
             ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let config = config.map_err(|why| Refused(why.to_string()))?;
+        let config = config.map_err(|why| why.to_string())?;
         let config = config.with_root_certificates(store).with_no_client_auth();
         Ok(Tls(TlsConnector::from(Arc::new(config))))
     }
@@ -54,7 +50,7 @@ impl Tls {
 
 /// An address without what it asks of TLS, and that: libpq's `sslmode` and `sslrootcert`. The modes that do not insist on TLS
 /// take none, since they would take none from whoever stands between, too.
-pub fn asked(address: &str) -> Result<(String, Option<Tls>), Refused> {
+pub fn asked(address: &str) -> Result<(String, Option<Tls>), String> {
     let (place, query) = address.split_once('?').unwrap_or((address, ""));
     let (mut rest, mut is_asked, mut roots) = (Vec::new(), false, None);
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -62,19 +58,17 @@ pub fn asked(address: &str) -> Result<(String, Option<Tls>), Refused> {
             Some(("sslmode", "require" | "verify-ca" | "verify-full")) => is_asked = true,
             Some(("sslmode", "disable" | "allow" | "prefer")) => {}
             Some(("sslmode", other)) => {
-                return Err(Refused(format!(
+                return Err(format!(
                     "sslmode={other} is not known; fix: write verify-full for TLS, or disable"
-                )));
+                ));
             }
             Some(("sslrootcert", file)) => roots = Some(Path::new(file)),
             _ => rest.push(pair),
         }
     }
     if roots.is_some() && !is_asked {
-        return Err(Refused(
-            "sslrootcert is for TLS, which the address does not ask for; fix: add sslmode=verify-full"
-                .to_owned(),
-        ));
+        return Err("sslrootcert is for TLS, which the address does not ask for; fix: add sslmode=verify-full"
+                .to_owned());
     }
     rest.push(if is_asked {
         "sslmode=require"

@@ -42,7 +42,7 @@ pub struct BusyOverTime {
     pub from_ns: u64,
     /// Length of each slice in ns.
     pub slice_ns: Column<u64>,
-    /// How long of it a core worked, in the mean of the cores, in ns.
+    /// How long of it a core worked on average, in ns.
     pub busy_ns: Column<u64>,
 }
 

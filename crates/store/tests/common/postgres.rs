@@ -48,7 +48,8 @@ openssl x509 -req -in server.req -CA root.pem -CAkey root.key -CAcreateserial -d
 chmod 600 server.key
 "#;
 
-/// A database on a server that takes TLS alone, as an address without what it asks of TLS, and who signed its certificate.
+/// A database on a server that takes TLS, as an address without what it asks of TLS, and who signed its certificate.
+#[allow(dead_code, reason = "most tests need no TLS")]
 pub fn encrypted() -> Option<(String, PathBuf)> {
     static SERVER: OnceLock<Option<(Server, u16)>> = OnceLock::new();
     let begun = || {
