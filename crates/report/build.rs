@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 fn main() {
-    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    let home = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it");
+    let web = Path::new(&home).join("../../web");
     for of in [
         "src",
         "build.mjs",

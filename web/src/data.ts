@@ -9,12 +9,14 @@ export interface Axis {
   show: Show;
   log: boolean;
   high?: number;
+  close?: boolean;
 }
 
 export interface Point {
   x: number;
   y: number;
   at_most?: number;
+  spread?: [number, number];
   words: string;
   trial?: number;
   tester?: boolean;
@@ -125,10 +127,29 @@ export interface Timeline {
   lanes: { name: string; busy_ratio: number; boxes: Work[] }[];
 }
 
-export type Picture = Plane | Samples | Bars | Delays | Timeline;
+export interface FlameBar {
+  name: string;
+  depth: number;
+  from: number;
+  now: number;
+  before: number;
+}
+
+export interface Flame {
+  type: 'flame';
+  name: string;
+  whole: number;
+  is_difference: boolean;
+  bars: FlameBar[];
+}
+
+export type Picture = Plane | Samples | Bars | Delays | Timeline | Flame;
 
 export interface PageData {
   commands: Partial<Record<string, string>>;
+  /** Of each trial the places of its notices, from 1. */
+  flags: Partial<Record<string, number[]>>;
+  notices: string[];
   pictures: Picture[];
 }
 

@@ -8,6 +8,7 @@ import { SVGRenderer } from 'echarts/renderers';
 import { bars } from './charts/bars';
 import { delays } from './charts/delays';
 import type { Drawing, Item, Room } from './charts/drawing';
+import { flame } from './charts/flame';
 import { plane } from './charts/plane';
 import type { View } from './charts/samples';
 import { samples, VIEWS } from './charts/samples';
@@ -111,6 +112,8 @@ export class Figure {
         return delays(this.picture, room);
       case 'timeline':
         return timeline(this.picture, room);
+      case 'flame':
+        return flame(this.picture, room);
     }
   }
 
@@ -225,6 +228,12 @@ export class Figure {
     return item.trial === undefined ? undefined : this.page.commands[String(item.trial)];
   }
 
+  /** What went wrong with the trial of an item, or what a reader must know of it. */
+  private noted(item: Item): HTMLElement[] {
+    const places = item.trial === undefined ? [] : (this.page.flags[String(item.trial)] ?? []);
+    return places.map((n) => element('span', { class: 'noted' }, this.page.notices[n - 1] ?? ''));
+  }
+
   private place(item: Item): [number, number] {
     const at = this.chart?.convertToPixel({ gridIndex: item.grid }, item.at);
     return Array.isArray(at) ? [at[0] ?? 0, at[1] ?? 0] : [0, 0];
@@ -323,7 +332,7 @@ export class Figure {
     this.cursor.hidden = false;
     this.cursor.style.left = `${x}px`;
     this.cursor.style.top = `${y}px`;
-    this.hint.textContent = item.words;
+    this.hint.replaceChildren(item.words, ...this.noted(item));
     this.hint.hidden = false;
     const room = this.plot.clientWidth - this.hint.offsetWidth;
     this.hint.style.left = `${Math.max(0, Math.min(x + 12, room))}px`;
@@ -336,6 +345,7 @@ export class Figure {
       ...(command === undefined
         ? []
         : [' ', element('code', {}, command), ' ', copier('copy', 'Copy the command that repeats this figure', () => command)]),
+      ...this.noted(item),
     );
   }
 

@@ -72,11 +72,16 @@ export function logTicks(low: number, high: number, wanted: number): number[] {
   return out;
 }
 
-/** Ticks at 1, 2 or 5 times a power of ten. */
-export function linearTicks(low: number, high: number, wanted: number): number[] {
+/** 1, 2 or 5 times a power of ten. */
+function stepOf(low: number, high: number, wanted: number): number {
   const rough = (high - low) / wanted;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = ([1, 2, 5, 10].find((s) => s * power >= rough * 0.999999) ?? 10) * power;
+  return ([1, 2, 5, 10].find((s) => s * power >= rough * 0.999999) ?? 10) * power;
+}
+
+/** Ticks at such steps. */
+export function linearTicks(low: number, high: number, wanted: number): number[] {
+  const step = stepOf(low, high, wanted);
   const out: number[] = [];
   for (let n = Math.ceil(low / step - 1e-9); n * step <= high * (1 + 1e-9); n += 1) {
     out.push(Number((n * step).toPrecision(12)));
@@ -96,13 +101,15 @@ export function range(axis: Axis, values: number[], wanted: number): { low: numb
   if (axis.high !== undefined) {
     return { low: 0, high: axis.high, ticks: linearTicks(0, axis.high, wanted) };
   }
-  const low = Math.min(0, least);
+  const room = (most - least || Math.abs(most) * 0.5 || 1) * 0.1;
+  const low = axis.close ? (least < 0 ? least - room : Math.max(0, least - room)) : Math.min(0, least);
   // Where nothing was lost, a scale up to 1 % says so.
-  const top = low < 0 ? Math.max(0, most) : most;
+  const top = low < 0 && !axis.close ? Math.max(0, most) : most;
   const span = top > low ? top - low : axis.show === 'share' ? 0.01 : 1;
-  const ticks = linearTicks(low, low + span * 1.05, wanted);
-  const step = (ticks[1] ?? 1) - (ticks[0] ?? 0);
+  const step = stepOf(low, low + span * 1.05, wanted);
   const round = (n: number): number => Number((n * step).toPrecision(12));
-  const [from, to] = [round(Math.floor(low / step)), round(Math.ceil((low + span * 1.02) / step))];
+  const [from, above] = [round(Math.floor(low / step)), round(Math.ceil((low + span * 1.02) / step))];
+  // Nothing is more than all of it.
+  const to = axis.show === 'share' && !axis.close && low === 0 && most <= 1 ? Math.min(above, 1) : above;
   return { low: from, high: to, ticks: linearTicks(from, to, wanted) };
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use wirelab_control::message::Record;
 use wirelab_control::message::{CpuLoad, Identity, Point, Start, Started, Status};
 use wirelab_control::value::{Mac, Path, State};
-use wirelab_control::{NodeHandler, Peer, Refusal};
+use wirelab_control::{NodeHandler, Peer, Refusal, slices};
 use wirelab_cores::{Steering, prefer_this_session};
 use wirelab_socket::flow::Live;
 use wirelab_stages::Xdp;
@@ -252,7 +252,12 @@ impl NodeHandler for Agent {
 
     fn counters(&mut self, port: u32) -> Vec<(String, u64)> {
         match &self.trial {
-            Some(trial) if port == 0 => reports::counters(&trial.running),
+            Some(trial) if port == 0 => {
+                let mut all = reports::counters(&trial.running);
+                let load = self.watch.as_ref().and_then(Watch::course);
+                all.extend(load.iter().flat_map(slices::load_counters));
+                all
+            }
             _ => Vec::new(),
         }
     }

@@ -10,9 +10,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use wirelab_control::slices::MOST_TOLD;
 use wirelab_cores::busy::now_ns;
-use wirelab_cores::{Busy, BusyError, Cores, Meter, Sample};
+use wirelab_cores::{Busy, BusyError, Cores, Course, Meter, Sample};
 use wirelab_socket::flow::Live;
+use wirelab_trial::BusyOverTime;
+use wirelab_trial::over_time;
 
 /// Interval between two readings while nothing runs.
 const IDLE: Duration = Duration::from_millis(200);
@@ -56,6 +59,8 @@ struct Trial {
     /// The newest reading that is known to lie before the last frame.
     inside: Option<Sample>,
     last: VecDeque<Sample>,
+    /// Readings over the whole trial.
+    course: Course,
 }
 
 /// Load of one core during a trial, and before it if known.
@@ -98,6 +103,7 @@ impl Watch {
             first: None,
             inside: None,
             last: VecDeque::with_capacity(LAST),
+            course: Course::new(MOST_TOLD),
         });
         self.shared.changed.notify_all();
         Begun(Arc::clone(&self.shared))
@@ -115,6 +121,13 @@ impl Watch {
         let trial = inner.trial.as_ref().ok_or("there was no trial")?;
         let meter = Meter::new(&self.cores).map_err(|e| e.to_string())?;
         trial.loads(&meter)
+    }
+
+    /// How busy the cores were in the course of the last trial; `None` of one that runs, or that was too short.
+    pub fn course(&self) -> Option<BusyOverTime> {
+        let inner = self.shared.lock();
+        let trial = inner.trial.as_ref().filter(|trial| !trial.running)?;
+        trial.course(&Meter::new(&self.cores).ok()?)
     }
 }
 
@@ -202,6 +215,9 @@ impl Trial {
         let Some((first, _)) = self.frames() else {
             return;
         };
+        if sample.at_ns >= first {
+            self.course.take(&sample);
+        }
         if self.first.is_none() && sample.at_ns >= first {
             self.first = Some(sample);
             return;
@@ -221,6 +237,16 @@ impl Trial {
         while self.last.front().is_some_and(|sample| sample.at_ns <= end) {
             self.inside = self.last.pop_front();
         }
+    }
+
+    fn course(&self, meter: &Meter) -> Option<BusyOverTime> {
+        let (first, end) = self.frames()?;
+        let found = self.course.between(meter, first, end)?;
+        Some(BusyOverTime::new(
+            over_time::Cores::Node,
+            found.from_ns,
+            &found.slices,
+        ))
     }
 
     fn loads(&self, meter: &Meter) -> Result<Vec<Load>, String> {

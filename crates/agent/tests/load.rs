@@ -86,6 +86,20 @@ fn a_spinner_on_the_nodes_core_is_in_the_nodes_load() {
         load.window_ticks,
         to - from
     );
+    // In its course it never rested either.
+    let told = bench.client.counters(trial, 0).unwrap();
+    let slices = (0..).map_while(|at| {
+        let of = |what: &str| told.get(&format!("load_{what}.{at:02}")).copied();
+        Some((of("ns")?, of("busy_ns")?))
+    });
+    let slices: Vec<(u64, u64)> = slices.collect();
+    assert!(slices.len() >= 3, "{slices:?}");
+    let sum = |of: fn(&(u64, u64)) -> u64| slices.iter().map(of).sum::<u64>();
+    assert!(
+        sum(|s| s.1) as f64 > 0.9 * sum(|s| s.0) as f64,
+        "{slices:?}"
+    );
+    assert!(bench.counter(trial, "load_from_ns") + sum(|s| s.0) <= to - from);
     let (idle, window) = (
         load.idle_busy_ticks.unwrap(),
         load.idle_window_ticks.unwrap(),

@@ -9,6 +9,7 @@
 //! then `listed.rs` (listed trials), `searched.rs` (searches) and [`plan::Plan`].
 #![forbid(unsafe_code)]
 
+mod busy;
 pub mod ceiling;
 pub mod costs;
 pub mod datasheet;

@@ -157,6 +157,7 @@ pub(crate) fn void(
         started_unix_ns: Field::absent(not_begun),
         flows: Vec::new(),
         cpu_load: Field::absent(not_begun),
+        busy_over_time: Vec::new(),
         series: Vec::new(),
         counters: BTreeMap::new(),
         tester: TesterObservation::new(Field::absent(not_begun), Field::absent(not_begun)),

@@ -8,6 +8,7 @@ use wirelab_trial::{
     Progress, ResultsFile, Retrying, Status, Trial, WarningCode,
 };
 
+use crate::busy;
 use crate::part::{Asks, PlannedPart};
 
 /// The set-up key that names the interfaces of ports.
@@ -313,10 +314,10 @@ impl Node for Replay<'_> {
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
         match self.stored.pop_front() {
-            None => self.node.run(trial, progress, cancel),
+            None => busy::beside(|| self.node.run(trial, progress, cancel)),
             // Only the slot of a failed trial is refilled; the others keep their position.
             Some(stored) if self.fills_holes && stored.trial == *trial && is_cut(&stored) => {
-                self.node.run(trial, progress, cancel)
+                busy::beside(|| self.node.run(trial, progress, cancel))
             }
             Some(stored) if stored.trial == *trial => Ok(stored),
             Some(stored) => {

@@ -317,6 +317,7 @@ impl Node for CountNode {
             started_unix_ns: Field::measured(started_unix_ns),
             flows,
             cpu_load: Field::absent(NO_TIME),
+            busy_over_time: Vec::new(),
             series: Vec::new(),
             counters: BTreeMap::new(),
             tester: TesterObservation::new(Field::absent(NO_TIME), Field::measured(false)),

@@ -66,6 +66,14 @@ pub struct Sample {
     idle: Vec<u64>,
 }
 
+#[cfg(test)]
+impl Sample {
+    /// A reading of these idle ticks.
+    pub(crate) const fn of(at_ns: u64, idle: Vec<u64>) -> Sample {
+        Sample { at_ns, idle }
+    }
+}
+
 /// The load of one core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Busy {

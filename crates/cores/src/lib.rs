@@ -10,6 +10,7 @@
 #![deny(unsafe_code)]
 
 pub mod busy;
+pub mod course;
 pub mod host;
 pub mod interrupts;
 pub mod list;
@@ -23,6 +24,7 @@ pub mod steer;
 mod sys;
 
 pub use busy::{Busy, BusyError, Meter, Sample};
+pub use course::{Course, CourseSlices};
 pub use host::{clock_id, host_id};
 pub use list::{CoreError, Cores};
 pub use pin::{allowed, pin_task, pin_thread, stay_on_this_core};

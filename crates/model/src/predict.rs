@@ -87,6 +87,7 @@ fn alone(
         started_unix_ns: Field::absent("a model runs in no time"),
         flows,
         cpu_load: cpu_load(&subject),
+        busy_over_time: Vec::new(),
         series: Vec::new(),
         counters: BTreeMap::new(),
         tester: TesterObservation::new(

@@ -72,6 +72,7 @@ fn observation(trial: Trial, bits_per_s: f64, loss: f64, cpu: Option<f64>) -> Ob
         status: Status::Complete,
         started_unix_ns: Field::absent("not asked"),
         cpu_load,
+        busy_over_time: Vec::new(),
         series: Vec::new(),
         counters: BTreeMap::new(),
         tester: TesterObservation::new(Field::absent("not asked"), Field::absent("not asked")),

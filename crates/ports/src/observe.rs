@@ -77,6 +77,7 @@ pub fn observation(
         started_unix_ns: Field::measured(result.started),
         flows,
         cpu_load: Field::absent("ports have no CPU of their own"),
+        busy_over_time: Vec::new(),
         series: Vec::new(),
         counters: BTreeMap::new(),
         tester: TesterObservation::of_trial(plan.resolved.frames_per_s.is_some(), slow),

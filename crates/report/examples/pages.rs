@@ -8,13 +8,25 @@ mod explained;
 use std::path::Path;
 
 use wirelab_report::{Format, Options, render, render_explanation, render_stages};
-use wirelab_trial::ResultsFile;
+use wirelab_trial::random::SplitMix64;
+use wirelab_trial::{ResultsFile, SeriesBuilder};
 
 /// A run of a hundred trials.
 fn hundred() -> ResultsFile {
     let mut file = common::lab();
     let some = file.observations.clone();
     file.observations = some.into_iter().cycle().take(100).collect();
+    file
+}
+
+/// A run with a million samples.
+fn million() -> ResultsFile {
+    let mut file = common::loads();
+    let clock = file.observations[0].flows[0].series[0].clock;
+    let mut random = SplitMix64::new(1);
+    let mut series = SeriesBuilder::new("latency", clock, 1_000_000);
+    (0..1_000_000).for_each(|_| series.push(8_000 + random.next_u64() % 1_000));
+    file.observations[0].flows[0].series = vec![series.finish()];
     file
 }
 
@@ -34,6 +46,9 @@ fn main() {
         ("hostile-datasheet", of(&common::hostile_page())),
         ("hundred", of(&hundred())),
         ("stages", stages.expect("pages have stages")),
+        ("called", of(&common::linux::called())),
+        ("loads", of(&common::loads())),
+        ("million", of(&million())),
         ("explain", explained.expect("pages have explanations")),
     ];
     for (name, page) in pages {

@@ -1,12 +1,13 @@
 //! What the reports of a file have in common: when it was made and how, its nodes and its tester, and what went wrong.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
 
-use wirelab_trial::{Description, Field, Kind, ResultsFile};
+use wirelab_trial::{Description, Field, Kind, ResultsFile, Warning};
 
 use crate::document::escape::clip;
-use crate::document::{Block, Document, KINDS, Notice};
-use crate::row::{self, kind};
+use crate::document::{Block, Document, KINDS, Notice, Notices};
+use crate::row::kind;
 use crate::{finding, format, headline, repeat, search};
 
 /// Facts of a node's set-up on a page.
@@ -60,14 +61,69 @@ pub fn hosts(file: &ResultsFile) -> Vec<String> {
 }
 
 /// What kept searches from their end, what was wrong with trials, and the warnings.
-pub fn notices(file: &ResultsFile) -> Vec<Notice> {
+pub fn notices(file: &ResultsFile) -> Notices {
     let troubles = search::troubles(file).into_iter().map(Notice::search);
     let findings = finding::all(file).into_iter();
     let findings = findings.map(|f| Notice::finding(f.trial, f.text));
-    let warnings = row::warnings(file).into_iter();
-    let warnings =
-        warnings.map(|(trials, w)| Notice::warning(&w.code, trials, &w.text, &w.way_out));
-    troubles.chain(findings).chain(warnings).collect()
+    let all = troubles.chain(findings).chain(warnings(file));
+    Notices::new(all.collect())
+}
+
+/// Warnings of a file with the trials that each belongs to; the same warning of several trials is one.
+fn warnings(file: &ResultsFile) -> Vec<Notice> {
+    let key = |w: &Warning| (w.code.clone(), w.text.clone(), w.way_out.clone());
+    let found = alike(file, |_| true, key).into_iter();
+    let total = file.observations.len();
+    found
+        .map(|(trials, texts)| warned(texts[0], &texts[0].text).of_trials(trials, total))
+        .collect()
+}
+
+/// Warnings of some trials of a file, each code and fix once: the text of the first, and how many say the like.
+pub fn warnings_once(file: &ResultsFile, is_one: impl Fn(usize) -> bool) -> Vec<Notice> {
+    let key = |w: &Warning| (w.code.clone(), w.way_out.clone());
+    let found = alike(file, is_one, key).into_iter();
+    let total = file.observations.len();
+    let each = found.map(|(trials, texts)| {
+        let more = match texts.len() {
+            1 => String::new(),
+            n => format!(" (and {} more like it)", n - 1),
+        };
+        warned(texts[0], &format!("{}{more}", texts[0].text)).of_trials(trials, total)
+    });
+    each.collect()
+}
+
+fn warned(warning: &Warning, text: &str) -> Notice {
+    Notice::warning(&warning.code, String::new(), text, &warning.way_out)
+}
+
+/// Warnings of some trials, those of one key together: the numbers of the trials that have them, and those whose text
+/// differs from the one before.
+fn alike<K: Eq + Hash>(
+    file: &ResultsFile,
+    is_one: impl Fn(usize) -> bool,
+    key: impl Fn(&Warning) -> K,
+) -> Vec<(Vec<usize>, Vec<&Warning>)> {
+    let mut found: Vec<(Vec<usize>, Vec<&Warning>)> = Vec::new();
+    let mut known: HashMap<K, usize> = HashMap::new();
+    let each = file.observations.iter().enumerate();
+    for (at, o) in each.filter(|(at, _)| is_one(at + 1)) {
+        for warning in &o.warnings {
+            let place = *known.entry(key(warning)).or_insert_with(|| {
+                found.push((Vec::new(), Vec::new()));
+                found.len() - 1
+            });
+            let (trials, texts) = &mut found[place];
+            if trials.last() != Some(&(at + 1)) {
+                trials.push(at + 1);
+            }
+            if texts.last().is_none_or(|last| last.text != warning.text) {
+                texts.push(warning);
+            }
+        }
+    }
+    found
 }
 
 /// Each node that was tested, once, as it described itself, and the host the tester ran on; for pages alone.

@@ -1,5 +1,4 @@
-//! Which charts a report of results has: the loss of each trial, gaps of senders, distributions, and searches trial by
-//! trial.
+//! Which charts a report of results has: the loss of each trial, gaps of senders, and searches trial by trial.
 
 use std::collections::BTreeSet;
 use wirelab_trial::search::{BurstResult, SearchResult};
@@ -14,7 +13,7 @@ use crate::chart::loss::{self, Lost};
 use crate::chart::plane::{Line, LineLook, Pane, Plane, Point, Series};
 use crate::chart::samples::{self, Samples};
 use crate::chart::{Axis, Bars, Picture, Show, nice, usable};
-use crate::detail;
+use crate::distributions;
 use crate::document::Gallery;
 use crate::document::escape::{clip, line};
 use crate::format::{self, integer};
@@ -23,8 +22,6 @@ use crate::row::{self, Row};
 use crate::search::{allowed, bracket};
 use crate::stats;
 
-/// Series of a gallery; the results file has the rest.
-const SERIES: usize = 200;
 /// Pictures of searches; the tables have all.
 const PICTURES: usize = 24;
 
@@ -241,98 +238,7 @@ pub fn gaps(rows: &[Row<'_>]) -> Gallery {
         about: "Time from the start of one frame to the start of the next, by the sender's own clock. The dashed line is \
                 the gap that was requested.",
         wide: true,
-        ..several(vec![("Gaps of the sender".to_owned(), picture)])
-    }
-}
-
-/// A series, and the words around it.
-pub struct Named<'a> {
-    /// What is compared: series of one group share a picture.
-    pub group: String,
-    /// Its name among them.
-    pub name: String,
-    /// Its trial, from 1.
-    pub trial: Option<usize>,
-    /// Its samples.
-    pub series: &'a wirelab_trial::Series,
-}
-
-/// Distributions of some series, those of a group in one picture.
-pub fn of_series<'a>(all: impl Iterator<Item = Named<'a>>, by: &'static str) -> Gallery {
-    let mut groups: Vec<(String, Samples)> = Vec::new();
-    for named in all {
-        let Some(samples) = stats::Samples::of_series(named.series) else {
-            continue;
-        };
-        let kind = named.series.kind;
-        let series = samples::Series::of(named.name, named.trial, kind, &samples);
-        let show = match samples.instructions {
-            true => Show::Integer,
-            false => Show::Time,
-        };
-        let alike = |(group, of): &&mut (String, Samples)| *group == named.group && of.show == show;
-        match groups.iter_mut().find(alike) {
-            Some((_, of)) => of.series.push(series),
-            None => groups.push((
-                named.group,
-                Samples {
-                    name: match samples.instructions {
-                        true => "instructions",
-                        false => "time",
-                    }
-                    .to_owned(),
-                    show,
-                    by,
-                    steps: samples::STEPS,
-                    series: vec![series],
-                },
-            )),
-        }
-    }
-    several(groups)
-}
-
-/// Every series of times or instructions with samples, those of one name and direction in a trial together, as their
-/// table has them.
-pub fn series(file: &ResultsFile) -> Gallery {
-    let each = file.observations.iter().enumerate();
-    let merged = each.flat_map(|(at, o)| detail::merged(at + 1, o));
-    let places: Vec<_> = merged.collect();
-    let all = places.iter().map(|(trial, of, series)| {
-        let simulated = match series.clock.kind {
-            wirelab_trial::ClockKind::Simulated => ", simulated time",
-            _ => "",
-        };
-        let o = &file.observations[trial - 1];
-        let asked = row::load(&o.trial.load);
-        Named {
-            group: clip(&line(&format!("{}{simulated}", series.name)), 60),
-            name: format!("{trial} · {} B · {asked} · {of}", o.sizes.payload),
-            trial: Some(*trial),
-            series,
-        }
-    });
-    Gallery {
-        title: "Latency and other series",
-        about: "How long the slowest took, by the share that was faster. Instruction counts are no times.",
-        wide: true,
-        ..of_series(all, "trial")
-    }
-}
-
-fn several(groups: Vec<(String, Samples)>) -> Gallery {
-    let mut left = SERIES;
-    let mut left_out = 0;
-    let pictures = groups.into_iter().map(|(title, mut of)| {
-        left_out += of.series.len().saturating_sub(left);
-        of.series.truncate(left);
-        left -= of.series.len();
-        (title, Picture::Samples(of))
-    });
-    Gallery {
-        pictures: pictures.collect(),
-        left_out,
-        ..Gallery::default()
+        ..distributions::gallery(vec![("Gaps of the sender".to_owned(), picture)])
     }
 }
 

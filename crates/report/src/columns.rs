@@ -165,7 +165,7 @@ fn asked() -> Vec<Column> {
         plain("trial", |r| number(Some(r.row.trial))).shown(
             1,
             Head::figures("#", "", Always, 0),
-            |r| Cell::Text(r.trial.to_string()),
+            |r| Cell::Trials(vec![r.trial]),
         ),
         plain("started_unix_ns", |r| number(r.o().started_unix_ns.value())),
         plain("status", |r| word(row::status(&r.o().status))),

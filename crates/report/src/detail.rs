@@ -8,10 +8,10 @@ use wirelab_trial::{
 
 use crate::document::escape::{clip, line};
 use crate::document::table::{Cell, Head, Shown, Table};
+use crate::document::trials_in_words;
 use crate::finding;
 use crate::format;
 use crate::interval;
-use crate::row;
 use crate::stats::percentile;
 
 fn head(name: &'static str, unit: &'static str, number: bool, rank: u8) -> Head {
@@ -187,7 +187,7 @@ fn series_row(place: &Place<'_>) -> Vec<Cell> {
         Owner::Node => "node",
     };
     vec![
-        Cell::Text(place.trial.to_string()),
+        Cell::Trials(vec![place.trial]),
         name(&place.of),
         name(&series.name),
         Cell::Text(format!("{owner}'s")),
@@ -233,7 +233,7 @@ pub fn counters(file: &ResultsFile) -> Option<Table> {
         .into_iter()
         .map(|(trials, of, name, value)| {
             vec![
-                Cell::Text(row::trials_in_words(&trials, file.observations.len())),
+                Cell::Text(trials_in_words(&trials, file.observations.len())),
                 Cell::Text(clip(&line(&of), 40)),
                 Cell::Text(clip(&line(name), 60)),
                 Cell::of(value.clone(), format::integer),

@@ -26,12 +26,14 @@ const AS_ASKED: f64 = 0.98;
 pub fn of(file: &ResultsFile) -> Vec<Headline> {
     let rows = usable(file);
     let rows: Vec<&Row<'_>> = rows.iter().collect();
+    let listed = listed(file);
+    let listed: Vec<&Row<'_>> = listed.iter().collect();
     let all = [
         data_rate(&rows),
         without_loss(file).or_else(|| frame_rate(&rows)),
         latency(file).or_else(|| one_way(&rows)),
         cpu(&rows),
-        loss(&rows),
+        loss(&listed),
     ];
     all.into_iter().flatten().take(MOST).collect()
 }
@@ -43,10 +45,23 @@ fn usable(file: &ResultsFile) -> Vec<Row<'_>> {
     rows
 }
 
-/// What limited the rates, in a sentence; `None` without a rate.
+/// The same without those of searches, which ask for more than the node can do.
+fn listed(file: &ResultsFile) -> Vec<Row<'_>> {
+    let searched = row::searched(file);
+    let mut rows = usable(file);
+    rows.retain(|row| !searched[row.trial - 1]);
+    rows
+}
+
+/// What limited the rates that were asked, in a sentence; where searches alone asked, those of searches. `None` without a
+/// rate.
 pub fn limits(file: &ResultsFile) -> Option<String> {
     let mut counts: Vec<(Limiter, usize)> = Vec::new();
-    for row in usable(file).iter().filter(|row| !row.flows.is_empty()) {
+    let mut rows = listed(file);
+    if rows.iter().all(|row| row.flows.is_empty()) {
+        rows = usable(file);
+    }
+    for row in rows.iter().filter(|row| !row.flows.is_empty()) {
         let (limiter, _) = limit(row);
         match counts.iter_mut().find(|(known, _)| *known == limiter) {
             Some((_, count)) => *count += 1,
@@ -265,12 +280,17 @@ fn limit(row: &Row<'_>) -> (Limiter, String) {
             format!("limited by the wire: {percent} % of what the link carries"),
         );
     }
-    let busy = o.cpu_load.value().map(|load| load.busy_ratio);
-    if let Some(busy) = busy.filter(|busy| *busy >= BUSY) {
-        let percent = format::percent(busy);
+    let load = o.cpu_load.value();
+    let busy = load.map(|load| load.busy_ratio);
+    if let Some(load) = load.filter(|load| load.busy_ratio >= BUSY) {
+        let percent = format::percent(load.busy_ratio);
+        let whose = match load.shared {
+            true => ", which node and tester share",
+            false => "",
+        };
         return (
             Limiter::Cpu,
-            format!("limited by the CPU: it works {percent} % of the time"),
+            format!("limited by the CPU{whose}: it works {percent} % of the time"),
         );
     }
     if o.trial.load != Load::Max && kept(o) {

@@ -16,13 +16,14 @@ mod about;
 pub mod audit;
 pub mod badge;
 mod cases;
-mod chart;
+pub mod chart;
 mod charts;
 mod columns;
 pub mod compare;
 mod cycle;
 pub mod datasheet;
 mod detail;
+mod distributions;
 pub mod document;
 mod explain;
 mod finding;
@@ -54,7 +55,6 @@ pub use stages::{Against, folded, paths_of, reason, render_stages, svg};
 pub use summary::{summary_line, verdict};
 pub use whatif::render_whatif;
 
-pub use chart::{nice, usable};
 use wirelab_trial::ResultsFile;
 pub use wirelab_trial::format;
 

@@ -117,7 +117,6 @@ fn cells(asked: &Asked<'_>) -> Vec<Cell> {
     let whole = whole.unwrap_or_else(|| each[0].clone());
     let trial = &each[0].trial;
     let e = echo(asked.numbers[0], &whole);
-    let numbers: Vec<String> = asked.numbers.iter().map(usize::to_string).collect();
     let words = |text: &str| Cell::Text(clip(&line(text), NAME));
     let us = |field: &Field<u64>| Cell::of(field.clone(), |ps| show::us(ps as f64));
     let between = |name: &str, field: &Field<u64>| {
@@ -125,7 +124,7 @@ fn cells(asked: &Asked<'_>) -> Vec<Cell> {
         interval::cell(of, field.kind(), show::us)
     };
     let mut cells = vec![
-        words(&numbers.join(", ")),
+        Cell::Trials(asked.numbers.clone()),
         words(&whole.node.name),
         words(row::layer(trial.framing.layer)),
         Cell::Text(format!("{} {} B", trial.size.unit.name(), trial.size.bytes)),

@@ -1,6 +1,9 @@
-//! Pictures over the run: rate, loss and latency of a trial from its first arrival to its last.
+//! Pictures over the run: rate, loss, latency and CPU load of a trial from its first arrival to its last.
 
-use wirelab_trial::{FlowObservation, OverTime, ResultsFile, Series as Times, Status, format};
+use wirelab_trial::over_time::Cores;
+use wirelab_trial::{
+    BusyOverTime, FlowObservation, Kind, OverTime, ResultsFile, Series as Times, Status, format,
+};
 use wirelab_wire::Layer;
 
 use crate::chart::plane::{Pane, Plane, Point, Series};
@@ -13,6 +16,8 @@ use crate::stats;
 const PICTURES: usize = 12;
 /// Fewer slices of a run are no course.
 const FEWEST_SLICES: usize = 8;
+/// Fewer slices of a load are no course.
+const FEWEST_LOADS: usize = 3;
 /// Points of a curve.
 const POINTS: usize = 48;
 /// Samples behind each point of the latency: the median of fewer is noise.
@@ -43,8 +48,9 @@ pub fn gallery(file: &ResultsFile) -> Gallery {
     runs.sort_by_key(|(_, trial, _)| *trial);
     Gallery {
         title: "Over the run",
-        about: "Rate, loss and latency from the first arrival to the last. A run whose rate falls, or drops out for a \
-                while, is no steady state, and its mean says little.",
+        about: "Rate, loss, latency and CPU load from the first arrival to the last. A run whose rate falls, or drops out for \
+                a while, is no steady state, and its mean says little. The CPU load is the mean of the cores: the node's, and \
+                all that the tester may use on its host.",
         pictures: runs.into_iter().map(|(_, _, picture)| picture).collect(),
         left_out,
         ..Gallery::default()
@@ -72,16 +78,14 @@ struct Slice {
     missing: f64,
 }
 
-impl Slice {
-    /// Its middle, in ps.
-    fn middle_ps(&self) -> f64 {
-        (self.from_ns as f64 + self.to_ns as f64) * 500.0
-    }
+fn when(from_ns: u64, to_ns: u64) -> String {
+    let time = |ns: u64| format::time(ns.saturating_mul(1000));
+    format!("{} to {}", time(from_ns), time(to_ns))
+}
 
-    fn when(&self) -> String {
-        let time = |ns: u64| format::time(ns.saturating_mul(1000));
-        format!("{} to {}", time(self.from_ns), time(self.to_ns))
-    }
+/// The middle of a slice, in ps.
+fn middle_ps(from_ns: u64, to_ns: u64) -> f64 {
+    (from_ns as f64 + to_ns as f64) * 500.0
 }
 
 fn slices(of: &OverTime) -> impl Iterator<Item = Slice> {
@@ -125,8 +129,13 @@ fn plane(row: &Row<'_>) -> Plane {
         let one = |flow: &&FlowObservation| {
             let points = slices(&flow.over_time).map(|slice| {
                 let (y, words) = get(&slice);
-                let words = format!("{}: {words}", slice.when());
-                Point::new(slice.middle_ps(), y, words, Some(row.trial))
+                let words = format!("{}: {words}", when(slice.from_ns, slice.to_ns));
+                Point::new(
+                    middle_ps(slice.from_ns, slice.to_ns),
+                    y,
+                    words,
+                    Some(row.trial),
+                )
             });
             Series {
                 kind: flow.frames_per_s.kind().or(flow.goodput_bits_per_s.kind()),
@@ -165,12 +174,44 @@ fn plane(row: &Row<'_>) -> Plane {
         series: delays.collect(),
         lines: Vec::new(),
     });
+    // A picture of a load alone would stand beside nothing.
+    if flows().next().is_some() {
+        let loads = row.observation.busy_over_time.iter();
+        panes.push(Pane {
+            y: Axis::linear("CPU load", Show::Share).up_to(1.0),
+            series: loads.filter_map(|of| load(row.trial, of)).collect(),
+            lines: Vec::new(),
+        });
+    }
     let plane = Plane {
         x: Axis::linear("time since the first arrival", Show::Time),
         panes,
         marked: Vec::new(),
     };
     plane.tidied()
+}
+
+/// How busy cores were in each slice.
+fn load(trial: usize, of: &BusyOverTime) -> Option<Series> {
+    let name = match of.of {
+        Cores::Node => "the node's cores",
+        Cores::Tester => "the tester's host",
+    };
+    let mut from_ns = of.from_ns;
+    let slices = of.slice_ns.iter().zip(of.busy_ns.iter());
+    let points = slices.filter(|(ns, _)| **ns > 0).map(|(ns, busy)| {
+        let to_ns = from_ns.saturating_add(*ns);
+        let (middle, when) = (middle_ps(from_ns, to_ns), when(from_ns, to_ns));
+        from_ns = to_ns;
+        let share = *busy as f64 / *ns as f64;
+        let words = format!("{when}: {name} {} % busy", format::percent(share));
+        Point::new(middle, share, words, Some(trial))
+    });
+    let points: Vec<Point> = points.collect();
+    (points.len() >= FEWEST_LOADS).then(|| Series {
+        kind: Some(Kind::Measured),
+        ..Series::plain(name.to_owned(), true, points)
+    })
 }
 
 /// The median latency of successive samples, which came in this order; where they are not all kept, their times are

@@ -7,10 +7,13 @@ use crate::document::table::Table;
 use crate::document::{Block, Chart, Document, Gallery, Medium, Picture, Verdict};
 use crate::options::Options;
 use crate::row::{self, Row};
-use crate::{about, charts, columns, detail, format, loaded, over_time, search, stages, summary};
+use crate::{
+    about, charts, columns, detail, distributions, format, loaded, over_time, search, stages,
+    summary,
+};
 
 /// Characters that a row of the first table may have on a page, so that it is read without scrolling.
-const ROOM: usize = 140;
+const ROOM: usize = 132;
 
 /// Flows that a page shows one by one.
 const FLOWS: usize = 200;
@@ -23,6 +26,7 @@ pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
     let others = rest.as_ref().unwrap_or(file);
     let together = row::listed(file, false);
     let flows = row::listed(file, true);
+    let mut notices = about::notices(file);
     let mut blocks = Vec::new();
     let mut left_out = false;
     blocks.push(on_page(overview(file)));
@@ -37,11 +41,14 @@ pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
         ]));
         blocks.push(Block::Only(Medium::Text, vec![Block::Table(table)]));
     }
+    let searched = row::searched(file);
+    blocks.extend(notices.of_trials(|trial| !searched[trial - 1]));
     blocks.extend(row::left_to_searches(file).map(Block::Remark));
     blocks.extend(search::tables(file).into_iter().flat_map(titled));
     blocks.push(on_page(vec![Block::Chart(Chart::Gallery(
         charts::searches(file),
     ))]));
+    blocks.extend(notices.rest());
     blocks.extend(loaded::table(file).into_iter().flat_map(titled));
     if let Some(delays) = &delays {
         blocks.push(on_page(stages::blocks(file, delays, None)));
@@ -81,7 +88,6 @@ pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
             first: false,
         }),
         blocks,
-        notices: about::notices(file),
         ..about::of_file(file)
     }
 }
@@ -142,7 +148,7 @@ fn pictures<'a>(others: &ResultsFile, rows: &[Row<'_>]) -> Vec<Block<'a>> {
             Picture::Bars(lost),
         ),
     };
-    let [gaps, series] = [charts::gaps(rows), charts::series(others)];
+    let [gaps, series] = [charts::gaps(rows), distributions::series(others)];
     vec![
         lost,
         Block::Chart(Chart::Gallery(over_time::gallery(others))),

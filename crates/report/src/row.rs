@@ -1,11 +1,10 @@
 //! What a row of a table stands for: one flow, or the flows of a trial that go the same way taken together.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use wirelab_trial::{
     Counts, Direction, Field, FlowObservation, Kind, Load, Observation, Part, ResultsFile, Stated,
-    Status, Warning,
+    Status,
 };
 use wirelab_wire::{Layer, LineRate};
 
@@ -278,69 +277,6 @@ pub const fn kind(kind: Kind) -> &'static str {
     kind.name()
 }
 
-/// Warnings of a file, each with the trials it belongs to; the same warning of several trials is shown once.
-pub fn warnings(file: &ResultsFile) -> Vec<(String, &Warning)> {
-    let mut found: Vec<(Vec<usize>, &Warning)> = Vec::new();
-    let mut known: HashMap<(&str, &str, &str), usize> = HashMap::new();
-    for (at, o) in file.observations.iter().enumerate() {
-        for warning in &o.warnings {
-            let key = (&*warning.code, &*warning.text, &*warning.way_out);
-            let place = *known.entry(key).or_insert_with(|| {
-                found.push((Vec::new(), warning));
-                found.len() - 1
-            });
-            let trials = &mut found[place].0;
-            if trials.last() != Some(&(at + 1)) {
-                trials.push(at + 1);
-            }
-        }
-    }
-    let total = file.observations.len();
-    found
-        .into_iter()
-        .map(|(trials, warning)| (trials_in_words(&trials, total), warning))
-        .collect()
-}
-
-/// Warnings of a file, each code and fix once: the trials that have it, its code, the text of the first with how
-/// many say the like, and the fix.
-pub fn warnings_once(file: &ResultsFile) -> Vec<(String, &str, String, &str)> {
-    let mut found: Vec<(Vec<usize>, Vec<&Warning>)> = Vec::new();
-    let mut known: HashMap<(&str, &str), usize> = HashMap::new();
-    for (at, o) in file.observations.iter().enumerate() {
-        for warning in &o.warnings {
-            let key = (&*warning.code, &*warning.way_out);
-            let place = *known.entry(key).or_insert_with(|| {
-                found.push((Vec::new(), Vec::new()));
-                found.len() - 1
-            });
-            let (trials, texts) = &mut found[place];
-            if trials.last() != Some(&(at + 1)) {
-                trials.push(at + 1);
-            }
-            if texts.last().is_none_or(|last| last.text != warning.text) {
-                texts.push(warning);
-            }
-        }
-    }
-    let total = file.observations.len();
-    let each = found.into_iter().filter_map(|(trials, texts)| {
-        let first = texts.first()?;
-        let more = match texts.len() {
-            1 => String::new(),
-            n => format!(" (and {} more like it)", n - 1),
-        };
-        let text = format!("{}{more}", first.text);
-        Some((
-            trials_in_words(&trials, total),
-            &*first.code,
-            text,
-            &*first.way_out,
-        ))
-    });
-    each.collect()
-}
-
 /// Where the observations of a part stand in its file, within what the file has.
 pub fn range_of(part: &Part, observations: usize) -> Range<usize> {
     let place = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(observations);
@@ -356,17 +292,4 @@ pub fn searched(file: &ResultsFile) -> Vec<bool> {
         out[range].fill(true);
     }
     out
-}
-
-/// `trial 2`, `trials 1, 3` or `all trials`.
-pub fn trials_in_words(trials: &[usize], total: usize) -> String {
-    match trials {
-        [one] => format!("trial {one}"),
-        all if all.len() == total => "all trials".to_owned(),
-        some if some.len() <= 12 => {
-            let numbers: Vec<String> = some.iter().map(usize::to_string).collect();
-            format!("trials {}", numbers.join(", "))
-        }
-        some => format!("{} trials", some.len()),
-    }
 }

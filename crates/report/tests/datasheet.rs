@@ -268,7 +268,26 @@ fn shared_cores_are_marked_and_nothing_seen_is_not_nought() {
         why: "the node went away".to_owned(),
     };
     let page = text(&file, Format::Markdown);
-    assert!(page.contains("98 shared"), "{page}");
+    let tcp = |page: &str| {
+        let part = page.split("### TCP Throughput").nth(1).unwrap();
+        part.split("##").next().unwrap().to_owned()
+    };
+    let alike = tcp(&page);
+    assert!(
+        alike.contains("CPU Load (%, shared)") && !alike.contains("98 shared"),
+        "{alike}"
+    );
+    let mut some = file.clone();
+    let of_tcp = |o: &&mut Observation| o.trial.framing.layer == Layer::TcpIpv4;
+    let first = some.observations.iter_mut().find(of_tcp).unwrap();
+    if let Field::Observed { value, .. } = &mut first.cpu_load {
+        value.shared = false;
+    }
+    let mixed = tcp(&text(&some, Format::Markdown));
+    assert!(
+        mixed.contains("98 shared"),
+        "a head is of all its cells: {mixed}"
+    );
     let udp = rows(&page, "### UDP Throughput");
     assert!(udp[5][10..].iter().all(|c| c.starts_with('–')), "{udp:?}");
     assert!(page.contains("the node went away"));

@@ -3,6 +3,7 @@
 mod common;
 
 use common::am263x::page;
+use common::page::pictures;
 use wirelab_report::{Format, Options, render};
 use wirelab_trial::{Field, Kind, Observation, ResultsFile};
 
@@ -139,4 +140,48 @@ fn repeats_of_a_pair_are_two_rows_and_a_file_without_a_background_has_no_table()
     assert!(!shown(&file, Format::Markdown).contains("Latency under load"));
     let kinds = file.observations.iter().map(|o| o.cpu_load.kind());
     assert!(kinds.into_iter().all(|kind| kind == Some(Kind::Measured)));
+}
+
+#[test]
+fn latency_at_several_loads_is_one_picture_in_which_a_reader_chooses_the_load() {
+    let of = |file: &ResultsFile| -> Vec<(String, Vec<String>)> {
+        let pictures = pictures(&shown(file, Format::Html)).into_iter();
+        let pictures = pictures.filter(|of| of["type"] == "samples" && of["name"] == "time");
+        let names = |of: &serde_json::Value| -> Vec<String> {
+            let series = of["series"].as_array().unwrap().iter();
+            series
+                .map(|s| s["name"].as_str().unwrap().to_owned())
+                .collect()
+        };
+        pictures
+            .map(|of| (of["by"].as_str().unwrap().to_owned(), names(&of)))
+            .collect()
+    };
+    let rising = |n: [u32; 3]| {
+        let load = ["1,000", "20,000", "50,000"];
+        let name = |at: usize| format!("{} frames/s · trial {}", load[at], n[at]);
+        (0..3).map(name).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        of(&common::loads()),
+        [("load".to_owned(), rising([2, 3, 1]))]
+    );
+    // Loads of several sizes are a picture each, and what differs in more than the load is chosen by trial.
+    let mut sizes = common::loads();
+    let mut other = common::loads();
+    for o in &mut other.observations {
+        o.trial.size.bytes += 64;
+    }
+    sizes.append(other);
+    let all = of(&sizes);
+    assert_eq!(all.len(), 2);
+    assert_eq!(all[1], ("load".to_owned(), rising([5, 6, 4])));
+    sizes.observations.truncate(4);
+    sizes.observations.drain(..2);
+    let all = of(&sizes);
+    assert_eq!((all.len(), &*all[0].0, all[0].1.len()), (1, "trial", 2));
+    // The background is the load of an echo.
+    let echoes = of(&loaded());
+    let names = &echoes.iter().find(|(by, _)| by == "load").expect("one").1;
+    assert!(names[1].contains("beside 50,000 frames/s"), "{names:?}");
 }

@@ -1,8 +1,16 @@
 //! Pictures over the run: which trials have one, and what its points say.
 
 use wirelab_report::{Format, Options, render};
+use wirelab_trial::over_time::Cores;
 use wirelab_trial::slices::{Slice, Slices};
-use wirelab_trial::{OverTime, ResultsFile};
+use wirelab_trial::{BusyOverTime, OverTime, ResultsFile};
+
+fn of(all: Vec<Slice>) -> Slices {
+    Slices {
+        all,
+        first_ns: None,
+    }
+}
 
 /// Slices of 50 ms, of which the eleventh gets a quarter of the frames and loses the rest.
 fn with_a_dip(frames: u64) -> Slices {
@@ -15,7 +23,7 @@ fn with_a_dip(frames: u64) -> Slices {
             passed: frames,
         }
     };
-    Slices((0..20).map(slice).collect())
+    of((0..20).map(slice).collect())
 }
 
 fn example() -> ResultsFile {
@@ -74,29 +82,72 @@ fn a_run_whose_rate_dropped_out_shows_when_and_by_how_much() {
 }
 
 #[test]
+fn the_load_of_node_and_tester_stands_below_the_rate_in_the_same_picture() {
+    let mut file = with_one(OverTime::of_frames(&with_a_dip(1000)));
+    let slices = [
+        (210_000_000, 21_000_000),
+        (210_000_000, 189_000_000),
+        (210_000_000, 0),
+    ];
+    let busy = |of, from_ns| BusyOverTime::new(of, from_ns, &slices);
+    file.observations[0].busy_over_time =
+        vec![busy(Cores::Node, 40_000_000), busy(Cores::Tester, 0)];
+    let kept = ResultsFile::parse(&file.to_json()).unwrap();
+    let page = data(&kept);
+    let pane_ = pane(&page, "CPU load").unwrap();
+    let names = ["the node's cores", "the tester's host"];
+    for (at, (name, begin)) in names.into_iter().zip([40e9, 0.0]).enumerate() {
+        let series = &pane_["series"][at];
+        assert_eq!(
+            (&series["name"], &series["kind"]),
+            (&name.into(), &"measured".into())
+        );
+        let points = series["points"].as_array().unwrap();
+        let shares: Vec<f64> = points.iter().map(|p| p["y"].as_f64().unwrap()).collect();
+        assert_eq!(shares, [0.1, 0.9, 0.0]);
+        assert_eq!(
+            points[0]["x"],
+            begin + 105e9,
+            "the middle of the slice, in ps"
+        );
+        let words = points[1]["words"].as_str().unwrap();
+        assert!(words.contains(&format!("{name} 90")), "{words}");
+    }
+    // It is one picture with the rate, and two slices are no course.
+    let pictures = page["pictures"].as_array().unwrap();
+    let both = pictures.iter().filter(|of| pane(of, "CPU load").is_some());
+    assert!(
+        both.into_iter()
+            .all(|of| pane(of, "arrived in frames/s").is_some())
+    );
+    file.observations[0].busy_over_time = vec![BusyOverTime::new(Cores::Node, 0, &slices[..2])];
+    assert!(pane(&data(&file), "CPU load").is_none());
+}
+
+#[test]
 fn trials_without_slices_or_with_few_have_no_picture() {
     assert!(pane(&data(&example()), "arrived in frames/s").is_none());
-    let few = Slices(with_a_dip(1000).0[..7].to_vec());
+    let few = of(with_a_dip(1000).all[..7].to_vec());
     let page = data(&with_one(OverTime::of_frames(&few)));
     assert!(pane(&page, "arrived in frames/s").is_none());
 }
 
 #[test]
 fn what_a_file_keeps_over_time_is_read_back_packed_or_not() {
-    for slices in [with_a_dip(1000), Slices(with_a_dip(7).0[..5].to_vec())] {
+    for slices in [with_a_dip(1000), of(with_a_dip(7).all[..5].to_vec())] {
         let kept = OverTime::of_frames(&slices);
         let text = with_one(kept.clone()).to_json();
         let file = ResultsFile::parse(&text).unwrap();
         let mut flows = file.observations.iter().flat_map(|o| &o.flows);
         assert!(flows.any(|flow| flow.over_time == kept));
     }
-    let long = Slices(with_a_dip(1000).0.repeat(40));
+    let long = of(with_a_dip(1000).all.repeat(40));
     let kept = OverTime::of_stream(&long);
     let sum = |list: &[u64]| list.iter().sum::<u64>();
     assert!((32..=wirelab_trial::over_time::MOST_KEPT).contains(&kept.arrived.len()));
     assert_eq!(
         sum(&kept.arrived),
-        long.0.iter().map(|slice| slice.amount).sum::<u64>()
+        long.all.iter().map(|slice| slice.amount).sum::<u64>()
     );
     assert_eq!(sum(&kept.missing_frames), 0, "a stream has no sequences");
 }

@@ -5,7 +5,7 @@ mod common;
 use common::am263x;
 use wirelab_report::{Format, Options, render};
 use wirelab_trial::search::{Limit, SearchEnded};
-use wirelab_trial::{Field, Found, ResultsFile};
+use wirelab_trial::{Field, Found, ResultsFile, Warning, WarningCode};
 
 fn text(file: &ResultsFile, format: Format) -> String {
     render(file, format, &Options::default())
@@ -40,10 +40,8 @@ fn what_is_said_to_be_missing_is_not_on_the_page() {
     end(&mut file, true);
     let page = text(&file, Format::DatasheetMarkdown);
     assert!(!below(&page, "Not on this page").contains(&name), "{page}");
-    assert!(
-        below(&page, "Searches that did not end").contains(&name),
-        "{page}"
-    );
+    let (_, noted) = page.split_once("**Searches that did not end**").unwrap();
+    assert!(noted.split("##").next().unwrap().contains(&name), "{page}");
     end(&mut file, false);
     let page = text(&file, Format::DatasheetMarkdown);
     assert!(below(&page, "Not on this page").contains(&name), "{page}");
@@ -170,4 +168,61 @@ fn set_up_keys_stand_behind_the_results() {
         let at = page.find(key).unwrap();
         assert!(at > first && at > appendix, "{key}");
     }
+}
+
+/// The notices of a page under the heading that they stand below.
+fn noted_below(page: &str) -> Vec<(String, Vec<String>)> {
+    let of = |part: &str| {
+        let head = part.split("</h").next().unwrap_or_default();
+        let head = head.split_once('>').map_or("", |(_, head)| head).to_owned();
+        let items = part.split("<li id=\"notice-").skip(1);
+        let items = items.map(|item| item.split("</li>").next().unwrap().to_owned());
+        (head, items.collect())
+    };
+    page.split("<h2").skip(1).map(of).collect()
+}
+
+#[test]
+fn notices_stand_folded_beside_what_they_concern_and_mark_it() {
+    let mut file = common::lab();
+    file.observations
+        .iter_mut()
+        .for_each(|o| o.warnings.clear());
+    let warn = |file: &mut ResultsFile, trial: usize, code| {
+        let warning = Warning::new(code, "it happened", "do this");
+        file.observations[trial - 1].warnings.push(warning);
+    };
+    warn(&mut file, 2, WarningCode::SENDER_BELOW_RATE);
+    for trial in 1..=file.observations.len() {
+        warn(&mut file, trial, WarningCode::SLOW_PATH);
+    }
+    let page = text(&file, Format::Html);
+    let noted = noted_below(&page);
+    let of: Vec<_> = noted
+        .iter()
+        .filter(|(_, items)| !items.is_empty())
+        .collect();
+    assert_eq!(of.len(), 1, "all its trials stand in one table: {noted:?}");
+    assert_eq!((&*of[0].0, of[0].1.len()), ("Results", 2));
+    // The mark leads to the notice of its own trial alone; what all trials have marks none.
+    let marks = page
+        .matches("aria-label=\"1 notice of trial 2\">△</a>")
+        .count();
+    assert!(marks > 0 && !page.contains("of trial 1\""), "{marks}");
+    assert!(page.contains("\"flags\":{\"2\":["), "pictures mark it, too");
+    assert!(page.contains("<a href=\"#notice-1\">2 warnings</a>"));
+    assert!(page.contains("<details class=\"notices\">\n<summary>Warnings (2)"));
+}
+
+#[test]
+fn a_datasheet_has_the_notices_of_each_section_in_it() {
+    let page = text(&am263x::iperf_page(), Format::Html);
+    let noted = noted_below(&page);
+    let of = |head: &str| {
+        let found = noted.iter().find(|(name, _)| name == head);
+        found.map_or(0, |(_, items)| items.len())
+    };
+    assert_eq!(of("Layer 2 Performance"), 1, "{noted:?}");
+    assert_eq!(of("TCP/IP Performance"), 0, "{noted:?}");
+    assert_eq!(of("Echo Latency"), 1, "{noted:?}");
 }

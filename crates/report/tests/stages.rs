@@ -3,7 +3,8 @@
 mod common;
 
 use common::linux;
-use wirelab_report::{Format, NoExplanation, Options, render, render_stages};
+use common::page::{pictures, text};
+use wirelab_report::{Against, Format, NoExplanation, Options, paths_of, render, render_stages};
 use wirelab_trial::{
     Background, Direction, Field, Load, Part, ResultsFile, stage, stage::PointTimes,
 };
@@ -324,4 +325,54 @@ fn a_second_run_stands_by_itself() {
     );
     assert!(text.contains("512 frames of each length."), "{text}");
     assert!(!shown(&linux::stack(), Format::Terminal, 120).contains("several runs"));
+}
+
+#[test]
+fn paths_of_calls_are_a_flame_graph_of_every_page_of_them() {
+    let file = linux::called();
+    let alone = render_stages(&file, None, Format::Html, &Options::default()).unwrap();
+    let mut joined = linux::called();
+    joined.append(linux::called());
+    for html in [
+        &alone,
+        &text(&file, Format::Html),
+        &text(&joined, Format::Html),
+    ] {
+        let pictures = pictures(html);
+        let flame = pictures.iter().find(|of| of["type"] == "flame");
+        let flame = flame.expect("a flame graph");
+        // A frame costs as much in two runs as in one.
+        assert_eq!(flame["whole"], 1200.0);
+        let bar = |name: &str| {
+            let bars = flame["bars"].as_array().unwrap();
+            let bar = bars.iter().find(|bar| bar["name"] == name).expect(name);
+            (bar["depth"].clone(), bar["now"].clone())
+        };
+        assert_eq!(
+            bar("irq"),
+            (3.into(), 1000.0.into()),
+            "all, way, stage, irq"
+        );
+        assert_eq!(bar("copy"), (5.into(), 600.0.into()));
+        assert!(html.contains("<figcaption>") && html.contains("Instructions of a frame by paths"));
+    }
+    let mut slower = linux::called();
+    let paths = &mut slower.measuring.as_mut().unwrap().call_paths;
+    *paths[0].instructions.get_mut("irq;rx;copy").unwrap() += 10_000;
+    let against = Against {
+        before: &[],
+        changes: Vec::new(),
+        paths: paths_of(&file),
+        gate: None,
+    };
+    let page = render_stages(&slower, Some(&against), Format::Html, &Options::default()).unwrap();
+    let pictures = pictures(&page);
+    let flame = pictures.iter().find(|of| of["type"] == "flame").unwrap();
+    assert_eq!(flame["is_difference"], true);
+    let bars = flame["bars"].as_array().unwrap();
+    let copy = bars.iter().find(|bar| bar["name"] == "copy").unwrap();
+    assert_eq!(
+        (&copy["before"], &copy["now"]),
+        (&600.0.into(), &700.0.into())
+    );
 }

@@ -120,6 +120,7 @@ impl Node for Paper {
             started_unix_ns: Field::absent(none),
             flows: vec![flow],
             cpu_load: Field::Observed { value: load, kind },
+            busy_over_time: Vec::new(),
             series: Vec::new(),
             counters: BTreeMap::new(),
             tester: TesterObservation::new(Field::absent(none), Field::absent(none)),

@@ -9,10 +9,14 @@ pub const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'sel
 pub const LIVE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; \
     base-uri 'none'; frame-ancestors 'none'";
 
-/// The program of that page.
+/// The same for a page with a picture, which the program of reports draws and saves.
+pub const DRAWN_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src data: blob:; form-action 'self'; \
+    base-uri 'none'; frame-ancestors 'none'";
+
+/// The program of the page of a running measurement.
 pub const LIVE: &str = include_str!("live.js");
 
-/// The style of all pages.
+/// What all pages have beyond the style of reports.
 pub const STYLE: &str = include_str!("style.css");
 
 /// A page with a title, which is escaped, and a body, which is HTML already.

@@ -1,11 +1,12 @@
 //! The pages: runs, the figures of a run, a figure over runs. Words are escaped where they are put in.
 
 use wirelab_report::compare::{change, value};
+use wirelab_report::document::{Block, Chart, html};
 use wirelab_report::format::{self, integer};
 use wirelab_store::{Run, StoredFigure};
 use wirelab_trial::host_clock::unix_ns;
 
-use crate::chart::svg;
+use crate::chart::gallery;
 use crate::html::{page, query, xml};
 use crate::trend::{Sense, Trend};
 
@@ -198,7 +199,7 @@ pub fn trend(trend: &Trend, node: &str, tag: &str) -> String {
          <button>Filter</button>\n</form>\n{}",
         xml(node),
         xml(tag),
-        svg(trend)
+        html::part(&[Block::Chart(Chart::Gallery(gallery(trend)))])
     ));
     body.push_str("<h2>Changes</h2>\n");
     if trend.changes.is_empty() {
@@ -238,6 +239,6 @@ pub fn trend(trend: &Trend, node: &str, tag: &str) -> String {
             id = point.run
         ));
     }
-    body.push_str("</table></div>\n");
+    body.push_str("</table></div>\n<script src=\"/page.js\"></script>\n");
     page(&format!("{} over runs", figure.figure), &body)
 }

@@ -11,11 +11,11 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use tokio::sync::Semaphore;
 use wirelab_report::compare::{Rules, compare, render};
-use wirelab_report::{Format, Options};
+use wirelab_report::{Format, Options, document};
 use wirelab_store::{Selection, StoreError};
 
 use crate::guard::{Answer, Guard};
-use crate::html::{LIVE, LIVE_POLICY, POLICY, STYLE, page, xml};
+use crate::html::{DRAWN_POLICY, LIVE, LIVE_POLICY, POLICY, STYLE, page, xml};
 use crate::live;
 use crate::pages::{self, Filter, LISTED};
 use crate::stores::Stores;
@@ -55,7 +55,8 @@ pub fn router(stores: Stores, guard: Guard, is_over: Arc<AtomicBool>) -> Router 
         .route("/runs/{id}", get(report))
         .route("/runs/{id}/figures", get(figures))
         .route("/runs/{id}/events", get(events))
-        .route("/live.js", get(program))
+        .route("/live.js", get(async || script(LIVE)))
+        .route("/page.js", get(async || script(document::html::SCRIPT)))
         .route("/stop", post(stop))
         .route("/runs/{id}/results.json", get(results))
         .route("/trend/{key}", get(trend))
@@ -107,14 +108,18 @@ fn shown(body: String) -> Response {
 
 /// A report, which is a page of its own: its policy is in it, and allows its own style and program alone.
 fn reported(body: String) -> Response {
-    let mut response = shown(body);
-    let policy = HeaderValue::from_static(
+    under(
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
-    );
-    response
-        .headers_mut()
+        shown(body),
+    )
+}
+
+/// A page under a content security policy of its own.
+fn under(policy: &'static str, mut page: Response) -> Response {
+    let policy = HeaderValue::from_static(policy);
+    page.headers_mut()
         .insert(header::CONTENT_SECURITY_POLICY, policy);
-    response
+    page
 }
 
 fn trouble(status: StatusCode, why: &str) -> Response {
@@ -137,7 +142,8 @@ fn answered(done: Result<Response, StoreError>) -> Response {
 }
 
 async fn style() -> Response {
-    ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], STYLE).into_response()
+    let all = format!("{}\n{STYLE}", document::html::STYLE);
+    ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], all).into_response()
 }
 
 /// The first value of a name, without spaces around it.
@@ -201,14 +207,11 @@ async fn figures(State(served): Shared, Path(id): Path<i64>) -> Response {
     });
     let token = &served.guard.writers;
     answered(found.await.map(|(run, figures)| {
-        let mut response = shown(pages::figures(&run, &figures, token));
-        if !run.finished {
-            let policy = HeaderValue::from_static(LIVE_POLICY);
-            response
-                .headers_mut()
-                .insert(header::CONTENT_SECURITY_POLICY, policy);
+        let page = shown(pages::figures(&run, &figures, token));
+        match run.finished {
+            true => page,
+            false => under(LIVE_POLICY, page),
         }
-        response
     }))
 }
 
@@ -228,12 +231,9 @@ async fn events(State(served): Shared, Path(id): Path<i64>) -> Response {
     .into_response()
 }
 
-async fn program() -> Response {
-    (
-        [(header::CONTENT_TYPE, "text/javascript; charset=utf-8")],
-        LIVE,
-    )
-        .into_response()
+fn script(program: &'static str) -> Response {
+    let kind = [(header::CONTENT_TYPE, "text/javascript; charset=utf-8")];
+    (kind, program).into_response()
 }
 
 async fn stop(served: Shared, form: Form<Pairs>) -> Response {
@@ -264,7 +264,7 @@ async fn trend(
         .stores
         .ask(move |store| Ok(Trend::of(store.trend(&key, &selection)?)));
     answered(points.await.map(|of| match of {
-        Some(of) => shown(pages::trend(&of, &node, &tag)),
+        Some(of) => under(DRAWN_POLICY, shown(pages::trend(&of, &node, &tag))),
         None => trouble(
             StatusCode::NOT_FOUND,
             "No run of this selection has this figure.",

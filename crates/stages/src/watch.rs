@@ -286,6 +286,7 @@ impl Watch {
             started_unix_ns: Field::measured(started_unix_ns),
             flows,
             cpu_load: Field::absent("not measured of a node that is watched alone"),
+            busy_over_time: Vec::new(),
             series: Vec::new(),
             counters,
             tester: TesterObservation::new(

@@ -15,9 +15,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         || Ok(Location::File(folder.join("results.db"))),
         |text| text.parse(),
     )?;
-    drop(Store::open(&at)?);
+    let longest = longest_ms(&at, runs)?;
+    println!("the longest took {longest:.2} ms");
+    let _ = std::fs::remove_dir_all(folder);
+    Ok(())
+}
+
+/// Fills a new store with so many runs and lists them by each selection; how long the slowest list took, each the best of three.
+pub fn longest_ms(at: &Location, runs: u64) -> Result<f64, Box<dyn std::error::Error>> {
+    drop(Store::open(at)?);
     let begun = Instant::now();
-    fill(&at, runs)?;
+    fill(at, runs)?;
     println!(
         "{runs} runs written in {:.1} s to {at}",
         begun.elapsed().as_secs_f64()
@@ -45,15 +53,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut longest: f64 = 0.0;
     for (what, text) in selections {
         let selection: Selection = text.parse()?;
-        let begun = Instant::now();
-        let found = Store::open(&at)?.list(&selection)?.len();
-        let ms = begun.elapsed().as_secs_f64() * 1e3;
-        longest = longest.max(ms);
-        println!("{ms:8.2} ms  {found:5} runs {what}: {text}");
+        let mut best = f64::INFINITY;
+        let mut found = 0;
+        for _ in 0..3 {
+            let begun = Instant::now();
+            found = Store::open(at)?.list(&selection)?.len();
+            best = best.min(begun.elapsed().as_secs_f64() * 1e3);
+        }
+        longest = longest.max(best);
+        println!("{best:8.2} ms  {found:5} runs {what}: {text}");
     }
-    println!("the longest took {longest:.2} ms");
-    let _ = std::fs::remove_dir_all(folder);
-    Ok(())
+    Ok(longest)
 }
 
 /// Run N began N seconds after 1970, of the node `lab:` N mod 100, and has a figure.

@@ -7,6 +7,8 @@ use postgres::types::private::BytesMut;
 use postgres::types::{IsNull, ToSql, Type};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 
+use crate::tls;
+
 /// How long a writer waits for others of the same file.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a database may take to answer a connection, where its address does not say.
@@ -124,8 +126,9 @@ impl Connection {
         Ok(Connection::Sqlite(connection))
     }
 
-    /// Connects to a PostgreSQL database by its address.
+    /// Connects to a PostgreSQL database by its address, with TLS where the address asks for it.
     pub fn postgres(address: &str) -> Result<Connection, Refused> {
+        let (address, tls) = tls::asked(address).map_err(Refused)?;
         let mut config: postgres::Config = address.parse()?;
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT);
@@ -133,9 +136,14 @@ impl Connection {
         if config.get_application_name().is_none() {
             config.application_name("wirelab");
         }
-        Ok(Connection::Postgres(Box::new(
-            config.connect(postgres::NoTls)?,
-        )))
+        let client = match tls {
+            None => config.connect(postgres::NoTls)?,
+            Some(tls) => config.connect(tls).map_err(|error| {
+                let Refused(why) = error.into();
+                Refused(format!("{why}; {}", tls::fix(&why)))
+            })?,
+        };
+        Ok(Connection::Postgres(Box::new(client)))
     }
 
     /// Runs a statement; the number of rows that it changed.

@@ -18,6 +18,7 @@ mod schema;
 mod selection;
 mod store;
 mod table;
+mod tls;
 mod trend;
 
 pub use error::StoreError;

@@ -290,6 +290,7 @@ fn observation(study: &Study, row: &Row) -> Option<Observation> {
         started_unix_ns: Field::absent(NOT_PRINTED),
         flows: vec![flow],
         cpu_load: of(load.map(|_| of_the_node)),
+        busy_over_time: Vec::new(),
         series: Vec::new(),
         counters: BTreeMap::new(),
         tester: TesterObservation::new(Field::absent(NOT_PRINTED), Field::absent(NOT_PRINTED)),

@@ -79,6 +79,7 @@ fn observe(trial: Trial, name: &str, kind: &str, setup: &[(&str, &str)]) -> Obse
         started_unix_ns: Field::measured(START_NS),
         flows: Vec::new(),
         cpu_load: Field::absent("this node does not report its load"),
+        busy_over_time: Vec::new(),
         series: Vec::new(),
         counters: BTreeMap::new(),
         tester: TesterObservation::new(Field::absent(no_ceiling), Field::absent(no_ceiling)),
@@ -183,7 +184,10 @@ fn ports() -> Observation {
         distinct: 4_069,
         passed: 4_069,
     };
-    f.over_time = OverTime::of_frames(&Slices(vec![sixth; 6]));
+    f.over_time = OverTime::of_frames(&Slices {
+        all: vec![sixth; 6],
+        first_ns: None,
+    });
     f.loss_ratio = Field::measured(0.0);
     f.jitter_ps = Field::measured(412_000);
     let gaps = (0..frames - 1).map(|i| 122_880 + i % 7 * 40 - 120);

@@ -19,6 +19,7 @@ use crate::faults::FaultsPer;
 use crate::field::{Field, Kind};
 use crate::interval::{Over, Stated};
 use crate::observation::{Observation, Status, TesterObservation, Warning};
+use crate::over_time::BusyOverTime;
 use crate::results::{Found, Part, ResultsFile};
 use crate::slices::MOST_SLICES;
 use crate::warning_code::WarningCode;
@@ -215,6 +216,7 @@ pub fn kept(mut one: Observation) -> Observation {
     };
     one.flows.clear();
     one.series.clear();
+    one.busy_over_time.clear();
     one.cpu_load = Field::absent("left out: the figures of this trial contradict each other");
     let why = "left out with the other figures";
     one.tester = TesterObservation::new(Field::absent(why), one.tester.was_limit);
@@ -274,7 +276,24 @@ fn look_at(one: &Observation, findings: &mut Findings) {
             findings.share("cpu_load.interval", interval.high);
         }
     }
+    for busy in &one.busy_over_time {
+        findings.within("busy_over_time", |f| busy_over_time(busy, f));
+    }
     findings.within("tester", |f| tester(one, f));
+}
+
+/// Cores work no longer than time passes.
+fn busy_over_time(busy: &BusyOverTime, findings: &mut Findings) {
+    let (slices, loads) = (busy.slice_ns.len(), busy.busy_ns.len());
+    findings.must(slices == loads, "busy_ns", || {
+        format!("{slices} slices, but {loads} loads")
+    });
+    let mut pairs = busy.slice_ns.iter().zip(busy.busy_ns.iter());
+    let wrong = pairs.find(|(ns, busy_ns)| busy_ns > ns);
+    findings.must(wrong.is_none(), "busy_ns", || {
+        let (ns, busy_ns) = wrong.unwrap_or((&0, &0));
+        format!("{busy_ns} ns of work in {ns} ns")
+    });
 }
 
 /// The requested trial is possible, and its frames have the requested sizes.

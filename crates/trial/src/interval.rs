@@ -155,7 +155,7 @@ impl Slices {
     /// The interval of a rate of this flow, from the distribution of its arrivals over time.
     pub fn of_rate(&self, rate: f64) -> Option<Stated> {
         let part = |slice: &Slice| (slice.amount as f64, slice.ns as f64);
-        let parts: Vec<(f64, f64)> = self.0.iter().map(part).collect();
+        let parts: Vec<(f64, f64)> = self.all.iter().map(part).collect();
         let spread = spread(&parts).filter(|spread| spread.estimate > 0.0)?;
         // A timed rate does not count the frames that arrived with the first; the rest shows its variation.
         let share = |off: f64| rate * off / spread.estimate;
@@ -173,7 +173,7 @@ impl Slices {
     /// Hanley, A. Lippman-Hand, If nothing goes wrong, is everything all right?, JAMA 249, 1983), which is valid for
     /// independent single losses. `None` where there is a loss at an unknown time of the run.
     pub fn of_loss(&self, counts: &Counts, sent: u64) -> Option<Stated> {
-        if sent == 0 || self.0.len() < FEWEST_PARTS {
+        if sent == 0 || self.all.len() < FEWEST_PARTS {
             return None;
         }
         let share = |frames: u64| frames as f64 / sent as f64;
@@ -181,7 +181,7 @@ impl Slices {
         let at_most = share(counts.lost_frames_at_most());
         let unseen = sent.saturating_sub(counts.distinct_sequences);
         let (off, parts) = match unseen {
-            0 => (None, self.0.len() as u32),
+            0 => (None, self.all.len() as u32),
             _ => {
                 let off = self.losses(sent)?;
                 (Some(off), off.parts)
@@ -196,7 +196,7 @@ impl Slices {
     /// The spread of the share of missing sequences. Those after the last arrival belong to the last slice.
     fn losses(&self, sent: u64) -> Option<Spread> {
         // A hostile node may report any number.
-        let passed = self.0.iter().map(|slice| slice.passed);
+        let passed = self.all.iter().map(|slice| slice.passed);
         let passed = passed.fold(0, u64::saturating_add);
         if passed == 0 {
             return None;
@@ -205,7 +205,7 @@ impl Slices {
             let passed = slice.passed as f64;
             (passed - slice.distinct as f64, passed)
         };
-        let mut parts: Vec<(f64, f64)> = self.0.iter().map(part).collect();
+        let mut parts: Vec<(f64, f64)> = self.all.iter().map(part).collect();
         let rest = sent.saturating_sub(passed) as f64;
         if let Some(last) = parts.last_mut() {
             *last = (last.0 + rest, last.1 + rest);

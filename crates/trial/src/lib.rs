@@ -99,7 +99,7 @@ pub use observation::{
     TesterObservation, Warning, is_node_busy,
 };
 pub use open::{ConsoleOptions, OpenError, OpenOptions, Purpose};
-pub use over_time::OverTime;
+pub use over_time::{BusyOverTime, OverTime};
 pub use pace::Pacer;
 pub use pdv::{Ipdv, Pdv};
 pub use pool::{pooled, pooled_runs};

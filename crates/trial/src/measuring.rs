@@ -23,6 +23,25 @@ pub struct Measuring {
     pub call_paths: Vec<CallPaths>,
 }
 
+impl Measuring {
+    /// Appends the facts of another run. Paths of one stage are added up, so that a frame of both costs their mean.
+    pub fn append(&mut self, more: Measuring) {
+        self.overheads.extend(more.overheads);
+        self.costs.extend(more.costs);
+        self.notes.extend(more.notes);
+        for paths in more.call_paths {
+            match self
+                .call_paths
+                .iter_mut()
+                .find(|own| own.is_of_the_stage(&paths))
+            {
+                Some(own) => own.add(paths),
+                None => self.call_paths.push(paths),
+            }
+        }
+    }
+}
+
 /// A delay that is visible from outside, with the probes on and off; both medians measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

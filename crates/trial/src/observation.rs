@@ -12,7 +12,7 @@ use crate::counts::{Counts, Ledger};
 use crate::description::Description;
 use crate::field::Field;
 use crate::interval::{FlowIntervals, Stated};
-use crate::over_time::OverTime;
+use crate::over_time::{BusyOverTime, OverTime};
 use crate::series::{Histogram, Series};
 use crate::trial::{Direction, Trial};
 use crate::warning_code::WarningCode;
@@ -333,6 +333,9 @@ pub struct Observation {
     pub flows: Vec<FlowObservation>,
     /// Node CPU load.
     pub cpu_load: Field<CpuLoad>,
+    /// How busy the node's cores and the tester's were over the run, where it was read.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub busy_over_time: Vec<BusyOverTime>,
     /// Series of the trial as a whole: stages, pulses, repeated times.
     pub series: Vec<Series>,
     /// Further counters by name, e.g. of a node's MAC.
@@ -363,6 +366,8 @@ impl<'de> Deserialize<'de> for Observation {
             started_unix_ns: Field<u64>,
             flows: Vec<FlowObservation>,
             cpu_load: Field<CpuLoad>,
+            #[serde(default)]
+            busy_over_time: Vec<BusyOverTime>,
             series: Vec<Series>,
             counters: BTreeMap<String, Field<u64>>,
             tester: TesterObservation,
@@ -382,6 +387,7 @@ impl<'de> Deserialize<'de> for Observation {
             started_unix_ns: flat.started_unix_ns,
             flows: flat.flows,
             cpu_load: flat.cpu_load,
+            busy_over_time: flat.busy_over_time,
             series: flat.series,
             counters: flat.counters,
             tester: flat.tester,

@@ -18,6 +18,44 @@ pub struct OverTime {
     pub arrived: Column<u64>,
     /// Sequences that it passed over: lost, late, or dropped by the tester's own queue; 0 for a stream.
     pub missing_frames: Column<u64>,
+    /// The first arrival by CLOCK_MONOTONIC of the tester in ns, where it is known; a file does not have it.
+    #[serde(skip)]
+    pub first_ns: Option<u64>,
+}
+
+/// Whose cores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Cores {
+    /// The node's.
+    Node,
+    /// All that the tester may use on its host.
+    Tester,
+}
+
+/// How busy cores were over a run. The lists have the same length.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BusyOverTime {
+    /// Whose.
+    pub of: Cores,
+    /// From the first arrival of the trial to the first slice, in ns.
+    pub from_ns: u64,
+    /// Length of each slice in ns.
+    pub slice_ns: Column<u64>,
+    /// How long of it a core worked on average, in ns.
+    pub busy_ns: Column<u64>,
+}
+
+impl BusyOverTime {
+    /// The load of cores in slices, each with its length and how long a core worked in it, in ns.
+    pub fn new(of: Cores, from_ns: u64, slices: &[(u64, u64)]) -> BusyOverTime {
+        BusyOverTime {
+            of,
+            from_ns,
+            slice_ns: slices.iter().map(|(ns, _)| *ns).collect(),
+            busy_ns: slices.iter().map(|(_, busy)| *busy).collect(),
+        }
+    }
 }
 
 impl OverTime {
@@ -32,8 +70,9 @@ impl OverTime {
     }
 
     fn new(slices: &Slices, missing: impl Fn(&Slice) -> u64) -> OverTime {
-        let kept = slices.joined(MOST_KEPT).0;
+        let kept = slices.joined(MOST_KEPT).all;
         OverTime {
+            first_ns: slices.first_ns.filter(|_| !kept.is_empty()),
             slice_ns: kept.iter().map(|slice| slice.ns).collect(),
             arrived: kept.iter().map(|slice| slice.amount).collect(),
             missing_frames: kept.iter().map(missing).collect(),

@@ -160,10 +160,7 @@ impl ResultsFile {
         }));
         self.consoles.extend(other.consoles);
         if let Some(more) = other.measuring {
-            let all = self.measuring.get_or_insert_default();
-            all.overheads.extend(more.overheads);
-            all.costs.extend(more.costs);
-            all.notes.extend(more.notes);
+            self.measuring.get_or_insert_default().append(more);
         }
     }
 }

@@ -99,6 +99,10 @@ fn each_list<L: Lists>(one: &mut Observation, lists: &mut L) -> Result<(), L::Er
         lists.list("the losses over time", &mut over_time.missing_frames)?;
         each_series(&mut flow.series, lists)?;
     }
+    for busy in &mut one.busy_over_time {
+        lists.list("the slices of the load", &mut busy.slice_ns)?;
+        lists.list("the load over time", &mut busy.busy_ns)?;
+    }
     each_series(&mut one.series, lists)
 }
 

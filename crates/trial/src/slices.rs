@@ -122,7 +122,10 @@ impl Marks {
                 passed: to.passed.saturating_sub(from.passed),
             }
         };
-        Slices(self.marks.windows(2).map(between).collect())
+        Slices {
+            first_ns: self.marks.first().map(|(first, _)| *first),
+            all: self.marks.windows(2).map(between).collect(),
+        }
     }
 }
 
@@ -141,14 +144,19 @@ pub struct Slice {
 
 /// The slices of a run in their order, from the first arrival to the last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Slices(pub Vec<Slice>);
+pub struct Slices {
+    /// The slices.
+    pub all: Vec<Slice>,
+    /// The first arrival by the receiver's clock, in ns, where it is known.
+    pub first_ns: Option<u64>,
+}
 
 impl Slices {
     /// The same run in at most so many slices (at least one), each merged from consecutive ones. A hostile node may
     /// report any number.
     #[must_use]
     pub fn joined(&self, most: usize) -> Slices {
-        let each = self.0.len().div_ceil(most.max(1)).max(1);
+        let each = self.all.len().div_ceil(most.max(1)).max(1);
         let join = |slices: &[Slice]| {
             slices.iter().fold(Slice::default(), |sum, slice| Slice {
                 ns: sum.ns.saturating_add(slice.ns),
@@ -157,7 +165,10 @@ impl Slices {
                 passed: sum.passed.saturating_add(slice.passed),
             })
         };
-        Slices(self.0.chunks(each).map(join).collect())
+        Slices {
+            all: self.all.chunks(each).map(join).collect(),
+            first_ns: self.first_ns,
+        }
     }
 }
 
@@ -188,7 +199,7 @@ mod tests {
     }
 
     fn sum(slices: &Slices) -> (u64, u64) {
-        let all = slices.0.iter();
+        let all = slices.all.iter();
         all.fold((0, 0), |sum, slice| {
             (sum.0 + slice.ns, sum.1 + slice.amount)
         })
@@ -199,7 +210,7 @@ mod tests {
         for (frames, gap_ns) in [(1_000, 10), (300_000, 700), (100, 1_000_000_000), (9, 1)] {
             let slices = flow(frames, gap_ns, 0);
             assert_eq!(sum(&slices), ((frames - 1) * gap_ns, frames));
-            let number = slices.0.len();
+            let number = slices.all.len();
             let short = frames * gap_ns < FIRST_WIDTH_NS * MOST_SLICES as u64 / 2;
             assert!(
                 short || (MOST_SLICES / 2 - 1..=MOST_SLICES).contains(&number),
@@ -212,11 +223,11 @@ mod tests {
     fn a_pause_is_slices_in_which_nothing_came() {
         let slices = flow(10_000, 1_000, 10_000_000);
         assert_eq!(sum(&slices), (9_999_000 + 10_000_000, 10_000));
-        let empty = slices.0.iter().filter(|slice| slice.amount == 0).count();
-        let half = slices.0.len() / 2;
-        assert!(empty.abs_diff(half) <= 2, "{empty} of {}", slices.0.len());
-        let longest = slices.0.iter().map(|slice| slice.ns).max();
-        assert!(longest <= slices.0.first().map(|first| first.ns * 3 / 2));
+        let empty = slices.all.iter().filter(|slice| slice.amount == 0).count();
+        let half = slices.all.len() / 2;
+        assert!(empty.abs_diff(half) <= 2, "{empty} of {}", slices.all.len());
+        let longest = slices.all.iter().map(|slice| slice.ns).max();
+        assert!(longest <= slices.all.first().map(|first| first.ns * 3 / 2));
     }
 
     #[test]
@@ -228,8 +239,8 @@ mod tests {
         }
         let slices = marks.finish(1_000 + 5_000 * 1_000_000, totals(35_000));
         assert_eq!(sum(&slices), (5_000_000_000, 35_000));
-        assert!((MOST_SLICES / 2 - 1..=MOST_SLICES).contains(&slices.0.len()));
-        let lengths = || slices.0.iter().map(|slice| slice.ns);
+        assert!((MOST_SLICES / 2 - 1..=MOST_SLICES).contains(&slices.all.len()));
+        let lengths = || slices.all.iter().map(|slice| slice.ns);
         let (shortest, longest) = (lengths().min(), lengths().max());
         assert!(
             longest < shortest.map(|ns| ns * 3),

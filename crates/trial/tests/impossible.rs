@@ -213,6 +213,16 @@ fn what_is_beside_the_flows_is_checked_too() {
         let said = refused(&file);
         assert!(said.contains(part), "{place}: {said}");
     }
+    for (busy_ns, says) in [
+        (json!([9, 11]), "11 ns of work in 10 ns"),
+        (json!([9]), "2 slices, but 1 loads"),
+    ] {
+        let mut file = sound.clone();
+        file["observations"][0]["busy_over_time"] =
+            json!([{"of": "node", "from_ns": 0, "slice_ns": [10, 10], "busy_ns": busy_ns}]);
+        let said = refused(&file);
+        assert!(said.contains(says), "{said}");
+    }
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use wirelab_trial::results_reader::fuzz_results;
-use wirelab_trial::{ClockKind, Field, Kind, Part, ResultsFile, Status};
+use wirelab_trial::stage::functions::{CallPaths, costs};
+use wirelab_trial::{ClockKind, Direction, Field, Kind, Measuring, Part, ResultsFile, Status};
 
 const EXAMPLES: [&str; 5] = ["ports", "iperf", "board-instructions", "hdl", "model"];
 
@@ -204,4 +205,30 @@ fn parts_are_optional_kept_and_never_reach_outside() {
         &both.observations[2..4]
     );
     assert!(schema().is_valid(&serde_json::to_value(&both).unwrap()));
+}
+
+#[test]
+fn paths_of_calls_are_kept_when_files_are_joined_and_a_frame_costs_its_mean() {
+    let paths = |to: &str, instructions: u64| CallPaths {
+        direction: Direction::Receive,
+        length_bytes: 64,
+        from: "in.driver".to_owned(),
+        to: to.to_owned(),
+        frames: 2,
+        instructions: [("main;input".to_owned(), instructions)].into(),
+    };
+    let run = |call_paths| {
+        let mut file = ResultsFile::parse(&example("board-instructions")).unwrap();
+        file.measuring = Some(Measuring {
+            call_paths,
+            ..Measuring::default()
+        });
+        file
+    };
+    let mut both = run(vec![paths("in.stack", 20)]);
+    both.append(run(vec![paths("in.stack", 40), paths("in.app", 8)]));
+    let all = both.measuring.unwrap().call_paths;
+    assert_eq!(all.len(), 2, "a stage of both runs is one");
+    let costs: Vec<f64> = all.iter().map(|of| costs([of])[0].per_frame).collect();
+    assert_eq!(costs, [15.0, 4.0]);
 }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use wirelab_report::document::{Block, Document, Notice, terminal};
+use wirelab_report::document::{Block, Document, terminal};
 use wirelab_trial::{Cancel, Progress, Warning};
 
 /// A flag that Ctrl-C and termination set; a second Ctrl-C ends the program immediately.
@@ -150,11 +150,10 @@ fn width() -> Option<usize> {
 }
 
 /// Print what is no report of results: a title and parts.
-pub fn show(title: String, blocks: Vec<Block<'_>>, notices: Vec<Notice>) {
+pub fn show(title: String, blocks: Vec<Block<'_>>) {
     let document = Document {
         title,
         blocks,
-        notices,
         ..Document::default()
     };
     write_out(format_args!(

@@ -101,6 +101,7 @@ fn observation(path: wirelab_trial::Path, stages: &[Stage], length: u32) -> Obse
         status: Status::Complete,
         started_unix_ns: Field::absent(none),
         cpu_load: Field::absent(none),
+        busy_over_time: Vec::new(),
         series: Vec::new(),
         counters: Default::default(),
         tester: TesterObservation::new(Field::absent(none), Field::measured(false)),

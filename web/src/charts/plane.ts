@@ -52,18 +52,20 @@ function drawn(series: PlaneSeries, at: number, grid: number): SeriesOption[] {
         }
       : { ...shared, type: 'scatter', z: 4 },
   ];
-  const open = series.points.filter((p) => p.at_most !== undefined);
-  if (open.length > 0) {
+  const strokes = (of: [number, number, number][], width: number, type: number[] | 'solid'): void => {
+    if (of.length === 0) return;
     out.push({
       type: 'line',
       xAxisIndex: grid,
       yAxisIndex: grid,
       silent: true,
       symbol: 'none',
-      lineStyle: { color: own, width: 1.4, type: [3, 2] },
-      data: open.flatMap((p) => [[p.x, p.y], [p.x, p.at_most ?? p.y], [p.x, NaN]]),
+      lineStyle: { color: own, width, type },
+      data: of.flatMap(([x, from, to]) => [[x, from], [x, to], [x, NaN]]),
     });
-  }
+  };
+  strokes(series.points.flatMap((p) => (p.at_most === undefined ? [] : [[p.x, p.y, p.at_most]])), 1.4, [3, 2]);
+  strokes(series.points.flatMap((p) => (p.spread === undefined ? [] : [[p.x, ...p.spread]])), 1.6, 'solid');
   return out;
 }
 
@@ -91,7 +93,7 @@ export function plane(data: Plane, room: Room): Drawing {
     const last = grid === data.panes.length - 1;
     grids.push({ left, right, top, height });
     top += height + (last ? 0 : GAP);
-    const ys = pane.series.flatMap((s) => s.points.flatMap((p) => [p.y, p.at_most ?? p.y]));
+    const ys = pane.series.flatMap((s) => s.points.flatMap((p) => [p.y, p.at_most ?? p.y, ...(p.spread ?? [])]));
     const lineYs = pane.y.high === undefined ? pane.lines.flatMap((l) => l.points.map(([, y]) => y)) : [];
     const across = axis(data.x, [...xs, ...marks], small ? 4 : 8, last);
     acrosses.push({ ...across.option, gridIndex: grid, ...(last ? nameBelow(data.x.name) : {}) });

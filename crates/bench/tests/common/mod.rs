@@ -171,6 +171,7 @@ impl Node for SimulatedNode {
             started_unix_ns: Field::measured(1),
             flows,
             cpu_load: Field::absent("not simulated"),
+            busy_over_time: Vec::new(),
             series: Vec::new(),
             counters: counters.into_iter().collect(),
             tester: TesterObservation::new(

@@ -44,6 +44,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         started_unix_ns: Field::measured(parts.started_unix_ns),
         flows,
         cpu_load: parts.result.report.load.clone(),
+        busy_over_time: Vec::new(),
         series: Vec::new(),
         counters: parts.counters(),
         tester: TesterObservation::new(

@@ -325,6 +325,7 @@ impl Node for StagesNode {
             started_unix_ns: Field::measured(started_unix_ns),
             flows,
             cpu_load: Field::absent(NO_TIME),
+            busy_over_time: Vec::new(),
             series: Vec::new(),
             counters: counters_of_all,
             tester: TesterObservation::new(Field::absent(NO_TIME), Field::measured(false)),

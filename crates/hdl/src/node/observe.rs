@@ -48,6 +48,7 @@ pub fn observation(
         started_unix_ns: Field::measured(started_unix_ns),
         flows,
         cpu_load: Field::absent("generator and checker are hardware: no CPU takes part"),
+        busy_over_time: Vec::new(),
         series: Vec::new(),
         counters: BTreeMap::from([(
             "simulated_clocks".to_owned(),

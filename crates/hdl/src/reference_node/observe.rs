@@ -118,6 +118,7 @@ fn part(plan: &Plan, node: &Description, result: RunResult, started_unix_ns: u64
         started_unix_ns: Field::measured(started_unix_ns),
         flows,
         cpu_load: report.load,
+        busy_over_time: Vec::new(),
         series: Vec::new(),
         counters: counters
             .chain(set_bits)

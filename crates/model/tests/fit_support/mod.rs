@@ -121,6 +121,7 @@ impl Seen {
             status: Status::Complete,
             started_unix_ns: Field::absent(none()),
             cpu_load: Field::measured_or(load, none()),
+            busy_over_time: Vec::new(),
             series: self.series.clone(),
             counters: Default::default(),
             tester: TesterObservation::new(Field::absent(none()), Field::measured(false)),

@@ -6,13 +6,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use wirelab_console::cpu::busy_ratio;
+use wirelab_console::cpu::{CpuSample, busy_ratio};
 use wirelab_console::profile::find;
 use wirelab_console::template::Values;
 use wirelab_console::{Board, ConsoleError, ConsoleName, Counted, Program, Role, Started};
+use wirelab_trial::over_time::Cores;
 use wirelab_trial::{
-    Cancel, ConsoleOptions, CpuLoad, Direction, Field, Node, NodeError, Observation, OpenError,
-    Progress, Status, Transcript, Trial, Warning, WarningCode,
+    BusyOverTime, Cancel, ConsoleOptions, CpuLoad, Direction, Field, Node, NodeError, Observation,
+    OpenError, Progress, Status, Transcript, Trial, Warning, WarningCode,
 };
 
 use super::plan::{self, Plan};
@@ -28,6 +29,9 @@ const LONGER_S: f64 = 3.0;
 const IDLE: Duration = Duration::from_millis(500);
 /// Shares of a trial at which the CPU load is asked; an average is asked at the second alone.
 const ASKED: [f64; 2] = [0.2, 0.8];
+/// Of a board that counts on, it is asked between these, too, so far apart and so often at most.
+const COURSE: Duration = Duration::from_secs(1);
+const COURSE_STEPS: f64 = 16.0;
 /// An answer may come later than the end of the trial by this, and a twentieth of its time.
 const LATE: Duration = Duration::from_millis(20);
 /// Time between two looks whether it is time to ask.
@@ -44,7 +48,15 @@ pub struct Companion {
 }
 
 /// The CPU load of a trial, or why there is none.
-type Load = Result<f64, String>;
+type Load = Result<AskedLoad, String>;
+
+/// The load of the board over a trial, and its course where it counts on.
+#[derive(Debug)]
+struct AskedLoad {
+    busy_ratio: f64,
+    course: Option<BusyOverTime>,
+}
+
 /// The thread that asks for it, and then gives the board back.
 type Asking<'scope, 'board> = std::thread::ScopedJoinHandle<'scope, (&'board mut Board, Load)>;
 
@@ -482,14 +494,20 @@ fn ask_load(
             (span.as_secs_f64() / ASKED[1]).ceil()
         ));
     }
+    let between = expected.mul_f64(ASKED[1] - ASKED[0]);
+    let steps = match counts_on {
+        true => (between.as_secs_f64() / COURSE.as_secs_f64()).clamp(1.0, COURSE_STEPS) as u32,
+        false => 0,
+    };
     let begun = Instant::now();
-    let mut before = None;
-    for share in ASKED.into_iter().skip(usize::from(!counts_on)) {
-        let at = begun + expected.mul_f64(share);
-        while Instant::now() < at && !over.load(Ordering::Relaxed) && !cancel.is_cancelled() {
-            let left = at.saturating_duration_since(Instant::now());
-            std::thread::sleep(LOOK.min(left));
+    let mut answers: Vec<(Duration, CpuSample)> = Vec::new();
+    for step in 0..=steps {
+        let at = expected.mul_f64(ASKED[1]) - between * (steps - step) / steps.max(1);
+        // A board that answers late is not asked at once again, but for the last time.
+        if step > 0 && step < steps && begun.elapsed() > at {
+            continue;
         }
+        wait(begun + at, over, cancel);
         if over.load(Ordering::Relaxed) {
             let why = "the trial was over before the console was asked for the CPU load: give a longer --time";
             return Err(why.to_owned());
@@ -503,19 +521,52 @@ fn ask_load(
             }
             Err(error) => return Err(format!("the console gave no CPU load: {error}")),
         };
-        // An answer after the trial counts idle time.
-        if begun.elapsed() > expected.mul_f64(1.05) + LATE {
-            let why = "the console did not answer while the trial ran, so that its CPU load is not known: a busy board answers late; give a longer --time";
-            return Err(why.to_owned());
-        }
-        if let Some(busy) = busy_ratio(before.replace(answer), answer) {
-            return Ok(busy);
-        }
+        answers.push((begun.elapsed(), answer));
     }
-    Err("the board's time stood still between two questions: give a longer --time".to_owned())
+    let last = answers.last().map(|(at, answer)| (*at, *answer));
+    // An answer after the trial counts idle time.
+    let Some((_, last)) = last.filter(|(at, _)| *at <= expected.mul_f64(1.05) + LATE) else {
+        let why = "the console did not answer while the trial ran, so that its CPU load is not known: a busy board answers late; give a longer --time";
+        return Err(why.to_owned());
+    };
+    let first = answers.first().filter(|_| counts_on);
+    match busy_ratio(first.map(|(_, answer)| *answer), last) {
+        Some(busy_ratio) => Ok(AskedLoad {
+            busy_ratio,
+            course: course(&answers),
+        }),
+        None => Err(
+            "the board's time stood still between two questions: give a longer --time".to_owned(),
+        ),
+    }
+}
+
+/// Waits until a moment, or until the trial is over.
+fn wait(until: Instant, over: &AtomicBool, cancel: &Cancel) {
+    while Instant::now() < until && !over.load(Ordering::Relaxed) && !cancel.is_cancelled() {
+        let left = until.saturating_duration_since(Instant::now());
+        std::thread::sleep(LOOK.min(left));
+    }
+}
+
+/// The load from each answer to the next. The trial begins with its first arrival, but for the time of a connection.
+fn course(answers: &[(Duration, CpuSample)]) -> Option<BusyOverTime> {
+    let from_ns = answers.first()?.0.as_nanos() as u64;
+    let slice = |pair: &[(Duration, CpuSample)]| {
+        let ns = (pair[1].0 - pair[0].0).as_nanos() as u64;
+        let share = busy_ratio(Some(pair[0].1), pair[1].1)?;
+        Some((ns, (ns as f64 * share) as u64))
+    };
+    let slices: Vec<(u64, u64)> = answers.windows(2).map_while(slice).collect();
+    (slices.len() > 1).then(|| BusyOverTime::new(Cores::Node, from_ns, &slices))
 }
 
 fn put_load(observation: &mut Observation, load: Load, idle_ratio: Option<f64>, board: &Board) {
+    let (load, course) = match load {
+        Ok(AskedLoad { busy_ratio, course }) => (Ok(busy_ratio), course),
+        Err(why) => (Err(why), None),
+    };
+    observation.busy_over_time.extend(course);
     observation.cpu_load = match load {
         Ok(busy_ratio) => Field::measured(CpuLoad {
             busy_ratio,
@@ -551,4 +602,27 @@ fn in_words(trial: &Trial) -> String {
         "{layer} {}, size {size}, load {}",
         trial.direction, trial.load
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_course_is_of_the_time_between_answers() {
+        let at = |ms: u64, busy: u64, idle: u64| {
+            (
+                Duration::from_millis(ms),
+                CpuSample::Counters { busy, idle },
+            )
+        };
+        let answers = [at(1_000, 0, 0), at(2_000, 25, 75), at(4_000, 225, 75)];
+        let course = course(&answers).expect("two slices");
+        assert_eq!((course.of, course.from_ns), (Cores::Node, 1_000_000_000));
+        let slices: Vec<u64> = course.slice_ns.iter().copied().collect();
+        let busy: Vec<u64> = course.busy_ns.iter().copied().collect();
+        assert_eq!(slices, [1_000_000_000, 2_000_000_000]);
+        assert_eq!(busy, [250_000_000, 2_000_000_000]);
+        assert_eq!(super::course(&answers[..2]), None, "one slice is no course");
+    }
 }

@@ -137,6 +137,7 @@ impl Echo {
             started_unix_ns: Field::measured(started_unix_ns),
             flows: vec![flow],
             cpu_load: Field::absent(NO_LOAD),
+            busy_over_time: Vec::new(),
             series: Vec::new(),
             counters: BTreeMap::new(),
             tester: TesterObservation::of_trial(true, slow),

@@ -82,6 +82,7 @@ pub fn observation(
         started_unix_ns: Field::measured(ran.started_unix_ns),
         flows,
         cpu_load: Field::absent(NO_LOAD),
+        busy_over_time: Vec::new(),
         series: Vec::new(),
         counters: BTreeMap::new(),
         tester: TesterObservation::of_trial(

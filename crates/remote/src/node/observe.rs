@@ -2,6 +2,7 @@
 
 use wirelab_control::message::Status as Last;
 use wirelab_control::node_report::{self, NodeReport};
+use wirelab_control::slices;
 use wirelab_trial::counter::Counter;
 use wirelab_trial::job::{self, CheckReport, FlowRequest, SendReport};
 use wirelab_trial::{
@@ -72,6 +73,9 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         started_unix_ns: Field::measured(parts.started_unix_ns),
         flows,
         cpu_load,
+        busy_over_time: slices::told_load(&parts.report.counters)
+            .into_iter()
+            .collect(),
         series: Vec::new(),
         counters,
         // Drops of the tester's own queue are significant at maximum load too.

@@ -3,6 +3,7 @@
 
 pub mod bins;
 pub mod delays;
+pub mod flame;
 pub mod lanes;
 pub mod loss;
 pub mod plane;
@@ -32,6 +33,8 @@ pub enum Picture {
     Delays(delays::Panel),
     /// Two periods of a node.
     Timeline(timeline::Lanes),
+    /// Paths of calls.
+    Flame(flame::Flame),
 }
 
 impl Picture {
@@ -43,6 +46,7 @@ impl Picture {
             Picture::Bars(bars) => bars.rows.is_empty(),
             Picture::Delays(panel) => panel.curves.is_empty(),
             Picture::Timeline(of) => of.lanes.is_empty(),
+            Picture::Flame(of) => of.bars.is_empty(),
         }
     }
 
@@ -54,6 +58,7 @@ impl Picture {
             Picture::Bars(bars) => list(bars.rows.iter().map(Bar::in_words)),
             Picture::Delays(panel) => list(panel.words().into_iter()),
             Picture::Timeline(of) => of.words(),
+            Picture::Flame(of) => of.words(),
         }
     }
 }
@@ -84,6 +89,9 @@ pub struct Axis {
     /// Where it ends, if not with its largest value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
+    /// Whether it begins near its smallest value and not at 0, so that a change of some percent is seen.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub close: bool,
 }
 
 impl Axis {
@@ -94,6 +102,16 @@ impl Axis {
             show,
             log: false,
             high: None,
+            close: false,
+        }
+    }
+
+    /// The axis of figures in a unit of the store.
+    pub fn of_unit(unit: &str) -> Axis {
+        match unit {
+            "ps" => Axis::linear("time", Show::Time),
+            "ratio" => Axis::linear("share", Show::Share),
+            unit => Axis::linear(unit, Show::Si),
         }
     }
 

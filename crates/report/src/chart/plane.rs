@@ -55,6 +55,9 @@ pub struct Point {
     /// The most that it may be, where that is more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_most: Option<f64>,
+    /// The lowest and the highest of its repeats.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spread: Option<(f64, f64)>,
     /// Value, unit and what it is of, as it says under the pointer.
     pub words: String,
     /// Its trial, from 1.
@@ -95,6 +98,7 @@ impl Point {
             x,
             y,
             at_most: None,
+            spread: None,
             words,
             trial,
             tester: false,
@@ -127,6 +131,9 @@ impl Plane {
                 series.points.truncate(POINTS);
                 for point in &mut series.points {
                     point.at_most = point.at_most.filter(|most| y.has(*most));
+                    point.spread = point
+                        .spread
+                        .filter(|(low, high)| y.has(*low) && y.has(*high));
                 }
             }
             pane.series.retain(|series| !series.points.is_empty());

@@ -65,11 +65,6 @@ fn payload(figure: &Figure) -> f64 {
 fn plane(comparison: &Comparison, mut figures: Vec<&Figure>) -> Plane {
     figures.sort_by(|a, b| payload(a).total_cmp(&payload(b)));
     let first = figures[0];
-    let (name, show) = match first.unit {
-        "ps" => ("time", Show::Time),
-        "ratio" => ("share", Show::Share),
-        unit => (unit, Show::Si),
-    };
     let of_run = |name: &str, get: fn(&Figure) -> f64| {
         let point = |figure: &&Figure| {
             let bytes = payload(figure);
@@ -107,7 +102,7 @@ fn plane(comparison: &Comparison, mut figures: Vec<&Figure>) -> Plane {
         x: Axis::linear("payload in bytes", Show::Integer),
         panes: vec![
             Pane {
-                y: Axis::linear(name, show),
+                y: Axis::of_unit(first.unit),
                 series: vec![
                     of_run(&before, |figure| figure.before_median),
                     of_run(&after, |figure| figure.after_median),

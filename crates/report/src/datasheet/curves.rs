@@ -1,13 +1,13 @@
 //! Pictures of a datasheet: bandwidth, CPU load and loss of UDP against the rate that was offered, and the percentiles
 //! of round trips.
 
-use wirelab_trial::Series;
+use wirelab_trial::{ResultsFile, Series};
 
 use super::sheet::{Rate, Sheet, UdpSize};
 use super::show;
 use crate::chart::plane::{self, Line, LineLook, Pane, Plane, Point};
 use crate::chart::{Axis, Picture, Show};
-use crate::charts::{self, Named};
+use crate::distributions::{self, Named};
 use crate::document::Gallery;
 use crate::loss::Loss;
 
@@ -113,17 +113,18 @@ fn words(offered: f64, r: &Rate) -> String {
 }
 
 /// Round trips of each size.
-pub fn round_trips(all: &[(usize, String, &Series)]) -> Gallery {
+pub fn round_trips(file: &ResultsFile, all: &[(usize, String, &Series)]) -> Gallery {
     let titled = all.iter().map(|(trial, size, series)| Named {
         group: "Round trip".to_owned(),
+        of: "echo".to_owned(),
         name: format!("{size} · trial {trial}"),
-        trial: Some(*trial),
+        trial: *trial,
         series,
     });
     Gallery {
         about: "How long the slowest round trips took, by the share that was faster.",
         about_below: true,
         wide: true,
-        ..charts::of_series(titled, "size")
+        ..distributions::of_series(file, titled.collect(), "size")
     }
 }

@@ -1,20 +1,25 @@
 //! The page as blocks in the order of the published one, then what that one lacks; and as text.
 
-use wirelab_trial::{Kind, Observation, ResultsFile};
+use wirelab_trial::{Direction, Kind, Layer, Observation, ResultsFile};
 
 use super::setup::{self, Of};
 use super::sheet::{Datasheet, Sheet};
-use super::{commands, curves, detail, gather, tables};
+use super::{commands, curves, detail, gather, show, tables};
 use crate::document::table::{Look, Table};
-use crate::document::{Block, Chart, Document, EMULATED, Gallery, Medium, Notice, Verdict};
+use crate::document::{
+    Block, Chart, Document, EMULATED, Gallery, Medium, Notice, Notices, Verdict,
+};
 use crate::judge::{End, judge};
 use crate::options::Options;
 use crate::{about, charts, finding, format, headline, repeat, row, search, summary};
 
 /// The page of one node.
-fn blocks(sheet: &Sheet, file: &ResultsFile) -> Vec<Block<'static>> {
+fn blocks(sheet: &Sheet, file: &ResultsFile, notices: &mut Notices) -> Vec<Block<'static>> {
     let mut out = Vec::new();
-    let title = |text: &str| Block::heading(text);
+    let mut noted = |section: Section| {
+        let here = (&*sheet.node, section);
+        notices.of_trials(|trial| place(&file.observations[trial - 1]) == here)
+    };
     let soc = setup::table(sheet, Of::Soc);
     let mut told = Vec::new();
     if soc.is_empty() && sheet.setup.is_empty() {
@@ -29,19 +34,14 @@ fn blocks(sheet: &Sheet, file: &ResultsFile) -> Vec<Block<'static>> {
         told.push(setup_table(["Further set-up", "Value"], further));
     }
     out.push(Block::Appendix(2, "Setup Details".to_owned(), told));
-    layer2(sheet, &mut out);
-    tcp_ip(sheet, &mut out);
-    if !sheet.echo.is_empty() {
-        out.push(title("Echo Latency"));
-        out.push(Block::Remark(
-            "Round trips by the tester's clock, probes sent on time whether or not the one before came back. The \
-             tester's floor is its own round trip without the node; PDV is the 99.9th percentile less the shortest."
-                .to_owned(),
-        ));
-        out.push(Block::Table(detail::echo(sheet)));
-        let series = gather::round_trips(file, &sheet.node);
-        out.push(picture(curves::round_trips(&series)));
-    }
+    let mut parts = [
+        layer2(sheet, &mut noted),
+        tcp_ip(sheet, &mut noted),
+        echo(sheet, file, &mut noted),
+    ];
+    // What this peer cannot do stands behind what it did.
+    parts.sort_by_key(|part| !has_figures(part));
+    out.extend(parts.into_iter().flatten());
     let rates = detail::rates(sheet);
     if !rates.rows.is_empty() {
         let about = Block::Remark(
@@ -79,41 +79,89 @@ fn configuration(sheet: &Sheet, of: Of, out: &mut Vec<Block<'_>>) {
     }
 }
 
-fn layer2(sheet: &Sheet, out: &mut Vec<Block<'_>>) {
+/// Takes the notices of a part of the page.
+type Noted<'n> = dyn FnMut(Section) -> Option<Block<'static>> + 'n;
+
+fn layer2(sheet: &Sheet, noted: &mut Noted<'_>) -> Vec<Block<'static>> {
+    let mut out = Vec::new();
     if sheet.layer2_latency.is_empty() && sheet.layer2_throughput.is_empty() {
-        return;
+        return out;
     }
     out.push(Block::heading("Layer 2 Performance"));
-    configuration(sheet, Of::Layer2, out);
+    configuration(sheet, Of::Layer2, &mut out);
     if !sheet.layer2_latency.is_empty() {
         out.push(Block::Heading(3, "Layer 2 Latency".to_owned()));
+        out.push(Block::Remark(
+            "From the driver's capture point to the application's and back, by the node's clock; the PHY's delay is that \
+             of its datasheet, and the total is their sum."
+                .to_owned(),
+        ));
         out.push(Block::Table(tables::layer2_latency(sheet)));
         out.extend(tables::layer2_intervals(sheet).map(Block::Remark));
     }
     if !sheet.layer2_throughput.is_empty() {
         out.push(Block::Heading(3, "Layer 2 Throughput".to_owned()));
-        out.push(Block::Table(tables::layer2_throughput(sheet)));
+        out.push(Block::Table(show::shared_in_heads(
+            tables::layer2_throughput(sheet),
+        )));
     }
+    out.extend(noted(Section::Layer2));
+    out
 }
 
-fn tcp_ip(sheet: &Sheet, out: &mut Vec<Block<'_>>) {
+fn tcp_ip(sheet: &Sheet, noted: &mut Noted<'_>) -> Vec<Block<'static>> {
+    let mut out = Vec::new();
     if sheet.tcp.is_empty() && sheet.udp.is_empty() {
-        return;
+        return out;
     }
     out.push(Block::heading("TCP/IP Performance"));
-    configuration(sheet, Of::TcpIp, out);
+    configuration(sheet, Of::TcpIp, &mut out);
     if !sheet.tcp.is_empty() {
         out.push(Block::Heading(3, "TCP Throughput".to_owned()));
-        out.push(Block::Table(tables::tcp(sheet)));
+        out.push(Block::Table(show::shared_in_heads(tables::tcp(sheet))));
         out.push(Block::Commands(commands::tcp(sheet)));
+        out.extend(noted(Section::Tcp));
     }
     if !sheet.udp.is_empty() {
         out.push(Block::Heading(3, "UDP Throughput".to_owned()));
-        out.push(Block::Table(tables::udp(sheet)));
+        out.push(Block::Table(show::shared_in_heads(tables::udp(sheet))));
         out.push(Block::Remark(udp_legend(sheet)));
         out.push(Block::Commands(commands::udp(sheet)));
         out.push(picture(curves::rates(sheet)));
+        out.extend(noted(Section::Udp));
     }
+    out
+}
+
+fn echo(sheet: &Sheet, file: &ResultsFile, noted: &mut Noted<'_>) -> Vec<Block<'static>> {
+    if sheet.echo.is_empty() {
+        return Vec::new();
+    }
+    let series = gather::round_trips(file, &sheet.node);
+    let mut out = vec![
+        Block::heading("Echo Latency"),
+        Block::Remark(
+            "Round trips by the tester's clock, probes sent on time whether or not the one before came back. The \
+             tester's floor is its own round trip without the node; PDV is the 99.9th percentile less the shortest."
+                .to_owned(),
+        ),
+        Block::Table(detail::echo(sheet)),
+        picture(curves::round_trips(file, &series)),
+    ];
+    out.extend(noted(Section::Echo));
+    out
+}
+
+/// Whether any table has a figure.
+fn has_figures(blocks: &[Block<'_>]) -> bool {
+    blocks.iter().any(|block| match block {
+        Block::Table(table) => table
+            .rows
+            .iter()
+            .flatten()
+            .any(|cell| cell.kind().is_some()),
+        _ => false,
+    })
 }
 
 fn udp_legend(sheet: &Sheet) -> String {
@@ -163,8 +211,28 @@ fn below(file: &ResultsFile, page: &Datasheet) -> Vec<Block<'static>> {
     out
 }
 
-/// Searches that did not end, what was wrong, and warnings, each once.
-fn notices(file: &ResultsFile) -> Vec<Notice> {
+/// A part of the page that has the trials of its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    Layer2,
+    Tcp,
+    Udp,
+    Echo,
+}
+
+/// Where the figures of a trial stand: its node and the part.
+fn place(o: &Observation) -> (&str, Section) {
+    let section = match (o.trial.direction, o.trial.framing.layer) {
+        (Direction::Echo, _) => Section::Echo,
+        (_, Layer::Ethernet) => Section::Layer2,
+        (_, Layer::UdpIpv4 | Layer::UdpIpv6) => Section::Udp,
+        (_, Layer::TcpIpv4 | Layer::TcpIpv6) => Section::Tcp,
+    };
+    (&o.node.name, section)
+}
+
+/// Searches that did not end, what was wrong, and warnings, each once where it stands.
+fn notices(file: &ResultsFile) -> Notices {
     let searches = search::unfinished(file).0.into_iter().map(Notice::search);
     let mut out: Vec<Notice> = searches.collect();
     let wrong = finding::all_beyond_loss(file).into_iter();
@@ -179,8 +247,28 @@ fn notices(file: &ResultsFile) -> Vec<Notice> {
     }
     let wrong = wrong.into_iter();
     out.extend(wrong.map(|(trial, text)| Notice::finding(trial, text)));
-    let warnings = row::warnings_once(file).into_iter();
-    out.extend(warnings.map(|(trials, code, text, fix)| Notice::warning(code, trials, &text, fix)));
+    out.extend(warnings(file));
+    Notices::new(out)
+}
+
+/// Warnings, each once for the run where all trials have it, else once for each part that has it.
+fn warnings(file: &ResultsFile) -> Vec<Notice> {
+    let of = |trial: usize| place(&file.observations[trial - 1]);
+    let mut out = about::warnings_once(file, |_| true);
+    out.retain(Notice::is_of_the_run);
+    let of_the_run = out.len();
+    let mut places: Vec<(&str, Section)> = Vec::new();
+    for o in &file.observations {
+        if !places.contains(&place(o)) {
+            places.push(place(o));
+        }
+    }
+    for here in places {
+        let mut own = about::warnings_once(file, |trial| of(trial) == here);
+        let said = |of: &Notice| (of.code.clone(), of.fix.clone());
+        own.retain(|new| out[..of_the_run].iter().all(|old| said(old) != said(new)));
+        out.extend(own);
+    }
     out
 }
 
@@ -250,20 +338,26 @@ pub fn verdict(file: &ResultsFile) -> String {
 
 /// The page.
 pub fn document<'a>(file: &'a ResultsFile, page: &Datasheet, options: &Options) -> Document<'a> {
-    let mut all = Vec::new();
+    let mut notices = notices(file);
+    let mut all: Vec<Block<'_>> = notices.of_the_run().into_iter().collect();
     let several = page.sheets.len() > 1;
     for sheet in &page.sheets {
         if several {
             all.push(Block::heading(sheet.node.clone()));
         }
-        all.extend(blocks(sheet, file).into_iter().map(|block| match block {
-            Block::Heading(depth, text) => Block::Heading(depth + u8::from(several), text),
-            Block::Appendix(depth, text, of) => {
-                Block::Appendix(depth + u8::from(several), text, of)
-            }
-            block => block,
-        }));
+        all.extend(
+            blocks(sheet, file, &mut notices)
+                .into_iter()
+                .map(|block| match block {
+                    Block::Heading(depth, text) => Block::Heading(depth + u8::from(several), text),
+                    Block::Appendix(depth, text, of) => {
+                        Block::Appendix(depth + u8::from(several), text, of)
+                    }
+                    block => block,
+                }),
+        );
     }
+    all.extend(notices.rest());
     all.extend(below(file, page));
     Document {
         verdict: Some(Verdict {
@@ -271,7 +365,6 @@ pub fn document<'a>(file: &'a ResultsFile, page: &Datasheet, options: &Options) 
             text: verdict(file),
             first: true,
         }),
-        notices: notices(file),
         stamp: Some((file.created_unix_ns, file.wirelab_version.clone())),
         command: commands::page(page),
         commands: repeat::commands(file),

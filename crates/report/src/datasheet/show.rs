@@ -3,7 +3,7 @@
 use wirelab_trial::{Field, Kind, is_node_busy};
 
 use super::sheet::{Rate, Total};
-use crate::document::table::Cell;
+use crate::document::table::{Cell, Table};
 use crate::format;
 use crate::loss::Loss;
 
@@ -126,9 +126,37 @@ fn noted(cell: Cell, rate: &Rate, note: &str) -> Cell {
     }
 }
 
+/// What a CPU load says that is not the node's alone.
+const SHARED: &str = " shared";
+
+/// Columns of CPU loads that are all of shared cores say so in their heads, which leaves room for the others.
+pub fn shared_in_heads(mut table: Table) -> Table {
+    for at in 0..table.heads.len() {
+        if table.heads[at].name != CPU {
+            continue;
+        }
+        let texts = table.rows.iter_mut().filter_map(|row| match &mut row[at] {
+            Cell::Figure { text, .. } | Cell::Noted { text, .. } => Some(text),
+            _ => None,
+        });
+        let texts: Vec<&mut String> = texts.collect();
+        if texts.is_empty() || !texts.iter().all(|text| text.ends_with(SHARED)) {
+            continue;
+        }
+        for text in texts {
+            text.truncate(text.len() - SHARED.len());
+        }
+        table.heads[at].unit = "%, shared";
+    }
+    table
+}
+
+/// The head of a column of CPU loads.
+pub const CPU: &str = "CPU Load";
+
 /// The CPU load, marked where it is not the node's alone, or where the idle node was as busy.
 pub fn cpu(rate: &Rate) -> Cell {
-    let shared = if rate.cpu_shared { " shared" } else { "" };
+    let shared = if rate.cpu_shared { SHARED } else { "" };
     if let (Some(busy), Some(idle)) = (
         rate.cpu_busy_ratio.value(),
         rate.cpu_idle_ratio

@@ -112,7 +112,7 @@ pub fn layer2_throughput(sheet: &Sheet) -> Table {
         "Test",
         vec![alone(vec![
             column("Bandwidth", "Mbit/s"),
-            column("CPU Load", "%"),
+            column(show::CPU, "%"),
             column("Packet Size", "bytes"),
         ])],
         rows.collect(),
@@ -158,7 +158,7 @@ pub fn tcp(sheet: &Sheet) -> Table {
         "Test",
         vec![alone(vec![
             column("Bandwidth", "Mbit/s"),
-            column("CPU Load", "%"),
+            column(show::CPU, "%"),
         ])],
         rows,
     )
@@ -219,7 +219,7 @@ pub fn udp(sheet: &Sheet) -> Table {
         };
         let columns = vec![
             column("Bandwidth", "Mbit/s"),
-            column("CPU Load", "%"),
+            column(show::CPU, "%"),
             column("Packet Loss", "%"),
         ];
         let above = format!("Datagram Length = {}B{version}", u.datagram_bytes);

@@ -2,6 +2,8 @@
 //! draws. It asks nothing of anywhere, and its content security policy lets nothing run but that program. Without it the page
 //! has every table, and a sentence in place of each picture. It is well-formed XML too, so that a test can hold it to that.
 
+use std::collections::BTreeMap;
+
 use super::escape::{json, keep_numbers, line, xml};
 use super::table::{Cell, Head, Look, Notes, Table};
 use super::{Block, Chart, Document, Gallery, Medium, Notice, Picture, Sort};
@@ -9,9 +11,10 @@ use crate::chart::delays::Chapter;
 use crate::chart::{roofline, timeline};
 use crate::format;
 
-/// The program, its style, and the hashes that let a browser use them and nothing else: `build.rs` makes them of `web/`.
-const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/page.js"));
-const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.css"));
+/// The program of a page; `build.rs` makes it of `web/`, as the style, and the hashes that let a browser use both and nothing else.
+pub const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/page.js"));
+/// The style of a page.
+pub const STYLE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.css"));
 const POLICY: &str = include_str!(concat!(env!("OUT_DIR"), "/page.csp"));
 
 /// Script elements of a page: its data, and the program.
@@ -22,7 +25,12 @@ const CONTENTS: usize = 3;
 /// The whole page.
 pub fn render(document: &Document<'_>) -> String {
     let title = text(&document.title);
-    let mut page = Page::default();
+    let noted = document.notices(Medium::Page);
+    let mut page = Page {
+        flags: flags(&noted),
+        marks: noted.iter().map(|notice| notice.mark()).collect(),
+        ..Page::default()
+    };
     let mut header = format!("<header>\n<h1>{title}</h1>\n");
     if let Some((created_unix_ns, version)) = &document.stamp {
         let (utc, version) = (format::utc(*created_unix_ns), xml(version));
@@ -33,16 +41,13 @@ pub fn render(document: &Document<'_>) -> String {
         ));
     }
     header.push_str(&verdict(document));
+    header.push_str(&counted(&noted));
     header.push_str(&headlines(document));
     header.push_str("</header>\n");
-    let mut body = String::new();
-    for sort in [Sort::Finding, Sort::Warning, Sort::Search] {
-        body.push_str(&notices(sort, &document.notices_of(sort)));
-    }
-    body.push_str(&page.blocks(&document.blocks));
+    let body = page.blocks(&document.blocks);
     let appendix = page.appendix();
-    let (contents, data) = (page.contents(), page.data(document));
-    let footer = footer(document);
+    let (contents, data) = (page.contents(), page.data(document, &noted));
+    let (footer, data) = (footer(document), inline(&data));
     format!(
         "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\">\n<head>\n\
          <meta charset=\"utf-8\"/>\n\
@@ -51,9 +56,22 @@ pub fn render(document: &Document<'_>) -> String {
          <meta name=\"generator\" content=\"wirelab\"/>\n\
          <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{header}{contents}{body}{appendix}\
          {footer}</main>\n\
-         <script type=\"application/json\" id=\"wirelab-data\">{data}</script>\n<script>{SCRIPT}</script>\n\
+         {data}<script>{SCRIPT}</script>\n\
          </body>\n</html>\n"
     )
+}
+
+/// Parts for a page that is made elsewhere: it has [`STYLE`] and, behind them, [`SCRIPT`].
+pub fn part(blocks: &[Block<'_>]) -> String {
+    let mut page = Page::default();
+    let body = page.blocks(blocks);
+    let data = page.data(&Document::default(), &[]);
+    format!("{body}{}", inline(&data))
+}
+
+/// The data of a page where its program looks for them.
+fn inline(data: &str) -> String {
+    format!("<script type=\"application/json\" id=\"wirelab-data\">{data}</script>\n")
 }
 
 /// The judgement: a word, then a line for each of its first sentences.
@@ -114,37 +132,71 @@ fn list(class: &str, items: impl Iterator<Item = String>) -> String {
     format!("<ul class=\"{class}\">\n{items}</ul>\n")
 }
 
-/// What went wrong, and what to do about it.
-fn notices(sort: Sort, all: &[&Notice]) -> String {
-    if all.is_empty() {
-        return String::new();
+/// How many notices there are, with links to the first of each sort: they stand beside what they concern.
+fn counted(all: &[&Notice]) -> String {
+    let links = Sort::ALL.iter().filter_map(|sort| {
+        let of = || all.iter().filter(|notice| notice.sort == *sort);
+        let first = all.iter().position(|notice| notice.sort == *sort)? + 1;
+        let words = sort.counted(of().count() as u64);
+        Some(format!("<a href=\"#notice-{first}\">{words}</a>"))
+    });
+    let links: Vec<String> = links.collect();
+    match links.is_empty() {
+        true => String::new(),
+        false => format!(
+            "<p class=\"quiet\">Beside what they concern: {}.</p>\n",
+            links.join(", ")
+        ),
     }
-    let items = all.iter().map(|notice| {
-        let words = text(&notice.text);
-        match sort {
-            Sort::Search => words,
-            Sort::Finding => {
-                let trials = notice.trials.replacen('t', "T", 1);
-                format!("<strong>{trials}:</strong> {words}")
-            }
-            Sort::Warning => format!(
-                "<strong>{}</strong> ({}): {words}<br/><span class=\"quiet\">Fix: {}</span>",
-                text(&notice.code),
-                notice.trials,
-                text(notice.fix.as_deref().unwrap_or_default())
+}
+
+/// Of each trial its own notices, by their places in a page from 1; what all trials have in common marks none.
+fn flags(all: &[&Notice]) -> BTreeMap<usize, Vec<usize>> {
+    let mut flags: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let own = all.iter().enumerate();
+    for (at, notice) in own.filter(|(_, notice)| !notice.is_of_the_run()) {
+        for trial in &notice.trials {
+            flags.entry(*trial).or_default().push(at + 1);
+        }
+    }
+    flags
+}
+
+/// What went wrong, and what to do about it; `first` is the place of the first one in the page.
+fn notices(all: &[Notice], first: usize) -> String {
+    let of_sort = |sort: Sort| {
+        let of = all.iter().enumerate().filter(move |(_, n)| n.sort == sort);
+        let items: Vec<String> = of.map(|(at, notice)| item(notice, first + at)).collect();
+        let (heading, count) = (sort.heading(), format::integer(items.len() as u64));
+        let (class, open) = match sort {
+            Sort::Warning => ("warnings", ""),
+            // What failed is not to be asked for.
+            Sort::Search | Sort::Finding => ("findings", " open=\"open\""),
+        };
+        match items.is_empty() {
+            true => String::new(),
+            false => format!(
+                "<details class=\"notices\"{open}>\n<summary>{heading} ({count})</summary>\n<ul class=\"{class}\">\n{}</ul>\n\
+                 </details>\n",
+                items.concat()
             ),
         }
-    });
-    let (heading, count) = (sort.heading(), format::integer(all.len() as u64));
-    let (class, open) = match sort {
-        Sort::Warning => ("warnings", ""),
-        // What failed is not to be asked for.
-        Sort::Search | Sort::Finding => ("findings", " open=\"open\""),
     };
-    format!(
-        "<details class=\"notices\"{open}>\n<summary>{heading} ({count})</summary>\n{}</details>\n",
-        list(class, items)
-    )
+    Sort::ALL.map(of_sort).concat()
+}
+
+fn item(notice: &Notice, n: usize) -> String {
+    let (words, about) = (text(&notice.text), text(&notice.about));
+    let words = match notice.sort {
+        Sort::Search => words,
+        Sort::Finding => format!("<strong>{}:</strong> {words}", about.replacen('t', "T", 1)),
+        Sort::Warning => format!(
+            "<strong>{}</strong> ({about}): {words}<br/><span class=\"quiet\">Fix: {}</span>",
+            text(&notice.code),
+            text(notice.fix.as_deref().unwrap_or_default())
+        ),
+    };
+    format!("<li id=\"notice-{n}\">{words}</li>\n")
 }
 
 fn footer(document: &Document<'_>) -> String {
@@ -168,6 +220,12 @@ fn footer(document: &Document<'_>) -> String {
 #[derive(Default)]
 struct Page {
     notes: Notes,
+    /// Of each trial the places of its notices.
+    flags: BTreeMap<usize, Vec<usize>>,
+    /// The mark of each notice.
+    marks: Vec<&'static str>,
+    /// Notices that stand further up.
+    noticed: usize,
     /// Notes that stand below a table further up.
     told: usize,
     /// Headings of the second level: their ids are counted.
@@ -218,11 +276,24 @@ impl Page {
     }
 
     /// What the program of the page draws.
-    fn data(&self, document: &Document<'_>) -> String {
-        let commands = serde_json::to_string(&document.commands).expect("numbers and words");
+    fn data(&self, document: &Document<'_>, noted: &[&Notice]) -> String {
+        let words = |notice: &&Notice| {
+            let (mark, text) = (notice.mark(), line(&notice.text));
+            match notice.code.is_empty() {
+                true => format!("{mark} {text}"),
+                false => format!("{mark} {}: {text}", line(&notice.code)),
+            }
+        };
+        let words: Vec<String> = noted.iter().map(words).collect();
+        let data = |of: serde_json::Result<String>| of.expect("numbers and words");
+        let (commands, flags, notices) = (
+            data(serde_json::to_string(&document.commands)),
+            data(serde_json::to_string(&self.flags)),
+            data(serde_json::to_string(&words)),
+        );
         let pictures = self.pictures.join(",\n");
         json(&format!(
-            "{{\"commands\":{commands},\"pictures\":[\n{pictures}]}}"
+            "{{\"commands\":{commands},\"flags\":{flags},\"notices\":{notices},\"pictures\":[\n{pictures}]}}"
         ))
     }
 
@@ -257,8 +328,12 @@ impl Page {
                 format!("<p><strong>Host PC commands</strong></p>\n{items}")
             }
             Block::Table(table) => self.table(table),
+            Block::Notices(all) => {
+                let first = self.noticed + 1;
+                self.noticed += all.len();
+                notices(all, first)
+            }
             Block::Chart(chart) => self.chart(chart),
-            Block::Picture(svg) => format!("<figure>\n{svg}</figure>\n"),
             Block::Beside(columns) => {
                 let columns = columns.iter();
                 let columns: String = columns
@@ -366,6 +441,10 @@ impl Page {
     fn cell(&mut self, cell: &Cell, marked: &str) -> String {
         let words = xml(&line(marked));
         match (cell, cell.note()) {
+            (Cell::Trials(numbers), _) => {
+                let each = numbers.iter().map(|number| self.trial(*number));
+                each.collect::<Vec<_>>().join(", ")
+            }
             (Cell::Bar(share), _) => {
                 let (share, percent) = (share.clamp(0.0, 1.0), format::percent(*share));
                 format!(
@@ -378,6 +457,18 @@ impl Page {
             }
             _ => words,
         }
+    }
+
+    /// The number of a trial, with a mark that leads to its notices.
+    fn trial(&self, number: usize) -> String {
+        let Some(places) = self.flags.get(&number) else {
+            return number.to_string();
+        };
+        let (first, count) = (places[0], format::count(places.len() as u64, "notice"));
+        let mark = self.marks.get(first - 1).copied().unwrap_or_default();
+        format!(
+            "{number}<sup><a href=\"#notice-{first}\" aria-label=\"{count} of trial {number}\">{mark}</a></sup>"
+        )
     }
 
     fn chart(&mut self, chart: &Chart<'_>) -> String {

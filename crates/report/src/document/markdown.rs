@@ -19,13 +19,6 @@ pub fn render(document: &Document<'_>) -> String {
         });
     }
     blocks(&document.blocks, &mut notes, &mut out);
-    for sort in Sort::ALL {
-        let all = document.notices_of(sort);
-        if !all.is_empty() {
-            out.push_str(&format!("\n## {}\n\n", sort.heading()));
-        }
-        out.extend(all.into_iter().map(notice));
-    }
     // A blank line before each, or they would run into one paragraph.
     let reasons = notes.iter();
     let reasons = reasons.map(|(number, reason)| format!("\n\\[{number}\\] {}\n", escape(reason)));
@@ -43,15 +36,26 @@ pub fn render(document: &Document<'_>) -> String {
     out
 }
 
+/// Those of a sort under a word of their own: they stand below what they concern.
+fn notices(all: &[Notice], out: &mut String) {
+    for sort in Sort::ALL {
+        let mut of = all.iter().filter(|notice| notice.sort == sort).peekable();
+        if of.peek().is_some() {
+            out.push_str(&format!("\n**{}**\n\n", sort.heading()));
+        }
+        out.extend(of.map(notice));
+    }
+}
+
 fn notice(notice: &Notice) -> String {
     let text = escape(&notice.text);
     match notice.sort {
         Sort::Search => format!("- {text}\n"),
-        Sort::Finding => format!("- {}: {text}\n", notice.trials.replacen('t', "T", 1)),
+        Sort::Finding => format!("- {}: {text}\n", notice.about.replacen('t', "T", 1)),
         Sort::Warning => format!(
             "- **{}** ({}): {text} *Fix:* {}\n",
             escape(&notice.code),
-            notice.trials,
+            notice.about,
             escape(notice.fix.as_deref().unwrap_or_default())
         ),
     }
@@ -87,6 +91,7 @@ fn blocks(all: &[Block<'_>], notes: &mut Notes, out: &mut String) {
                 list(commands.iter().map(of), out);
             }
             Block::Table(table) => out.push_str(&drawn(table, notes)),
+            Block::Notices(all) => notices(all, out),
             Block::Chart(Chart::Timeline(timeline)) => {
                 let lines = lanes::timeline(timeline, super::terminal::DRAWING).join("\n");
                 out.push_str(&format!("\n```text\n{lines}\n```\n"));
@@ -94,7 +99,7 @@ fn blocks(all: &[Block<'_>], notes: &mut Notes, out: &mut String) {
             Block::Chart(Chart::Roofline(roofline, told)) => {
                 list(ceilings(roofline, *told).map(|words| escape(&words)), out);
             }
-            Block::Chart(_) | Block::Picture(_) => {}
+            Block::Chart(_) => {}
             Block::Beside(columns) => columns.iter().for_each(|of| blocks(of, notes, out)),
             Block::Only(Medium::Text, of) => blocks(of, notes, out),
             Block::Only(Medium::Page, _) => {}

@@ -18,8 +18,9 @@ use wirelab_trial::explanation::{Roofline, Timeline};
 
 pub use crate::chart::Picture;
 use crate::chart::delays::Chapter;
+use crate::format::{count, integer};
 use crate::options::{Format, Options};
-use table::Table;
+use table::{Table, trial_numbers};
 
 /// The kinds of the figures in a sentence.
 pub const KINDS: &str = "measured: seen in this run; emulated: timed on an emulated target, so it depends on the host and \
@@ -54,8 +55,6 @@ pub struct Document<'a> {
     pub headlines: Vec<Headline>,
     /// Its parts, in the order of reading.
     pub blocks: Vec<Block<'a>>,
-    /// What went wrong, and what a reader must know.
-    pub notices: Vec<Notice>,
     /// What words and figures mean: a name and a sentence each.
     pub legend: Vec<(&'static str, String)>,
     /// The command that makes it again.
@@ -220,10 +219,11 @@ pub enum Block<'a> {
     Commands(Vec<(String, String)>),
     /// A table.
     Table(Table),
+    /// What went wrong with what stands above, and what a reader must know of it. Pages fold it there; a text has it where it
+    /// ends, which is what a reader of a terminal sees.
+    Notices(Vec<Notice>),
     /// A picture.
     Chart(Chart<'a>),
-    /// A picture that is drawn already, as SVG without scripts; only pages have it.
-    Picture(String),
     /// Parts side by side where there is room.
     Beside(Vec<Vec<Block<'a>>>),
     /// Parts for a reader who asks further: a heading of its depth and what stands below it. A page folds them at its end.
@@ -271,8 +271,8 @@ pub struct Gallery {
     pub wide: bool,
 }
 
-/// What kind of notice it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What kind of notice it is, in the order of reading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sort {
     /// A search that did not end.
     Search,
@@ -286,6 +286,16 @@ impl Sort {
     /// All, in the order of reading.
     pub const ALL: [Sort; 3] = [Sort::Search, Sort::Finding, Sort::Warning];
 
+    /// So many of them in words.
+    pub fn counted(self, n: u64) -> String {
+        match (self, n) {
+            (Sort::Search, 1) => "1 search that did not end".to_owned(),
+            (Sort::Search, n) => format!("{} searches that did not end", integer(n)),
+            (Sort::Finding, n) => count(n, "finding"),
+            (Sort::Warning, n) => count(n, "warning"),
+        }
+    }
+
     /// What stands above them.
     pub const fn heading(self) -> &'static str {
         match self {
@@ -297,13 +307,16 @@ impl Sort {
 }
 
 /// Something that went wrong, or that a reader must know.
+#[derive(Clone, Debug)]
 pub struct Notice {
     /// What kind of notice.
     pub sort: Sort,
     /// Code of a warning.
     pub code: String,
-    /// The trials it belongs to, in words; empty where it belongs to none.
-    pub trials: String,
+    /// What it is about, in words, such as its trials; empty where the sentence says it.
+    pub about: String,
+    /// Numbers of its trials, from 1.
+    pub trials: Vec<usize>,
     /// The sentence.
     pub text: String,
     /// What to do about it.
@@ -316,7 +329,8 @@ impl Notice {
         Notice {
             sort: Sort::Search,
             code: String::new(),
-            trials: String::new(),
+            about: String::new(),
+            trials: Vec::new(),
             text,
             fix: None,
         }
@@ -326,20 +340,94 @@ impl Notice {
     pub fn finding(trial: usize, text: String) -> Notice {
         Notice {
             sort: Sort::Finding,
-            trials: format!("trial {trial}"),
+            about: format!("trial {trial}"),
+            trials: vec![trial],
             ..Notice::search(text)
         }
     }
 
-    /// A warning with its code, its trials and what to do.
-    pub fn warning(code: &str, trials: String, text: &str, fix: &str) -> Notice {
+    /// A warning with its code, what it is about and what to do.
+    pub fn warning(code: &str, about: String, text: &str, fix: &str) -> Notice {
         Notice {
             sort: Sort::Warning,
             code: code.to_owned(),
-            trials,
-            text: text.to_owned(),
+            about,
             fix: Some(fix.to_owned()),
+            ..Notice::search(text.to_owned())
         }
+    }
+
+    /// A mark that needs no colour.
+    pub const fn mark(&self) -> &'static str {
+        match self.sort {
+            Sort::Search | Sort::Finding => "▲",
+            Sort::Warning => "△",
+        }
+    }
+
+    /// Whether it is of all trials of several.
+    pub fn is_of_the_run(&self) -> bool {
+        self.trials.len() > 1 && self.about == ALL
+    }
+
+    /// The same of some trials of `total`.
+    #[must_use]
+    pub fn of_trials(self, trials: Vec<usize>, total: usize) -> Notice {
+        Notice {
+            about: trials_in_words(&trials, total),
+            trials,
+            ..self
+        }
+    }
+}
+
+/// All of several trials.
+const ALL: &str = "all trials";
+
+/// `trial 2`, `trials 1, 3` or `all trials`.
+pub fn trials_in_words(trials: &[usize], total: usize) -> String {
+    match trials {
+        [one] => format!("trial {one}"),
+        all if all.len() == total => ALL.to_owned(),
+        some if some.len() <= 12 => format!("trials {}", trial_numbers(some)),
+        some => format!("{} trials", some.len()),
+    }
+}
+
+/// The notices of a report until each stands beside what it concerns.
+pub struct Notices(Vec<Notice>);
+
+impl Notices {
+    /// All of them.
+    pub const fn new(all: Vec<Notice>) -> Notices {
+        Notices(all)
+    }
+
+    /// Takes those that stand beside what was just shown.
+    pub fn beside<'a>(&mut self, is_here: impl Fn(&Notice) -> bool) -> Option<Block<'a>> {
+        let all = std::mem::take(&mut self.0);
+        let (here, rest) = all.into_iter().partition(is_here);
+        self.0 = rest;
+        Notices::block(here)
+    }
+
+    /// Takes those of some trials.
+    pub fn of_trials<'a>(&mut self, is_one: impl Fn(usize) -> bool) -> Option<Block<'a>> {
+        self.beside(|notice| notice.trials.iter().any(|trial| is_one(*trial)))
+    }
+
+    /// Takes those of all trials.
+    pub fn of_the_run<'a>(&mut self) -> Option<Block<'a>> {
+        self.beside(Notice::is_of_the_run)
+    }
+
+    /// Takes what is left.
+    pub fn rest<'a>(self) -> Option<Block<'a>> {
+        Notices::block(self.0)
+    }
+
+    fn block<'a>(all: Vec<Notice>) -> Option<Block<'a>> {
+        (!all.is_empty()).then_some(Block::Notices(all))
     }
 }
 
@@ -387,9 +475,22 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Notices of a sort.
-    pub fn notices_of(&self, sort: Sort) -> Vec<&Notice> {
-        let of = |notice: &&Notice| notice.sort == sort;
-        self.notices.iter().filter(of).collect()
+    /// The notices that a medium shows, from the top to the end.
+    pub fn notices(&self, medium: Medium) -> Vec<&Notice> {
+        let mut all = Vec::new();
+        gather(&self.blocks, medium, &mut all);
+        all
+    }
+}
+
+fn gather<'b>(blocks: &'b [Block<'_>], medium: Medium, all: &mut Vec<&'b Notice>) {
+    for block in blocks {
+        match block {
+            Block::Notices(some) => all.extend(some),
+            Block::Appendix(_, _, of) => gather(of, medium, all),
+            Block::Only(only, of) if *only == medium => gather(of, medium, all),
+            Block::Beside(columns) => columns.iter().for_each(|of| gather(of, medium, all)),
+            _ => {}
+        }
     }
 }

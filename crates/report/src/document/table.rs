@@ -11,6 +11,8 @@ use wirelab_trial::{Field, Kind};
 pub enum Cell {
     /// What was asked, or a name.
     Text(String),
+    /// The numbers of a row's trials, from 1: a page marks those that have notices of their own.
+    Trials(Vec<usize>),
     /// A figure with its kind; `alarm` where a reader must look.
     Figure {
         /// As it is shown, without its unit.
@@ -81,7 +83,7 @@ impl Cell {
     pub const fn alarm(&self) -> bool {
         match self {
             Cell::Figure { alarm, .. } | Cell::Noted { alarm, .. } => *alarm,
-            Cell::Text(_) | Cell::Absent(_) | Cell::Bar(_) => false,
+            Cell::Text(_) | Cell::Trials(_) | Cell::Absent(_) | Cell::Bar(_) => false,
         }
     }
 
@@ -90,7 +92,7 @@ impl Cell {
         match self {
             Cell::Figure { kind, .. } => Some(*kind),
             Cell::Noted { kind, .. } => *kind,
-            Cell::Text(_) | Cell::Absent(_) | Cell::Bar(_) => None,
+            Cell::Text(_) | Cell::Trials(_) | Cell::Absent(_) | Cell::Bar(_) => None,
         }
     }
 
@@ -106,6 +108,7 @@ impl Cell {
     pub fn marked(&self, column: ColumnKind) -> String {
         let text = match self {
             Cell::Text(text) | Cell::Figure { text, .. } | Cell::Noted { text, .. } => text,
+            Cell::Trials(numbers) => return trial_numbers(numbers),
             Cell::Absent(_) => "–",
             Cell::Bar(share) => {
                 let full = (share.clamp(0.0, 1.0) * 20.0).round() as usize;
@@ -132,6 +135,12 @@ impl Cell {
             cell => cell,
         }
     }
+}
+
+/// Numbers of trials with commas.
+pub fn trial_numbers(all: &[usize]) -> String {
+    let all: Vec<String> = all.iter().map(usize::to_string).collect();
+    all.join(", ")
 }
 
 /// Columns of this rank and above are worth more than a generous layout.
@@ -417,6 +426,7 @@ impl Table {
             let heads = [&*head.name, head.unit, kind].map(|t| t.chars().count());
             let cells = self.rows.iter().map(|row| match &row[at] {
                 Cell::Text(text) | Cell::Figure { text, .. } => text.chars().count(),
+                Cell::Trials(numbers) => trial_numbers(numbers).len(),
                 Cell::Absent(_) => 2,
                 Cell::Bar(_) => 20,
                 Cell::Noted { text, .. } => text.chars().count() + 3,

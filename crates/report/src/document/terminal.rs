@@ -53,8 +53,9 @@ pub fn render(document: &Document<'_>, options: &Options) -> String {
         .iter()
         .map(|(number, reason)| format!("[{number}] {}\n", line(reason)))
         .collect();
-    let notices = Sort::ALL.iter().flat_map(|sort| document.notices_of(*sort));
-    below.extend(notices.map(|each| notice(each, options)));
+    let mut notices = document.notices(Medium::Text);
+    notices.sort_by_key(|notice| notice.sort);
+    below.extend(notices.into_iter().map(|each| notice(each, options)));
     if !below.is_empty() {
         out.push_str(&format!("\n{below}"));
     }
@@ -65,12 +66,12 @@ pub fn render(document: &Document<'_>, options: &Options) -> String {
 }
 
 fn notice(notice: &Notice, options: &Options) -> String {
-    let (text, trials) = (line(&notice.text), &notice.trials);
+    let (text, about) = (line(&notice.text), &notice.about);
     match notice.sort {
         Sort::Search => format!("{}\n", paint(YELLOW, &format!("search {text}"), options)),
-        Sort::Finding => format!("{}\n", paint(RED, &format!("{trials}: {text}"), options)),
+        Sort::Finding => format!("{}\n", paint(RED, &format!("{about}: {text}"), options)),
         Sort::Warning => {
-            let head = format!("warning ({}, {trials}):", line(&notice.code));
+            let head = format!("warning ({}, {about}):", line(&notice.code));
             let fix = line(notice.fix.as_deref().unwrap_or_default());
             format!("{} {text}\n  fix: {fix}\n", paint(YELLOW, &head, options))
         }
@@ -141,8 +142,8 @@ fn blocks(all: &[Block<'_>], options: &Options, notes: &mut Notes, out: &mut Str
                     hanging("- ", &words, wide, out);
                 }
             }
-            // Their figures stand in the tables.
-            Block::Chart(_) | Block::Picture(_) => {}
+            // The figures of pictures stand in the tables, and notices at the end.
+            Block::Chart(_) | Block::Notices(_) => {}
             Block::Beside(columns) => {
                 columns
                     .iter()

@@ -1,24 +1,24 @@
-//! A flame graph as SVG: paths of calls as bars, as wide as the instructions that ran in them.
-//!
-//! It has no script and no style of its own, so that a page may hold it; a bar's title tells its name and figures. The
-//! folded paths, which other tools draw, are in `wirelab stages -o FILE.folded`.
+//! A flame graph: paths of calls as bars, as wide as the instructions that ran in them. Pages draw it; as a file it is an SVG
+//! without a script, in which a bar's title tells its name and figures. The folded paths, which other tools draw, are in
+//! `wirelab stages -o FILE.folded`.
 
 use std::collections::BTreeMap;
 
 use wirelab_trial::Direction;
-use wirelab_trial::format::{decimal, integer};
 use wirelab_trial::stage::functions::{BETWEEN, CallPaths};
 
-use crate::document::escape::{line, xml};
+use crate::chart::flame::{Bar, Flame};
+use crate::document::escape::{clip, line, xml};
 
 /// Width of the picture, and height of a bar, in px.
 const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 18.0;
 /// Width of a character of the labels, in px.
 const CHARACTER: f64 = 6.6;
-/// Narrower bars have no label, or are left out, in px.
+/// Narrower bars have no label, in px.
 const LABELLED: f64 = 24.0;
-const NARROWEST: f64 = 0.4;
+/// Narrower ones are left out, as a share of the whole.
+const NARROWEST: f64 = 0.0004;
 /// Most bars: a path is hostile input.
 const MOST_BARS: usize = 20_000;
 /// Most functions of a path.
@@ -45,11 +45,6 @@ impl Node {
             };
             node = node.calls.entry(name.clone()).or_default();
         }
-    }
-
-    fn depth(&self) -> usize {
-        let below = self.calls.values().map(Node::depth).max();
-        below.map_or(0, |below| below + 1)
     }
 }
 
@@ -81,8 +76,8 @@ pub fn folded(all: &[CallPaths]) -> String {
     out
 }
 
-/// The picture of a run, and what changed since another where there is one: red bars grew, blue ones shrank.
-pub fn svg(now: &[CallPaths], before: Option<&[CallPaths]>) -> String {
+/// The picture of a run, and what changed since another where there is one.
+pub fn flame(now: &[CallPaths], before: Option<&[CallPaths]>) -> Flame {
     let mut root = Node::default();
     for (all, is_now) in [(now, true), (before.unwrap_or_default(), false)] {
         for stage in all.iter().filter(|stage| stage.frames > 0) {
@@ -93,92 +88,89 @@ pub fn svg(now: &[CallPaths], before: Option<&[CallPaths]>) -> String {
             }
         }
     }
-    let rows = root.depth() + 1;
-    let height = HEIGHT * rows as f64;
-    let mut bars = Bars {
-        out: String::new(),
-        count: 0,
+    let mut flame = Flame {
+        name: "instructions of a frame".to_owned(),
+        whole: root.now.max(f64::MIN_POSITIVE),
         is_difference: before.is_some(),
-        all: root.now.max(f64::MIN_POSITIVE),
+        bars: Vec::new(),
     };
-    bars.draw("all", &root, 0.0, height - HEIGHT);
+    root.draw("all", 0, 0.0, &mut flame);
+    flame
+}
+
+impl Node {
+    /// Adds its bar and those of what it calls; bars too narrow to see are left out.
+    fn draw(&self, name: &str, depth: usize, from: f64, flame: &mut Flame) {
+        if self.now / flame.whole < NARROWEST || flame.bars.len() >= MOST_BARS {
+            return;
+        }
+        flame.bars.push(Bar {
+            name: line(name),
+            depth,
+            from,
+            now: self.now,
+            before: self.before,
+        });
+        let mut at = from;
+        for (name, below) in &self.calls {
+            below.draw(name, depth + 1, at, flame);
+            at += below.now;
+        }
+    }
+}
+
+/// The picture as a file: red bars grew, blue ones shrank.
+pub fn svg(now: &[CallPaths], before: Option<&[CallPaths]>) -> String {
+    let flame = flame(now, before);
+    let height = HEIGHT * flame.rows() as f64;
     let title = match before {
         None => "Instructions of a frame by paths of calls",
         Some(_) => "Instructions of a frame by paths of calls: red grew, blue shrank",
     };
+    let bars = flame.bars.iter().map(|bar| drawn(bar, &flame, height));
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
          font-family=\"monospace\" font-size=\"11\" role=\"img\">\n<title>{title}</title>\n{}</svg>\n",
-        bars.out
+        bars.collect::<String>()
     )
 }
 
-struct Bars {
-    out: String,
-    count: usize,
-    is_difference: bool,
-    all: f64,
-}
-
-impl Bars {
-    fn draw(&mut self, name: &str, node: &Node, x: f64, y: f64) {
-        let width = node.now / self.all * WIDTH;
-        self.count += 1;
-        if width < NARROWEST || self.count > MOST_BARS {
-            return;
-        }
-        let name = line(name);
-        let mut told = format!("{name}: {} instructions of a frame", figure(node.now));
-        if self.is_difference {
-            told.push_str(&format!(", before {}", figure(node.before)));
-        }
-        self.out.push_str(&format!(
-            "<g><title>{}</title><rect x=\"{x:.2}\" y=\"{y}\" width=\"{width:.2}\" height=\"{HEIGHT}\" fill=\"{}\" \
-             stroke=\"#ffffff\" stroke-width=\"0.5\"/>",
-            xml(&told),
-            self.colour(&name, node)
+fn drawn(bar: &Bar, flame: &Flame, height: f64) -> String {
+    let [x, width] = [bar.from, bar.now].map(|of| of / flame.whole * WIDTH);
+    let y = height - HEIGHT * (bar.depth + 1) as f64;
+    let mut out = format!(
+        "<g><title>{}</title><rect x=\"{x:.2}\" y=\"{y}\" width=\"{width:.2}\" height=\"{HEIGHT}\" fill=\"{}\" \
+         stroke=\"#ffffff\" stroke-width=\"0.5\"/>",
+        xml(&bar.words(flame.is_difference)),
+        colour(bar, flame.is_difference)
+    );
+    if width >= LABELLED {
+        let label = clip(&bar.name, (width / CHARACTER) as usize);
+        let (x, y) = (x + 3.0, y + HEIGHT - 5.0);
+        out.push_str(&format!(
+            "<text x=\"{x:.2}\" y=\"{y}\" fill=\"#000000\">{}</text>",
+            xml(&label)
         ));
-        if width >= LABELLED {
-            let room = (width / CHARACTER) as usize;
-            let label = crate::document::escape::clip(&name, room);
-            let (x, y) = (x + 3.0, y + HEIGHT - 5.0);
-            self.out.push_str(&format!(
-                "<text x=\"{x:.2}\" y=\"{y}\" fill=\"#000000\">{}</text>",
-                xml(&label)
-            ));
-        }
-        self.out.push_str("</g>\n");
-        let mut at = x;
-        for (name, below) in &node.calls {
-            self.draw(name, below, at, y - HEIGHT);
-            at += below.now / self.all * WIDTH;
-        }
     }
-
-    /// Of a difference by how much it grew, else by the name, so that equal functions look alike.
-    fn colour(&self, name: &str, node: &Node) -> String {
-        if !self.is_difference {
-            let hash = name
-                .bytes()
-                .fold(7u32, |hash, b| hash.wrapping_mul(31).wrapping_add(b.into()));
-            return format!("#{:02x}{:02x}50", 220 + hash % 32, 120 + hash / 32 % 96);
-        }
-        let most = node.now.max(node.before).max(f64::MIN_POSITIVE);
-        let share = (node.now - node.before) / most;
-        let pale = 240 - (share.abs().sqrt() * 160.0) as u32;
-        match share {
-            share if share > 0.0 => format!("#f0{pale:02x}{pale:02x}"),
-            share if share < 0.0 => format!("#{pale:02x}{pale:02x}f0"),
-            _ => "#e8e8e8".to_owned(),
-        }
-    }
+    out + "</g>\n"
 }
 
-/// A number of instructions of a frame.
-pub fn figure(per_frame: f64) -> String {
-    match per_frame.fract() == 0.0 {
-        true => integer(per_frame as u64),
-        false => decimal(per_frame, 1),
+/// Of a difference by how much it grew, else by the name, so that equal functions look alike.
+fn colour(bar: &Bar, is_difference: bool) -> String {
+    if !is_difference {
+        let hash = bar
+            .name
+            .bytes()
+            .fold(7u32, |hash, b| hash.wrapping_mul(31).wrapping_add(b.into()));
+        return format!("#{:02x}{:02x}50", 220 + hash % 32, 120 + hash / 32 % 96);
+    }
+    let most = bar.now.max(bar.before).max(f64::MIN_POSITIVE);
+    let share = (bar.now - bar.before) / most;
+    let pale = 240 - (share.abs().sqrt() * 160.0) as u32;
+    match share {
+        share if share > 0.0 => format!("#f0{pale:02x}{pale:02x}"),
+        share if share < 0.0 => format!("#{pale:02x}{pale:02x}f0"),
+        _ => "#e8e8e8".to_owned(),
     }
 }
 

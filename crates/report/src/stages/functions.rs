@@ -6,12 +6,16 @@ use wirelab_trial::stage::functions::{self, CallPaths, FunctionChange, changed};
 use wirelab_trial::{Direction, ResultsFile};
 
 use super::Against;
-use super::flame::{self, figure};
+use super::flame;
 use super::sheet::dash;
+use crate::chart::flame::figure;
 use crate::document::junit::Case;
-use crate::document::{Block, Medium};
+use crate::document::{Block, Chart, Gallery, Medium, Picture};
 use crate::judge::End;
 
+/// What a reader sees in the picture.
+const WIDTHS: &str = "Instructions of a frame by paths of calls: a bar is as wide as the instructions that ran in a function \
+    and in what it calls, which stands above it.";
 /// Most rows of a table.
 const MOST_ROWS: usize = 15;
 
@@ -33,15 +37,21 @@ pub fn blocks(now: &[CallPaths], before: Option<&[CallPaths]>) -> Vec<Block<'sta
         }
     }
     if !now.is_empty() {
-        let picture = Block::Picture(flame::svg(now, before));
-        let title = match before {
-            None => "Flame graph",
-            Some(_) => "Flame graph, against the run before",
+        let (title, about) = match before {
+            None => ("Flame graph", WIDTHS.to_owned()),
+            Some(_) => (
+                "Flame graph, against the run before",
+                format!("{WIDTHS} Red bars with ▲ grew, blue ones with ▼ shrank."),
+            ),
         };
-        out.push(Block::Only(
-            Medium::Page,
-            vec![Block::heading(title), picture],
-        ));
+        let gallery = Gallery {
+            title,
+            pictures: vec![(about, Picture::Flame(flame::flame(now, before)))],
+            wide: true,
+            ..Gallery::default()
+        };
+        let picture = Block::Chart(Chart::Gallery(gallery));
+        out.push(Block::Only(Medium::Page, vec![picture]));
     }
     out
 }

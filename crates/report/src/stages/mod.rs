@@ -93,16 +93,13 @@ pub fn render_stages(
         }
         _ => {
             let mut blocks = blocks(file, &delays, against);
-            let nodes = about::nodes_and_tester(file);
-            blocks.push(Block::Only(Medium::Page, vec![nodes]));
+            // A run prints its notices itself, and a table of delays is often pasted alone.
+            let told = about::notices(file).rest().into_iter();
+            let told = told.chain([about::nodes_and_tester(file)]);
+            blocks.push(Block::Only(Medium::Page, told.collect()));
             let document = Document {
                 title,
                 blocks,
-                notices: match format {
-                    Format::Html => about::notices(file),
-                    // A run prints them itself, and a table of delays is often pasted alone.
-                    _ => Vec::new(),
-                },
                 ..about::of_file(file)
             };
             document.written(format, options)

@@ -2,6 +2,7 @@
 
 use wirelab_trial::node_path::{Background, Path, Wait};
 use wirelab_trial::random::SplitMix64;
+use wirelab_trial::stage::functions::CallPaths;
 use wirelab_trial::*;
 
 /// Stages of frames received through the stack: names, and ns at length 64 and for each further byte.
@@ -218,6 +219,30 @@ pub fn counted() -> ResultsFile {
         all.push(o);
     }
     super::file(all)
+}
+
+/// The same with the paths of calls in which they ran.
+pub fn called() -> ResultsFile {
+    let mut file = counted();
+    let stage = |to: &str, paths: &[(&str, u64)]| CallPaths {
+        direction: Direction::Receive,
+        length_bytes: 64,
+        from: "interrupt".to_owned(),
+        to: to.to_owned(),
+        frames: 100,
+        instructions: paths
+            .iter()
+            .map(|(path, n)| ((*path).to_owned(), *n))
+            .collect(),
+    };
+    file.measuring = Some(Measuring {
+        call_paths: vec![
+            stage("driver", &[("irq;rx", 40_000), ("irq;rx;copy", 60_000)]),
+            stage("application", &[("poll;input", 20_000)]),
+        ],
+        ..Measuring::default()
+    });
+    file
 }
 
 fn cost(point: &str, at: CostLoad, [q1_ns, median_ns, q3_ns]: [u64; 3]) -> PointCost {

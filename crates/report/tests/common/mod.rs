@@ -169,6 +169,7 @@ pub fn observation(trial: Trial, node: &str, kind: &str) -> Observation {
         started_unix_ns: Field::measured(1_795_254_017_000_000_000),
         flows: Vec::new(),
         cpu_load: Field::absent("tester and node are one host"),
+        busy_over_time: Vec::new(),
         series: Vec::new(),
         counters: BTreeMap::new(),
         tester: TesterObservation::new(
@@ -234,6 +235,25 @@ pub fn lab() -> ResultsFile {
         observations.push(o);
     }
     file(observations)
+}
+
+/// Latency of one size at three loads, the last first.
+pub fn loads() -> ResultsFile {
+    let mut file = lab();
+    let one = file.observations.pop().unwrap();
+    let at = |(frames_per_s, ps): (f64, u64)| {
+        let mut o = one.clone();
+        o.trial.load = Load::FrameRate { frames_per_s };
+        o.flows[0].series = vec![series("latency", ps, 60_000)];
+        o
+    };
+    let loads = [
+        (50_000.0, 95_000_000),
+        (1_000.0, 8_300_000),
+        (20_000.0, 21_000_000),
+    ];
+    file.observations = loads.map(at).into();
+    file
 }
 
 pub fn series(name: &str, ps: u64, count: u64) -> Series {

@@ -119,7 +119,7 @@ pub fn flow_observation(
         },
         loss_ratio_at_most: (at_most > counts.lost_frames).then(|| at_most as f64 / left as f64),
         intervals: FlowIntervals::default(),
-        over_time: over_time(&seen.slices, asked.layer),
+        over_time: begun(over_time(&seen.slices, asked.layer), asked, sent),
         jitter_ps: Field::measured_or(
             seen.jitter_ns.map(|ns| ns * 1000),
             "needs every frame timed: not at maximum load",
@@ -135,6 +135,15 @@ pub fn flow_observation(
     };
     flow.intervals = intervals(&flow, &seen.slices, asked.layer);
     flow
+}
+
+/// The same with its begin: a node that receives has a clock of its own, but what it first got was sent by this one.
+fn begun(of: OverTime, asked: &FlowRequest, sent: &SendReport) -> OverTime {
+    let by_sender = asked.direction == Direction::Receive && !of.is_empty();
+    OverTime {
+        first_ns: of.first_ns.or(by_sender.then_some(sent.first_ns)),
+        ..of
+    }
 }
 
 /// What a flow of this layer did over its run.

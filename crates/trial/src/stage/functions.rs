@@ -27,6 +27,23 @@ pub struct CallPaths {
     pub instructions: BTreeMap<String, u64>,
 }
 
+impl CallPaths {
+    /// Whether others are of the same stage, direction and length.
+    pub fn is_of_the_stage(&self, other: &CallPaths) -> bool {
+        let key = |of: &CallPaths| (of.direction, of.length_bytes);
+        key(self) == key(other) && (&self.from, &self.to) == (&other.from, &other.to)
+    }
+
+    /// Adds the frames of another run, and their instructions.
+    pub fn add(&mut self, other: CallPaths) {
+        self.frames = self.frames.saturating_add(other.frames);
+        for (path, more) in other.instructions {
+            let own = self.instructions.entry(path).or_default();
+            *own = own.saturating_add(more);
+        }
+    }
+}
+
 /// What a function costs a frame.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -101,11 +118,7 @@ fn by_function(stage: &CallPaths) -> BTreeMap<&str, f64> {
 pub fn changed(before: &[CallPaths], now: &[CallPaths]) -> Vec<FunctionChange> {
     let mut all = Vec::new();
     for stage in now {
-        let same = |old: &&CallPaths| {
-            let key = |s: &CallPaths| (s.direction, s.length_bytes);
-            key(old) == key(stage) && (&old.from, &old.to) == (&stage.from, &stage.to)
-        };
-        let Some(old) = before.iter().find(same) else {
+        let Some(old) = before.iter().find(|old| old.is_of_the_stage(stage)) else {
             continue;
         };
         let (old, new) = (by_function(old), by_function(stage));

@@ -79,6 +79,7 @@ pub fn observation(trial: &Trial, flow: FlowObservation) -> Observation {
         started_unix_ns: Field::measured(1),
         flows: vec![flow],
         cpu_load: Field::absent("not seen"),
+        busy_over_time: Vec::new(),
         series: Vec::new(),
         counters: BTreeMap::new(),
         tester: TesterObservation::of_trial(trial.load != Load::Max, false),

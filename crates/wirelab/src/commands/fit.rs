@@ -87,12 +87,14 @@ pub fn print(fitted: &Fit, confidence: f64) {
         Block::List(fitted.classes.iter().map(class).collect()),
         Block::List(told),
     ];
-    let blocks = blocks.into_iter();
-    let blocks = blocks.filter(|block| !matches!(block, Block::List(all) if all.is_empty()));
     let warnings = fitted.warnings.iter();
     let notices =
         warnings.map(|w| Notice::warning(&w.code, "this fit".to_owned(), &w.text, &w.way_out));
-    show(title, blocks.collect(), notices.collect());
+    let blocks = blocks
+        .into_iter()
+        .chain([Block::Notices(notices.collect())]);
+    let blocks = blocks.filter(|block| !matches!(block, Block::List(all) if all.is_empty()));
+    show(title, blocks.collect());
 }
 
 fn row(p: &Fitted) -> Vec<String> {

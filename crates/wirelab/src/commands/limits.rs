@@ -59,7 +59,7 @@ pub fn run(args: &LimitsArgs) -> Result {
             "Limits of a link of {}",
             format::si(bits_per_s as f64, "bit/s")
         );
-        show(title, vec![Block::Table(table(&limits))], Vec::new());
+        show(title, vec![Block::Table(table(&limits))]);
     }
     Ok(Outcome::Done)
 }

@@ -78,10 +78,6 @@ fn list(json: bool) -> Result {
         vec![("model", false), ("what it is", false)],
         rows.collect(),
     );
-    show(
-        "Models that come with wirelab".to_owned(),
-        vec![table],
-        Vec::new(),
-    );
+    show("Models that come with wirelab".to_owned(), vec![table]);
     Ok(Outcome::Done)
 }

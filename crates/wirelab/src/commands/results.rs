@@ -160,7 +160,7 @@ fn list(mut runs: Vec<Run>, limit: u32, json: bool) -> Result {
         let words = format!("There are more than these {limit}; --limit lists more of them.");
         blocks.push(Block::Words(words));
     }
-    show("Runs in the store".to_owned(), blocks, Vec::new());
+    show("Runs in the store".to_owned(), blocks);
     Ok(Outcome::Done)
 }
 

@@ -56,7 +56,7 @@ pub fn run(args: &SelftestArgs) -> Result {
         ));
         blocks.push(Block::Table(gaps_table(&steady)));
     }
-    show(title, blocks, Vec::new());
+    show(title, blocks);
     end
 }
 

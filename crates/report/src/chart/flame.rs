@@ -1,0 +1,72 @@
+//! A flame graph as data: functions as bars, those that a function calls above it.
+
+use serde::Serialize;
+use wirelab_trial::format::{decimal, integer};
+
+use super::list;
+use crate::document::escape::{clip, line};
+
+/// Longest name of a bar.
+const NAME: usize = 120;
+
+/// The picture.
+#[derive(Serialize)]
+pub struct Flame {
+    /// What the width of a bar counts.
+    pub name: String,
+    /// All of it.
+    pub whole: f64,
+    /// Whether each bar has what it was before.
+    pub is_difference: bool,
+    /// The bars, each behind the one below it and those to its left.
+    pub bars: Vec<Bar>,
+}
+
+/// A function where it is called.
+#[derive(Serialize)]
+pub struct Bar {
+    /// Its name.
+    pub name: String,
+    /// Bars below it.
+    pub depth: usize,
+    /// Where it begins.
+    pub from: f64,
+    /// How wide it is.
+    pub now: f64,
+    /// How wide it was.
+    pub before: f64,
+}
+
+impl Bar {
+    /// What it says under the pointer.
+    pub fn words(&self, is_difference: bool) -> String {
+        let name = clip(&line(&self.name), NAME);
+        let now = format!("{name}: {} instructions of a frame", figure(self.now));
+        match is_difference {
+            true => format!("{now}, before {}", figure(self.before)),
+            false => now,
+        }
+    }
+}
+
+impl Flame {
+    /// Bars that lie on one another.
+    pub fn rows(&self) -> usize {
+        self.bars.iter().map(|bar| bar.depth + 1).max().unwrap_or(0)
+    }
+
+    /// Its bars in words, the lowest first.
+    pub fn words(&self) -> String {
+        let mut bars: Vec<&Bar> = self.bars.iter().collect();
+        bars.sort_by_key(|bar| bar.depth);
+        list(bars.into_iter().map(|bar| bar.words(self.is_difference)))
+    }
+}
+
+/// A number of instructions of a frame.
+pub fn figure(per_frame: f64) -> String {
+    match per_frame.fract() == 0.0 {
+        true => integer(per_frame as u64),
+        false => decimal(per_frame, 1),
+    }
+}

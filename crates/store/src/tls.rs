@@ -1,0 +1,154 @@
+//! TLS to a PostgreSQL server, by rustls: the server's certificate is verified with its name, always.
+
+use std::future::Future;
+use std::io;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use postgres::Socket;
+use postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, InvalidDnsNameError, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio_rustls::TlsConnector;
+
+/// Makes TLS connections.
+#[derive(Clone)]
+pub struct Tls(TlsConnector);
+
+impl Tls {
+    /// Trusts who signed the certificates of a file, else whom this host trusts.
+    pub fn new(roots: Option<&Path>) -> Result<Tls, String> {
+        let mut store = RootCertStore::empty();
+        let certificates = match roots {
+            Some(file) => CertificateDer::pem_file_iter(file)
+                .and_then(Iterator::collect)
+                .map_err(|why| {
+                    format!(
+                        "sslrootcert={}: {why}; fix: name a file of certificates in PEM",
+                        file.display()
+                    )
+                })?,
+            None => rustls_native_certs::load_native_certs().certs,
+        };
+        store.add_parsable_certificates(certificates);
+        if store.is_empty() {
+            return Err("no certificate to trust was found; fix: install ca-certificates, or add sslrootcert=FILE to the address"
+                    .to_owned());
+        }
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config =
+            ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config = config.map_err(|why| why.to_string())?;
+        let config = config.with_root_certificates(store).with_no_client_auth();
+        Ok(Tls(TlsConnector::from(Arc::new(config))))
+    }
+}
+
+/// An address without what it asks of TLS, and that: libpq's `sslmode` and `sslrootcert`. The modes that do not insist on TLS
+/// take none, since they would take none from whoever stands between, too.
+pub fn asked(address: &str) -> Result<(String, Option<Tls>), String> {
+    let (place, query) = address.split_once('?').unwrap_or((address, ""));
+    let (mut rest, mut is_asked, mut roots) = (Vec::new(), false, None);
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        match pair.split_once('=') {
+            Some(("sslmode", "require" | "verify-ca" | "verify-full")) => is_asked = true,
+            Some(("sslmode", "disable" | "allow" | "prefer")) => {}
+            Some(("sslmode", other)) => {
+                return Err(format!(
+                    "sslmode={other} is not known; fix: write verify-full for TLS, or disable"
+                ));
+            }
+            Some(("sslrootcert", file)) => roots = Some(Path::new(file)),
+            _ => rest.push(pair),
+        }
+    }
+    if roots.is_some() && !is_asked {
+        return Err("sslrootcert is for TLS, which the address does not ask for; fix: add sslmode=verify-full"
+                .to_owned());
+    }
+    rest.push(if is_asked {
+        "sslmode=require"
+    } else {
+        "sslmode=disable"
+    });
+    let tls = is_asked.then(|| Tls::new(roots)).transpose()?;
+    Ok((format!("{place}?{}", rest.join("&")), tls))
+}
+
+/// What to do about a connection over TLS that failed.
+pub fn fix(why: &str) -> &'static str {
+    match why.contains("certificate") {
+        true => {
+            "fix: name who signed the server's certificate, and the server as it is named there: sslrootcert=FILE"
+        }
+        false => {
+            "fix: turn TLS on at the server (ssl = on), or reach it through a tunnel with sslmode=disable"
+        }
+    }
+}
+
+impl MakeTlsConnect<Socket> for Tls {
+    type Stream = Stream;
+    type TlsConnect = Connect;
+    type Error = InvalidDnsNameError;
+
+    fn make_tls_connect(&mut self, name: &str) -> Result<Connect, InvalidDnsNameError> {
+        let name = ServerName::try_from(name.to_owned())?;
+        Ok(Connect(self.0.clone(), name))
+    }
+}
+
+/// A connection to be made to a server of this name.
+pub struct Connect(TlsConnector, ServerName<'static>);
+
+impl TlsConnect<Socket> for Connect {
+    type Stream = Stream;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Stream>> + Send>>;
+
+    fn connect(self, socket: Socket) -> Self::Future {
+        let made = self.0.connect(self.1, socket);
+        Box::pin(async { Ok(Stream(Box::new(made.await?))) })
+    }
+}
+
+/// A connection.
+pub struct Stream(Box<tokio_rustls::client::TlsStream<Socket>>);
+
+impl TlsStream for Stream {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        of: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(of, into)
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        of: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(of, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, of: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(of)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, of: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(of)
+    }
+}
