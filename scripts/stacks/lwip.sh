@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds lwIP 2.2.1 for QEMU's mps2-an385, with the boards' driver of the LAN9118 and the echo of firmware/stacks: its raw
 # interface into target/stacks/lwip-raw.elf, and, where FREERTOS_KERNEL=FOLDER names a checkout of
-# github.com/FreeRTOS/FreeRTOS-Kernel, its sockets into target/stacks/lwip-sockets.elf. lwIP itself is fetched by the lock file
-# of firmware/third_party/lwip.
+# github.com/FreeRTOS/FreeRTOS-Kernel, its sockets into target/stacks/lwip-sockets.elf. In place of the echo
+# target/stacks/lwip-iperf.elf has lwIP's own iperf (lwiperf). lwIP itself is fetched by the lock file of
+# firmware/third_party/lwip.
 set -euo pipefail
 WIRELAB_SAY=lwip
 # shellcheck source=scripts/stacks/common.sh
@@ -19,6 +20,9 @@ main() {
     cortex_m3 lwip-raw -DLWIP="$lwip"
     image lwip-raw "$built" "lwIP 2.2.1, the raw interface, no operating system" "$(cortex_m3_compiler)" \
         "$cortex_m3_flags" "firmware/glue/lwip/port/lwipopts.h, checksums of the port (one's complement in words of 32 bits)"
+    cortex_m3 lwip-iperf -DLWIP="$lwip"
+    image lwip-iperf "$built" "lwIP 2.2.1, src/apps/lwiperf as contrib/examples/lwiperf starts it" "$(cortex_m3_compiler)" \
+        "$cortex_m3_flags" "firmware/glue/lwip/port/lwipopts.h, checksums of the port"
     if [ -z "${FREERTOS_KERNEL:-}" ]; then
         say "lwIP's sockets are left out; fix: FREERTOS_KERNEL=FOLDER with the sources of github.com/FreeRTOS/FreeRTOS-Kernel"
         return 0

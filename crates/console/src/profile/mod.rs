@@ -156,6 +156,8 @@ pub struct Address {
     pub show: Template,
     /// What sets it, where it was not shown.
     pub set: Vec<Template>,
+    /// How long a board that boots may take until it shows it, before it is set.
+    pub patience: Duration,
 }
 
 /// Something that is asked once.
@@ -271,6 +273,11 @@ impl Profile {
                 self.name
             )
         })
+    }
+
+    /// How many lines the echo of a command is.
+    pub fn echoed(&self) -> usize {
+        usize::from(self.prompt.as_ref().is_some_and(|prompt| prompt.echo))
     }
 
     /// Whether a line is of a boot.

@@ -229,11 +229,12 @@ fn boot(top: &Table<'_>, names: &[&str]) -> Read<Boot> {
 }
 
 fn address(table: &Table<'_>, names: &[&str]) -> Read<Address> {
-    table.known_keys(&["show", "set"])?;
+    table.known_keys(&["show", "set", "patience"])?;
     let show = table.need("show", "give the command that shows the address")?;
     Ok(Address {
         show: template(&show, names)?,
         set: templates(table, "set", names)?,
+        patience: duration(table, "patience", Duration::ZERO)?,
     })
 }
 
