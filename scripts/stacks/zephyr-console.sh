@@ -68,5 +68,6 @@ find_wirelab
 tap_namespace zephyr
 qemu="qemu-system-i386 -m 4 -cpu qemu32,+nx,+pae -machine acpi=off -no-reboot -display none -serial mon:stdio -kernel '$elf'"
 qemu+=" -netdev tap,id=n0,ifname=tap0,script=no,downscript=no -device e1000,netdev=n0,mac=02:00:0a:4d:00:02"
-threads=${ZEPHYR_THREADS:-threads}
-in_namespace "$wirelab" measure iperf:10.77.0.2 --console "exec:exec $qemu" --profile "zephyr,threads=$threads" "$@"
+# Of 3.4; consoles/zephyr.toml says what later ones need.
+profile=${ZEPHYR_PROFILE:-zephyr,threads=threads,bits_kilo=1024}
+in_namespace "$wirelab" measure iperf:10.77.0.2 --console "exec:exec $qemu" --profile "$profile" "$@"

@@ -433,40 +433,7 @@ impl Board {
         let mut mark = self.console.mark();
         if let Some(start) = &run.start {
             let text = self.fill(start, values)?;
-            mark = self.type_line(&text, cancel)?;
-            let errors = &self.profile.errors;
-            let ready = run
-                .ready
-                .as_ref()
-                .or(match run.background || role.is_client() {
-                    true => None,
-                    false => run.ended.as_ref(),
-                });
-            if let Some(ready) = ready {
-                let profile = &self.profile;
-                let echoed = profile.echoed();
-                let found = self.console.wait(mark, run.patience, cancel, |seen| {
-                    let lines = seen.lines.iter().skip(echoed);
-                    let lines = lines.map(|line| profile.plain(line));
-                    lines.into_iter().find_map(|line| {
-                        let wrong = errors.iter().any(|error| error.is_match(line));
-                        (wrong || ready.is_match(line)).then(|| (wrong, line.to_owned()))
-                    })
-                });
-                match found {
-                    Ok((false, _)) => {}
-                    Ok((true, line)) => {
-                        return Err(ConsoleError::Failed(format!(
-                            "the board answered '{line}' to '{text}'; fix: install or configure it there, or change the profile"
-                        )));
-                    }
-                    Err(waited) => {
-                        return Err(
-                            self.failed(waited, format!("'{text}' did not say that it is ready"))
-                        );
-                    }
-                }
-            }
+            mark = self.launch(&text, &run, role, cancel)?;
             if run.background {
                 let prompt = self.prompt()?.clone();
                 self.prompt_after(mark, &prompt, cancel)
@@ -480,6 +447,41 @@ impl Board {
             values: values.clone(),
             mark,
         })
+    }
+
+    /// Types what starts a program, and waits until it is ready; where the one before has not ended yet, types it again.
+    /// Returns the mark before its answer.
+    fn launch(&mut self, text: &str, run: &Run, role: Role, cancel: &Cancel) -> Done<u64> {
+        let waits = !run.background && !role.is_client();
+        let ready = run.ready.as_ref();
+        let ready = ready.or(run.ended.as_ref().filter(|_| waits));
+        let end = Instant::now() + run.patience;
+        loop {
+            let mark = self.type_line(text, cancel)?;
+            let Some(ready) = ready else { return Ok(mark) };
+            let profile = &self.profile;
+            let wrong = |line: &str| profile.errors.iter().any(|error| error.is_match(line));
+            let found = self.console.wait(mark, run.patience, cancel, |seen| {
+                let lines = seen.lines.iter().skip(profile.echoed());
+                let mut lines = lines.map(|line| profile.plain(line));
+                lines
+                    .find(|line| wrong(line) || ready.is_match(line))
+                    .map(str::to_owned)
+            });
+            let line = found.map_err(|waited| {
+                self.failed(waited, format!("'{text}' did not say that it is ready"))
+            })?;
+            if !wrong(&line) {
+                return Ok(mark);
+            }
+            let is_busy = run.busy.as_ref().is_some_and(|busy| busy.is_match(&line));
+            if !is_busy || Instant::now() >= end {
+                return Err(ConsoleError::Failed(format!(
+                    "the board answered '{line}' to '{text}'; fix: install or configure it there, or change the profile"
+                )));
+            }
+            std::thread::sleep(WAKE);
+        }
     }
 
     /// Waits until a program ended, ends it where it does not, and returns what it counted. `expected` is the time that

@@ -2,8 +2,8 @@
 
 use wirelab_trial::search::{GoalResult, Limit as Limited};
 use wirelab_trial::{
-    ClockKind, Direction, Field, FlowObservation, Found, Kind, Load, Observation, ResultsFile,
-    Status,
+    CPU_IS_LIMIT, ClockKind, Direction, Field, FlowObservation, Found, Kind, Load, Observation,
+    ResultsFile, Status,
 };
 
 use crate::datasheet::latency;
@@ -17,8 +17,6 @@ use crate::stats::percentile;
 const MOST: usize = 4;
 /// A link that carries this share of its most is the limit: within 2 %.
 const FULL_WIRE: f64 = 0.98;
-/// A CPU that works this share of the time is the limit.
-const BUSY: f64 = 0.95;
 /// A sender that achieves this share of the load that was asked was held by the load alone.
 const AS_ASKED: f64 = 0.98;
 
@@ -266,7 +264,7 @@ fn limit(row: &Row<'_>) -> (Limiter, String) {
         );
     }
     let busy = o.cpu_load.value().map(|load| load.busy_ratio);
-    if let Some(busy) = busy.filter(|busy| *busy >= BUSY) {
+    if let Some(busy) = busy.filter(|busy| *busy >= CPU_IS_LIMIT) {
         let percent = format::percent(busy);
         return (
             Limiter::Cpu,

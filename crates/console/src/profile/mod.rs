@@ -207,6 +207,8 @@ pub struct Run {
     pub start: Option<Template>,
     /// A line that says that it is ready.
     pub ready: Option<Regex>,
+    /// A line that says that the one before has not ended yet: it is started again.
+    pub busy: Option<Regex>,
     /// A line that says that it ended.
     pub ended: Option<Regex>,
     /// What ends it.

@@ -330,6 +330,7 @@ fn run(table: &Table<'_>, names: &[&str], types: bool) -> Read<Run> {
     table.known_keys(&[
         "start",
         "ready",
+        "busy",
         "ended",
         "stop",
         "interrupt",
@@ -362,6 +363,7 @@ fn run(table: &Table<'_>, names: &[&str], types: bool) -> Read<Run> {
     Ok(Run {
         start,
         ready: of("ready")?,
+        busy: of("busy")?,
         ended: of("ended")?,
         stop: templates(table, "stop", names)?,
         interrupt: flag(table, "interrupt", false)?,
