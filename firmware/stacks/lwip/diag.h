@@ -5,6 +5,9 @@
 
 #include <stdio.h>
 
+#include "arch/cc.h"
+
+#undef LWIP_PLATFORM_DIAG
 #define LWIP_PLATFORM_DIAG(message) printf message
 
 #endif

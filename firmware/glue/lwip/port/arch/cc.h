@@ -8,9 +8,7 @@
 /* Ends with the serial line saying why; see boards/common/panic.c. */
 void board_panic(const char *why) __attribute__((noreturn));
 
-#ifndef LWIP_PLATFORM_DIAG
 #define LWIP_PLATFORM_DIAG(message) ((void)0)
-#endif
 #define LWIP_PLATFORM_ASSERT(message) board_panic(message)
 
 /* For local ports and initial sequence numbers; see sys_now.c. */
