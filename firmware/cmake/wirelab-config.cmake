@@ -1,5 +1,5 @@
 # find_package(wirelab 0.1 REQUIRED [COMPONENTS lwip]) gives wirelab::frame, wirelab::capture, wirelab::control … (a target for
-# each module of lib), and with `lwip` wirelab::lwip_node. They are compiled with the project that links them.
+# each module of lib), and with `lwip` wirelab::lwip_node and wirelab::lwip_board. They are compiled with the project that links them.
 set(wirelab_FIRMWARE_DIR "${CMAKE_CURRENT_LIST_DIR}/../../wirelab/firmware")
 set(wirelab_MODULES frame capture load echo control scenario identify blast blast_frame iperf)
 if(NOT TARGET wl_frame)
@@ -17,6 +17,7 @@ foreach(component ${wirelab_FIND_COMPONENTS})
     endif()
     if(NOT TARGET wirelab::lwip_node)
       add_library(wirelab::lwip_node ALIAS wl_lwip_node)
+      add_library(wirelab::lwip_board ALIAS wl_lwip_board)
     endif()
     set(wirelab_lwip_FOUND TRUE)
   elseif(wirelab_FIND_REQUIRED_${component})

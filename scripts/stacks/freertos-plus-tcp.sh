@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds FreeRTOS+TCP for QEMU's mps2-an385, with its own driver of the LAN9118 and the echo of firmware/stacks, into
-# target/stacks/freertos-plus-tcp.elf: FREERTOS_PLUS_TCP=FOLDER FREERTOS_KERNEL=FOLDER scripts/stacks/freertos-plus-tcp.sh.
+# target/stacks/freertos-plus-tcp.elf: FREERTOS_PLUS_TCP=FOLDER FREERTOS_KERNEL=FOLDER scripts/stacks/freertos-plus-tcp.sh [node].
+# With `node` it is target/stacks/freertos-plus-tcp-node.elf, with the node of firmware/glue/freertos-tcp in place of the echo.
 # The folders are checkouts of github.com/FreeRTOS; without FREERTOS_KERNEL it is FreeRTOS-Kernel beside the other.
 set -euo pipefail
 WIRELAB_SAY=freertos-plus-tcp
@@ -11,9 +12,11 @@ main() {
     sources FREERTOS_PLUS_TCP source/FreeRTOS_IP.c github.com/FreeRTOS/FreeRTOS-Plus-TCP
     FREERTOS_KERNEL=${FREERTOS_KERNEL:-$FREERTOS_PLUS_TCP/../FreeRTOS-Kernel}
     sources FREERTOS_KERNEL portable/GCC/ARM_CM3/port.c github.com/FreeRTOS/FreeRTOS-Kernel
-    cortex_m3 freertos-plus-tcp -DFREERTOS_KERNEL="$(realpath "$FREERTOS_KERNEL")" \
+    local name=freertos-plus-tcp
+    [ "${1:-}" != node ] || name=freertos-plus-tcp-node
+    cortex_m3 "$name" -DFREERTOS_KERNEL="$(realpath "$FREERTOS_KERNEL")" \
         -DFREERTOS_PLUS_TCP="$(realpath "$FREERTOS_PLUS_TCP")"
-    image freertos-plus-tcp "$built" \
+    image "$name" "$built" \
         "FreeRTOS+TCP $(revision "$FREERTOS_PLUS_TCP"), FreeRTOS-Kernel $(revision "$FREERTOS_KERNEL")" \
         "$(cortex_m3_compiler)" "$cortex_m3_flags" \
         "defaults of FreeRTOSIPConfig.h, IPv4 alone, BufferAllocation_2, heap_4, tick of 1 ms, UDP checksums on, calls that copy"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds lwIP 2.2.1 for QEMU's mps2-an385, with the boards' driver of the LAN9118 and the echo of firmware/stacks: its raw
-# interface into target/stacks/lwip-raw.elf, a client that asks for its address by DHCP and sends into lwip-client.elf, and, where FREERTOS_KERNEL=FOLDER names a checkout of
-# github.com/FreeRTOS/FreeRTOS-Kernel, its sockets into target/stacks/lwip-sockets.elf. lwIP itself is fetched by the lock file
-# of firmware/third_party/lwip.
+# interface into target/stacks/lwip-raw.elf, and, where FREERTOS_KERNEL=FOLDER names a checkout of
+# github.com/FreeRTOS/FreeRTOS-Kernel, its sockets into target/stacks/lwip-sockets.elf. In place of the echo
+# target/stacks/lwip-client.elf has a client that asks for its address by DHCP and sends, target/stacks/lwip-iperf.elf
+# lwIP's own iperf (lwiperf). lwIP itself is fetched by the lock file of firmware/third_party/lwip.
 set -euo pipefail
 WIRELAB_SAY=lwip
 # shellcheck source=scripts/stacks/common.sh
@@ -22,6 +23,9 @@ main() {
     cortex_m3 lwip-client -DLWIP="$lwip"
     image lwip-client "$built" "lwIP 2.2.1, the raw interface, DHCP, a sender of datagrams" "$(cortex_m3_compiler)" \
         "$cortex_m3_flags" "as lwip-raw, with LWIP_DHCP"
+    cortex_m3 lwip-iperf -DLWIP="$lwip"
+    image lwip-iperf "$built" "lwIP 2.2.1, src/apps/lwiperf as contrib/examples/lwiperf starts it" "$(cortex_m3_compiler)" \
+        "$cortex_m3_flags" "firmware/glue/lwip/port/lwipopts.h, checksums of the port"
     if [ -z "${FREERTOS_KERNEL:-}" ]; then
         say "lwIP's sockets are left out; fix: FREERTOS_KERNEL=FOLDER with the sources of github.com/FreeRTOS/FreeRTOS-Kernel"
         return 0

@@ -1,23 +1,27 @@
 #!/usr/bin/env bash
 # Builds NuttX for QEMU's RISC-V machine `virt` (rv-virt:netnsh64, with iperf and the echo of firmware/stacks) into
-# target/stacks/nuttx.elf: NUTTX=FOLDER scripts/stacks/nuttx.sh. The sources stay as they are.
+# target/stacks/nuttx.elf: NUTTX=FOLDER scripts/stacks/nuttx.sh [node]. With `node` it is target/stacks/nuttx-node.elf, with the
+# application of firmware/sdk/nuttx (wl_node) in place of the echo. The sources stay as they are.
 #
 # NUTTX is a checkout of github.com/apache/nuttx. Beside it lie (or NUTTX_APPS, ARGTABLE3, OPEN_AMP and LIBMETAL name)
 # apps or nuttx-apps of apache/nuttx-apps, argtable3 of argtable/argtable3, and open-amp and libmetal of OpenAMP, both at
-# the release that nuttx/openamp/Kconfig wants: its patches are applied to them.
+# the release that nuttx/openamp/Makefile wants: its patches are applied to them.
 set -euo pipefail
 WIRELAB_SAY=nuttx
 # shellcheck source=scripts/stacks/common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 config=rv-virt:netnsh64
-build=$stacks_out/build-nuttx
+name=nuttx
+[ "${1:-}" != node ] || name=nuttx-node
+build=$stacks_out/build-$name
 log=$build/build.log
 # Programs that need audio, or sources that are not here; and NuttX's own mathematics, since the distribution's compiler has none.
 off=(AUDIO DRIVERS_AUDIO DRIVERS_VIRTIO_SOUND SYSTEM_NXPLAYER SYSTEM_NXRECORDER NXPLAYER_HTTP_STREAMING_SUPPORT
     LIBM_TOOLCHAIN VIDEO DRIVERS_VIDEO NFS TESTING_OSTEST SCHED_CPULOAD_NONE)
 # The load for `cat /proc/cpuload`, and the checksum of UDP, which the other stacks have on, too.
-on=(LIBM ARCH_SETJMP_H SCHED_CPULOAD_SYSCLK NET_UDP_CHECKSUMS EXAMPLES_WLECHO)
+on=(LIBM ARCH_SETJMP_H SCHED_CPULOAD_SYSCLK NET_UDP_CHECKSUMS)
+if [ "$name" = nuttx-node ]; then on+=(WIRELAB NETDEV_IOCTL); else on+=(EXAMPLES_WLECHO); fi
 
 # The sources beside NuttX, unless a variable names them.
 beside() {
@@ -36,7 +40,7 @@ find_sources() {
     beside OPEN_AMP open-amp
     beside LIBMETAL libmetal
     local release
-    release=$(sed -n '/^config OPENAMP_VERSION/,/default/s/.*default "\(.*\)"/\1/p' "$NUTTX/openamp/Kconfig")
+    release=$(sed -n 's/^OPENAMP_VERSION *?= *//p' "$NUTTX/openamp/Makefile" | head -n 1)
     sources NUTTX_APPS netutils/iperf/iperf.c "github.com/apache/nuttx-apps"
     sources ARGTABLE3 src/argtable3.h "github.com/argtable/argtable3"
     sources OPEN_AMP lib/include/openamp/virtio.h "github.com/OpenAMP/open-amp at v$release"
@@ -62,6 +66,10 @@ lay_out() {
         logged "$log" "$(basename "$patch") for OpenAMP, of another release than OPEN_AMP and LIBMETAL: NuttX" \
             patch -p0 -d "$build/nuttx/openamp" -i "$patch"
     done
+    if [ "$name" = nuttx-node ]; then
+        cp -r "$WIRELAB_TREE/firmware/sdk/nuttx" "$build/apps/wirelab"
+        return 0
+    fi
     mkdir "$build/apps/examples/wlecho"
     cp "$WIRELAB_TREE"/firmware/stacks/nuttx/* "$WIRELAB_TREE"/firmware/stacks/echo_sockets.[ch] "$build/apps/examples/wlecho/"
 }
@@ -88,8 +96,8 @@ main() {
     lay_out
     cd "$build/nuttx"
     configure
-    logged "$log" NuttX make -j"$(nproc)"
-    image nuttx nuttx "NuttX $(revision "$NUTTX"), apps $(revision "$NUTTX_APPS"), $config" \
+    logged "$log" NuttX make -j"$(nproc)" WIRELAB_FIRMWARE="$WIRELAB_TREE/firmware"
+    image "$name" nuttx "NuttX $(revision "$NUTTX"), apps $(revision "$NUTTX_APPS"), $config" \
         "$(riscv64-unknown-elf-gcc --version | head -n 1)" \
         "$(flags)" "$(grep -E '^CONFIG_(NET_(UDP|TCP)_CHECKSUMS|IOB_BUFSIZE)=' .config | paste -sd' '), UDP and TCP write buffers off"
 }

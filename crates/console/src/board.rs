@@ -1,5 +1,6 @@
 //! A board behind a console and its profile: brought to its prompt, asked, and its test programs started and stopped.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
@@ -17,6 +18,10 @@ use crate::template::{Template, Values};
 pub(crate) const QUIET: Duration = Duration::from_millis(100);
 /// Quiet after which nothing more comes of what was typed before the first prompt.
 const DRAINED: Duration = Duration::from_millis(500);
+/// Time within which a board that is listened to alone prints something of its start.
+const STARTED: Duration = Duration::from_secs(3);
+/// Time between two looks for an address.
+const SHOWN_AGAIN: Duration = Duration::from_millis(300);
 /// Time between two datagrams that wake a server up.
 const WAKE: Duration = Duration::from_millis(200);
 
@@ -45,6 +50,9 @@ pub struct Board {
     pub(crate) is_ready: bool,
     /// Lines until here were looked at for a boot.
     looked: u64,
+    /// When its console was opened, and the line of the boot that this began.
+    opened: Instant,
+    own_boot: Cell<Option<u64>>,
     /// What was asked once.
     facts: BTreeMap<String, String>,
     /// Whether tester and board share one kernel.
@@ -81,6 +89,8 @@ impl Board {
             address,
             is_ready: false,
             looked: 0,
+            opened: Instant::now(),
+            own_boot: Cell::new(None),
             facts: BTreeMap::new(),
             shares_kernel: false,
         })
@@ -116,10 +126,20 @@ impl Board {
         self.console.mark()
     }
 
-    /// Whether it booted since a mark.
+    /// Whether it booted since a mark. A command starts its board, whose shell may answer before the banner is there: the
+    /// first banner within the patience of a boot is of that start.
     pub fn booted_since(&self, mark: u64) -> bool {
         let seen = self.console.since(mark);
-        seen.lines.iter().any(|line| self.profile.is_boot(line))
+        let lines = (seen.from..).zip(&seen.lines);
+        let mut banners = lines.filter(|(_, line)| self.profile.is_boot(line));
+        banners.any(|(at, _)| {
+            let starts = matches!(self.console.name(), ConsoleName::Exec { .. })
+                && self.opened.elapsed() < self.profile.boot.patience;
+            if self.own_boot.get().is_none() && starts {
+                self.own_boot.set(Some(at));
+            }
+            self.own_boot.get() != Some(at)
+        })
     }
 
     /// Brings it to its prompt: logs in, prepares the shell, finds or sets the address. Nothing is done twice, unless the
@@ -146,9 +166,16 @@ impl Board {
                 self.command(&text, cancel)?;
             }
             self.find_address(cancel)?;
+        } else if matches!(self.console.name(), ConsoleName::Exec { .. }) {
+            // The command starts the board: what it prints of that comes to an end first.
+            let left = STARTED.saturating_sub(self.opened.elapsed());
+            let quiet =
+                |seen: &Seen| (!seen.lines.is_empty() && seen.quiet >= DRAINED).then_some(());
+            let _ = self.console.wait(0, left, cancel, quiet);
         }
         self.is_ready = true;
-        // What the preparation printed is no boot.
+        // What the preparation printed is no boot; but its banner is the one of the start.
+        self.booted_since(self.looked);
         self.looked = self.console.mark();
         if self.facts.is_empty() {
             self.ask_all(cancel)?;
@@ -195,13 +222,7 @@ impl Board {
 
     fn answer(&self, mark: u64) -> Vec<String> {
         let seen = self.console.since(mark);
-        let echoed = usize::from(
-            self.profile
-                .prompt
-                .as_ref()
-                .is_some_and(|prompt| prompt.echo),
-        );
-        let lines = seen.lines.iter().skip(echoed);
+        let lines = seen.lines.iter().skip(self.profile.echoed());
         lines
             .map(|line| self.profile.plain(line).to_owned())
             .collect()
@@ -263,28 +284,38 @@ impl Board {
         };
         let show = self.fill(&address.show, &Values::new())?;
         let words = own.to_string();
-        if self
-            .command(&show, cancel)?
-            .iter()
-            .any(|line| has_word(line, &words))
-        {
-            return Ok(());
+        let end = Instant::now() + address.patience;
+        while !self.shows(&show, &words, cancel)? {
+            if Instant::now() < end {
+                std::thread::sleep(SHOWN_AGAIN);
+                continue;
+            }
+            if address.set.is_empty() {
+                return Err(self.not_shown(&show, &words));
+            }
+            for template in &address.set {
+                let text = self.fill(template, &Values::new())?;
+                self.command(&text, cancel)?;
+            }
+            return match self.shows(&show, &words, cancel)? {
+                true => Ok(()),
+                false => Err(self.not_shown(&show, &words)),
+            };
         }
-        for template in &address.set {
-            let text = self.fill(template, &Values::new())?;
-            self.command(&text, cancel)?;
-        }
-        if self
-            .command(&show, cancel)?
-            .iter()
-            .any(|line| has_word(line, &words))
-        {
-            return Ok(());
-        }
-        Err(ConsoleError::Failed(format!(
-            "the board does not show {words} after '{show}'; fix: name the address that it has, or give --profile {},interface=NAME,prefix=LENGTH",
+        Ok(())
+    }
+
+    /// Whether the answer to a command has an address.
+    fn shows(&mut self, show: &str, address: &str, cancel: &Cancel) -> Done<bool> {
+        let lines = self.command(show, cancel)?;
+        Ok(lines.iter().any(|line| has_word(line, address)))
+    }
+
+    fn not_shown(&self, show: &str, address: &str) -> ConsoleError {
+        ConsoleError::Failed(format!(
+            "the board does not show {address} after '{show}'; fix: name the address that it has, or give --profile {},interface=NAME,prefix=LENGTH",
             self.profile.name
-        )))
+        ))
     }
 
     fn ask_all(&mut self, cancel: &Cancel) -> Done<()> {
@@ -362,6 +393,8 @@ impl Board {
         if templates.is_empty() {
             self.console.reopen().map_err(ConsoleError::Failed)?;
             self.looked = 0;
+            self.opened = Instant::now();
+            self.own_boot.set(None);
         }
         self.is_ready = false;
         self.ready(cancel)?;
@@ -400,38 +433,7 @@ impl Board {
         let mut mark = self.console.mark();
         if let Some(start) = &run.start {
             let text = self.fill(start, values)?;
-            mark = self.type_line(&text, cancel)?;
-            let errors = &self.profile.errors;
-            let ready = run
-                .ready
-                .as_ref()
-                .or(match run.background || role.is_client() {
-                    true => None,
-                    false => run.ended.as_ref(),
-                });
-            if let Some(ready) = ready {
-                let profile = &self.profile;
-                let found = self.console.wait(mark, run.patience, cancel, |seen| {
-                    let lines = seen.lines.iter().skip(1).map(|line| profile.plain(line));
-                    lines.into_iter().find_map(|line| {
-                        let wrong = errors.iter().any(|error| error.is_match(line));
-                        (wrong || ready.is_match(line)).then(|| (wrong, line.to_owned()))
-                    })
-                });
-                match found {
-                    Ok((false, _)) => {}
-                    Ok((true, line)) => {
-                        return Err(ConsoleError::Failed(format!(
-                            "the board answered '{line}' to '{text}'; fix: install or configure it there, or change the profile"
-                        )));
-                    }
-                    Err(waited) => {
-                        return Err(
-                            self.failed(waited, format!("'{text}' did not say that it is ready"))
-                        );
-                    }
-                }
-            }
+            mark = self.launch(&text, &run, role, cancel)?;
             if run.background {
                 let prompt = self.prompt()?.clone();
                 self.prompt_after(mark, &prompt, cancel)
@@ -445,6 +447,41 @@ impl Board {
             values: values.clone(),
             mark,
         })
+    }
+
+    /// Types what starts a program, and waits until it is ready; where the one before has not ended yet, types it again.
+    /// Returns the mark before its answer.
+    fn launch(&mut self, text: &str, run: &Run, role: Role, cancel: &Cancel) -> Done<u64> {
+        let waits = !run.background && !role.is_client();
+        let ready = run.ready.as_ref();
+        let ready = ready.or(run.ended.as_ref().filter(|_| waits));
+        let end = Instant::now() + run.patience;
+        loop {
+            let mark = self.type_line(text, cancel)?;
+            let Some(ready) = ready else { return Ok(mark) };
+            let profile = &self.profile;
+            let wrong = |line: &str| profile.errors.iter().any(|error| error.is_match(line));
+            let found = self.console.wait(mark, run.patience, cancel, |seen| {
+                let lines = seen.lines.iter().skip(profile.echoed());
+                let mut lines = lines.map(|line| profile.plain(line));
+                lines
+                    .find(|line| wrong(line) || ready.is_match(line))
+                    .map(str::to_owned)
+            });
+            let line = found.map_err(|waited| {
+                self.failed(waited, format!("'{text}' did not say that it is ready"))
+            })?;
+            if !wrong(&line) {
+                return Ok(mark);
+            }
+            let is_busy = run.busy.as_ref().is_some_and(|busy| busy.is_match(&line));
+            if !is_busy || Instant::now() >= end {
+                return Err(ConsoleError::Failed(format!(
+                    "the board answered '{line}' to '{text}'; fix: install or configure it there, or change the profile"
+                )));
+            }
+            std::thread::sleep(WAKE);
+        }
     }
 
     /// Waits until a program ended, ends it where it does not, and returns what it counted. `expected` is the time that
@@ -535,6 +572,8 @@ impl Board {
     fn until_over(&mut self, started: &Started, longest: Duration, cancel: &Cancel) -> Done<bool> {
         let run = &started.run;
         let end = Instant::now() + longest;
+        // Where nothing was typed there is no echo.
+        let echoed = run.start.as_ref().map_or(0, |_| self.profile.echoed());
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let profile = &self.profile;
@@ -545,7 +584,7 @@ impl Board {
                         Some(ended) => seen
                             .lines
                             .iter()
-                            .skip(1)
+                            .skip(echoed)
                             .any(|line| ended.is_match(profile.plain(line))),
                         None => {
                             counted(&seen.lines, profile, started.program, started.role).is_whole

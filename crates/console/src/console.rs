@@ -51,6 +51,8 @@ struct State {
 
 /// What a wait looks at.
 pub struct Seen {
+    /// The number of the first of its lines.
+    pub from: u64,
     /// The lines since the mark that ended.
     pub lines: Vec<String>,
     /// The line under the cursor.
@@ -272,6 +274,7 @@ impl State {
     fn since(&self, mark: u64) -> Seen {
         let skip = usize::try_from(mark.saturating_sub(self.first)).unwrap_or(usize::MAX);
         Seen {
+            from: self.first + skip.min(self.lines.len()) as u64,
             lines: self.lines.iter().skip(skip).cloned().collect(),
             open: self.screen.text(),
             echo: self.echo.iter().copied().collect(),

@@ -278,3 +278,41 @@ fn a_console_that_is_closed_is_said_at_once() {
         "{error}"
     );
 }
+
+/// A board that a command starts: its shell answers before the network is up, and before the banner of its boot is there.
+const LATE: &str = r#"exec:sh -c '
+(sleep 1.2; echo "*** Booting Zephyr OS build ***") &
+begun=$(date +%s%N)
+printf "uart:~$ "
+while read -r line; do
+    case "$line" in
+        *"net iface"*) if [ $(($(date +%s%N) - begun)) -gt 800000000 ]; then echo "  192.0.2.9 manual"; else echo "Interface is down."; fi ;;
+        *version*) echo "Zephyr version 4.1.0" ;;
+        *again*) echo "*** Booting Zephyr OS build ***" ;;
+    esac
+    printf "uart:~$ "
+done'"#;
+
+#[test]
+fn a_shell_that_answers_before_its_banner_was_not_reset() {
+    let name: ConsoleName = LATE.parse().unwrap();
+    let cancel = Cancel::new();
+    let own = Some([192, 0, 2, 9].into());
+    let mut board = Board::open(&name, find("zephyr").unwrap(), own).unwrap();
+    let begun = board.mark();
+    board
+        .ready(&cancel)
+        .unwrap_or_else(|error| panic!("{error}\n{}", lines(&board)));
+    assert!(
+        lines(&board).contains("Interface is down"),
+        "{}",
+        lines(&board)
+    );
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(lines(&board).contains("Booting"), "{}", lines(&board));
+    assert!(!board.booted_since(begun), "{}", lines(&board));
+    // The next one is a reset.
+    let mark = board.mark();
+    board.command("again", &cancel).unwrap();
+    assert!(board.booted_since(mark), "{}", lines(&board));
+}

@@ -2,8 +2,8 @@
 
 use wirelab_trial::search::{GoalResult, Limit as Limited};
 use wirelab_trial::{
-    ClockKind, Direction, Field, FlowObservation, Found, Kind, Load, Observation, ResultsFile,
-    Status,
+    CPU_IS_LIMIT, ClockKind, Direction, Field, FlowObservation, Found, Kind, Load, Observation,
+    ResultsFile, Status,
 };
 
 use crate::datasheet::latency;
@@ -17,8 +17,6 @@ use crate::stats::percentile;
 const MOST: usize = 4;
 /// A link that carries this share of its most is the limit: within 2 %.
 const FULL_WIRE: f64 = 0.98;
-/// A CPU that works this share of the time is the limit.
-const BUSY: f64 = 0.95;
 /// A sender that achieves this share of the load that was asked was held by the load alone.
 const AS_ASKED: f64 = 0.98;
 
@@ -282,7 +280,7 @@ fn limit(row: &Row<'_>) -> (Limiter, String) {
     }
     let load = o.cpu_load.value();
     let busy = load.map(|load| load.busy_ratio);
-    if let Some(load) = load.filter(|load| load.busy_ratio >= BUSY) {
+    if let Some(load) = load.filter(|load| load.busy_ratio >= CPU_IS_LIMIT) {
         let percent = format::percent(load.busy_ratio);
         let whose = match load.shared {
             true => ", which node and tester share",

@@ -95,8 +95,8 @@ pub use node::{
 pub use node_name::{NameError, NodeName};
 pub use node_path::{Background, Path, Probes, Wait};
 pub use observation::{
-    CpuLoad, Elapsed, FlowObservation, NODE_BUSY, Observation, SenderObservation, Spans, Status,
-    TesterObservation, Warning, is_node_busy,
+    CPU_IS_LIMIT, CpuLoad, Elapsed, FlowObservation, NODE_BUSY, Observation, SenderObservation,
+    Spans, Status, TesterObservation, Warning, is_node_busy,
 };
 pub use open::{ConsoleOptions, OpenError, OpenOptions, Purpose};
 pub use over_time::{BusyOverTime, OverTime};

@@ -216,6 +216,9 @@ pub struct CpuLoad {
 /// than the effect of the 10 ms steps in which a node reads its idle time, even on the shortest baseline.
 pub const NODE_BUSY: f64 = 0.1;
 
+/// From this busy share on, the node's CPU is what limited a figure.
+pub const CPU_IS_LIMIT: f64 = 0.95;
+
 /// Whether a node with this idle baseline, 0 to 1, does other work.
 pub fn is_node_busy(idle_baseline_ratio: f64) -> bool {
     idle_baseline_ratio >= NODE_BUSY

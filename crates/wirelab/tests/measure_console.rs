@@ -433,6 +433,16 @@ fn what_is_wrong_is_said_with_its_fix() {
             ],
             "'speed=1' sets nothing that it has",
         ),
+        (
+            &[
+                "iperf:127.0.0.1",
+                "--console",
+                "exec:sh",
+                "--profile",
+                "linux,bits_kilo=7",
+            ],
+            "write 1000 or 1024",
+        ),
         (&["iperf:127.0.0.1", "--console", "exec:sh"], "--profile"),
         (
             &["lab:1", "--console", "exec:sh", "--profile", "linux"],

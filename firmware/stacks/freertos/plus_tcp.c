@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* An echo on FreeRTOS+TCP: UDP and TCP port 7, one task each, by the calls that copy. */
+/* An echo on FreeRTOS+TCP: UDP and TCP port 7, one task each, by the calls that copy. With WITHOUT_ECHO it is the network alone, and
+ * another file has the hook.
+ */
 #include "FreeRTOS.h"
 #include "task.h"
 
@@ -22,6 +24,7 @@ static uint32_t seed = 1;
 
 NetworkInterface_t *pxMPS2_FillInterfaceDescriptor(BaseType_t index, NetworkInterface_t *to);
 
+#ifndef WITHOUT_ECHO
 static Socket_t bound(BaseType_t type, BaseType_t protocol)
 {
 	struct freertos_sockaddr here = { .sin_port = FreeRTOS_htons(PORT), .sin_family = FREERTOS_AF_INET };
@@ -93,6 +96,8 @@ void vApplicationIPNetworkEventHook_Multi(eIPCallbackEvent_t event, NetworkEndPo
 	configASSERT(xTaskCreate(echo_tcp, "tcp", STACK_WORDS, 0, PRIORITY, 0) == pdPASS);
 	print("READY\n");
 }
+
+#endif
 
 /* Good enough for a lab, and the same in each run. */
 BaseType_t xApplicationGetRandomNumber(uint32_t *number)

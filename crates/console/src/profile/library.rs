@@ -81,7 +81,7 @@ fn set(profile: &mut Profile, word: &str) -> Result<(), String> {
     let shown: String = word.chars().take(60).collect();
     let wrong = || {
         let own = profile.variables.keys().map(String::as_str);
-        let known: Vec<&str> = own.chain(["user", "password_file"]).collect();
+        let known: Vec<&str> = own.chain(["user", "password_file", "bits_kilo"]).collect();
         format!(
             "--profile {name}: '{shown}' sets nothing that it has ({}); fix: write NAME=VALUE with one of these, or leave it out",
             known.join(", ")
@@ -100,9 +100,28 @@ fn set(profile: &mut Profile, word: &str) -> Result<(), String> {
             ("password", first.to_owned())
         }
         "user" => ("user", value.to_owned()),
+        "bits_kilo" => return set_bits_kilo(profile, value),
         key if profile.variables.contains_key(key) => (key, value.to_owned()),
         _ => return Err(wrong()),
     };
     profile.variables.insert(key.to_owned(), value);
+    Ok(())
+}
+
+/// Versions of a program differ in what an M of its rates is.
+fn set_bits_kilo(profile: &mut Profile, value: &str) -> Result<(), String> {
+    let kilo = match value {
+        "1000" => 1000,
+        "1024" => 1024,
+        _ => {
+            return Err(format!(
+                "--profile {}: bits_kilo={value}: invalid value; fix: write 1000 or 1024",
+                profile.name
+            ));
+        }
+    };
+    for program in profile.programs.values_mut() {
+        program.bits_kilo = kilo;
+    }
     Ok(())
 }

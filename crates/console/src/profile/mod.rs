@@ -156,6 +156,8 @@ pub struct Address {
     pub show: Template,
     /// What sets it, where it was not shown.
     pub set: Vec<Template>,
+    /// How long a board that boots may take until it shows it, before it is set.
+    pub patience: Duration,
 }
 
 /// Something that is asked once.
@@ -205,6 +207,8 @@ pub struct Run {
     pub start: Option<Template>,
     /// A line that says that it is ready.
     pub ready: Option<Regex>,
+    /// A line that says that the one before has not ended yet: it is started again.
+    pub busy: Option<Regex>,
     /// A line that says that it ended.
     pub ended: Option<Regex>,
     /// What ends it.
@@ -271,6 +275,11 @@ impl Profile {
                 self.name
             )
         })
+    }
+
+    /// How many lines the echo of a command is.
+    pub fn echoed(&self) -> usize {
+        usize::from(self.prompt.as_ref().is_some_and(|prompt| prompt.echo))
     }
 
     /// Whether a line is of a boot.

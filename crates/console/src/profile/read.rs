@@ -229,11 +229,12 @@ fn boot(top: &Table<'_>, names: &[&str]) -> Read<Boot> {
 }
 
 fn address(table: &Table<'_>, names: &[&str]) -> Read<Address> {
-    table.known_keys(&["show", "set"])?;
+    table.known_keys(&["show", "set", "patience"])?;
     let show = table.need("show", "give the command that shows the address")?;
     Ok(Address {
         show: template(&show, names)?,
         set: templates(table, "set", names)?,
+        patience: duration(table, "patience", Duration::ZERO)?,
     })
 }
 
@@ -329,6 +330,7 @@ fn run(table: &Table<'_>, names: &[&str], types: bool) -> Read<Run> {
     table.known_keys(&[
         "start",
         "ready",
+        "busy",
         "ended",
         "stop",
         "interrupt",
@@ -361,6 +363,7 @@ fn run(table: &Table<'_>, names: &[&str], types: bool) -> Read<Run> {
     Ok(Run {
         start,
         ready: of("ready")?,
+        busy: of("busy")?,
         ended: of("ended")?,
         stop: templates(table, "stop", names)?,
         interrupt: flag(table, "interrupt", false)?,

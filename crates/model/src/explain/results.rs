@@ -7,8 +7,8 @@ use wirelab_trial::explanation::{
     Explanation, Reading, ReadingGroup, ReadingLimit, ResultsExplanation, Roofline, RooflinePoint,
 };
 use wirelab_trial::{
-    Field, FlowObservation, Layer, Load, NodeName, Observation, OpenError, Probes, Status, Trial,
-    format,
+    CPU_IS_LIMIT, Field, FlowObservation, Layer, Load, NodeName, Observation, OpenError, Probes,
+    Status, Trial, format,
 };
 use wirelab_wire::LineRate;
 
@@ -24,8 +24,6 @@ const MODELS: usize = 16;
 const GROUPS: usize = 64;
 /// A rate this near to the offered rate equals it.
 const OFFERED: f64 = 0.005;
-/// A CPU this busy is saturated.
-pub(super) const SATURATED: f64 = 0.97;
 
 /// Explains the observations of a results file.
 pub fn explain_results(observations: &[Observation]) -> ResultsExplanation {
@@ -316,7 +314,7 @@ fn alone(reading: &mut Reading, observation: &Observation, flow: &FlowObservatio
         link(observation).map(|l| reading.frames_per_s / l.frames_per_s(&observation.sizes));
     let offered = offered(observation, flow);
     let all_arrived = offered.is_some_and(|rate| reading.frames_per_s >= rate * (1.0 - OFFERED));
-    let full = reading.cpu_ratio.filter(|cpu| *cpu >= SATURATED);
+    let full = reading.cpu_ratio.filter(|cpu| *cpu >= CPU_IS_LIMIT);
     let (limit, words) = if tester_was_limit(observation) || sent_short {
         (
             ReadingLimit::Tester,

@@ -4,11 +4,11 @@
 use wirelab_trial::explanation::{ReadingGroup, ResultsExplanation};
 use wirelab_trial::search::{GoalResult, Limit, Outcome, SearchEnded, SearchResult};
 use wirelab_trial::{
-    CpuLoad, Extent, Field, FlowObservation, Found, Layer, Observation, Part, ResultsFile, Status,
-    format,
+    CPU_IS_LIMIT, CpuLoad, Extent, Field, FlowObservation, Found, Layer, Observation, Part,
+    ResultsFile, Status, format,
 };
 
-use super::results::{SATURATED, explained, title};
+use super::results::{explained, title};
 use crate::intake::{ROUND_TRIP, unusable, useless_load};
 
 /// Trials of one search that are listed at most.
@@ -198,7 +198,7 @@ fn busy(goal: &GoalResult, trials: &[Observation]) -> String {
         Some(load) if useless_load(&load).is_some() => {
             ", and its CPU load says nothing, since the cores were busy before the trial".to_owned()
         }
-        Some(load) if load.busy_ratio >= SATURATED => {
+        Some(load) if load.busy_ratio >= CPU_IS_LIMIT => {
             let percent = format::percent(load.busy_ratio);
             format!(", with the CPU {percent} % busy: the CPU is the limit")
         }

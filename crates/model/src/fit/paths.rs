@@ -1,7 +1,7 @@
 //! Fits each path (layer, direction, buffers) through the node: its limiting server, and its CPU load.
 
 use std::collections::{BTreeMap, BTreeSet};
-use wirelab_trial::{Interval, Trial, WarningCode, format};
+use wirelab_trial::{CPU_IS_LIMIT, Interval, Trial, WarningCode, format};
 
 use super::chain::{Chain, fit_chain};
 use super::figures::{Prefix, Report, sizes_in_words};
@@ -21,8 +21,6 @@ const LINE_RATE: f64 = 0.99;
 const ABOVE_LINE: f64 = 1.01;
 /// Share of lost frames from which a receive trial is overloaded.
 const OVERLOADED: f64 = 0.01;
-/// Busy ratio from which the CPU is the limit.
-const BUSY: f64 = 0.95;
 /// Busy ratio from which a CPU had no idle time, at the precision of tables.
 const FULL: f64 = 0.9995;
 
@@ -185,7 +183,7 @@ fn limited_points<'p>(
             gathered.leave_out("period: the tester was the limit");
         } else if overloaded && !key.receive {
             gathered.leave_out("period: frames of the node were lost on the way");
-        } else if key.receive && point.load.is_some_and(|l| l.busy_ratio < BUSY) {
+        } else if key.receive && point.load.is_some_and(|l| l.busy_ratio < CPU_IS_LIMIT) {
             unexplained += 1;
         } else {
             limited.push(point);
@@ -246,8 +244,9 @@ fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut PathFit) {
         return;
     };
     let mut busy = limited.iter().filter_map(|p| p.load).peekable();
-    fitted.cpu_limited =
-        fitted.load.is_some() && busy.peek().is_some() && busy.all(|l| l.busy_ratio >= BUSY);
+    fitted.cpu_limited = fitted.load.is_some()
+        && busy.peek().is_some()
+        && busy.all(|l| l.busy_ratio >= CPU_IS_LIMIT);
     one_size(&judged, &figure, report);
     let what = if fitted.key.receive {
         "frames/s that arrive in overload"

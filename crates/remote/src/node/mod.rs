@@ -30,6 +30,7 @@ use wirelab_control::token::Token;
 use wirelab_port::iface::{CardStamps, Interface};
 use wirelab_port::packet::{CaptureSink, FrameSink};
 use wirelab_port::pcapng::{InterfaceSpec, SharedCapture, end_of_node, start_of_node};
+use wirelab_port::tap::leads_to_board;
 use wirelab_port::wire::FrameWire;
 use wirelab_trial::host_clock::{now_ns, unix_ns};
 use wirelab_trial::open::PortsOptions;
@@ -313,15 +314,23 @@ impl ControlNode {
         Ok((left.judge(Ok(observation))?, points))
     }
 
-    /// Marks the figures of a node that reports that it is emulated. A board that this host started has more details.
+    /// Marks the figures of a node that reports that it is emulated, or that is behind a TAP to an emulated board. A board that
+    /// this host started has more details.
     fn mark_emulated(&self, observation: &mut Observation) {
-        let Some(emulator) = self.setup.get(EMULATOR).filter(|_| self.kind != BOARD) else {
+        if self.kind == BOARD {
             return;
+        }
+        let behind = self.transport.interface().filter(|i| leads_to_board(i));
+        let why = match (self.setup.get(EMULATOR), behind) {
+            (Some(emulator), _) => format!("the node reports that it is emulated ({emulator})"),
+            (None, Some(tap)) => format!(
+                "the node is an emulated board of this host, behind {}",
+                tap.port
+            ),
+            (None, None) => return,
         };
         observation.tell_emulated(
-            format!(
-                "the node reports that it is emulated ({emulator}), so rates and times are those of the emulation, not of the hardware"
-            ),
+            format!("{why}, so rates and times are those of the emulation, not of the hardware"),
             "use counts of instructions, which do not depend on the host: wirelab stages board:NAME",
         );
     }

@@ -108,9 +108,10 @@ fn send(
     id: Id,
 ) -> Result<(), Trouble> {
     let length = config.length_bytes.unwrap_or(WRITE_BYTES).max(1);
-    let mut blocks = match config.trip_times {
-        true => Blocks::timed(length, env),
-        false => Blocks::plain(length),
+    let mut blocks = match config.mode {
+        _ if config.trip_times => Blocks::timed(length, env),
+        Mode::Tradeoff | Mode::Dual => Blocks::led_by(header, length),
+        _ => Blocks::plain(length),
     };
     let amount = match config.trip_times {
         true => Blocks::whole(config.own_amount(), header.len(), length),

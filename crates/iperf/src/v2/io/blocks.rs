@@ -31,6 +31,15 @@ impl Blocks {
         Blocks { bytes, times: None }
     }
 
+    /// The same, each beginning with the header, as iperf 2.0 and 2.1 write it: lwIP's iperf compares it where it sends traffic
+    /// back, and ends the test otherwise.
+    pub(in crate::v2) fn led_by(header: &[u8], length: u32) -> Blocks {
+        let mut blocks = Blocks::plain(length);
+        let led = header.len().min(blocks.bytes.len());
+        blocks.bytes[..led].copy_from_slice(&header[..led]);
+        blocks
+    }
+
     /// The same for a flow that starts now, with times; `length` is at least [`BURST_LEN`].
     pub(in crate::v2) fn timed(length: u32, env: &Env<'_>) -> Blocks {
         let mut blocks = Blocks::plain(length.max(BURST_LEN as u32));
@@ -93,6 +102,17 @@ mod tests {
         assert_eq!(blocks.part(92, 4), b"2345");
         assert_eq!(blocks.part(498, 100), b"89");
         assert!(blocks.part(501, 1).is_empty());
+    }
+
+    #[test]
+    fn each_write_begins_with_the_header() {
+        let mut blocks = Blocks::led_by(&[7; 60], 500);
+        for _ in 0..2 {
+            blocks.begin((1, 2));
+            assert_eq!(blocks.part(0, 60), [7; 60]);
+            assert_eq!(blocks.part(60, 4), b"0123");
+        }
+        assert_eq!(Blocks::led_by(&[7; 60], 24).part(0, 60), [7; 24]);
     }
 
     #[test]
