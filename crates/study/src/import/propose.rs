@@ -44,6 +44,14 @@ pub fn plans(
         }
         return Vec::new();
     }
+    if facts.of_networks && !of_network(&parts) {
+        notes.push(format!(
+            "line {}: a table is left out ({}): neither it nor its headings speak of a network; fix: say what it has in a mapping file",
+            grid.line(),
+            grid.context.last().map_or("without a heading", String::as_str)
+        ));
+        return Vec::new();
+    }
     units(&mut parts, asker);
     let mut drafts: Vec<Draft> = Vec::new();
     for class in classes(&parts) {
@@ -78,6 +86,30 @@ pub fn plans(
     });
     named.collect()
 }
+
+/// Whether a table is about frames on a network, by its words; other tables of the page may be about disks or cameras.
+pub fn of_network(parts: &Parts<'_>) -> bool {
+    let heads = parts.columns.iter().map(|column| column.head.as_str());
+    let rows = parts.body().iter().map(|row| parts.label(row));
+    let labels: Vec<String> = rows.collect();
+    let context = parts.grid.context.iter().map(String::as_str);
+    let all: Vec<String> = heads
+        .chain(labels.iter().map(String::as_str))
+        .chain(context)
+        .flat_map(words)
+        .collect();
+    parts.grid.iperf
+        || all
+            .iter()
+            .any(|word| NETWORK.contains(&word.trim_end_matches('s')))
+}
+
+/// Words of tables about a network, without the s of more than one.
+const NETWORK: [&str; 27] = [
+    "udp", "tcp", "ethernet", "iperf", "iperf3", "netperf", "packet", "frame", "datagram", "rx",
+    "tx", "pp", "kpp", "mpp", "mbp", "gbp", "ping", "lwip", "layer2", "l2", "mbit", "gbit", "kbit",
+    "phy", "rtt", "port", "vlan",
+];
 
 /// Asks for the units that neither headings nor figures have, once for a table and kind of figure.
 fn units(parts: &mut Parts<'_>, asker: &mut dyn Asker) {
@@ -141,6 +173,8 @@ struct Group {
     layer: Option<&'static str>,
     point: Option<String>,
     datasheet: bool,
+    /// The board, where each has its columns.
+    node: Option<String>,
 }
 
 /// Asks for what words leave open, once for a class.
@@ -293,9 +327,19 @@ fn of_class(
                 .filter(|way| class.layer.is_none() && *way != layer),
             point: latency.then(|| point(&column.head)),
             datasheet: column.said.datasheet,
+            node: board(column, parts),
         };
         if of_trial && group.size.is_none() {
             shared.push((key, column));
+            continue;
+        }
+        let known = grouped.iter().find(|(known, _)| *known == group);
+        if known.is_some_and(|(_, columns)| columns.iter().any(|(known, _)| *known == key)) {
+            notes.push(format!(
+                "line {}: the column '{}' is left out: another one has the same figures; fix: say what it has in a mapping file",
+                parts.grid.line(),
+                column.head
+            ));
             continue;
         }
         match grouped.iter_mut().find(|(known, _)| *known == group) {
@@ -336,6 +380,19 @@ fn of_class(
     plans
 }
 
+/// The board that a heading such as `am62xx-evm: CPU load` names, where other columns have the same figure of another one.
+fn board(column: &Column, parts: &Parts<'_>) -> Option<String> {
+    let split = |column: &Column| {
+        let (board, what) = column.own.split_once(": ")?;
+        let plain = !board.is_empty() && !board.contains(['(', '[']) && board.len() <= 60;
+        plain.then(|| (board.trim().to_owned(), what.trim().to_owned()))
+    };
+    let (name, what) = split(column)?;
+    let others = parts.columns.iter().filter_map(split);
+    let mut others = others.filter(|(board, other)| *other == what && *board != name);
+    others.next().map(|_| name)
+}
+
 /// The name of a capture point: a heading without what all latencies share.
 fn point(head: &str) -> String {
     let cut = head.split(['(', '[']).next().unwrap_or(head);
@@ -364,6 +421,7 @@ fn group_name(group: &Group) -> String {
         .as_ref()
         .map(|(token, unit)| format!("at {token} {unit}"));
     let parts = [
+        group.node.clone(),
         group.layer.map(str::to_owned),
         group.direction.map(str::to_owned),
         size,
@@ -572,6 +630,9 @@ impl Table<'_, '_> {
             let mut pairs = Vec::new();
             if !group.name.is_empty() {
                 pairs.push(format!("name = {}", quoted(&group.name)));
+            }
+            if let Some(node) = &group.node {
+                pairs.push(format!("node = {}", quoted(node)));
             }
             if let Some(layer) = group.layer {
                 pairs.push(format!("layer = {}", quoted(layer)));

@@ -265,7 +265,9 @@ pub fn what(text: &str) -> What {
     let is = |wanted: &[&str]| any(&words, wanted);
     let time = dimension == Some(Dimension::Time);
     let share = dimension == Some(Dimension::Share) || lower.contains('%');
-    if is(&["jitter"]) {
+    if dimension == Some(Dimension::Frequency) {
+        What::Unknown
+    } else if is(&["jitter"]) {
         What::Metric(Metric::Jitter)
     } else if is(&["latency", "latencies", "delay", "rtt"]) || (lower.contains("latency") && time) {
         What::Metric(statistic(&words).unwrap_or(Metric::Latency))
