@@ -8,7 +8,7 @@ use super::figure::{Figure, figures};
 use super::grid::{Cell, Grid};
 use super::parts::{Class, Column, Parts, classes, parts};
 use super::plan::{Plan, PlanRow, token};
-use super::words::{Said, What, is_figure, said, sized, words};
+use super::words::{Said, What, is_figure, said, short_rate, sized, words};
 use super::{Asker, Facts, Question};
 use crate::metric::Metric;
 use crate::quantity::Dimension;
@@ -152,6 +152,9 @@ fn units(parts: &mut Parts<'_>, asker: &mut dyn Asker) {
     }
 }
 
+/// Letters of a label: a name has the heading of its table and the group as well.
+const LONGEST_LABEL: usize = 36;
+
 /// A table before its rows have names.
 struct Draft {
     plan: Plan,
@@ -175,6 +178,8 @@ struct Group {
     datasheet: bool,
     /// The board, where each has its columns.
     node: Option<String>,
+    link: Option<u64>,
+    forwarding: Option<&'static str>,
 }
 
 /// Asks for what words leave open, once for a class.
@@ -325,9 +330,16 @@ fn of_class(
                 .said
                 .layer
                 .filter(|way| class.layer.is_none() && *way != layer),
-            point: latency.then(|| point(&column.head)),
+            // What differs in its link or way alone is one point.
+            point: (latency && column.said.link.is_none() && column.said.forwarding.is_none())
+                .then(|| point(&column.head)),
             datasheet: column.said.datasheet,
             node: board(column, parts),
+            link: column.said.link,
+            forwarding: column
+                .said
+                .forwarding
+                .filter(|_| class.forwarding.is_none()),
         };
         if of_trial && group.size.is_none() {
             shared.push((key, column));
@@ -427,6 +439,8 @@ fn group_name(group: &Group) -> String {
         size,
         load,
         group.point.clone(),
+        group.link.map(short_rate),
+        group.forwarding.map(str::to_owned),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
@@ -523,7 +537,7 @@ impl Table<'_, '_> {
             let groups: Vec<Vec<(String, usize)>> = groups.collect();
             if groups.iter().any(|group| !group.is_empty()) {
                 plan.rows.push(PlanRow {
-                    label: parts.label(row),
+                    label: parts.label(row).chars().take(LONGEST_LABEL).collect(),
                     groups,
                 });
             }
@@ -650,6 +664,12 @@ impl Table<'_, '_> {
                     "load = {}",
                     quoted(&format!("{token}{prefix}{end}"))
                 ));
+            }
+            if let Some(link) = group.link {
+                pairs.push(format!("rate = {}", quoted(&short_rate(link))));
+            }
+            if let Some(way) = group.forwarding {
+                pairs.push(format!("forwarding = {}", quoted(way)));
             }
             if let Some(point) = &group.point {
                 pairs.push(format!("point = {}", quoted(point)));
