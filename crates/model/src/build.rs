@@ -65,6 +65,8 @@ pub struct ChainInfo {
     pub load: Option<CpuLoad>,
     /// Whether the CPU polls while it waits, so that its load is 100 %.
     pub busy_wait: bool,
+    /// Whether the file does not know what limits its rate at full speed.
+    pub limit_unknown: bool,
 }
 
 /// A latency of each frame: from one instant to a later one.

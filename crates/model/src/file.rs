@@ -215,6 +215,8 @@ pub struct PathDecl {
     pub load: Option<LoadDecl>,
     /// Whether the CPU polls while it waits, so that its load is 100 %.
     pub busy_wait: bool,
+    /// Whether the file does not know what limits its rate at full speed.
+    pub limit_unknown: bool,
     /// Places beside those that carry frames.
     pub rooms: Vec<Room>,
     /// Capture points: a latency each.
@@ -336,7 +338,9 @@ impl NodeFile {
     pub(crate) fn is_as_read(&self) -> bool {
         let choice = |change: &String| {
             let key = change.split('=').next().unwrap_or_default().trim();
-            matches!(key, "path" | "wait") && !self.parameters.contains_key(key)
+            // What is lost before the node is a condition of the trial, not another node.
+            self.arrivals.lost_before.as_deref() == Some(key)
+                || matches!(key, "path" | "wait") && !self.parameters.contains_key(key)
         };
         self.changes.iter().all(choice)
     }

@@ -11,10 +11,13 @@ mod gather;
 mod judge;
 mod node_text;
 mod paths;
+mod reach;
 mod ring;
 mod shape;
 mod squares;
 mod stages;
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use wirelab_trial::explanation::FastTrackGain;
@@ -45,6 +48,19 @@ pub struct FitOptions {
     pub confidence: f64,
     /// How to interpret captured series.
     pub captures: Captures,
+    /// How far rounding may have moved the figures of each observation; empty where they were measured.
+    pub rounding: Vec<Rounding>,
+}
+
+/// Half of a step of the last digit of an observation's figures; 0 where they are not rounded.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rounding {
+    /// Of the frames/s, as a share of them.
+    pub frames_per_s: f64,
+    /// Of the busy ratio.
+    pub cpu_load: f64,
+    /// Of the time of a series, in ns.
+    pub series_ns: f64,
 }
 
 impl Default for FitOptions {
@@ -55,12 +71,13 @@ impl Default for FitOptions {
             node: None,
             confidence: 0.95,
             captures: Captures::FromStart,
+            rounding: Vec::new(),
         }
     }
 }
 
 /// A parameter that was found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Fitted {
     /// Its name in the node file.
     pub name: String,
@@ -70,6 +87,9 @@ pub struct Fitted {
     pub unit: String,
     /// Confidence interval; `None` where there are no more cells than parameters.
     pub interval: Option<Interval>,
+    /// How far each cause of uncertainty moves it, in `unit`: half of a 95 % interval, as in the node file.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub plus_minus: BTreeMap<String, f64>,
     /// How it was found, in words.
     pub how: String,
 }
@@ -201,6 +221,8 @@ pub enum FitError {
     Confidence(String),
 }
 
+/// The parameter of a fitted file that says which share of the frames is lost before they reach the node.
+pub const LOST_BEFORE: &str = "lost-before";
 /// Nodes of one file whose fast track is compared.
 const MAX_NODES: usize = 16;
 /// The least that a fit needs.
@@ -222,7 +244,12 @@ pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, Fi
         });
     }
     let mut gathered = gather::gather(observations, options)?;
-    let mut report = figures::Report::new(options.confidence);
+    let mut report = figures::Report::new(options.confidence, figures::Pool::new());
+    if !options.rounding.is_empty() {
+        // What scatters is known after a first fit of all.
+        paths::fit_paths(&mut gathered.clone(), options, &mut report);
+        report = figures::Report::new(options.confidence, report.seen);
+    }
     let paths = paths::fit_paths(&mut gathered, options, &mut report);
     if paths.iter().all(|w| !w.says_something()) {
         return Err(FitError::TooFew {

@@ -16,13 +16,27 @@ use crate::predict;
 pub struct ModelNode {
     file: NodeFile,
     name: String,
+    intervals: bool,
 }
 
 impl ModelNode {
     /// The node of a file.
     pub fn new(file: NodeFile) -> ModelNode {
         let name = format!("model:{}", file.name);
-        ModelNode { file, name }
+        ModelNode {
+            file,
+            name,
+            intervals: true,
+        }
+    }
+
+    /// The same without intervals, which cost most of the time.
+    #[must_use]
+    pub fn without_intervals(self) -> ModelNode {
+        ModelNode {
+            intervals: false,
+            ..self
+        }
     }
 
     /// The file.
@@ -67,7 +81,11 @@ impl Node for ModelNode {
             }
             .into());
         }
-        predict::predict(&self.file, trial, self.describe(), cancel)
+        let of = match self.intervals {
+            true => predict::predict,
+            false => predict::without_intervals,
+        };
+        of(&self.file, trial, self.describe(), cancel)
     }
 
     fn tester_ceiling(&self) -> TesterCeiling {

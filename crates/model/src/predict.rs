@@ -42,16 +42,30 @@ pub fn predict(
     node: Description,
     cancel: &Cancel,
 ) -> Result<Observation, NodeError> {
-    let mut observation = alone(file, trial, node, cancel)?;
+    let mut observation = without_intervals(file, trial, node, cancel)?;
     uncertain::add(file, trial, &mut observation, cancel);
     Ok(observation)
 }
 
-/// The same without intervals.
-fn alone(
+/// The same without intervals, which cost two predictions for each cause of uncertainty.
+///
+/// # Errors
+/// As of [`predict`].
+pub fn without_intervals(
     file: &NodeFile,
     trial: &Trial,
     node: Description,
+    cancel: &Cancel,
+) -> Result<Observation, NodeError> {
+    sampled(file, trial, node, flow::SAMPLES, cancel)
+}
+
+/// The same with so many samples of each latency.
+fn sampled(
+    file: &NodeFile,
+    trial: &Trial,
+    node: Description,
+    samples: u64,
     cancel: &Cancel,
 ) -> Result<Observation, NodeError> {
     let instance = file.instance(trial)?;
@@ -78,7 +92,7 @@ fn alone(
         .chain(piled_up)
         .chain(ideal)
         .collect();
-    flow::add_latencies(&subject, &mut flows, cancel).map_err(|e| failed(&e))?;
+    flow::add_latencies(&subject, &mut flows, samples, cancel).map_err(|e| failed(&e))?;
     Ok(Observation {
         trial: trial.clone(),
         sizes: instance.resolved.sizes,
@@ -188,6 +202,9 @@ fn cpu_load(subject: &Subject<'_>) -> Field<CpuLoad> {
         kind,
     };
     let chains = &subject.instance.chains;
+    if chains.iter().any(|c| c.limit_unknown && c.source.is_none()) {
+        return Field::absent(flow::UNLIMITED);
+    }
     if chains.iter().any(|c| c.busy_wait) {
         return value(1.0, 0.0);
     }

@@ -31,6 +31,9 @@ pub struct Figure {
     /// The interval of the value, in `unit`: of a prediction by the uncertainty of the model's parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Stated>,
+    /// Whether that interval holds the figure, as far as it was printed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_interval: Option<bool>,
     /// The origin of the value.
     pub kind: Option<Kind>,
     /// Its role.
@@ -150,6 +153,8 @@ impl Figure {
             );
         }
         let published = of.quantity.number;
+        let interval = ends.interval.filter(|_| value.is_some());
+        let interval = interval.map(|of| of.times(1.0 / scale));
         let equals = of.relation == Relation::Equals;
         Figure {
             study: of.study.to_owned(),
@@ -159,10 +164,11 @@ impl Figure {
             published,
             value,
             value_at_most,
-            interval: ends
-                .interval
-                .filter(|_| value.is_some())
-                .map(|of| of.times(1.0 / scale)),
+            interval,
+            in_interval: interval.filter(|_| equals).map(|interval| {
+                let half = of.quantity.half_step() * (1.0 + 1e-9);
+                (interval.low - half..=interval.high + half).contains(&published)
+            }),
             kind,
             role: of.role,
             error_percent: value
@@ -203,13 +209,6 @@ impl Figure {
         let again =
             |other: &&Figure| other.published == self.published && other.value == self.value;
         self.published != 0.0 && !saturated && !earlier.iter().any(again)
-    }
-
-    /// Whether the interval of the value holds the figure, as far as it was printed; `None` without an interval.
-    fn in_interval(&self) -> Option<bool> {
-        let half = self.printed.half_step() * (1.0 + 1e-9);
-        let interval = self.interval?;
-        Some((interval.low - half..=interval.high + half).contains(&self.published))
     }
 
     /// Whether the value, rounded like the figure, prints the same.
@@ -278,7 +277,7 @@ pub fn errors(figures: &[Figure]) -> Vec<Errors> {
     let of = |(study, metric, group): (&str, Metric, Vec<&Figure>)| {
         let each = group.iter().enumerate();
         let evidence = each.filter(|(at, f)| f.value.is_some() && f.is_evidence(&group[..*at]));
-        let held: Vec<bool> = group.iter().filter_map(|f| f.in_interval()).collect();
+        let held: Vec<bool> = group.iter().filter_map(|f| f.in_interval).collect();
         let percents = group
             .iter()
             .filter_map(|f| Some((f.error_percent?.abs(), *f)));

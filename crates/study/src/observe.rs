@@ -15,6 +15,11 @@ use crate::table::{Role, Row, Study};
 /// Why a row of a table has no observation.
 const NOT_PRINTED: &str = "the table does not print it";
 
+/// Why a loss is a condition of its row.
+const LOST_OUTSIDE: &str = "the node's CPU had time left, so the frames were lost elsewhere: a condition of the row's other figures";
+/// Busy ratio from which a node loses frames because its CPU has no time for them.
+const BUSY: f64 = 0.95;
+
 /// What is held out of a fit.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HoldOut {
@@ -157,9 +162,15 @@ impl Study {
     }
 
     /// The rows of one node for another one that is fitted to them: cells that are trained on have the role `calibration`,
-    /// and all others but disputed and unpredictable ones `held-out`. Conditions of rows belong to the study's own model.
+    /// and all others but disputed and unpredictable ones `held-out`. Conditions of rows belong to the study's own model,
+    /// but for the share of frames that was lost before they reached the node, which `lost_before` names as a parameter.
     #[must_use]
-    pub fn fitted_by(&self, of: &str, node: &str, trains: impl Fn(&Row, Metric) -> bool) -> Study {
+    pub fn fitted_by(
+        &self,
+        of: &str,
+        (node, lost_before): (&str, &str),
+        trains: impl Fn(&Row, Metric) -> bool,
+    ) -> Study {
         let mut study = self.clone();
         node.clone_into(&mut study.node);
         study
@@ -171,7 +182,16 @@ impl Study {
             // The link of the page is that of the trials.
             row.trial.link_bits_per_s = row.trial.link_bits_per_s.or(self.link_bits_per_s);
             let whole = row.clone();
+            let lost = lost_outside(row);
+            if let Some(lost) = lost {
+                let set = format!("{} %", 100.0 * lost);
+                row.set.insert(lost_before.to_owned(), set);
+            }
             for cell in &mut row.cells {
+                if lost.is_some() && cell.metric == Metric::Loss {
+                    cell.role = Role::Unpredictable;
+                    cell.reason = Some(LOST_OUTSIDE.to_owned());
+                }
                 cell.role = match cell.role {
                     role @ (Role::Disputed | Role::Unpredictable) => role,
                     _ if trains(&whole, cell.metric) => Role::Calibration,
@@ -198,13 +218,55 @@ impl Study {
         }
     }
 
-    /// The rows as observations, of the cells that are trained on.
-    pub fn observations(&self) -> Vec<Observation> {
+    /// The rows as observations, of the cells that are trained on, each with the rounding of these.
+    pub fn observations(&self) -> Vec<(Observation, Rounding)> {
         self.rows
             .iter()
-            .filter_map(|row| observation(self, row))
+            .filter_map(|row| Some((observation(self, row)?, Rounding::of(row))))
             .collect()
     }
+}
+
+/// How far printed figures may be off by their rounding: half of a step of the last digit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rounding {
+    /// Of a rate, as a share of it.
+    pub rate: f64,
+    /// Of the CPU load, a ratio.
+    pub cpu_load: f64,
+    /// Of the latency in s.
+    pub latency_s: f64,
+}
+
+impl Rounding {
+    fn of(row: &Row) -> Rounding {
+        let half = |metric: Metric| {
+            let printed = &row.cell(metric)?.published;
+            Some((printed.half_step() * printed.unit.scale, printed.base()))
+        };
+        let of_rate = RATES.iter().find_map(|metric| half(*metric));
+        Rounding {
+            rate: of_rate.map_or(0.0, |(half, value)| half / value.max(f64::MIN_POSITIVE)),
+            cpu_load: half(Metric::CpuLoad).map_or(0.0, |(half, _)| half),
+            latency_s: half(Metric::Latency).map_or(0.0, |(half, _)| half),
+        }
+    }
+}
+
+/// The metrics that give a rate, the first ones first.
+const RATES: [Metric; 4] = [
+    Metric::FramesPerS,
+    Metric::Throughput,
+    Metric::TimePerFrame,
+    Metric::Time,
+];
+
+/// The printed loss of a received row whose CPU had time left.
+fn lost_outside(row: &Row) -> Option<f64> {
+    let base = |metric| Some(row.cell(metric)?.published.base());
+    let (lost, busy) = (base(Metric::Loss)?, base(Metric::CpuLoad)?);
+    let received = row.trial.direction == Direction::Receive;
+    (received && busy < BUSY && lost > 0.0 && lost < 1.0).then_some(lost)
 }
 
 fn of<T>(value: Option<T>) -> Field<T> {

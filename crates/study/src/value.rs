@@ -77,21 +77,76 @@ pub(crate) fn ends_of(row: &Row, observation: &Observation, metric: Metric) -> E
         _ => None,
     };
     let low = value_of(row, observation, metric);
-    let interval = low.value().and_then(|value| match metric {
-        Metric::CpuLoad => observation.cpu_load.value()?.interval,
-        Metric::Loss => flow?.intervals.loss_ratio,
-        Metric::Throughput | Metric::ShareOfLimit | Metric::Efficiency | Metric::FramesPerS => {
-            let flow = flow?;
-            let rate = flow.frames_per_s.value().filter(|rate| **rate > 0.0)?;
-            Some(flow.intervals.frames_per_s?.times(value / rate))
-        }
-        _ => None,
-    });
+    let interval = low
+        .value()
+        .and_then(|value| interval_of(row, observation, (metric, *value), flow?));
     Ends {
         low,
         at_most,
         interval,
     }
+}
+
+/// The interval of a metric's value, where the observation has one.
+fn interval_of(
+    row: &Row,
+    observation: &Observation,
+    (metric, value): (Metric, f64),
+    flow: &FlowObservation,
+) -> Option<Stated> {
+    // The interval of the rate, as shares of it.
+    let of_rate = || {
+        let rate = flow.frames_per_s.value().filter(|rate| **rate > 0.0)?;
+        Some(flow.intervals.frames_per_s?.times(1.0 / rate))
+    };
+    match metric {
+        Metric::CpuLoad => observation.cpu_load.value()?.interval,
+        Metric::Loss => flow.intervals.loss_ratio,
+        Metric::Throughput
+        | Metric::ThroughputReceive
+        | Metric::ThroughputTransmit
+        | Metric::Bandwidth
+        | Metric::ShareOfLimit
+        | Metric::Efficiency
+        | Metric::FramesPerS => Some(of_rate()?.times(value)),
+        Metric::Time if matches!(row.trial.extent, Extent::Time { .. }) => None,
+        Metric::Time | Metric::TimePerFrame => {
+            let rate = of_rate().filter(|rate| rate.low > 0.0)?;
+            Some(Stated {
+                low: value / rate.high,
+                high: value / rate.low,
+                ..rate
+            })
+        }
+        Metric::Latency
+        | Metric::LatencyMedian
+        | Metric::LatencyP90
+        | Metric::LatencyP99
+        | Metric::LatencyP999 => of_percentile(series_of(row, observation, false).ok()?, metric),
+        _ => None,
+    }
+}
+
+/// The interval of a percentile of a series in s; of its mean that of the median, around the mean.
+fn of_percentile(series: &Series, metric: Metric) -> Option<Stated> {
+    let tick_s = series.clock.tick_ps? as f64 * 1e-12;
+    let intervals = &series.intervals;
+    let found = match metric {
+        Metric::LatencyP90 => intervals.p90_ticks,
+        Metric::LatencyP99 => intervals.p99_ticks,
+        Metric::LatencyP999 => intervals.p99_9_ticks,
+        _ => intervals.p50_ticks,
+    }?;
+    let aside = match metric {
+        Metric::Latency => series.histogram.mean_ticks - series.percentile(50.0)? as f64,
+        _ => 0.0,
+    };
+    let moved = Stated {
+        low: (found.low + aside).max(0.0),
+        high: found.high + aside,
+        ..found
+    };
+    Some(moved.times(tick_s))
 }
 
 /// A value in the base unit of its metric, or its range.

@@ -2,7 +2,7 @@
 
 use wirelab_study::import::{ImportError, Imported, Nobody, Options, import};
 use wirelab_study::metric::Metric;
-use wirelab_study::table::{Row, Study};
+use wirelab_study::table::{Forwarding, Row, Study};
 use wirelab_trial::{Direction, Layer, Load};
 
 fn page(text: &str, file: &str) -> (Study, Imported) {
@@ -349,4 +349,75 @@ fn answers_are_taken() {
         (Layer::Ethernet, Direction::Echo)
     );
     assert_eq!(study.link_bits_per_s, Some(2_500_000_000));
+}
+
+/// As performance guides of whole kits have it: boards side by side, disks and cameras between the networks, repeats with
+/// their least and most, and a long command as a label.
+#[test]
+fn a_guide_of_a_whole_kit_gives_its_networks_by_board() {
+    let text = "<h1>Guide</h1>\
+<h2>Camera</h2><table><tr><th>Sampling Rate (Hz)</th><th>Throughput (bits/sec)</th></tr><tr><td>11025</td><td>352798.00</td></tr></table>\
+<h2>UDP Ingress Throughput 0 loss</h2><table>\
+<tr><th>Frame Size(bytes)</th><th>kit-a: THROUGHPUT (Mbits/sec)</th><th>kit-a: CPU Load % (LOCAL)</th><th>kit-b: THROUGHPUT (Mbits/sec)</th><th>kit-b: CPU Load % (LOCAL)</th></tr>\
+<tr><td>256</td><td>170.60</td><td>24.6</td><td>160.11</td><td>23.1</td></tr>\
+<tr><td>1518</td><td>954.19</td><td>39.9</td><td>956.87</td><td>39.9</td></tr></table>\
+<h2>UDP Ingress Throughput possible loss</h2><table>\
+<tr><th>Frame Size(bytes)</th><th>kit-a: THROUGHPUT (Mbits/sec)</th><th>kit-a: Packet Loss %</th></tr>\
+<tr><td>256</td><td>258.83 (min 235.45, max 282.21)</td><td>11.20</td></tr>\
+<tr><td>1518</td><td>875.44</td><td>0.78</td></tr></table>\
+<h2>TCP Bidirectional Throughput of the second port</h2><table>\
+<tr><th>Command Used</th><th>kit-a: THROUGHPUT (Mbits/sec)</th></tr>\
+<tr><td>netperf -H 192.168.0.1 -j -c -C -l 60 -t TCP_STREAM; netperf -H 192.168.0.1 -j -c -C -l 60 -t TCP_MAERTS</td><td>1720.59</td></tr></table>";
+    let (study, imported) = page(text, "guide.html");
+    let figures = |node: &str, metric: Metric| -> Vec<f64> {
+        let rows = study
+            .rows
+            .iter()
+            .filter(|row| row.node.as_deref() == Some(node));
+        rows.filter_map(|row| Some(row.cell(metric)?.published.number))
+            .collect()
+    };
+    assert_eq!(figures("kit-b", Metric::Throughput), [160.11, 956.87]);
+    assert_eq!(figures("kit-b", Metric::CpuLoad), [23.1, 39.9]);
+    let mean = study
+        .rows
+        .iter()
+        .find(|row| row.cell(Metric::Loss).is_some())
+        .unwrap();
+    let mean = &mean.cell(Metric::Throughput).unwrap().published;
+    assert_eq!(
+        (mean.number, mean.to_string().as_str()),
+        (258.83, "258.83 ± 23.38 Mbit/s")
+    );
+    assert!(
+        imported
+            .notes
+            .iter()
+            .any(|note| note.contains("left out (Camera)")),
+        "{:?}",
+        imported.notes
+    );
+    // The highest rate without loss and the highest of all are two trials.
+    let found = wirelab_study::audit::audit(&study);
+    assert!(found.iter().all(|f| f.rule != "twice"), "{found:#?}");
+}
+
+/// TI's table of a switch: three links, with and without cut-through.
+#[test]
+fn links_and_ways_of_forwarding_in_headings_are_conditions() {
+    let text = "# Switch\n\n<table><tr><td rowspan=\"2\"><b>Datagram Length</b></td><td colspan=\"2\"><b>Latency @ 1Gbps link (in us)</b></td>\
+<td colspan=\"2\"><b>Latency @ 100Mbps link (in us)</b></td></tr>\n\
+<tr><td><b>Without Cut-Through</b></td><td><b>With Cut-Through</b></td><td><b>Without Cut-Through</b></td><td><b>With Cut-Through</b></td></tr>\n\
+<tr><td><b>64 Bytes</b></td><td>1.8</td><td>1.7</td><td>7.9</td><td>7.8</td></tr>\n\
+<tr><td><b>1518 Bytes</b></td><td>13.2</td><td>2.0</td><td>124.0</td><td>13.8</td></tr></table>\n";
+    let (study, _) = page(text, "switch.md");
+    let of = |link: u64, way: Forwarding| -> Vec<f64> {
+        let rows = study.rows.iter();
+        let rows =
+            rows.filter(|r| r.trial.link_bits_per_s == Some(link) && r.forwarding == Some(way));
+        rows.filter_map(|row| Some(row.cell(Metric::Latency)?.published.number))
+            .collect()
+    };
+    assert_eq!(of(1_000_000_000, Forwarding::StoreAndForward), [1.8, 13.2]);
+    assert_eq!(of(100_000_000, Forwarding::CutThrough), [7.8, 13.8]);
 }

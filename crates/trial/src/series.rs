@@ -383,22 +383,9 @@ impl SeriesBuilder {
 
     /// The series, measured unless its kind is changed afterwards, with the intervals of its percentiles. The kept
     /// samples are in their order of arrival.
-    pub fn finish(mut self) -> Series {
-        if !self.numbers.is_empty() {
-            let mut in_order: Vec<(u64, u64)> = self.numbers.into_iter().zip(self.raw).collect();
-            in_order.sort_unstable();
-            self.raw = in_order.into_iter().map(|(_, ticks)| ticks).collect();
-        }
-        let mut series = Series {
-            histogram: self.histogram.finish(self.clock.tick_ps),
-            sampled: self.histogram.count > self.raw.len() as u64,
-            name: self.name,
-            kind: Kind::Measured,
-            clock: self.clock,
-            percentiles: Percentiles::default(),
-            intervals: PercentileIntervals::of(&self.raw),
-            raw_ticks: self.raw.into(),
-        };
+    pub fn finish(self) -> Series {
+        let mut series = self.finish_without_intervals();
+        series.intervals = PercentileIntervals::of(&series.raw_ticks);
         if series.sampled {
             let Series {
                 intervals,
@@ -408,5 +395,24 @@ impl SeriesBuilder {
             intervals.hold(|percent| histogram.percentile(percent));
         }
         series
+    }
+
+    /// The same without intervals, which take most of the time: those of a run say nothing of a model's samples.
+    pub fn finish_without_intervals(mut self) -> Series {
+        if !self.numbers.is_empty() {
+            let mut in_order: Vec<(u64, u64)> = self.numbers.into_iter().zip(self.raw).collect();
+            in_order.sort_unstable();
+            self.raw = in_order.into_iter().map(|(_, ticks)| ticks).collect();
+        }
+        Series {
+            histogram: self.histogram.finish(self.clock.tick_ps),
+            sampled: self.histogram.count > self.raw.len() as u64,
+            name: self.name,
+            kind: Kind::Measured,
+            clock: self.clock,
+            percentiles: Percentiles::default(),
+            intervals: PercentileIntervals::default(),
+            raw_ticks: self.raw.into(),
+        }
     }
 }

@@ -129,6 +129,7 @@ impl<'a> Build<'a> {
             probes,
             load: self.load(port, &legs)?,
             busy_wait: legs.iter().any(|leg| leg.path.busy_wait),
+            limit_unknown: legs.iter().any(|leg| leg.path.limit_unknown),
         };
         self.built.net.chains.push(Chain { name, stages });
         self.built.chains.push(info);

@@ -418,7 +418,7 @@ pub fn fuzz_node_file(bytes: &[u8]) {
     }
 }
 
-const PATH_KEYS: [&str; 16] = [
+const PATH_KEYS: [&str; 17] = [
     "name",
     "layer",
     "direction",
@@ -432,6 +432,7 @@ const PATH_KEYS: [&str; 16] = [
     "spans",
     "load",
     "busy_wait",
+    "limit",
     "room",
     "point",
     "probe",
@@ -488,6 +489,7 @@ pub(super) fn path(table: &Table<'_>) -> Read<PathDecl> {
         spans: table.get("spans").map_or(Ok(Spans::Wire), |e| spans(&e))?,
         load: table.section("load")?.map(|t| load(&t)).transpose()?,
         busy_wait: table.get("busy_wait").map_or(Ok(false), |e| e.flag())?,
+        limit_unknown: table.get("limit").map_or(Ok(false), |e| unknown(&e))?,
         rooms: sections(table, "room", MAX_ITEMS)?
             .iter()
             .map(room)
@@ -502,6 +504,13 @@ pub(super) fn path(table: &Table<'_>) -> Read<PathDecl> {
             .collect::<Read<_>>()?,
         stages,
     })
+}
+
+fn unknown(entry: &Entry<'_>) -> Read<bool> {
+    match entry.text()?.as_str() {
+        "unknown" => Ok(true),
+        _ => Err(entry.error("write \"unknown\", or leave it out where the stages limit the rate")),
+    }
 }
 
 fn spans(entry: &Entry<'_>) -> Read<Spans> {

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 use wirelab_trial::format;
 use wirelab_trial::stage::StageName;
-use wirelab_trial::summary::student_t;
 use wirelab_trial::{Trial, WarningCode};
 
 use super::Fitted;
@@ -16,6 +15,7 @@ use super::body::{Body, stderr_of};
 use super::figures::{Prefix, Report, sizes_in_words};
 use super::gather::{PathKey, Point};
 use super::judge::{Quantity, error_of};
+use super::reach::Reach;
 use super::shape::{Cell, Class, Law, Model, Role, Shape, median};
 use super::stages::is_calm;
 
@@ -127,6 +127,8 @@ impl Chain {
 struct Sized<'p> {
     trial: &'p Trial,
     bodies: Vec<Body>,
+    /// Half of a step of the last digit.
+    rounding_ns: f64,
 }
 
 /// Fits the stages that are named after their points; `None` where there are none.
@@ -147,6 +149,7 @@ pub(super) fn fit_chain(path: PathKey, points: &[Point], report: &mut Report) ->
             let sized = sizes.entry(point.bytes as u64).or_insert_with(|| Sized {
                 trial: &point.trial,
                 bodies: Vec::new(),
+                rounding_ns: point.rounding.series_ns,
             });
             sized.bodies.push(body);
         }
@@ -161,8 +164,10 @@ pub(super) fn fit_chain(path: PathKey, points: &[Point], report: &mut Report) ->
         while chain.stages.iter().any(|s| s.key == key) {
             key.push('x');
         }
-        let cells: Vec<(Cell, (f64, usize))> =
-            sizes.iter().map(|(b, s)| cell(*b, &s.bodies)).collect();
+        let cells: Vec<(Cell, (f64, usize))> = sizes
+            .iter()
+            .map(|(b, s)| cell(*b, &s.bodies, s.rounding_ns))
+            .collect();
         let sigma_ns = median(
             sizes
                 .values()
@@ -231,7 +236,7 @@ fn of_one_kind<'p>(path: PathKey, points: &[&'p Point], report: &mut Report) -> 
 }
 
 /// The median of a size with its standard error: from repeats where there are any, else from parts of the one series.
-fn cell(bytes: u64, bodies: &[Body]) -> (Cell, (f64, usize)) {
+fn cell(bytes: u64, bodies: &[Body], rounding: f64) -> (Cell, (f64, usize)) {
     let middles: Vec<f64> = bodies.iter().map(|b| b.median_ns).collect();
     let value = median(middles.clone());
     let stderr = match bodies {
@@ -249,6 +254,7 @@ fn cell(bytes: u64, bodies: &[Body]) -> (Cell, (f64, usize)) {
         stddev: None,
         observations: bodies.len(),
         counted: true,
+        rounding,
     };
     (cell, stderr)
 }
@@ -274,7 +280,7 @@ fn fit_stage(
     let byte_ns = roles
         .contains(&Role::Byte(0))
         .then(|| model.parameter(Role::Byte(0)));
-    let sure = Sure::of(&model, cells, report.confidence);
+    let sure = Sure::of(&model, cells);
     let prefix = Prefix {
         path: &name,
         part: &key,
@@ -284,7 +290,7 @@ fn fit_stage(
         "least squares of the median of series '{from} to {to}' over {}",
         sizes_in_words(cells.len())
     );
-    report.parameters_within(&model, &prefix, &how, sure.half_widths(&model));
+    report.parameters_within(&model, &prefix, &how, sure.reach);
     report.leave_one_out_of(&figure, Quantity::Period, &model, &[]);
     if let Some(error) = error_of(&model).filter(|e| sure.bent && *e > MISFIT) {
         report.warn(
@@ -301,8 +307,8 @@ fn fit_stage(
             name: format!("{name}-{key}-sigma"),
             value: sigma_ns,
             unit: "ns".to_owned(),
-            interval: None,
             how: "from the median down to the 15.87 % point of its series".to_owned(),
+            ..Fitted::default()
         });
     }
     Some(ChainStage {
@@ -318,8 +324,8 @@ fn fit_stage(
 
 /// The uncertainty of the medians.
 struct Sure {
-    /// Student's t times the standard deviation of a cell of weight 1; `None` where nothing determines it.
-    reach: Option<f64>,
+    /// The scatter of a cell of weight 1; `None` where nothing determines it.
+    reach: Option<Reach>,
     /// Whether the sizes lie further off the line than their own scatter explains.
     bent: bool,
 }
@@ -327,7 +333,7 @@ struct Sure {
 impl Sure {
     /// If the scatter of the medians explains the deviation from the line (F test at 5 %), both are pooled; else only
     /// the deviation counts (N. Draper, H. Smith: Applied Regression Analysis, 3rd ed., 2.1).
-    fn of(model: &Model, cells: &[(Cell, (f64, usize))], confidence: f64) -> Sure {
+    fn of(model: &Model, cells: &[(Cell, (f64, usize))]) -> Sure {
         let lack_freedom = cells.len().saturating_sub(model.solution.free);
         let lack = model.solution.squares;
         let known = cells.iter().filter(|(_, (_, freedom))| *freedom > 0);
@@ -347,18 +353,11 @@ impl Sure {
         } else {
             (lack + pure, lack_freedom + pure_freedom)
         };
-        let reach = (freedom > 0)
-            .then(|| student_t(confidence, freedom) * (squares / freedom as f64).sqrt());
+        let reach = (freedom > 0).then(|| Reach {
+            sigma: (squares / freedom as f64).max(model.rounding()).sqrt(),
+            freedom,
+        });
         Sure { reach, bent }
-    }
-
-    fn half_widths(&self, model: &Model) -> Option<Vec<f64>> {
-        let covariance = &model.solution.covariance;
-        let half = |reach: f64| {
-            let each = (0..covariance.len()).map(|i| reach * covariance[i][i].sqrt());
-            each.collect()
-        };
-        self.reach.map(half)
     }
 }
 

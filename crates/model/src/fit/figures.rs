@@ -1,11 +1,13 @@
 //! Reports models to a reader: parameters with intervals, errors of cells left out, parameters that the data do not
 //! separate.
 
+use std::collections::BTreeMap;
+
 use wirelab_trial::format;
-use wirelab_trial::summary::student_t;
 use wirelab_trial::{Interval, Warning, WarningCode};
 
 use super::judge::{Judged, Quantity};
+use super::reach::Reach;
 use super::shape::{Cell, Law, Model, Role, repeat_noise};
 use super::{Fitted, LeaveOneOut, LeftOutCell, SizeClass};
 
@@ -25,12 +27,47 @@ pub(super) struct Report {
     pub(super) notes: Vec<String>,
     /// Data that were too few for a fit.
     pub(super) too_few: Vec<String>,
+    /// The scatter of all models so far: sums of squares and degrees of freedom.
+    pub(super) seen: Pool,
+    /// The same of a whole table, whose figures were measured in one way; empty where every figure has its own scatter.
+    pub(super) pool: Pool,
+}
+
+/// Sums of squares and degrees of freedom, by what scatters.
+pub(super) type Pool = BTreeMap<Scattered, (f64, usize)>;
+
+/// Degrees of freedom below which a model's own scatter says little.
+const FEW: usize = 3;
+
+/// Figures that scatter alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Scattered {
+    /// CPU loads, in points.
+    Load,
+    /// Rates, as shares.
+    Rate,
+    /// Latencies, as shares.
+    Latency,
+}
+
+impl Scattered {
+    fn of(model: &Model, prefix: &Prefix<'_>) -> Scattered {
+        match prefix.part {
+            "period" => Scattered::Rate,
+            "cpu" if model.cells.iter().all(|c| c.weight == 1.0) => Scattered::Load,
+            "cpu" => Scattered::Rate,
+            _ => Scattered::Latency,
+        }
+    }
 }
 
 impl Report {
-    pub(super) fn new(confidence: f64) -> Report {
+    /// A report whose models may borrow the scatter of `pool`.
+    pub(super) fn new(confidence: f64, pool: Pool) -> Report {
         Report {
             confidence,
+            seen: Pool::new(),
+            pool,
             parameters: Vec::new(),
             leave_one_out: Vec::new(),
             classes: Vec::new(),
@@ -46,18 +83,46 @@ impl Report {
 
     /// Records the parameters of a model, named after `prefix`, and warns of those that the data hardly separate.
     pub(super) fn parameters_of(&mut self, model: &Model, prefix: &Prefix<'_>, how: &str) {
-        self.parameters_within(model, prefix, how, half_widths(model, self.confidence));
+        let reach = self.reach_of(model, prefix);
+        self.parameters_within(model, prefix, how, reach);
     }
 
-    /// The same with the half widths of the parameters' intervals given.
+    /// The scatter of a model's cells; by those of all models of the table where its own are too few to tell.
+    fn reach_of(&mut self, model: &Model, prefix: &Prefix<'_>) -> Option<Reach> {
+        let own = Reach::of(model);
+        let kind = Scattered::of(model, prefix);
+        if let Some(own) = own {
+            let pool = self.seen.entry(kind).or_insert((0.0, 0));
+            pool.0 += own.sigma.powi(2) * own.freedom as f64;
+            pool.1 += own.freedom;
+        }
+        let (squares, freedom) = *self.pool.get(&kind).unwrap_or(&(0.0, 0));
+        let known = own.map_or(0, |own| own.freedom);
+        if known >= FEW || freedom <= known {
+            return own;
+        }
+        let variance = (squares / freedom as f64).max(model.rounding());
+        Some(Reach {
+            sigma: variance.sqrt(),
+            freedom,
+        })
+    }
+
+    /// The same with the scatter of a cell given.
     pub(super) fn parameters_within(
         &mut self,
         model: &Model,
         prefix: &Prefix<'_>,
         how: &str,
-        half: Option<Vec<f64>>,
+        reach: Option<Reach>,
     ) {
         let roles = model.shape.roles();
+        let confidence = self.confidence;
+        let half = reach.map(|reach| -> Vec<f64> {
+            let each = (0..roles.len()).map(|i| reach.half_width(model, i, confidence));
+            each.collect()
+        });
+        let causes = reach.map(|reach| reach.causes(model, prefix));
         for (i, role) in roles.iter().enumerate() {
             let (unit, scale) = unit_of(*role);
             let (value, unbounded) = (model.solution.values[i], model.solution.unbounded[i]);
@@ -71,6 +136,9 @@ impl Report {
                 value: value * scale,
                 unit: unit.to_owned(),
                 interval,
+                plus_minus: causes
+                    .as_ref()
+                    .map_or_else(BTreeMap::new, |all| all[i].clone()),
                 how: how.to_owned(),
             });
         }
@@ -80,6 +148,7 @@ impl Report {
                 value: 1e6 / batches_per_s,
                 unit: "us".to_owned(),
                 interval: None,
+                plus_minus: BTreeMap::new(),
                 how: "the frame rate from which the cost of a frame falls".to_owned(),
             });
         }
@@ -98,12 +167,12 @@ impl Report {
 
     fn warn_of_correlation(&mut self, model: &Model, prefix: &Prefix<'_>, half: &[f64]) {
         let roles = model.shape.roles();
-        let covariance = &model.solution.covariance;
+        let covariance = |i, j| model.solution.covariance(i, j);
         let wide = |i: usize| half[i] > WIDE * model.solution.values[i];
         for i in 0..roles.len() {
             for j in i + 1..roles.len() {
-                let scale = (covariance[i][i] * covariance[j][j]).sqrt();
-                let correlation = covariance[i][j] / scale;
+                let scale = (covariance(i, i) * covariance(j, j)).sqrt();
+                let correlation = covariance(i, j) / scale;
                 if correlation.abs() > CORRELATED && wide(i) && wide(j) {
                     let names = [i, j].map(|k| prefix.name(roles[k], model));
                     self.warn(
@@ -314,21 +383,13 @@ impl Prefix<'_> {
     }
 }
 
-fn unit_of(role: Role) -> (&'static str, f64) {
+/// The unit of a parameter in node files, and its size in those of the fit.
+pub(super) fn unit_of(role: Role) -> (&'static str, f64) {
     match role {
         Role::Idle => ("%", 100.0),
         Role::Packet(_) | Role::Batch => ("ns", 1.0),
         Role::Byte(_) => ("ns/byte", 1.0),
     }
-}
-
-/// Half width of each parameter's interval by Student's t.
-fn half_widths(model: &Model, confidence: f64) -> Option<Vec<f64>> {
-    let t = student_t(confidence, model.freedom()?);
-    let variance = model.variance()?;
-    let covariance = &model.solution.covariance;
-    let half = |i: usize| t * (variance * covariance[i][i]).sqrt();
-    Some((0..covariance.len()).map(half).collect())
 }
 
 fn class_of(figure: &str, bytes: &[f64]) -> SizeClass {

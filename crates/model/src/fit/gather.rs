@@ -11,7 +11,7 @@ use wirelab_wire::{Layer, LineRate};
 
 use super::body::Body;
 use super::figures::Report;
-use super::{FitError, FitOptions, LeftOut, body};
+use super::{FitError, FitOptions, LeftOut, Rounding, body};
 use crate::intake::{HOST, is_round_trip, tester_was_limit, unusable, useless_load};
 
 /// Most observations of one fit, which bounds the work.
@@ -154,6 +154,8 @@ pub(super) struct Point {
     pub(super) trial: Trial,
     /// Median of the frames' own times between driver and application in ns, where every frame has every stage.
     pub(super) inside_ns: Option<f64>,
+    /// How far rounding may have moved the figures.
+    pub(super) rounding: Rounding,
 }
 
 /// A captured series.
@@ -165,6 +167,8 @@ pub(super) struct Capture {
     pub(super) samples: u64,
     /// The body of its samples, where its name is that of a stage.
     pub(super) body: Option<Body>,
+    /// Whether a document printed it.
+    pub(super) printed: bool,
 }
 
 /// Everything that can be fitted.
@@ -217,13 +221,30 @@ pub(super) fn gather(
         node: names.first().copied().unwrap_or_default().to_owned(),
         ..Gathered::default()
     };
-    for (observation, thin) in of_node.iter().zip(thin(&of_node)) {
+    let rounding = rounding_of(observations, options, chosen);
+    for ((observation, thin), rounding) in of_node.iter().zip(thin(&of_node)).zip(rounding) {
         match point(observation, &thin, &mut gathered) {
-            Ok(point) => gathered.points.push(point),
+            Ok(point) => gathered.points.push(Point { rounding, ..point }),
             Err(why) => gathered.leave_out(why),
         }
     }
     Ok(gathered)
+}
+
+/// The rounding of each observation that is fitted.
+fn rounding_of<'a>(
+    observations: &'a [Observation],
+    options: &'a FitOptions,
+    chosen: impl Fn(&&Observation) -> bool + 'a,
+) -> impl Iterator<Item = Rounding> + 'a {
+    let given = options
+        .rounding
+        .iter()
+        .copied()
+        .chain(std::iter::repeat(Rounding::default()));
+    let each = observations.iter().zip(given);
+    each.filter(move |(o, _)| chosen(o))
+        .map(|(_, rounding)| rounding)
 }
 
 fn point(o: &Observation, thin: &Thin, gathered: &mut Gathered) -> Result<Point, String> {
@@ -322,6 +343,7 @@ fn point(o: &Observation, thin: &Thin, gathered: &mut Gathered) -> Result<Point,
         series,
         inside_ns: body::inside_ns(&delays, receive),
         trial: o.trial.clone(),
+        rounding: Rounding::default(),
     })
 }
 
@@ -439,7 +461,11 @@ pub(super) fn in_ns(series: &Series) -> Option<Capture> {
         mean_ns,
         sigma_ns,
         samples: h.count,
-        body: StageName::of(&series.name).and_then(|_| Body::of(series)),
+        printed: series.kind == Kind::Published,
+        // A printed mean has no samples that would tell its body from its tail.
+        body: StageName::of(&series.name)
+            .filter(|_| series.kind != Kind::Published)
+            .and_then(|_| Body::of(series)),
     })
 }
 
@@ -548,6 +574,7 @@ fn together(
         mean_ns: median_ns,
         sigma_ns: 0.0,
         samples: first.figures.count,
+        printed: false,
         body: Some(Body {
             median_ns,
             sigma_ns: 0.0,

@@ -11,12 +11,14 @@ use super::gather::{Gathered, PathKey, Point};
 use super::paths::PathFit;
 use super::shape::{Class, Law, Role, median};
 use super::stages::key_of;
-use super::{FitOptions, Fitted};
+use super::{FitOptions, Fitted, LOST_BEFORE};
 
 /// Frames in flight where the data give no number: enough for every stage to have one.
 const IN_FLIGHT: u32 = 64;
 /// Descriptors of a receive ring where the data give no number.
 const RING: u32 = 32;
+/// How far the clock of a link may be off (IEEE 802.3, e.g. 40.6.1.2.6 for 1000BASE-T).
+const LINK_CLOCK: f64 = 100e-6;
 /// Longest text and most keys copied from the node's description.
 const MAX_TEXT: usize = 200;
 const MAX_SETUP: usize = 64;
@@ -43,8 +45,9 @@ pub(super) fn write(
             name: "link-rate".to_owned(),
             value: bits_per_s as f64,
             unit: "bit/s".to_owned(),
-            interval: None,
-            how: "the link of the trials".to_owned(),
+            how: "the link of the trials; IEEE 802.3 lets its clock be off by 100 ppm".to_owned(),
+            plus_minus: [("link-clock".to_owned(), LINK_CLOCK * bits_per_s as f64)].into(),
+            ..Fitted::default()
         });
     }
     for fitted in &report.parameters {
@@ -60,6 +63,12 @@ pub(super) fn write(
         out.line(&format!("value = {}", digits(fitted.value)));
         out.line(&format!("unit = {}", quoted(&fitted.unit)));
         out.line(FROM_RESULTS);
+        if !fitted.plus_minus.is_empty() {
+            let causes = fitted.plus_minus.iter();
+            let causes = causes.map(|(cause, by)| format!("{cause} = {}", digits(*by)));
+            let causes: Vec<String> = causes.collect();
+            out.line(&format!("plus_minus = {{ {} }}", causes.join(", ")));
+        }
         out.line(&format!(
             "about = {}\n",
             quoted(&format!("{}{interval}", fitted.how))
@@ -92,6 +101,12 @@ pub(super) fn write(
         stages_and_paths(&mut out, fit);
     }
     past_the_stack(&mut out, &said);
+    if said.iter().any(|w| w.may_lose_before()) {
+        out.line(&format!(
+            "[arrivals]\nlost_before = {}\n",
+            quoted(LOST_BEFORE)
+        ));
+    }
     if said.iter().any(|w| w.raised_to_bytes().is_some()) {
         out.line("[tool]\nmin_datagram = \"minimum-datagram\"");
     }
@@ -163,12 +178,14 @@ fn calibrations(out: &mut Text, fit: &PathFit, file: &str, linked: bool, most: u
     let stages = fit.chain.iter().flat_map(|c| &c.trials);
     let stages = stages
         .take(MAX_CALIBRATIONS)
-        .map(|trial| (trial, "latency"));
-    let others = fit.trained.iter().map(|(trial, metric)| (trial, *metric));
-    let mut known: Vec<(String, &str)> = Vec::new();
-    for (trial, metric) in stages.chain(others) {
+        .map(|trial| (trial, "latency", None));
+    let trained = fit.trained.iter();
+    let others = trained.map(|t| (&t.trial, t.metric, t.point.as_deref()));
+    let mut known: Vec<(String, &str, Option<&str>)> = Vec::new();
+    for (trial, metric, point) in stages.chain(others) {
         let keys = trial_keys(trial, fit);
-        if known.iter().any(|(k, m)| *k == keys && *m == metric) || !(linked || of_itself(trial)) {
+        let one = (keys.clone(), metric, point);
+        if known.contains(&one) || !(linked || of_itself(trial)) {
             continue;
         }
         let bytes = trial.size.bytes;
@@ -179,7 +196,8 @@ fn calibrations(out: &mut Text, fit: &PathFit, file: &str, linked: bool, most: u
             _ => ("the CPU load", format!("-load-{}", known.len())),
         };
         let mut title = format!("{name}-{unit}-{bytes}{at}");
-        if metric == "latency" && known.iter().any(|(_, m)| *m == metric) && fit.chain.is_none() {
+        if metric == "latency" && known.iter().any(|(_, m, _)| *m == metric) && fit.chain.is_none()
+        {
             title.push_str(&format!("-{}", known.len()));
         }
         out.line(&format!("[calibration.{title}]"));
@@ -189,8 +207,12 @@ fn calibrations(out: &mut Text, fit: &PathFit, file: &str, linked: bool, most: u
         };
         out.line(&format!("what = {}", quoted(&what)));
         out.line(&format!("trial = {{ {keys} }}"));
-        out.line(&format!("metric = {}\n", quoted(metric)));
-        known.push((keys, metric));
+        out.line(&format!("metric = {}", quoted(metric)));
+        if let Some(point) = point {
+            out.line(&format!("point = {}", quoted(&short(point))));
+        }
+        out.line("");
+        known.push(one);
         if known.len() >= most {
             break;
         }
@@ -253,14 +275,22 @@ fn assumed(said: &[&PathFit], report: &mut Report) -> String {
             "a receive ring of {RING} descriptors is assumed: it changes when loss begins, not how much is lost in long overload"
         ));
     }
+    if said.iter().any(|w| w.may_lose_before()) {
+        add(
+            LOST_BEFORE,
+            0,
+            "%",
+            "assumed: every frame reaches the node; where the CPU has time left and frames are lost, set their share",
+        );
+    }
     let raised = said.iter().find_map(|w| w.raised_to_bytes());
     if let Some(bytes) = raised {
         report.parameters.push(Fitted {
             name: "minimum-datagram".to_owned(),
             value: bytes,
             unit: "B".to_owned(),
-            interval: None,
             how: "the size that puts the smallest datagrams on the line of the larger".to_owned(),
+            ..Fitted::default()
         });
     }
     out
@@ -352,6 +382,10 @@ fn ends(fit: &PathFit) -> Vec<Option<u32>> {
                 .map(|pair| pair[1].from_bytes as u32 - 1)
         })
         .collect();
+    ends.extend(
+        fit.limit_unknown_to()
+            .filter(|end| (1..u32::MAX).contains(end)),
+    );
     ends.sort_unstable();
     ends.dedup();
     ends.into_iter().map(Some).chain([None]).collect()
@@ -531,6 +565,13 @@ fn path(
     }
     if let Some(end) = end {
         out.line(&format!("up_to = {end}"));
+    }
+    let last = end.unwrap_or(u32::MAX);
+    if fit
+        .limit_unknown_to()
+        .is_some_and(|unknown| last <= unknown)
+    {
+        out.line("limit = \"unknown\"");
     }
     let listed: Vec<String> = stages.iter().map(|s| quoted(s)).collect();
     out.line(&format!(

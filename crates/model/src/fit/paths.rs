@@ -5,7 +5,7 @@ use wirelab_trial::{CPU_IS_LIMIT, Interval, Trial, WarningCode, format};
 
 use super::chain::{Chain, fit_chain};
 use super::figures::{Prefix, Report, sizes_in_words};
-use super::gather::{Gathered, PathKey, Point};
+use super::gather::{Capture, Gathered, PathKey, Point};
 use super::judge::{Judged, Quantity, judge};
 use super::ring::ring_depth;
 use super::shape::{Cell, Law, middle};
@@ -36,15 +36,25 @@ pub(super) struct PathFit {
     pub(super) baseline: Option<f64>,
     /// Whether the CPU is the limiting server.
     pub(super) cpu_limited: bool,
-    /// Cells in which the wire was the limit.
+    /// Cells in which the wire was the limit, and the smallest size from which on it was in all.
     pub(super) wire_limited: usize,
+    pub(super) wire_from: Option<f64>,
     /// Descriptors of the receive ring.
     pub(super) ring: Option<f64>,
     pub(super) stages: Vec<StageFit>,
     /// Stages named after their points, in place of `stages`.
     pub(super) chain: Option<Chain>,
-    /// The trials that something was fitted to, each with its metric in node files.
-    pub(super) trained: Vec<(Trial, &'static str)>,
+    /// What was fitted to.
+    pub(super) trained: Vec<Trained>,
+}
+
+/// A figure that something was fitted to, as node files name it.
+#[derive(Clone, Debug)]
+pub(super) struct Trained {
+    pub(super) trial: Trial,
+    pub(super) metric: &'static str,
+    /// The capture point of a latency.
+    pub(super) point: Option<String>,
 }
 
 impl PathFit {
@@ -60,6 +70,19 @@ impl PathFit {
     /// Whether frames wait for a server of the node, in a ring of descriptors.
     pub(super) fn has_ring(&self) -> bool {
         self.key.receive && (self.period.is_some() || self.load.is_some())
+    }
+
+    /// The largest size for which nothing says how fast the node sends. Where the wire is the limit at a size, it is at
+    /// larger ones.
+    pub(super) fn limit_unknown_to(&self) -> Option<u32> {
+        let works = self.chain.as_ref().is_some_and(Chain::works);
+        let unknown = !self.key.receive && self.period.is_none() && !works;
+        unknown.then(|| self.wire_from.map_or(u32::MAX, |bytes| bytes as u32 - 1))
+    }
+
+    /// Whether frames may be lost before the CPU that the loads are of.
+    pub(super) fn may_lose_before(&self) -> bool {
+        self.key.receive && self.load.is_some()
     }
 
     /// The size to which a tool seems to raise small datagrams, in bytes.
@@ -110,6 +133,7 @@ fn fit_path(
         baseline: None,
         cpu_limited: false,
         wire_limited: 0,
+        wire_from: None,
         ring: None,
         stages: Vec::new(),
         chain: None,
@@ -129,10 +153,18 @@ fn fit_path(
     if fitted.chain.is_none() && bounded {
         fitted.stages = fit_stages(key, points, options, report);
         if !fitted.stages.is_empty() {
-            let captured = points.iter().filter(|p| !p.series.is_empty());
-            fitted
-                .trained
-                .extend(captured.map(|p| (p.trial.clone(), "latency")));
+            let fitted_to = |name: &str| fitted.stages.iter().any(|s| s.point == name);
+            let of_point = |p: &Point| -> Vec<Trained> {
+                let series = p.series.iter().filter(|s| fitted_to(&s.name));
+                let one = |s: &Capture| Trained {
+                    trial: p.trial.clone(),
+                    metric: "latency",
+                    point: Some(s.name.clone()),
+                };
+                series.map(one).collect()
+            };
+            let trained: Vec<Trained> = points.iter().flat_map(of_point).collect();
+            fitted.trained.extend(trained);
         }
     } else if fitted.chain.is_none() && points.iter().any(|p| !p.series.is_empty()) {
         // Delays do not limit the rate, so the node would send without bound.
@@ -155,6 +187,7 @@ fn limited_points<'p>(
     fitted: &mut PathFit,
 ) -> Vec<&'p Point> {
     let mut limited = Vec::new();
+    let mut of_wire = Vec::new();
     let mut unexplained = 0;
     for point in points {
         let Some(frames_per_s) = point.frames_per_s else {
@@ -175,6 +208,7 @@ fn limited_points<'p>(
             gathered.leave_out("period: more frames/s than the link carries");
         } else if of_line >= LINE_RATE {
             fitted.wire_limited += 1;
+            of_wire.push(point.bytes);
         } else if point.flows > 1 {
             gathered.leave_out(
                 "period: several ports at once, whose common limit one server cannot be",
@@ -189,6 +223,11 @@ fn limited_points<'p>(
             limited.push(point);
         }
     }
+    let largest = limited.iter().map(|p: &&Point| p.bytes).fold(0.0, f64::max);
+    fitted.wire_from = of_wire
+        .into_iter()
+        .filter(|b| *b > largest)
+        .reduce(f64::min);
     if fitted.wire_limited > 0 {
         report.notes.push(format!(
             "{}: {} at line rate (within 1 %): there the wire is the limit and does not show the node's own cost",
@@ -238,6 +277,7 @@ fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut PathFit) {
             frames_per_s: 1e9,
             value,
             weight: 1.0 / (value * value),
+            rounding: p.rounding.frames_per_s * value,
         })
     });
     let Some(judged) = judge(&cells, Quantity::Period) else {
@@ -275,11 +315,7 @@ fn fit_period(limited: &[&Point], report: &mut Report, fitted: &mut PathFit) {
 }
 
 /// The trials of a figure but those that were found out of line.
-fn fitted_to(
-    judged: &Judged,
-    points: &[&Point],
-    metric: &'static str,
-) -> Vec<(Trial, &'static str)> {
+fn fitted_to(judged: &Judged, points: &[&Point], metric: &'static str) -> Vec<Trained> {
     let out = |p: &Point| {
         judged
             .outliers
@@ -287,7 +323,12 @@ fn fitted_to(
             .any(|(cell, _)| cell.label == p.label)
     };
     let kept = points.iter().filter(|p| !out(p));
-    kept.map(|p| (p.trial.clone(), metric)).collect()
+    let one = |p: &&Point| Trained {
+        trial: p.trial.clone(),
+        metric,
+        point: None,
+    };
+    kept.map(one).collect()
 }
 
 /// Points with a CPU load. A full CPU gives only a lower bound, so such points are left out where there are enough
@@ -325,6 +366,7 @@ fn fit_load(points: &[Point], report: &mut Report, fitted: &mut PathFit) {
             frames_per_s: p.frames_per_s?,
             value: p.load?.busy_ratio,
             weight: 1.0,
+            rounding: p.rounding.cpu_load,
         })
     });
     if cells.is_empty() || !enough(cells.len(), &figure, "cells", report) {
@@ -344,8 +386,8 @@ fn fit_load(points: &[Point], report: &mut Report, fitted: &mut PathFit) {
                 name: format!("{}-idle", fitted.key.name()),
                 value: 100.0 * idle,
                 unit: "%".to_owned(),
-                interval: None,
                 how: "the node's own baseline".to_owned(),
+                ..Fitted::default()
             });
             (judged, fitted.baseline) = (again, Some(idle));
         }
@@ -390,6 +432,7 @@ fn bounded_load(
             confidence: 1.0,
         }),
         how: range.clone(),
+        ..Fitted::default()
     });
     report.warn(
         WarningCode::INSEPARABLE,
@@ -418,10 +461,12 @@ fn enough(have: usize, figure: &str, of: &str, report: &mut Report) -> bool {
 
 /// A load as CPU time of a frame.
 fn busy_time(cell: &Cell) -> Cell {
-    let value = 1e9 * cell.value / cell.frames_per_s;
+    let in_ns = 1e9 / cell.frames_per_s;
+    let value = cell.value * in_ns;
     Cell {
         frames_per_s: 1e9,
         value,
+        rounding: cell.rounding * in_ns,
         weight: 1.0 / (value * value),
         ..cell.clone()
     }
@@ -518,6 +563,7 @@ struct Figures {
     frames_per_s: f64,
     value: f64,
     weight: f64,
+    rounding: f64,
 }
 
 /// Observations with the same key as one cell each: median of the values, means of frame rate and weight.
@@ -547,6 +593,7 @@ fn cells_of<K: Ord>(
             stddev,
             observations: repeats.len(),
             counted: point.counted,
+            rounding: mean(|f| f.rounding),
         }
     };
     same.into_values().map(cell).collect()

@@ -72,6 +72,7 @@ pub(super) fn ring_depth(
             confidence: report.confidence,
         }),
         how: "frames neither served nor lost when a short overloaded trial ends; the interval is a bound, no t".to_owned(),
+        ..Fitted::default()
     });
     Some(depth)
 }

@@ -23,6 +23,8 @@ pub(super) struct Cell {
     pub(super) observations: usize,
     /// Whether frames were counted, so that the frame rate does not depend on the requested size.
     pub(super) counted: bool,
+    /// Half of a step of the last printed digit; 0 where the value is not rounded.
+    pub(super) rounding: f64,
 }
 
 impl Cell {
@@ -174,13 +176,29 @@ impl Model {
         self.solution.free + usize::from(self.shape.batches_per_s.is_some())
     }
 
-    /// Variance of a cell of weight 1: of the deviation from the shape, else of repeats; `None` without either.
+    /// Variance of a cell of weight 1: of the deviation from the shape, else of repeats, and never below that of rounding;
+    /// `None` without either.
     pub(super) fn variance(&self) -> Option<f64> {
         let freedom = self.freedom()?;
-        if self.cells.len() > self.parameters() {
-            return Some(self.solution.squares / freedom as f64);
-        }
-        repeat_noise(&self.cells).map(|noise| noise * noise)
+        let found = if self.cells.len() > self.parameters() {
+            self.solution.squares / freedom as f64
+        } else {
+            repeat_noise(&self.cells)?.powi(2)
+        };
+        Some(found.max(self.rounding()))
+    }
+
+    /// Variance of a cell of weight 1 by rounding alone: a uniform error of up to half a step.
+    pub(super) fn rounding(&self) -> f64 {
+        let squares = self.cells.iter().map(|c| c.weighted(c.rounding).powi(2));
+        squares.sum::<f64>() / 3.0 / self.cells.len().max(1) as f64
+    }
+
+    /// An error of 1 in the scale of the weights as a share of the cells' values.
+    pub(super) fn relative(&self) -> f64 {
+        let errors: f64 = self.cells.iter().map(|c| 1.0 / c.weight.sqrt()).sum();
+        let values: f64 = self.cells.iter().map(|c| c.value.abs()).sum();
+        if values > 0.0 { errors / values } else { 0.0 }
     }
 
     /// Degrees of freedom of [`Model::variance`].

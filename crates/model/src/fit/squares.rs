@@ -25,12 +25,20 @@ pub(super) struct Solution {
     pub(super) leverages: Vec<f64>,
     /// Sum of weighted squares of the residuals.
     pub(super) squares: f64,
-    /// Covariance of all columns' parameters for a weighted variance of 1, before any was held at 0.
-    pub(super) covariance: Vec<Vec<f64>>,
+    /// How far independent causes of a weighted variance of 1 move all columns' parameters, before any was held at 0:
+    /// `factor[i][k]` is what cause k does to parameter i, so that the covariance is this times its transpose.
+    pub(super) factor: Vec<Vec<f64>>,
     /// Values before any was held at 0.
     pub(super) unbounded: Vec<f64>,
     /// Columns that are not held at 0.
     pub(super) free: usize,
+}
+
+impl Solution {
+    /// Covariance of two parameters for a weighted variance of 1.
+    pub(super) fn covariance(&self, i: usize, j: usize) -> f64 {
+        dot(&self.factor[i], &self.factor[j])
+    }
 }
 
 /// The parameters with the least weighted squares, all at least 0. `columns[j][i]` is column j of observation i.
@@ -44,7 +52,7 @@ pub(super) fn solve(
 ) -> Result<Solution, Dependent> {
     let all: Vec<usize> = (0..columns.len().min(MAX_COLUMNS)).collect();
     let full = Orthogonal::of(columns, &all, y, weights)?;
-    let covariance = full.covariance();
+    let factor = full.factor();
     let unbounded = full.values.clone();
     let mut best = full;
     let mut chosen = all;
@@ -68,7 +76,7 @@ pub(super) fn solve(
         residuals,
         leverages: best.leverages(y.len()),
         squares,
-        covariance,
+        factor,
         unbounded,
         free: chosen.len(),
     })
@@ -209,13 +217,9 @@ impl Orthogonal {
         })
     }
 
-    fn covariance(&self) -> Vec<Vec<f64>> {
-        let p = self.values.len();
-        let entry = |i: usize, j: usize| {
-            dot(&self.inverse[i], &self.inverse[j]) / (self.lengths[i] * self.lengths[j])
-        };
-        (0..p)
-            .map(|i| (0..p).map(|j| entry(i, j)).collect())
+    fn factor(&self) -> Vec<Vec<f64>> {
+        let rows = self.inverse.iter().zip(&self.lengths);
+        rows.map(|(row, length)| row.iter().map(|x| x / length).collect())
             .collect()
     }
 
@@ -279,11 +283,11 @@ mod tests {
         assert!(near(s.values[1], 1.002_116_818_020_45));
         let variance = s.squares / 34.0;
         assert!(near(
-            (variance * s.covariance[0][0]).sqrt(),
+            (variance * s.covariance(0, 0)).sqrt(),
             0.232_818_234_301_152
         ));
         assert!(near(
-            (variance * s.covariance[1][1]).sqrt(),
+            (variance * s.covariance(1, 1)).sqrt(),
             0.429_796_848_199_937e-3
         ));
         assert!(near(s.leverages.iter().sum(), 2.0));

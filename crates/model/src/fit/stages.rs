@@ -39,6 +39,8 @@ struct SeriesCells {
     point: String,
     cells: Sizes,
     sigma_ns: f64,
+    /// Whether its times were printed, so that nothing is known of single frames.
+    printed: bool,
 }
 
 /// Fits each captured series of a path.
@@ -62,6 +64,14 @@ pub(super) fn fit_stages(
     }
     let mut fitted: Vec<StageFit> = Vec::new();
     for one in &seen {
+        if one.printed && one.cells.len() < 2 {
+            report.notes.push(format!(
+                "left out: {} {}: one size only, and nothing says what another size takes",
+                path.name(),
+                one.point
+            ));
+            continue;
+        }
         let mut key = key_of(&one.point);
         while fitted.iter().any(|s| s.key == key) {
             key.push('x');
@@ -74,19 +84,19 @@ pub(super) fn fit_stages(
 /// Series by name, in the order of first appearance; observations of one size are pooled.
 fn collect(points: &[Point]) -> Vec<SeriesCells> {
     let mut order: Vec<&str> = Vec::new();
-    let mut of: BTreeMap<(&str, u64), Vec<&Capture>> = BTreeMap::new();
+    let mut of: BTreeMap<(&str, u64), Vec<(&Capture, f64)>> = BTreeMap::new();
     for point in points.iter().filter(|p| is_calm(p, points)) {
         for capture in &point.series {
             if !order.contains(&capture.name.as_str()) {
                 order.push(&capture.name);
             }
             let same = of.entry((&capture.name, point.bytes as u64));
-            same.or_default().push(capture);
+            same.or_default().push((capture, point.rounding.series_ns));
         }
     }
     let seen = |name: &&str| {
         let sizes: Vec<_> = of.iter().filter(|((n, _), _)| n == name).collect();
-        let captures = || sizes.iter().flat_map(|s| s.1);
+        let captures = || sizes.iter().flat_map(|s| s.1).map(|seen| seen.0);
         let samples = captures().fold(0u64, |n, c| n.saturating_add(c.samples));
         (samples >= NEEDED).then(|| SeriesCells {
             from_start: false,
@@ -95,6 +105,7 @@ fn collect(points: &[Point]) -> Vec<SeriesCells> {
                 .iter()
                 .map(|((_, b), seen)| (*b, cell(*b, seen)))
                 .collect(),
+            printed: captures().all(|c| c.printed),
             sigma_ns: median(captures().map(|c| c.sigma_ns).collect()),
         })
     };
@@ -108,8 +119,9 @@ pub(super) fn is_calm(point: &Point, points: &[Point]) -> bool {
     !pressed(point) || points.iter().filter(same).all(pressed)
 }
 
-fn cell(bytes: u64, seen: &[&Capture]) -> Cell {
-    let means: Vec<f64> = seen.iter().map(|c| c.mean_ns).collect();
+/// Observations of one size, each with half of a step of its last digit.
+fn cell(bytes: u64, seen: &[(&Capture, f64)]) -> Cell {
+    let means: Vec<f64> = seen.iter().map(|(c, _)| c.mean_ns).collect();
     let (value, stddev) = middle(&means);
     Cell {
         label: format!("{bytes} B"),
@@ -120,6 +132,7 @@ fn cell(bytes: u64, seen: &[&Capture]) -> Cell {
         stddev,
         observations: seen.len(),
         counted: true,
+        rounding: seen.iter().map(|(_, half)| half).sum::<f64>() / seen.len() as f64,
     }
 }
 
@@ -160,6 +173,7 @@ fn as_differences(
         let (before, after) = (&before[i - 1], &mut from[0]);
         for (cell, earlier) in after.cells.values_mut().zip(before.cells.values()) {
             cell.value -= earlier.value;
+            cell.rounding = cell.rounding.hypot(earlier.rounding);
         }
         let squares = after.sigma_ns.powi(2) - before.sigma_ns.powi(2);
         after.sigma_ns = squares.max(0.0).sqrt();
@@ -217,8 +231,8 @@ fn fit_stage(
             name: format!("{name}-{key}-sigma"),
             value: seen.sigma_ns,
             unit: "ns".to_owned(),
-            interval: None,
             how: "middle of the standard deviations of its series".to_owned(),
+            ..Fitted::default()
         });
     }
     Some(StageFit {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use wirelab_trial::{
     Cancel, Clock, ClockKind, Direction, Elapsed, Extent, Field, FlowObservation, Jitter, Kind,
-    Layer, Load, NodeError, Owner, PercentileIntervals, Series, SeriesBuilder, Spans, Trial,
+    Layer, Load, NodeError, Owner, Series, SeriesBuilder, Spans, Trial,
 };
 
 use super::{EXACT_FRAMES, MOST_FRAMES, NO_FRAMES, SEED, Subject};
@@ -15,6 +15,9 @@ use crate::sim::{Ask, Edge, Firing, FrameTimes, KEPT_MAX, Run, Watch, simulate};
 use crate::steady::Steady;
 
 const PS_PER_S: f64 = 1e12;
+/// Why a rate at full speed is absent.
+pub(super) const UNLIMITED: &str =
+    "the node file does not know what limits the rate of this path; give a load below its limit";
 
 /// What to simulate: as many frames as the trial has, within bounds, and for each chain the ends of its wire and of its
 /// last stage.
@@ -90,7 +93,11 @@ pub fn instants(run: &Run, (stage, edge): (usize, Edge)) -> Vec<u64> {
 pub fn flow(subject: &Subject<'_>, chain: usize) -> FlowObservation {
     let (instance, info) = (subject.instance, &subject.instance.chains[chain]);
     let kind = subject.kind("time", None);
-    let seen = |value| Field::Observed { value, kind };
+    let unknown = info.limit_unknown && info.source.is_none();
+    let seen = |value| match unknown {
+        true => Field::absent(UNLIMITED),
+        false => Field::Observed { value, kind },
+    };
     let times = Times::of(subject.run, info, chain);
     let rate = frames_per_s(subject, chain, &times);
     let sizes = instance.resolved.sizes;
@@ -120,10 +127,11 @@ pub fn flow(subject: &Subject<'_>, chain: usize) -> FlowObservation {
         stream: chain.min(255) as u8,
         sent_frames: sent(&instance.resolved.trial),
         counts: Field::absent(NO_FRAMES),
-        elapsed: elapsed(subject, chain, &times, rate).map_or_else(
-            || Field::absent("no frame came to an end"),
-            |value| Field::Observed { value, kind },
-        ),
+        elapsed: match elapsed(subject, chain, &times, rate) {
+            _ if unknown => Field::absent(UNLIMITED),
+            None => Field::absent("no frame came to an end"),
+            Some(value) => Field::Observed { value, kind },
+        },
         frames_per_s: seen(rate),
         payload_bits_per_s: seen(payload),
         link_bits_per_s: per_frame(overhead.link_bytes(&sizes)),
@@ -316,12 +324,13 @@ const CLOCK: Clock = Clock {
 pub fn add_latencies(
     subject: &Subject<'_>,
     flows: &mut [FlowObservation],
+    count: u64,
     cancel: &Cancel,
 ) -> Result<(), NodeError> {
     if subject.instance.chains.iter().all(|c| c.points.is_empty()) {
         return Ok(());
     }
-    let alone = alone(subject.file, subject.trial, subject.instance, SAMPLES)?;
+    let alone = alone(subject.file, subject.trial, subject.instance, count)?;
     let instance = alone.as_ref().unwrap_or(subject.instance);
     let watches: Vec<Vec<(String, Watch)>> = instance
         .chains
@@ -332,7 +341,7 @@ pub fn add_latencies(
         seed: SEED,
         watches: watches.iter().flatten().map(|w| w.1).collect(),
         cancel: cancel.clone(),
-        ..Ask::frames(&instance.net, SAMPLES)
+        ..Ask::frames(&instance.net, count)
     };
     let run =
         simulate(&instance.net, &ask).map_err(|error| NodeError::Failed(error.to_string()))?;
@@ -347,8 +356,7 @@ pub fn add_latencies(
             samples.kept_ps.iter().for_each(|ps| series.push(*ps));
             flow.series.push(Series {
                 kind,
-                intervals: PercentileIntervals::default(),
-                ..series.finish()
+                ..series.finish_without_intervals()
             });
         }
     }
@@ -434,8 +442,7 @@ pub fn spacing(subject: &Subject<'_>, chain: usize, probe: usize) -> Option<Seri
     let kind = subject.kind("spacing", Some(&what.name));
     (steady.len() > 1).then(|| Series {
         kind,
-        intervals: PercentileIntervals::default(),
-        ..series.finish()
+        ..series.finish_without_intervals()
     })
 }
 

@@ -1,5 +1,7 @@
 //! Rule `twice`: the same trial printed twice, with figures that differ.
 
+use wirelab_trial::Load;
+
 use super::evidence::{Doubt, Evidence};
 use super::facts::{Facts, facts};
 use super::range::Range;
@@ -14,6 +16,8 @@ const SCATTER: f64 = 0.1;
 const LEAST: f64 = 0.02;
 /// Points of a share that repeats may differ by.
 const POINTS: f64 = 0.02;
+/// Share of lost frames from which a row is not one without loss.
+const LOST: f64 = 0.005;
 /// Rows beyond this number are not compared.
 const MOST_ROWS: usize = 500;
 /// The figures that a repeat gives again.
@@ -55,8 +59,14 @@ pub fn findings(study: &Study, evidence: &Evidence) -> Vec<Finding> {
     found
 }
 
+/// At full speed, rows with and without a loss are of other loads: the highest without loss, and the highest of all.
 fn same_trial(a: &Facts<'_>, b: &Facts<'_>) -> bool {
-    a.row.trial == b.row.trial && a.same_column(b)
+    let lost = |of: &Facts<'_>| {
+        of.published(Metric::Loss)
+            .is_some_and(|loss| loss.base() > LOST)
+    };
+    let alike = a.row.trial.load != Load::Max || lost(a) == lost(b);
+    a.row.trial == b.row.trial && a.same_column(b) && alike
 }
 
 fn finding(

@@ -103,7 +103,9 @@ fn one(text: &str) -> Option<Figure> {
     };
     let (number, rest) = number(rest)?;
     let rest = rest.trim_start();
-    let (token, rest) = if below {
+    let (token, rest) = if let Some((off, rest)) = least_and_most(&number, rest) {
+        (format!("{number}±{off}"), rest)
+    } else if below {
         (format!("0..{number}"), rest)
     } else if about {
         (format!("~{number}"), rest)
@@ -131,6 +133,24 @@ fn one(text: &str) -> Option<Figure> {
         unit,
         tag: None,
     })
+}
+
+/// How far repeats lie from their mean, of `69.11 (min 59.97, max 87.93)`, and what follows.
+fn least_and_most<'t>(mean: &str, rest: &'t str) -> Option<(String, &'t str)> {
+    let (inner, rest) = rest.strip_prefix('(')?.split_once(')')?;
+    let (low, high) = inner.split_once(',')?;
+    let end = |text: &str, word: &str| -> Option<f64> {
+        let text = text
+            .trim()
+            .strip_prefix(word)?
+            .trim_start_matches([':', '=', ' ']);
+        let (number, rest) = number(text)?;
+        rest.is_empty().then(|| number.parse().ok())?
+    };
+    let mean: f64 = mean.parse().ok()?;
+    let (low, high) = (end(low, "min")?, end(high, "max")?);
+    let off = (mean - low).max(high - mean);
+    (low <= mean && mean <= high).then(|| (format!("{}", (off * 1e6).round() / 1e6), rest))
 }
 
 fn strip_any<'t>(text: &'t str, words: &[&str]) -> Option<&'t str> {
@@ -381,6 +401,9 @@ mod tests {
             ("~7", "~7"),
             ("approx. 95 Mbps", "~95 Mbit/s"),
             ("7.1 ± 0.2 ms", "7.1±0.2 ms"),
+            ("69.11 (min 59.97, max 87.93)", "69.11±18.82"),
+            ("5.0 (min 4.9, max 5.2) us", "5.0±0.2 us"),
+            ("5 (min 6, max 7)", "no: 5 (min 6, max 7)"),
             ("7.1 +/- 0.2", "7.1±0.2"),
             ("5-7", "5..7"),
             ("5 – 7 us", "5..7 us"),

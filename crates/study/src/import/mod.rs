@@ -124,6 +124,8 @@ pub enum ImportError {
 pub struct Facts {
     /// Sizes that lines give to packets, with their lines.
     sizes: Vec<(usize, u32, Option<&'static str>)>,
+    /// Whether some table speaks of a network, so that one that does not may be about anything.
+    of_networks: bool,
 }
 
 /// How far above a table its configuration may stand, in lines.
@@ -137,8 +139,10 @@ impl Facts {
             let (bytes, word) = words::said(text).size.filter(|_| wanted)?;
             word.map(|word| (*line, bytes, Some(word)))
         });
+        let mut tables = document.grids.iter().filter_map(parts::parts);
         Facts {
             sizes: sizes.collect(),
+            of_networks: tables.any(|parts| propose::of_network(&parts)),
         }
     }
 

@@ -8,7 +8,7 @@ use super::figure::{Figure, figures};
 use super::grid::{Cell, Grid};
 use super::parts::{Class, Column, Parts, classes, parts};
 use super::plan::{Plan, PlanRow, token};
-use super::words::{Said, What, is_figure, said, sized, words};
+use super::words::{Said, What, is_figure, said, short_rate, sized, words};
 use super::{Asker, Facts, Question};
 use crate::metric::Metric;
 use crate::quantity::Dimension;
@@ -42,6 +42,14 @@ pub fn plans(
                 grid.line()
             ));
         }
+        return Vec::new();
+    }
+    if facts.of_networks && !of_network(&parts) {
+        notes.push(format!(
+            "line {}: a table is left out ({}): neither it nor its headings speak of a network; fix: say what it has in a mapping file",
+            grid.line(),
+            grid.context.last().map_or("without a heading", String::as_str)
+        ));
         return Vec::new();
     }
     units(&mut parts, asker);
@@ -78,6 +86,30 @@ pub fn plans(
     });
     named.collect()
 }
+
+/// Whether a table is about frames on a network, by its words; other tables of the page may be about disks or cameras.
+pub fn of_network(parts: &Parts<'_>) -> bool {
+    let heads = parts.columns.iter().map(|column| column.head.as_str());
+    let rows = parts.body().iter().map(|row| parts.label(row));
+    let labels: Vec<String> = rows.collect();
+    let context = parts.grid.context.iter().map(String::as_str);
+    let all: Vec<String> = heads
+        .chain(labels.iter().map(String::as_str))
+        .chain(context)
+        .flat_map(words)
+        .collect();
+    parts.grid.iperf
+        || all
+            .iter()
+            .any(|word| NETWORK.contains(&word.trim_end_matches('s')))
+}
+
+/// Words of tables about a network, without the s of more than one.
+const NETWORK: [&str; 27] = [
+    "udp", "tcp", "ethernet", "iperf", "iperf3", "netperf", "packet", "frame", "datagram", "rx",
+    "tx", "pp", "kpp", "mpp", "mbp", "gbp", "ping", "lwip", "layer2", "l2", "mbit", "gbit", "kbit",
+    "phy", "rtt", "port", "vlan",
+];
 
 /// Asks for the units that neither headings nor figures have, once for a table and kind of figure.
 fn units(parts: &mut Parts<'_>, asker: &mut dyn Asker) {
@@ -120,6 +152,9 @@ fn units(parts: &mut Parts<'_>, asker: &mut dyn Asker) {
     }
 }
 
+/// Letters of a label: a name has the heading of its table and the group as well.
+const LONGEST_LABEL: usize = 36;
+
 /// A table before its rows have names.
 struct Draft {
     plan: Plan,
@@ -141,6 +176,10 @@ struct Group {
     layer: Option<&'static str>,
     point: Option<String>,
     datasheet: bool,
+    /// The board, where each has its columns.
+    node: Option<String>,
+    link: Option<u64>,
+    forwarding: Option<&'static str>,
 }
 
 /// Asks for what words leave open, once for a class.
@@ -291,11 +330,28 @@ fn of_class(
                 .said
                 .layer
                 .filter(|way| class.layer.is_none() && *way != layer),
-            point: latency.then(|| point(&column.head)),
+            // What differs in its link or way alone is one point.
+            point: (latency && column.said.link.is_none() && column.said.forwarding.is_none())
+                .then(|| point(&column.head)),
             datasheet: column.said.datasheet,
+            node: board(column, parts),
+            link: column.said.link,
+            forwarding: column
+                .said
+                .forwarding
+                .filter(|_| class.forwarding.is_none()),
         };
         if of_trial && group.size.is_none() {
             shared.push((key, column));
+            continue;
+        }
+        let known = grouped.iter().find(|(known, _)| *known == group);
+        if known.is_some_and(|(_, columns)| columns.iter().any(|(known, _)| *known == key)) {
+            notes.push(format!(
+                "line {}: the column '{}' is left out: another one has the same figures; fix: say what it has in a mapping file",
+                parts.grid.line(),
+                column.head
+            ));
             continue;
         }
         match grouped.iter_mut().find(|(known, _)| *known == group) {
@@ -336,6 +392,19 @@ fn of_class(
     plans
 }
 
+/// The board that a heading such as `am62xx-evm: CPU load` names, where other columns have the same figure of another one.
+fn board(column: &Column, parts: &Parts<'_>) -> Option<String> {
+    let split = |column: &Column| {
+        let (board, what) = column.own.split_once(": ")?;
+        let plain = !board.is_empty() && !board.contains(['(', '[']) && board.len() <= 60;
+        plain.then(|| (board.trim().to_owned(), what.trim().to_owned()))
+    };
+    let (name, what) = split(column)?;
+    let others = parts.columns.iter().filter_map(split);
+    let mut others = others.filter(|(board, other)| *other == what && *board != name);
+    others.next().map(|_| name)
+}
+
 /// The name of a capture point: a heading without what all latencies share.
 fn point(head: &str) -> String {
     let cut = head.split(['(', '[']).next().unwrap_or(head);
@@ -364,11 +433,14 @@ fn group_name(group: &Group) -> String {
         .as_ref()
         .map(|(token, unit)| format!("at {token} {unit}"));
     let parts = [
+        group.node.clone(),
         group.layer.map(str::to_owned),
         group.direction.map(str::to_owned),
         size,
         load,
         group.point.clone(),
+        group.link.map(short_rate),
+        group.forwarding.map(str::to_owned),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
@@ -465,7 +537,7 @@ impl Table<'_, '_> {
             let groups: Vec<Vec<(String, usize)>> = groups.collect();
             if groups.iter().any(|group| !group.is_empty()) {
                 plan.rows.push(PlanRow {
-                    label: parts.label(row),
+                    label: parts.label(row).chars().take(LONGEST_LABEL).collect(),
                     groups,
                 });
             }
@@ -573,6 +645,9 @@ impl Table<'_, '_> {
             if !group.name.is_empty() {
                 pairs.push(format!("name = {}", quoted(&group.name)));
             }
+            if let Some(node) = &group.node {
+                pairs.push(format!("node = {}", quoted(node)));
+            }
             if let Some(layer) = group.layer {
                 pairs.push(format!("layer = {}", quoted(layer)));
             }
@@ -589,6 +664,12 @@ impl Table<'_, '_> {
                     "load = {}",
                     quoted(&format!("{token}{prefix}{end}"))
                 ));
+            }
+            if let Some(link) = group.link {
+                pairs.push(format!("rate = {}", quoted(&short_rate(link))));
+            }
+            if let Some(way) = group.forwarding {
+                pairs.push(format!("forwarding = {}", quoted(way)));
             }
             if let Some(point) = &group.point {
                 pairs.push(format!("point = {}", quoted(point)));

@@ -22,6 +22,8 @@ pub struct Said {
     pub datasheet: bool,
     /// How a node forwards: `cut-through` or `store-and-forward`.
     pub forwarding: Option<&'static str>,
+    /// The rate of the link in bit/s.
+    pub link: Option<u64>,
 }
 
 impl Said {
@@ -35,6 +37,7 @@ impl Said {
             load: self.load.clone().or_else(|| other.load.clone()),
             datasheet: self.datasheet || other.datasheet,
             forwarding: self.forwarding.or(other.forwarding),
+            link: self.link.or(other.link),
         }
     }
 }
@@ -135,7 +138,16 @@ pub fn said(text: &str) -> Said {
         ((1.0..=1e9).contains(&bytes) && bytes.fract() == 0.0)
             .then_some((bytes as u32, sized(&words)))
     });
-    let load = quantity(Dimension::Rate).or_else(|| quantity(Dimension::FrameRate));
+    // "at 100 Mbps link" is no load.
+    let link = any(&words, &["link"])
+        .then(|| {
+            links(&[(0, text.to_owned())])
+                .first()
+                .map(|(rate, _, _)| *rate)
+        })
+        .flatten();
+    let load = quantity(Dimension::Rate).filter(|_| link.is_none());
+    let load = load.or_else(|| quantity(Dimension::FrameRate));
     Said {
         layer,
         direction,
@@ -143,9 +155,19 @@ pub fn said(text: &str) -> Said {
         size,
         load,
         datasheet: plain.contains("datasheet") || plain.contains("data sheet"),
-        forwarding: ["cut-through", "store-and-forward"]
-            .into_iter()
-            .find(|way| plain.contains(way) || plain.contains(&way.replace('-', " "))),
+        forwarding: forwarding(&plain.replace('-', " ")),
+        link,
+    }
+}
+
+/// How a node forwards, by small letters without hyphens.
+fn forwarding(plain: &str) -> Option<&'static str> {
+    let cut = plain.contains("cut through");
+    let not = ["without cut through", "no cut through", "non cut through"];
+    if plain.contains("store and forward") || not.iter().any(|words| plain.contains(words)) {
+        Some("store-and-forward")
+    } else {
+        cut.then_some("cut-through")
     }
 }
 
@@ -265,7 +287,9 @@ pub fn what(text: &str) -> What {
     let is = |wanted: &[&str]| any(&words, wanted);
     let time = dimension == Some(Dimension::Time);
     let share = dimension == Some(Dimension::Share) || lower.contains('%');
-    if is(&["jitter"]) {
+    if dimension == Some(Dimension::Frequency) {
+        What::Unknown
+    } else if is(&["jitter"]) {
         What::Metric(Metric::Jitter)
     } else if is(&["latency", "latencies", "delay", "rtt"]) || (lower.contains("latency") && time) {
         What::Metric(statistic(&words).unwrap_or(Metric::Latency))

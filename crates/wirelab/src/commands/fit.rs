@@ -50,6 +50,7 @@ pub fn options(args: &FitArgs, file: String) -> FitOptions {
         } else {
             Captures::FromStart
         },
+        ..FitOptions::default()
     }
 }
 

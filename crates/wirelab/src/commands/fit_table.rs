@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use wirelab_model::file::NodeFile;
-use wirelab_model::fit::{Fit, FitOptions, fit as fit_node};
+use wirelab_model::fit::{Captures, Fit, FitOptions, LOST_BEFORE, Rounding, fit as fit_node};
 use wirelab_model::node::ModelNode;
 use wirelab_report::{Format, study as pages};
 use wirelab_study::library;
 use wirelab_study::metric::Metric;
-use wirelab_study::observe::HoldOut;
+use wirelab_study::observe::{self as study, HoldOut};
 use wirelab_study::run::{NodeSource, StudyRun, run as run_study};
 use wirelab_study::table::{Row, Study};
 use wirelab_trial::{Cancel, Kind, Node};
@@ -64,33 +64,63 @@ fn of(args: &FitArgs) -> Fallible<Option<Table>> {
 }
 
 /// The fitted node, whatever name a study gives it.
-struct Fitted(NodeFile);
+struct Fitted {
+    file: NodeFile,
+    intervals: bool,
+}
 
 impl NodeSource for Fitted {
     fn node(
         &mut self,
         _: &str,
-        _: &BTreeMap<String, String>,
+        set: &BTreeMap<String, String>,
     ) -> std::result::Result<Box<dyn Node>, String> {
-        Ok(Box::new(ModelNode::new(self.0.clone())))
+        let mut file = self.file.clone();
+        let known = set
+            .iter()
+            .filter(|(key, _)| self.file.parameters.contains_key(*key));
+        for (key, value) in known {
+            file.set(&format!("{key}={value}"))
+                .map_err(|e| e.to_string())?;
+        }
+        let node = ModelNode::new(file);
+        Ok(Box::new(match self.intervals {
+            true => node,
+            false => node.without_intervals(),
+        }))
     }
 }
 
-/// A fit, and what its node file says of the whole table.
+/// A fit, and what its node file says of the whole table, or of one row.
 fn fit_and_ask(
     table: &Table,
     options: &FitOptions,
     trains: impl Fn(&Row, Metric) -> bool,
+    only: Option<&Row>,
 ) -> Fallible<(Fit, StudyRun)> {
     let name = options.name.as_deref().unwrap_or(&table.node);
-    let mut asked = table.study.fitted_by(&table.node, name, trains);
+    let mut asked = table
+        .study
+        .fitted_by(&table.node, (name, LOST_BEFORE), trains);
+    let (observations, rounding): (Vec<_>, Vec<_>) = asked.observations().into_iter().unzip();
+    let in_fit = |printed: study::Rounding| Rounding {
+        frames_per_s: printed.rate,
+        cpu_load: printed.cpu_load,
+        series_ns: 1e9 * printed.latency_s,
+    };
     let options = FitOptions {
         node: None,
+        // Whatever its points are the times between, a line over the sizes is one of each.
+        captures: Captures::Stages,
+        rounding: rounding.into_iter().map(in_fit).collect(),
         ..options.clone()
     };
-    let fitted = fit_node(&asked.observations(), &options).map_err(Failure::usage)?;
+    let fitted = fit_node(&observations, &options).map_err(Failure::usage)?;
     let file = NodeFile::parse(&fitted.node_toml, "the fitted file").map_err(Failure::usage)?;
-    let mut node = Fitted(file);
+    let mut node = Fitted {
+        file,
+        intervals: false,
+    };
     let ask = |study: &Study, node: &mut Fitted, name| {
         run_study(study, name, node, &(), &Cancel::new()).map_err(Failure::usage)
     };
@@ -101,6 +131,10 @@ fn fit_and_ask(
         let figure = figures.find(|f| f.row == row.name && f.metric == metric);
         figure.is_some_and(|f| f.kind == Some(Kind::Predicted))
     });
+    if let Some(only) = only {
+        asked.rows.retain(|row| row.name == only.name);
+    }
+    node.intervals = true;
     let run = ask(&asked, &mut node, None)?;
     Ok((fitted, run))
 }
@@ -113,7 +147,9 @@ fn leave_one_out(table: &Table, options: &FitOptions, of: StudyRun) -> Fallible<
             continue;
         }
         // Where the others are too few for a fit there is no prediction.
-        if let Ok((_, run)) = fit_and_ask(table, options, |other, _| other.name != row.name) {
+        if let Ok((_, run)) =
+            fit_and_ask(table, options, |other, _| other.name != row.name, Some(row))
+        {
             kept.extend(run.rows.into_iter().filter(|figure| figure.row == row.name));
         }
     }
@@ -136,7 +172,8 @@ fn fit_to(args: &FitArgs, table: &Table) -> Result {
             .as_ref()
             .is_some_and(|h| h.holds_out(row, metric))
     };
-    let (mut fitted, mut run) = fit_and_ask(table, &options, |row, metric| !held_out(row, metric))?;
+    let (mut fitted, mut run) =
+        fit_and_ask(table, &options, |row, metric| !held_out(row, metric), None)?;
     if !matches!(table.hold_out, None | Some(HoldOut::LeaveOneOut))
         && !run.rows.iter().any(|figure| figure.counted)
     {
