@@ -215,11 +215,12 @@ static uint32_t armed(void)
 static void stand(uint32_t reason)
 {
 	static const struct timespec pause = { .tv_nsec = 10000 };
-	uint32_t number = atomic_load_explicit(&shared->stops, memory_order_relaxed) + 1;
+	uint32_t number;
 
 	atomic_store_explicit(&shared->reason, reason, memory_order_relaxed);
-	atomic_store_explicit(&shared->stops, number, memory_order_release);
-	while (atomic_load_explicit(&shared->released, memory_order_acquire) != number)
+	number = atomic_fetch_add_explicit(&shared->stops, 1, memory_order_release) + 1;
+	/* Another processor may stand as well by then, and both are released at once. */
+	while ((int32_t)(atomic_load_explicit(&shared->released, memory_order_acquire) - number) < 0)
 		nanosleep(&pause, NULL);
 }
 

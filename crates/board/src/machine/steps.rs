@@ -17,6 +17,8 @@ use crate::qemu::{Life, Qmp};
 const LOOK: Duration = Duration::from_micros(50);
 /// A machine that runs nothing for so long sleeps, and no timer wakes it.
 const ASLEEP: Duration = Duration::from_millis(3);
+/// Most rounds of frames at a stop: a machine that does not stand may send without end.
+const MOST_ROUNDS: u32 = 256;
 /// Looks in a row at which all its threads wait: one may wait for another, which waits a moment later.
 const WAITING: u32 = 20;
 /// Longest run until it rests.
@@ -103,16 +105,17 @@ impl Steps {
     /// What a frame that goes out brings back comes after the code that gave it to the device.
     fn exchange(&mut self) -> io::Result<()> {
         let is_for_device = self.control.waits_for_device();
-        loop {
+        for _ in 0..MOST_ROUNDS {
             // What devices do beside the processor, they do in QEMU's main loop, which answers behind it: two answers are
             // of two rounds of it.
             for _ in 0..2 {
                 self.qmp.execute("query-name", json!({}))?;
             }
             if is_for_device || !self.peer.exchange() {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
     }
 
     /// Waits until the machine stands, sleeps for ever or has ended.
