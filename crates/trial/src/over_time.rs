@@ -24,7 +24,8 @@ pub struct OverTime {
 }
 
 /// Whose cores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Cores {
     /// The node's.
@@ -34,7 +35,8 @@ pub enum Cores {
 }
 
 /// How busy cores were over a run. The lists have the same length.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BusyOverTime {
     /// Whose.
     pub of: Cores,
