@@ -17,7 +17,7 @@ fn ten_thousand_trials_open_in_less_than_a_second() {
     // As a run has them: slices over time, and some hundred samples of each series.
     for flow in file.observations.iter_mut().flat_map(|o| &mut o.flows) {
         let slice = Slice {
-            ns: 20_000_000,
+            ns: 1_000_000,
             amount: 1,
             distinct: 1,
             passed: 1,

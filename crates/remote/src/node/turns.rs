@@ -78,6 +78,7 @@ fn one(trial: Trial, both: &Observation, points: &[PointTimes]) -> Observation {
     let mut mine = both.clone();
     mine.trial = trial;
     mine.cpu_load = Field::absent(IN_TURN);
+    mine.busy_over_time.clear();
     let is_mine = |name: &str| {
         let foreign = name.starts_with(OF_FAST_TRACK) || name.starts_with(OF_POINTS);
         path == Path::FastTrack || !(foreign || name == Counter::UNSEEN.word())

@@ -212,6 +212,7 @@ impl Node for Paper {
                 shared: false,
                 interval: None,
             }),
+            busy_over_time: Vec::new(),
             series: vec![self.series("spacing: probe", &[810, 830])],
             counters: BTreeMap::new(),
             tester: TesterObservation::new(Field::absent("no tester"), Field::absent("no tester")),
