@@ -84,7 +84,8 @@ static bool listen(struct wl_lwip_board *board)
 			count = wl_app_line(&board->node.app, line->bytes, bytes, &peer, &reply);
 			break;
 		case WL_LINE_DROPPED:
-			count = line->bytes[0] == '?' ? wl_control_too_long(&board->node.app.control, &reply) : 0;
+			count = line->bytes[0] == '?' ? wl_control_too_long(&board->node.app.control, &reply)
+						      : 0;
 			break;
 		default:
 			continue;
