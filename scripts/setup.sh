@@ -74,6 +74,14 @@ stacks|qemu-system-misc|cmd:qemu-system-riscv64|!NuttX does not run
 stacks|kconfig-frontends-nox|cmd:kconfig-conf|!NuttX is not configured
 stacks|genromfs|cmd:genromfs|!NuttX is not built
 stacks|patch|cmd:patch|!NuttX is not built
+stacks|qemu-system-x86|cmd:qemu-system-i386|Zephyr does not run
+stacks|device-tree-compiler|cmd:dtc|Zephyr is not built
+stacks|gcc-multilib|file:/usr/lib32/crt1.o|Zephyr is not built
+stacks|libbsd-dev|file:/usr/include/bsd/string.h|ESP-IDF's target linux is not built
+stacks|bison|cmd:bison|U-Boot is not built
+stacks|flex|cmd:flex|U-Boot is not built
+stacks|libssl-dev|file:/usr/include/openssl/ssl.h|U-Boot is not built
+stacks|libgnutls28-dev|file:/usr/include/gnutls/gnutls.h|U-Boot is not built
 fuzz|g++|cmd:c++|!libFuzzer is not built
 fuzz|python3|cmd:python3|!the list of targets is not checked
 TABLE

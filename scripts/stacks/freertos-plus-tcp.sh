@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Builds FreeRTOS+TCP for QEMU's mps2-an385, with its own driver of the LAN9118 and the echo of firmware/stacks, into
-# target/stacks/freertos-plus-tcp.elf: FREERTOS_PLUS_TCP=FOLDER FREERTOS_KERNEL=FOLDER scripts/stacks/freertos-plus-tcp.sh [node].
-# With `node` it is target/stacks/freertos-plus-tcp-node.elf, with the node of firmware/glue/freertos-tcp in place of the echo.
+# target/stacks/freertos-plus-tcp.elf: FREERTOS_PLUS_TCP=FOLDER FREERTOS_KERNEL=FOLDER scripts/stacks/freertos-plus-tcp.sh [node|cli].
+# With `node` it is target/stacks/freertos-plus-tcp-node.elf, with the node of firmware/glue/freertos-tcp in place of the echo; with `cli`
+# target/stacks/freertos-plus-tcp-cli.elf, with the command line of FREERTOS=FOLDER (github.com/FreeRTOS/FreeRTOS) and the iperf
+# task of IPERF_TASK=FOLDER (plus/Common/Utilities of github.com/htibosch/freertos_plus_projects).
 # The folders are checkouts of github.com/FreeRTOS; without FREERTOS_KERNEL it is FreeRTOS-Kernel beside the other.
 set -euo pipefail
 WIRELAB_SAY=freertos-plus-tcp
@@ -12,9 +14,17 @@ main() {
     sources FREERTOS_PLUS_TCP source/FreeRTOS_IP.c github.com/FreeRTOS/FreeRTOS-Plus-TCP
     FREERTOS_KERNEL=${FREERTOS_KERNEL:-$FREERTOS_PLUS_TCP/../FreeRTOS-Kernel}
     sources FREERTOS_KERNEL portable/GCC/ARM_CM3/port.c github.com/FreeRTOS/FreeRTOS-Kernel
-    local name=freertos-plus-tcp
-    [ "${1:-}" != node ] || name=freertos-plus-tcp-node
-    cortex_m3 "$name" -DFREERTOS_KERNEL="$(realpath "$FREERTOS_KERNEL")" \
+    local name=freertos-plus-tcp more=()
+    case "${1:-}" in
+        node | cli) name=$name-$1 ;;
+        ?*) die "there is no image '$1'; fix: node, cli or nothing" ;;
+    esac
+    if [ "${1:-}" = cli ]; then
+        sources FREERTOS FreeRTOS-Plus/Source/FreeRTOS-Plus-CLI/FreeRTOS_CLI.c github.com/FreeRTOS/FreeRTOS
+        sources IPERF_TASK iperf_task_v3_0h.c "github.com/htibosch/freertos_plus_projects, its folder plus/Common/Utilities"
+        more=(-DFREERTOS="$(realpath "$FREERTOS")" -DIPERF_TASK="$(realpath "$IPERF_TASK")")
+    fi
+    cortex_m3 "$name" "${more[@]}" -DFREERTOS_KERNEL="$(realpath "$FREERTOS_KERNEL")" \
         -DFREERTOS_PLUS_TCP="$(realpath "$FREERTOS_PLUS_TCP")"
     image "$name" "$built" \
         "FreeRTOS+TCP $(revision "$FREERTOS_PLUS_TCP"), FreeRTOS-Kernel $(revision "$FREERTOS_KERNEL")" \

@@ -34,7 +34,8 @@ tap_namespace node
 
 console=$(mktemp -d)
 mkfifo "$console/keys"
-in_namespace "${system[@]}" -display none -monitor none -serial stdio -kernel "$elf" <"$console/keys" >"$console/log" 2>&1 &
+# Not by the function: its process would be a shell that leaves the machine behind.
+ip netns exec "$namespace" "${system[@]}" -display none -monitor none -serial stdio -kernel "$elf" <"$console/keys" >"$console/log" 2>&1 &
 machine=$!
 exec 3>"$console/keys"
 trap 'kill "$machine"; wait "$machine" || true; ip netns del "$namespace"; rm -r "$console"' EXIT

@@ -126,14 +126,15 @@ impl Board {
         self.console.mark()
     }
 
-    /// Whether it booted since a mark. A command starts its board, whose shell may answer before the banner is there: the
-    /// first banner within the patience of a boot is of that start.
+    /// Whether it booted since a mark. A command starts its board, whose shell may answer before the banner is there, as its
+    /// profile says: the first banner within the patience of a boot is then of that start.
     pub fn booted_since(&self, mark: u64) -> bool {
         let seen = self.console.since(mark);
         let lines = (seen.from..).zip(&seen.lines);
         let mut banners = lines.filter(|(_, line)| self.profile.is_boot(line));
         banners.any(|(at, _)| {
-            let starts = matches!(self.console.name(), ConsoleName::Exec { .. })
+            let starts = self.profile.boot.late
+                && matches!(self.console.name(), ConsoleName::Exec { .. })
                 && self.opened.elapsed() < self.profile.boot.patience;
             if self.own_boot.get().is_none() && starts {
                 self.own_boot.set(Some(at));

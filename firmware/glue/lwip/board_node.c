@@ -7,12 +7,12 @@
 #define PS_PER_S 1000000000000u
 
 /* Who tells what iperf refused: its call has no context. */
-static struct wl_lwip_board *own;
+static struct wl_lwip_board *told_by;
 
 static void print(const char *text)
 {
 	while (*text)
-		own->options.uart_put(*text++);
+		told_by->options.uart_put(*text++);
 }
 
 static void print_number(uint32_t number)
@@ -26,11 +26,11 @@ static void print_number(uint32_t number)
 static void ready(void)
 {
 	print("READY name=");
-	print(own->node.identity.name);
+	print(told_by->node.identity.name);
 	print(" mac=");
-	print(own->node.mac);
+	print(told_by->node.mac);
 	print(" ip=");
-	print(own->node.ip);
+	print(told_by->node.ip);
 	print("\n");
 }
 
@@ -39,7 +39,8 @@ static void refused(const struct wl_iperf_address *peer, enum wl_iperf_why why)
 	ip4_addr_t host = { peer->host[0] };
 	uint32_t untold;
 
-	if (!wl_iperf_tell_now(&own->refusals, WL_CLOCK(), PS_PER_S / own->options.node.tick_ps, &untold))
+	if (!wl_iperf_tell_now(&told_by->refusals, WL_CLOCK(), PS_PER_S / told_by->options.node.tick_ps,
+			       &untold))
 		return;
 	print("iperf: nothing is sent back to ");
 	print(ip4addr_ntoa(&host));
@@ -57,7 +58,7 @@ static void refused(const struct wl_iperf_address *peer, enum wl_iperf_why why)
 bool wl_lwip_board_open(struct wl_lwip_board *board, struct netif *netif,
 			const struct wl_lwip_board_options *options)
 {
-	own = board;
+	told_by = board;
 	board->options = *options;
 	if (options->uart_put != 0 && options->node.iperf_refused == 0)
 		board->options.node.iperf_refused = refused;
@@ -84,7 +85,8 @@ static bool listen(struct wl_lwip_board *board)
 			count = wl_app_line(&board->node.app, line->bytes, bytes, &peer, &reply);
 			break;
 		case WL_LINE_DROPPED:
-			count = line->bytes[0] == '?' ? wl_control_too_long(&board->node.app.control, &reply) : 0;
+			count = line->bytes[0] == '?' ? wl_control_too_long(&board->node.app.control, &reply)
+						      : 0;
 			break;
 		default:
 			continue;

@@ -19,6 +19,17 @@
 #define configUSE_COUNTING_SEMAPHORES 1
 #define configUSE_TIMERS 0
 
+#ifdef WITH_CLI
+#define configGENERATE_RUN_TIME_STATS 1
+#define configUSE_STATS_FORMATTING_FUNCTIONS 1
+#define configUSE_TRACE_FACILITY 1
+#define configCOMMAND_INT_MAX_OUTPUT_SIZE 1024
+uint64_t wl_clock(void);
+#define portCONFIGURE_TIMER_FOR_RUN_TIME_STATS()
+/* A hundredth of the board's 25 MHz, so that 32 bits last for hours. */
+#define portGET_RUN_TIME_COUNTER_VALUE() ((uint32_t)(wl_clock() / 100))
+#endif
+
 /* QEMU's Cortex-M3 has eight bits of priority; the MAC's interrupt must be at or below the first of these. */
 #define configKERNEL_INTERRUPT_PRIORITY 255
 #define configMAX_SYSCALL_INTERRUPT_PRIORITY 64

@@ -19,7 +19,16 @@
 #define ipconfigDRIVER_INCLUDED_TX_IP_CHECKSUM 0
 #define ipconfigDRIVER_INCLUDED_RX_IP_CHECKSUM 0
 #define ipconfigBYTE_ORDER pdFREERTOS_LITTLE_ENDIAN
+#ifdef WITH_CLI
+void cli_print(const char *format, ...);
+#define ipconfigHAS_PRINTF 1
+#define FreeRTOS_printf(text) cli_print text
+#define ipconfigSUPPORT_SELECT_FUNCTION 1
+#define ipconfigIPERF_VERSION 3
+#define ipconfigIPERF_STACK_SIZE_IPERF_TASK 1024
+#else
 #define ipconfigHAS_PRINTF 0
+#endif
 #define ipconfigHAS_DEBUG_PRINTF 0
 
 #endif

@@ -147,6 +147,8 @@ pub struct Boot {
     pub reset: Vec<Template>,
     /// Longest time from the banner to the prompt.
     pub patience: Duration,
+    /// Whether the prompt may be there before the banner.
+    pub late: bool,
 }
 
 /// How the address is found and set.

@@ -218,13 +218,15 @@ fn boot(top: &Table<'_>, names: &[&str]) -> Read<Boot> {
             banners: Vec::new(),
             reset: Vec::new(),
             patience: Duration::from_secs(60),
+            late: false,
         });
     };
-    table.known_keys(&["banner", "reset", "patience"])?;
+    table.known_keys(&["banner", "reset", "patience", "late"])?;
     Ok(Boot {
         banners: patterns(&table, "banner")?,
         reset: templates(&table, "reset", names)?,
         patience: duration(&table, "patience", Duration::from_secs(60))?,
+        late: flag(&table, "late", false)?,
     })
 }
 

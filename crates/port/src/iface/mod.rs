@@ -26,7 +26,7 @@ pub use link::{LinkFault, LinkState};
 pub use lock::PortLock;
 pub use name::{PortName, PortNameError};
 pub use qdisc::shaper_of;
-pub use stamping::CardStamps;
+pub use stamping::{CardStamps, SwitchedOn};
 
 /// Length of the Ethernet header in bytes, which the MTU does not count (IEEE 802.3).
 const HEADER: u32 = 14;

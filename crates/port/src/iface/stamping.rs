@@ -1,6 +1,7 @@
-//! Whether an interface stamps frames by a clock of its own (`ethtool -T`), and whether that is switched on.
+//! Whether an interface stamps frames by a clock of its own (`ethtool -T`), whether that is switched on, and switching it on.
 
 use std::fmt;
+use std::io;
 
 use super::PortName;
 use super::sys::{ControlSocket, Stamping};
@@ -12,6 +13,9 @@ const RAW_HARDWARE: u32 = 1 << 6;
 /// HWTSTAMP_TX_ON and HWTSTAMP_FILTER_ALL.
 const TX_ON: u32 = 1;
 const FILTER_ALL: u32 = 1;
+/// Both, and neither: the type of stamps of sent frames, and the filter of received ones.
+const ON: (i32, i32) = (TX_ON as i32, FILTER_ALL as i32);
+const OFF: (i32, i32) = (0, 0);
 
 /// The stamps of a card that has a clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,12 +28,33 @@ pub struct CardStamps {
     pub sent: bool,
     /// Whether all received frames are stamped now.
     pub received: bool,
+    /// Why they were not switched on; empty where nobody tried.
+    pub why_off: String,
+}
+
+/// Stamps of a card that this process switched on. They are off again when it is dropped.
+#[derive(Debug)]
+pub struct SwitchedOn(PortName);
+
+impl Drop for SwitchedOn {
+    fn drop(&mut self) {
+        let name = &self.0.interface;
+        // Another program may have set them meanwhile, and keeps its setting.
+        if let Some(socket) = socket(&self.0).filter(|s| s.stamps_on(name) == Some(ON)) {
+            // What cannot be put back, e.g. because the interface is gone, hurts nobody.
+            let _ = socket.set_stamps(name, OFF);
+        }
+    }
+}
+
+fn socket(port: &PortName) -> Option<ControlSocket> {
+    ControlSocket::open(&port.netns().ok()?).ok()
 }
 
 impl CardStamps {
     /// The stamps of a port's card; `None` where it has no clock, cannot stamp every frame, or cannot be queried.
     pub fn of(port: &PortName) -> Option<CardStamps> {
-        let socket = ControlSocket::open(&port.netns().ok()?).ok()?;
+        let socket = socket(port)?;
         let can = socket.stamping(&port.interface)?;
         CardStamps::read(port, can, socket.stamps_on(&port.interface))
     }
@@ -44,21 +69,67 @@ impl CardStamps {
             clock,
             sent: on.is_some_and(|(sent, _)| sent == TX_ON as i32),
             received: on.is_some_and(|(_, received)| received == FILTER_ALL as i32),
+            why_off: String::new(),
         })
+    }
+
+    /// Switches them on where nobody uses them: a setting of the whole interface, which others that have made one keep. What
+    /// it returns switches them off again.
+    pub fn switch_on(&mut self) -> Option<SwitchedOn> {
+        let socket = socket(&self.port)?;
+        let name = self.port.interface.clone();
+        let now = socket.stamps_on(&name);
+        self.switch(now, |stamps| socket.set_stamps(&name, stamps))
+            .then(|| SwitchedOn(self.port.clone()))
+    }
+
+    /// The same with the setting of now and what sets it; whether they are on because of that.
+    fn switch(
+        &mut self,
+        now: Option<(i32, i32)>,
+        mut set: impl FnMut((i32, i32)) -> io::Result<(i32, i32)>,
+    ) -> bool {
+        self.why_off = match now {
+            Some(ON) => return false,
+            Some(OFF) => match set(ON) {
+                Ok(ON) => {
+                    (self.sent, self.received) = (true, true);
+                    return true;
+                }
+                Ok((sent, filter)) => {
+                    let _ = set(OFF);
+                    format!(
+                        "its driver took type {sent} and filter {filter} in place of all frames"
+                    )
+                }
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    "switching them on needs CAP_NET_ADMIN".to_owned()
+                }
+                Err(error) => format!("its driver did not switch them on: {error}"),
+            },
+            Some((sent, filter)) => {
+                format!("another program set them (type {sent}, filter {filter}), e.g. ptp4l")
+            }
+            None => "its driver does not say how they are set".to_owned(),
+        };
+        false
     }
 }
 
 impl fmt::Display for CardStamps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let CardStamps { port, clock, .. } = self;
-        match self.sent && self.received {
-            true => write!(f, "by the card of {port} (/dev/ptp{clock})"),
-            false => write!(
-                f,
-                "by the kernel: the card of {port} has a clock (/dev/ptp{clock}), and its stamps are off (hwstamp_ctl -i {} -t 1 -r 1)",
-                port.interface
-            ),
+        if self.sent && self.received {
+            return write!(f, "by the card of {port} (/dev/ptp{clock})");
         }
+        write!(
+            f,
+            "by the kernel: the card of {port} has a clock (/dev/ptp{clock}), and its stamps are off"
+        )?;
+        if !self.why_off.is_empty() {
+            write!(f, ": {}", self.why_off)?;
+        }
+        write!(f, "; fix: hwstamp_ctl -i {} -t 1 -r 1", port.interface)
     }
 }
 
@@ -93,6 +164,57 @@ mod tests {
     }
 
     #[test]
+    fn stamps_that_nobody_uses_are_switched_on() {
+        let mut card = of(CARD, Some((0, 0))).unwrap();
+        let mut settings = Vec::new();
+        assert!(card.switch(Some((0, 0)), |stamps| {
+            settings.push(stamps);
+            Ok(stamps)
+        }));
+        assert_eq!(settings, [(1, 1)]);
+        assert_eq!(card.to_string(), "by the card of eth1 (/dev/ptp2)");
+        // On already: another has switched them on, and keeps them.
+        let mut card = of(CARD, Some((1, 1))).unwrap();
+        assert!(!card.switch(Some((1, 1)), |_| panic!("nothing is to be set")));
+        assert_eq!(card.to_string(), "by the card of eth1 (/dev/ptp2)");
+    }
+
+    #[test]
+    fn stamps_that_stay_off_say_why() {
+        let refused = |errno| move |_| Err(io::Error::from_raw_os_error(errno));
+        let why = |now, set: &mut dyn FnMut((i32, i32)) -> io::Result<(i32, i32)>| {
+            let mut card = of(CARD, now).unwrap();
+            assert!(!card.switch(now, set));
+            let told = card.to_string();
+            assert!(
+                told.starts_with("by the kernel")
+                    && told.ends_with("; fix: hwstamp_ctl -i eth1 -t 1 -r 1"),
+                "{told}"
+            );
+            told
+        };
+        let told = why(Some((0, 0)), &mut refused(libc::EPERM));
+        assert!(told.contains("CAP_NET_ADMIN"), "{told}");
+        let told = why(Some((0, 0)), &mut refused(libc::ERANGE));
+        assert!(told.contains("did not switch them on"), "{told}");
+        // ptp4l has the frames of PTP alone stamped: nothing is changed under it.
+        let told = why(Some((1, 12)), &mut |_| panic!("nothing is to be set"));
+        assert!(
+            told.contains("another program set them (type 1, filter 12)"),
+            "{told}"
+        );
+        assert!(why(None, &mut |_| panic!("nothing is to be set")).contains("does not say"));
+        // A driver may take less than it was asked for: that is put back.
+        let mut settings = Vec::new();
+        let told = why(Some((0, 0)), &mut |stamps| {
+            settings.push(stamps);
+            Ok((stamps.0, if stamps == (1, 1) { 12 } else { stamps.1 }))
+        });
+        assert!(told.contains("filter 12 in place of all frames"), "{told}");
+        assert_eq!(settings, [(1, 1), (0, 0)]);
+    }
+
+    #[test]
     fn what_stamps_only_in_software_or_only_ptp_has_no_card() {
         for can in [
             Stamping {
@@ -115,7 +237,11 @@ mod tests {
         ] {
             assert_eq!(of(can, Some((1, 1))), None, "{can:?}");
         }
-        // The loopback has stamps of the kernel alone.
+        // The loopback has stamps of the kernel alone, and says so where it is asked for more.
+        let lo = PortName::new(None, "lo").unwrap();
+        let socket = socket(&lo).unwrap();
+        assert!(socket.stamps_on("lo").is_none_or(|on| on == OFF));
+        assert!(socket.set_stamps("lo", ON).is_err());
         assert_eq!(CardStamps::of(&PortName::new(None, "lo").unwrap()), None);
     }
 }

@@ -151,6 +151,17 @@ impl ControlSocket {
         Some((config.tx_type, config.rx_filter))
     }
 
+    /// Sets both, which needs CAP_NET_ADMIN, and returns what the card took in their place.
+    pub(crate) fn set_stamps(&self, name: &str, stamps: (i32, i32)) -> io::Result<(i32, i32)> {
+        let mut config = TimestampConfig {
+            flags: 0,
+            tx_type: stamps.0,
+            rx_filter: stamps.1,
+        };
+        self.with_data(name, SIOCSHWTSTAMP, &mut config)?;
+        Ok((config.tx_type, config.rx_filter))
+    }
+
     pub(crate) fn open(namespace: &NetNs) -> Result<ControlSocket, IfaceError> {
         let opened = namespace.run_in(|| {
             socket(
@@ -292,6 +303,7 @@ impl ControlSocket {
 
 /// ioctl numbers of linux/sockios.h.
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
+const SIOCSHWTSTAMP: libc::Ioctl = 0x89b0;
 const SIOCGHWTSTAMP: libc::Ioctl = 0x89b1;
 
 fn request_for(name: &str) -> io::Result<libc::ifreq> {

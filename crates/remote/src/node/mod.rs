@@ -27,7 +27,7 @@ use wirelab_control::message::{Identity, Started};
 use wirelab_control::node_report::{self, NodeReport};
 use wirelab_control::refused::of_start;
 use wirelab_control::token::Token;
-use wirelab_port::iface::{CardStamps, Interface};
+use wirelab_port::iface::{CardStamps, Interface, SwitchedOn};
 use wirelab_port::packet::{CaptureSink, FrameSink};
 use wirelab_port::pcapng::{InterfaceSpec, SharedCapture, end_of_node, start_of_node};
 use wirelab_port::tap::leads_to_board;
@@ -96,6 +96,8 @@ pub struct ControlNode {
     ports: PortsOptions,
     /// The capture of what arrives of Ethernet trials.
     capture: Option<SharedCapture>,
+    /// The stamps of the tester's card, off again when the node is gone.
+    _stamps: Option<SwitchedOn>,
 }
 
 impl ControlNode {
@@ -186,7 +188,8 @@ impl ControlNode {
         let identity = control.identity().clone();
         let mut setup = node_report::setup(&mut control).map_err(|e| of_start(&e))?;
         // A card without a clock needs no word: all stamps are then the kernel's.
-        let card = transport.interface().and_then(|i| CardStamps::of(&i.port));
+        let mut card = transport.interface().and_then(|i| CardStamps::of(&i.port));
+        let stamps = card.as_mut().and_then(CardStamps::switch_on);
         setup.extend(card.map(|card| (TESTER_STAMPS.to_owned(), card.to_string())));
         let key = |name: &str| setup.get(name).map(String::as_str);
         let interface = transport.interface().map(|i| i.port.interface.as_str());
@@ -207,6 +210,7 @@ impl ControlNode {
             other_way: None,
             ports: PortsOptions::default(),
             capture: None,
+            _stamps: stamps,
         })
     }
 
