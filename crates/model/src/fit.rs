@@ -11,6 +11,7 @@ mod gather;
 mod judge;
 mod node_text;
 mod paths;
+mod prefix;
 mod reach;
 mod ring;
 mod shape;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use wirelab_trial::summary::student_t;
 
-use super::figures::{Prefix, unit_of};
+use super::prefix::{Prefix, unit_of};
 use super::shape::{Model, Role};
 
 /// The confidence of `plus_minus` in node files.

@@ -138,7 +138,7 @@ pub fn said(text: &str) -> Said {
         ((1.0..=1e9).contains(&bytes) && bytes.fract() == 0.0)
             .then_some((bytes as u32, sized(&words)))
     });
-    // "at 100 Mbps link" is no load.
+    // "at 100 Mbps link" names the link, not the load.
     let link = any(&words, &["link"])
         .then(|| {
             links(&[(0, text.to_owned())])

@@ -1,6 +1,7 @@
 //! Impossible series of samples and histograms.
 
 use super::{Findings, ROUNDING};
+use crate::interval::Over;
 use crate::series::{Histogram, Series, bucket_of, highest_of, lowest_of};
 
 /// Allowed difference of two means or deviations of the same samples, relative to the largest: sums of many floats are
@@ -31,9 +32,9 @@ pub(super) fn look_at(series: &Series, findings: &mut Findings) {
             let field = format!("interval of {percent} %");
             let value = series.percentile(percent).map(|ticks| ticks as f64);
             f.within_run(&field, &interval, value);
-            // Its ends are samples.
-            let is_inside =
-                interval.low >= h.min_ticks as f64 && interval.high <= h.max_ticks as f64;
+            // Its ends are samples, but those of a model with other parameters are not.
+            let is_inside = interval.over == Over::Parameters
+                || interval.low >= h.min_ticks as f64 && interval.high <= h.max_ticks as f64;
             f.must(is_inside, &field, || {
                 format!(
                     "from {} to {}, but the samples are from {} to {}",

@@ -26,6 +26,7 @@ const MEASURED: &[&str] = &[
 
 /// How wide the terminal was on which the pages' output was printed: tables follow it.
 const WIDTHS: &[(&str, u32)] = &[
+    ("wirelab study run lpc1768", 140),
     ("wirelab stages hdl:reference --wait-states", 106),
     ("wirelab stages hdl:reference", 100),
     ("wirelab measure hdl:", 140),
