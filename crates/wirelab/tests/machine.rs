@@ -136,13 +136,10 @@ fn an_added_loop_fails_the_gate_by_the_name_of_its_function() {
         "{cases}"
     );
     assert!(stdout(&failed).contains("Functions that changed"));
-    for picture in [&svg, &page] {
-        let text = std::fs::read_to_string(picture).unwrap();
-        assert!(
-            text.contains("<title>udp_input: ") && text.contains(", before "),
-            "{picture}"
-        );
-    }
+    let read = |file: &str| std::fs::read_to_string(file).unwrap();
+    let (svg, page) = (read(&svg), read(&page));
+    assert!(svg.contains("<title>udp_input: ") && svg.contains(", before "));
+    assert!(page.contains("\"is_difference\":true") && page.contains("\"udp_input\""));
     // What a stage may grow is for the user to say; without a limit nothing may.
     let wide = run(&[&slower[..], &["--gate", "+100%"]].concat());
     assert!(wide.status.success(), "{}", stderr(&wide));
