@@ -5,7 +5,7 @@ import tseslint from 'typescript-eslint';
 export default tseslint.config(
   { ignores: ['node_modules/'] },
   js.configs.recommended,
-  { files: ['**/*.{js,mjs}'], languageOptions: { globals: { console: 'readonly', process: 'readonly', URL: 'readonly', Buffer: 'readonly', Image: 'readonly', document: 'readonly', window: 'readonly', setTimeout: 'readonly', getComputedStyle: 'readonly', navigator: 'readonly' } } },
+  { files: ['**/*.{js,mjs}'], languageOptions: { globals: { console: 'readonly', process: 'readonly', URL: 'readonly', Buffer: 'readonly', Image: 'readonly', document: 'readonly', window: 'readonly', setTimeout: 'readonly', getComputedStyle: 'readonly', navigator: 'readonly', performance: 'readonly' } } },
   {
     files: ['src/**/*.ts'],
     extends: [tseslint.configs.strictTypeChecked],
