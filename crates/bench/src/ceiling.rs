@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use wirelab_trial::{
-    Direction, Extent, FaultRates, Field, FlowObservation, Framing, Kind, Load, Observation, Sizes,
-    Status, Trial, Warning, WarningCode,
+    Direction, Extent, Field, FlowObservation, Framing, Kind, Load, Observation, Sizes, Status,
+    Trial, Warning, WarningCode,
 };
 use wirelab_wire::LineRate;
 
@@ -168,7 +168,7 @@ impl<'a> CachedCeiling<'a> {
         if let Some(known) = self.known.get(&key).filter(|known| known.is_fresh()) {
             return known.clone();
         }
-        let taken = self.inner.bound(&unbounded(trial));
+        let taken = self.inner.bound(&trial.unbounded(CEILING_TIME_PS));
         self.known.insert(key, taken.clone());
         taken
     }
@@ -202,7 +202,7 @@ impl<'a> CachedCeiling<'a> {
             let mut bound = self.fresh(trial, sizes);
             let (reached, sustained) = (reached(observation), is_sustained(observation));
             if sustained && bound.is_below(reached) {
-                bound = bound.and(self.inner.bound(&unbounded(trial)));
+                bound = bound.and(self.inner.bound(&trial.unbounded(CEILING_TIME_PS)));
             }
             if let Some(reached) = reached.filter(|_| bound.is_below(reached)) {
                 bound = bound.raised_to(reached);
@@ -285,26 +285,6 @@ fn is_sustained(observation: &Observation) -> bool {
             let lasted = observation.flows.iter().filter_map(lasted);
             lasted.max().is_some_and(|ps| ps >= CEILING_TIME_PS)
         }
-    }
-}
-
-/// The same trial without anything that limits the tester or concerns the inside of a node: load, link rate, buffers,
-/// faults, background.
-fn unbounded(trial: &Trial) -> Trial {
-    Trial {
-        load: Load::Max,
-        extent: Extent::Time {
-            time_ps: CEILING_TIME_PS,
-        },
-        link_bits_per_s: None,
-        buffers: None,
-        faults: FaultRates::default(),
-        path: None,
-        wait: None,
-        rule: None,
-        background: None,
-        probes: None,
-        ..trial.clone()
     }
 }
 

@@ -1,7 +1,7 @@
 //! The tester's own ceiling on this host: a trial at maximum load on a private veth pair.
 
 use wirelab_port::lab::LabSpec;
-use wirelab_trial::{Cancel, Extent, FaultRates, Field, Load, Node, NodeError, Observation, Trial};
+use wirelab_trial::{Cancel, Field, Node, NodeError, Observation, Trial};
 
 use crate::{PortsNode, PortsOptions};
 
@@ -46,20 +46,7 @@ impl CeilingLab {
     /// # Errors
     /// [`NodeError`] if the lab cannot be made or the trial cannot run there.
     pub fn at_max_load(&mut self, trial: &Trial) -> Result<Observation, NodeError> {
-        self.run(&Trial {
-            load: Load::Max,
-            extent: Extent::Time { time_ps: TIME_PS },
-            // With a link rate the sender would limit itself to it.
-            link_bits_per_s: None,
-            buffers: None,
-            faults: FaultRates::default(),
-            path: None,
-            wait: None,
-            rule: None,
-            background: None,
-            probes: None,
-            ..trial.clone()
-        })
+        self.run(&trial.unbounded(TIME_PS))
     }
 
     /// Run a trial between the ports of the lab.

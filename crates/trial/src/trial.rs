@@ -139,6 +139,25 @@ impl Trial {
         }
     }
 
+    /// The same trial for `time_ps`, without anything that limits the tester or concerns the inside of a node: load, link
+    /// rate, buffers, faults, background.
+    pub fn unbounded(&self, time_ps: u64) -> Trial {
+        Trial {
+            load: Load::Max,
+            extent: Extent::Time { time_ps },
+            // With a link rate the sender would limit itself to it.
+            link_bits_per_s: None,
+            buffers: None,
+            faults: FaultRates::default(),
+            path: None,
+            wait: None,
+            rule: None,
+            background: None,
+            probes: None,
+            ..self.clone()
+        }
+    }
+
     /// All four sizes of the trial's frames, checked.
     ///
     /// # Errors
