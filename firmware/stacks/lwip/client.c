@@ -45,23 +45,3 @@ void app_start(struct netif *netif)
 	LWIP_ASSERT("DHCP", dhcp_start(netif) == ERR_OK);
 	send_one(0);
 }
-
-bool app_poll(void)
-{
-	return false;
-}
-
-uint64_t app_due(void)
-{
-	return UINT64_MAX;
-}
-
-bool app_idle(void)
-{
-	return false;
-}
-
-void app_slept(uint64_t ticks)
-{
-	(void)ticks;
-}

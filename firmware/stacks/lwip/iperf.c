@@ -23,23 +23,3 @@ void app_start(struct netif *netif)
 	setvbuf(stdout, NULL, _IONBF, 0);
 	lwiperf_example_init();
 }
-
-bool app_poll(void)
-{
-	return false;
-}
-
-uint64_t app_due(void)
-{
-	return UINT64_MAX;
-}
-
-bool app_idle(void)
-{
-	return false;
-}
-
-void app_slept(uint64_t ticks)
-{
-	(void)ticks;
-}
