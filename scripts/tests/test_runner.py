@@ -226,18 +226,18 @@ class Build(unittest.TestCase):
     """How the Rust tests are built."""
 
     def asked(self, tree):
-        """What cargo is told of building change by change."""
+        """What cargo is told of building change by change, and of debug information."""
         with unittest.mock.patch.dict(os.environ), unittest.mock.patch.object(suites, "cargo_json", return_value=[]):
-            for name in ("CARGO_INCREMENTAL", "CARGO_TARGET_DIR"):
+            for name in (*suites.FRESH, "CARGO_TARGET_DIR"):
                 os.environ.pop(name, None)
             suites.built(tree, [])
-            return os.environ.get("CARGO_INCREMENTAL")
+            return [os.environ.get(name) for name in suites.FRESH]
 
     def test_only_who_builds_change_by_change_pays_for_it(self):
         with tempfile.TemporaryDirectory() as tree:
-            self.assertEqual(self.asked(tree), "0")
+            self.assertEqual(self.asked(tree), ["0", "false"])
             Path(tree, "target/debug/incremental").mkdir(parents=True)
-            self.assertIsNone(self.asked(tree))
+            self.assertEqual(self.asked(tree), [None, None])
 
 
 class Selection(unittest.TestCase):
