@@ -1,6 +1,7 @@
 //! What models answer: closed form and simulation alike, every predicted figure held, figures marked as what they are.
 
 use std::fmt::Write as _;
+use std::sync::LazyLock;
 
 use wirelab_model::file::NodeFile;
 use wirelab_model::library;
@@ -60,6 +61,16 @@ fn trials(file: &NodeFile) -> Vec<Trial> {
     all
 }
 
+/// Name of a node of the library, trial and what is predicted of it; played once for all tests that look at it.
+static LIBRARY: LazyLock<Vec<(&'static str, Trial, Observation)>> = LazyLock::new(|| {
+    let of = |name| {
+        let file = node(name);
+        let predicted = |trial: Trial| (name, trial.clone(), run(file.clone(), &trial));
+        trials(&file).into_iter().map(predicted).collect::<Vec<_>>()
+    };
+    library::names().flat_map(of).collect()
+});
+
 #[test]
 fn closed_form_and_simulation_agree_on_every_path_where_both_apply() {
     let mut compared = 0;
@@ -94,25 +105,21 @@ fn closed_form_and_simulation_agree_on_every_path_where_both_apply() {
 /// What-if plays fewer frames, so that its list is quick; what it starts from must still be what predict says.
 #[test]
 fn what_if_starts_from_what_predict_says() {
-    for name in library::names() {
-        let file = node(name);
-        for trial in trials(&file) {
-            let seen = run(file.clone(), &trial);
-            let rate = *seen.flows[0].frames_per_s.value().expect("a rate");
-            let baseline = baseline(&file, &trial).expect("what it starts from");
-            let base = baseline.frames_per_s;
-            let off = (base - rate).abs() / rate;
-            assert!(
-                off < 5e-3,
-                "{name} {trial:?}: {base} in what-if, {rate} predicted"
-            );
-            let load = seen.cpu_load.value().map(|load| load.busy_ratio);
-            let (ours, theirs) = (load.unwrap_or(0.0), baseline.cpu_load_ratio.unwrap_or(0.0));
-            assert!(
-                (ours - theirs).abs() < 0.02,
-                "{name} {trial:?}: load {theirs}, {ours} predicted"
-            );
-        }
+    for (name, trial, seen) in &*LIBRARY {
+        let rate = *seen.flows[0].frames_per_s.value().expect("a rate");
+        let baseline = baseline(&node(name), trial).expect("what it starts from");
+        let base = baseline.frames_per_s;
+        let off = (base - rate).abs() / rate;
+        assert!(
+            off < 5e-3,
+            "{name} {trial:?}: {base} in what-if, {rate} predicted"
+        );
+        let load = seen.cpu_load.value().map(|load| load.busy_ratio);
+        let (ours, theirs) = (load.unwrap_or(0.0), baseline.cpu_load_ratio.unwrap_or(0.0));
+        assert!(
+            (ours - theirs).abs() < 0.02,
+            "{name} {trial:?}: load {theirs}, {ours} predicted"
+        );
     }
 }
 
@@ -153,29 +160,25 @@ fn shown(field: &Field<f64>, places: usize) -> String {
 #[test]
 fn every_predicted_figure_of_every_path_is_held_by_a_snapshot() {
     let mut out = String::new();
-    for name in library::names() {
-        let file = node(name);
-        for trial in trials(&file) {
-            let seen = run(file.clone(), &trial);
-            let flow = &seen.flows[0];
-            let buffers = trial.buffers.map_or(String::new(), |b| format!(" {b}"));
-            let load = seen.cpu_load.clone().map(|load| load.busy_ratio);
-            let _ = writeln!(
-                out,
-                "{name} {:?} {}{buffers} frame {}: {} frames/s, load {}, loss {}",
-                trial.framing.layer,
-                trial.direction,
-                seen.sizes.frame,
-                shown(&flow.frames_per_s, 3),
-                shown(&load, 4),
-                shown(&flow.loss_ratio, 4),
-            );
-            for series in &flow.series {
-                let h = &series.histogram;
-                let tick = h.tick_ps.unwrap_or(0) as f64;
-                let (mean, sigma) = (h.mean_ticks * tick / 1e6, h.stddev_ticks * tick / 1e6);
-                let _ = writeln!(out, "    {}: {mean:.4} us, sigma {sigma:.4}", series.name);
-            }
+    for (name, trial, seen) in &*LIBRARY {
+        let flow = &seen.flows[0];
+        let buffers = trial.buffers.map_or(String::new(), |b| format!(" {b}"));
+        let load = seen.cpu_load.clone().map(|load| load.busy_ratio);
+        let _ = writeln!(
+            out,
+            "{name} {:?} {}{buffers} frame {}: {} frames/s, load {}, loss {}",
+            trial.framing.layer,
+            trial.direction,
+            seen.sizes.frame,
+            shown(&flow.frames_per_s, 3),
+            shown(&load, 4),
+            shown(&flow.loss_ratio, 4),
+        );
+        for series in &flow.series {
+            let h = &series.histogram;
+            let tick = h.tick_ps.unwrap_or(0) as f64;
+            let (mean, sigma) = (h.mean_ticks * tick / 1e6, h.stddev_ticks * tick / 1e6);
+            let _ = writeln!(out, "    {}: {mean:.4} us, sigma {sigma:.4}", series.name);
         }
     }
     insta::assert_snapshot!(out);

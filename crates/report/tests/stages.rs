@@ -32,8 +32,9 @@ fn one_way_on_a_terminal_of_eighty_columns() {
 
 #[test]
 fn ways_side_by_side_on_a_terminal() {
+    let file = linux::ways();
     for width in [80, 120] {
-        let text = shown(&linux::ways(), Format::Terminal, width);
+        let text = shown(&file, Format::Terminal, width);
         assert!(longest(&text) <= width, "{text}");
         if width == 120 {
             insta::assert_snapshot!(text);
@@ -43,8 +44,9 @@ fn ways_side_by_side_on_a_terminal() {
 
 #[test]
 fn counted_stages_on_a_terminal_and_in_markdown() {
-    insta::assert_snapshot!(shown(&linux::counted(), Format::Terminal, 120));
-    let text = shown(&linux::counted(), Format::Markdown, 120);
+    let file = linux::counted();
+    insta::assert_snapshot!(shown(&file, Format::Terminal, 120));
+    let text = shown(&file, Format::Markdown, 120);
     for unit in [" ns", " µs"] {
         assert!(!text.contains(unit), "instructions are no time: {text}");
     }
