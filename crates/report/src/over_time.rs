@@ -1,6 +1,7 @@
 //! Pictures over the run: rate, loss, latency and CPU load of a trial from its first arrival to its last.
 
 use wirelab_trial::over_time::Cores;
+use wirelab_trial::stage::is_stage;
 use wirelab_trial::{
     BusyOverTime, FlowObservation, Kind, OverTime, ResultsFile, Series as Times, Status, format,
 };
@@ -38,8 +39,15 @@ pub fn gallery(file: &ResultsFile) -> Gallery {
             .iter()
             .map(|flow| spread(flow))
             .fold(0.0, f64::max);
-        let load = row::load(&row.observation.trial.load);
-        let title = format!("{} · {load}", row.label());
+        // Nobody asked for the load of a node that is watched alone.
+        let title = match row.flows.iter().any(|flow| flow.elapsed.value().is_some()) {
+            true => format!(
+                "{} · {}",
+                row.label(),
+                row::load(&row.observation.trial.load)
+            ),
+            false => row.label(),
+        };
         runs.push((spread, row.trial, (title, Picture::Plane(plane))));
     }
     let left_out = runs.len().saturating_sub(PICTURES);
@@ -50,7 +58,8 @@ pub fn gallery(file: &ResultsFile) -> Gallery {
         title: "Over the run",
         about: "Rate, loss, latency and CPU load from the first arrival to the last. A run whose rate falls, or drops out for \
                 a while, is no steady state, and its mean says little. The CPU load is the mean of the cores: the node's, and \
-                all that the tester may use on its host.",
+                all that the tester may use on its host. A run of less than a second may be too short for it, since \
+                kernels count it in steps of 10 ms.",
         pictures: runs.into_iter().map(|(_, _, picture)| picture).collect(),
         left_out,
         ..Gallery::default()
@@ -66,6 +75,12 @@ fn spread(flow: &FlowObservation) -> f64 {
         true => (squares / rates.len() as f64).sqrt() / mean,
         false => 0.0,
     }
+}
+
+/// Where the slices of a flow come from: of a node that is watched alone only the times of its frames are known.
+fn kind(flow: &FlowObservation) -> Option<Kind> {
+    let rate = flow.frames_per_s.kind().or(flow.goodput_bits_per_s.kind());
+    rate.or(flow.series.first().map(|times| times.kind))
 }
 
 /// A slice of a run.
@@ -138,7 +153,7 @@ fn plane(row: &Row<'_>) -> Plane {
                 )
             });
             Series {
-                kind: flow.frames_per_s.kind().or(flow.goodput_bits_per_s.kind()),
+                kind: kind(flow),
                 ..Series::plain(name(flow), true, points.collect())
             }
         };
@@ -217,7 +232,10 @@ fn load(trial: usize, of: &BusyOverTime) -> Option<Series> {
 /// The median latency of successive samples, which came in this order; where they are not all kept, their times are
 /// unknown.
 fn latency(trial: usize, flow: &FlowObservation, name: String) -> Option<Series> {
-    let whole = |times: &&Times| stats::complete(times) && times.clock.tick_ps.is_some();
+    // A stage is a part of the way, and has pictures of its own.
+    let whole = |times: &&Times| {
+        !is_stage(times) && stats::complete(times) && times.clock.tick_ps.is_some()
+    };
     let times = flow.series.iter().find(whole)?;
     let tick_ps = times.clock.tick_ps? as f64;
     let all = times.raw_ticks.len();
