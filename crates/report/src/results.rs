@@ -8,8 +8,8 @@ use crate::document::{Block, Chart, Document, Gallery, Medium, Picture, Verdict}
 use crate::options::Options;
 use crate::row::{self, Row};
 use crate::{
-    about, charts, columns, detail, distributions, format, loaded, over_time, search, stages,
-    summary,
+    about, charts, columns, detail, distributions, format, loaded, over_time, search, spans,
+    stages, summary,
 };
 
 /// Characters that a row of the first table may have on a page, so that it is read without scrolling.
@@ -54,6 +54,7 @@ pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
         blocks.push(on_page(stages::blocks(file, delays, None)));
     }
     blocks.push(on_page(pictures(others, &together)));
+    blocks.extend(spans::of_results(file));
     let series = |file| detail::series_tables(file, options.each_flow).into_iter();
     match delays.is_some() {
         true => {

@@ -82,6 +82,46 @@ fn the_page_of_the_third_document_cell_by_cell() {
 }
 
 #[test]
+fn latency_is_that_between_driver_and_application_and_a_picture_says_so() {
+    let mut file = am263x::page();
+    for (name, direction) in [
+        ("call to application", Direction::Receive),
+        ("application to call", Direction::Transmit),
+    ] {
+        let all = file.observations.iter_mut();
+        let mut mine = all.filter(|o| o.trial.direction == direction);
+        let stages = mine.find(|o| !o.flows[0].series.is_empty()).unwrap();
+        // A node has shorter stages, too, and tells them first.
+        let mut shorter = stages.flows[0].series[0].clone();
+        shorter.name = name.to_owned();
+        shorter.histogram.mean_ticks /= 2.0;
+        shorter.raw_ticks.iter_mut().for_each(|ticks| *ticks /= 2);
+        stages.flows[0].series.insert(0, shorter);
+    }
+    let page = text(&file, Format::Markdown);
+    let latency = rows(&page, "### Layer 2 Latency");
+    assert_eq!(latency[1][1], "39400");
+    assert_eq!(latency[2][1], "11000");
+    for format in [Format::Terminal, Format::Markdown] {
+        let page = text(&file, format);
+        let (_, drawn) = page.split_once("What each latency spans").unwrap();
+        let way = "line   MAC   driver   application   driver   MAC   line\n";
+        let (head, below) = drawn.split_once(way).expect(drawn);
+        let indent = head.lines().last().unwrap().len();
+        let total = below.lines().find(|line| line.starts_with("RX total"));
+        assert_eq!(&total.unwrap()[indent..], "  ├─────┤       ├──────────┤");
+        assert!(below.contains("from there to the driver is in no figure"));
+    }
+    let all = pictures(&text(&file, Format::Html));
+    let spans: Vec<_> = all.iter().filter(|p| p["type"] == "spans").collect();
+    assert_eq!(spans.len(), 2, "of the stages, and of the round trips");
+    let words = |at: usize, row: usize| spans[at]["rows"][row]["words"].as_str().unwrap();
+    assert_eq!(words(0, 1), "RX CPU<->MAC: from driver to application");
+    assert_eq!(words(0, 4), "TX PHY: from MAC to line");
+    assert_eq!(words(1, 0), "round trip: from due to back");
+}
+
+#[test]
 fn the_set_up_tables_of_the_third_document() {
     let page = text(&am263x::page(), Format::Markdown);
     let soc = rows(&page, "## Setup Details");

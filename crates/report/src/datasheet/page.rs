@@ -11,7 +11,7 @@ use crate::document::{
 };
 use crate::judge::{End, judge};
 use crate::options::Options;
-use crate::{about, charts, finding, format, headline, repeat, row, search, summary};
+use crate::{about, charts, finding, format, headline, repeat, row, search, spans, summary};
 
 /// The page of one node.
 fn blocks(sheet: &Sheet, file: &ResultsFile, notices: &mut Notices) -> Vec<Block<'static>> {
@@ -98,6 +98,18 @@ fn layer2(sheet: &Sheet, noted: &mut Noted<'_>) -> Vec<Block<'static>> {
         ));
         out.push(Block::Table(tables::layer2_latency(sheet)));
         out.extend(tables::layer2_intervals(sheet).map(Block::Remark));
+        let seen = sheet
+            .layer2_latency
+            .iter()
+            .filter(|of| of.node_ps.value().is_some());
+        let ways = seen.filter_map(|of| {
+            Some((
+                of.direction,
+                of.stage.as_deref()?,
+                of.phy_ps.value().is_some(),
+            ))
+        });
+        out.extend(spans::of_layer2(ways));
     }
     if !sheet.layer2_throughput.is_empty() {
         out.push(Block::Heading(3, "Layer 2 Throughput".to_owned()));
@@ -146,8 +158,13 @@ fn echo(sheet: &Sheet, file: &ResultsFile, noted: &mut Noted<'_>) -> Vec<Block<'
                 .to_owned(),
         ),
         Block::Table(detail::echo(sheet)),
-        picture(curves::round_trips(file, &series)),
     ];
+    let seen = || sheet.echo.iter().filter(|of| of.p50_ps.value().is_some());
+    if seen().next().is_some() {
+        let has_floor = seen().any(|of| of.floor_p50_ps.value().is_some());
+        out.extend(spans::of_round_trips(has_floor));
+    }
+    out.push(picture(curves::round_trips(file, &series)));
     out.extend(noted(Section::Echo));
     out
 }

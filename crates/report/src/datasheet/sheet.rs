@@ -199,6 +199,9 @@ pub struct Latency {
     pub length_bytes: u32,
     /// Frames that were captured.
     pub samples: u64,
+    /// The node's own stage.
+    #[serde(skip)]
+    pub stage: Option<String>,
     /// Median of the node's own stages, in ps.
     pub node_ps: Field<u64>,
     /// Shortest, in ps.

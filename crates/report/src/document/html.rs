@@ -8,6 +8,7 @@ use super::escape::{json, keep_numbers, line, xml};
 use super::table::{Cell, Head, Look, Notes, Table};
 use super::{Block, Chart, Document, Gallery, Medium, Notice, Picture, Sort};
 use crate::chart::delays::Chapter;
+use crate::chart::spans::SPANS;
 use crate::chart::{roofline, timeline};
 use crate::format;
 
@@ -485,6 +486,11 @@ impl Page {
                  each packet is a slope, a cost of each byte is level; marks well below all ceilings wait for one another.",
                 "",
             ),
+            Chart::Spans(data) => {
+                let about = text(&format!("{}.", data.about().join("; ")));
+                let figure = self.figure(&Picture::Spans(data.clone()), &format!("{SPANS}."), "");
+                format!("{figure}<p class=\"quiet\">{about}</p>\n")
+            }
             Chart::Delays(data) => self.delays(data),
             Chart::Gallery(data) => self.gallery(data),
         }
