@@ -7,7 +7,7 @@ use super::sheet::{Datasheet, Sheet};
 use super::{commands, curves, detail, gather, show, tables};
 use crate::document::table::{Look, Table};
 use crate::document::{
-    Block, Chart, Document, EMULATED, Gallery, Medium, Notice, Notices, Verdict,
+    Block, Chart, Document, EMULATED, Gallery, Medium, Notice, Notices, Sort, Verdict,
 };
 use crate::judge::{End, judge};
 use crate::options::Options;
@@ -18,7 +18,10 @@ fn blocks(sheet: &Sheet, file: &ResultsFile, notices: &mut Notices) -> Vec<Block
     let mut out = Vec::new();
     let mut noted = |section: Section| {
         let here = (&*sheet.node, section);
-        notices.of_trials(|trial| place(&file.observations[trial - 1]) == here)
+        let is_here = |trial: &usize| place(&file.observations[trial - 1]) == here;
+        // A datasheet has no searches but those of UDP.
+        let searched = |notice: &Notice| notice.sort == Sort::Search && section == Section::Udp;
+        notices.beside(|notice| searched(notice) || notice.trials.iter().any(is_here))
     };
     let soc = setup::table(sheet, Of::Soc);
     let mut told = Vec::new();

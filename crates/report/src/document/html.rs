@@ -20,6 +20,8 @@ const POLICY: &str = include_str!(concat!(env!("OUT_DIR"), "/page.csp"));
 
 /// Script elements of a page: its data, and the program.
 pub const SCRIPTS: usize = 2;
+/// Lines of a verdict.
+const VERDICT: usize = 3;
 /// Headings that make a list of contents worth its room.
 const CONTENTS: usize = 3;
 
@@ -75,7 +77,7 @@ fn inline(data: &str) -> String {
     format!("<script type=\"application/json\" id=\"wirelab-data\">{data}</script>\n")
 }
 
-/// The judgement: a word, then a line for each of its first sentences.
+/// The judgement: a word, then its sentences in at most three lines.
 fn verdict(document: &Document<'_>) -> String {
     let Some(verdict) = &document.verdict else {
         return String::new();
@@ -87,7 +89,12 @@ fn verdict(document: &Document<'_>) -> String {
     };
     let (word, sentences) = (verdict.head.words(), verdict.text.replace(". ", ".\n"));
     let limits = document.limits.as_deref();
-    let lines: Vec<String> = sentences.lines().chain(limits).map(text).collect();
+    let mut lines: Vec<String> = sentences.lines().chain(limits).map(text).collect();
+    // What else there is to say stands behind how many trials there were.
+    while lines.len() > VERDICT {
+        let second = lines.remove(1);
+        lines[0] = format!("{} {second}", lines[0]);
+    }
     format!(
         "<p class=\"verdict{class}\"><strong>{word}</strong> {}</p>\n",
         lines.join("<br/>\n")
