@@ -198,8 +198,11 @@ fn plane(row: &Row<'_>) -> Plane {
             lines: Vec::new(),
         });
     }
+    let points = panes.iter().flat_map(|pane| &pane.series);
+    let points = points.flat_map(|series| &series.points);
+    let last = points.map(|point| point.x).fold(0.0, f64::max);
     let plane = Plane {
-        x: Axis::linear("time since the first arrival", Show::Time),
+        x: Axis::linear("time since the first arrival", Show::Time).up_to(last * 1.02),
         panes,
         marked: Vec::new(),
     };
