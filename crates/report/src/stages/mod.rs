@@ -95,7 +95,7 @@ pub fn render_stages(
             let mut blocks = blocks(file, &delays, against);
             // A run prints its notices itself, and a table of delays is often pasted alone.
             let told = about::notices(file).rest().into_iter();
-            let runs = Block::Chart(Chart::Gallery(over_time::gallery(file)));
+            let runs = Block::Chart(Chart::Gallery(over_time::of_stages(file)));
             let told = [runs].into_iter().chain(told);
             let told = told.chain([about::nodes_and_tester(file)]);
             blocks.push(Block::Only(Medium::Page, told.collect()));
