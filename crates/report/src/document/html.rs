@@ -20,6 +20,8 @@ const POLICY: &str = include_str!(concat!(env!("OUT_DIR"), "/page.csp"));
 
 /// Script elements of a page: its data, and the program.
 pub const SCRIPTS: usize = 2;
+/// Longest option of a command that is kept in one line, in bytes.
+const OPTION: usize = 24;
 /// Lines of a verdict.
 const VERDICT: usize = 3;
 /// Headings that make a list of contents worth its room.
@@ -125,6 +127,19 @@ fn headlines(document: &Document<'_>) -> String {
     }
 }
 
+/// A command whose options are not divided behind their hyphens.
+pub fn words_of(command: &str) -> String {
+    let line = line(command);
+    let words = line.split(' ').map(|word| {
+        let whole = word.starts_with('-') && word.len() <= OPTION;
+        match (whole, xml(word)) {
+            (true, word) => format!("<span>{word}</span>"),
+            (false, word) => word,
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// Text of one line.
 fn text(text: &str) -> String {
     xml(&line(text))
@@ -215,7 +230,7 @@ fn footer(document: &Document<'_>) -> String {
     if let Some(command) = &document.command {
         out.push_str(&format!(
             "<p>Command: <code class=\"command\">{}</code></p>\n",
-            xml(&line(command))
+            words_of(command)
         ));
     }
     match out.is_empty() {
@@ -329,7 +344,7 @@ impl Page {
             Block::Commands(commands) if commands.is_empty() => String::new(),
             Block::Commands(commands) => {
                 let items = commands.iter().map(|(name, command)| {
-                    let command = xml(&line(command));
+                    let command = words_of(command);
                     format!("{}: <code class=\"command\">{command}</code>", text(name))
                 });
                 let items = list("words", items);
