@@ -11,7 +11,9 @@ use crate::document::{
 };
 use crate::judge::{End, judge};
 use crate::options::Options;
-use crate::{about, charts, finding, format, headline, repeat, row, search, spans, summary};
+use crate::{
+    about, charts, finding, format, headline, over_time, repeat, row, search, spans, summary,
+};
 
 /// The page of one node.
 fn blocks(sheet: &Sheet, file: &ResultsFile, notices: &mut Notices) -> Vec<Block<'static>> {
@@ -224,6 +226,14 @@ fn below(file: &ResultsFile, page: &Datasheet) -> Vec<Block<'static>> {
     })];
     let searches = Block::Appendix(2, "Searches, trial by trial".to_owned(), searches);
     out.push(Block::Only(Medium::Page, vec![searches]));
+    let runs = Gallery {
+        title: "",
+        ..over_time::gallery(file)
+    };
+    if !runs.pictures.is_empty() {
+        let runs = Block::Appendix(2, "Over the run".to_owned(), vec![picture(runs)]);
+        out.push(Block::Only(Medium::Page, vec![runs]));
+    }
     out.push(Block::Only(
         Medium::Page,
         vec![about::nodes_and_tester(file)],
