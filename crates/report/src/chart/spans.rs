@@ -81,7 +81,7 @@ impl Spans {
         all
     }
 
-    /// As lines of characters; in words where these have no room.
+    /// As lines of characters; in words where these do not fit.
     pub fn drawn(&self, width: usize) -> Vec<String> {
         let count = |text: &str| text.chars().count();
         let margin = self.rows.iter().map(|row| count(&row.name)).max();
