@@ -17,6 +17,8 @@ WIRELAB_SAY=setup
 . "$(dirname "${BASH_SOURCE[0]}")/lib/setup-hdl.sh"
 # shellcheck source=scripts/lib/setup-flows.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/setup-flows.sh"
+# shellcheck source=scripts/lib/setup-grafana.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib/setup-grafana.sh"
 # shellcheck source=scripts/lib/setup-web.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib/setup-web.sh"
 
@@ -188,7 +190,10 @@ main() {
     setup_rust "${groups[@]}"
     if [[ " ${groups[*]} " == *" build "* ]]; then setup_web; fi
     if [[ " ${groups[*]} " == *" bench "* ]]; then setup_simpy; fi
-    if [[ " ${groups[*]} " == *" test "* ]]; then setup_hdl; fi
+    if [[ " ${groups[*]} " == *" test "* ]]; then
+        setup_hdl
+        setup_grafana
+    fi
     if [[ " ${groups[*]} " == *" long "* ]]; then setup_flows; fi
     if [[ " ${groups[*]} " == *" dist "* ]]; then setup_dist; fi
 }

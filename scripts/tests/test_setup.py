@@ -11,7 +11,8 @@ TOOLS = "bash cat cmp cut dirname env find grep id mktemp printf rm sed sort tai
 COMMANDS = "cc make pkg-config clang llvm-strip ip git python3 pg_ctlcluster trafgen iperf iperf3 tshark sockperf xdp-trafficgen clang-format shellcheck cargo-deny cargo-deb cmake arm-none-eabi-gcc riscv64-unknown-elf-gcc cppcheck ninja ping qemu-system-arm qemu-system-x86_64 ghdl-mcode c++ perl node npm chromium".split()
 FILES = """usr/include/stdlib.h usr/include/bpf/bpf_helpers.h usr/include/linux/bpf.h usr/include/libelf.h
 usr/include/zlib.h usr/lib/arm-none-eabi/newlib/libc.a etc/ssl/certs/ca-certificates.crt .cache/tools/simpy-4.1.1/complete
-.cache/tools/hdl/bin/python3 .cache/tools/hdl/complete .cache/tools/maturin/1.16.0 web/node_modules/complete""".split()
+.cache/tools/hdl/bin/python3 .cache/tools/hdl/complete .cache/tools/maturin/1.16.0 .cache/tools/grafana/10.1.0
+web/node_modules/complete""".split()
 WEB_LOCK = SETUP.parents[1] / "web/package-lock.json"
 HDL_LISTS = [SETUP.parents[1] / "rtl/tools" / name for name in ("requirements.txt", "requirements-source.txt")]
 

@@ -143,7 +143,13 @@ export interface Flame {
   bars: FlameBar[];
 }
 
-export type Picture = Plane | Samples | Bars | Delays | Timeline | Flame;
+export interface Spans {
+  type: 'spans';
+  events: { name: string; about: string }[];
+  rows: { name: string; parts: [number, number][]; words: string }[];
+}
+
+export type Picture = Plane | Samples | Bars | Delays | Timeline | Flame | Spans;
 
 export interface PageData {
   commands: Partial<Record<string, string>>;

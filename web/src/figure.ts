@@ -12,6 +12,7 @@ import { flame } from './charts/flame';
 import { plane } from './charts/plane';
 import type { View } from './charts/samples';
 import { samples, VIEWS } from './charts/samples';
+import { spans } from './charts/spans';
 import { timeline } from './charts/timeline';
 import type { PageData, Picture, Samples } from './data';
 import { button, copier, csv, element, save } from './dom';
@@ -114,6 +115,8 @@ export class Figure {
         return timeline(this.picture, room);
       case 'flame':
         return flame(this.picture, room);
+      case 'spans':
+        return spans(this.picture, room);
     }
   }
 

@@ -15,9 +15,9 @@ const TIMES: [number, string][] = [
   [1e3, 'ns'],
 ];
 
-/** A number of at most four digits that count, without zeros at the end. */
-export function number(value: number): string {
-  return String(Number(value.toPrecision(4)));
+/** A number of at most so many digits that count, without zeros at the end. */
+export function number(value: number, digits = 4): string {
+  return String(Number(value.toPrecision(digits)));
 }
 
 /** A whole number in groups of three digits. */
@@ -27,33 +27,39 @@ export function integer(value: number): string {
     .replace(/\B(?=(\d{3})+(?!\d))/g, '\u00a0');
 }
 
-function scaled(value: number, units: [number, string][], least: string): string {
+function scaled(value: number, units: [number, string][], least: string, digits: number): string {
   const size = Math.abs(value);
   const unit = units.find(([from]) => size >= from * 0.99995);
   const [from, name] = unit ?? [1, least];
-  return `${number(value / from)}${name && '\u00a0'}${name}`;
+  return `${number(value / from, digits)}${name && '\u00a0'}${name}`;
 }
 
 /** A share, 0 to 1: percent, or parts in a million and in a billion where percent would be all zeros. */
-function share(value: number): string {
+function share(value: number, digits: number): string {
   const size = Math.abs(value);
-  if (size > 0 && size < 0.9e-7) return `${number(value * 1e9)}\u00a0ppb`;
-  if (size > 0 && size < 0.9e-5) return `${number(value * 1e6)}\u00a0ppm`;
-  return `${number(value * 100)}\u00a0%`;
+  if (size > 0 && size < 0.9e-7) return `${number(value * 1e9, digits)}\u00a0ppb`;
+  if (size > 0 && size < 0.9e-5) return `${number(value * 1e6, digits)}\u00a0ppm`;
+  return `${number(value * 100, digits)}\u00a0%`;
 }
 
 /** A value as an axis writes it. */
-export function show(how: Show, value: number): string {
+export function show(how: Show, value: number, digits = 4): string {
   switch (how) {
     case 'si':
-      return scaled(value, PREFIXES, '');
+      return scaled(value, PREFIXES, '', digits);
     case 'time':
-      return value === 0 ? '0' : scaled(value, TIMES, 'ps');
+      return value === 0 ? '0' : scaled(value, TIMES, 'ps', digits);
     case 'share':
-      return share(value);
+      return share(value, digits);
     case 'integer':
       return integer(value);
   }
+}
+
+/** So many digits as tell all ticks of an axis apart. */
+export function digitsOf(how: Show, ticks: number[]): number {
+  const differ = (digits: number): boolean => new Set(ticks.map((at) => show(how, at, digits))).size === ticks.length;
+  return [4, 5, 6, 7, 8, 9].find(differ) ?? 9;
 }
 
 /** Ticks of an axis of equal factors: powers of ten, and 2 and 5 times these where they are few. */

@@ -33,6 +33,11 @@ export function directed(direction: Direction): string {
   }
 }
 
+/** The shape of the marks of a series that no line joins. */
+export function shape(at: number): string {
+  return ['circle', 'rect', 'triangle', 'diamond'][at % 4] ?? 'circle';
+}
+
 export interface Mark {
   symbol: string;
   symbolSize: number;

@@ -4,11 +4,8 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 use wirelab_cores::course::EVERY;
 use wirelab_cores::{Course, Meter, allowed};
-use wirelab_trial::over_time::Cores;
+use wirelab_trial::over_time::{Cores, MOST_KEPT};
 use wirelab_trial::{BusyOverTime, ClockKind, Observation};
-
-/// Slices that a results file keeps.
-const MOST: usize = 64;
 
 /// Runs a trial, and adds how busy this host was from its first arrival to its last.
 pub fn beside<E>(run: impl FnOnce() -> Result<Observation, E>) -> Result<Observation, E> {
@@ -43,7 +40,7 @@ impl Drop for Ends<'_> {
 }
 
 fn read_on(meter: &mut Meter, over: &Mutex<bool>, told: &Condvar) -> Course {
-    let mut course = Course::new(MOST);
+    let mut course = Course::new(MOST_KEPT);
     let mut is_over = over.lock().unwrap_or_else(PoisonError::into_inner);
     while !*is_over {
         if let Ok(sample) = meter.sample() {
@@ -61,10 +58,7 @@ fn read_on(meter: &mut Meter, over: &Mutex<bool>, told: &Condvar) -> Course {
 fn arrivals(observation: &Observation) -> Option<(u64, u64)> {
     let spans = observation.flows.iter().filter_map(|flow| {
         let is_real = flow.elapsed.value()?.clock == ClockKind::Wall;
-        let first = flow.over_time.first_ns.filter(|_| is_real)?;
-        let slices = flow.over_time.slice_ns.iter();
-        let lasted = slices.fold(0u64, |sum, ns| sum.saturating_add(*ns));
-        Some((first, first.saturating_add(lasted)))
+        flow.over_time.span_ns().filter(|_| is_real)
     });
     spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }

@@ -4,15 +4,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 use wirelab_trial::format;
 use wirelab_trial::{
-    Cancel, Description, Environment, Found, Node, NodeError, NodeName, Observation, Part,
-    Progress, ResultsFile, Retrying, Status, Trial, WarningCode,
+    Cancel, Description, Environment, Found, Node, NodeError, Observation, Part, Progress,
+    ResultsFile, Retrying, Status, Trial, WarningCode,
 };
 
 use crate::busy;
 use crate::part::{Asks, PlannedPart};
-
-/// The set-up key that names the interfaces of ports.
-const PORTS_KEY: &str = "ports";
 
 /// Why a results file cannot be resumed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -231,12 +228,8 @@ fn same_node(stored: &Description, now: &Description) -> Result<(), ResumeError>
             .cloned()
             .unwrap_or_else(|| "not told".to_owned())
     };
-    // A lab that is made for each run has new interfaces each time.
-    let name = stored.name.parse::<NodeName>();
-    let is_lab = name.is_ok_and(|name| name.kind() == "lab");
-    let made_anew = |key: &str| is_lab && key == PORTS_KEY;
     let keys = stored.setup.keys().chain(now.setup.keys());
-    for key in keys.filter(|key| !made_anew(key)) {
+    for key in keys.filter(|key| !stored.is_made_anew(key)) {
         if stored.setup.get(key) != now.setup.get(key) {
             return Err(ResumeError::Setup {
                 key: key.clone(),

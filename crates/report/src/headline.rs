@@ -278,6 +278,19 @@ fn limit(row: &Row<'_>) -> (Limiter, String) {
             format!("limited by the wire: {percent} % of what the link carries"),
         );
     }
+    // A node that waits by spinning works all the time, whatever is asked of it.
+    let all_came = row
+        .loss()
+        .value()
+        .is_some_and(|loss| loss.low <= 0.0 && loss.at_most().is_none());
+    let as_asked = o.trial.load != Load::Max && kept(o);
+    let by_load = (
+        Limiter::Load,
+        "limited by the load: no more was asked".to_owned(),
+    );
+    if as_asked && all_came {
+        return by_load;
+    }
     let load = o.cpu_load.value();
     let busy = load.map(|load| load.busy_ratio);
     if let Some(load) = load.filter(|load| load.busy_ratio >= CPU_IS_LIMIT) {
@@ -291,11 +304,8 @@ fn limit(row: &Row<'_>) -> (Limiter, String) {
             format!("limited by the CPU{whose}: it works {percent} % of the time"),
         );
     }
-    if o.trial.load != Load::Max && kept(o) {
-        return (
-            Limiter::Load,
-            "limited by the load: no more was asked".to_owned(),
-        );
+    if as_asked {
+        return by_load;
     }
     let paper = |flow: &&FlowObservation| {
         let kind = flow.frames_per_s.kind();

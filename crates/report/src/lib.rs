@@ -40,6 +40,7 @@ mod repeat;
 mod results;
 mod row;
 mod search;
+mod spans;
 pub mod stages;
 mod stats;
 pub mod study;

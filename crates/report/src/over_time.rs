@@ -1,8 +1,10 @@
 //! Pictures over the run: rate, loss, latency and CPU load of a trial from its first arrival to its last.
 
 use wirelab_trial::over_time::Cores;
+use wirelab_trial::stage::is_stage;
 use wirelab_trial::{
-    BusyOverTime, FlowObservation, Kind, OverTime, ResultsFile, Series as Times, Status, format,
+    BusyOverTime, FlowObservation, Kind, Observation, OverTime, ResultsFile, Series as Times,
+    Status, format,
 };
 use wirelab_wire::Layer;
 
@@ -18,6 +20,8 @@ const PICTURES: usize = 12;
 const FEWEST_SLICES: usize = 8;
 /// Fewer slices of a load are no course.
 const FEWEST_LOADS: usize = 3;
+/// The name of the axis of loads.
+const LOAD: &str = "CPU load";
 /// Points of a curve.
 const POINTS: usize = 48;
 /// Samples behind each point of the latency: the median of fewer is noise.
@@ -38,8 +42,15 @@ pub fn gallery(file: &ResultsFile) -> Gallery {
             .iter()
             .map(|flow| spread(flow))
             .fold(0.0, f64::max);
-        let load = row::load(&row.observation.trial.load);
-        let title = format!("{} · {load}", row.label());
+        // Nobody asked for the load of a node that is watched alone.
+        let title = match row.flows.iter().any(|flow| flow.elapsed.value().is_some()) {
+            true => format!(
+                "{} · {}",
+                row.label(),
+                row::load(&row.observation.trial.load)
+            ),
+            false => row.label(),
+        };
         runs.push((spread, row.trial, (title, Picture::Plane(plane))));
     }
     let left_out = runs.len().saturating_sub(PICTURES);
@@ -50,10 +61,92 @@ pub fn gallery(file: &ResultsFile) -> Gallery {
         title: "Over the run",
         about: "Rate, loss, latency and CPU load from the first arrival to the last. A run whose rate falls, or drops out for \
                 a while, is no steady state, and its mean says little. The CPU load is the mean of the cores: the node's, and \
-                all that the tester may use on its host.",
+                all that the tester may use on its host. A run of less than a second may be too short for it, since \
+                kernels count it in steps of 10 ms.",
         pictures: runs.into_iter().map(|(_, _, picture)| picture).collect(),
         left_out,
         ..Gallery::default()
+    }
+}
+
+/// The runs of stages. Their trials are blocks that take turns, mostly too short for a load each, so that all of them stand
+/// in one picture then.
+pub fn of_stages(file: &ResultsFile) -> Gallery {
+    let each = gallery(file);
+    let has_load = |picture: &Picture| match picture {
+        Picture::Plane(plane) => plane.panes.iter().any(|pane| pane.y.name == LOAD),
+        _ => false,
+    };
+    let whole = all_trials(file);
+    if whole.is_empty() || each.pictures.iter().any(|(_, picture)| has_load(picture)) {
+        return each;
+    }
+    let caption =
+        "All trials one after another: the frames per second of each, and the CPU load meanwhile.";
+    Gallery {
+        title: "Over the run",
+        about: "The CPU load is the mean of the cores: the node's, and all that the tester may use on its host.",
+        pictures: vec![(caption.to_owned(), Picture::Plane(whole))],
+        wide: true,
+        ..Gallery::default()
+    }
+}
+
+/// Rate and load of all trials by when each began; empty for fewer than three of them.
+fn all_trials(file: &ResultsFile) -> Plane {
+    let begun = |o: &Observation| o.started_unix_ns.value().copied();
+    let first = file.observations.iter().filter_map(begun).min();
+    let rows = row::rows(&file.observations, false);
+    let usable = |row: &&Row<'_>| !matches!(row.observation.status, Status::Void { .. });
+    let (mut rates, mut loads) = (Vec::new(), [Vec::new(), Vec::new()]);
+    for row in rows.iter().filter(usable) {
+        let Some(since_ns) = begun(row.observation)
+            .zip(first)
+            .map(|(at, first)| at - first)
+        else {
+            continue;
+        };
+        if let Some(rate) = row.sum(|flow| &flow.frames_per_s).value() {
+            let words = format!("{} frames/s", format::frame_rate(*rate));
+            let at = middle_ps(since_ns, since_ns);
+            rates.push(Point::new(at, *rate, words, Some(row.trial)));
+        }
+        for of in &row.observation.busy_over_time {
+            loads[usize::from(of.of == Cores::Tester)].extend(shares(row.trial, of, since_ns));
+        }
+    }
+    if loads.iter().map(Vec::len).max() < Some(FEWEST_LOADS) {
+        rates.clear();
+        loads = Default::default();
+    }
+    let [node, tester] = loads;
+    let of = |cores, points| Series {
+        kind: Some(Kind::Measured),
+        ..Series::plain(whose(cores).to_owned(), false, points)
+    };
+    let plane = Plane {
+        x: Axis::linear("time since the first trial began", Show::Time),
+        panes: vec![
+            Pane {
+                y: Axis::linear("frames/s of each trial", Show::Si),
+                series: vec![Series::plain(String::new(), false, rates)],
+                lines: Vec::new(),
+            },
+            Pane {
+                y: Axis::linear(LOAD, Show::Share).up_to(1.0),
+                series: vec![of(Cores::Node, node), of(Cores::Tester, tester)],
+                lines: Vec::new(),
+            },
+        ],
+        marked: Vec::new(),
+    };
+    plane.tidied()
+}
+
+const fn whose(cores: Cores) -> &'static str {
+    match cores {
+        Cores::Node => "the node's cores",
+        Cores::Tester => "the tester's host",
     }
 }
 
@@ -66,6 +159,12 @@ fn spread(flow: &FlowObservation) -> f64 {
         true => (squares / rates.len() as f64).sqrt() / mean,
         false => 0.0,
     }
+}
+
+/// Where the slices of a flow come from: of a node that is watched alone only the times of its frames are known.
+fn kind(flow: &FlowObservation) -> Option<Kind> {
+    let rate = flow.frames_per_s.kind().or(flow.goodput_bits_per_s.kind());
+    rate.or(flow.series.first().map(|times| times.kind))
 }
 
 /// A slice of a run.
@@ -138,7 +237,7 @@ fn plane(row: &Row<'_>) -> Plane {
                 )
             });
             Series {
-                kind: flow.frames_per_s.kind().or(flow.goodput_bits_per_s.kind()),
+                kind: kind(flow),
                 ..Series::plain(name(flow), true, points.collect())
             }
         };
@@ -178,13 +277,16 @@ fn plane(row: &Row<'_>) -> Plane {
     if flows().next().is_some() {
         let loads = row.observation.busy_over_time.iter();
         panes.push(Pane {
-            y: Axis::linear("CPU load", Show::Share).up_to(1.0),
+            y: Axis::linear(LOAD, Show::Share).up_to(1.0),
             series: loads.filter_map(|of| load(row.trial, of)).collect(),
             lines: Vec::new(),
         });
     }
+    let points = panes.iter().flat_map(|pane| &pane.series);
+    let points = points.flat_map(|series| &series.points);
+    let last = points.map(|point| point.x).fold(0.0, f64::max);
     let plane = Plane {
-        x: Axis::linear("time since the first arrival", Show::Time),
+        x: Axis::linear("time since the first arrival", Show::Time).up_to(last * 1.02),
         panes,
         marked: Vec::new(),
     };
@@ -193,11 +295,17 @@ fn plane(row: &Row<'_>) -> Plane {
 
 /// How busy cores were in each slice.
 fn load(trial: usize, of: &BusyOverTime) -> Option<Series> {
-    let name = match of.of {
-        Cores::Node => "the node's cores",
-        Cores::Tester => "the tester's host",
-    };
-    let mut from_ns = of.from_ns;
+    let points = shares(trial, of, 0);
+    (points.len() >= FEWEST_LOADS).then(|| Series {
+        kind: Some(Kind::Measured),
+        ..Series::plain(whose(of.of).to_owned(), true, points)
+    })
+}
+
+/// The share of each slice that cores worked, of a trial that began at `since_ns`.
+fn shares(trial: usize, of: &BusyOverTime, since_ns: u64) -> Vec<Point> {
+    let name = whose(of.of);
+    let mut from_ns = since_ns.saturating_add(of.from_ns);
     let slices = of.slice_ns.iter().zip(of.busy_ns.iter());
     let points = slices.filter(|(ns, _)| **ns > 0).map(|(ns, busy)| {
         let to_ns = from_ns.saturating_add(*ns);
@@ -207,17 +315,16 @@ fn load(trial: usize, of: &BusyOverTime) -> Option<Series> {
         let words = format!("{when}: {name} {} % busy", format::percent(share));
         Point::new(middle, share, words, Some(trial))
     });
-    let points: Vec<Point> = points.collect();
-    (points.len() >= FEWEST_LOADS).then(|| Series {
-        kind: Some(Kind::Measured),
-        ..Series::plain(name.to_owned(), true, points)
-    })
+    points.collect()
 }
 
 /// The median latency of successive samples, which came in this order; where they are not all kept, their times are
 /// unknown.
 fn latency(trial: usize, flow: &FlowObservation, name: String) -> Option<Series> {
-    let whole = |times: &&Times| stats::complete(times) && times.clock.tick_ps.is_some();
+    // A stage is a part of the way, and has pictures of its own.
+    let whole = |times: &&Times| {
+        !is_stage(times) && stats::complete(times) && times.clock.tick_ps.is_some()
+    };
     let times = flow.series.iter().find(whole)?;
     let tick_ps = times.clock.tick_ps? as f64;
     let all = times.raw_ticks.len();

@@ -8,8 +8,8 @@ use crate::document::{Block, Chart, Document, Gallery, Medium, Picture, Verdict}
 use crate::options::Options;
 use crate::row::{self, Row};
 use crate::{
-    about, charts, columns, detail, distributions, format, loaded, over_time, search, stages,
-    summary,
+    about, charts, columns, detail, distributions, format, loaded, over_time, search, spans,
+    stages, summary,
 };
 
 /// Characters that a row of the first table may have on a page, so that it is read without scrolling.
@@ -53,7 +53,12 @@ pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
     if let Some(delays) = &delays {
         blocks.push(on_page(stages::blocks(file, delays, None)));
     }
-    blocks.push(on_page(pictures(others, &together)));
+    let runs = match delays.is_some() {
+        true => over_time::of_stages(others),
+        false => over_time::gallery(others),
+    };
+    blocks.push(on_page(pictures(others, runs, &together)));
+    blocks.extend(spans::of_results(file));
     let series = |file| detail::series_tables(file, options.each_flow).into_iter();
     match delays.is_some() {
         true => {
@@ -132,7 +137,7 @@ fn wide<'a>(title: &'static str, caption: &str, picture: Picture) -> Block<'a> {
 }
 
 /// What was lost, the gaps of the senders, and every series.
-fn pictures<'a>(others: &ResultsFile, rows: &[Row<'_>]) -> Vec<Block<'a>> {
+fn pictures<'a>(others: &ResultsFile, runs: Gallery, rows: &[Row<'_>]) -> Vec<Block<'a>> {
     let lost = charts::losses(rows);
     let none = !lost.rows.is_empty() && lost.rows.iter().all(Bar::is_good);
     // A picture of nothing says less than a sentence.
@@ -151,7 +156,7 @@ fn pictures<'a>(others: &ResultsFile, rows: &[Row<'_>]) -> Vec<Block<'a>> {
     let [gaps, series] = [charts::gaps(rows), distributions::series(others)];
     vec![
         lost,
-        Block::Chart(Chart::Gallery(over_time::gallery(others))),
+        Block::Chart(Chart::Gallery(runs)),
         Block::Chart(Chart::Gallery(gaps)),
         Block::Chart(Chart::Gallery(series)),
     ]

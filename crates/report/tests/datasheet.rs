@@ -3,7 +3,7 @@
 mod common;
 
 use common::am263x;
-use common::page::{rows, text};
+use common::page::{pictures, rows, text};
 use wirelab_report::datasheet::{compare, datasheet, is_datasheet};
 use wirelab_report::{Format, Options, render};
 use wirelab_trial::*;
@@ -79,6 +79,46 @@ fn the_page_of_the_third_document_cell_by_cell() {
         assert_eq!(*row, printed(cells));
     }
     assert_eq!(udp.len(), 6);
+}
+
+#[test]
+fn latency_is_that_between_driver_and_application_and_a_picture_says_so() {
+    let mut file = am263x::page();
+    for (name, direction) in [
+        ("call to application", Direction::Receive),
+        ("application to call", Direction::Transmit),
+    ] {
+        let all = file.observations.iter_mut();
+        let mut mine = all.filter(|o| o.trial.direction == direction);
+        let stages = mine.find(|o| !o.flows[0].series.is_empty()).unwrap();
+        // A node has shorter stages, too, and tells them first.
+        let mut shorter = stages.flows[0].series[0].clone();
+        shorter.name = name.to_owned();
+        shorter.histogram.mean_ticks /= 2.0;
+        shorter.raw_ticks.iter_mut().for_each(|ticks| *ticks /= 2);
+        stages.flows[0].series.insert(0, shorter);
+    }
+    let page = text(&file, Format::Markdown);
+    let latency = rows(&page, "### Layer 2 Latency");
+    assert_eq!(latency[1][1], "39400");
+    assert_eq!(latency[2][1], "11000");
+    for format in [Format::Terminal, Format::Markdown] {
+        let page = text(&file, format);
+        let (_, drawn) = page.split_once("What each latency spans").unwrap();
+        let way = "line   MAC   driver   application   driver   MAC   line\n";
+        let (head, below) = drawn.split_once(way).expect(drawn);
+        let indent = head.lines().last().unwrap().len();
+        let total = below.lines().find(|line| line.starts_with("RX total"));
+        assert_eq!(&total.unwrap()[indent..], "  ├─────┤       ├──────────┤");
+        assert!(below.contains("from there to the driver is in no figure"));
+    }
+    let all = pictures(&text(&file, Format::Html));
+    let spans: Vec<_> = all.iter().filter(|p| p["type"] == "spans").collect();
+    assert_eq!(spans.len(), 2, "of the stages, and of the round trips");
+    let words = |at: usize, row: usize| spans[at]["rows"][row]["words"].as_str().unwrap();
+    assert_eq!(words(0, 1), "RX CPU<->MAC: from driver to application");
+    assert_eq!(words(0, 4), "TX PHY: from MAC to line");
+    assert_eq!(words(1, 0), "round trip: from due to back");
 }
 
 #[test]
@@ -414,6 +454,44 @@ fn a_bound_that_the_tester_set_is_found_by_what_was_really_offered() {
     assert!(udp[4][1].starts_with("7 ["), "{udp:?}");
     assert_eq!(udp[4][2..4], ["51", "0.8"]);
     assert!(page.contains("the tester was the limit: the node may be faster"));
+}
+
+#[test]
+fn marks_of_rates_stand_at_the_load_that_was_achieved_and_the_knee_is_named() {
+    let mut file = am263x::page();
+    let at = file.parts.iter().position(|p| p.found.is_some()).unwrap();
+    let first = file.parts[at].first as usize;
+    let o = &mut file.observations[first];
+    o.tester.was_limit = Field::measured(true);
+    let bits = 8.0 * f64::from(o.sizes.datagram.unwrap());
+    // The sender kept its rate within the tolerance, and still sent a little less than was asked.
+    if let Field::Observed { value, .. } = &mut o.flows[0].sender {
+        value.kept_rate = Field::measured(true);
+        value.achieved_frames_per_s = Field::measured(1234.5);
+    }
+    let all = pictures(&text(&file, Format::Html));
+    let of_rates = |p: &&serde_json::Value| p["panes"][0]["y"]["name"] == "arrived in bit/s";
+    let rates = all.iter().find(of_rates).unwrap();
+    for pane in rates["panes"].as_array().unwrap() {
+        for series in pane["series"].as_array().unwrap() {
+            assert_eq!(
+                series["joined"], false,
+                "a line would zigzag: {}",
+                series["name"]
+            );
+        }
+    }
+    let points = rates["panes"][0]["series"][0]["points"].as_array().unwrap();
+    let own = points.iter().find(|p| p["trial"] == first + 1).unwrap();
+    assert!(
+        (own["x"].as_f64().unwrap() - 1234.5 * bits).abs() < 1e-6,
+        "{own}"
+    );
+    assert_eq!(own["tester"], true);
+    let marked = rates["marked"].as_array().unwrap();
+    let names: Vec<&str> = marked.iter().map(|m| m[1].as_str().unwrap()).collect();
+    assert_eq!(names[0], "64 B: 7 Mbit/s");
+    assert_eq!(names.len(), 4, "{names:?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod common;
 
 use common::{file, flow, observation, page, trial};
 use wirelab_report::Format;
-use wirelab_trial::{CpuLoad, Direction, Field, Observation};
+use wirelab_trial::{CpuLoad, Direction, Field, Load, Observation};
 use wirelab_wire::LineRate;
 
 const LINK: u64 = 100_000_000;
@@ -58,6 +58,27 @@ fn each_limit_is_named_at_its_threshold() {
         let told = limit(o);
         assert!(told.contains(words), "{words}: {told}");
     }
+}
+
+#[test]
+fn a_node_that_spins_is_not_limited_by_its_cpu_where_all_that_was_asked_came() {
+    let asked = |lost: u64| {
+        let mut o = at(Some(LINK), 0.1, Some(1.0), Some(false));
+        let fps = *o.flows[0].frames_per_s.value().unwrap();
+        o.trial.load = Load::FrameRate { frames_per_s: fps };
+        if let Field::Observed { value, .. } = &mut o.flows[0].sender {
+            value.asked_frames_per_s = Field::measured(fps);
+            value.achieved_frames_per_s = Field::measured(fps);
+        }
+        let sent = *o.flows[0].sent_frames.value().unwrap();
+        o.flows[0].loss_ratio = Field::measured(lost as f64 / sent as f64);
+        if let Field::Observed { value, .. } = &mut o.flows[0].counts {
+            value.lost_frames = lost;
+        }
+        limit(o)
+    };
+    assert_eq!(asked(0), "▷ limited by the load: no more was asked");
+    assert!(asked(5).contains("limited by the CPU"), "{}", asked(5));
 }
 
 #[test]

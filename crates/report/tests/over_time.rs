@@ -1,9 +1,10 @@
 //! Pictures over the run: which trials have one, and what its points say.
 
+use wirelab_report::stages::render_stages;
 use wirelab_report::{Format, Options, render};
 use wirelab_trial::over_time::Cores;
 use wirelab_trial::slices::{Slice, Slices};
-use wirelab_trial::{BusyOverTime, OverTime, ResultsFile};
+use wirelab_trial::{BusyOverTime, Field, OverTime, ResultsFile};
 
 fn of(all: Vec<Slice>) -> Slices {
     Slices {
@@ -122,6 +123,46 @@ fn the_load_of_node_and_tester_stands_below_the_rate_in_the_same_picture() {
     );
     file.observations[0].busy_over_time = vec![BusyOverTime::new(Cores::Node, 0, &slices[..2])];
     assert!(pane(&data(&file), "CPU load").is_none());
+}
+
+#[test]
+fn blocks_of_stages_that_are_too_short_alone_stand_in_one_picture_of_the_whole_run() {
+    let mut file = example();
+    let mut block = file.observations[0].clone();
+    block.flows[0].over_time = OverTime::of_frames(&with_a_dip(10));
+    let blocks = (0..4u64).map(|at| {
+        let mut one = block.clone();
+        one.started_unix_ns = Field::measured(1_000_000_000_000 + at * 2_000_000_000);
+        let slice = (200_000_000, at * 50_000_000);
+        one.busy_over_time = vec![BusyOverTime::new(Cores::Node, 10_000_000, &[slice])];
+        one
+    });
+    file.observations = blocks.collect();
+    file.parts.clear();
+    let shown = |file: &ResultsFile| {
+        let page = render_stages(file, None, Format::Html, &Options::default()).unwrap();
+        let begin = page.split_once("id=\"wirelab-data\">").unwrap().1;
+        serde_json::from_str(begin.split_once("</script>").unwrap().0).unwrap()
+    };
+    let page: serde_json::Value = shown(&file);
+    assert!(pane(&page, "frames/s of each trial").is_some());
+    assert!(
+        pane(&page, "arrived in frames/s").is_none(),
+        "no picture of a block"
+    );
+    let points = &pane(&page, "CPU load").unwrap()["series"][0]["points"];
+    let all: Vec<(f64, f64)> = points
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| (p["x"].as_f64().unwrap(), p["y"].as_f64().unwrap()))
+        .collect();
+    let at = |n: f64| (n * 2e12 + 110e9, n * 0.25);
+    assert_eq!(all, [at(0.0), at(1.0), at(2.0), at(3.0)]);
+    // A run that is long enough has a picture of its own.
+    let slices = [(210_000_000, 0); 4];
+    file.observations[0].busy_over_time = vec![BusyOverTime::new(Cores::Node, 0, &slices)];
+    assert!(pane(&shown(&file), "arrived in frames/s").is_some());
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod common;
 use common::am263x;
 use wirelab_report::{Format, Options, render};
 use wirelab_trial::search::{Limit, SearchEnded};
-use wirelab_trial::{Field, Found, ResultsFile, Warning, WarningCode};
+use wirelab_trial::{Field, Found, ResultsFile, Status, Warning, WarningCode};
 
 fn text(file: &ResultsFile, format: Format) -> String {
     render(file, format, &Options::default())
@@ -42,6 +42,15 @@ fn what_is_said_to_be_missing_is_not_on_the_page() {
     assert!(!below(&page, "Not on this page").contains(&name), "{page}");
     let (_, noted) = page.split_once("**Searches that did not end**").unwrap();
     assert!(noted.split("##").next().unwrap().contains(&name), "{page}");
+    let sections = noted_below(&text(&file, Format::Html));
+    let section = sections
+        .iter()
+        .find(|(_, items)| items.iter().any(|item| item.contains(&name)));
+    assert_eq!(
+        section.unwrap().0,
+        "TCP/IP Performance",
+        "beside its figures"
+    );
     end(&mut file, false);
     let page = text(&file, Format::DatasheetMarkdown);
     assert!(below(&page, "Not on this page").contains(&name), "{page}");
@@ -70,6 +79,36 @@ fn a_run_that_the_tester_limited_is_not_called_clean() {
             page.contains("The tester was the limit in 1 of the trials"),
             "{format}: {page}"
         );
+    }
+}
+
+#[test]
+fn a_verdict_has_at_most_three_lines_and_says_all() {
+    let mut file = am263x::page();
+    let lines = |file: &ResultsFile| {
+        let page = text(file, Format::Html);
+        let (_, verdict) = page.split_once("<p class=\"verdict").unwrap();
+        let verdict = verdict.split("</p>").next().unwrap();
+        verdict
+            .split("<br/>")
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(lines(&file).len(), 2);
+    file.observations[0].status = Status::Void {
+        why: "it failed".to_owned(),
+    };
+    file.observations[2].tester.was_limit = Field::measured(true);
+    file.interrupted = true;
+    let lines = lines(&file);
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    for (at, words) in [
+        (0, "1 of the trials failed."),
+        (0, "The tester was the limit in 1 of the trials"),
+        (1, "The run ended before its plan was done."),
+        (2, "rates, "),
+    ] {
+        assert!(lines[at].contains(words), "{words}: {lines:?}");
     }
 }
 

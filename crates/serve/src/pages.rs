@@ -72,7 +72,7 @@ fn table(runs: &[Run]) -> String {
             run.progress(),
             run.result(),
             tags.join(" "),
-            xml(run.short_command())
+            html::words_of(run.short_command())
         ));
     }
     out.push_str("</table></div>\n<p><button>Compare two ticked runs</button></p>\n</form>\n");
@@ -98,7 +98,7 @@ pub fn figures(run: &Run, figures: &[StoredFigure], token: &str) -> String {
         link("node", &run.node),
         xml(&format::utc(run.created_unix_ns)),
         xml(&run.verdict),
-        xml(&run.command),
+        html::words_of(&run.command),
         so_far(run, figures)
     );
     if !run.finished {

@@ -16,6 +16,7 @@ mod store;
 mod sys;
 mod tracer;
 mod watch;
+mod watch_load;
 mod xdp;
 
 pub use error::StagesError;

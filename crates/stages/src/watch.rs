@@ -23,6 +23,7 @@ use wirelab_trial::{
 use crate::point::Point;
 use crate::store::{FlowFilter, NODE_NS};
 use crate::tracer::{Choice, Tracer, TracerOptions};
+use crate::watch_load::{self, Readings};
 use crate::xdp::Xdp;
 
 /// Most frames whose times are kept.
@@ -71,6 +72,7 @@ struct Seen {
     bytes: u64,
     notes: Vec<String>,
     cancelled: bool,
+    readings: Readings,
 }
 
 impl Watch {
@@ -112,15 +114,16 @@ impl Watch {
         let inlet = inlet.transpose()?;
         // Frames that came before every point was there, or that found no receiver, are nobody's.
         tracer.clear();
-        let live = Live::default();
+        let (live, mut readings) = (Live::default(), Readings::new());
+        let mut look = || readings.look();
         let served = match self.receive.zip(inlet) {
             None => {
-                self.wait(&tracer, None, progress, cancel);
+                self.wait((&tracer, None), &mut look, progress, cancel);
                 tail(&tracer);
                 None
             }
             Some((wait, inlet)) => {
-                Some(self.receive(wait, inlet, (&tracer, &live), progress, cancel)?)
+                Some(self.receive((wait, inlet), (&tracer, &live), &mut look, progress, cancel)?)
             }
         };
         let xdp = tracer.node().and_then(|node| node.mode());
@@ -137,6 +140,7 @@ impl Watch {
             bytes: live.bytes.load(Ordering::Relaxed),
             notes,
             cancelled: cancel.is_cancelled(),
+            readings,
         })
     }
 
@@ -165,9 +169,9 @@ impl Watch {
     /// Receive the frames, on a thread of its own.
     fn receive(
         &self,
-        wait: Wait,
-        mut inlet: UdpInlet,
+        (wait, mut inlet): (Wait, UdpInlet),
         (tracer, live): (&Tracer, &Live),
+        look: &mut dyn FnMut(),
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<Served, NodeError> {
@@ -178,7 +182,7 @@ impl Watch {
                 let ended = serve::run(&mut inlet, wait, None, &mut watching, &over);
                 watching.finish(ended)
             });
-            self.wait(tracer, Some(live), progress, cancel);
+            self.wait((tracer, Some(live)), look, progress, cancel);
             // The receiver ends after the tracer, which would see frames dropped that nobody takes.
             tail(tracer);
             over.cancel();
@@ -192,7 +196,14 @@ impl Watch {
         })
     }
 
-    fn wait(&self, tracer: &Tracer, live: Option<&Live>, progress: &dyn Progress, cancel: &Cancel) {
+    /// Wait for the frames; once one has come, `look` is called between looks for more.
+    fn wait(
+        &self,
+        (tracer, live): (&Tracer, Option<&Live>),
+        look: &mut dyn FnMut(),
+        progress: &dyn Progress,
+        cancel: &Cancel,
+    ) {
         let begun = Instant::now();
         let late = |since: Instant| self.time.is_some_and(|time| since.elapsed() >= time);
         while !cancel.is_cancelled() && !late(begun) {
@@ -200,6 +211,9 @@ impl Watch {
                 Some(live) => live.frames.load(Ordering::Relaxed),
                 None => passed(tracer),
             };
+            if done > 0 {
+                look();
+            }
             if done >= self.frames {
                 // A copy of a frame is not one more; frames that no point saw are waited for no longer.
                 done = Some(distinct(tracer)).filter(|n| *n > 0).unwrap_or(done);
@@ -246,6 +260,7 @@ impl Watch {
                            198.18.0.2: sudo ip address add 198.18.0.2/24 dev IFACE";
             warnings.push(Warning::new(WarningCode::NONE_RECEIVED, text, way_out));
         }
+        let busy_over_time = seen.readings.between(&flows).into_iter().collect();
         let came = flows.iter().map(longest).max().unwrap_or(0);
         let mut counters = counters(seen);
         // What came while the points were being attached was received too, so that only what they say themselves counts.
@@ -285,8 +300,10 @@ impl Watch {
             },
             started_unix_ns: Field::measured(started_unix_ns),
             flows,
-            cpu_load: Field::absent("not measured of a node that is watched alone"),
-            busy_over_time: Vec::new(),
+            cpu_load: Field::absent(
+                "not measured of a node that is watched alone: whose work its cores do is unknown",
+            ),
+            busy_over_time,
             series: Vec::new(),
             counters,
             tester: TesterObservation::new(
@@ -366,6 +383,7 @@ impl Watch {
                 times: times.collect(),
             });
         }
+        let over_time = watch_load::frames(&points);
         let series: Vec<_> = between(&points, notes)
             .into_iter()
             .map(|(_, s)| s)
@@ -409,7 +427,7 @@ impl Watch {
             loss_ratio: Field::absent(ELSEWHERE),
             loss_ratio_at_most: None,
             intervals: wirelab_trial::FlowIntervals::default(),
-            over_time: wirelab_trial::OverTime::default(),
+            over_time,
             checker_held_up_ps: Field::absent("not measured"),
             jitter_ps: absent(),
             sender: Field::absent(ELSEWHERE),

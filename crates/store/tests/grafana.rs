@@ -1,6 +1,10 @@
-//! The dashboard of docs/grafana-dashboard.json, whose questions a PostgreSQL store answers.
+//! The dashboard of docs/grafana-dashboard.json: Grafana's own model of dashboards reads all of it, and a PostgreSQL store
+//! answers its questions.
 
 mod common;
+
+use std::path::Path;
+use std::process::Command;
 
 use common::{file, open, postgres};
 use serde_json::Value;
@@ -23,6 +27,68 @@ fn filled(sql: &str, figure: &str, unit: &str) -> String {
     });
     assert!(!sql.contains('$'), "unknown to this test: {sql}");
     sql
+}
+
+/// Prints the path of each value of a dashboard that Grafana's model of one does not hold as it was written.
+const LOST: &str = r#"
+import json, sys
+from grafana_foundation_sdk.cog import encoder, plugins
+from grafana_foundation_sdk.models.dashboard import Dashboard
+
+def lost(written, read, path):
+    if isinstance(written, dict) and isinstance(read, dict):
+        for key in written:
+            lost(written[key], read.get(key), f"{path}.{key}")
+    elif isinstance(written, list) and isinstance(read, list) and len(written) == len(read):
+        for at, pair in enumerate(zip(written, read)):
+            lost(*pair, f"{path}[{at}]")
+    elif written != read:
+        print(path)
+
+plugins.register_default_plugins()
+written = json.load(sys.stdin)
+read = Dashboard.from_json(written)
+lost(written, json.loads(json.dumps(read, cls=encoder.JSONEncoder)), "")
+"#;
+
+/// What Grafana's model of dashboards loses of one; `None` where it is not installed.
+fn lost(dashboard: &Value) -> Option<String> {
+    let python = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../.cache/tools/grafana/bin/python3"
+    );
+    if !Path::new(python).exists() {
+        eprintln!("WIRELAB-SKIP grafana: there is no {python}: run scripts/setup.sh test");
+        return None;
+    }
+    let given = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(given.path(), dashboard.to_string()).expect("room");
+    let read = Command::new(python)
+        .args(["-c", LOST])
+        .stdin(std::fs::File::open(given.path()).expect("the file"))
+        .output()
+        .expect("it starts");
+    let told = String::from_utf8_lossy(&read.stderr);
+    assert!(read.status.success(), "{told}");
+    Some(String::from_utf8(read.stdout).expect("paths"))
+}
+
+#[test]
+fn the_model_of_dashboards_of_grafana_holds_all_of_it() {
+    let text = include_str!("../../../docs/grafana-dashboard.json");
+    let mut dashboard: Value = serde_json::from_str(text).expect("JSON");
+    let Some(nothing) = lost(&dashboard) else {
+        return;
+    };
+    assert_eq!(nothing, "");
+    // It knows no such keys, whether of a dashboard, of a variable or of a kind of panel.
+    dashboard["titel"] = "figures".into();
+    dashboard["templating"]["list"][1]["querry"] = "SELECT 1".into();
+    dashboard["panels"][0]["options"]["legend"]["place"] = "bottom".into();
+    assert_eq!(
+        lost(&dashboard).unwrap(),
+        ".panels[0].options.legend.place\n.templating.list[1].querry\n.titel\n"
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wirelab_wire::Layer;
 
-use crate::node_name::MODEL;
+use crate::node_name::{MODEL, NodeName};
 use crate::node_path::Path;
 use crate::trial::{Buffers, Direction};
 
@@ -59,5 +59,11 @@ impl Description {
     /// Whether its figures are computed, and nothing was sent.
     pub fn is_model(&self) -> bool {
         self.kind == MODEL
+    }
+
+    /// Whether a set-up key names what is made anew for each run: the interfaces of a lab.
+    pub fn is_made_anew(&self, key: &str) -> bool {
+        let name = self.name.parse::<NodeName>();
+        key == "ports" && name.is_ok_and(|name| name.kind() == "lab")
     }
 }

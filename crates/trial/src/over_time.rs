@@ -81,6 +81,14 @@ impl OverTime {
         }
     }
 
+    /// The first and the last arrival by the clock of `first_ns`, where that is known.
+    pub fn span_ns(&self) -> Option<(u64, u64)> {
+        let slices = self.slice_ns.iter();
+        let lasted = slices.fold(0u64, |sum, ns| sum.saturating_add(*ns));
+        let first = self.first_ns?;
+        Some((first, first.saturating_add(lasted)))
+    }
+
     /// Whether nothing is known.
     pub fn is_empty(&self) -> bool {
         // A packed list is empty, too, and has a length.

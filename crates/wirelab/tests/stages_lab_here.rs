@@ -11,6 +11,8 @@ use serde_json::Value;
 use stages_common::row;
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_port::netns::may_test;
+use wirelab_trial::ResultsFile;
+use wirelab_trial::over_time::Cores;
 
 /// A process; it is ended with the test.
 struct Running(Child);
@@ -105,6 +107,47 @@ fn frames_of_another_process_are_timed_to_our_own_receiver_and_past_it() {
     row(&sent, "transmit", 100, "queue", "driver");
     drop(_sender);
     reader.join().unwrap();
+}
+
+#[test]
+fn frames_and_load_of_the_cores_are_told_over_the_run() {
+    if !may_test() {
+        return;
+    }
+    let lab = EphemeralLab::up(&LabSpec::unique("here", 1)).unwrap();
+    let _sender = sender(&lab, &[]);
+    let name = format!("here:{}", lab.port(0, Side::Tester).unwrap());
+    let (results, page) = (scratch("over.json"), scratch("over.html"));
+    let paths = [results.to_str().unwrap(), page.to_str().unwrap()];
+    let output = wirelab(&[
+        "stages", &name, "--count", "1500", "-o", paths[0], "-o", paths[1],
+    ]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let file = ResultsFile::parse(&std::fs::read_to_string(&results).unwrap()).unwrap();
+    let run = &file.observations[0];
+    let over = &run.flows[0].over_time;
+    let sum = |list: &[u64]| list.iter().sum::<u64>();
+    assert!(
+        sum(&over.arrived) >= 1500 && over.arrived.len() > 8,
+        "{over:?}"
+    );
+    let [load] = &run.busy_over_time[..] else {
+        panic!("{:?}", run.busy_over_time);
+    };
+    assert_eq!(load.of, Cores::Node);
+    assert!(load.slice_ns.len() >= 3, "{load:?}");
+    let (from, lasted) = (load.from_ns, sum(&load.slice_ns));
+    assert!(from + lasted <= sum(&over.slice_ns), "{load:?} of {over:?}");
+    // The command's page and that of its results show it.
+    let again = wirelab(&["report", paths[0], "--format", "html"]);
+    let pages = [
+        std::fs::read_to_string(&page).unwrap(),
+        String::from_utf8(again.stdout).unwrap(),
+    ];
+    for text in pages {
+        assert!(text.contains("Over the run"), "{text}");
+        assert!(text.contains("the node's cores "), "{text}");
+    }
 }
 
 #[test]

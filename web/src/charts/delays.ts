@@ -40,7 +40,7 @@ export function delays(data: Delays, room: Room): Drawing {
     ...across.option,
     min: low,
     max: high,
-    axisLabel: { color: 'var(--quiet)', fontSize: FONT - 1, hideOverlap: true, showMinLabel: false, showMaxLabel: false, formatter: number },
+    axisLabel: { color: 'var(--quiet)', fontSize: FONT - 1, hideOverlap: true, showMinLabel: false, showMaxLabel: false, formatter: (value: number) => number(value) },
     axisTick: { show: true, lineStyle: { color: 'var(--quiet)' } },
     splitNumber: narrow(room) ? 4 : 6,
     splitLine: { show: false },

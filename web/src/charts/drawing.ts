@@ -8,7 +8,7 @@ import type {
 } from 'echarts/components';
 import type { ComposeOption } from 'echarts/core';
 import type { Axis } from '../data';
-import { range, show } from '../format';
+import { digitsOf, range, show } from '../format';
 import { FONT, INK, QUIET, RULE, width as wide } from '../look';
 
 export type Option = ComposeOption<
@@ -68,6 +68,7 @@ interface AxisOption {
 export function axis(of: Axis, values: number[], wanted: number, labelled = true): AxisOption {
   const { low, high, ticks } = range(of, values, wanted);
   const customValues = ticks;
+  const digits = digitsOf(of.show, ticks);
   return {
     min: low,
     max: high,
@@ -84,7 +85,7 @@ export function axis(of: Axis, values: number[], wanted: number, labelled = true
         color: QUIET,
         fontSize: FONT - 1,
         hideOverlap: true,
-        formatter: (value: number) => show(of.show, value),
+        formatter: (value: number) => show(of.show, value, digits),
       },
       splitLine: { show: true, lineStyle: { color: RULE, width: 0.7 } },
       axisPointer: { show: false },

@@ -2,7 +2,7 @@
 
 import type { LineSeriesOption } from 'echarts/charts';
 import type { Line, Plane, PlaneSeries } from '../data';
-import { colour, dash, directed, FONT, INK, LIMIT, mark, PAPER } from '../look';
+import { colour, dash, directed, FONT, INK, LIMIT, mark, PAPER, shape } from '../look';
 import type { Drawing, Item, Room, SeriesOption } from './drawing';
 import { axis, COMMON, legend, nameAbove, nameBelow, narrow } from './drawing';
 
@@ -40,7 +40,9 @@ function drawn(series: PlaneSeries, at: number, grid: number): SeriesOption[] {
     value: [p.x, p.y],
     ...(p.tester ? { itemStyle: { color: PAPER } } : {}),
   }));
-  const shared = { name: series.name, xAxisIndex: grid, yAxisIndex: grid, data, ...look };
+  // Without a line or a direction its shape tells a series where its colour does not.
+  const shaped = series.direction || series.joined ? {} : { symbol: shape(at) };
+  const shared = { name: series.name, xAxisIndex: grid, yAxisIndex: grid, data, ...look, ...shaped };
   const out: SeriesOption[] = [
     series.joined
       ? {

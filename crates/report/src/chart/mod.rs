@@ -9,6 +9,7 @@ pub mod loss;
 pub mod plane;
 pub mod roofline;
 pub mod samples;
+pub mod spans;
 pub mod timeline;
 pub mod unit;
 
@@ -35,6 +36,8 @@ pub enum Picture {
     Timeline(timeline::Lanes),
     /// Paths of calls.
     Flame(flame::Flame),
+    /// From which event to which latencies go.
+    Spans(spans::Spans),
 }
 
 impl Picture {
@@ -47,6 +50,7 @@ impl Picture {
             Picture::Delays(panel) => panel.curves.is_empty(),
             Picture::Timeline(of) => of.lanes.is_empty(),
             Picture::Flame(of) => of.bars.is_empty(),
+            Picture::Spans(of) => of.rows.is_empty(),
         }
     }
 
@@ -59,6 +63,7 @@ impl Picture {
             Picture::Delays(panel) => list(panel.words().into_iter()),
             Picture::Timeline(of) => of.words(),
             Picture::Flame(of) => of.words(),
+            Picture::Spans(of) => of.words(),
         }
     }
 }

@@ -433,7 +433,12 @@ fn facts(file: &ResultsFile) -> BTreeMap<String, String> {
     for o in &file.observations {
         facts.insert("node".to_owned(), o.node.name.clone());
         links.extend(o.trial.link_bits_per_s);
-        for (key, value) in &o.node.setup {
+        let lasting = o
+            .node
+            .setup
+            .iter()
+            .filter(|(key, _)| !o.node.is_made_anew(key));
+        for (key, value) in lasting {
             facts.insert(format!("node's {key}"), value.clone());
         }
         for flow in &o.flows {

@@ -280,6 +280,27 @@ fn another_link_rate_is_a_difference_of_the_set_up() {
 }
 
 #[test]
+fn interfaces_of_a_lab_that_is_made_for_each_run_are_no_difference() {
+    let run = |node: &str, ports: &str| {
+        let mut file = run_of(&[100.0; 12]);
+        for o in &mut file.observations {
+            o.node.name = node.to_owned();
+            o.node.setup.insert("ports".to_owned(), ports.to_owned());
+        }
+        file
+    };
+    let told = |node: &str| {
+        let comparison = compared(
+            &run(node, "measure-1-0-node/n0"),
+            &run(node, "measure-2-0-node/n0"),
+        );
+        comparison.set_up.iter().any(|d| d.what == "node's ports")
+    };
+    assert!(!told("lab:1"));
+    assert!(told("ports:a:b"), "others are real ports");
+}
+
+#[test]
 fn a_few_repeats_that_the_tester_limited_are_left_out() {
     let slower: Vec<f64> = (0..20).map(|at| 90.0 + f64::from(at) / 10.0).collect();
     let faster: Vec<f64> = slower.iter().map(|rate| rate + 10.0).collect();

@@ -1,4 +1,4 @@
-//! Pictures of a datasheet: bandwidth, CPU load and loss of UDP against the rate that was offered, and the percentiles
+//! Pictures of a datasheet: bandwidth, CPU load and loss of UDP against the rate that was sent, and the percentiles
 //! of round trips.
 
 use wirelab_trial::{ResultsFile, Series};
@@ -14,19 +14,20 @@ use crate::loss::Loss;
 /// A figure of a rate in the unit of its picture.
 type Get = fn(&Rate) -> Option<f64>;
 
-/// Bandwidth, loss and CPU load against the offered rate, for each size of datagram.
+/// Bandwidth, loss and CPU load against the rate that was sent, for each size of datagram.
 pub fn rates(sheet: &Sheet) -> Gallery {
-    let most = |r: &Rate| r.offered_bits_per_s.value().copied();
     let all = || {
         sheet
             .udp
             .iter()
             .flat_map(|u| u.receive.iter().chain(&u.searched))
     };
-    let offered = || all().filter_map(most).filter(|rate| *rate > 0.0);
-    let (low, high) = offered().fold((f64::INFINITY, 0.0f64), |(low, high), rate| {
-        (low.min(rate), high.max(rate))
-    });
+    let sent = all().filter_map(|r| r.sent_bits_per_s.value().copied());
+    let (low, high) = sent
+        .filter(|rate| *rate > 0.0)
+        .fold((f64::INFINITY, 0.0f64), |(low, high), rate| {
+            (low.min(rate), high.max(rate))
+        });
     let panes: [(Axis, [Get; 2]); 3] = [
         (
             Axis::log("arrived in bit/s", Show::Si),
@@ -44,7 +45,7 @@ pub fn rates(sheet: &Sheet) -> Gallery {
     let panes = panes.into_iter().map(|(y, get)| Pane {
         lines: match y.log {
             true => vec![Line {
-                name: "all that was offered".to_owned(),
+                name: "all that was sent".to_owned(),
                 look: LineLook::Limit,
                 points: vec![(low, low), (high, high)],
             }],
@@ -54,14 +55,15 @@ pub fn rates(sheet: &Sheet) -> Gallery {
         y,
     });
     let plane = Plane {
-        x: Axis::log("offered in bit/s of data", Show::Si),
+        x: Axis::log("load that was achieved, in bit/s of data", Show::Si),
         panes: panes.collect(),
-        marked: Vec::new(),
+        marked: sheet.udp.iter().filter_map(knee).collect(),
     };
     let plane = Picture::Plane(plane.tidied());
     Gallery {
-        about: "Trials of a given rate and of the searches, a line for each length of datagram; the dashed line is where \
-                all that was offered arrives.",
+        about: "Each mark is a trial of a given rate or of a search, at the load that its sender achieved; a hollow mark is \
+                one that the tester limited. A dashed line across is the rate that a search found for a length of \
+                datagram; one along is where all that was sent arrives.",
         about_below: true,
         wide: true,
         pictures: vec![(
@@ -72,13 +74,29 @@ pub fn rates(sheet: &Sheet) -> Gallery {
     }
 }
 
-/// Receive trials of one size, by the rate that was offered: a figure, and the most that it may be where that is more.
+/// The load at which a search found the highest rate of a size.
+fn knee(size: &UdpSize) -> Option<(f64, String)> {
+    let found = size
+        .receive_max
+        .as_ref()
+        .or(size.receive_no_loss.as_ref())?;
+    let arrived = found.rate.bits_per_s.value()?;
+    let at = found.rate.sent_bits_per_s.value().unwrap_or(arrived);
+    let name = format!(
+        "{} B: {} Mbit/s",
+        size.datagram_bytes,
+        show::three(arrived / 1e6)
+    );
+    Some((*at, name))
+}
+
+/// Receive trials of one size, by the rate that was sent: a figure, and the most that it may be where that is more.
 fn curve(size: &UdpSize, [get, at_most]: [Get; 2]) -> plane::Series {
     let mut rates: Vec<(f64, &Rate)> = size
         .receive
         .iter()
         .chain(&size.searched)
-        .filter_map(|r| Some((*r.offered_bits_per_s.value()?, r)))
+        .filter_map(|r| Some((*r.sent_bits_per_s.value()?, r)))
         .collect();
     rates.sort_by(|a, b| a.0.total_cmp(&b.0));
     let points = rates.into_iter().filter_map(|(x, r)| {
@@ -86,15 +104,20 @@ fn curve(size: &UdpSize, [get, at_most]: [Get; 2]) -> plane::Series {
         let words = format!("{} B, {}", size.datagram_bytes, words(x, r));
         Some(Point {
             at_most: of.at_most(),
+            tester: r.tester_was_limit.value() == Some(&true),
             ..Point::new(x, of.low, words, r.trials.first().copied())
         })
     });
-    plane::Series::plain(format!("{} B", size.datagram_bytes), true, points.collect())
+    plane::Series::plain(
+        format!("{} B", size.datagram_bytes),
+        false,
+        points.collect(),
+    )
 }
 
 /// The result of a rate, in words.
-fn words(offered: f64, r: &Rate) -> String {
-    let mut out = format!("{} Mbit/s offered", show::three(offered / 1e6));
+fn words(sent: f64, r: &Rate) -> String {
+    let mut out = format!("{} Mbit/s sent", show::three(sent / 1e6));
     if let Some(rate) = r.bits_per_s.value() {
         out.push_str(&format!(", {} arrived", show::three(rate / 1e6)));
     }

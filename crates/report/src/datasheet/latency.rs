@@ -29,6 +29,12 @@ fn is_node_stage(series: &Series, direction: Direction) -> bool {
     }
 }
 
+/// Whether a stage begins or ends where the driver hands a frame over: a node has shorter ones beside it.
+fn is_of_driver(series: &Series) -> bool {
+    let driver = CapturePoint::DRIVER.word();
+    StageName::of(&series.name).is_some_and(|StageName { from, to }| from == driver || to == driver)
+}
+
 fn all(o: &Observation) -> impl Iterator<Item = &Series> {
     o.flows.iter().flat_map(|f| &f.series).chain(&o.series)
 }
@@ -41,7 +47,8 @@ pub fn has_captures(o: &Observation) -> bool {
 /// Layer 2 latency of a trial in one direction.
 pub fn layer2(trial: usize, o: &Observation) -> Latency {
     let direction = o.trial.direction;
-    let stage = all(o).find(|s| is_node_stage(s, direction));
+    let stages = || all(o).filter(|s| is_node_stage(s, direction));
+    let stage = stages().find(|s| is_of_driver(s)).or(stages().next());
     let why = match &o.status {
         Status::Void { why } => why.as_str(),
         _ => "the node captured no frame between driver and application",
@@ -57,6 +64,7 @@ pub fn layer2(trial: usize, o: &Observation) -> Latency {
         direction,
         length_bytes: o.sizes.length,
         samples: stage.map_or(0, |s| s.histogram.count),
+        stage: stage.map(|series| series.name.clone()),
         total: total(
             &node_ps,
             &phy_ps,

@@ -7,18 +7,23 @@ use super::sheet::{Datasheet, Sheet};
 use super::{commands, curves, detail, gather, show, tables};
 use crate::document::table::{Look, Table};
 use crate::document::{
-    Block, Chart, Document, EMULATED, Gallery, Medium, Notice, Notices, Verdict,
+    Block, Chart, Document, EMULATED, Gallery, Medium, Notice, Notices, Sort, Verdict,
 };
 use crate::judge::{End, judge};
 use crate::options::Options;
-use crate::{about, charts, finding, format, headline, repeat, row, search, summary};
+use crate::{
+    about, charts, finding, format, headline, over_time, repeat, row, search, spans, summary,
+};
 
 /// The page of one node.
 fn blocks(sheet: &Sheet, file: &ResultsFile, notices: &mut Notices) -> Vec<Block<'static>> {
     let mut out = Vec::new();
     let mut noted = |section: Section| {
         let here = (&*sheet.node, section);
-        notices.of_trials(|trial| place(&file.observations[trial - 1]) == here)
+        let is_here = |trial: &usize| place(&file.observations[trial - 1]) == here;
+        // A datasheet has no searches but those of UDP.
+        let searched = |notice: &Notice| notice.sort == Sort::Search && section == Section::Udp;
+        notices.beside(|notice| searched(notice) || notice.trials.iter().any(is_here))
     };
     let soc = setup::table(sheet, Of::Soc);
     let mut told = Vec::new();
@@ -98,6 +103,18 @@ fn layer2(sheet: &Sheet, noted: &mut Noted<'_>) -> Vec<Block<'static>> {
         ));
         out.push(Block::Table(tables::layer2_latency(sheet)));
         out.extend(tables::layer2_intervals(sheet).map(Block::Remark));
+        let seen = sheet
+            .layer2_latency
+            .iter()
+            .filter(|of| of.node_ps.value().is_some());
+        let ways = seen.filter_map(|of| {
+            Some((
+                of.direction,
+                of.stage.as_deref()?,
+                of.phy_ps.value().is_some(),
+            ))
+        });
+        out.extend(spans::of_layer2(ways));
     }
     if !sheet.layer2_throughput.is_empty() {
         out.push(Block::Heading(3, "Layer 2 Throughput".to_owned()));
@@ -146,8 +163,13 @@ fn echo(sheet: &Sheet, file: &ResultsFile, noted: &mut Noted<'_>) -> Vec<Block<'
                 .to_owned(),
         ),
         Block::Table(detail::echo(sheet)),
-        picture(curves::round_trips(file, &series)),
     ];
+    let seen = || sheet.echo.iter().filter(|of| of.p50_ps.value().is_some());
+    if seen().next().is_some() {
+        let has_floor = seen().any(|of| of.floor_p50_ps.value().is_some());
+        out.extend(spans::of_round_trips(has_floor));
+    }
+    out.push(picture(curves::round_trips(file, &series)));
     out.extend(noted(Section::Echo));
     out
 }
@@ -204,6 +226,14 @@ fn below(file: &ResultsFile, page: &Datasheet) -> Vec<Block<'static>> {
     })];
     let searches = Block::Appendix(2, "Searches, trial by trial".to_owned(), searches);
     out.push(Block::Only(Medium::Page, vec![searches]));
+    let runs = Gallery {
+        title: "",
+        ..over_time::gallery(file)
+    };
+    if !runs.pictures.is_empty() {
+        let runs = Block::Appendix(2, "Over the run".to_owned(), vec![picture(runs)]);
+        out.push(Block::Only(Medium::Page, vec![runs]));
+    }
     out.push(Block::Only(
         Medium::Page,
         vec![about::nodes_and_tester(file)],

@@ -49,7 +49,8 @@ pub fn rate(row: &Row<'_>) -> Rate {
         payload_bytes: o.sizes.payload,
         datagram_bytes: datagram(o),
         load: o.trial.load.key(),
-        offered_bits_per_s: unless_void(offered(row)),
+        offered_bits_per_s: unless_void(offered(row, true)),
+        sent_bits_per_s: unless_void(offered(row, false)),
         bits_per_s: unless_void(bits),
         frames_per_s: unless_void(row.sum(|f| &f.frames_per_s)),
         loss_ratio_at_most: loss.value().and_then(|of| of.at_most()),
@@ -132,8 +133,8 @@ pub fn bits_per_frame(rate: &Rate) -> f64 {
     })
 }
 
-/// What was asked where the sender kept it, what the sender achieved where it did not.
-fn offered(row: &Row<'_>) -> Field<f64> {
+/// What was asked where the sender kept it, what the sender achieved where it did not; or what it achieved wherever it told.
+fn offered(row: &Row<'_>, as_asked: bool) -> Field<f64> {
     let o = row.observation;
     let layer = o.trial.framing.layer;
     // As it was really sent: a tool may have raised it.
@@ -155,7 +156,9 @@ fn offered(row: &Row<'_>) -> Field<f64> {
         |flow| {
             let sender = flow.sender.value();
             let achieved = sender.map(|s| s.achieved_frames_per_s.clone());
+            let told = achieved.as_ref().is_some_and(|fps| fps.value().is_some());
             let kept = sender.and_then(|s| s.kept_rate.value()) != Some(&false);
+            let kept = kept && (as_asked || !told);
             match (asked, achieved) {
                 (Some(value), _) if kept => Field::Observed {
                     value,
@@ -336,6 +339,7 @@ fn without_trial(result: &SearchResult, goal: &GoalResult) -> Rate {
         },
         load: "searched".to_owned(),
         offered_bits_per_s: absent(),
+        sent_bits_per_s: absent(),
         bits_per_s: absent(),
         frames_per_s: absent(),
         loss_ratio: absent(),

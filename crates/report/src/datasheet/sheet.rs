@@ -105,9 +105,12 @@ pub struct Rate {
     pub datagram_bytes: Option<u32>,
     /// The load as it was asked, in the words of the command line.
     pub load: String,
-    /// Bit/s offered: what the sender achieved where it told, else what was asked. On UDP and TCP application bits,
+    /// Bit/s offered: what was asked where the sender kept it, else what it achieved. On UDP and TCP application bits,
     /// on Ethernet payload bits.
     pub offered_bits_per_s: Field<f64>,
+    /// Bit/s that the sender achieved where it told, else what was offered; pictures stand on it.
+    #[serde(skip)]
+    pub sent_bits_per_s: Field<f64>,
     /// Bit/s that arrived, counted in the same way.
     pub bits_per_s: Field<f64>,
     /// Frames/s that arrived.
@@ -196,6 +199,9 @@ pub struct Latency {
     pub length_bytes: u32,
     /// Frames that were captured.
     pub samples: u64,
+    /// The node's own stage.
+    #[serde(skip)]
+    pub stage: Option<String>,
     /// Median of the node's own stages, in ps.
     pub node_ps: Field<u64>,
     /// Shortest, in ps.

@@ -8,6 +8,7 @@ use super::escape::{json, keep_numbers, line, xml};
 use super::table::{Cell, Head, Look, Notes, Table};
 use super::{Block, Chart, Document, Gallery, Medium, Notice, Picture, Sort};
 use crate::chart::delays::Chapter;
+use crate::chart::spans::SPANS;
 use crate::chart::{roofline, timeline};
 use crate::format;
 
@@ -19,6 +20,10 @@ const POLICY: &str = include_str!(concat!(env!("OUT_DIR"), "/page.csp"));
 
 /// Script elements of a page: its data, and the program.
 pub const SCRIPTS: usize = 2;
+/// Longest option of a command that is kept in one line, in bytes.
+const OPTION: usize = 24;
+/// Lines of a verdict.
+const VERDICT: usize = 3;
 /// Headings that make a list of contents worth its room.
 const CONTENTS: usize = 3;
 
@@ -74,7 +79,7 @@ fn inline(data: &str) -> String {
     format!("<script type=\"application/json\" id=\"wirelab-data\">{data}</script>\n")
 }
 
-/// The judgement: a word, then a line for each of its first sentences.
+/// The judgement: a word, then its sentences in at most three lines.
 fn verdict(document: &Document<'_>) -> String {
     let Some(verdict) = &document.verdict else {
         return String::new();
@@ -86,7 +91,12 @@ fn verdict(document: &Document<'_>) -> String {
     };
     let (word, sentences) = (verdict.head.words(), verdict.text.replace(". ", ".\n"));
     let limits = document.limits.as_deref();
-    let lines: Vec<String> = sentences.lines().chain(limits).map(text).collect();
+    let mut lines: Vec<String> = sentences.lines().chain(limits).map(text).collect();
+    // What else there is to say stands behind how many trials there were.
+    while lines.len() > VERDICT {
+        let second = lines.remove(1);
+        lines[0] = format!("{} {second}", lines[0]);
+    }
     format!(
         "<p class=\"verdict{class}\"><strong>{word}</strong> {}</p>\n",
         lines.join("<br/>\n")
@@ -115,6 +125,19 @@ fn headlines(document: &Document<'_>) -> String {
         true => items,
         false => format!("<ul class=\"heads\">\n{items}</ul>\n"),
     }
+}
+
+/// A command whose options are not divided behind their hyphens.
+pub fn words_of(command: &str) -> String {
+    let line = line(command);
+    let words = line.split(' ').map(|word| {
+        let whole = word.starts_with('-') && word.len() <= OPTION;
+        match (whole, xml(word)) {
+            (true, word) => format!("<span>{word}</span>"),
+            (false, word) => word,
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Text of one line.
@@ -207,7 +230,7 @@ fn footer(document: &Document<'_>) -> String {
     if let Some(command) = &document.command {
         out.push_str(&format!(
             "<p>Command: <code class=\"command\">{}</code></p>\n",
-            xml(&line(command))
+            words_of(command)
         ));
     }
     match out.is_empty() {
@@ -321,7 +344,7 @@ impl Page {
             Block::Commands(commands) if commands.is_empty() => String::new(),
             Block::Commands(commands) => {
                 let items = commands.iter().map(|(name, command)| {
-                    let command = xml(&line(command));
+                    let command = words_of(command);
                     format!("{}: <code class=\"command\">{command}</code>", text(name))
                 });
                 let items = list("words", items);
@@ -485,6 +508,11 @@ impl Page {
                  each packet is a slope, a cost of each byte is level; marks well below all ceilings wait for one another.",
                 "",
             ),
+            Chart::Spans(data) => {
+                let about = text(&format!("{}.", data.about().join("; ")));
+                let figure = self.figure(&Picture::Spans(data.clone()), &format!("{SPANS}."), "");
+                format!("{figure}<p class=\"quiet\">{about}</p>\n")
+            }
             Chart::Delays(data) => self.delays(data),
             Chart::Gallery(data) => self.gallery(data),
         }

@@ -5,6 +5,7 @@ use super::table::{Cell, Look, Notes, Table};
 use super::{Block, Chart, Document, Medium, Notice, Sort};
 use crate::chart::lanes;
 use crate::chart::roofline::ceilings;
+use crate::chart::spans::SPANS;
 use crate::format;
 
 /// The whole report.
@@ -98,6 +99,11 @@ fn blocks(all: &[Block<'_>], notes: &mut Notes, out: &mut String) {
             }
             Block::Chart(Chart::Roofline(roofline, told)) => {
                 list(ceilings(roofline, *told).map(|words| escape(&words)), out);
+            }
+            Block::Chart(Chart::Spans(spans)) => {
+                let lines = spans.drawn(super::terminal::DRAWING).join("\n");
+                out.push_str(&format!("\n{SPANS}:\n\n```text\n{lines}\n```\n"));
+                list(spans.about().iter().map(|of| escape(of)), out);
             }
             Block::Chart(_) => {}
             Block::Beside(columns) => columns.iter().for_each(|of| blocks(of, notes, out)),

@@ -18,6 +18,7 @@ use wirelab_trial::explanation::{Roofline, Timeline};
 
 pub use crate::chart::Picture;
 use crate::chart::delays::Chapter;
+use crate::chart::spans::Spans;
 use crate::format::{count, integer};
 use crate::options::{Format, Options};
 use table::{Table, trial_numbers};
@@ -250,6 +251,8 @@ pub enum Chart<'a> {
     Roofline(&'a Roofline, Option<Kind>),
     /// Histograms of delays.
     Delays(Chapter),
+    /// From which event to which the latencies of the table above go.
+    Spans(Spans),
     /// Pictures of one sort.
     Gallery(Gallery),
 }

@@ -7,6 +7,7 @@ use super::table::{ColumnKind, Look, Notes, Table, WORTH};
 use super::{Block, Chart, Document, Head, Medium, Notice, Sort};
 use crate::chart::lanes;
 use crate::chart::roofline::ceilings;
+use crate::chart::spans::SPANS;
 use crate::options::Options;
 
 const BOLD: &str = "\x1b[1m";
@@ -141,6 +142,14 @@ fn blocks(all: &[Block<'_>], options: &Options, notes: &mut Notes, out: &mut Str
                 for words in ceilings(roofline, *told) {
                     hanging("- ", &words, wide, out);
                 }
+            }
+            Block::Chart(Chart::Spans(spans)) => {
+                out.push_str(&format!("\n{SPANS}:\n"));
+                lines(&spans.drawn(width.unwrap_or(DRAWING)), out);
+                lines(
+                    &wrapped(&format!("{}.", spans.about().join("; ")), wide),
+                    out,
+                );
             }
             // The figures of pictures stand in the tables, and notices at the end.
             Block::Chart(_) | Block::Notices(_) => {}

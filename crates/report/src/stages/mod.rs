@@ -19,9 +19,9 @@ use wirelab_trial::stage::functions::{CallPaths, changed};
 use wirelab_trial::stage::{self, Change, Delay, StageFigures};
 use wirelab_trial::{ClockKind, ResultsFile};
 
-use crate::about;
 use crate::document::{self, Block, Chart, Document, Medium, NoExplanation};
 use crate::options::{Format, Options};
+use crate::{about, over_time};
 
 /// The note on a file in which trials were repeated.
 const REPEATED: &str = "these results contain several runs of the same trials: tables and histograms show each separately \
@@ -95,6 +95,8 @@ pub fn render_stages(
             let mut blocks = blocks(file, &delays, against);
             // A run prints its notices itself, and a table of delays is often pasted alone.
             let told = about::notices(file).rest().into_iter();
+            let runs = Block::Chart(Chart::Gallery(over_time::of_stages(file)));
+            let told = [runs].into_iter().chain(told);
             let told = told.chain([about::nodes_and_tester(file)]);
             blocks.push(Block::Only(Medium::Page, told.collect()));
             let document = Document {
