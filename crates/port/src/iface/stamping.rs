@@ -33,6 +33,8 @@ pub struct CardStamps {
     pub sent: bool,
     /// Whether all received frames are stamped now.
     pub received: bool,
+    /// Whether it can stamp every frame; some receive stamps of PTP alone.
+    pub every: bool,
     /// Why they were not switched on; empty where nobody tried.
     pub why_off: String,
 }
@@ -66,8 +68,8 @@ fn socket(port: &PortName) -> Option<ControlSocket> {
 
 impl CardStamps {
     /// The stamps of a port's card, switched on where nobody uses them: a setting of the whole interface, which others that have
-    /// made one keep. What comes with them switches them off again. `None` where the card has no clock, cannot stamp every frame,
-    /// or cannot be queried. What a killed process left on is switched off first.
+    /// made one keep. What comes with them switches them off again. `None` where the card has no clock
+    /// or cannot be queried; one that cannot stamp every frame stays as it is. What a killed process left on is switched off first.
     pub fn switched_on(port: &PortName) -> Option<(CardStamps, Option<SwitchedOn>)> {
         let socket = socket(port)?;
         let name = &port.interface;
@@ -78,7 +80,7 @@ impl CardStamps {
         let _ = here.run_in(|| restore_recorded(RECORDS, |left, _| switch_off(&socket, left)));
         let now = socket.stamps_on(name);
         let mut card = CardStamps::read(port, can, now)?;
-        let record = (now == Some(OFF))
+        let record = (now == Some(OFF) && card.every)
             .then(|| {
                 here.run_in(|| Recorded::new(RECORDS, name, "off").ok())
                     .ok()
@@ -97,12 +99,13 @@ impl CardStamps {
         let wanted = TX_HARDWARE | RX_HARDWARE | RAW_HARDWARE;
         let has = can.so_timestamping & wanted == wanted;
         let all = can.tx_types & (1 << TX_ON) != 0 && can.rx_filters & (1 << FILTER_ALL) != 0;
-        let clock = u32::try_from(can.phc_index).ok().filter(|_| has && all)?;
+        let clock = u32::try_from(can.phc_index).ok().filter(|_| has)?;
         Some(CardStamps {
             port: port.clone(),
             clock,
             sent: on.is_some_and(|(sent, _)| sent == TX_ON as i32),
             received: on.is_some_and(|(_, received)| received == FILTER_ALL as i32),
+            every: all,
             why_off: String::new(),
         })
     }
@@ -114,6 +117,7 @@ impl CardStamps {
         mut set: impl FnMut((i32, i32)) -> io::Result<(i32, i32)>,
     ) -> bool {
         self.why_off = match now {
+            _ if !self.every => return false,
             Some(ON) => return false,
             Some(OFF) => match set(ON) {
                 Ok(ON) => {
@@ -143,6 +147,13 @@ impl CardStamps {
 impl fmt::Display for CardStamps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let CardStamps { port, clock, .. } = self;
+        if !self.every {
+            return write!(
+                f,
+                "by the kernel: the card of {port} has a clock (/dev/ptp{clock}), and does not stamp every frame (ethtool -T {})",
+                port.interface
+            );
+        }
         if self.sent && self.received {
             return write!(f, "by the card of {port} (/dev/ptp{clock})");
         }
@@ -239,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stamps_only_in_software_or_only_ptp_has_no_card() {
+    fn what_stamps_only_in_software_has_no_card_and_only_ptp_says_so() {
         for can in [
             Stamping {
                 so_timestamping: 0x1a,
@@ -249,6 +260,10 @@ mod tests {
                 phc_index: -1,
                 ..CARD
             },
+        ] {
+            assert_eq!(of(can, Some((1, 1))), None, "{can:?}");
+        }
+        for can in [
             // The frames of PTP alone.
             Stamping {
                 rx_filters: 1 << 12,
@@ -259,7 +274,13 @@ mod tests {
                 ..CARD
             },
         ] {
-            assert_eq!(of(can, Some((1, 1))), None, "{can:?}");
+            let mut card = of(can, Some((0, 0))).unwrap();
+            assert!(!card.switch(Some((0, 0)), |_| panic!("nothing is to be set")));
+            let told = card.to_string();
+            assert!(
+                told.starts_with("by the kernel") && told.contains("does not stamp every frame"),
+                "{told}"
+            );
         }
         // The loopback has stamps of the kernel alone, and says so where it is asked for more.
         let lo = PortName::new(None, "lo").unwrap();
