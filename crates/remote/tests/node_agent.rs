@@ -66,8 +66,9 @@ fn a_node_that_says_that_it_is_emulated_gives_emulated_figures() {
     }
 }
 
-/// A cable of two TAPs, as between the tester and an emulated board: what the kernel sends on one is received on the other.
-struct Cable(Arc<[TapPort; 2]>, Arc<AtomicBool>);
+/// A cable of two TAPs, as between the tester and an emulated board: what the kernel sends on one is received on the other. Two
+/// threads are it, until this is dropped.
+struct Cable(Arc<AtomicBool>);
 
 impl Cable {
     /// `None`, and a word for the test runner, where there are no TAP devices.
@@ -106,13 +107,13 @@ impl Cable {
                 }
             });
         }
-        Some(Cable(taps, over))
+        Some(Cable(over))
     }
 }
 
 impl Drop for Cable {
     fn drop(&mut self) {
-        self.1.store(true, Ordering::Relaxed);
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
