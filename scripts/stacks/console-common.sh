@@ -1,5 +1,8 @@
 # Sourced by the scripts of this folder that measure a system through its console: wirelab, and a namespace for tester and board.
+# It has what common.sh has, too.
 # shellcheck shell=bash
+# shellcheck source=scripts/stacks/common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 # find_wirelab: puts the program into `wirelab`.
 find_wirelab() {

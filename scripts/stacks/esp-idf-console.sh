@@ -8,8 +8,6 @@
 # of its scheduler end the system calls of a client, so that only the servers measure something (--direction rx).
 set -euo pipefail
 WIRELAB_SAY=esp-idf-console
-# shellcheck source=scripts/stacks/common.sh
-. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 # shellcheck source=scripts/stacks/console-common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/console-common.sh"
 

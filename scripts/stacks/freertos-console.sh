@@ -4,8 +4,6 @@
 # a namespace of their own, and no frame leaves the machine.
 set -euo pipefail
 WIRELAB_SAY=freertos-console
-# shellcheck source=scripts/stacks/common.sh
-. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 # shellcheck source=scripts/stacks/console-common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/console-common.sh"
 

@@ -7,8 +7,6 @@
 # no frame leaves the machine.
 set -euo pipefail
 WIRELAB_SAY=node-in-qemu
-# shellcheck source=scripts/stacks/common.sh
-. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 # shellcheck source=scripts/stacks/console-common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/console-common.sh"
 

@@ -5,8 +5,6 @@
 # are joined by a TAP in a namespace of their own, and no frame leaves the machine.
 set -euo pipefail
 WIRELAB_SAY=nuttx-console
-# shellcheck source=scripts/stacks/common.sh
-. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 # shellcheck source=scripts/stacks/console-common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/console-common.sh"
 

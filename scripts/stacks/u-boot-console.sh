@@ -3,8 +3,6 @@
 # U_BOOT=FOLDER scripts/stacks/u-boot-console.sh. U_BOOT is a checkout of github.com/u-boot/u-boot; tried with 2026.10-rc2.
 set -euo pipefail
 WIRELAB_SAY=u-boot-console
-# shellcheck source=scripts/stacks/common.sh
-. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 # shellcheck source=scripts/stacks/console-common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/console-common.sh"
 

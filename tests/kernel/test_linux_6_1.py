@@ -65,18 +65,21 @@ def guest(command, folder=TREE):
     return done.returncode, done.stdout, done.stderr
 
 
+def needs_linux_6_1(test):
+    """Skips a test that cannot run here, in the words that the runner reads."""
+    for there, feature, why in (
+        (shutil.which("qemu-system-x86_64"), "qemu-x86", "there is no qemu-system-x86_64"),
+        (kernel(), "linux-6.1", "this distribution has no package of Linux 6.1, or it cannot be fetched"),
+    ):
+        if not there:
+            test.skipTest(f"{feature}: {why}")
+
+
 class OnLinux61(unittest.TestCase):
     """What runs there."""
 
     def setUp(self):
-        if not shutil.which("qemu-system-x86_64"):
-            self.without("qemu-x86", "there is no qemu-system-x86_64")
-        if not kernel():
-            self.without("linux-6.1", "this distribution has no package of Linux 6.1, or it cannot be fetched")
-
-    def without(self, feature, why):
-        """Skips in the words that the runner reads."""
-        self.skipTest(f"{feature}: {why}")
+        needs_linux_6_1(self)
 
     def tests_pass(self, package, name):
         """Every test of a binary passes there, and none is skipped for want of anything."""

@@ -8,6 +8,7 @@ use wirelab_control::message::{CpuLoad, Identity, Point, Start, Started, Status}
 use wirelab_control::value::{Mac, Path, State};
 use wirelab_control::{NodeHandler, Peer, Refusal, slices};
 use wirelab_cores::{Steering, prefer_this_session};
+use wirelab_port::iface::{CardStamps, SwitchedOn};
 use wirelab_socket::flow::Live;
 use wirelab_stages::Xdp;
 use wirelab_trial::{ClockKind, Spans};
@@ -25,6 +26,8 @@ use crate::request::Request;
 use crate::senders::Senders;
 use crate::supervisor::Running;
 
+/// Set-up key of the card's clock, where it stamps what arrives and leaves.
+const STAMPS: &str = "stamps";
 /// Added to a trial's limit, so that a timed trial reaches its end.
 const GRACE: Duration = Duration::from_millis(250);
 /// How long `stop` waits for the end; most clients then need no second request.
@@ -56,6 +59,8 @@ pub struct Agent {
     trial: Option<Trial>,
     /// Steers interrupts while the node exists.
     steering: Option<Steering>,
+    /// The stamps of the interface's card, off again when the node is gone.
+    _stamps: Option<SwitchedOn>,
 }
 
 /// The last trial.
@@ -74,7 +79,10 @@ impl Agent {
         let shelf = Shelf::new(options.limits.captures.min(facts::MOST_CAPTURES));
         let allowed = Allowed::find(&location.interface, options.xdp, &shelf);
         notices.extend(allowed.notices());
-        let setup = facts::setup(options, &location, &allowed);
+        let mut setup = facts::setup(options, &location, &allowed);
+        let (card, stamps) = CardStamps::switched_on(&location.interface.port).unzip();
+        let by_card = card.filter(|card| card.sent && card.received);
+        setup.extend(by_card.map(|card| (STAMPS.to_owned(), card.to_string())));
         Ok(Agent {
             identity: facts::identity(options, &location, &allowed, setup.len()),
             setup,
@@ -89,6 +97,7 @@ impl Agent {
             location,
             trial: None,
             steering,
+            _stamps: stamps.flatten(),
         })
     }
 

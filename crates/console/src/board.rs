@@ -11,7 +11,7 @@ use crate::console::{Console, Seen, Waited};
 use crate::cpu::{self, CpuSample};
 use crate::figures::{Counted, counted};
 use crate::name::ConsoleName;
-use crate::profile::{Profile, Program, Prompt, Role, Run};
+use crate::profile::{Ask, Profile, Program, Prompt, Role, Run};
 use crate::template::{Template, Values};
 
 /// Quiet after which a prompt without echo is one.
@@ -53,8 +53,9 @@ pub struct Board {
     /// When its console was opened, and the line of the boot that this began.
     opened: Instant,
     own_boot: Cell<Option<u64>>,
-    /// What was asked once.
+    /// What was asked once, and what brought no value.
     facts: BTreeMap<String, String>,
+    unread: BTreeMap<String, Unread>,
     /// Whether tester and board share one kernel.
     shares_kernel: bool,
 }
@@ -63,6 +64,44 @@ impl std::fmt::Debug for Board {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Board({}, {})", self.console.name(), self.profile.name)
     }
+}
+
+/// Why a question of the profile has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// It was not asked, for this reason.
+    NotAsked(String),
+    /// The board has none, as this line of its answer says.
+    Absent(String),
+    /// The board printed nothing.
+    Silent {
+        /// What was typed.
+        asked: String,
+    },
+    /// The profile does not read the answer.
+    Unreadable {
+        /// What was typed.
+        asked: String,
+        /// What came.
+        came: Vec<String>,
+    },
+}
+
+impl Unread {
+    /// The answer to `asked`, in which the profile found no value.
+    pub fn of(asked: String, lines: &[String]) -> Unread {
+        let came = lines.iter().map(|line| plain(line));
+        match came.filter(|line| !line.is_empty()).collect::<Vec<_>>() {
+            came if came.is_empty() => Unread::Silent { asked },
+            came => Unread::Unreadable { asked, came },
+        }
+    }
+}
+
+/// A line of the board for a message: no control characters, and not without end.
+fn plain(line: &str) -> String {
+    let line = line.trim().chars().filter(|c| !c.is_control());
+    line.take(200).collect()
 }
 
 /// A test program that was started.
@@ -92,6 +131,7 @@ impl Board {
             opened: Instant::now(),
             own_boot: Cell::new(None),
             facts: BTreeMap::new(),
+            unread: BTreeMap::new(),
             shares_kernel: false,
         })
     }
@@ -109,6 +149,11 @@ impl Board {
     /// What was asked once, by the names of the profile.
     pub fn facts(&self) -> &BTreeMap<String, String> {
         &self.facts
+    }
+
+    /// What was asked once and brought no value, by the names of the profile.
+    pub fn unread(&self) -> &BTreeMap<String, Unread> {
+        &self.unread
     }
 
     /// Whether tester and board share one kernel, so that its CPU load is that of both.
@@ -189,6 +234,16 @@ impl Board {
     /// # Errors
     /// [`ConsoleError`]
     pub fn command(&mut self, text: &str, cancel: &Cancel) -> Done<Vec<String>> {
+        let lines = self.answer_to(text, cancel)?;
+        match self.refusal(&lines) {
+            Some(line) => Err(ConsoleError::Failed(format!(
+                "the board answered '{line}' to '{text}'; fix: install or configure it there, or change the profile"
+            ))),
+            None => Ok(lines),
+        }
+    }
+
+    fn answer_to(&mut self, text: &str, cancel: &Cancel) -> Done<Vec<String>> {
         let mark = self.type_line(text, cancel)?;
         let prompt = self.prompt()?.clone();
         self.prompt_after(mark, &prompt, cancel).map_err(|waited| {
@@ -200,16 +255,13 @@ impl Board {
                 ),
             )
         })?;
-        let lines = self.answer(mark);
-        match lines
-            .iter()
-            .find(|line| self.profile.errors.iter().any(|error| error.is_match(line)))
-        {
-            Some(line) => Err(ConsoleError::Failed(format!(
-                "the board answered '{line}' to '{text}'; fix: install or configure it there, or change the profile"
-            ))),
-            None => Ok(lines),
-        }
+        Ok(self.answer(mark))
+    }
+
+    /// The line of an answer by which the board refuses a command.
+    fn refusal<'a>(&self, lines: &'a [String]) -> Option<&'a String> {
+        let refuses = |line: &&String| self.profile.errors.iter().any(|e| e.is_match(line));
+        lines.iter().find(refuses)
     }
 
     pub(crate) fn prompt(&self) -> Done<&Prompt> {
@@ -321,39 +373,48 @@ impl Board {
 
     fn ask_all(&mut self, cancel: &Cancel) -> Done<()> {
         for (name, ask) in self.profile.asks.clone() {
-            let Ok(text) = self.fill(&ask.command, &Values::new()) else {
-                continue;
-            };
-            let lines = match self.command(&text, cancel) {
-                Ok(lines) => lines,
-                // A board may lack the command; what it does not say is absent.
-                Err(ConsoleError::Failed(why)) => {
-                    self.remark(&why);
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            let found = lines.iter().find_map(|line| {
-                ask.pattern
-                    .captures(line)?
-                    .name("value")
-                    .map(|m| m.as_str().trim().to_owned())
-            });
-            if let Some(value) = found.filter(|value| !value.is_empty()) {
-                let value: String = value
-                    .chars()
-                    .filter(|c| !c.is_control())
-                    .take(200)
-                    .collect();
-                let value = match ask.unit.is_empty() {
-                    true => value,
-                    false => format!("{value} {}", ask.unit),
-                };
-                self.facts.insert(name, value);
+            match self.ask(&ask, cancel)? {
+                Ok(value) => drop(self.facts.insert(name, value)),
+                Err(unread) => drop(self.unread.insert(name, unread)),
             }
         }
         self.shares_kernel = self.is_same_kernel(cancel)?;
         Ok(())
+    }
+
+    fn ask(&mut self, ask: &Ask, cancel: &Cancel) -> Done<Result<String, Unread>> {
+        let asked = match self.fill(&ask.command, &Values::new()) {
+            Ok(text) => text,
+            Err(why) => return Ok(Err(Unread::NotAsked(why.to_string()))),
+        };
+        let lines = match self.answer_to(&asked, cancel) {
+            Ok(lines) => lines,
+            // The prompt did not come back: what was answered so far is all there is.
+            Err(ConsoleError::Failed(why)) => {
+                self.remark(&why);
+                return Ok(Err(Unread::Unreadable {
+                    asked,
+                    came: vec![why],
+                }));
+            }
+            Err(error) => return Err(error),
+        };
+        // A board may lack the command; what it does not say is absent.
+        if let Some(line) = self.refusal(&lines) {
+            return Ok(Err(Unread::Absent(plain(line))));
+        }
+        let value = lines
+            .iter()
+            .find_map(|line| Some(plain(ask.pattern.captures(line)?.name("value")?.as_str())));
+        let absent = |line: &&String| ask.absent.iter().any(|absent| absent.is_match(line));
+        Ok(match value.filter(|value| !value.is_empty()) {
+            Some(value) if ask.unit.is_empty() => Ok(value),
+            Some(value) => Ok(format!("{value} {}", ask.unit)),
+            None => Err(match lines.iter().find(absent) {
+                Some(line) => Unread::Absent(plain(line)),
+                None => Unread::of(asked, &lines),
+            }),
+        })
     }
 
     fn is_same_kernel(&mut self, cancel: &Cancel) -> Done<bool> {
@@ -407,12 +468,22 @@ impl Board {
     /// # Errors
     /// [`ConsoleError`]
     pub fn cpu(&mut self, cancel: &Cancel) -> Done<Option<CpuSample>> {
+        Ok(self.cpu_or_why(cancel)?.and_then(Result::ok))
+    }
+
+    /// The same, with the answer that has none; `None` where the profile does not know how.
+    ///
+    /// # Errors
+    /// [`ConsoleError`]
+    pub fn cpu_or_why(&mut self, cancel: &Cancel) -> Done<Option<Result<CpuSample, Unread>>> {
         let Some(of) = self.profile.cpu.clone() else {
             return Ok(None);
         };
-        let text = self.fill(&of.command, &Values::new())?;
-        let lines = self.command(&text, cancel)?;
-        Ok(cpu::sample(&of, &lines))
+        let asked = self.fill(&of.command, &Values::new())?;
+        let lines = self.command(&asked, cancel)?;
+        Ok(Some(
+            cpu::sample(&of, &lines).ok_or_else(|| Unread::of(asked, &lines)),
+        ))
     }
 
     /// Starts a test program in a role, and waits until it is ready.

@@ -18,7 +18,7 @@ pub mod telnet;
 pub mod template;
 mod typing;
 
-pub use board::{Board, ConsoleError, Started};
+pub use board::{Board, ConsoleError, Started, Unread};
 pub use figures::{Counted, Number};
 pub use name::ConsoleName;
 pub use profile::{Profile, Program, Role};

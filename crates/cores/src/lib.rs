@@ -12,6 +12,7 @@
 pub mod busy;
 pub mod course;
 pub mod host;
+mod interface;
 pub mod interrupts;
 pub mod list;
 pub mod pin;
@@ -26,6 +27,7 @@ mod sys;
 pub use busy::{Busy, BusyError, Meter, Sample};
 pub use course::{Course, CourseSlices};
 pub use host::{clock_id, host_id};
+pub use interface::{Recorded, restore_recorded};
 pub use list::{CoreError, Cores};
 pub use pin::{allowed, pin_task, pin_thread, stay_on_this_core};
 pub use prefer::{Preferred, prefer_this_thread};

@@ -6,15 +6,13 @@
 //! The process restores what it changed. A record in the folder of [`crate::runtime`] lets the next process restore
 //! what a killed one left.
 
-use crate::host::host_id;
+use crate::interface::{InterfaceId, Namespace, done};
 use crate::list::Cores;
 use crate::records::{Found, Record, Records};
-use crate::sys;
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -273,65 +271,6 @@ impl Drop for Changed {
     }
 }
 
-/// Identifies an interface, so that another one of its name or number is not mistaken for it.
-#[derive(Debug, PartialEq, Eq)]
-struct InterfaceId {
-    /// The boot id of the host.
-    boot: String,
-    namespace: Namespace,
-    index: u32,
-    interface: String,
-}
-
-/// The network namespace.
-#[derive(Debug, PartialEq, Eq)]
-struct Namespace {
-    /// Unique among the namespaces that exist at one time; a later one may reuse it.
-    inode: u64,
-    /// Unique since the start of the host; 0 before Linux 5.14.
-    cookie: u64,
-}
-
-impl Namespace {
-    /// That of the calling thread.
-    fn own() -> io::Result<Namespace> {
-        Ok(Namespace {
-            inode: fs::metadata("/proc/thread-self/ns/net")?.ino(),
-            cookie: sys::namespace_cookie().unwrap_or(0),
-        })
-    }
-
-    fn parse(text: &str) -> Option<Namespace> {
-        let (inode, cookie) = text.split_once(' ')?;
-        Some(Namespace {
-            inode: inode.parse().ok()?,
-            cookie: cookie.parse().ok()?,
-        })
-    }
-}
-
-impl InterfaceId {
-    /// In the namespace of the calling thread.
-    fn of(interface: &str) -> io::Result<InterfaceId> {
-        Ok(InterfaceId {
-            boot: host_id().unwrap_or_default(),
-            namespace: Namespace::own()?,
-            index: nix::net::if_::if_nametoindex(interface)?,
-            interface: interface.to_owned(),
-        })
-    }
-
-    fn to_text(&self) -> String {
-        let InterfaceId {
-            boot,
-            namespace: Namespace { inode, cookie },
-            index,
-            interface,
-        } = self;
-        format!("{boot}\n{inode} {cookie}\n{index}\n{interface}\n")
-    }
-}
-
 /// Restores what killed processes changed on the interfaces of the calling thread's network namespace, except values
 /// that were changed since.
 ///
@@ -359,30 +298,12 @@ pub fn namespaces_left() -> io::Result<Vec<u64>> {
 
 /// Restores the settings of a record; returns whether the record is no longer needed.
 fn is_done(text: &str) -> io::Result<bool> {
-    let lines: Vec<&str> = text.lines().collect();
-    let Some(([boot, namespace, index, interface], settings)) = lines.split_first_chunk() else {
-        return Ok(true);
-    };
-    let (Some(namespace), true) = (
-        Namespace::parse(namespace),
-        Some(*boot) == host_id().as_deref(),
-    ) else {
-        return Ok(true);
-    };
-    let own = Namespace::own()?;
-    if namespace != own {
-        // Another namespace has its number, so it is gone.
-        return Ok(namespace.inode == own.inode);
-    }
-    match InterfaceId::of(interface) {
-        Ok(found) if Ok(found.index) == index.parse() => {}
-        // The interface is gone, and another may have its name.
-        _ => return Ok(true),
-    }
-    let restored = on_own_sysfs(interface, |folder| {
-        settings.iter().all(|line| restore(folder, line).is_ok())
-    });
-    Ok(restored.unwrap_or(false))
+    done(text, |interface, settings| {
+        let restored = on_own_sysfs(interface, |folder| {
+            settings.iter().all(|line| restore(folder, line).is_ok())
+        });
+        restored.unwrap_or(false)
+    })
 }
 
 fn restore(folder: &Path, line: &str) -> io::Result<()> {
@@ -412,6 +333,7 @@ fn bits(mask: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host_id;
 
     #[test]
     fn an_unknown_interface_is_named() {

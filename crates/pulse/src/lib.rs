@@ -81,7 +81,8 @@ pub enum Step {
 /// [`PulseError`] with the file, the place and the fix.
 pub fn read(path: &Path, wanted: &Wanted) -> Result<Found, PulseError> {
     let of = |why| PulseError::new(path, why);
-    let open = File::open(path).map_err(|error| of(error.to_string().into()))?;
+    let not_there = |error| format!("{error}; fix: name the file that the recording was saved to");
+    let open = File::open(path).map_err(|error| of(not_there(error).into()))?;
     let samples = samples(open, wanted).map_err(of)?;
     find::pulses(&samples, wanted).map_err(of)
 }

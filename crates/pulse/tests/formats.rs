@@ -102,3 +102,12 @@ fn files_that_are_none_are_named_with_the_fix() {
         .to_string();
     assert!(none.contains("none: "), "{none}");
 }
+
+#[test]
+fn a_file_that_is_not_there_is_named_with_the_fix() {
+    let path = std::path::Path::new("/nowhere/d0.vcd");
+    let error = wirelab_pulse::read(path, &wirelab_pulse::Wanted::default()).unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with("/nowhere/d0.vcd: "), "{text}");
+    assert!(text.contains("; fix: name the file"), "{text}");
+}

@@ -2,12 +2,19 @@
 
 mod common;
 
-use std::net::SocketAddr;
+use std::io::Write as _;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use common::agent::{all, counts, open, serve};
 use common::{MS, NODE_IPV4, assert_clean, flow, has_warning, lab, on_tester, trial};
+use wirelab_port::iface::{Mac, PortName};
+use wirelab_port::lab::{EphemeralLab, Side};
+use wirelab_port::tap::{BOARD_MAC, TapError, TapPort, TapSpec};
 use wirelab_trial::{
-    Cancel, Direction, Extent, Layer, Load, Node, Progress, Size, SizeUnit, Status, Trial,
+    Cancel, Direction, Extent, Kind, Layer, Load, Node, Progress, Size, SizeUnit, Status, Trial,
 };
 
 #[test]
@@ -39,6 +46,106 @@ fn udp_and_tcp_in_every_direction() {
         }
         assert!(observation.node.setup.contains_key("stack"), "{what}");
     }
+}
+
+#[test]
+fn a_node_that_says_that_it_is_emulated_gives_emulated_figures() {
+    let Some(lab) = lab() else { return };
+    for emulator in [None, Some("QEMU 8.2")] {
+        let _node = serve(&lab, |options| {
+            let key = |text: &str| ("emulator".to_owned(), text.to_owned());
+            options.set.extend(emulator.map(key));
+        });
+        let asked = trial(Layer::UdpIpv4, Direction::Receive);
+        for observation in all(&lab, &[asked]) {
+            let what = format!("{observation:#?}");
+            assert_eq!(observation.is_emulated(), emulator.is_some(), "{what}");
+            let warned = has_warning(&observation, "emulated");
+            assert_eq!(warned, emulator.is_some(), "{what}");
+        }
+    }
+}
+
+/// A cable of two TAPs, as between the tester and an emulated board: what the kernel sends on one is received on the other. Two
+/// threads are it, until this is dropped.
+struct Cable(Arc<AtomicBool>);
+
+impl Cable {
+    /// `None`, and a word for the test runner, where there are no TAP devices.
+    fn between(lab: &EphemeralLab, ends: [(Side, Ipv4Addr, Option<Mac>); 2]) -> Option<Cable> {
+        let tap = |(side, address, mac): (Side, Ipv4Addr, Option<Mac>)| {
+            let namespace = lab.port(0, side).unwrap().namespace;
+            let port = PortName::new(namespace.as_deref(), "tap0").unwrap();
+            let address = Some(address);
+            TapPort::create(&TapSpec {
+                mac,
+                address,
+                ..TapSpec::new(port)
+            })
+        };
+        let taps = match (tap(ends[0]), tap(ends[1])) {
+            (Ok(one), Ok(other)) => Arc::new([one, other]),
+            (Err(error), _) | (_, Err(error)) => {
+                assert!(matches!(error, TapError::NoDriver(_)), "{error}");
+                // Directly, because the test harness swallows what is printed otherwise.
+                let _ = writeln!(std::io::stderr(), "WIRELAB-SKIP tun: {error}");
+                return None;
+            }
+        };
+        let over = Arc::new(AtomicBool::new(false));
+        for from in 0..2 {
+            let (taps, over) = (Arc::clone(&taps), Arc::clone(&over));
+            std::thread::spawn(move || {
+                let mut frame = [0; 2048];
+                while !over.load(Ordering::Relaxed) {
+                    if let Some(bytes) = taps[from]
+                        .read_frame(&mut frame, Some(Duration::from_millis(100)))
+                        .unwrap()
+                    {
+                        taps[1 - from].write_frame(&frame[..bytes]).unwrap();
+                    }
+                }
+            });
+        }
+        Some(Cable(over))
+    }
+}
+
+impl Drop for Cable {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The node does not say so; the address of the tester's TAP does, as of each board that wirelab starts.
+#[test]
+fn a_node_behind_the_tap_of_a_board_gives_emulated_figures() {
+    let Some(lab) = lab() else { return };
+    let (tester, node) = (Ipv4Addr::new(10, 79, 0, 1), Ipv4Addr::new(10, 79, 0, 2));
+    let [a, b, c, d] = BOARD_MAC;
+    let mac = Some(Mac([a, b, c, d, 0, 1]));
+    let ends = [(Side::Tester, tester, mac), (Side::Node, node, None)];
+    let Some(_cable) = Cable::between(&lab, ends) else {
+        return;
+    };
+    let _node = serve(&lab, |options| options.listen = (node, 5002).into());
+    let asked = trial(Layer::UdpIpv4, Direction::Receive);
+    let observation = on_tester(&lab, || {
+        let mut node = open(&node.to_string()).unwrap();
+        node.run(&asked, &(), &Cancel::new()).unwrap()
+    });
+    assert_eq!(observation.node.setup.get("emulator"), None);
+    assert!(observation.is_emulated(), "{observation:#?}");
+    let flow = flow(&observation, Direction::Receive);
+    assert_eq!(flow.frames_per_s.kind(), Some(Kind::Emulated));
+    assert_eq!(
+        flow.sent_frames.kind(),
+        Some(Kind::Measured),
+        "the tester's"
+    );
+    let told = |text: &str| text.contains("an emulated board of this host, behind tap0");
+    let warnings = &observation.warnings;
+    assert!(warnings.iter().any(|w| told(&w.text)), "{warnings:?}");
 }
 
 #[test]

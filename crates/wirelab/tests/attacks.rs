@@ -4,6 +4,7 @@
 mod attacks_common;
 #[path = "../../iperf/tests/v2_common/forged.rs"]
 mod forged;
+mod leash;
 
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::process::Command;

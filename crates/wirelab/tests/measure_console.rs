@@ -506,6 +506,63 @@ fn ssh_is_the_one_of_this_host() {
     assert!(text.contains("CPU load: "), "{text}");
 }
 
+/// A profile that does not fit the board is found before the first trial.
+#[test]
+fn an_answer_that_the_profile_does_not_read_is_an_error() {
+    let linux = stdout(&wirelab(&["console", "show", "linux"]));
+    let linux = linux.split("[iperf]").next().unwrap();
+    let check = |name: &str, from: &str, to: &str| {
+        assert!(linux.contains(from), "{linux}");
+        let path = scratch(name);
+        std::fs::write(&path, linux.replace(from, to)).unwrap();
+        let path = path.display().to_string();
+        let shell = "exec:bash --norc -i";
+        wirelab(&["console", "check", "--console", shell, "--profile", &path])
+    };
+    for (name, from, to, told) in [
+        (
+            "reads-no-version.toml",
+            "(?P<value>Linux .*)",
+            "(?P<value>NuttX .*)",
+            "reads-no-version does not read the answer to 'uname -srm': 'Linux ",
+        ),
+        (
+            "reads-no-load.toml",
+            "head -n 1 /proc/stat",
+            "echo no figures",
+            "reads-no-load does not read the answer to 'echo no figures': 'no figures'",
+        ),
+    ] {
+        let output = check(name, from, to);
+        let text = stdout(&output);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(
+            text.contains(told) && text.contains("; fix: change "),
+            "{text}"
+        );
+        assert!(stderr(&output).contains("what went over the console:"));
+    }
+    // What this board lacks is no error: it says so, or prints nothing.
+    let missing = "cat /sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq";
+    for (name, to, told) in [
+        (
+            "lacks-a-clock.toml",
+            "cat /nowhere",
+            "core_clock: this board has none (cat: /nowhere: No such file or directory)",
+        ),
+        (
+            "says-nothing.toml",
+            "true",
+            "core_clock: the board printed nothing to 'true'",
+        ),
+    ] {
+        let output = check(name, missing, to);
+        let text = stdout(&output);
+        assert!(output.status.success(), "{text}{}", stderr(&output));
+        assert!(text.contains(told), "{text}");
+    }
+}
+
 #[test]
 fn the_profiles_are_listed_and_shown_and_a_silent_board_shows_its_console() {
     let list = stdout(&wirelab(&["console", "list"]));

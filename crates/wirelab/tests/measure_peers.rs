@@ -1,17 +1,19 @@
 //! The datasheet of a peer across a network: the distribution's iperf, and `wirelab node serve`, in a lab.
 
 mod common;
+mod leash;
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{scratch, short_plan, skip, stderr, stdout, wirelab};
+use leash::Leashed;
 use wirelab_trial::{Direction, Found, Layer, Observation, ResultsFile, Status};
 
 /// A lab of its own and the servers in it, ended in the end.
 struct Lab {
     name: String,
-    servers: Vec<Child>,
+    servers: Vec<Leashed>,
 }
 
 impl Lab {
@@ -45,7 +47,8 @@ impl Lab {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        self.servers.push(child.spawn().expect("ip is installed"));
+        let child = child.spawn().expect("ip is installed");
+        self.servers.push(Leashed::new(child));
     }
 
     fn measure(&self, args: &[&str]) -> std::process::Output {
@@ -79,10 +82,7 @@ impl Lab {
 
 impl Drop for Lab {
     fn drop(&mut self) {
-        for server in &mut self.servers {
-            let _ = server.kill();
-            let _ = server.wait();
-        }
+        self.servers.clear();
         wirelab(&["lab", "down", &self.name]);
     }
 }

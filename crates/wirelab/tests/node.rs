@@ -1,11 +1,13 @@
 //! `wirelab node serve` as a process in a lab: what it says, the distribution's iperf against it, and how it ends.
 
 mod common;
+mod leash;
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use common::{skip, stderr, wirelab};
+use leash::Leashed;
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 
 const ADDRESS: &str = "198.18.0.1";
@@ -22,14 +24,7 @@ fn lab() -> Option<EphemeralLab> {
 }
 
 /// A node as a process; it is ended with the test.
-struct Node(Child);
-
-impl Drop for Node {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+struct Node(Leashed);
 
 /// Starts a node in the lab and waits for what it says when it is ready.
 fn serve(lab: &EphemeralLab, options: &[&str]) -> (Node, serde_json::Value) {
@@ -52,7 +47,7 @@ fn serve_by(
         .read_line(&mut line)
         .unwrap();
     let said = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"));
-    (Node(child), said)
+    (Node(Leashed::new(child)), said)
 }
 
 fn on_tester(lab: &EphemeralLab, program: &str, arguments: &[&str]) -> std::process::Output {

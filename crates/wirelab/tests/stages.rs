@@ -160,7 +160,7 @@ fn what_has_no_stages_is_refused_with_the_way_out() {
         (
             &["stages", path, "--json"],
             2,
-            "ask hdl:reference, board:NAME",
+            "fix: name hdl:reference, board:NAME",
         ),
         // Any node's own reason, of a trial that could not begin.
         (

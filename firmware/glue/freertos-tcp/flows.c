@@ -136,6 +136,7 @@ void wl_ftcp_flows_net(struct wl_ftcp_node *node)
 		.frames = frames,
 		.frame_send = frame_send,
 		.neighbour = neighbour,
+		.points = wl_ftcp_points,
 	};
 }
 

@@ -2,6 +2,7 @@
 /* A whole node on FreeRTOS+TCP: what it is, its sockets, and its loop. */
 #include "node.h"
 
+#include "semphr.h"
 #include "task.h"
 
 #include "wirelab/points.h"
@@ -13,14 +14,9 @@
 #define IDLE_MS 10000
 #define OWN_KEYS 5
 
-static TaskHandle_t task;
-
-#if ipconfigSOCKET_HAS_USER_WAKE_CALLBACK
-static void wake(Socket_t socket)
-{
-	(void)socket;
-	xTaskNotifyGive(task);
-}
+#if ipconfigSOCKET_HAS_USER_SEMAPHORE
+/* FreeRTOS+TCP gives it for TCP and UDP; its callback that wakes is one of TCP alone. */
+static SemaphoreHandle_t came;
 #endif
 
 struct wl_ip wl_ftcp_ip(const struct freertos_sockaddr *address)
@@ -43,8 +39,8 @@ Socket_t wl_ftcp_bound(BaseType_t type, BaseType_t protocol, uint16_t *port, boo
 		return NULL;
 	FreeRTOS_setsockopt(socket, 0, FREERTOS_SO_RCVTIMEO, &none, sizeof none);
 	FreeRTOS_setsockopt(socket, 0, FREERTOS_SO_SNDTIMEO, &none, sizeof none);
-#if ipconfigSOCKET_HAS_USER_WAKE_CALLBACK
-	FreeRTOS_setsockopt(socket, 0, FREERTOS_SO_WAKEUP_CALLBACK, (void *)wake, sizeof(void *));
+#if ipconfigSOCKET_HAS_USER_SEMAPHORE
+	FreeRTOS_setsockopt(socket, 0, FREERTOS_SO_SET_SEMAPHORE, &came, sizeof came);
 #endif
 	if (FreeRTOS_bind(socket, &here, sizeof here) != 0) {
 		here.sin_port = 0;
@@ -106,8 +102,14 @@ bool wl_ftcp_node_open(struct wl_ftcp_node *node, const NetworkEndPoint_t *end_p
 		.seed = options->seed ^ WL_CLOCK(),
 	};
 
-	task = xTaskGetCurrentTaskHandle();
+#if ipconfigSOCKET_HAS_USER_SEMAPHORE
+	if (came == NULL)
+		came = xSemaphoreCreateBinary();
+	if (came == NULL)
+		return false;
+#endif
 	node->tick_ps = options->tick_ps;
+	node->interface = end_point->pxNetworkInterface;
 	node->identity = (struct wl_identity){
 		.name = options->name,
 		.directions = WL_SET(WL_TRANSMIT) | WL_SET(WL_RECEIVE) | WL_SET(WL_BOTH) | WL_SET(WL_ECHO),
@@ -179,7 +181,11 @@ void wl_ftcp_node_run(struct wl_ftcp_node *node)
 		/* A tick is the shortest sleep; what is due sooner is waited for awake. */
 		if (due <= before + (uint64_t)portTICK_PERIOD_MS * PS_PER_MS / node->tick_ps)
 			continue;
-		ulTaskNotifyTake(pdTRUE, 1);
+#if ipconfigSOCKET_HAS_USER_SEMAPHORE
+		xSemaphoreTake(came, 1);
+#else
+		vTaskDelay(1);
+#endif
 		wl_app_idle(&node->app, WL_CLOCK() - before);
 	}
 }

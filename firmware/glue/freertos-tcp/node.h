@@ -6,8 +6,11 @@
  *     wl_ftcp_node_open(&node, end_point, &(struct wl_ftcp_options){ .name = "my-board", .tick_ps = MY_TICK_PS });
  *     wl_ftcp_node_run(&node);      never returns: the node is a task of its own, below the IP task
  *
- * Open it in that task once the network is up (eNetworkUp). With ipconfigSOCKET_HAS_USER_WAKE_CALLBACK it sleeps until
+ * Open it in that task once the network is up (eNetworkUp). With ipconfigSOCKET_HAS_USER_SEMAPHORE it sleeps until
  * something comes; without, it looks each tick.
+ *
+ * Capture points need firmware/app/probes.c, WL_OPTIONS_HEADER="wl_ftcp_options.h", and wl_ftcp_config.h at the end of
+ * FreeRTOSIPConfig.h.
  */
 #ifndef WIRELAB_FREERTOS_TCP_NODE_H
 #define WIRELAB_FREERTOS_TCP_NODE_H
@@ -48,6 +51,7 @@ struct wl_ftcp_node {
 	struct wl_identity identity;
 	const char *keys[WL_FTCP_KEYS][2];
 	uint32_t tick_ps;
+	NetworkInterface_t *interface;
 	/* Control. */
 	Socket_t lines, control_listener, echo;
 	struct wl_ftcp_control control[WL_FTCP_CONTROL];
@@ -62,7 +66,7 @@ struct wl_ftcp_node {
 	char mac[18], ip[16];
 };
 
-/* Begin. False where FreeRTOS+TCP has no room for the ports. */
+/* Begin. False where there is no memory for the ports. */
 bool wl_ftcp_node_open(struct wl_ftcp_node *node, const NetworkEndPoint_t *end_point,
 		       const struct wl_ftcp_options *options);
 
@@ -79,6 +83,7 @@ bool wl_ftcp_control_open(struct wl_ftcp_node *node);
 bool wl_ftcp_control_poll(struct wl_ftcp_node *node);
 void wl_ftcp_flows_net(struct wl_ftcp_node *node);
 bool wl_ftcp_flows_poll(struct wl_ftcp_node *node);
+void wl_ftcp_points(void *context, bool on);
 /* Close a connection once it has sent what it was given. */
 void wl_ftcp_linger(struct wl_ftcp_node *node, Socket_t socket);
 

@@ -42,7 +42,7 @@ static void note_arrival(const struct msghdr *message, const uint8_t *data, size
 				WL_CLOCK() - age_ns);
 }
 #else
-/* NuttX's UDP stamps nothing. */
+/* NuttX's UDP stamps nothing: it has points around its driver. */
 static void note_arrival(const struct msghdr *message, const uint8_t *data, size_t count)
 {
 	(void)message;
@@ -234,5 +234,6 @@ void wl_flows_net(struct wl_flows *flows, struct wl_net *net)
 		.frames = wl_ethernet_frames,
 		.frame_send = wl_ethernet_send,
 		.neighbour = wl_ethernet_neighbour,
+		.points = WL_SOCKETS_POINTS,
 	};
 }

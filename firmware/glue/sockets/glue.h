@@ -16,6 +16,13 @@
 /* Control connections at a time; the one that was silent for longest gives way. */
 #define WL_SOCKETS_CONTROL 4
 
+/* Capture points of the driver, where a system has some of its own: the name of a function, `points` of struct wl_net. */
+#ifdef WL_SOCKETS_POINTS
+void WL_SOCKETS_POINTS(void *context, bool on);
+#else
+#define WL_SOCKETS_POINTS NULL
+#endif
+
 struct wl_flows {
 	struct wl_app *app;
 	struct in_addr address; /* the node's own */

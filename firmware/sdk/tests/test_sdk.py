@@ -226,7 +226,7 @@ FREERTOS_IP = """
 class FreeRtosPlusTcp(InAFolder):
     """The glue against the headers of FreeRTOS+TCP, in folders that the environment names."""
 
-    def test_the_glue_and_its_task_compile_with_and_without_the_callback_that_wakes(self):
+    def test_the_glue_and_its_task_compile_with_and_without_the_semaphore_that_wakes(self):
         tcp, kernel = os.environ.get("FREERTOS_PLUS_TCP"), os.environ.get("FREERTOS_KERNEL")
         if not (tcp and kernel and shutil.which("arm-none-eabi-gcc")):
             self.skipTest(f"{TCP_FEATURE}: FREERTOS_PLUS_TCP and FREERTOS_KERNEL name no checkouts")
@@ -236,7 +236,7 @@ class FreeRtosPlusTcp(InAFolder):
         flags += [word for place in places for word in ("-isystem", place)]
         (self.folder / "FreeRTOSConfig.h").write_text(FREERTOS)
         for wakes in (0, 1):
-            (self.folder / "FreeRTOSIPConfig.h").write_text(f"{FREERTOS_IP}#define ipconfigSOCKET_HAS_USER_WAKE_CALLBACK {wakes}\n")
+            (self.folder / "FreeRTOSIPConfig.h").write_text(f"{FREERTOS_IP}#define ipconfigSOCKET_HAS_USER_SEMAPHORE {wakes}\n")
             for file in [*(FIRMWARE / "glue/freertos-tcp").glob("*.c"), SDK / "freertos-tcp/node_task.c"]:
                 run("arm-none-eabi-gcc", *flags, file)
 
@@ -284,12 +284,13 @@ class Manifests(unittest.TestCase):
         makefile = (SDK / "nuttx/Makefile").read_text()
         named = set(re.findall(r"\b\w+\.c\b", makefile))
         places = re.search(r"^VPATH \+= (.*)$", makefile, re.M)[1].replace("$(WIRELAB_FIRMWARE)", str(FIRMWARE)).strip(":").split(":")
+        places.append(SDK / "nuttx")
         for name in named:
             self.assertEqual(sum((Path(place) / name).is_file() for place in places), 1, name)
         built = (FIRMWARE / "glue/sockets/CMakeLists.txt").read_text().split("add_executable(wl_node")[1].split(")")[0]
         wanted = set(re.findall(r"\b\w+\.c\b", built))
         wanted |= {file.name for pattern in ("frame_*", "control_*", "iperf_*") for file in (FIRMWARE / "lib/src").glob(f"{pattern}.c")}
-        self.assertEqual(named, wanted | {"example.c", "example_main.c"})
+        self.assertEqual(named, wanted | {"example.c", "example_main.c", "points.c"})
         options = re.findall(r"CONFIG_(WIRELAB\w*)", makefile)
         self.assertLessEqual(set(options), set(re.findall(r"^config (\w+)", (SDK / "nuttx/Kconfig").read_text(), re.M)))
 

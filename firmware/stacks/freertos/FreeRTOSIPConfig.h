@@ -31,4 +31,8 @@ void cli_print(const char *format, ...);
 #endif
 #define ipconfigHAS_DEBUG_PRINTF 0
 
+#ifdef WITH_POINTS
+#include "wl_ftcp_config.h"
+#endif
+
 #endif

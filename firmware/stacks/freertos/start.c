@@ -20,6 +20,21 @@ void systick_interrupt(void);
 /* The MAC's interrupt, by the name that FreeRTOS+TCP's driver has for it. */
 void EthernetISR(void);
 
+#ifdef WITH_POINTS
+#include "lan9118.h"
+#include "probes.h"
+
+static void ethernet_interrupt(void)
+{
+	/* Frames that were sent interrupt as well. */
+	if (INT_STATUS & ON_RX_STATUS)
+		BOARD_ON_MAC_INTERRUPT();
+	EthernetISR();
+}
+#else
+#define ethernet_interrupt EthernetISR
+#endif
+
 void stack_assert(const char *file, int line)
 {
 	board_irq_off();
@@ -76,5 +91,5 @@ static const struct {
 			[IRQ_UART0_TX] = uart_tx_interrupt,
 			[IRQ_TIMER0] = timer0_interrupt,
 			[IRQ_TIMER1] = timer1_interrupt,
-			[IRQ_ETHERNET] = EthernetISR },
+			[IRQ_ETHERNET] = ethernet_interrupt },
 };

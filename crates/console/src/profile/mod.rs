@@ -171,6 +171,8 @@ pub struct Ask {
     pub pattern: Regex,
     /// The unit behind the value.
     pub unit: String,
+    /// Lines of an answer that say that this board has none.
+    pub absent: Vec<Regex>,
 }
 
 /// How the CPU load is asked.

@@ -241,7 +241,7 @@ fn address(table: &Table<'_>, names: &[&str]) -> Read<Address> {
 }
 
 fn ask(table: &Table<'_>, names: &[&str]) -> Read<Ask> {
-    table.known_keys(&["command", "pattern", "unit"])?;
+    table.known_keys(&["command", "pattern", "unit", "absent"])?;
     let command = table.need("command", "give what is typed")?;
     let pattern = table.need("pattern", "give a line of the answer with (?P<value>…)")?;
     let regex = compile(&pattern, &pattern.text()?)?;
@@ -252,6 +252,7 @@ fn ask(table: &Table<'_>, names: &[&str]) -> Read<Ask> {
         command: template(&command, names)?,
         pattern: regex,
         unit: table.text("unit")?.unwrap_or_default(),
+        absent: patterns(table, "absent")?,
     })
 }
 

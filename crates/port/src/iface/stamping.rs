@@ -1,7 +1,10 @@
-//! Whether an interface stamps frames by a clock of its own (`ethtool -T`), whether that is switched on, and switching it on.
+//! Whether an interface stamps frames by a clock of its own (`ethtool -T`), whether that is switched on, and switching it on for
+//! the time of a run. A record lets the next run switch off what a killed one left on.
 
 use std::fmt;
 use std::io;
+
+use wirelab_cores::{Recorded, restore_recorded};
 
 use super::PortName;
 use super::sys::{ControlSocket, Stamping};
@@ -16,6 +19,8 @@ const FILTER_ALL: u32 = 1;
 /// Both, and neither: the type of stamps of sent frames, and the filter of received ones.
 const ON: (i32, i32) = (TX_ON as i32, FILTER_ALL as i32);
 const OFF: (i32, i32) = (0, 0);
+/// The records of stamps that were switched on.
+const RECORDS: &str = "stamps";
 
 /// The stamps of a card that has a clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,23 +33,33 @@ pub struct CardStamps {
     pub sent: bool,
     /// Whether all received frames are stamped now.
     pub received: bool,
+    /// Whether it can stamp every frame; some receive stamps of PTP alone.
+    pub every: bool,
     /// Why they were not switched on; empty where nobody tried.
     pub why_off: String,
 }
 
 /// Stamps of a card that this process switched on. They are off again when it is dropped.
 #[derive(Debug)]
-pub struct SwitchedOn(PortName);
+pub struct SwitchedOn {
+    port: PortName,
+    /// Dropped after they are off. Without a folder for it they are switched on all the same.
+    _record: Option<Recorded>,
+}
 
 impl Drop for SwitchedOn {
     fn drop(&mut self) {
-        let name = &self.0.interface;
-        // Another program may have set them meanwhile, and keeps its setting.
-        if let Some(socket) = socket(&self.0).filter(|s| s.stamps_on(name) == Some(ON)) {
+        if let Some(socket) = socket(&self.port) {
             // What cannot be put back, e.g. because the interface is gone, hurts nobody.
-            let _ = socket.set_stamps(name, OFF);
+            switch_off(&socket, &self.port.interface);
         }
     }
+}
+
+/// Switches off what is on as wirelab sets it; whether nothing is left to do. Another program may have set the stamps meanwhile,
+/// and keeps its setting.
+fn switch_off(socket: &ControlSocket, interface: &str) -> bool {
+    socket.stamps_on(interface) != Some(ON) || socket.set_stamps(interface, OFF).is_ok()
 }
 
 fn socket(port: &PortName) -> Option<ControlSocket> {
@@ -52,44 +67,57 @@ fn socket(port: &PortName) -> Option<ControlSocket> {
 }
 
 impl CardStamps {
-    /// The stamps of a port's card; `None` where it has no clock, cannot stamp every frame, or cannot be queried.
-    pub fn of(port: &PortName) -> Option<CardStamps> {
+    /// The stamps of a port's card, switched on where nobody uses them: a setting of the whole interface, which others that have
+    /// made one keep. What comes with them switches them off again. `None` where the card has no clock
+    /// or cannot be queried; one that cannot stamp every frame stays as it is. What a killed process left on is switched off first.
+    pub fn switched_on(port: &PortName) -> Option<(CardStamps, Option<SwitchedOn>)> {
         let socket = socket(port)?;
-        let can = socket.stamping(&port.interface)?;
-        CardStamps::read(port, can, socket.stamps_on(&port.interface))
+        let name = &port.interface;
+        let can = socket.stamping(name)?;
+        CardStamps::read(port, can, None)?;
+        let here = port.netns().ok()?;
+        // What cannot be read or put back stays on record for a process that may.
+        let _ = here.run_in(|| restore_recorded(RECORDS, |left, _| switch_off(&socket, left)));
+        let now = socket.stamps_on(name);
+        let mut card = CardStamps::read(port, can, now)?;
+        let record = (now == Some(OFF) && card.every)
+            .then(|| {
+                here.run_in(|| Recorded::new(RECORDS, name, "off").ok())
+                    .ok()
+            })
+            .flatten()
+            .flatten();
+        let on = card.switch(now, |stamps| socket.set_stamps(name, stamps));
+        let on = on.then(|| SwitchedOn {
+            port: port.clone(),
+            _record: record,
+        });
+        Some((card, on))
     }
 
     fn read(port: &PortName, can: Stamping, on: Option<(i32, i32)>) -> Option<CardStamps> {
         let wanted = TX_HARDWARE | RX_HARDWARE | RAW_HARDWARE;
         let has = can.so_timestamping & wanted == wanted;
         let all = can.tx_types & (1 << TX_ON) != 0 && can.rx_filters & (1 << FILTER_ALL) != 0;
-        let clock = u32::try_from(can.phc_index).ok().filter(|_| has && all)?;
+        let clock = u32::try_from(can.phc_index).ok().filter(|_| has)?;
         Some(CardStamps {
             port: port.clone(),
             clock,
             sent: on.is_some_and(|(sent, _)| sent == TX_ON as i32),
             received: on.is_some_and(|(_, received)| received == FILTER_ALL as i32),
+            every: all,
             why_off: String::new(),
         })
     }
 
-    /// Switches them on where nobody uses them: a setting of the whole interface, which others that have made one keep. What
-    /// it returns switches them off again.
-    pub fn switch_on(&mut self) -> Option<SwitchedOn> {
-        let socket = socket(&self.port)?;
-        let name = self.port.interface.clone();
-        let now = socket.stamps_on(&name);
-        self.switch(now, |stamps| socket.set_stamps(&name, stamps))
-            .then(|| SwitchedOn(self.port.clone()))
-    }
-
-    /// The same with the setting of now and what sets it; whether they are on because of that.
+    /// Switches them on by `set`, where the setting of now lets it; whether they are on because of that.
     fn switch(
         &mut self,
         now: Option<(i32, i32)>,
         mut set: impl FnMut((i32, i32)) -> io::Result<(i32, i32)>,
     ) -> bool {
         self.why_off = match now {
+            _ if !self.every => return false,
             Some(ON) => return false,
             Some(OFF) => match set(ON) {
                 Ok(ON) => {
@@ -119,6 +147,13 @@ impl CardStamps {
 impl fmt::Display for CardStamps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let CardStamps { port, clock, .. } = self;
+        if !self.every {
+            return write!(
+                f,
+                "by the kernel: the card of {port} has a clock (/dev/ptp{clock}), and does not stamp every frame (ethtool -T {})",
+                port.interface
+            );
+        }
         if self.sent && self.received {
             return write!(f, "by the card of {port} (/dev/ptp{clock})");
         }
@@ -215,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stamps_only_in_software_or_only_ptp_has_no_card() {
+    fn what_stamps_only_in_software_has_no_card_and_only_ptp_says_so() {
         for can in [
             Stamping {
                 so_timestamping: 0x1a,
@@ -225,6 +260,10 @@ mod tests {
                 phc_index: -1,
                 ..CARD
             },
+        ] {
+            assert_eq!(of(can, Some((1, 1))), None, "{can:?}");
+        }
+        for can in [
             // The frames of PTP alone.
             Stamping {
                 rx_filters: 1 << 12,
@@ -235,13 +274,20 @@ mod tests {
                 ..CARD
             },
         ] {
-            assert_eq!(of(can, Some((1, 1))), None, "{can:?}");
+            let mut card = of(can, Some((0, 0))).unwrap();
+            assert!(!card.switch(Some((0, 0)), |_| panic!("nothing is to be set")));
+            let told = card.to_string();
+            assert!(
+                told.starts_with("by the kernel") && told.contains("does not stamp every frame"),
+                "{told}"
+            );
         }
         // The loopback has stamps of the kernel alone, and says so where it is asked for more.
         let lo = PortName::new(None, "lo").unwrap();
         let socket = socket(&lo).unwrap();
+        assert!(switch_off(&socket, "lo"), "they are not on");
         assert!(socket.stamps_on("lo").is_none_or(|on| on == OFF));
         assert!(socket.set_stamps("lo", ON).is_err());
-        assert_eq!(CardStamps::of(&PortName::new(None, "lo").unwrap()), None);
+        assert!(CardStamps::switched_on(&lo).is_none());
     }
 }

@@ -389,7 +389,7 @@ fn check_client(
     if let (true, Some(bytes)) = (plan.is_udp(), own.datagram) {
         if bytes != plan.datagram {
             let why = format!(
-                "the client of the profile {name} sends datagrams of {bytes} bytes alone: ask --datagram {bytes}"
+                "the client of the profile {name} sends datagrams of {bytes} bytes alone; fix: give --datagram {bytes}"
             );
             return Err(NodeError::unsupported("size", why));
         }
@@ -398,7 +398,7 @@ fn check_client(
     let paces = ["rate", "rate_kbit", "rate_mbit"].into_iter().any(uses);
     if plan.resolved.frames_per_s.is_some() && !paces && plan.is_udp() {
         let why = format!(
-            "the client of the profile {name} sends as fast as it can: ask --load max, without --rate"
+            "the client of the profile {name} sends as fast as it can; fix: give --load max, without --rate"
         );
         return Err(NodeError::unsupported("load", why));
     }

@@ -188,8 +188,9 @@ impl ControlNode {
         let identity = control.identity().clone();
         let mut setup = node_report::setup(&mut control).map_err(|e| of_start(&e))?;
         // A card without a clock needs no word: all stamps are then the kernel's.
-        let mut card = transport.interface().and_then(|i| CardStamps::of(&i.port));
-        let stamps = card.as_mut().and_then(CardStamps::switch_on);
+        let card = transport.interface();
+        let card = card.and_then(|i| CardStamps::switched_on(&i.port));
+        let (card, stamps) = card.unzip();
         setup.extend(card.map(|card| (TESTER_STAMPS.to_owned(), card.to_string())));
         let key = |name: &str| setup.get(name).map(String::as_str);
         let interface = transport.interface().map(|i| i.port.interface.as_str());
@@ -210,7 +211,7 @@ impl ControlNode {
             other_way: None,
             ports: PortsOptions::default(),
             capture: None,
-            _stamps: stamps,
+            _stamps: stamps.flatten(),
         })
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use wirelab_console::cpu::{CpuSample, busy_ratio};
 use wirelab_console::profile::{NAMES, find, text_of};
 use wirelab_console::template::Values;
-use wirelab_console::{Board, ConsoleError, ConsoleName};
+use wirelab_console::{Board, ConsoleError, ConsoleName, Unread};
 use wirelab_trial::Cancel;
 
 use super::report;
@@ -13,6 +13,8 @@ use crate::args::{ConsoleArgs, ConsoleCheckArgs, ConsoleCommand};
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{cancel_on_signal, complain, put, say};
 
+/// Lines of an answer that a message shows; all of them are in the transcript.
+const SHOWN: usize = 3;
 /// Time between two samples of a CPU that counts on.
 const BETWEEN: Duration = Duration::from_millis(500);
 
@@ -93,14 +95,16 @@ fn steps(
     let asked: Vec<String> = board.profile().asks.keys().cloned().collect();
     let mut passed = true;
     for name in asked {
-        match board.facts().get(&name) {
-            Some(value) => say!("{name}: {value}"),
-            None => say!("{name}: no answer as the profile reads it"),
+        match (board.facts().get(&name), board.unread().get(&name)) {
+            (Some(value), _) => say!("{name}: {value}"),
+            (None, unread) => passed &= told(board, &name, &format!("ask.{name}.pattern"), unread),
         }
     }
     match load(board, cancel) {
-        Ok(Some(busy)) => say!("CPU load: {:.1} %", busy * 100.0),
-        Ok(None) => say!("CPU load: the profile does not ask, or the answer has none"),
+        Ok(Some(Ok(Some(busy)))) => say!("CPU load: {:.1} %", busy * 100.0),
+        Ok(Some(Ok(None))) => say!("CPU load: the board's counters stand still"),
+        Ok(Some(Err(unread))) => passed &= told(board, "CPU load", "cpu.lines", Some(&unread)),
+        Ok(None) => say!("CPU load: the profile does not ask"),
         Err(ConsoleError::Cancelled) => return Err(ConsoleError::Cancelled),
         Err(error) => {
             passed = false;
@@ -127,13 +131,42 @@ fn steps(
     Ok(passed)
 }
 
-fn load(board: &mut Board, cancel: &Cancel) -> std::result::Result<Option<f64>, ConsoleError> {
+/// Says why there is no value of `name`, which the profile's `key` reads; whether that is the board's own.
+fn told(board: &Board, name: &str, key: &str, unread: Option<&Unread>) -> bool {
+    let profile = &board.profile().name;
+    match unread {
+        Some(Unread::Unreadable { asked, came }) => {
+            let came: Vec<&str> = came.iter().take(SHOWN).map(String::as_str).collect();
+            let place = match text_of(profile) {
+                Some(_) => format!(
+                    "a copy of the profile ('wirelab console show {profile} > mine.toml'), and give that with --profile mine.toml"
+                ),
+                None => "the profile".to_owned(),
+            };
+            say!(
+                "{name}: the profile {profile} does not read the answer to '{asked}': '{}'; fix: change {key} in {place}",
+                came.join("', '")
+            );
+            return false;
+        }
+        Some(Unread::Absent(why)) => say!("{name}: this board has none ({why})"),
+        Some(Unread::Silent { asked }) => say!("{name}: the board printed nothing to '{asked}'"),
+        Some(Unread::NotAsked(why)) => say!("{name}: not asked: {why}"),
+        None => say!("{name}: not asked"),
+    }
+    true
+}
+
+fn load(
+    board: &mut Board,
+    cancel: &Cancel,
+) -> std::result::Result<Option<std::result::Result<Option<f64>, Unread>>, ConsoleError> {
     let first = board.cpu(cancel)?;
     if matches!(first, Some(CpuSample::Counters { .. })) {
         std::thread::sleep(BETWEEN);
     }
-    let then = board.cpu(cancel)?;
-    Ok(then.and_then(|then| busy_ratio(first, then)))
+    let then = board.cpu_or_why(cancel)?;
+    Ok(then.map(|then| then.map(|then| busy_ratio(first, then))))
 }
 
 fn serve(

@@ -264,10 +264,10 @@ fn frames(asked: Option<u64>, most: Option<u64>) -> Fallible<u64> {
     let most = most.unwrap_or(u64::MAX);
     match asked {
         Some(0) => Err(Failure::usage(
-            "--count 0: of no frame there is no time to show: ask for at least 1, e.g. --count 512",
+            "--count 0: of no frame there is no time to show; fix: give at least 1, e.g. --count 512",
         )),
         Some(frames) if frames > most => Err(Failure::usage(format!(
-            "--count {frames}: this node keeps the records of 1 to {most} frames of a trial: ask for --count \
+            "--count {frames}: this node keeps the records of 1 to {most} frames of a trial; fix: give --count \
              {most}, several times where more are wanted"
         ))),
         Some(frames) => Ok(frames),
@@ -377,7 +377,7 @@ fn has_stages(args: &StagesArgs, file: &ResultsFile) -> Fallible<()> {
     }
     file.observations.iter().try_for_each(begun)?;
     Err(Failure::usage(format!(
-        "{} has no capture points, or took no times: ask hdl:reference, board:NAME, node:HOST, or results of them",
+        "{} has no capture points, or took no times; fix: name hdl:reference, board:NAME, a node:HOST with points, or results of them",
         args.node
     )))
 }

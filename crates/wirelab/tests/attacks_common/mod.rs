@@ -4,9 +4,10 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::leash::Leashed;
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_port::netns::NetNs;
 
@@ -35,17 +36,10 @@ pub struct Cost {
 /// A server that is attacked.
 pub struct Victim<'a> {
     pub lab: &'a EphemeralLab,
-    child: Child,
+    child: Leashed,
     side: Side,
     /// At rest, before any attack.
     pub rested: Cost,
-}
-
-impl Drop for Victim<'_> {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl<'a> Victim<'a> {
@@ -85,7 +79,7 @@ impl<'a> Victim<'a> {
         std::thread::spawn(move || std::io::copy(&mut out, &mut std::io::sink()));
         let mut victim = Victim {
             lab,
-            child,
+            child: Leashed::new(child),
             side,
             rested: Cost {
                 memory_kib: 0,

@@ -45,7 +45,7 @@ const OPTIONS: [(&str, &str); 22] = [
     ),
     (
         "routed",
-        "only a peer on a network is behind a router: ask node:HOST",
+        "only a peer on a network is behind a router; fix: name node:HOST",
     ),
     (
         "wall",
@@ -53,15 +53,15 @@ const OPTIONS: [(&str, &str); 22] = [
     ),
     (
         "image",
-        "only an emulated board is given a firmware: ask board:NAME, or leave it out",
+        "only an emulated board is given a firmware; fix: name board:NAME, or leave it out",
     ),
     (
         "mac",
-        "only the reference node's MAC is attached in one way or another: ask hdl:reference",
+        "only the reference node's MAC is attached in one way or another; fix: name hdl:reference",
     ),
     (
         "wait-states",
-        "only the reference node's bus is as slow as one likes: ask hdl:reference",
+        "only the reference node's bus is as slow as one likes; fix: name hdl:reference",
     ),
     (
         "predicted",
@@ -69,11 +69,11 @@ const OPTIONS: [(&str, &str); 22] = [
     ),
     (
         "against",
-        "what is compared are counted instructions, and here are times: ask board:NAME",
+        "what is compared are counted instructions, and here are times; fix: name board:NAME",
     ),
     (
         "gate",
-        "what is compared are counted instructions, and here are times: ask board:NAME or qemu:FILE.toml",
+        "what is compared are counted instructions, and here are times; fix: name board:NAME or qemu:FILE.toml",
     ),
     ("store", IMPORT),
     ("tag", IMPORT),
@@ -83,7 +83,7 @@ const IMPORT: &str = "put the file into a store with 'wirelab results import'";
 
 const ASK_AGAIN: &str =
     "a results file holds what was measured: leave it out, or ask the node again";
-const ASK_LAB: &str = "both ways are asked of a node by a tester: ask lab: or node:HOST";
+const ASK_LAB: &str = "both ways are asked of a node by a tester; fix: name lab: or node:HOST";
 
 /// Refuse options that have no meaning for what is asked.
 ///
@@ -162,7 +162,7 @@ fn lengths(args: &StagesArgs, who: &str) -> Result<(), Failure> {
             Err(error) => error.to_string(),
         };
         return Err(Failure::usage(format!(
-            "--length {length}: {why}; ask lengths from 60 to {most}, as in --length 64,256,1024"
+            "--length {length}: {why}; fix: give lengths from 60 to {most}, as in --length 64,256,1024"
         )));
     }
     Ok(())
@@ -215,7 +215,7 @@ mod tests {
             ("hdl:reference", "load", "lab:"),
             ("here:eth0", "load", "wirelab send"),
             ("a.json", "store", "wirelab results import"),
-            ("here:eth0", "fast-track", "ask lab:"),
+            ("here:eth0", "fast-track", "name lab:"),
             ("node:192.0.2.1", "xdp", "wirelab node serve"),
             ("a.json", "fast-track", "leave it out"),
             ("a.json", "length", "ask the node again"),
