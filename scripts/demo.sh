@@ -52,12 +52,12 @@ step "What a link of 100 Mbit/s can carry" limits --rate 100M --payload 46,1500 
 
 other_work
 step "Four port pairs, full duplex, at a link rate of 100 Mbit/s" \
-    measure lab:4 --payload "$SIZES" --direction both --rate 100M --load max --time 2s \
+    measure lab:4 --payload "$SIZES" --direction both --rate 100M --load max --time 1s \
     -o "$OUT/link.json"
 
 other_work
 step "The same sizes as fast as this host can, on one pair" \
-    measure lab:1 --payload "$SIZES" --load max --time 1s -o "$OUT/max.json"
+    measure lab:1 --payload "$SIZES" --load max --time 500ms -o "$OUT/max.json"
 
 other_work
 step "50 frames of length 1514, each kind of buffers 200 times" \
