@@ -42,12 +42,12 @@ pub fn run(
     let runs = u64::from(node.options.buffer_runs.max(1));
     let started = wirelab_trial::host_clock::unix_ns();
     let (mut times_ns, mut warnings, mut last, mut void) = (Vec::new(), Vec::new(), None, None);
-    let mut checker = None;
+    let mut kept = Kept::default();
     settle::announce(&plan.flows);
     let _neighbours = settle::resolve(&plan.flows, cancel);
     let warm_up = (runs / 10).min(WARM_UP_RUNS);
     for _ in 0..warm_up {
-        one_run(node, plan, started, &mut checker, &mut warnings, cancel)?;
+        one_run(node, plan, started, &mut kept, &mut warnings, cancel)?;
     }
     let watch = Watch::of_flows(&plan.flows).map_err(interface_error)?;
     // If a link was lost, that is why a run failed.
@@ -58,7 +58,7 @@ pub fn run(
     for n in 0..runs {
         progress.report(n, runs, "buffers");
         let result =
-            one_run(node, plan, started, &mut checker, &mut warnings, cancel).map_err(because)?;
+            one_run(node, plan, started, &mut kept, &mut warnings, cancel).map_err(because)?;
         // An interrupted run counts neither as a run nor as an error.
         if cancel.is_cancelled() {
             break;
@@ -143,16 +143,22 @@ fn what_went_wrong(flow: &FlowPlan, result: &RunResult, frames: u64) -> Option<S
     }
 }
 
+/// What runs leave to the next, since the kernel takes longer to make it than a run lasts.
+#[derive(Default)]
+struct Kept {
+    checker: Option<xdp::Checker>,
+    ring: packet::KeptRing,
+}
+
 fn one_run(
     node: &PortsNode,
     plan: &Plan,
     started: u64,
-    kept: &mut Option<xdp::Checker>,
+    kept: &mut Kept,
     warnings: &mut Vec<Warning>,
     cancel: &Cancel,
 ) -> Result<RunResult, NodeError> {
-    // Attaching takes longer than the run, so a checker in the kernel stays attached and resets its counts.
-    let checker = match kept.take() {
+    let checker = match kept.checker.take() {
         Some(checker) => {
             checker.reset();
             node.sent_since_ns.store(now_ns(), Ordering::Relaxed);
@@ -169,14 +175,14 @@ fn one_run(
         cpu: run::processors().first().copied(),
     };
     let watch = Watch::start(&[&flow.from]).map_err(interface_error)?;
-    let mut sent = packet::send(&flow.from, &flow.job, &options, cancel)?;
+    let mut sent = packet::send_again(&flow.from, &flow.job, &options, cancel, &mut kept.ring)?;
     run::drain_short(&checker, sent.emitted_frames);
     run::finish_recorders(recorders, &plan.flows, warnings)?;
     let receiver_path = AnyChecker::path(&checker);
     let seen = match checker {
         AnyChecker::Xdp(checker) => {
             let seen = checker.report();
-            *kept = Some(checker);
+            kept.checker = Some(checker);
             seen
         }
         other => other.finish()?,

@@ -32,7 +32,7 @@ pub use error::PacketError;
 pub use neighbour::{Arrival, Neighbour};
 pub use receive::{CheckOptions, Checker, RING_BYTES};
 pub use replay::Replayer;
-pub use send::{PREFILLED_SLOTS, SendOptions, send};
+pub use send::{KeptRing, PREFILLED_SLOTS, SendOptions, send, send_again};
 
 use crate::iface::PortName;
 use sys::socket::PacketSocket;

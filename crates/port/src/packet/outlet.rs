@@ -264,18 +264,9 @@ impl Ring {
             Filling::Copied => 1,
             Filling::CopiedAhead => 2,
         };
-        let mut ring = TxRing::new(&socket, slots, builder.length(), filling == Filling::Whole)?;
-        for slot in 0..slots {
-            let frame = ring.frame(slot);
-            builder.lay_out(frame);
-            if matches!(filling, Filling::Prefilled { .. }) {
-                builder.write_content(frame, slot as u32);
-                builder.write_header(frame, slot as u32, 0);
-            }
-        }
-        let mut own = vec![0; builder.length()].into_boxed_slice();
-        builder.lay_out(&mut own);
-        Ok(Ring {
+        let ring = TxRing::new(&socket, slots, builder.length(), filling == Filling::Whole)?;
+        let own = vec![0; builder.length()].into_boxed_slice();
+        let mut made = Ring {
             socket,
             ring,
             filling,
@@ -283,7 +274,29 @@ impl Ring {
             next: 0,
             filled: 0,
             waits: Waits::default(),
-        })
+        };
+        made.lay_out(builder);
+        Ok(made)
+    }
+
+    /// Puts into the slots what a run finds there, the first frame where the kernel looks for it.
+    pub(super) fn lay_out(&mut self, builder: &FrameBuilder) {
+        let slots = self.ring.slots();
+        for n in 0..slots {
+            let frame = self.ring.frame((self.next + n) % slots);
+            builder.lay_out(frame);
+            if matches!(self.filling, Filling::Prefilled { .. }) {
+                builder.write_content(frame, n as u32);
+                builder.write_header(frame, n as u32, 0);
+            }
+        }
+        builder.lay_out(&mut self.own);
+    }
+
+    /// Whether the kernel has done with all slots, so that another run may begin.
+    pub(super) fn is_free(&self) -> bool {
+        let mut owners = (0..self.ring.slots()).map(|slot| self.ring.owner(slot));
+        owners.all(|owner| owner == Owner::Application)
     }
 
     fn copies(&self) -> bool {

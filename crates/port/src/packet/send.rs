@@ -42,6 +42,11 @@ pub struct SendOptions {
     pub cpu: Option<usize>,
 }
 
+/// The transmit ring of a run, for further runs of the same job: to make and remove one takes the kernel tens of
+/// milliseconds.
+#[derive(Default)]
+pub struct KeptRing(Option<Ring>);
+
 /// Sends the job on `port`, until its extent is reached or `cancel` is set.
 ///
 /// It can be called from any thread: the socket is opened in the port's namespace, and the sender runs on a separate
@@ -59,6 +64,20 @@ pub fn send(
     options: &SendOptions,
     cancel: &Cancel,
 ) -> Result<SendReport, PacketError> {
+    send_again(port, job, options, cancel, &mut KeptRing::default())
+}
+
+/// As [`send`], through the ring of an earlier run of the same job on the same port, if there is one, and keeps it.
+///
+/// # Errors
+/// Those of [`send`].
+pub fn send_again(
+    port: &PortName,
+    job: &SendJob,
+    options: &SendOptions,
+    cancel: &Cancel,
+    kept: &mut KeptRing,
+) -> Result<SendReport, PacketError> {
     let filling = filling(job)?;
     let interface = Interface::query(port)?;
     interface.require_carrier()?;
@@ -72,7 +91,6 @@ pub fn send(
         (false, false) => Flags::NONE,
     };
     let builder = FrameBuilder::new(&job.frame, &job.sizes, job.stream, flags);
-    let socket = open(port, &interface, &builder)?;
     let copying = interface
         .driver
         .as_deref()
@@ -84,14 +102,26 @@ pub fn send(
         let (report, stop) = match filling {
             None => {
                 let retry = job.pace == Pace::Max;
+                let socket = open(port, &interface, &builder)?;
                 let mut batches = Batches::new(socket, &builder, retry);
                 sending().run(&mut batches, Some(true))
             }
             Some(filling) => {
                 let copying = copying || filling == Filling::Whole;
-                let mut ring = Ring::new(socket, filling, &builder)
-                    .map_err(|e| PacketError::setup(port, "a transmit ring", e))?;
-                sending().run(&mut ring, copying.then_some(true))
+                let mut ring = match kept.0.take() {
+                    Some(mut ring) => {
+                        ring.lay_out(&builder);
+                        ring
+                    }
+                    None => {
+                        let socket = open(port, &interface, &builder)?;
+                        Ring::new(socket, filling, &builder)
+                            .map_err(|e| PacketError::setup(port, "a transmit ring", e))?
+                    }
+                };
+                let run = sending().run(&mut ring, copying.then_some(true));
+                kept.0 = (run.1.is_none() && ring.is_free()).then_some(ring);
+                run
             }
         };
         match stop {
