@@ -83,11 +83,10 @@ def _gather(process, lines):
 
 
 class Lanes:
-    """A number of jobs at a time; a context manager at whose end no job is begun any more. `places`: a semaphore that lanes
-    share, each of whose jobs takes a place."""
+    """A number of jobs at a time; a context manager at whose end no job is begun any more."""
 
-    def __init__(self, lanes, places=None):
-        self.pool, self.places = ThreadPoolExecutor(lanes), places or threading.Semaphore(lanes)
+    def __init__(self, lanes):
+        self.pool = ThreadPoolExecutor(lanes)
 
     def __enter__(self):
         return self
@@ -97,9 +96,5 @@ class Lanes:
 
     def begin(self, jobs):
         """Begins jobs in order; gives what came of each as it ends."""
-        futures = [self.pool.submit(self._run, job) for job in jobs]
+        futures = [self.pool.submit(run, job) for job in jobs]
         return (future.result() for future in as_completed(futures))
-
-    def _run(self, job):
-        with self.places:
-            return run(job)

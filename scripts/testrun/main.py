@@ -68,7 +68,7 @@ def show_plain(pool, plain, tree, show):
 
 
 def lanes_for(cores):
-    """How many test binaries run beside a suite: half as many again as cores, since they wait about as long as they work."""
+    """How many test binaries run at a time: half as many again as cores, since they wait about as long as they work."""
     return cores + (cores + 1) // 2
 
 
@@ -76,11 +76,9 @@ def run_all(tree, plain, rust, show, prefix, long):
     """Runs what must be alone; builds the Rust tests, beside which the other suites run; then the Rust tests, some at a
     time."""
     # Tests of hours, of a hundred million frames or on an emulated machine, have all for themselves.
-    at_a_time = 1 if long else 1 + lanes_for(len(os.sched_getaffinity(0)))
-    # The suites have one of the places, and leave it to the Rust tests.
-    places = threading.Semaphore(at_a_time)
+    at_a_time = 1 if long else lanes_for(len(os.sched_getaffinity(0)))
     # An interrupted run first gives up what has not begun, then waits for what has.
-    with ThreadPoolExecutor(1) as other, jobs.Lanes(1, places) as side, jobs.Lanes(at_a_time, places) as lanes:
+    with ThreadPoolExecutor(1) as other, jobs.Lanes(1) as side, jobs.Lanes(at_a_time) as lanes:
         alone = [suite for suite in plain if suite.get("alone", False)]
         show_plain(side, alone, tree, show)()
         rest = other.submit(show_plain(side, [suite for suite in plain if suite not in alone], tree, show))
