@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The main job on real frames, in private network namespaces: from the limit to the report, in about two minutes.
+# The main job on real frames, in private network namespaces: from the limit to the report, in about a minute.
 set -euo pipefail
 # shellcheck source=scripts/lib/env.sh
 . "$(dirname "$0")/lib/env.sh"
@@ -10,7 +10,7 @@ SIZES=66,438,810,1182,1498
 LAB="demo-$$"
 WIRELAB="${CARGO_TARGET_DIR:-target}/release/wirelab"
 # Seconds that each step takes on two idle cores; they tell how much is left.
-TAKES=(1 33 18 8 9 30 8 2 5)
+TAKES=(1 19 8 2 6 11 3 1 1)
 mkdir -p "$OUT"
 rm -f "$OUT"/{link,max,buffers,board,capture}.json "$OUT"/{capture.pcapng,busy.txt}
 
