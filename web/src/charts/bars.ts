@@ -5,7 +5,7 @@ import type { Bars, Part } from '../data';
 import { show } from '../format';
 import { clip, colour, FONT, INK, PAPER, QUIET, width as wide } from '../look';
 import type { Drawing, Item, Room, SeriesOption } from './drawing';
-import { axis, COMMON, legend, nameBelow, narrow } from './drawing';
+import { axis, COMMON, legend, nameBelow, narrow, rowsDown } from './drawing';
 
 const STEP = 24;
 const BOTTOM = 48;
@@ -158,18 +158,7 @@ export function bars(data: Bars, room: Room): Drawing {
           axisTick: { ...(across.option['axisTick'] as object), customValues: values },
         },
       ],
-      yAxis: [
-        {
-          type: 'value',
-          inverse: true,
-          min: -0.5,
-          max: data.rows.length - 0.5,
-          axisLabel: { show: false },
-          axisTick: { show: false },
-          splitLine: { show: false },
-          axisLine: { show: true, onZero: false, lineStyle: { color: QUIET } },
-        },
-      ],
+      yAxis: [rowsDown(data.rows.length, { show: true, onZero: false, lineStyle: { color: QUIET } })],
       series,
     },
   };

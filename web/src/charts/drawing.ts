@@ -154,3 +154,17 @@ export const COMMON = {
   animation: false,
   textStyle: { color: INK, fontFamily: "system-ui, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif" },
 } as const;
+
+/** The axis down of a picture of rows, the first on top, that has no labels; without a line at its side unless one is given. */
+export function rowsDown(count: number, side: object = { show: false }) {
+  return {
+    type: 'value' as const,
+    inverse: true,
+    min: -0.5,
+    max: count - 0.5,
+    axisLabel: { show: false },
+    axisTick: { show: false },
+    axisLine: side,
+    splitLine: { show: false },
+  };
+}

@@ -5,7 +5,7 @@ import type { Flame, FlameBar } from '../data';
 import { integer, number } from '../format';
 import { clip, FONT, PAPER, width as wide } from '../look';
 import type { Drawing, Item, Room, SeriesOption } from './drawing';
-import { axis, COMMON, nameBelow } from './drawing';
+import { axis, COMMON, nameBelow, rowsDown } from './drawing';
 
 const ROW = 20;
 /** Of all bars, which are pale in either theme. */
@@ -92,17 +92,8 @@ export function flame(data: Flame, room: Room): Drawing {
       legend: { show: false },
       grid: [{ left: 12, right: 24, top: 8, height }],
       xAxis: [{ ...across.option, ...nameBelow(data.name) }],
-      yAxis: [
-        {
-          type: 'value',
-          min: -0.5,
-          max: rows - 0.5,
-          axisLabel: { show: false },
-          axisTick: { show: false },
-          axisLine: { show: false },
-          splitLine: { show: false },
-        },
-      ],
+      // The caller stands below what it calls.
+      yAxis: [{ ...rowsDown(rows), inverse: false }],
       series,
       dataZoom: [{ type: 'inside', xAxisIndex: 0, zoomOnMouseWheel: 'ctrl', filterMode: 'none' }],
     },

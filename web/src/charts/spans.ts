@@ -4,7 +4,7 @@ import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from 'ec
 import type { Spans } from '../data';
 import { colour, FONT, INK, PAPER, QUIET, RULE, clip, width as wide } from '../look';
 import type { Drawing, Item, Room } from './drawing';
-import { COMMON, narrow } from './drawing';
+import { COMMON, narrow, rowsDown } from './drawing';
 
 const LANE = 26;
 const TOP = 44;
@@ -92,18 +92,7 @@ export function spans(data: Spans, room: Room): Drawing {
           splitLine: { show: false },
         },
       ],
-      yAxis: [
-        {
-          type: 'value',
-          inverse: true,
-          min: -0.5,
-          max: data.rows.length - 0.5,
-          axisLabel: { show: false },
-          axisTick: { show: false },
-          axisLine: { show: false },
-          splitLine: { show: false },
-        },
-      ],
+      yAxis: [rowsDown(data.rows.length)],
       series: [
         ...data.events.map((_, at) => ({
           type: 'line' as const,

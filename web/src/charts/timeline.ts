@@ -4,7 +4,7 @@ import type { CustomSeriesRenderItemAPI, CustomSeriesRenderItemParams } from 'ec
 import type { Timeline, Work } from '../data';
 import { FONT, INK, LIMIT, PAPER, QUIET, clip, width as wide } from '../look';
 import type { Drawing, Item, Room, SeriesOption } from './drawing';
-import { axis, COMMON, nameBelow, narrow } from './drawing';
+import { axis, COMMON, nameBelow, narrow, rowsDown } from './drawing';
 
 const LANE = 40;
 
@@ -107,18 +107,7 @@ export function timeline(data: Timeline, room: Room): Drawing {
       legend: { show: false },
       grid: [{ left, right: 24, top: 8, height }],
       xAxis: [{ ...across.option, ...nameBelow(data.name) }],
-      yAxis: [
-        {
-          type: 'value',
-          inverse: true,
-          min: -0.5,
-          max: data.lanes.length - 0.5,
-          axisLabel: { show: false },
-          axisTick: { show: false },
-          axisLine: { show: false },
-          splitLine: { show: false },
-        },
-      ],
+      yAxis: [rowsDown(data.lanes.length)],
       series,
       dataZoom: [{ type: 'inside', xAxisIndex: 0, zoomOnMouseWheel: 'ctrl', filterMode: 'none' }],
     },
