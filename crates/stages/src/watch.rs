@@ -115,16 +115,19 @@ impl Watch {
         // Frames that came before every point was there, or that found no receiver, are nobody's.
         tracer.clear();
         let (live, mut readings) = (Live::default(), Readings::new());
-        let mut look = || readings.look();
         let served = match self.receive.zip(inlet) {
             None => {
-                self.wait((&tracer, None), &mut look, progress, cancel);
+                self.wait((&tracer, None), &mut readings, progress, cancel);
                 tail(&tracer);
                 None
             }
-            Some((wait, inlet)) => {
-                Some(self.receive((wait, inlet), (&tracer, &live), &mut look, progress, cancel)?)
-            }
+            Some((wait, inlet)) => Some(self.receive(
+                (wait, inlet),
+                (&tracer, &live),
+                &mut readings,
+                progress,
+                cancel,
+            )?),
         };
         let xdp = tracer.node().and_then(|node| node.mode());
         let xdp = match xdp {
@@ -171,7 +174,7 @@ impl Watch {
         &self,
         (wait, mut inlet): (Wait, UdpInlet),
         (tracer, live): (&Tracer, &Live),
-        look: &mut dyn FnMut(),
+        readings: &mut Readings,
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<Served, NodeError> {
@@ -182,7 +185,7 @@ impl Watch {
                 let ended = serve::run(&mut inlet, wait, None, &mut watching, &over);
                 watching.finish(ended)
             });
-            self.wait((tracer, Some(live)), look, progress, cancel);
+            self.wait((tracer, Some(live)), readings, progress, cancel);
             // The receiver ends after the tracer, which would see frames dropped that nobody takes.
             tail(tracer);
             over.cancel();
@@ -196,11 +199,11 @@ impl Watch {
         })
     }
 
-    /// Wait for the frames; once one has come, `look` is called between looks for more.
+    /// Wait for the frames; once one has come, the cores are read between looks for more.
     fn wait(
         &self,
         (tracer, live): (&Tracer, Option<&Live>),
-        look: &mut dyn FnMut(),
+        readings: &mut Readings,
         progress: &dyn Progress,
         cancel: &Cancel,
     ) {
@@ -212,7 +215,7 @@ impl Watch {
                 None => passed(tracer),
             };
             if done > 0 {
-                look();
+                readings.look();
             }
             if done >= self.frames {
                 // A copy of a frame is not one more; frames that no point saw are waited for no longer.

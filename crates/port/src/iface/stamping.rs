@@ -80,17 +80,14 @@ impl CardStamps {
         let _ = here.run_in(|| restore_recorded(RECORDS, |left, _| switch_off(&socket, left)));
         let now = socket.stamps_on(name);
         let mut card = CardStamps::read(port, can, now)?;
-        let record = (now == Some(OFF) && card.every)
-            .then(|| {
-                here.run_in(|| Recorded::new(RECORDS, name, "off").ok())
-                    .ok()
-            })
-            .flatten()
-            .flatten();
+        let record = match now == Some(OFF) && card.every {
+            true => here.run_in(|| Recorded::new(RECORDS, name, "off").ok()),
+            false => Ok(None),
+        };
         let on = card.switch(now, |stamps| socket.set_stamps(name, stamps));
         let on = on.then(|| SwitchedOn {
             port: port.clone(),
-            _record: record,
+            _record: record.ok().flatten(),
         });
         Some((card, on))
     }
