@@ -13,7 +13,7 @@ cargo build --quiet --release --locked -p wirelab-iperf --example speed
 cargo build --quiet --release --locked -p wirelab-socket --example echo
 cargo build --quiet --release --locked -p wirelab-stages --example reflect_rate
 cargo build --quiet --release --locked -p wirelab-trial --example paired_ratio
-cargo build --quiet --release --locked -p wirelab-model --example events --example whatif
+cargo build --quiet --release --locked -p wirelab-sim -p wirelab-model --example events --example whatif
 # As scripts/build.sh: without the tools of hardware its rows say so.
 if [ -e "$WIRELAB_TOOLS/hdl/complete" ]; then
     cargo build --quiet --release --locked -p wirelab-hdl --example reference_speed --example sweep

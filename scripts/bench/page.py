@@ -38,7 +38,7 @@ METHOD = """\
 - **stages**: `wirelab stages lab:`, the node's application on core 1, the tester on core 0; each process measures the
   fast track and the stack in turn, both spinning, with the driver's work on the same core. The programs measure their
   own cost per point on each eighth frame, including one reading of the clock; system calls are left out.
-- **simulation**: `crates/model/examples/events.rs` simulates frames in two stages with four buffers between them, on
+- **simulation**: `crates/sim/examples/events.rs` simulates frames in two stages with four buffers between them, on
   core 0; an event is the end of a stage. **SimPy** does the same with two processes and a store of four
   (`scripts/bench/simpy_pipeline.py`), in turn with it on the same core. Its events differ, so frames are compared.
 - **board:zynq7000**: `firmware/boards/tests/speed.py`, QEMU by the wall clock on a TAP; datagrams from the

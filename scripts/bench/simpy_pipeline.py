@@ -1,4 +1,4 @@
-"""The pipeline of crates/model/examples/events.rs in SimPy: `simpy_pipeline.py SECONDS` prints JSON.
+"""The pipeline of crates/sim/examples/events.rs in SimPy: `simpy_pipeline.py SECONDS` prints JSON.
 
 Two processes with a store of four frames between them, the plainest way to write it; times are integers in ps.
 """

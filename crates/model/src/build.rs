@@ -14,7 +14,7 @@ pub use cost::{CostLine, Law, MAX_COST_PS};
 pub(crate) use cost::{check_cost, check_spread};
 
 use crate::file::{Edge, NodeFile};
-use crate::net::Net;
+use wirelab_sim::net::Net;
 
 /// The net of one trial, and where everything in it comes from.
 #[derive(Clone, Debug, PartialEq)]

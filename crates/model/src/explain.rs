@@ -21,10 +21,10 @@ use wirelab_trial::{Kind, Trial};
 
 use crate::build::{BuildError, Instance};
 use crate::file::NodeFile;
-use crate::net::NetError;
+use wirelab_sim::net::NetError;
 use crate::predict;
-use crate::sim::SimError;
-use crate::steady::CircuitKind;
+use wirelab_sim::sim::SimError;
+use wirelab_sim::steady::CircuitKind;
 use solve::Solved;
 
 pub use results::explain_results;

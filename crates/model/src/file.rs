@@ -14,7 +14,7 @@ use wirelab_trial::nearest::did_you_mean;
 use wirelab_trial::observation::Spans;
 use wirelab_trial::{Buffers, Direction, Layer, Path, Trial, Wait};
 
-pub use crate::net::Edge;
+pub use wirelab_sim::net::Edge;
 pub use check::{Problem, Step};
 pub use expr::SizeExpr;
 pub use read::{MAX_FILE_BYTES, fuzz_node_file};

@@ -16,9 +16,9 @@ use wirelab_trial::{
 
 use crate::build::{Instance, choose};
 use crate::file::{Cost, NodeFile, Provenance};
-use crate::net::{OnMissing, Trigger};
-use crate::sim::{Ask, Run, Watch, simulate};
-use crate::steady::{Steady, steady_state};
+use wirelab_sim::net::{OnMissing, Trigger};
+use wirelab_sim::sim::{Ask, Run, Watch, simulate};
+use wirelab_sim::steady::{Steady, steady_state};
 
 /// Frames of each chain that are simulated where a closed form gives the rate.
 pub const EXACT_FRAMES: u64 = 4_096;

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use wirelab_config::trial::trial as read_trial;
 use wirelab_model::build::{BuildError, Instance};
 use wirelab_model::file::{Edge, NodeFile};
-use wirelab_model::net::{Arrivals, OnMissing, Spread, Trigger};
+use wirelab_sim::net::{Arrivals, OnMissing, Spread, Trigger};
 use wirelab_trial::Trial;
 
 const BOARD: &str = include_str!("data/board.toml");

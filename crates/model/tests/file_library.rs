@@ -4,7 +4,7 @@ use std::path::Path;
 
 use wirelab_model::file::NodeFile;
 use wirelab_model::library;
-use wirelab_model::steady::steady_state;
+use wirelab_sim::steady::steady_state;
 use wirelab_trial::{Extent, Framing, Load, Size, SizeUnit, Trial};
 
 #[test]

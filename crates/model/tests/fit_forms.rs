@@ -26,7 +26,7 @@ fn cost_ns(fit: &Fit, seen: &Seen, resource: &str) -> f64 {
         .unwrap_or_else(|e| panic!("{e}\n{}", fit.node_toml));
     let instance = file.instance(&seen.trial()).unwrap();
     let net = &instance.net;
-    let holds = |s: &&wirelab_model::net::Stage| {
+    let holds = |s: &&wirelab_sim::net::Stage| {
         s.resource
             .is_some_and(|r| net.resources[r].name == resource)
     };

@@ -6,9 +6,9 @@ use fit_support::{Seen, fitted, off};
 use proptest::prelude::*;
 use wirelab_model::file::NodeFile;
 use wirelab_model::fit::Fit;
-use wirelab_model::net::Net;
-use wirelab_model::sim::{Ask, Run, simulate};
-use wirelab_model::steady::steady_state;
+use wirelab_sim::net::Net;
+use wirelab_sim::sim::{Ask, Run, simulate};
+use wirelab_sim::steady::steady_state;
 use wirelab_model::whatif::{WhatifOptions, whatif};
 use wirelab_trial::{Direction, Layer, Load};
 

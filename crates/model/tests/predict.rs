@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use wirelab_model::file::NodeFile;
 use wirelab_model::library;
 use wirelab_model::node::ModelNode;
-use wirelab_model::sim::{Ask, simulate};
-use wirelab_model::steady::steady_state;
+use wirelab_sim::sim::{Ask, simulate};
+use wirelab_sim::steady::steady_state;
 use wirelab_model::whatif::baseline;
 use wirelab_trial::{
     Cancel, Direction, Extent, Field, Framing, Kind, Layer, Load, Node, NodeError, Observation,

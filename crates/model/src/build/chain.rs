@@ -8,7 +8,7 @@ use wirelab_trial::Direction;
 use super::choose::Choice;
 use super::{BuildError, ChainInfo, CpuLoad, Point, Probe, Setting, StageOrigin, cost};
 use crate::file::{At, Edge, NodeFile, PathDecl, StageDecl};
-use crate::net::{Chain, Net, OnMissing, Place, Resource, Stage, Trigger};
+use wirelab_sim::net::{Chain, Net, OnMissing, Place, Resource, Stage, Trigger};
 
 /// A net under construction.
 pub(super) struct Build<'a> {

@@ -5,7 +5,7 @@ use wirelab_wire::{LineRate, Sizes};
 
 use super::{BuildError, Setting, unsupported};
 use crate::file::{Cost, Kind, NodeFile, Parameter, SizeExpr, SpreadDecl, StageDecl, wrong_unit};
-use crate::net::Spread;
+use wirelab_sim::net::Spread;
 
 /// Longest cost of a stage for one frame in ps: 1000 s. Sums of it fit 64 bits.
 pub const MAX_COST_PS: u64 = 1_000_000_000_000_000;

@@ -4,7 +4,7 @@ use wirelab_trial::{Direction, Layer};
 
 use super::chain::Build;
 use super::{BuildError, StageOrigin, cost};
-use crate::net::{Arrivals, OnMissing, Spread, Stage, Trigger};
+use wirelab_sim::net::{Arrivals, OnMissing, Spread, Stage, Trigger};
 
 impl Build<'_> {
     /// The stage where frames arrive from outside at an even rate; `None` where the node sends as fast as it can, or a

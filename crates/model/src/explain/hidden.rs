@@ -6,7 +6,7 @@ use wirelab_trial::format::time;
 use super::solve::{Solved, of_first_port};
 use super::words;
 use crate::build::Instance;
-use crate::steady::CircuitKind;
+use wirelab_sim::steady::CircuitKind;
 
 /// A stage works behind another where it overlaps with it for this share of its own time.
 const OVERLAPS: f64 = 0.02;

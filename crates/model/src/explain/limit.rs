@@ -6,8 +6,8 @@ use wirelab_trial::format::{frame_rate, integer, percent, si, time, time_f};
 use super::solve::{Solved, resources_of_first_port};
 use super::words;
 use crate::build::Instance;
-use crate::net::Trigger;
-use crate::steady::{Circuit, CircuitKind, steady_state};
+use wirelab_sim::net::Trigger;
+use wirelab_sim::steady::{Circuit, CircuitKind, steady_state};
 
 /// A resource this busy is the limit, whatever circuit it is on.
 const BUSY: f64 = 0.95;

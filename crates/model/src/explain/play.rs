@@ -3,8 +3,8 @@
 use wirelab_trial::explanation::{Lane, StageBox, Timeline};
 
 use crate::build::Instance;
-use crate::net::{Chain, Net, Trigger};
-use crate::sim::{Ask, ChainRun, Edge, Firing, Run, Samples, SimError, Watch, simulate};
+use wirelab_sim::net::{Chain, Net, Trigger};
+use wirelab_sim::sim::{Ask, ChainRun, Edge, Firing, Run, Samples, SimError, Watch, simulate};
 
 /// Frames of each chain for an explanation. The second half is evaluated, when rings have filled.
 pub(super) const FRAMES: u64 = 2_000;

@@ -6,7 +6,7 @@ use wirelab_trial::format;
 use super::ExplainError;
 use super::play::{self, Played};
 use crate::build::Instance;
-use crate::steady::{Circuit, CircuitKind, Reason, Steady, steady_state};
+use wirelab_sim::steady::{Circuit, CircuitKind, Reason, Steady, steady_state};
 
 /// The simulation reaches the bound of the closed form if it is this near.
 const REACHES: f64 = 0.01;
@@ -239,7 +239,7 @@ impl Solved {
     }
 }
 
-fn reason(net: &crate::net::Net, reason: &Reason) -> Option<String> {
+fn reason(net: &wirelab_sim::net::Net, reason: &Reason) -> Option<String> {
     match *reason {
         Reason::Shared(r) | Reason::SharedByFlows(r) => Some(format!(
             "stages wait for one another at {}",

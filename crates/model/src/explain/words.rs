@@ -4,7 +4,7 @@ use wirelab_trial::explanation;
 use wirelab_trial::format::{self, time, time_f};
 
 use crate::build::Instance;
-use crate::steady::{Circuit, CircuitKind};
+use wirelab_sim::steady::{Circuit, CircuitKind};
 
 /// A circuit as reports show it.
 pub(super) fn circuit(instance: &Instance, circuit: &Circuit) -> explanation::Circuit {

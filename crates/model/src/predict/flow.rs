@@ -10,9 +10,9 @@ use wirelab_trial::{
 use super::{EXACT_FRAMES, MOST_FRAMES, NO_FRAMES, SEED, Subject};
 use crate::build::{BuildError, ChainInfo, Instance, Probe, Tool};
 use crate::file::NodeFile;
-use crate::net::{Net, Trigger};
-use crate::sim::{Ask, Edge, Firing, FrameTimes, KEPT_MAX, Run, Watch, simulate};
-use crate::steady::Steady;
+use wirelab_sim::net::{Net, Trigger};
+use wirelab_sim::sim::{Ask, Edge, Firing, FrameTimes, KEPT_MAX, Run, Watch, simulate};
+use wirelab_sim::steady::Steady;
 
 const PS_PER_S: f64 = 1e12;
 /// Why a rate at full speed is absent.

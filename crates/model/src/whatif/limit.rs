@@ -1,7 +1,7 @@
 //! Names what limits, in a few words.
 
 use crate::build::Instance;
-use crate::steady::{Circuit, CircuitKind};
+use wirelab_sim::steady::{Circuit, CircuitKind};
 
 /// A circuit in a few words: a resource or tokens with their stages, a pace, or the load.
 pub fn words(instance: &Instance, circuit: &Circuit) -> String {

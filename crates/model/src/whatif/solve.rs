@@ -7,11 +7,11 @@ use wirelab_trial::{Direction, Layer, Load, Trial};
 use super::limit;
 use crate::build::{BuildError, ChainInfo, Instance, Point};
 use crate::file::{Edge, NodeFile};
-use crate::net::{Net, Spread, Trigger};
+use wirelab_sim::net::{Net, Spread, Trigger};
 use crate::predict;
 use crate::predict::flow::alone;
-use crate::sim::{Ask, FrameTimes, KEPT_MAX, Run, Watch, simulate};
-use crate::steady::{Steady, steady_state};
+use wirelab_sim::sim::{Ask, FrameTimes, KEPT_MAX, Run, Watch, simulate};
+use wirelab_sim::steady::{Steady, steady_state};
 
 /// Seed of the random numbers, the same for each change, so that comparisons are fair.
 pub(crate) const SEED: u64 = 1;

@@ -7,8 +7,8 @@ use wirelab_trial::whatif::{Aim, ChangeKind};
 
 use crate::build::{ChainInfo, Point};
 use crate::file::Edge;
-use crate::net::Stage;
-use crate::steady::CircuitKind;
+use wirelab_sim::net::Stage;
+use wirelab_sim::steady::CircuitKind;
 
 use super::change::Candidate;
 use super::solve::Solved;

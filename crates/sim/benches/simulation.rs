@@ -1,9 +1,9 @@
-//! How many events the simulation plays in a second: `cargo bench -p wirelab-model`.
+//! How many events the simulation plays in a second: `cargo bench -p wirelab-sim`.
 
 use criterion::{Criterion, Throughput, criterion_main};
-use wirelab_model::net::{Arrivals, Chain, Net, OnMissing, Place, Resource, Stage, Trigger};
-use wirelab_model::sim::{Ask, simulate};
-use wirelab_model::steady::steady_state;
+use wirelab_sim::net::{Arrivals, Chain, Net, OnMissing, Place, Resource, Stage, Trigger};
+use wirelab_sim::sim::{Ask, simulate};
+use wirelab_sim::steady::steady_state;
 
 const FRAMES: u64 = 100_000;
 

@@ -1,10 +1,10 @@
 //! Nets and runs that cannot be: each is refused with words that name the thing and the fix.
 
-use wirelab_model::net::{
+use wirelab_sim::net::{
     Arrivals, Chain, MAX_COST_PS, MAX_ITEMS, Net, OnMissing, Place, Resource, Stage, Trigger,
 };
-use wirelab_model::sim::{Ask, Edge, Watch, simulate};
-use wirelab_model::steady::steady_state;
+use wirelab_sim::sim::{Ask, Edge, Watch, simulate};
+use wirelab_sim::steady::steady_state;
 use wirelab_trial::Cancel;
 
 /// Copy, DMA and wire with two descriptors.

@@ -266,8 +266,8 @@ pub enum SimError {
 /// [`SimError`], where the net cannot run or the run would not end.
 ///
 /// ```
-/// use wirelab_model::net::{Chain, Net, Place, Resource, Stage};
-/// use wirelab_model::sim::{Ask, simulate};
+/// use wirelab_sim::net::{Chain, Net, Place, Resource, Stage};
+/// use wirelab_sim::sim::{Ask, simulate};
 ///
 /// let stage = |name: &str, resource, cost_ps| Stage { resource: Some(resource), ..Stage::new(name, cost_ps) };
 /// let net = Net {
@@ -278,7 +278,7 @@ pub enum SimError {
 /// };
 /// let run = simulate(&net, &Ask::frames(&net, 10))?;
 /// assert_eq!(run.end_ps, 70 + 10 * 100);
-/// # Ok::<(), wirelab_model::sim::SimError>(())
+/// # Ok::<(), wirelab_sim::sim::SimError>(())
 /// ```
 pub fn simulate(net: &Net, ask: &Ask) -> Result<Run, SimError> {
     net.check()?;

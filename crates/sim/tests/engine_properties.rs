@@ -1,11 +1,11 @@
 //! Over random nets: the closed form and the simulation agree, and neither depends on luck.
 
 use proptest::prelude::*;
-use wirelab_model::net::{
+use wirelab_sim::net::{
     Arrivals, Chain, Net, NetError, OnMissing, Place, Resource, Spread, Stage, Trigger,
 };
-use wirelab_model::sim::{Ask, Run, simulate};
-use wirelab_model::steady::{Circuit, steady_state};
+use wirelab_sim::sim::{Ask, Run, simulate};
+use wirelab_sim::steady::{Circuit, steady_state};
 
 /// Frames that a run to its steady state takes: far more than the tokens and stages of these nets.
 const FRAMES: u64 = 2000;

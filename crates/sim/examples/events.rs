@@ -5,8 +5,8 @@
 
 use std::time::Instant;
 
-use wirelab_model::net::{Chain, Net, Place, Resource, Stage};
-use wirelab_model::sim::{Ask, simulate};
+use wirelab_sim::net::{Chain, Net, Place, Resource, Stage};
+use wirelab_sim::sim::{Ask, simulate};
 
 /// Frames of a run, which lasts a good part of a second.
 const FRAMES: u64 = 2_000_000;
