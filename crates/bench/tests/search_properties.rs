@@ -6,7 +6,7 @@ mod search_common;
 use proptest::prelude::*;
 use search_common::*;
 use wirelab_bench::search::*;
-use wirelab_trial::random::SplitMix64;
+use wirelab_statistics::random::SplitMix64;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]

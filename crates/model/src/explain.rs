@@ -21,11 +21,11 @@ use wirelab_trial::{Kind, Trial};
 
 use crate::build::{BuildError, Instance};
 use crate::file::NodeFile;
-use wirelab_sim::net::NetError;
 use crate::predict;
+use solve::Solved;
+use wirelab_sim::net::NetError;
 use wirelab_sim::sim::SimError;
 use wirelab_sim::steady::CircuitKind;
-use solve::Solved;
 
 pub use results::explain_results;
 pub use searches::explain_file;

@@ -14,12 +14,12 @@ use wirelab_trial::nearest::did_you_mean;
 use wirelab_trial::observation::Spans;
 use wirelab_trial::{Buffers, Direction, Layer, Path, Trial, Wait};
 
-pub use wirelab_sim::net::Edge;
 pub use check::{Problem, Step};
 pub use expr::SizeExpr;
 pub use read::{MAX_FILE_BYTES, fuzz_node_file};
 pub use set::SetError;
 pub use unit::{Kind, Unit};
+pub use wirelab_sim::net::Edge;
 
 /// A node file, read and checked.
 #[derive(Clone, Debug, PartialEq)]

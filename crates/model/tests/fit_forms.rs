@@ -5,7 +5,7 @@ mod fit_support;
 use fit_support::{Seen, codes, fitted, observations, off, parameter, series, warned};
 use wirelab_model::file::NodeFile;
 use wirelab_model::fit::{Captures, Fit, FitOptions, fit};
-use wirelab_trial::random::SplitMix64;
+use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::{Direction, Field, Layer, Load};
 
 fn transmits(period_ns: impl Fn(f64) -> f64, sizes: &[u32]) -> Vec<Seen> {

@@ -6,7 +6,7 @@ use fit_support::{Seen, fitted, off, parameter, warned};
 use proptest::prelude::*;
 use wirelab_model::file::NodeFile;
 use wirelab_model::fit::Fit;
-use wirelab_trial::random::SplitMix64;
+use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::{Direction, Layer, Load};
 
 /// A figure with an even error of up to `noise` of it.

@@ -6,10 +6,10 @@ use fit_support::{Seen, fitted, off};
 use proptest::prelude::*;
 use wirelab_model::file::NodeFile;
 use wirelab_model::fit::Fit;
+use wirelab_model::whatif::{WhatifOptions, whatif};
 use wirelab_sim::net::Net;
 use wirelab_sim::sim::{Ask, Run, simulate};
 use wirelab_sim::steady::steady_state;
-use wirelab_model::whatif::{WhatifOptions, whatif};
 use wirelab_trial::{Direction, Layer, Load};
 
 fn net(fit: &Fit, seen: &Seen) -> Net {

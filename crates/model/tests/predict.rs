@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 use wirelab_model::file::NodeFile;
 use wirelab_model::library;
 use wirelab_model::node::ModelNode;
+use wirelab_model::whatif::baseline;
 use wirelab_sim::sim::{Ask, simulate};
 use wirelab_sim::steady::steady_state;
-use wirelab_model::whatif::baseline;
 use wirelab_trial::{
     Cancel, Direction, Extent, Field, Framing, Kind, Layer, Load, Node, NodeError, Observation,
     Size, SizeUnit, Spans, Trial, TrialOption,

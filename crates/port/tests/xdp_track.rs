@@ -8,8 +8,8 @@ use rig::{built, sizes};
 use wirelab_port::job::CheckJob;
 use wirelab_port::netns::may_test;
 use wirelab_port::xdp::{Checker, CheckerOptions};
+use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::host_clock::now_ns;
-use wirelab_trial::random::SplitMix64;
 use wirelab_trial::{SlotTracker, Tracker};
 use wirelab_wire::{Flags, Flow, FrameSpec, Header};
 

@@ -8,7 +8,7 @@ mod explained;
 use std::path::Path;
 
 use wirelab_report::{Format, Options, render, render_explanation, render_stages};
-use wirelab_trial::random::SplitMix64;
+use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::{ResultsFile, SeriesBuilder};
 
 /// A run of a hundred trials.

@@ -1,9 +1,9 @@
 //! A figure over runs: its levels, and where they changed.
 
 use wirelab_report::compare::figures::scale;
+use wirelab_statistics::change::{Change, changes};
+use wirelab_statistics::shift::Scale;
 use wirelab_store::Point;
-use wirelab_trial::change::{Change, changes};
-use wirelab_trial::shift::Scale;
 
 /// Of figures that never changed, the share that is said to have changed.
 const WRONG: f64 = 0.05;

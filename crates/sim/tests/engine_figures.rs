@@ -1,8 +1,6 @@
 //! Nets with figures that can be followed by hand: what the closed form and the simulation make of them.
 
-use wirelab_sim::net::{
-    Arrivals, Chain, Net, OnMissing, Place, Resource, Spread, Stage, Trigger,
-};
+use wirelab_sim::net::{Arrivals, Chain, Net, OnMissing, Place, Resource, Spread, Stage, Trigger};
 use wirelab_sim::sim::{Ask, Edge, Run, Watch, simulate};
 use wirelab_sim::steady::{CircuitKind, Ratio64, Reason, Steady, steady_state};
 

@@ -14,7 +14,6 @@ use std::fmt;
 
 use wirelab_wire::{Framing, Size, SizeUnit, Sizes};
 
-use crate::bootstrap::FEWEST_PARTS;
 use crate::faults::FaultsPer;
 use crate::field::{Field, Kind};
 use crate::interval::{Over, Stated};
@@ -23,6 +22,7 @@ use crate::over_time::BusyOverTime;
 use crate::results::{Found, Part, ResultsFile};
 use crate::slices::MOST_SLICES;
 use crate::warning_code::WarningCode;
+use wirelab_statistics::bootstrap::FEWEST_PARTS;
 
 /// Most figures that are named; a wrong file may hold millions.
 pub const MOST_NAMED: usize = 8;

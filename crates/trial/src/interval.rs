@@ -1,15 +1,15 @@
 //! The confidence interval of a figure: over the repeats of a trial, or within one run.
 //!
-//! An interval within one run is taken from its sub-intervals ([`crate::bootstrap`]). It shows how much the figure
+//! An interval within one run is taken from its sub-intervals ([`wirelab_statistics::bootstrap`]). It shows how much the figure
 //! would vary with the events during this run, not with differences between runs.
 
 use serde::{Deserialize, Serialize};
 
-use crate::bootstrap::{CONFIDENCE, FEWEST_PARTS, Spread, spread};
 use crate::counts::Counts;
 use crate::slices::{Slice, Slices};
-use crate::summary::Summary;
-use crate::summary::nearest_rank;
+use wirelab_statistics::bootstrap::{CONFIDENCE, FEWEST_PARTS, Spread, spread};
+use wirelab_statistics::summary::Summary;
+use wirelab_statistics::summary::nearest_rank;
 
 /// The basis of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,17 +1,15 @@
 //! The contract of wirelab: a [`Node`] runs a [`Trial`] and returns an [`Observation`].
 //!
 //! The same trial runs on Linux ports, an iperf peer, a board, HDL in simulation or a model, so published, predicted
-//! and measured figures can be compared. This crate also holds the statistics that every node type shares, the results
-//! file, and the formatting of figures for a reader.
+//! and measured figures can be compared. This crate also holds what every node type counts and samples, the results file,
+//! and the formatting of figures for a reader.
 //!
-//! It knows only `wire`; all crates except `wire`, `cores`, `emulator` and `ebpf-build` use it. Start reading at
+//! It knows only `wire` and `statistics`; all crates except these, `cores`, `emulator` and `ebpf-build` use it. Start reading at
 //! [`trial::Trial`], then [`node::Node`], [`observation::Observation`] and [`field::Field`]; [`results::ResultsFile`]
 //! is the saved form.
 #![forbid(unsafe_code)]
 
 pub mod background;
-pub mod bootstrap;
-pub mod change;
 pub mod check;
 pub mod clock;
 pub mod column;
@@ -51,7 +49,6 @@ pub mod pace;
 pub mod pdv;
 pub mod pin;
 pub mod pool;
-pub mod random;
 pub mod resolved;
 pub mod results;
 pub mod results_reader;
@@ -61,10 +58,8 @@ pub mod retry;
 mod schema;
 pub mod search;
 pub mod series;
-pub mod shift;
 pub mod slices;
 pub mod stage;
-pub mod summary;
 pub mod tracker;
 pub mod trial;
 pub mod unseen;
@@ -107,8 +102,8 @@ pub use resolved::{Accepts, Link, Resolved, SizeLimits};
 pub use results::{Environment, Found, Part, ResultsFile};
 pub use retry::Retrying;
 pub use series::{Histogram, HistogramBuilder, Percentiles, Series, SeriesBuilder};
-pub use summary::{Interval, Ratio, Summary};
 pub use tracker::{Event, SlotEvent, SlotTracker, Tracker};
 pub use trial::{Buffers, Direction, Extent, Trial, TrialOption};
 pub use warning_code::WarningCode;
+pub use wirelab_statistics::summary::{Interval, Ratio, Summary};
 pub use wirelab_wire::{Framing, Layer, Size, SizeUnit, Sizes};

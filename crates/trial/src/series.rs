@@ -6,8 +6,8 @@ use crate::clock::Clock;
 use crate::column::Column;
 use crate::field::Kind;
 use crate::interval::PercentileIntervals;
-use crate::random::SplitMix64;
-pub use crate::summary::nearest_rank;
+use wirelab_statistics::random::SplitMix64;
+pub use wirelab_statistics::summary::nearest_rank;
 
 /// Raw samples kept of each series.
 pub const RAW_SAMPLES: usize = 65_536;

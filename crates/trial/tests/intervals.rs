@@ -2,8 +2,8 @@
 //! each time.
 
 use proptest::prelude::*;
+use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::job::{CheckReport, FlowRequest, Judge, Missed, SendReport, flow_observation};
-use wirelab_trial::random::SplitMix64;
 use wirelab_trial::{
     Clock, Direction, FlowObservation, Framing, Layer, Over, ResultsFile, SeriesBuilder, Size,
     SizeUnit, Stated, check,

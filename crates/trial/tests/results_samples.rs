@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use wirelab_trial::random::SplitMix64;
+use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::results_reader::MOST_VALUES;
 use wirelab_trial::{Clock, Histogram, ResultsFile, Series, SeriesBuilder};
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_trial::random::SplitMix64;
+use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::*;
 
 /// What the node does at its nth run (counted from 1), instead of a trial.

@@ -3,7 +3,7 @@
 
 use wirelab_bench::NoCeiling;
 use wirelab_bench::search::{Asking, Goal, GoalResult, Limit, Search, SearchResult, find_rates};
-use wirelab_trial::random::SplitMix64;
+use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::*;
 
 use crate::common::SimulatedNode;

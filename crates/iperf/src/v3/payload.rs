@@ -6,7 +6,7 @@ use std::net::TcpStream;
 
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use nix::sys::sendfile::sendfile64;
-use wirelab_trial::random::SplitMix64;
+use wirelab_statistics::random::SplitMix64;
 
 use super::parameters::Parameters;
 use crate::sending::write_at_once;

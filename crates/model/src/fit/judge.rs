@@ -3,7 +3,7 @@
 //!
 //! Every choice is made by the leave-one-out error, and only where the difference is clear.
 
-use wirelab_trial::summary::student_t;
+use wirelab_statistics::summary::student_t;
 
 use super::shape::{Cell, Class, Law, Model, Shape, median, repeat_noise};
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_trial::summary::student_t;
+use wirelab_statistics::summary::student_t;
 
 use super::prefix::{Prefix, unit_of};
 use super::shape::{Model, Role};

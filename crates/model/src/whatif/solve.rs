@@ -7,9 +7,9 @@ use wirelab_trial::{Direction, Layer, Load, Trial};
 use super::limit;
 use crate::build::{BuildError, ChainInfo, Instance, Point};
 use crate::file::{Edge, NodeFile};
-use wirelab_sim::net::{Net, Spread, Trigger};
 use crate::predict;
 use crate::predict::flow::alone;
+use wirelab_sim::net::{Net, Spread, Trigger};
 use wirelab_sim::sim::{Ask, FrameTimes, KEPT_MAX, Run, Watch, simulate};
 use wirelab_sim::steady::{Steady, steady_state};
 

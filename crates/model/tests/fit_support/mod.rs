@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use wirelab_model::fit::{Fit, FitOptions, Fitted, fit};
-use wirelab_trial::random::SplitMix64;
+use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::{
     Clock, ClockKind, CpuLoad, Description, Direction, Extent, Field, FlowObservation, Framing,
     Layer, Load, Observation, Owner, Path, Series, SeriesBuilder, Size, SizeUnit, Status,

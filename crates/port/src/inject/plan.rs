@@ -1,7 +1,7 @@
 //! Chooses the frames for each fault from rates and a seed, without a loop over the frames in between.
 
+use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::FaultRates;
-use wirelab_trial::random::SplitMix64;
 
 use super::limits::{InjectError, MAX_STEPS, check, too_many};
 use super::{Mutation, Schedule, Step};

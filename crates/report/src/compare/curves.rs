@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use wirelab_statistics::shift::Scale;
 use wirelab_trial::Interval;
-use wirelab_trial::shift::Scale;
 
 use super::shown::{change, value};
 use super::{Comparison, Figure};

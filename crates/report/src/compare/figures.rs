@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use wirelab_trial::bootstrap::CONFIDENCE;
-use wirelab_trial::shift::Scale;
+use wirelab_statistics::bootstrap::CONFIDENCE;
+use wirelab_statistics::shift::Scale;
 use wirelab_trial::{
     ClockKind, Direction, Field, Found, Kind, Observation, ResultsFile, Series, Status, Summary,
     Trial,

@@ -15,7 +15,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 use wirelab_config::parse_percent;
-use wirelab_trial::shift::{Scale, Shift, fewest_repeats, holm};
+use wirelab_statistics::shift::{Scale, Shift, fewest_repeats, holm};
 use wirelab_trial::{Interval, Kind, ResultsFile, Summary};
 
 use figures::{OnCurve, Values, What};

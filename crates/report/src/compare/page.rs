@@ -1,7 +1,7 @@
 //! A comparison as a document: the verdict, the figures in a table, what else differs; rows for scripts, cases for CI.
 
+use wirelab_statistics::shift::Scale;
 use wirelab_trial::Field;
-use wirelab_trial::shift::Scale;
 
 use super::shown::{change, value};
 use super::{Comparison, FailIf, Figure, Verdict};

@@ -1,6 +1,6 @@
 //! Figures of a comparison and their changes in words.
 
-use wirelab_trial::shift::Scale;
+use wirelab_statistics::shift::Scale;
 
 use crate::format;
 

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use wirelab_trial::random::SplitMix64;
+use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::{Field, Observation, ResultsFile};
 
 use super::*;

@@ -1,6 +1,6 @@
 //! Rates of a datasheet: the figures of one direction of a trial, and what a search found.
 
-use wirelab_trial::bootstrap::CONFIDENCE;
+use wirelab_statistics::bootstrap::CONFIDENCE;
 use wirelab_trial::search::{GoalResult, SearchResult};
 use wirelab_trial::{
     Direction, Extent, Field, FlowObservation, Kind, Layer, Load, Observation, Stated, Status,

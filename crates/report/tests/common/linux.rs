@@ -1,7 +1,7 @@
 //! Worked results of a Linux node: stages of two ways, unloaded and beside other traffic.
 
+use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::node_path::{Background, Path, Wait};
-use wirelab_trial::random::SplitMix64;
 use wirelab_trial::stage::functions::CallPaths;
 use wirelab_trial::*;
 

@@ -1,6 +1,6 @@
 //! Draws the cost of one firing: its mean with its spread, in integers, the same on every machine.
 
-use wirelab_trial::random::SplitMix64;
+use wirelab_statistics::random::SplitMix64;
 
 use crate::net::Spread;
 

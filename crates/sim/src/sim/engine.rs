@@ -2,7 +2,7 @@
 
 use std::collections::BinaryHeap;
 
-use wirelab_trial::random::SplitMix64;
+use wirelab_statistics::random::SplitMix64;
 
 use super::frames::{Frames, NONE};
 use super::state::{Event, Kind, Mark, PlaceState, ResourceState, Source, StageState, Wake};

@@ -3,7 +3,7 @@
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
-use wirelab_trial::random::SplitMix64;
+use wirelab_statistics::random::SplitMix64;
 
 use super::arrivals::ArrivalClock;
 use super::engine::Engine;

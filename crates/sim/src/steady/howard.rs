@@ -165,7 +165,7 @@ mod tests {
     use super::*;
     use crate::net::{Place, Stage};
     use crate::steady::circuits::simple;
-    use wirelab_trial::random::SplitMix64;
+    use wirelab_statistics::random::SplitMix64;
 
     #[test]
     fn policies_find_the_slowest_of_all_circuits() {

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use wirelab_model::file::{NodeFile, PathDecl};
 use wirelab_model::{library, node::ModelNode};
-use wirelab_trial::random::SplitMix64;
+use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::{
     Cancel, Direction, Extent, Framing, Layer, Load, Node, Observation, Size, SizeUnit, Trial,
 };
