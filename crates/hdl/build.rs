@@ -25,7 +25,7 @@ fn main() {
         println!("cargo::rerun-if-changed={}", tree.join(input).display());
     }
     println!("cargo::rerun-if-env-changed=GHDL");
-    let mut compiler = cc::Build::new();
+    let mut includes = Vec::new();
     // The models share Verilator's own sources.
     let mut sources = BTreeSet::new();
     let mut registers = None;
@@ -35,7 +35,7 @@ fn main() {
         for line in model(&tree, &out, entity).lines() {
             match line.split_once(' ') {
                 Some(("source", path)) => drop(sources.insert(path.to_owned())),
-                Some(("include", path)) => drop(compiler.include(path)),
+                Some(("include", path)) => includes.push(path.to_owned()),
                 Some(("registers", path)) => {
                     let name = entity.to_uppercase();
                     println!("cargo::rustc-env=WIRELAB_HDL_{name}={path}");
@@ -45,17 +45,13 @@ fn main() {
             }
         }
     }
-    compiler
-        .files(sources)
-        .cpp(true)
-        .std("c++20")
-        // Without optimisation a test would run ten times as long.
-        .opt_level(2)
-        // Verilator's code is not debugged, and compiles in half the time without debug information.
-        .debug(false)
-        .warnings(false)
-        .define("VL_TIME_CONTEXT", None)
-        .compile("wirelab_hdl_model");
+    // Verilator puts what runs once, at the start, into files of this name.
+    let (once, each_clock): (Vec<_>, Vec<_>) = sources
+        .into_iter()
+        .partition(|path| path.ends_with("Slow.cpp"));
+    // Without optimisation a test would run ten times as long. The library that is named first needs the other.
+    compile("wirelab_hdl_model", each_clock, &includes, 2);
+    compile("wirelab_hdl_model_start", once, &includes, 0);
     let registers = registers.expect("rtl/tools/model.py prints where the registers are");
     // The C headers are in the same folder as the constants.
     println!(
@@ -63,6 +59,21 @@ fn main() {
         registers.display()
     );
     drivers(&tree.join("firmware/drivers"), &registers, &out);
+}
+
+/// Compiles C++ of Verilator into a library.
+fn compile(library: &str, sources: Vec<String>, includes: &[String], optimisation: u32) {
+    cc::Build::new()
+        .files(sources)
+        .includes(includes)
+        .cpp(true)
+        .std("c++20")
+        .opt_level(optimisation)
+        // Verilator's code is not debugged, and compiles in half the time without debug information.
+        .debug(false)
+        .warnings(false)
+        .define("VL_TIME_CONTEXT", None)
+        .compile(library);
 }
 
 /// Compiles the drivers of the blocks, for tests only, which provide the register accesses.
