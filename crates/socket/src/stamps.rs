@@ -6,6 +6,7 @@
 use std::io::{self, IoSliceMut};
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, SockaddrStorage, TimestampingFlag, cmsg_space, getsockopt,
@@ -84,7 +85,15 @@ const BY_DEVICE: TimestampingFlag = TimestampingFlag::SOF_TIMESTAMPING_RX_HARDWA
 /// are no stamps.
 pub(crate) fn stamp_arrivals(socket: &UdpSocket) {
     let _ = setsockopt(socket, sockopt::ReceiveTimestampns, &true);
-    let _ = setsockopt(socket, sockopt::Timestamping, &BY_DEVICE);
+    let _one_at_a_time = setting();
+    let now = getsockopt(socket, sockopt::Timestamping).unwrap_or(TimestampingFlag::empty());
+    let _ = setsockopt(socket, sockopt::Timestamping, &(now | BY_DEVICE));
+}
+
+/// Sender and receiver of one socket each add what they need to the stamps that it has.
+fn setting() -> MutexGuard<'static, ()> {
+    static SETTING: Mutex<()> = Mutex::new(());
+    SETTING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How long an offset between the clocks of device and system is used, in ns: at 50 ppm they part by 5 µs meanwhile.
@@ -168,6 +177,7 @@ pub(crate) fn want(socket: &UdpSocket, want: Want) -> io::Result<()> {
                 | Flag::from_bits_retain(libc::SOF_TIMESTAMPING_OPT_TX_SWHW)
         }
     };
+    let _one_at_a_time = setting();
     // Arrivals by the device stay as they are.
     let now = getsockopt(socket, sockopt::Timestamping).unwrap_or(Flag::empty());
     let make = make | (now & BY_DEVICE);
@@ -429,6 +439,8 @@ mod tests {
             .unwrap();
         stamp_arrivals(&b);
         want(&a, Want::Departures).unwrap();
+        // Its receiver may begin after its sender.
+        stamp_arrivals(&a);
         let before = now_ns();
         a.send(b"one").unwrap();
         want(&a, Want::Nothing).unwrap();

@@ -288,7 +288,10 @@ impl Engine {
             self.taken
                 .store(line.report.received_frames, Ordering::Relaxed);
             if stopped.is_none() && self.stop.load(Ordering::Relaxed) {
+                self.receiver.shut();
                 stopped = Some(Instant::now());
+                // What came before is forwarded, however late this thread runs.
+                continue;
             }
             match (received.messages, stopped) {
                 (0, Some(_)) => break,

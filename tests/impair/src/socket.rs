@@ -119,6 +119,12 @@ impl Receiver {
         thrown
     }
 
+    /// Takes in no more frames; those that came are still received.
+    pub(super) fn shut(&self) {
+        // Without it the last frames may be counted as lost.
+        let _ = sys::refuse_frames(&self.socket);
+    }
+
     /// Frames that the kernel dropped because the buffer was full, since the last time this was asked.
     pub(super) fn dropped(&self) -> u64 {
         sys::dropped(&self.socket).unwrap_or(0)

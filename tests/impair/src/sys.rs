@@ -207,6 +207,21 @@ pub(super) fn send(socket: &OwnedFd, frame: &[u8]) -> io::Result<()> {
     }
 }
 
+/// Attaches a filter that takes no frame.
+pub(super) fn refuse_frames(socket: &OwnedFd) -> io::Result<()> {
+    let mut none = libc::sock_filter {
+        code: (libc::BPF_RET | libc::BPF_K) as u16,
+        jt: 0,
+        jf: 0,
+        k: 0,
+    };
+    let program = libc::sock_fprog {
+        len: 1,
+        filter: &raw mut none,
+    };
+    set(socket, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+}
+
 /// `tp_drops` of PACKET_STATISTICS, which asking sets to 0.
 pub(super) fn dropped(socket: &OwnedFd) -> io::Result<u64> {
     let mut statistics = libc::tpacket_stats {
