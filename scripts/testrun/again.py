@@ -10,7 +10,7 @@ from dataclasses import replace
 from . import jobs
 
 # Most tests that are run again.
-MOST = 6
+MOST = 12
 FAILED = re.compile(r"^test (?P<test>\S+) \.\.\. FAILED$")
 RESULT = re.compile(r"^test result: FAILED\. (?P<passed>\d+) passed; (?P<failed>\d+) failed; (?P<rest>.*)$")
 

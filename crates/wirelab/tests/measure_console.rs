@@ -382,7 +382,7 @@ fn a_board_that_receives_nothing_is_booted_again() {
     );
     let console = silent(&lab, &(deaf + &board));
     let nuttx = stdout(&wirelab(&["console", "show", "nuttx"]));
-    std::fs::write(&profile, nuttx.replace("\"12s\"", "\"1s\"")).unwrap();
+    std::fs::write(&profile, nuttx.replace("\"12s\"", "\"4s\"")).unwrap();
     let output = lab.measure(
         "iperf:198.18.0.1",
         &console,
