@@ -57,6 +57,7 @@ architecture rtl of frame_planner is
   signal is_due              : std_logic;
   signal wants_ahead         : std_logic;
   signal wants_prior         : std_logic;
+  signal wants_again         : std_logic;
   signal plans_ahead         : std_logic;
   -- `ahead` went over the largest sequence: it is no count of frames.
   signal ahead_wrapped       : std_logic;
@@ -183,6 +184,7 @@ begin
       is_due <= pending or every_due;
       wants_ahead <= to_std_logic(state = SETTLE and fault_kind = FAULT_SWAP) and (pending or every_due);
       wants_prior <= to_std_logic(state = SETTLE and fault_kind = FAULT_STALE) and (pending or every_due);
+      wants_again <= to_std_logic(state = SETTLE and fault_kind = FAULT_DUPLICATE) and (pending or every_due);
 
       case state is
         when DECIDE =>
@@ -206,18 +208,14 @@ begin
               when FAULT_DROP =>
                 plan_valid <= '0';
                 drops <= '1';
-              when FAULT_DUPLICATE =>
-                pair <= SAME_AGAIN;
               when FAULT_SWAP =>
                 if left_one = '1' then
                   pending <= '1';
                   faulty <= '0';
-                else
-                  pair <= SMALLER_ONE;
                 end if;
               when FAULT_BAD_FCS =>
                 plan_bad_fcs <= '1';
-              when FAULT_STALE =>
+              when FAULT_DUPLICATE | FAULT_STALE =>
                 null;
               when FAULT_TRUNCATED =>
                 plan_truncated <= '1';
@@ -244,7 +242,6 @@ begin
           plan_valid <= '1';
           pair_open <= '1';
           twice <= to_std_logic(pair = SMALLER_ONE);
-          pair <= NONE;
           state <= WAITING;
 
         when PREPARE | ADVANCE =>
@@ -267,6 +264,15 @@ begin
         when others =>
           null;
       end case;
+
+      -- What is wanted is so in the clock of the decision alone.
+      if wants_again = '1' then
+        pair <= SAME_AGAIN;
+      elsif plans_ahead = '1' then
+        pair <= SMALLER_ONE;
+      elsif state = SECOND then
+        pair <= NONE;
+      end if;
 
       if state /= OFF and (interval_due = '1' or fault_once = '1') then
         pending <= '1';

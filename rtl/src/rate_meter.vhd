@@ -185,10 +185,11 @@ begin
         count <= longer_count(BITS - 1 downto 0);
         last  <= period;
         sum   <= longer_sum(BITS + MORE_BITS - 1 downto 0);
-        if met_least = '0' and at_least = '0' then
+        -- Of equal ones it does not matter which is kept, so that nobody waits for this clock's comparison here.
+        if met_least = '0' then
           least <= period;
         end if;
-        if met_greatest = '1' and at_greatest = '0' then
+        if met_greatest = '1' then
           greatest <= period;
         end if;
         if beyond(BITS) = '1' or longer_count(BITS) = '1' or longer_sum(BITS + MORE_BITS) = '1' then
