@@ -50,7 +50,7 @@ architecture rtl of frame_parser is
   signal begins_test, begins_ipv4      : std_logic;
   signal begins_ipv6, begins_customer  : std_logic;
   signal tags                          : natural range 0 to 2;
-  signal begins                        : std_logic;
+  signal begins, is_first              : std_logic;
   signal source_octet                  : octet_t;
   signal ours, located                 : std_logic;
   signal payload                       : unsigned(15 downto 0);
@@ -80,7 +80,7 @@ begin
   frame_number <= number;
 
   -- With the first byte, when what was found of the frame before is asked for last: a reset, which costs no logic.
-  begins <= s_tvalid and to_std_logic(section = ADDRESSES and index = 0);
+  begins <= s_tvalid and is_first;
 
   parse : process (clk)
     variable pair      : half_t;
@@ -310,6 +310,7 @@ begin
         if at_end = '1' or s_tlast = '1' then
           at_end <= '0';
         end if;
+        is_first <= s_tlast;
         in_number <= to_std_logic(section = HEADER and index >= 3 and index < 7) and not s_tlast;
         in_source <= to_std_logic(section = ADDRESSES and index >= ADDRESS_BYTES - 1);
         case index is
@@ -324,6 +325,7 @@ begin
       end if;
       if rst = '1' then
         at_end <= '0';
+        is_first <= '1';
         in_number <= '0';
       end if;
     end if;
