@@ -44,9 +44,11 @@ architecture rtl of frame_parser is
   signal index                         : natural range 0 to 63;
   signal prior                         : octet_t;
   -- Known of a byte with the byte before it: that its section ends with it, and whether it is of the sequence and may be of the
-  -- source address. And of the byte before: that what is behind it is not for us, and which EtherTypes it begins.
+  -- source address. And of the byte before: that what is behind it is not for us, whether it is 0 and no high byte of the port, and
+  -- which EtherTypes it begins.
   signal at_end, in_number, in_source  : std_logic;
   signal rejected                      : std_logic;
+  signal prior_zero, prior_differs     : std_logic;
   signal begins_test, begins_ipv4      : std_logic;
   signal begins_ipv6, begins_customer  : std_logic;
   signal tags                          : natural range 0 to 2;
@@ -96,6 +98,8 @@ begin
 
       if s_tvalid = '1' then
         prior <= s_tdata;
+        prior_zero <= to_std_logic(s_tdata = x"00");
+        prior_differs <= to_std_logic(s_tdata /= udp_port(15 downto 8));
         begins_test <= to_std_logic(s_tdata = TYPE_TEST(15 downto 8));
         begins_ipv4 <= to_std_logic(s_tdata = TYPE_IPV4(15 downto 8));
         begins_ipv6 <= to_std_logic(s_tdata = TYPE_IPV6(15 downto 8));
@@ -172,11 +176,10 @@ begin
           when UDP =>
             case index is
               when 3 =>
-                rejected <= to_std_logic(pair /= udp_port);
+                rejected <= prior_differs or to_std_logic(s_tdata /= udp_port(7 downto 0));
               when 5 =>
                 datagram_bytes <= unsigned(pair);
-              when 6 =>
-                rejected <= to_std_logic(datagram_bytes < UDP_BYTES);
+                rejected <= prior_zero and to_std_logic(unsigned(s_tdata) < UDP_BYTES);
               when others =>
                 null;
             end case;
