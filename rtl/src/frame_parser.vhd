@@ -43,10 +43,11 @@ architecture rtl of frame_parser is
   signal section                       : section_t;
   signal index                         : natural range 0 to 63;
   signal prior                         : octet_t;
-  -- Known of a byte with the byte before it: that its section ends with it, and whether it is of the sequence and may be of the
-  -- source address. And of the byte before: that what is behind it is not for us, whether it is 0 and no high byte of the port, and
-  -- which EtherTypes it begins.
+  -- Known of a byte with the byte before it: that its section ends with it, whether it is of the sequence and may be of the
+  -- source address.
   signal at_end, in_number, in_source  : std_logic;
+  -- Known of the byte before: that what is behind it is not for us, whether it is 0 and no high byte of the port, and which
+  -- EtherTypes it begins.
   signal rejected                      : std_logic;
   signal prior_zero, prior_differs     : std_logic;
   signal begins_test, begins_ipv4      : std_logic;

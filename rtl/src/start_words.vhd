@@ -26,17 +26,17 @@ architecture rtl of start_words is
 
   -- The word from which next_word leads to `x`: 32 steps of the LFSR back.
   function word_before(x : word_t) return word_t is
-    variable before : word_t := x;
+    variable prior : word_t := x;
   begin
     for i in x'range loop
-      if before(0) = '1' then
-        before := before xor x"000000C5";
-        before := '1' & before(31 downto 1);
+      if prior(0) = '1' then
+        prior := prior xor x"000000C5";
+        prior := '1' & prior(31 downto 1);
       else
-        before := '0' & before(31 downto 1);
+        prior := '0' & prior(31 downto 1);
       end if;
     end loop;
-    return before;
+    return prior;
   end function;
 
   function rom_content return rom_t is
