@@ -1,10 +1,12 @@
 -- Compares the LFSR part of a frame with what its sequence asks for, and with itself: content that goes on as the LFSR
 -- does, from another word than its own, may be that of another sequence.
 --
--- `start_word` stands in the clock before the first byte. The findings are one clock behind the byte and
--- stand until the next `start`.
+-- The word before the first one, `start_word`, is taken up a byte a clock, like the bytes of a word of content are: it stands
+-- in the clocks 3 to 6 behind `request`, and the first byte comes in the eighth at the earliest. The findings are one clock
+-- behind the byte and stand until the next `start`.
 library ieee;
 use ieee.std_logic_1164.all;
+use ieee.numeric_std.all;
 use work.ethernet_pkg.all;
 use work.quarter_pkg.all;
 
@@ -12,8 +14,9 @@ entity content_checker is
   port (
     clk            : in  std_logic;
     rst            : in  std_logic;
-    start          : in  std_logic;
+    request        : in  std_logic;
     start_word     : in  std_logic_vector(31 downto 0);
+    start          : in  std_logic;
     valid          : in  std_logic;
     data           : in  std_logic_vector(7 downto 0);
     is_wrong       : out std_logic;
@@ -27,7 +30,11 @@ end entity;
 
 architecture rtl of content_checker is
   signal index                : natural range 0 to 3;
-  signal begun, in_first      : std_logic;
+  signal in_first             : std_logic;
+  -- Clocks of a request: in the second four it has the start word's bytes.
+  signal requested            : unsigned(2 downto 0);
+  signal fetches, steps       : std_logic;
+  signal start_octet          : octet_t;
   -- The word that is asked for and the content's own, a quarter of the way to the next with each byte; and byte 0 of both.
   signal wanted, own          : word_t;
   signal wanted_0, own_0      : octet_t;
@@ -38,6 +45,36 @@ begin
   is_wrong <= wrong;
   may_be_stale <= wrong and has_word and not inconsistent;
   following <= own;
+
+  fetches <= requested(2);
+
+  take_up : process (clk)
+    variable taken : word_t;
+  begin
+    if rising_edge(clk) then
+      if requested /= 0 then
+        requested <= requested + 1;
+      end if;
+      -- Outside of these clocks nothing comes in: a reset, which costs no logic.
+      start_octet <= byte_of(start_word, to_integer(requested(1 downto 0)));
+      if fetches = '0' then
+        start_octet <= x"00";
+      end if;
+      steps <= fetches;
+      if steps = '1' or valid = '1' then
+        taken := wanted;
+        taken(31 downto 24) := wanted(31 downto 24) xor start_octet;
+        wanted <= quarter_word(taken);
+      end if;
+      if request = '1' then
+        requested <= to_unsigned(2, 3);
+        wanted <= (others => '0');
+      end if;
+      if rst = '1' then
+        requested <= to_unsigned(0, 3);
+      end if;
+    end if;
+  end process;
 
   wanted_now <= last_byte(wanted(31 downto 24), wanted_0) when index = 3 else wanted(31 downto 24);
   own_now <= last_byte(own(31 downto 24), own_0) when index = 3 else own(31 downto 24);
@@ -61,7 +98,6 @@ begin
           wanted_0 <= wanted(31 downto 24);
           own_0 <= own(31 downto 24);
         end if;
-        begun <= '1';
         -- A word whose bytes come in at the top, into nothing, is the word that follows it when the last is in.
         taken := own;
         if in_first = '1' then
@@ -76,14 +112,8 @@ begin
           end if;
         end if;
       end if;
-      if begun = '0' and valid = '0' then
-        wanted <= start_word;
-      elsif valid = '1' then
-        wanted <= quarter_word(wanted);
-      end if;
       if rst = '1' or start = '1' then
         index <= 0;
-        begun <= '0';
         in_first <= '1';
         own <= (others => '0');
         wrong <= '0';

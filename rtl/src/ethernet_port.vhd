@@ -117,6 +117,7 @@ architecture rtl of ethernet_port is
 
   signal capture_start, capture_stop : std_logic;
   signal oldest                      : std_logic_vector(31 downto 0);
+  signal oldest_taken                : std_logic;
   signal slow_step                   : natural range 0 to 4;
   signal tick, line_mode             : std_logic;
   signal probe_tvalid, probe_tready  : std_logic;
@@ -382,17 +383,19 @@ begin
     port map (
       clk => clk, rst => rst, enable => set.capture.control.enable.value, clear => set.capture.control.clear.value,
       start => capture_start, stop => capture_stop,
-      read_data => oldest, read_next => set.capture.oldest.value.swacc,
+      read_data => oldest, read_next => oldest_taken,
       level => seen.capture.status.waiting.next_q, busy => seen.capture.status.busy.next_q,
       missed => seen.capture.missed.value.next_q,
       overflow => seen.capture.status.overflow.next_q, saturated => seen.capture.status.saturated.next_q
     );
 
-  -- Out of a block RAM a record comes late in the clock, and an access takes longer than the next one needs.
+  -- Out of a block RAM a record comes late in the clock, and so does that it was read; an access takes longer than the next
+  -- record needs.
   keeping : process (clk)
   begin
     if rising_edge(clk) then
       seen.capture.oldest.value.next_q <= oldest;
+      oldest_taken <= set.capture.oldest.value.swacc and not rst;
     end if;
   end process;
 

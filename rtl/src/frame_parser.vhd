@@ -43,14 +43,23 @@ architecture rtl of frame_parser is
   signal section                       : section_t;
   signal index                         : natural range 0 to 63;
   signal prior                         : octet_t;
+  -- Known of a byte with the byte before it: that its section ends with it, whether it is of the sequence and may be of the
+  -- source address.
+  signal at_end, in_number, in_source  : std_logic;
+  -- Known of the byte before: that what is behind it is not for us, whether it is 0 and no high byte of the port, and which
+  -- EtherTypes it begins.
+  signal rejected                      : std_logic;
+  signal prior_zero, prior_differs     : std_logic;
+  signal begins_test, begins_ipv4      : std_logic;
+  signal begins_ipv6, begins_customer  : std_logic;
   signal tags                          : natural range 0 to 2;
-  signal begins                        : std_logic;
+  signal begins, is_first              : std_logic;
   signal source_octet                  : octet_t;
   signal ours, located                 : std_logic;
   signal payload                       : unsigned(15 downto 0);
   signal in_payload                    : std_logic;
-  -- IPv4: the last byte of its header.
-  signal ipv4_last                     : natural range 0 to 63;
+  -- IPv4: the byte before the last one of its header.
+  signal ipv4_late                     : natural range 0 to 63;
   -- UDP: its length, and the byte of the datagram, from 1 on.
   signal bounded, nothing_left         : std_logic;
   signal datagram_bytes, udp_at             : unsigned(15 downto 0);
@@ -58,7 +67,9 @@ architecture rtl of frame_parser is
   -- The test header.
   signal number                        : word_t;
   signal lfsr_bytes, lfsr_at           : unsigned(15 downto 0);
-  signal lfsr_none, too_long           : std_logic;
+  -- The LFSR part has no byte; the next one is its last, to which it counts a byte ahead.
+  signal lfsr_none, content_ends       : std_logic;
+  signal too_long                      : std_logic;
   signal magic_right, version_right    : std_logic;
   signal stream_right                  : std_logic;
   signal header_whole, content_whole   : std_logic;
@@ -68,38 +79,11 @@ architecture rtl of frame_parser is
   signal checksum_right                : std_logic;
   signal ended                         : std_logic;
 
-  -- What comes after the EtherType `kind`.
-  function section_of(kind : half_t; tags_before : natural) return section_t is
-  begin
-    case kind is
-      when TYPE_TEST =>
-        return HEADER;
-      when TYPE_IPV4 =>
-        return IPV4;
-      when TYPE_IPV6 =>
-        return IPV6;
-      when TPID_CUSTOMER | TPID_SERVICE =>
-        if tags_before < 2 then
-          return TAG;
-        end if;
-        return REST;
-      when others =>
-        return REST;
-    end case;
-  end function;
 begin
   frame_number <= number;
 
   -- With the first byte, when what was found of the frame before is asked for last: a reset, which costs no logic.
-  begins <= s_tvalid and to_std_logic(section = ADDRESSES and index = 0);
-
-  with index select
-    source_octet <= source(47 downto 40) when ADDRESS_BYTES,
-                    source(39 downto 32) when ADDRESS_BYTES + 1,
-                    source(31 downto 24) when ADDRESS_BYTES + 2,
-                    source(23 downto 16) when ADDRESS_BYTES + 3,
-                    source(15 downto 8) when ADDRESS_BYTES + 4,
-                    source(7 downto 0) when others;
+  begins <= s_tvalid and is_first;
 
   parse : process (clk)
     variable pair      : half_t;
@@ -115,9 +99,16 @@ begin
 
       if s_tvalid = '1' then
         prior <= s_tdata;
+        prior_zero <= to_std_logic(s_tdata = x"00");
+        prior_differs <= to_std_logic(s_tdata /= udp_port(15 downto 8));
+        begins_test <= to_std_logic(s_tdata = TYPE_TEST(15 downto 8));
+        begins_ipv4 <= to_std_logic(s_tdata = TYPE_IPV4(15 downto 8));
+        begins_ipv6 <= to_std_logic(s_tdata = TYPE_IPV6(15 downto 8));
+        begins_customer <= to_std_logic(s_tdata = TPID_CUSTOMER(15 downto 8));
         content_data <= s_tdata;
         ended <= s_tlast;
         index <= (index + 1) mod 64;
+        rejected <= '0';
         longer := ('0' & payload) + 1;
         if in_payload = '1' and longer(16) = '0' then
           payload <= longer(15 downto 0);
@@ -125,17 +116,27 @@ begin
 
         case section is
           when ADDRESSES =>
-            if index >= ADDRESS_BYTES and s_tdata /= source_octet then
+            if in_source = '1' and s_tdata /= source_octet then
               ours <= '0';
             end if;
-            if index = 11 then
+            if at_end = '1' then
               section <= ETHER_TYPE;
               index <= 0;
             end if;
 
           when ETHER_TYPE =>
-            if index = 1 then
-              following := section_of(pair, tags);
+            if at_end = '1' then
+              following := REST;
+              if begins_test = '1' and s_tdata = TYPE_TEST(7 downto 0) then
+                following := HEADER;
+              elsif begins_ipv4 = '1' and s_tdata = TYPE_IPV4(7 downto 0) then
+                following := IPV4;
+              elsif begins_ipv6 = '1' and s_tdata = TYPE_IPV6(7 downto 0) then
+                following := IPV6;
+              elsif ((begins_customer = '1' and s_tdata = TPID_CUSTOMER(7 downto 0))
+                     or (begins_test = '1' and s_tdata = TPID_SERVICE(7 downto 0))) and tags < 2 then
+                following := TAG;
+              end if;
               section <= following;
               index <= 0;
               in_payload <= to_std_logic(following /= TAG);
@@ -143,7 +144,7 @@ begin
             end if;
 
           when TAG =>
-            if index = 1 then
+            if at_end = '1' then
               section <= ETHER_TYPE;
               index <= 0;
               tags <= tags + 1;
@@ -151,22 +152,24 @@ begin
 
           when IPV4 =>
             if index = 0 then
-              ipv4_last <= to_integer((unsigned(s_tdata(3 downto 0)) - 1) & "11");
+              ipv4_late <= to_integer((unsigned(s_tdata(3 downto 0)) - 1) & "10");
             end if;
-            if (index = 0 and (s_tdata(7 downto 4) /= x"4" or unsigned(s_tdata(3 downto 0)) < 5))
+            rejected <= to_std_logic((index = 0 and (s_tdata(7 downto 4) /= x"4" or unsigned(s_tdata(3 downto 0)) < 5))
               or (index = 6 and s_tdata(5 downto 0) /= "000000")
               or (index = 7 and s_tdata /= x"00")
-              or (index = 9 and s_tdata /= PROTOCOL_UDP) then
+              or (index = 9 and s_tdata /= PROTOCOL_UDP));
+            if rejected = '1' then
               section <= REST;
-            elsif index = ipv4_last and index /= 0 then
+            elsif at_end = '1' then
               section <= UDP;
               index <= 0;
             end if;
 
           when IPV6 =>
-            if (index = 0 and s_tdata(7 downto 4) /= x"6") or (index = 6 and s_tdata /= PROTOCOL_UDP) then
+            rejected <= to_std_logic((index = 0 and s_tdata(7 downto 4) /= x"6") or (index = 6 and s_tdata /= PROTOCOL_UDP));
+            if rejected = '1' then
               section <= REST;
-            elsif index = IPV6_BYTES - 1 then
+            elsif at_end = '1' then
               section <= UDP;
               index <= 0;
             end if;
@@ -174,24 +177,22 @@ begin
           when UDP =>
             case index is
               when 3 =>
-                if pair /= udp_port then
-                  section <= REST;
-                end if;
+                rejected <= prior_differs or to_std_logic(s_tdata /= udp_port(7 downto 0));
               when 5 =>
                 datagram_bytes <= unsigned(pair);
-              when 6 =>
-                if datagram_bytes < UDP_BYTES then
-                  section <= REST;
-                end if;
-              when 7 =>
-                section <= HEADER;
-                index <= 0;
-                bounded <= '1';
-                nothing_left <= udp_ends;
-                located <= '1';
+                rejected <= prior_zero and to_std_logic(unsigned(s_tdata) < UDP_BYTES);
               when others =>
                 null;
             end case;
+            if rejected = '1' then
+              section <= REST;
+            elsif at_end = '1' then
+              section <= HEADER;
+              index <= 0;
+              bounded <= '1';
+              nothing_left <= udp_ends;
+              located <= '1';
+            end if;
 
           when HEADER =>
             nothing_left <= bounded and udp_ends;
@@ -205,25 +206,25 @@ begin
                 version_right <= to_std_logic(s_tdata(7 downto 4) = HEADER_VERSION);
               when 3 =>
                 stream_right <= not stream_known or to_std_logic(s_tdata = stream);
-              when 4 | 5 | 6 | 7 =>
-                number <= number(23 downto 0) & s_tdata;
-                word_request <= to_std_logic(index = 7);
+              when 7 =>
+                word_request <= '1';
               when 15 =>
                 lfsr_bytes <= unsigned(pair);
               when 16 =>
                 lfsr_none <= to_std_logic(lfsr_bytes = 0);
                 too_long <= to_std_logic(lfsr_bytes > MAX_LFSR_BYTES);
                 content_start <= '1';
-              when 17 =>
-                section <= CONTENT;
-                header_whole <= '1';
-                content_whole <= lfsr_none;
-                if lfsr_none = '1' then
-                  section <= REST;
-                end if;
               when others =>
                 null;
             end case;
+            if at_end = '1' then
+              section <= CONTENT;
+              header_whole <= '1';
+              content_whole <= lfsr_none;
+              if lfsr_none = '1' then
+                section <= REST;
+              end if;
+            end if;
             if nothing_left = '1' then
               -- The datagram is over before its header.
               section <= REST;
@@ -236,7 +237,7 @@ begin
               section <= REST;
             else
               content_valid <= '1';
-              if lfsr_at = lfsr_bytes then
+              if content_ends = '1' then
                 content_whole <= '1';
                 section <= REST;
               end if;
@@ -245,6 +246,10 @@ begin
           when others =>
             null;
         end case;
+
+        if in_number = '1' then
+          number <= number(23 downto 0) & s_tdata;
+        end if;
 
         if s_tlast = '1' then
           section <= ADDRESSES;
@@ -269,6 +274,7 @@ begin
         in_payload <= '0';
         ended <= '0';
         located <= '0';
+        ipv4_late <= 62;
       end if;
     end if;
   end process;
@@ -282,7 +288,7 @@ begin
           udp_at <= to_unsigned(1, 16);
         end if;
         lfsr_at <= lfsr_at + 1;
-        if section /= CONTENT then
+        if section /= CONTENT and not (section = HEADER and at_end = '1') then
           lfsr_at <= to_unsigned(1, 16);
         end if;
       end if;
@@ -290,6 +296,44 @@ begin
   end process;
 
   udp_ends <= to_std_logic(udp_at = datagram_bytes);
+
+  -- What the next byte is. A byte that begins a section ends none.
+  foresee : process (clk)
+  begin
+    if rising_edge(clk) then
+      if s_tvalid = '1' then
+        case section is
+          when ADDRESSES => at_end <= to_std_logic(index = 10);
+          when ETHER_TYPE | TAG => at_end <= to_std_logic(index = 0);
+          when IPV4 => at_end <= to_std_logic(index = ipv4_late);
+          when IPV6 => at_end <= to_std_logic(index = IPV6_BYTES - 2);
+          when UDP => at_end <= to_std_logic(index = UDP_BYTES - 2);
+          when HEADER => at_end <= to_std_logic(index = HEADER_BYTES - 2);
+          when others => at_end <= '0';
+        end case;
+        if at_end = '1' or s_tlast = '1' then
+          at_end <= '0';
+        end if;
+        is_first <= s_tlast;
+        in_number <= to_std_logic(section = HEADER and index >= 3 and index < 7) and not s_tlast;
+        in_source <= to_std_logic(section = ADDRESSES and index >= ADDRESS_BYTES - 1);
+        case index is
+          when ADDRESS_BYTES - 1 => source_octet <= source(47 downto 40);
+          when ADDRESS_BYTES => source_octet <= source(39 downto 32);
+          when ADDRESS_BYTES + 1 => source_octet <= source(31 downto 24);
+          when ADDRESS_BYTES + 2 => source_octet <= source(23 downto 16);
+          when ADDRESS_BYTES + 3 => source_octet <= source(15 downto 8);
+          when others => source_octet <= source(7 downto 0);
+        end case;
+        content_ends <= to_std_logic(lfsr_at = lfsr_bytes);
+      end if;
+      if rst = '1' then
+        at_end <= '0';
+        is_first <= '1';
+        in_number <= '0';
+      end if;
+    end if;
+  end process;
 
   -- The sum of the header with its checksum.
   add : process (clk)

@@ -57,6 +57,7 @@ architecture rtl of frame_planner is
   signal is_due              : std_logic;
   signal wants_ahead         : std_logic;
   signal wants_prior         : std_logic;
+  signal wants_again         : std_logic;
   signal plans_ahead         : std_logic;
   -- `ahead` went over the largest sequence: it is no count of frames.
   signal ahead_wrapped       : std_logic;
@@ -67,6 +68,8 @@ architecture rtl of frame_planner is
   signal pending             : std_logic;
   signal every_at            : unsigned(31 downto 0);
   signal every_wrapped       : std_logic;
+  -- Which three bits are those of what was set, as many as a LUT compares.
+  signal every_same          : std_logic_vector(10 downto 0);
   signal every_due           : std_logic;
   signal interval_at         : unsigned(30 downto 0);
   signal interval_wrapped    : std_logic;
@@ -172,17 +175,24 @@ begin
   end process;
 
   plan : process (clk)
-    variable sum : unsigned(32 downto 0);
+    variable sum            : unsigned(32 downto 0);
+    variable at_now, at_due : unsigned(32 downto 0);
   begin
     if rising_edge(clk) then
+      at_now := '0' & every_at;
+      at_due := '0' & unsigned(fault_every);
       used <= '0';
       injected <= '0';
       -- Known a clock ahead of their use: there are clocks enough between two decisions.
       left_one <= at_count;
-      every_due <= to_std_logic(every_at = unsigned(fault_every)) and not every_wrapped;
+      for i in every_same'range loop
+        every_same(i) <= to_std_logic(at_now(3 * i + 2 downto 3 * i) = at_due(3 * i + 2 downto 3 * i));
+      end loop;
+      every_due <= (and every_same) and not every_wrapped;
       is_due <= pending or every_due;
       wants_ahead <= to_std_logic(state = SETTLE and fault_kind = FAULT_SWAP) and (pending or every_due);
       wants_prior <= to_std_logic(state = SETTLE and fault_kind = FAULT_STALE) and (pending or every_due);
+      wants_again <= to_std_logic(state = SETTLE and fault_kind = FAULT_DUPLICATE) and (pending or every_due);
 
       case state is
         when DECIDE =>
@@ -206,18 +216,14 @@ begin
               when FAULT_DROP =>
                 plan_valid <= '0';
                 drops <= '1';
-              when FAULT_DUPLICATE =>
-                pair <= SAME_AGAIN;
               when FAULT_SWAP =>
                 if left_one = '1' then
                   pending <= '1';
                   faulty <= '0';
-                else
-                  pair <= SMALLER_ONE;
                 end if;
               when FAULT_BAD_FCS =>
                 plan_bad_fcs <= '1';
-              when FAULT_STALE =>
+              when FAULT_DUPLICATE | FAULT_STALE =>
                 null;
               when FAULT_TRUNCATED =>
                 plan_truncated <= '1';
@@ -244,7 +250,6 @@ begin
           plan_valid <= '1';
           pair_open <= '1';
           twice <= to_std_logic(pair = SMALLER_ONE);
-          pair <= NONE;
           state <= WAITING;
 
         when PREPARE | ADVANCE =>
@@ -267,6 +272,15 @@ begin
         when others =>
           null;
       end case;
+
+      -- What is wanted is so in the clock of the decision alone.
+      if wants_again = '1' then
+        pair <= SAME_AGAIN;
+      elsif plans_ahead = '1' then
+        pair <= SMALLER_ONE;
+      elsif state = SECOND then
+        pair <= NONE;
+      end if;
 
       if state /= OFF and (interval_due = '1' or fault_once = '1') then
         pending <= '1';

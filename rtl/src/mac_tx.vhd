@@ -36,7 +36,7 @@ architecture rtl of mac_tx is
   signal state : state_t;
   -- Bytes in front of the SFD, bytes of the frame up to the smallest, or bytes of the FCS: one state uses it at a time.
   signal place     : natural range 0 to MIN_FRAME_BYTES;
-  -- The byte of the gap.
+  -- The next byte of the gap; and this one is the last.
   signal gap_at    : unsigned(7 downto 0);
   signal gap_wanted : unsigned(7 downto 0);
   signal gap_over  : std_logic;
@@ -49,17 +49,17 @@ begin
            crc(7 downto 0) when state = fcs else
            x"00";
 
-  gap_over <= to_std_logic(gap_at = gap_wanted or gap_wanted = 0);
-
   -- What a frame and a gap begin with is set outside of them: so it is a reset, and no logic.
   count : process (clk)
   begin
     if rising_edge(clk) then
       if ce = '1' then
         gap_at <= gap_at + 1;
+        gap_over <= to_std_logic(gap_at = gap_wanted);
       end if;
       if rst = '1' or state /= gap_time then
-        gap_at <= to_unsigned(1, 8);
+        gap_at <= to_unsigned(2, 8);
+        gap_over <= not (or gap(7 downto 1));
         -- For the whole gap: one that is shortened while it runs could be over already.
         gap_wanted <= unsigned(gap);
       end if;

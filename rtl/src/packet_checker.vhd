@@ -82,6 +82,7 @@ architecture rtl of packet_checker is
   signal bad, bad_fcs                               : std_logic;
 
   signal number                                     : word_t;
+  signal requested                                  : std_logic;
   signal repeats                                    : std_logic;
   signal content_start, content_valid               : std_logic;
   signal content_data                               : octet_t;
@@ -176,17 +177,18 @@ begin
       source => source, source_known => source_known, udp_port => udp_port,
       stream => stream, stream_known => stream_known,
       s_tdata => in_data, s_tvalid => in_valid, s_tlast => in_last,
-      word_request => word_request, frame_number => number, frame_repeats => repeats,
+      word_request => requested, frame_number => number, frame_repeats => repeats,
       content_start => content_start, content_valid => content_valid, content_data => content_data,
       end_valid => end_valid, end_foreign => end_foreign, end_bad_header => end_bad_header,
       end_truncated => end_truncated, end_too_long => end_too_long, end_whole => end_whole,
       end_payload => end_payload);
 
+  word_request <= requested;
   word_number <= number(11 downto 0);
 
   comparer : entity work.content_checker
     port map (
-      clk => clk, rst => inner_rst, start => content_start, start_word => word,
+      clk => clk, rst => inner_rst, request => requested, start_word => word, start => content_start,
       valid => content_valid, data => content_data,
       is_wrong => is_wrong, may_be_stale => may_be_stale,
       search_request => search_request, following => following);

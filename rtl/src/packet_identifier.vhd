@@ -64,6 +64,8 @@ architecture rtl of packet_identifier is
   signal mac_same     : std_logic;
   -- The byte before.
   signal high_byte    : octet_t;
+  -- It begins such an EtherType.
+  signal high_of_service, high_of_customer, high_of_ipv4, high_of_ipv6 : std_logic;
   signal begins       : std_logic;
   signal ether_type   : half_t;
   signal typed        : std_logic;
@@ -158,7 +160,6 @@ begin
     procedure enter(constant next_layer : layer_t) is
     begin
       layer <= next_layer;
-      place <= 0;
     end procedure;
 
     procedure finish is
@@ -249,6 +250,9 @@ begin
       elsif tap_tvalid = '1' then
         -- It goes round where nothing is read any more.
         place        <= (place + 1) mod 64;
+        if ends_type = '1' or ends_ip = '1' then
+          place <= 0;
+        end if;
         in_mac       <= in_mac and to_std_logic(place /= ADDRESS_BYTES - 1);
         ends_type    <= to_std_logic((layer = ethernet and place = 12) or (layer = tag and place = 2));
         ends_ip      <= to_std_logic((layer = ipv4 and place = header_late) or (layer = ipv6 and place = IPV6_BYTES - 2));
@@ -258,6 +262,10 @@ begin
           since_type <= since_type + 1;
         end if;
         high_byte <= tap_tdata;
+        high_of_service  <= to_std_logic(tap_tdata = TPID_SERVICE(15 downto 8));
+        high_of_customer <= to_std_logic(tap_tdata = TPID_CUSTOMER(15 downto 8));
+        high_of_ipv4     <= to_std_logic(tap_tdata = TYPE_IPV4(15 downto 8));
+        high_of_ipv6     <= to_std_logic(tap_tdata = TYPE_IPV6(15 downto 8));
         kind := high_byte & tap_tdata;
         mac_octet <= octet_in(own_mac, (4 - place) mod 4);
         if (layer = ipv4 and place = 9) or (layer = ipv6 and place = 6) then
@@ -278,15 +286,16 @@ begin
             end if;
             if ends_type = '1' then
               ether_type <= kind;
-              if (kind = TPID_CUSTOMER or kind = TPID_SERVICE) and tags < 2 then
+              if ((high_of_customer = '1' and tap_tdata = TPID_CUSTOMER(7 downto 0))
+                  or (high_of_service = '1' and tap_tdata = TPID_SERVICE(7 downto 0))) and tags < 2 then
                 tags <= tags + 1;
                 enter(tag);
               else
                 typed <= '1';
-                if kind = TYPE_IPV4 then
+                if high_of_ipv4 = '1' and tap_tdata = TYPE_IPV4(7 downto 0) then
                   is_ip <= '1';
                   enter(ipv4);
-                elsif kind = TYPE_IPV6 then
+                elsif high_of_ipv6 = '1' and tap_tdata = TYPE_IPV6(7 downto 0) then
                   is_ip   <= '1';
                   is_ipv6 <= '1';
                   enter(ipv6);

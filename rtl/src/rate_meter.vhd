@@ -63,6 +63,7 @@ architecture rtl of rate_meter is
   signal period_ready : std_logic;
   signal count, last, least, greatest : unsigned(BITS - 1 downto 0);
   signal sum          : unsigned(BITS + MORE_BITS - 1 downto 0);
+  signal period_over, count_over, sum_over : std_logic;
   -- A period goes up by one: what it has met is not above it. So equality tells what is shorter and what is longer, in a
   -- third of the LUTs of an order. Nothing is below zero, which a period may begin above.
   signal at_least, at_greatest             : std_logic;
@@ -74,6 +75,7 @@ begin
   shortest    <= std_logic_vector(least);
   longest     <= std_logic_vector(greatest);
   total       <= std_logic_vector(sum);
+  overflow    <= period_over or count_over or sum_over;
 
   another_clock : if SYNCHRONISE generate
     process (clk)
@@ -185,15 +187,16 @@ begin
         count <= longer_count(BITS - 1 downto 0);
         last  <= period;
         sum   <= longer_sum(BITS + MORE_BITS - 1 downto 0);
-        if met_least = '0' and at_least = '0' then
+        -- Of equal ones it does not matter which is kept, so that nobody waits for this clock's comparison here.
+        if met_least = '0' then
           least <= period;
         end if;
-        if met_greatest = '1' and at_greatest = '0' then
+        if met_greatest = '1' then
           greatest <= period;
         end if;
-        if beyond(BITS) = '1' or longer_count(BITS) = '1' or longer_sum(BITS + MORE_BITS) = '1' then
-          overflow <= '1';
-        end if;
+        period_over <= period_over or beyond(BITS);
+        count_over  <= count_over or longer_count(BITS);
+        sum_over    <= sum_over or longer_sum(BITS + MORE_BITS);
       end if;
       if rst = '1' or clear = '1' then
         count    <= (others => '0');
@@ -201,7 +204,9 @@ begin
         least    <= ALL_ONES;
         greatest <= (others => '0');
         sum      <= (others => '0');
-        overflow <= '0';
+        period_over <= '0';
+        count_over  <= '0';
+        sum_over    <= '0';
       end if;
     end if;
   end process;

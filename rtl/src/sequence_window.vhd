@@ -43,8 +43,11 @@ architecture rtl of sequence_window is
   signal ring                   : ring_t;
   signal state                  : state_t;
   signal ring_at                : std_logic_vector(8 downto 0);
-  signal ring_entry, entry      : entry_t;
-  signal kept_entry, written    : entry_t;
+  signal ring_entry, kept_entry : entry_t;
+  signal written                : entry_t;
+  -- Its marks, and whether its turn is the one that is looked for, by three bits of it: as many as a LUT compares.
+  signal entry_marks            : half_t;
+  signal turn_same              : std_logic_vector(6 downto 0);
   signal write                  : std_logic;
   signal empty_at               : unsigned(8 downto 0);
   -- One bit more than a sequence has, so that a turn that is 2^32 sequences old is told from this one.
@@ -65,15 +68,17 @@ architecture rtl of sequence_window is
   signal changing, removing     : std_logic;
   signal by_slots, begun        : std_logic;
   signal advancing, is_last     : std_logic;
-  signal follows, is_unknown    : std_logic;
+  signal follows, is_known      : std_logic;
+  -- Which three bits of the slot behind are those of their number.
+  signal last_same              : std_logic_vector(4 downto 0);
 begin
-  by_slots <= or slots;
   ready <= to_std_logic(state /= EMPTYING);
   next_number <= std_logic_vector(expected(31 downto 0));
   missing <= std_logic_vector(missed);
   overflow <= missed_over;
 
   memory : process (clk)
+    variable turn_kept, turn_wanted : std_logic_vector(20 downto 0);
   begin
     if rising_edge(clk) then
       if write = '1' then
@@ -84,7 +89,16 @@ begin
       end if;
       -- Out of a block RAM an entry comes late in the clock: it is kept close by, and compared from there.
       kept_entry <= ring_entry;
-      entry <= kept_entry;
+      entry_marks <= kept_entry(15 downto 0);
+      turn_kept := '0' & kept_entry(35 downto 16);
+      turn_wanted := '0' & std_logic_vector(located(32 downto 13));
+      for i in turn_same'range loop
+        turn_same(i) <= to_std_logic(turn_kept(3 * i + 2 downto 3 * i) = turn_wanted(3 * i + 2 downto 3 * i));
+      end loop;
+      marks <= entry_marks;
+      if (and turn_same) = '0' then
+        marks <= (others => '0');
+      end if;
     end if;
   end process;
 
@@ -139,7 +153,7 @@ begin
         when LOCATE =>
           -- The sequence itself, and whether the way to it goes over the largest one, forwards or back.
           located(32) <= expected(32) xor behind(31) xor is_smaller;
-          is_unknown <= not difference(32);
+          is_known <= difference(32);
           state <= AIM;
 
         when AIM =>
@@ -159,18 +173,14 @@ begin
           state <= MATCH;
 
         when MATCH =>
-          marks <= entry(15 downto 0);
-          if entry(35 downto 16) /= std_logic_vector(located(32 downto 13)) then
-            marks <= (others => '0');
-          end if;
           state <= DECIDE;
 
         when others =>
           state <= WAITING;
           if by_slots = '1' then
             is_new <= '1';
-            is_break <= is_unknown or (begun and not follows);
-            advancing <= not is_unknown;
+            is_break <= not is_known or (begun and not follows);
+            advancing <= is_known;
           elsif behind(31) = '0' then
             is_new <= '1';
             write <= '1';
@@ -217,9 +227,16 @@ begin
 
   -- What a slot is: there long before it is decided on.
   know_slot : process (clk)
+    variable behind_it, all_slots : unsigned(14 downto 0);
   begin
     if rising_edge(clk) then
-      is_last <= by_slots and to_std_logic(following(12 downto 0) = unsigned(slots));
+      by_slots <= or slots;
+      behind_it := "00" & following(12 downto 0);
+      all_slots := "00" & unsigned(slots);
+      for i in last_same'range loop
+        last_same(i) <= to_std_logic(behind_it(3 * i + 2 downto 3 * i) = all_slots(3 * i + 2 downto 3 * i));
+      end loop;
+      is_last <= by_slots and (and last_same);
       follows <= to_std_logic(behind(12 downto 0) = 0);
     end if;
   end process;

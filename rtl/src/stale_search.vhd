@@ -3,7 +3,7 @@
 --
 -- Giant steps lie ready: a block RAM holds the words 64, 128, … 4096 of the stream, by nine of their bits, in which no
 -- two of them agree. From the word asked about the search goes small steps of one word; the first that hits a giant
--- tells the number. So it takes 68 clocks at most, where frames with a word that may be stale are 84 apart.
+-- tells the number. So it takes 69 clocks at most, where frames with a word that may be stale are 84 apart.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;
@@ -55,33 +55,41 @@ architecture rtl of stale_search is
   constant GIANT_AT : giants_t := giants_content;
 
   signal word               : word_t;
-  signal steps_left         : natural range 0 to STEPS - 1;
+  -- Small steps that are left from the word that is judged, LAG clocks behind the one that is asked about.
+  constant LAG              : natural := 3;
+  signal steps_left         : unsigned(5 downto 0);
   -- What was asked of the table, as it goes along with the answer.
   signal rest_read, rest    : std_logic_vector(22 downto 0);
-  signal step_read, step    : std_logic_vector(5 downto 0);
+  -- Which three bits are the same, as many as a LUT compares, and the giant.
+  signal same               : std_logic_vector(7 downto 0);
+  signal giant              : std_logic_vector(5 downto 0);
   signal asking             : std_logic;
   signal reading            : std_logic;
   signal comparing          : std_logic;
+  signal judging            : std_logic;
   signal read_entry, entry  : entry_t;
   signal searching          : std_logic;
 begin
   busy <= searching;
 
   lookup : process (clk)
+    variable kept, wanted : std_logic_vector(23 downto 0);
   begin
     if rising_edge(clk) then
       read_entry <= GIANT_AT(to_integer(unsigned(address_of(word))));
       rest_read <= rest_of(word);
-      -- In the first step the word is start word n + 1, and a hit of giant g says n + 1 = 64 (g + 1), so n = 64 g + 63.
-      step_read <= std_logic_vector(to_unsigned(steps_left, 6));
       -- Out of a block RAM an entry comes late in the clock: it is kept close by, and compared from there.
       entry <= read_entry;
       rest <= rest_read;
-      step <= step_read;
+      kept := entry(29) & entry(22 downto 0);
+      wanted := '1' & rest;
+      for i in same'range loop
+        same(i) <= to_std_logic(kept(3 * i + 2 downto 3 * i) = wanted(3 * i + 2 downto 3 * i));
+      end loop;
+      giant <= entry(28 downto 23);
       -- A shift register of the FPGA would be a LUT for each bit; one that is reset is flip-flops.
       if rst = '1' then
         rest <= (others => '0');
-        step <= (others => '0');
       end if;
     end if;
   end process;
@@ -91,30 +99,32 @@ begin
     if rising_edge(clk) then
       reading <= asking;
       comparing <= reading;
+      judging <= comparing;
+      steps_left <= steps_left - 1;
       if asking = '1' then
         word <= next_word(word);
-        if steps_left /= 0 then
-          steps_left <= steps_left - 1;
-        else
+        if steps_left = LAG then
           asking <= '0';
         end if;
       end if;
-      if comparing = '1' and searching = '1' then
-        if entry(29) = '1' and entry(22 downto 0) = rest then
+      if judging = '1' and searching = '1' then
+        if (and same) = '1' then
           found <= '1';
-          number <= entry(28 downto 23) & step;
+          -- In the first step the word is start word n + 1, and a hit of giant g says n + 1 = 64 (g + 1), so n = 64 g + 63.
+          number <= giant & std_logic_vector(steps_left);
           asking <= '0';
           searching <= '0';
-        elsif reading = '0' then
+        elsif comparing = '0' then
           searching <= '0';
         end if;
       end if;
       if request = '1' then
         word <= following;
-        steps_left <= STEPS - 1;
+        steps_left <= to_unsigned((STEPS - 1 + LAG) mod STEPS, 6);
         asking <= '1';
         reading <= '0';
         comparing <= '0';
+        judging <= '0';
         searching <= '1';
         found <= '0';
       end if;
@@ -122,9 +132,10 @@ begin
         asking <= '0';
         reading <= '0';
         comparing <= '0';
+        judging <= '0';
         searching <= '0';
         found <= '0';
-        steps_left <= 0;
+        steps_left <= (others => '0');
       end if;
     end if;
   end process;

@@ -1,6 +1,7 @@
--- The 4,096 start words of the LFSR payload in block RAM, for two checkers.
+-- The 4,096 start words of the LFSR payload in block RAM, for two checkers: of each the word before it, which leads to it
+-- as content_checker takes it up.
 --
--- `request` takes the number; the word stands three clocks later and stays until the next request of that side. Each side has
+-- `request` takes the number; the word stands two clocks later and stays until the next request of that side. Each side has
 -- a port of the memory to itself.
 library ieee;
 use ieee.std_logic_1164.all;
@@ -22,9 +23,25 @@ end entity;
 architecture rtl of start_words is
   -- The entity has the name of the package's constant.
   type rom_t is array (work.ethernet_pkg.START_WORDS - 1 downto 0) of word_t;
+
+  -- The word from which next_word leads to `x`: 32 steps of the LFSR back.
+  function word_before(x : word_t) return word_t is
+    variable prior : word_t := x;
+  begin
+    for i in x'range loop
+      if prior(0) = '1' then
+        prior := prior xor x"000000C5";
+        prior := '1' & prior(31 downto 1);
+      else
+        prior := '0' & prior(31 downto 1);
+      end if;
+    end loop;
+    return prior;
+  end function;
+
   function rom_content return rom_t is
     variable rom : rom_t;
-    variable x   : word_t := LFSR_SEED;
+    variable x   : word_t := word_before(LFSR_SEED);
   begin
     for i in 0 to rom'high loop
       rom(i) := x;
@@ -35,7 +52,6 @@ architecture rtl of start_words is
   constant ROM : rom_t := rom_content;
 
   signal a_read, b_read : word_t;
-  signal a_kept, b_kept : word_t;
 begin
   process (clk)
   begin
@@ -47,10 +63,8 @@ begin
         b_read <= ROM(to_integer(unsigned(b_number)));
       end if;
       -- Out of a block RAM a word comes late in the clock: it is kept close by, and goes its way from there.
-      a_kept <= a_read;
-      b_kept <= b_read;
-      a_word <= a_kept;
-      b_word <= b_kept;
+      a_word <= a_read;
+      b_word <= b_read;
     end if;
   end process;
 end architecture;

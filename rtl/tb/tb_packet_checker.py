@@ -220,6 +220,6 @@ def configure(bench, folder, seed):
     change = "settings that change within a frame hold for the next one"
     add(change, "other_flow", other_flow_lines(), flows[1])
     add(change, "other_slots", other_slots_lines(flow), flow)
-    add("a search is over 71 clocks behind the first word at the latest", "search", search_lines(flows[0]), flows[0])
+    add("a search is over 72 clocks behind the first word at the latest", "search", search_lines(flows[0]), flows[0])
     add("frames without a gap between them", "close", close_lines(seed, flows[0]), flows[0])
     add("a search that is cut short is seen", "overrun", overrun_lines(flows[0]), flows[0])

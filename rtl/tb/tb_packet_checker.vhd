@@ -38,7 +38,7 @@ architecture test of tb_packet_checker is
   -- search, at most.
   constant VERDICT_LATENCY : natural := 4;
   constant FOUND_LATENCY   : natural := 5;
-  constant SEARCH_LATENCY  : natural := 71;
+  constant SEARCH_LATENCY  : natural := 72;
   constant NO_VERDICT   : integer := -1;
   constant ANY_VERDICT  : integer := -2;
   constant CLOCK        : time := 8 ns;
@@ -337,7 +337,7 @@ begin
         clear <= '0';
         clocks(2);
         check_equal(overflow, half_t'(x"0000"), "overflow after the clear");
-      elsif run("a search is over 71 clocks behind the first word at the latest") then
+      elsif run("a search is over 72 clocks behind the first word at the latest") then
         play;
         check_equal(least_slack, 0, "clocks before the latest");
       elsif run("settings that change within a frame hold for the next one") then

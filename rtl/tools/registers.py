@@ -64,7 +64,36 @@ def decode_ahead(text):
         if text.count(old) != 1:
             raise toolchain.ToolError(f"PeakRDL's VHDL has not once what rtl/tools/registers.py changes: {old.strip()}")
         text = text.replace(old, new)
-    return choose_by_strobes(text)
+    return refuse_by_parts(choose_by_strobes(text))
+
+
+def refuse_by_parts(text):
+    """A register block that tells the addresses without a register by four parts of the map. Raises ToolError if it is not as known.
+
+    In the clock of the decoding an address is looked up in each part by its other bits; the next clock chooses the part's answer.
+    """
+    bits = re.search(r"signal readback_addr_rt : unsigned\((\d+) downto 0\);\n", text)
+    looked_up = re.compile(r"( +is_valid_rw) := is_valid_rw or \(cpuif_req_masked and \(cpuif_addr = ([^()]+)\)(.*)\);\n")
+    first, declared = "        is_valid_rw := '0';\n", "        variable is_valid_rw : std_logic;\n"
+    refusal = "        decoded_err <= (not is_valid_addr or (is_valid_addr and not is_valid_rw)) and cpuif_req_masked;\n"
+    signal, answer = "    signal decoded_err : std_logic;\n", "    cpuif_wr_err <= decoded_err;\n"
+    others = text.count("is_valid_rw") - 2 * len(looked_up.findall(text))
+    if not bits or others != 3 or any(text.count(line) != 1 for line in (first, declared, refusal, signal, answer)):
+        raise toolchain.ToolError("PeakRDL's VHDL does not judge addresses as rtl/tools/registers.py knows it: update refuse_by_parts")
+    high = int(bits[1])
+    part = 2 ** (high - 1)
+
+    in_part = rf"\1((\2) / {part}) := is_valid_rw((\2) / {part}) or ((cpuif_addr({high - 2} downto 0) = (\2) mod {part})\3);\n"
+    text = looked_up.sub(in_part, re.sub(r" +(?:variable )?is_valid_addr :.*\n", "", text))
+    for old, new in (
+        (signal, f"{signal}    signal is_valid : std_logic_vector(0 to 3);\n"),
+        (declared, "        variable is_valid_rw : std_logic_vector(is_valid'range);\n"),
+        (first, "        is_valid_rw := (others => '0');\n"),
+        (refusal, "        is_valid <= is_valid_rw;\n"),
+        (answer, f"    decoded_err <= decoded_req and not is_valid(to_integer(unsigned(decoded_addr({high} downto {high - 1}))));\n{answer}"),
+    ):
+        text = text.replace(old, new)
+    return text
 
 
 def choose_by_strobes(text):

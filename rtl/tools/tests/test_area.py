@@ -11,6 +11,8 @@ import area
 SOURCES = sorted((Path(__file__).resolve().parent / "vhdl").glob("*.vhd"))
 RECORD = {"block": {"sources": "0", "ecp5": {"comb": 1000, "ff": 20, "bram": 1, "mhz": 130.0}, "xc7": {"lut": 500, "ff": 20, "bram": 1}}}
 
+PORT = RECORD["block"] | {"ecp5": RECORD["block"]["ecp5"] | {"mhz": 137.5}, "placements": {"mhz": [137.5, 140.0]}}
+
 
 class Judge(unittest.TestCase):
     """Findings from figures."""
@@ -55,8 +57,21 @@ class Judge(unittest.TestCase):
             area.write(RECORD)
             self.assertIn("block: 100.0 MHz", self.findings()[0])
 
+    def test_a_port_keeps_its_margin_in_the_worst_of_ten_placements(self):
+        clocks = {seed: 150.0 - seed for seed in range(1, 11)}
+        with mock.patch.object(area, "place", lambda folder, entity, seed, options: ({"TRELLIS_FF": 7}, clocks[seed])):
+            self.assertEqual(area.places_of_port(Path(), "ethernet_port"), ({"TRELLIS_FF": 7}, sorted(clocks.values())))
+            self.assertEqual(area.best_place(Path(), "block"), ({"TRELLIS_FF": 7}, 149.0))
+        record = {"ethernet_port": copy.deepcopy(PORT)}
+        area.write(record)
+        self.assertEqual(area.tomllib.loads(self.record_file.read_text()), record)
+        self.assertEqual(list(area.judge(record, {}, record, record)), [])
+        record["ethernet_port"]["ecp5"]["mhz"] = 137.4
+        with mock.patch.dict(area.SHORT_MHZ, clear=True):
+            self.assertIn("ethernet_port: 137.4 MHz on ECP5, the limit is 137.5 MHz", list(area.judge(record, {}, record, record))[0])
+
     def test_four_ports_have_their_share_of_a_zynq(self):
-        record = {"ethernet_port": RECORD["block"] | {"datapath": {"lut": 1996}}}
+        record = {"ethernet_port": PORT | {"datapath": {"lut": 1996}}}
         area.write(record)
         self.assertIn("without registers take 15.0 % of", list(area.judge(record, {}, record, record))[0])
         record["ethernet_port"]["datapath"]["lut"] = 1995
