@@ -1,5 +1,5 @@
-//! Which trials measure the stages of a node: each length both ways, and where a fast track or a background was asked, the
-//! ways beside each other in blocks that alternate. What such a run says is in [`crate::paths`] and [`notes()`].
+//! Which trials measure the stages of a node: each length on both paths, and where a fast track or a background was asked, the
+//! paths beside each other in blocks that alternate. What such a run says is in [`crate::paths`] and [`notes()`].
 
 use wirelab_trial::{
     Background, Capabilities, Direction, Extent, Framing, Layer, Load, Path, Probes, Size,
@@ -68,7 +68,7 @@ pub struct Trials<'a> {
 }
 
 impl Trials<'_> {
-    /// For a node that is asked both ways of all frames at once: one that counts instructions, or the reference node, which
+    /// For a node that is asked both directions of all frames at once: one that counts instructions, or the reference node, which
     /// sends one when the one before is back. With a rule the stack and the fast track stand beside each other.
     pub fn at_once(&self, rule: Option<&str>) -> Plan {
         let mut matrix = self.matrix("stages");
@@ -95,7 +95,7 @@ impl Trials<'_> {
         Ok(Plan::of(Section::Matrix(matrix)))
     }
 
-    /// For a Linux node: each length both ways with the probes on and off in turn, and the fast track beside the stack,
+    /// For a Linux node: each length in both directions with the probes on and off in turn, and the fast track beside the stack,
     /// unloaded and with the background; there with `loaded_frames`.
     ///
     /// # Errors

@@ -148,7 +148,7 @@ fn frames_are_divided_into_blocks_of_one_size() {
 /// A delay in ns, of the number of a block and of a frame.
 type Delay = fn(u64, u64) -> u64;
 
-/// Both ways beside a background, in so many pairs of blocks of frames whose delays are `slow` and `fast` of a number
+/// Both paths beside a background, in so many pairs of blocks of frames whose delays are `slow` and `fast` of a number
 /// of the block and of the frame, and what was really sent beside them.
 fn loaded(
     pairs: u64,

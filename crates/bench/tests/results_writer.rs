@@ -25,7 +25,7 @@ fn run(node: &mut SimulatedNode, sink: &mut dyn Sink) -> Ended {
     run_plan(node, &plan, &mut ceiling, &(), &Cancel::new(), sink).ended
 }
 
-/// Looks at the file on the disk after each observation, as somebody would after a power cut.
+/// Looks at the file on the disk after each observation, as after a power cut.
 struct Watched<'a> {
     writer: ResultsWriter,
     path: &'a Path,

@@ -9,7 +9,7 @@ use wirelab_board::{Board, BoardError, Options};
 
 const SHORT: Duration = Duration::from_millis(500);
 
-/// What comes of a board that is not up in time. A host that is busy may take a second for the first word of a script.
+/// The error of a board that is not up in time. A host that is busy may take a second for the first word of a script.
 fn refused(script: &str, patience: Duration) -> BoardError {
     let folder = tempfile::tempdir().unwrap();
     let options = Options {

@@ -198,7 +198,7 @@ fn a_reception_is_a_share_of_the_own_transmit() {
     assert!(!seen.counters.contains_key("node_own_transmit_share_ppm"));
 }
 
-/// Runts, frames with a wrong FCS, oversize ones and one for somebody else, from `start_ps` on.
+/// Runts, frames with a wrong FCS, oversize ones and one for another host, from `start_ps` on.
 fn rubbish(start_ps: u64) -> Vec<Arrival> {
     let frame = |to: u8, length: usize| {
         let mut bytes = vec![0x5A; length];

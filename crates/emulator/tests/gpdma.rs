@@ -9,7 +9,7 @@ use wirelab_emulator::gpdma::Gpdma;
 const SOURCE: u32 = BASE + 0x1000;
 const DESTINATION: u32 = BASE + 0x3000;
 const CHANNEL_0: u32 = 0x100;
-/// Words both ways, both addresses count up, an interrupt at the end.
+/// Words read and written, both addresses count up, an interrupt at the end.
 const WORDS: u32 = 2 << 18 | 2 << 21 | 3 << 26 | 1 << 31;
 const ENABLE: u32 = 1 | 1 << 14 | 1 << 15;
 

@@ -67,7 +67,7 @@ impl Sending {
     }
 }
 
-/// Whether a socket only reports that nothing arrived in time, or that it has no room.
+/// Whether a socket only reports that nothing arrived in time, or that its buffer is full.
 pub(crate) fn is_wait(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -75,7 +75,7 @@ pub(crate) fn is_wait(error: &io::Error) -> bool {
     )
 }
 
-/// Whether the system only had no room for a datagram: it was not sent.
+/// Whether the system's buffers were full, and nothing else was wrong: the datagram was not sent.
 pub(crate) fn has_no_room(error: &io::Error) -> bool {
     is_wait(error) || error.raw_os_error() == Some(Errno::ENOBUFS as i32)
 }

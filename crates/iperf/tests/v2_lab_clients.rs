@@ -59,7 +59,7 @@ fn run(
 
 const BYTES: u64 = 200 << 10;
 
-/// With `-n 200K -y C`: so many streams each way, each of exactly that, at both ends.
+/// With `-n 200K -y C`: so many streams in each direction, each of exactly that, at both ends.
 fn to_the_byte(args: &str, there: usize, back: usize) {
     over_both(&format!("{args} -n 200K -y C"), there + back, |seen| {
         assert_eq!(received(&seen.legs), vec![BYTES; there], "{}", seen.text);

@@ -63,7 +63,7 @@ fn over_both(
     }
 }
 
-/// So many streams of exactly [`BYTES`] each way, at both ends.
+/// So many streams of exactly [`BYTES`] in each direction, at both ends.
 fn to_the_byte(mode: Mode, streams: u32, [there, back]: [usize; 2], change: fn(&mut ClientConfig)) {
     over_both(
         Protocol::Tcp,
@@ -205,7 +205,7 @@ fn a_short_own_leg_gets_the_servers_traffic() {
     }
 }
 
-/// A UDP test with so many streams each way; nothing is lost in our own count.
+/// A UDP test with so many streams in each direction; nothing is lost in our own count.
 fn udp(mode: Mode, streams: u32, [there, back]: [usize; 2], change: fn(&mut ClientConfig)) {
     over_both(
         Protocol::Udp,

@@ -40,7 +40,7 @@ fn victim(tester: &Place) -> UdpSocket {
     tester.namespace.run_in(bind).unwrap()
 }
 
-/// What a victim gets where somebody sends the start and the end of a flow in its name, and how much was sent.
+/// What a victim gets where a stranger sends the start and the end of a flow in its name, and how much was sent.
 fn forge(tester: &Place, server: SocketAddr, kind: Generation, mode: Mode) -> (usize, usize) {
     let [asks, back] = [0; 2].map(|_| victim(tester));
     let port = back.local_addr().unwrap().port();

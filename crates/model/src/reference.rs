@@ -57,7 +57,7 @@ fn model(setup: &Setup) -> Result<NodeFile, NodeError> {
     library::open(&format!("reference-{attachment}")).map_err(NodeError::bad)
 }
 
-/// What the model of a node predicts of each length, both ways.
+/// What the model of a node predicts of each length, in both directions.
 ///
 /// # Errors
 /// [`NodeError`] without a model of the node, or of what the model cannot do.

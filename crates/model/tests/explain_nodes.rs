@@ -370,7 +370,7 @@ fn both_ways_share_the_cpu_in_an_explanation_as_in_a_prediction() {
         for resource in &seen.resources {
             assert!(resource.busy_ratio <= 1.0, "{name}: {}", resource.name);
         }
-        // No mark stands above the ceiling of both ways' costs.
+        // No mark stands above the ceiling of both directions' costs.
         for point in &seen.roofline.points {
             let at = |c: &Ceiling| {
                 c.curve

@@ -1,4 +1,4 @@
-//! A Linux node from its stages: what was put in comes out, each way through the node is a path, and what the fast
+//! A Linux node from its stages: what was put in comes out, each route through the node is a path, and what the fast
 //! track would gain is predicted from the stack's stages alone.
 
 mod fit_support;

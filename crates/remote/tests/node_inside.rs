@@ -1,4 +1,4 @@
-//! Trials that look inside `wirelab node serve`, or go past its stack, in a lab: every point both ways with the tester's
+//! Trials that look inside `wirelab node serve`, or go past its stack, in a lab: every point of both paths with the tester's
 //! own times, the fast track, the driver, a background, and that no frame is lost or counted twice between two points.
 
 mod common;
@@ -182,7 +182,7 @@ fn the_driver_sends_and_sends_back() {
 
 #[test]
 fn a_background_goes_beside_the_flow_and_is_counted_on_both_sides() {
-    // Without a rule each way has a trial of its own.
+    // Without a rule each path has a trial of its own.
     let asked = [Path::Stack, Path::FastTrack].map(|path| Trial {
         path: Some(path),
         background: Some("10kpps,length=128".parse().unwrap()),

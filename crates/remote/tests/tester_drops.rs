@@ -96,7 +96,7 @@ fn stopped(lab: &EphemeralLab, host: &str, before: u64) -> Observation {
     serde_json::from_slice(&fs::read(seen).unwrap()).unwrap()
 }
 
-/// Buffers for which the sockets of the tester's namespace had no room so far.
+/// Buffers that the sockets of the tester's namespace did not take so far.
 fn dropped_buffers(lab: &EphemeralLab, layer: Layer) -> u64 {
     let file = match layer {
         Layer::UdpIpv6 => "snmp6",

@@ -68,7 +68,7 @@ fn case(number: usize, o: &Observation) -> Case {
     }
 }
 
-/// What the line of a trial has no room for: the share of frames lost with its interval, and round trips with theirs.
+/// What does not fit the line of a trial: the share of frames lost with its interval, and round trips with theirs.
 fn further(o: &Observation) -> Vec<String> {
     if matches!(o.status, Status::Void { .. }) {
         return Vec::new();

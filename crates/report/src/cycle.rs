@@ -54,7 +54,7 @@ fn blocks(c: &CycleTimes) -> Vec<Block<'static>> {
     let mut out = vec![
         Block::Words(c.title.clone()),
         Block::Words(format!(
-            "{} B of data for each node each way, {} link, {} to pass a summation frame on; frames with an individual \
+            "{} B of data for each node in each direction, {} link, {} to pass a summation frame on; frames with an individual \
              node's data have {} B ({}).",
             integer(c.data_bytes.into()),
             si(c.link_bits_per_s as f64, "bit/s"),

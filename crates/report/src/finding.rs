@@ -155,7 +155,7 @@ fn counts_in_words(flow: &FlowObservation, counts: &Counts) -> String {
     };
     if words.is_empty() {
         return format!(
-            "{} good frames {of}, and nothing says what became of the rest",
+            "{} good frames {of}, and the fate of the rest is not recorded",
             integer(counts.good_frames)
         );
     }

@@ -1,5 +1,5 @@
-//! Latency under load: the round trips of a trial with and without a background side by side, and what became of the
-//! background.
+//! Latency under load: the round trips of a trial with and without a background side by side, and how much of the
+//! background arrived.
 
 use std::ops::Range;
 

@@ -25,7 +25,7 @@ pub enum MixedError {
     /// An emulated node whose times claim to be measured.
     #[error(
         "{name}, trial {trial}: the node is emulated ({emulator}), but its {figure} claims to be measured, since an earlier \
-         version wrote the file or somebody changed it; fix: measure again"
+         version wrote the file or the file was changed; fix: measure again"
     )]
     Mislabelled {
         /// Name of the results.

@@ -153,7 +153,7 @@ pub struct Options {
     pub each_flow: bool,
     /// Colour on the terminal, beside what words say; see [`use_colour`].
     pub colour: bool,
-    /// Width of the terminal in characters; `None` for no limit. Columns that have no room are named below.
+    /// Width of the terminal in characters; `None` for no limit. Columns that do not fit are named below.
     pub width: Option<usize>,
     /// The trials one by one, also where the results fill a datasheet.
     pub trials: bool,

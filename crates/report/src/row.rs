@@ -16,7 +16,7 @@ use crate::loss::{self, Loss};
 pub struct Row<'a> {
     /// Number of the trial in the results file, from 1.
     pub trial: usize,
-    /// What came of the trial.
+    /// The result of the trial.
     pub observation: &'a Observation,
     /// As the node sees it.
     pub direction: Direction,

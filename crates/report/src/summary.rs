@@ -169,7 +169,7 @@ fn totals(file: &ResultsFile) -> String {
     )
 }
 
-/// One line on an observation, shown while a run goes on: size, load and way, then what came of it. Plain text
+/// One line on an observation, shown while a run goes on: size, load and direction, then its result. Plain text
 /// without control characters, whatever the observation holds.
 pub fn summary_line(observation: &Observation) -> String {
     let trial = &observation.trial;

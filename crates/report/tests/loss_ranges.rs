@@ -23,7 +23,7 @@ fn shown(file: &ResultsFile, format: Format) -> String {
     }
 }
 
-/// So many sequences of a flow never arrived: some were lost, some the tester dropped, of some nobody knows.
+/// So many sequences of a flow never arrived: some were lost, some the tester dropped, some are one or the other.
 fn unseen(flow: &mut FlowObservation, lost: u64, missed: u64, either: u64) {
     let sent = *flow.sent_frames.value().unwrap();
     let arrived = sent - lost - missed - either;

@@ -17,7 +17,7 @@ fn shown(file: &ResultsFile, format: Format, width: usize) -> String {
     render_stages(file, None, format, &options).unwrap()
 }
 
-/// The longest line; what had no room is named in full, however narrow the terminal.
+/// The longest line; what did not fit is named in full, however narrow the terminal.
 fn longest(text: &str) -> usize {
     let lines = text.lines().filter(|l| !l.starts_with("no room for"));
     lines.map(|l| l.chars().count()).max().unwrap_or(0)

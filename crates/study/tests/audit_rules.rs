@@ -92,12 +92,12 @@ fn rate_above_the_link() {
             (
                 Severity::Impossible,
                 "link",
-                "one way/throughput".to_owned()
+                "one direction/throughput".to_owned()
             ),
             (
                 Severity::Impossible,
                 "link",
-                "both ways/throughput_sum".to_owned()
+                "both directions/throughput_sum".to_owned()
             ),
         ]
     );

@@ -1,5 +1,5 @@
 //! The judge of frames and the tracker against the model that the hardware's benches use: both must say the same of
-//! every frame of long random sequences, so that packet_checker, which is held against the model, says what Rust says.
+//! every frame of long random sequences, so that packet_checker, which is compared with the model, says what Rust says.
 
 use std::process::Command;
 

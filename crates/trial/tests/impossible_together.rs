@@ -117,7 +117,7 @@ fn rates_and_losses_are_bounded_by_counts_link_and_time() {
                 "loss_ratio_at_most: 1, but possibly 0 frames",
             ),
             (
-                "a rate that somebody else printed",
+                "a rate that another party printed",
                 |o| flow(o)["frames_per_s"]["kind"] = json!("published"),
                 "it is not measured, but a rate in another unit is",
             ),

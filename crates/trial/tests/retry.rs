@@ -136,7 +136,7 @@ fn a_checker_that_stood_still_spoils_what_it_saw() {
         "{why}"
     );
     seen.flows[0].counts = Field::absent("not counted");
-    assert!(seen.tester_held_up().is_some(), "nobody knows");
+    assert!(seen.tester_held_up().is_some(), "it is unknown");
     seen.flows[0].checker_held_up_ps = Field::measured(SECOND / 4);
     assert_eq!(seen.tester_held_up(), None, "within the tolerance");
 }

@@ -294,7 +294,7 @@ fn a_board_run_by_hand_is_found_answers_and_ends_with_its_command() {
         .find(|r| r["process"] == running.0.id())
         .expect("it is in the list");
     let id = shown["id"].as_str().unwrap();
-    // A line without its right check is answered with an error, so that the console is seen to go both ways.
+    // A line without its right check is answered with an error, so that the console is seen to send and receive.
     let mut console = Command::new(env!("CARGO_BIN_EXE_wirelab"));
     console.args(["board", "console", id]);
     console

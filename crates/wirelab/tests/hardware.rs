@@ -84,7 +84,7 @@ fn the_ethernet_fmc_is_published_predicted_and_measured_side_by_side() {
     assert!(value > 100.0 * 66.0 / 104.0);
 }
 
-/// Four ports that keep what came of each trial.
+/// Four ports that keep the result of each trial.
 struct Watched {
     node: HdlNode,
     seen: Arc<Mutex<Vec<Observation>>>,

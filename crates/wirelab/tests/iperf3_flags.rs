@@ -1,5 +1,5 @@
 //! The flags of iperf3 as a user calls them, in both roles against the distribution's iperf3: what is asked on the wire,
-//! and what comes of it.
+//! and its result.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,4 +1,4 @@
-//! The user's session goes before others while something is measured, and not after it, however it ends.
+//! The user's session has priority while something is measured, and not after it, however it ends.
 
 use std::process::Command;
 

@@ -42,7 +42,7 @@ fn counts_alike(board: &str) {
     let args = ["stages", &name, "--json", "--count", "100"];
     let first = table(&args);
     let rows = first["stages"].as_array().unwrap();
-    // Two stages each way and their sum, at three lengths.
+    // Two stages in each direction and their sum, at three lengths.
     assert_eq!(rows.len(), 18, "{first:#}");
     for row in rows {
         assert_eq!(

@@ -1,4 +1,4 @@
-//! `wirelab stages lab: --fast-track RULE`: both ways in turn, unloaded and beside a background.
+//! `wirelab stages lab: --fast-track RULE`: both paths in turn, unloaded and beside a background.
 
 mod common;
 mod stages_common;
@@ -17,7 +17,7 @@ fn trials<'a>(all: &'a Value, path: &str) -> Vec<&'a Value> {
         .collect()
 }
 
-/// Both ways at length 64, whether the limit is held or not.
+/// Both paths at length 64, whether the limit is held or not.
 fn both_ways(rule: &str, count: &str, more: &[&str]) -> Output {
     let (length, rule) = (["--length", "64"], ["--fast-track", rule]);
     let what = ["stages", "lab:", "--count", count];

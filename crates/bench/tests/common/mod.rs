@@ -11,7 +11,7 @@ use wirelab_trial::*;
 pub enum Trouble {
     Fail,
     Privilege,
-    /// Somebody presses Ctrl-C during the run.
+    /// Ctrl-C is pressed during the run.
     CancelDuring,
 }
 

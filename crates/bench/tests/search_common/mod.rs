@@ -46,7 +46,7 @@ pub struct CurveNode {
     pub sender_is_seen: bool,
     /// Numbers of the runs (counted from 1) that end early.
     pub ends_early: Vec<usize>,
-    /// Whether they do so because somebody cancelled.
+    /// Whether they do so because the run was cancelled.
     pub cancels: bool,
     /// Whether all ports but the first are without loss.
     pub one_port_loses: bool,

@@ -1,4 +1,4 @@
-//! A network in which time stands still until somebody waits: loss, repetition, reordering and damage by a seed.
+//! A network in which time stands still until a peer waits: loss, repetition, reordering and damage by a seed.
 #![allow(dead_code)]
 
 pub mod demo;

@@ -243,7 +243,7 @@ impl ClientConfig {
                 "one-way times are asked in the header of iperf 2.1, and older servers read another one; leave --trip-times out"
             }
             _ if self.is_small_timed() && asks_back => {
-                "datagrams of less than 128 bytes have no room for a header beside --trip-times, so that nothing can be asked back; give -l 128 or more"
+                "datagrams of less than 128 bytes do not hold a header beside --trip-times, so that nothing can be asked back; give -l 128 or more"
             }
             _ if self.trip_times
                 && self.protocol == Protocol::Tcp

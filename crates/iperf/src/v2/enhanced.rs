@@ -32,7 +32,7 @@ pub enum More {
     Packets {
         /// Sent datagrams.
         writes: u64,
-        /// Datagrams for which the system had no room.
+        /// Datagrams that the system's buffers did not take.
         errors: u64,
     },
     /// A TCP receiver with one-way times of writes; `None` where no write ended.

@@ -159,7 +159,7 @@ pub(super) fn wait_for_room(
     !env.stopped()
 }
 
-/// Sends one datagram. If the system has no room it waits, and counts as refused only if the test ends before.
+/// Sends one datagram. If the system's buffers are full it waits, and counts as refused only if the test ends before.
 fn send_datagram(
     (socket, to): (&UdpSocket, Option<SocketAddr>),
     datagram: &[u8],

@@ -310,7 +310,7 @@ impl Sender {
         self.report.is_some()
     }
 
-    /// Records that the system had no room for a datagram.
+    /// Records that the system's buffers did not take a datagram.
     pub const fn was_refused(&mut self) {
         self.refused += 1;
     }
@@ -331,7 +331,7 @@ impl Sender {
         };
     }
 
-    /// Datagrams of data so far, and how many of them the system had no room for.
+    /// Datagrams of data so far, and how many of them the system's buffers did not take.
     pub const fn packets(&self) -> (u64, u64) {
         (self.schedule.packets(), self.refused)
     }

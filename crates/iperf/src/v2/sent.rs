@@ -38,7 +38,7 @@ pub struct Sent {
     pub mended: Mended,
     /// Answers to final datagrams that are not a report of a known layout.
     pub strange_answers: u32,
-    /// Datagrams that the system had no room for: they count as sent, but were not.
+    /// Datagrams that the system's buffers did not take: they count as sent, but were not.
     pub refused: u64,
     /// Final datagrams sent.
     pub final_tries: u32,
@@ -155,7 +155,7 @@ impl Sent {
         }
         if self.refused > 0 {
             notes.push(format!(
-                "{} datagrams never left: this system had no room for them; ask for less, or for a larger window (-w)",
+                "{} datagrams never left: this system's buffers did not take them; ask for less, or for a larger window (-w)",
                 self.refused
             ));
         }

@@ -1,4 +1,4 @@
-//! What somebody sends to a server of iperf 2 in another's name, and what that one gets.
+//! What a stranger sends to a server of iperf 2 in a victim's name, and what the victim gets.
 
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};

@@ -172,7 +172,7 @@ impl About<'_> {
         ));
         if report.refused_frames > 0 {
             let text = format!(
-                "the kernel had no room for {} to send",
+                "the kernel's buffers did not take {} to send",
                 format::count(report.refused_frames, "datagram")
             );
             let way_out = "offer less: these datagrams are the tester's loss, not the node's";

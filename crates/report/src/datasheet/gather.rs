@@ -288,7 +288,7 @@ fn absent(sheet: &Sheet, elsewhere: usize) -> Vec<Absent> {
     say(sheet.udp.is_empty(), "udp", none);
     say(sheet.echo.is_empty(), "echo", none);
     let more = format!(
-        "{} without a place in this layout, such as UDP both ways at once: see a report of the trials",
+        "{} without a place in this layout, such as UDP in both directions at once: see a report of the trials",
         format::count(elsewhere as u64, "flow")
     );
     say(elsewhere > 0, "elsewhere", &more);

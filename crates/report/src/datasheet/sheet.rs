@@ -84,7 +84,7 @@ pub struct Notice {
     pub trials: Vec<usize>,
 }
 
-/// What came of one direction of a trial. Where a trial was repeated, the one with the median bandwidth.
+/// The figures of one direction of a trial. Where a trial was repeated, the one with the median bandwidth.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Rate {
     /// Numbers of the trials, from 1; the first is the one that is shown.

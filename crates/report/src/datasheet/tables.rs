@@ -95,8 +95,8 @@ const fn way(latency: &Latency) -> &'static str {
 pub fn layer2_throughput(sheet: &Sheet) -> Table {
     let rows = sheet.layer2_throughput.iter().map(|r| {
         let way = match (r.trial_direction, r.direction) {
-            (Direction::Both, Direction::Receive) => "Layer 2 both ways, reception",
-            (Direction::Both, _) => "Layer 2 both ways, transmission",
+            (Direction::Both, Direction::Receive) => "Layer 2 in both directions, reception",
+            (Direction::Both, _) => "Layer 2 in both directions, transmission",
             (_, Direction::Receive) => "Layer 2 Reception",
             _ => "Layer 2 Transmission",
         };

@@ -26,7 +26,7 @@ use table::{Table, trial_numbers};
 /// The kinds of the figures in a sentence.
 pub const KINDS: &str = "measured: seen in this run; emulated: timed on an emulated target, so it depends on the host and \
     is no figure of the hardware; predicted: computed by a model that was not fitted to it; calibrated: computed by a \
-    model that was; published: printed by somebody else. Prefixes are powers of ten.";
+    model that was; published: printed by another party. Prefixes are powers of ten.";
 
 /// What stands at the top of a page of an emulated node.
 pub const EMULATED: &str = "Emulated: times, rates, losses and CPU loads are those of the emulation on this host. They are \

@@ -217,7 +217,7 @@ pub enum Look {
 }
 
 impl Look {
-    /// Leading columns that name a row; they are repeated where the others have no room beside each other.
+    /// Leading columns that name a row; they are repeated where the others do not fit beside each other.
     pub const fn labels(self) -> usize {
         match self {
             Look::Delays => 2,

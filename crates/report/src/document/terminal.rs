@@ -248,12 +248,12 @@ struct Fit {
     gap: usize,
     /// Whether the heads name the kinds; else a line above does, which needs less room.
     kinds: bool,
-    /// Columns that had no room.
+    /// Columns that did not fit.
     left_out: Vec<String>,
 }
 
-/// A table as wide as the terminal. Where it has no room, the least important columns go, long words are broken into
-/// lines, and what still has no room stands below, behind the names of the rows.
+/// A table as wide as the terminal. Where it does not fit, the least important columns go, long words are broken into
+/// lines, and what still does not fit stands below, behind the names of the rows.
 fn draw(mut table: Table, options: &Options, notes: &mut Notes) -> String {
     let room = options.width.unwrap_or(usize::MAX);
     let fit = fit(&mut table, room, notes);
@@ -333,7 +333,7 @@ fn fit(table: &mut Table, room: usize, notes: &Notes) -> Fit {
     fit
 }
 
-/// Break the words of the last column into lines where it has no room.
+/// Break the words of the last column into lines where it does not fit.
 fn break_words(columns: &mut [Drawn], fit: &Fit, room: usize) {
     let before: usize = columns
         .iter()

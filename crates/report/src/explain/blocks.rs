@@ -85,7 +85,7 @@ pub fn asked(trial: &Trial, sizes: &Sizes) -> String {
     text
 }
 
-/// What comes of it, in a line.
+/// The rate that is reached, in a line.
 fn reached(e: &Explanation) -> String {
     let data = match e.trial.framing.layer {
         Layer::Ethernet => "payload",

@@ -117,7 +117,7 @@ fn observation(
     o
 }
 
-/// Both ways, unloaded and beside other traffic, and what is sent.
+/// Both paths, unloaded and beside other traffic, and what is sent.
 pub fn ways() -> ResultsFile {
     let mut random = SplitMix64::new(1026);
     let beside = Background {
@@ -164,7 +164,8 @@ pub fn ways() -> ResultsFile {
             cost("in.call", CostLoad::Trial, [655, 783, 895]),
         ],
         notes: vec![
-            "The driver's work is on core 0 and the application on core 1, both ways.".to_owned(),
+            "The driver's work is on core 0 and the application on core 1, in both directions."
+                .to_owned(),
         ],
     });
     file

@@ -78,7 +78,7 @@ pub fn beyond(row: &Facts<'_>, metric: Metric, printed: &Quantity) -> Option<Bro
         | Metric::ThroughputSum
         | Metric::Bandwidth => {
             let whole = format!(
-                "the link carries {} each way",
+                "the link carries {} in each direction",
                 show::rate(link.bits_per_s() as f64)
             );
             if let Some(broken) = found("link", flows * bits_per_s, whole) {

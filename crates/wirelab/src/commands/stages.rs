@@ -113,7 +113,7 @@ impl Subject {
     }
 }
 
-/// What was asked, and what came of it.
+/// The request and its results.
 struct Measured {
     ran: PlanResult,
     /// Whether all was asked that the user wanted.

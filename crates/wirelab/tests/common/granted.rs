@@ -1,4 +1,4 @@
-//! The program as somebody starts it who is not root.
+//! The program as a user starts it who is not root.
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Counts of arrivals, in both ways of counting.
+//! Counts of arrivals, counted by either generation's rule.
 
 use super::*;
 use crate::v2::IdWidth;

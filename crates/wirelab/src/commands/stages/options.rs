@@ -83,7 +83,8 @@ const IMPORT: &str = "put the file into a store with 'wirelab results import'";
 
 const ASK_AGAIN: &str =
     "a results file holds what was measured: leave it out, or ask the node again";
-const ASK_LAB: &str = "both ways are asked of a node by a tester; fix: name lab: or node:HOST";
+const ASK_LAB: &str =
+    "both paths of a node are measured from a tester; fix: name lab: or node:HOST";
 
 /// Refuse options that have no meaning for what is asked.
 ///

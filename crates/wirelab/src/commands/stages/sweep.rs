@@ -53,7 +53,7 @@ pub fn setups(kind: &NodeKind, names: &[NodeName]) -> Fallible<Vec<Setup>> {
     setups.collect()
 }
 
-/// Asks the same of each node, one after the other; what came of all is one file.
+/// Asks the same of each node, one after the other; the results of all are one file.
 pub fn measure(
     args: &StagesArgs,
     outputs: &Outputs,
