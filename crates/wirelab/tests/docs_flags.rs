@@ -137,7 +137,14 @@ fn command<'a>(known: &'a Commands, words: &[&str]) -> Option<&'a str> {
 fn is_of_another(first: &str) -> bool {
     first.contains('/')
         || [
-            "capsh", "cargo", "cmake", "nsenter", "tcpdump", "tshark", "chromium",
+            "capsh",
+            "cargo",
+            "chromium",
+            "cmake",
+            "nextpnr-ecp5",
+            "nsenter",
+            "tcpdump",
+            "tshark",
         ]
         .contains(&first)
 }
