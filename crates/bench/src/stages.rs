@@ -1,5 +1,5 @@
-//! Which trials measure the stages of a node: each length on both paths, and where a fast track or a background was asked, the
-//! paths beside each other in blocks that alternate. What such a run says is in [`crate::paths`] and [`notes()`].
+//! Which trials measure the stages of a node: each length in both directions, and where a fast track or a background was
+//! asked, the paths beside each other in blocks that alternate. What such a run says is in [`crate::paths`] and [`notes()`].
 
 use wirelab_trial::{
     Background, Capabilities, Direction, Extent, Framing, Layer, Load, Path, Probes, Size,

@@ -1,38 +1,14 @@
 //! What models answer: figures marked as what they are, loads that they cannot take, what they decline.
 
+use predict_support::{node, run, trial};
 use wirelab_model::file::NodeFile;
-use wirelab_model::library;
 use wirelab_model::node::ModelNode;
 use wirelab_trial::{
-    Cancel, Direction, Extent, Framing, Kind, Layer, Load, Node, NodeError, Observation, Size,
-    SizeUnit, Spans, Trial, TrialOption,
+    Cancel, Direction, Extent, Kind, Layer, Load, Node, NodeError, Size, SizeUnit, Spans, Trial,
+    TrialOption,
 };
 
-fn node(name: &str) -> NodeFile {
-    library::open(name).expect("it comes with the tool")
-}
-
-/// A trial of a second as fast as the node can.
-fn trial(layer: Layer, direction: Direction, size: Size) -> Trial {
-    Trial::new(
-        Framing {
-            layer,
-            vlan_tags: 0,
-        },
-        direction,
-        size,
-        Load::Max,
-        Extent::Time {
-            time_ps: 1_000_000_000_000,
-        },
-    )
-}
-
-fn run(file: NodeFile, trial: &Trial) -> Observation {
-    ModelNode::new(file)
-        .run(trial, &(), &Cancel::new())
-        .expect("the node can do it")
-}
+mod predict_support;
 
 #[test]
 fn the_delay_of_a_phy_is_published_and_not_predicted() {

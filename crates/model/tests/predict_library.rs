@@ -4,42 +4,15 @@
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
+use predict_support::{node, run, trial};
 use wirelab_model::file::NodeFile;
 use wirelab_model::library;
-use wirelab_model::node::ModelNode;
 use wirelab_model::whatif::baseline;
 use wirelab_sim::sim::{Ask, simulate};
 use wirelab_sim::steady::steady_state;
-use wirelab_trial::{
-    Cancel, Direction, Extent, Field, Framing, Kind, Layer, Load, Node, Observation, Size,
-    SizeUnit, Trial,
-};
+use wirelab_trial::{Field, Kind, Layer, Observation, Size, SizeUnit, Trial};
 
-fn node(name: &str) -> NodeFile {
-    library::open(name).expect("it comes with the tool")
-}
-
-/// A trial of a second as fast as the node can.
-fn trial(layer: Layer, direction: Direction, size: Size) -> Trial {
-    Trial::new(
-        Framing {
-            layer,
-            vlan_tags: 0,
-        },
-        direction,
-        size,
-        Load::Max,
-        Extent::Time {
-            time_ps: 1_000_000_000_000,
-        },
-    )
-}
-
-fn run(file: NodeFile, trial: &Trial) -> Observation {
-    ModelNode::new(file)
-        .run(trial, &(), &Cancel::new())
-        .expect("the node can do it")
-}
+mod predict_support;
 
 /// Every path of a node at the smallest, a middle and the largest size.
 fn trials(file: &NodeFile) -> Vec<Trial> {

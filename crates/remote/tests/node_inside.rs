@@ -1,5 +1,5 @@
-//! Trials that look inside `wirelab node serve`, or go past its stack, in a lab: every point of both paths with the tester's
-//! own times, the fast track, the driver, a background, and that no frame is lost or counted twice between two points.
+//! Trials that look inside `wirelab node serve`, or go past its stack, in a lab: every point in both directions with the
+//! tester's own times, the fast track, the driver, a background, and that no frame is lost or counted twice between two points.
 
 mod common;
 

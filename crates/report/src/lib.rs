@@ -1,10 +1,10 @@
 //! Results for a reader: terminal, Markdown, CSV, JSON, JUnit XML and one self-contained HTML page, whose program is in `web/`.
 //!
-//! [`render`] turns a results file into text in one of the [`Format`]s; [`summary_line`] is the
-//! result of a trial in one line while a run goes on; [`render_explanation`] says why a figure is what it is. Every figure names its unit
-//! and whether it was measured, emulated, predicted, calibrated or published; a figure that is absent says why. A results
-//! file is hostile input: nothing in it can steer a terminal, a browser, a spreadsheet or an XML reader, and nothing in it
-//! makes these functions panic.
+//! [`render`] turns a results file into text in one of the [`Format`]s; [`summary_line`] is the result of a trial in
+//! one line while a run goes on; [`render_explanation`] says why a figure is what it is. Every figure names its unit and
+//! whether it was measured, emulated, predicted, calibrated or published; a figure that is absent says why. A results file
+//! is hostile input: nothing in it can steer a terminal, a browser, a spreadsheet or an XML reader, and nothing in it makes
+//! these functions panic.
 //!
 //! Each report is built once as a tree (`document/mod.rs`), and each format is one renderer of that tree (`document/`).
 //!
