@@ -254,6 +254,8 @@ own_rules() {
     must_find private "somebody's home directory" 'echo "see /home/somebody/notes" >docs/x.md'
     must_find private "root's home directory" 'echo "see /root/notes" >docs/x.md'
     must_find private "a word of the local list" 'echo "secret (host|path)" >.git/info/words; echo "a secret host" >docs/x.md'
+    must_find lone_tests "a file of tests in no binary" \
+        'sed -i "s/^edition.*/&\nautotests = false/" crates/a/Cargo.toml; echo "//! All." >crates/a/tests/all.rs'
     must_find acceptance "no document" "rm $acceptance"
     must_find acceptance "no rows" "echo nothing >$acceptance"
     must_find acceptance "a row without a test" "echo '| it is fast | sure |' >>$acceptance"

@@ -320,6 +320,20 @@ def architecture(root):
     yield from layers(root, page)
 
 
+def lone_tests(root):
+    """Each file of tests belongs to a test binary: cargo leaves out in silence what `tests/all.rs` does not name."""
+    for path in files(root):
+        if path.suffix != ".rs" or path.parent.name != "tests" or path.name == "all.rs":
+            continue
+        crate = path.parent.parent
+        manifest = tomllib.loads(text(root, crate / "Cargo.toml"))
+        own = {target["name"] for target in manifest.get("test", [])}
+        if manifest["package"].get("autotests", True) or path.stem in own:
+            continue
+        if not re.search(rf"^mod {path.stem};$", text(root, path.parent / "all.rs"), re.M):
+            yield f"{path}: no test binary has it; fix: write `mod {path.stem};` into {path.parent}/all.rs"
+
+
 def unknown_rooms(root):
     """A room whose language has no style check is not let in without one."""
     for room, tool in (("rtl", "a VHDL style check"), ("web", "eslint")):
@@ -328,7 +342,7 @@ def unknown_rooms(root):
                 yield f"{room}/ is here and scripts/check.sh has no {tool} for it (step_{room})"
 
 
-RULES = [lines, circles, header, unsafe, private, acceptance, skiplist, fuzz, unknown_rooms, architecture, figures, words]
+RULES = [lines, circles, header, unsafe, private, acceptance, skiplist, fuzz, lone_tests, unknown_rooms, architecture, figures, words]
 
 
 def main():

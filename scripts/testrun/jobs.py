@@ -13,13 +13,15 @@ DRAIN_SECONDS = 10
 
 @dataclass(frozen=True)
 class Job:
-    """A command whose output a reader reads. `heading`: the line that tells the reader whose output comes."""
+    """A command whose output a reader reads. `heading`: the line that tells the reader whose output comes; `tests`: the tests
+    of a test binary that it runs, all where none is named."""
 
     title: str
     command: list
     cwd: str
     env: dict = None
     heading: str = ""
+    tests: tuple = ()
 
 
 @dataclass
@@ -38,7 +40,7 @@ def run(job):
     began, done = time.monotonic(), Done(job)
     try:
         process = subprocess.Popen(
-            job.command,
+            [*job.command, *(("--exact", *job.tests) if job.tests else ())],
             cwd=job.cwd,
             env=job.env,
             stdin=subprocess.DEVNULL,

@@ -68,7 +68,7 @@ def show_plain(pool, plain, tree, show):
 
 
 def lanes_for(cores):
-    """How many test binaries run at a time: half as many again as cores, since they wait about as long as they work."""
+    """How many jobs run at a time: half as many again as cores, since they wait about as long as they work."""
     return cores + (cores + 1) // 2
 
 

@@ -97,11 +97,14 @@ class Libtest(Reader):
     OUTPUT_OF = re.compile(r"^---- (?P<test>.+) stdout ----$")
     SKIP = re.compile(r"WIRELAB-SKIP(?:\s+(?P<feature>[\w.-]+)\s*:?\s*(?P<why>.*))?$")
 
-    def __init__(self, binaries):
-        """`binaries`: file name of each test binary → its crate; all of them must give a result."""
+    def __init__(self, binaries, parts=None):
+        """`binaries`: file name of each test binary → its crate; all of them must give a result. `parts`: file name of each that
+        runs part by part → how many tests its parts have."""
         super().__init__("cargo")
         self.binaries = binaries
         self.pending = set(binaries)
+        self.due = dict(parts or {})
+        self.broken = set()
         self.binary = ""
         self.open = False
         self.section = ""
@@ -131,6 +134,12 @@ class Libtest(Reader):
             tally = self.tally(self.binaries[binary])
             tally.failed += 1
             tally.problems.append(f"{binary} was built and gave no result")
+        for binary, due in self.due.items():
+            # Of one that ended in the middle more is said already.
+            if due != 0 and binary not in self.pending | self.broken:
+                tally = self.tally(self.binaries[binary])
+                tally.failed += 1
+                tally.problems.append(f"{binary}: {due} tests of its parts gave no result")
 
     def _start(self, binary):
         self.close()
@@ -144,6 +153,7 @@ class Libtest(Reader):
             tally.failed += 1
             tally.problems.append(f"{self.binary} ended in the middle (crash, exit or kill)")
             self.pending.discard(self.binary)
+            self.broken.add(self.binary)
             self.open = False
 
     def _inside(self, line):
@@ -175,7 +185,9 @@ class Libtest(Reader):
         tally.failed += int(match["failed"]) + ignored
         for test, (feature, why) in self.skips.items():
             tally.skips.append(Skip(self.owner, test, feature, why))
-        if int(match["filtered"]) > 0:
+        if self.binary in self.due:
+            self.due[self.binary] -= sum(int(match[word]) for word in ("passed", "failed", "ignored"))
+        elif int(match["filtered"]) > 0:
             tally.problems.append(f"{self.binary}: {match['filtered']} tests were filtered out")
 
 

@@ -102,45 +102,59 @@ def built(tree, selection):
 
 
 def rust(suite, tree, long, prefix):
-    """Builds all Rust tests of the workspace; their reader, a job for each binary that `long` chooses, and one for the examples
-    in docs where it is not set. Each binary is chosen either with `long` or without."""
+    """Builds all Rust tests of the workspace; their reader, the jobs that `long` chooses, and one for the examples in docs where it
+    is not set. Each job is chosen either with `long` or without."""
     features = set(suite.get("features", []))
     # --workspace and a selection of features keep all calls on one build.
     selection = ["--workspace", "--locked", "--features", ",".join(sorted(features))]
     binaries = built(tree, selection)
-    titles = {name: title(message) for name, (message, _) in binaries.items()}
-    exist("deep", suite, titles.values())
+    jobs = [(name, job) for name, binary in binaries.items() for job in binary_jobs(*binary, prefix)]
+    exist("deep", suite, [job.title for _, job in jobs])
     deep = set(suite.get("deep", []))
-    chosen = {name: binary for name, binary in binaries.items() if (titles[name] in deep) == long}
+    jobs = [(name, job) for name, job in jobs if (job.title in deep) == long]
     if long:
         behind, targets = long_selection(tree)
-        chosen |= built(tree, ["--workspace", "--locked", "--features", ",".join(sorted(features | behind)), *targets])
-    jobs = [binary_job(message, package, prefix) for message, package in chosen.values()]
+        more = built(tree, ["--workspace", "--locked", "--features", ",".join(sorted(features | behind)), *targets])
+        binaries |= more
+        jobs += [(name, job) for name, binary in more.items() for job in binary_jobs(*binary, prefix)]
+    owners = {name: binaries[name][1] for name, _ in jobs}
+    parts = {name: sum(len(job.tests) for other, job in jobs if other == name) for name, job in jobs if job.tests}
+    jobs = [job for _, job in jobs]
     if not long:
         jobs = in_order(jobs, suite)
         # First of all, since it builds before it runs.
         jobs.insert(0, Job("examples in docs", doc_tests(selection), tree, as_root({**os.environ}, prefix)))
-    return parse.Libtest({name: package for name, (_, package) in chosen.items()}), jobs
+    return parse.Libtest(owners, parts), jobs
 
 
-def title(message):
-    """What a test binary is called: crate/binary."""
-    return f"{Path(message['manifest_path']).parent.name}/{message['target']['name']}"
-
-
-def binary_job(message, package, prefix):
-    """The job that runs a test binary as cargo would."""
+def binary_jobs(message, package, prefix):
+    """The jobs that run a test binary as cargo would. Of a crate's `tests/all.rs` each module is a job of its own, in a process of
+    its own, called crate/module; any other binary is one job, called crate/binary."""
     folder, target = Path(message["manifest_path"]).parent, message["target"]
     # What cargo says before it runs a binary, and what it gives to one.
     heading = f"     Running {Path(target['src_path']).relative_to(folder)} ({message['executable']})\n"
     given = {**os.environ, "CARGO_MANIFEST_DIR": str(folder), "CARGO_PKG_NAME": package}
-    return Job(title(message), [*prefix, message["executable"], "--show-output"], folder, given, heading)
+    modules = modules_of(message["executable"]) if target["name"] == "all" else {target["name"]: ()}
+    command = [*prefix, message["executable"], "--show-output"]
+    return [Job(f"{folder.name}/{name}", command, folder, given, heading, tests) for name, tests in modules.items()]
+
+
+def modules_of(executable):
+    """The tests of a binary by module: name of the module → its tests, each by its whole name; raises SuiteError if it has none."""
+    told = subprocess.run([executable, "--list", "--format", "terse"], stdout=subprocess.PIPE, text=True, check=False)
+    tests = [line.removesuffix(": test") for line in told.stdout.splitlines() if line.endswith(": test")]
+    if told.returncode != 0 or not tests:
+        raise SuiteError(f"{executable} lists no test")
+    modules = {}
+    for test in tests:
+        modules.setdefault(test.split("::")[0], []).append(test)
+    return {name: tuple(tests) for name, tests in modules.items()}
 
 
 def exist(key, suite, titles):
-    """Raises SuiteError where a key of the suite names a test binary that is not there."""
+    """Raises SuiteError where a key of the suite names tests that are not there."""
     if gone := set(suite.get(key, [])) - set(titles):
-        raise SuiteError(f"tests/suites.toml: `{key}` names {', '.join(sorted(gone))}, and there is no such test binary")
+        raise SuiteError(f"tests/suites.toml: `{key}` names {', '.join(sorted(gone))}, and there are no such tests")
 
 
 def doc_tests(selection):

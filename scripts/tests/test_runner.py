@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 import tempfile
 import threading
@@ -95,8 +96,8 @@ class Again(unittest.TestCase):
         commands, told = [], []
 
         def run(job):
-            commands.append(job.command)
-            name = job.command[-1]
+            commands.append((*job.command, *job.tests))
+            (name,) = job.tests
             word, status = ("ok", 0) if name in good else ("FAILED", 101)
             return jobs.Done(job, [f"test {name} ... {word}\n"], status)
 
@@ -112,7 +113,7 @@ class Again(unittest.TestCase):
         tally, told, commands = self.counted(self.done(), {"late"})
         self.assertEqual((tally.passed, tally.failed, tally.problems), (2, 1, []))
         self.assertEqual(told, [("port/lab", "late")])
-        self.assertEqual(commands, [["lab", "--show-output", "--exact", name] for name in ("late", "wrong")])
+        self.assertEqual(commands, [("lab", "--show-output", name) for name in ("late", "wrong")])
         tally, told, _ = self.counted(self.done(), {"late", "wrong"})
         self.assertEqual((tally.passed, tally.failed, tally.problems, len(told)), (3, 0, [], 2))
         self.assertEqual(self.counted(self.done(), set())[0].failed, 2)
@@ -267,6 +268,29 @@ class Selection(unittest.TestCase):
         self.assertEqual(self.titles(False), ["examples in docs", "a/fast"])
         self.assertEqual(self.titles(True), ["a/slow", "a/hours"])
 
+    def modules(self, folder, listing, status=0):
+        """The jobs of a crate's `tests/all.rs` whose binary lists this."""
+        binary = Path(folder, "all-00")
+        binary.write_text(f"#!/bin/sh\ncat <<'END'\n{listing}END\nexit {status}\n")
+        binary.chmod(0o755)
+        message = {"manifest_path": "/t/a/Cargo.toml", "executable": str(binary)}
+        return suites.binary_jobs({**message, "target": {"name": "all", "src_path": "/t/a/tests/all.rs"}}, "a", [])
+
+    def test_each_module_of_all_is_a_job_with_its_tests(self):
+        with tempfile.TemporaryDirectory() as folder:
+            listing = "fast::b: test\nslow::of::c: test\nfast::a: test\nfast::speed: benchmark\n"
+            found = self.modules(folder, listing)
+            self.assertEqual(
+                [(job.title, job.tests) for job in found], [("a/fast", ("fast::b", "fast::a")), ("a/slow", ("slow::of::c",))]
+            )
+            for listing, status in (("", 0), ("fast::a: test\n", 1)):
+                with self.assertRaisesRegex(suites.SuiteError, "lists no test"):
+                    self.modules(folder, listing, status)
+
+    def test_the_tests_of_a_job_are_chosen_by_their_whole_names(self):
+        done = jobs.run(jobs.Job("a/fast", ["echo", "--show-output"], "/", tests=("fast::a", "fast::b")))
+        self.assertEqual(done.lines, ["--show-output --exact fast::a fast::b\n"])
+
     def test_a_name_that_is_no_binary_is_an_error(self):
         for long in (False, True):
             with self.assertRaisesRegex(suites.SuiteError, "`deep` names a/gone"):
@@ -278,7 +302,10 @@ class Selection(unittest.TestCase):
         for manifest in tree.glob("crates/*/Cargo.toml"):
             for target in tomllib.loads(manifest.read_text()).get("test", []):
                 given = {f.removeprefix(f"{manifest.parent.name}/") for f in listed["features"]} | {"long"}
-                self.assertLessEqual(set(target.get("required-features", [])), given, f"{manifest}: {target['name']} runs nowhere")
+                asked = set(target.get("required-features", []))
+                if target["name"] == "all":
+                    asked |= set(re.findall(r'feature = "(\w+)"', Path(manifest.parent, target["path"]).read_text()))
+                self.assertLessEqual(asked, given, f"{manifest}: {target['name']} runs nowhere")
 
     def test_the_binaries_that_are_listed_are_files_of_tests(self):
         tree = Path(__file__).resolve().parents[2]
@@ -321,6 +348,24 @@ class BinaryByBinary(unittest.TestCase):
         result = self.ended((self.BAD, 101), (self.GOOD, 134))
         self.assertEqual(result.totals(), [1, 2, 0])
         self.assertIn("PROBLEM: wirelab-wire: wire/b1 ended with status 134 though no test failed", result.lines())
+
+    def parts(self, due, *outputs):
+        """The summary of a binary whose parts have `due` tests and gave these outputs."""
+        reader = parse.Libtest({"all-00": "wirelab-wire"}, {"all-00": due})
+        for output in outputs:
+            for line in ["     Running tests/all.rs (/t/deps/all-00)\n", *output.splitlines(keepends=True)]:
+                reader.feed(line)
+        reader.finish()
+        return total(reader)
+
+    def test_the_parts_of_a_binary_give_all_its_results(self):
+        part = self.GOOD.replace("0 filtered out", "1 filtered out")
+        self.assertTrue(self.parts(2, part, part).ok())
+        result = self.parts(2, part)
+        self.assertIn("PROBLEM: wirelab-wire: all-00: 1 tests of its parts gave no result", result.lines())
+        self.assertEqual(result.totals(), [1, 1, 0])
+        # One that crashed is one failure, not two.
+        self.assertEqual(self.parts(2, part, "running 1 test\n").totals(), [1, 1, 0])
 
     def test_crash_is_one_failure_of_the_one_that_crashed(self):
         result = self.ended(("running 1 test\n", -11), (self.GOOD, 0))

@@ -2,14 +2,13 @@
 //! permission to trace its kernel says so and works without. Each node here is a process of its own, which runs this
 //! test binary.
 
-mod common;
-
 use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, SocketAddr};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{PATIENCE, client, lab, names, send, start};
+use crate::common;
+use crate::common::{PATIENCE, client, lab, names, send, start};
 use wirelab_agent::{Options, Serving};
 use wirelab_control::client::Client;
 use wirelab_control::transport::TcpTransport;
@@ -32,7 +31,11 @@ impl Apart {
         let mut child = Command::new(front[0])
             .args(&front[1..])
             .arg(own)
-            .args(["--exact", "a_node_where_one_is_asked_for", "--nocapture"])
+            .args([
+                "--exact",
+                "attached::a_node_where_one_is_asked_for",
+                "--nocapture",
+            ])
             .env(BE_A_NODE, listen.to_string())
             .stdout(Stdio::piped())
             .spawn()

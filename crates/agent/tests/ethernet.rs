@@ -1,10 +1,8 @@
 //! Ethernet trials in every direction, with capture points, requested by a plain client in a lab.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{Bench, in_order, names, start};
+use crate::common::{Bench, in_order, names, start};
 use wirelab_control::client::ClientError;
 use wirelab_control::message::Started;
 use wirelab_control::refusal::Code;

@@ -1,13 +1,11 @@
 //! A node among clients that break rules, vanish, or come in numbers: it keeps answering, and sends only what was
 //! requested.
 
-mod common;
-
 use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{Bench, PATIENCE, client, on, receiving, send, start};
+use crate::common::{Bench, PATIENCE, client, on, receiving, send, start};
 use wirelab_control::client::ClientError;
 use wirelab_control::refusal::{Code, Refusal};
 use wirelab_control::transport::UdpTransport;

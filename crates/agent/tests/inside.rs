@@ -1,11 +1,9 @@
 //! The capture points inside the kernel, in both directions and in echo, asleep and spinning; and a node without
 //! permission to trace there.
 
-mod common;
-
 use std::net::SocketAddr;
 
-use common::{Bench, expect, in_order, names, receiving, send, start};
+use crate::common::{Bench, expect, in_order, names, receiving, send, start};
 use wirelab_control::client::{ClientError, PointRecords};
 use wirelab_control::message::Start;
 use wirelab_control::refusal::Code;

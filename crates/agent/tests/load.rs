@@ -1,12 +1,10 @@
 //! CPU load of a trial in the protocol: its window, its baseline, and when it is shared.
 
-mod common;
-
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::{Bench, offer, skip, start};
+use crate::common::{Bench, offer, skip, start};
 use wirelab_agent::{Options, Serving};
 use wirelab_control::client::ClientError;
 use wirelab_control::refusal::Code;

@@ -1,11 +1,11 @@
 //! Paths past the stack, verified and counted like all others; a background beside the flow; and invalid requests.
 
-mod common;
-
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use common::{Bench, DATAGRAM, expect, in_order, names, receiving, receiving_of, send, start};
+use crate::common::{
+    Bench, DATAGRAM, expect, in_order, names, receiving, receiving_of, send, start,
+};
 use wirelab_control::client::ClientError;
 use wirelab_control::message::Start;
 use wirelab_control::value::{Load, Path, State};

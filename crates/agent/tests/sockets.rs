@@ -1,10 +1,9 @@
 //! UDP and TCP trials in every direction, requested by a plain client in a lab. Every count must add up.
 
-mod common;
-
 use std::net::{SocketAddr, TcpStream};
 
-use common::{Bench, DATAGRAM, expect, offer, on, receiving, send, start};
+use crate::common;
+use crate::common::{Bench, DATAGRAM, expect, offer, on, receiving, send, start};
 use wirelab_control::value::{Extent, State};
 use wirelab_port::lab::Side;
 use wirelab_socket::flow::Live;

@@ -1,10 +1,8 @@
 //! The tester's own ceiling: when it is taken, and what it says of a trial.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::SimulatedNode;
+use crate::common::SimulatedNode;
 use wirelab_bench::ceiling::{self, Bound};
 use wirelab_bench::{CachedCeiling, Ceiling, NoCeiling, Plan, run_plan};
 use wirelab_trial::*;

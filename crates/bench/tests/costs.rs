@@ -1,8 +1,6 @@
 //! What capture points cost: whose counters are taken, and which attempt of the trials on a warm node.
 
-mod common;
-
-use common::SimulatedNode;
+use crate::common::SimulatedNode;
 use wirelab_bench::costs::{point_costs, warm};
 use wirelab_trial::*;
 

@@ -1,8 +1,6 @@
 //! The fast track beside the stack, and the cost of measuring, from blocks whose delays are known.
 
-mod common;
-
-use common::SimulatedNode;
+use crate::common::SimulatedNode;
 use wirelab_bench::paths::{
     Answer, Beside, Claim, FRAMES_FOR_P99, FRAMES_OF_A_P99, NotDecided, beside, block, blocks,
     overheads,

@@ -1,12 +1,9 @@
 //! Plans with searches: how they are read, in which order they run, and what is kept of them.
 
-mod common;
-mod search_common;
-
 use std::sync::Mutex;
 
-use common::environment;
-use search_common::CurveNode;
+use crate::common::environment;
+use crate::search_common::CurveNode;
 use wirelab_bench::part::Asks;
 use wirelab_bench::{
     Ended, NoCeiling, Plan, PlanOutcome, ResultsWriter, parts, plan_estimate_ps, run_plan,

@@ -1,11 +1,9 @@
 //! The results file while a plan runs: kept after every trial, never half-written, and errors that name it.
 
-mod common;
-
 use std::path::Path;
 use std::time::Duration;
 
-use common::{SimulatedNode, Trouble, environment};
+use crate::common::{SimulatedNode, Trouble, environment};
 use wirelab_bench::{
     Ended, NoCeiling, Plan, ResultsWriter, Sink, Step, WriteError, load, run_plan,
 };

@@ -1,14 +1,11 @@
 //! A plan that was ended early and is gone on with: wherever it ended, the file is that of a run without an end.
 
-mod common;
-mod search_common;
-
 use std::path::Path;
 use std::time::Duration;
 use wirelab_trial::WarningCode;
 
-use common::environment;
-use search_common::CurveNode;
+use crate::common::environment;
+use crate::search_common::CurveNode;
 use wirelab_bench::{
     Ended, NoCeiling, Plan, ResultsWriter, ResumeError, Sink, Step, Stored, WriteError, load,
     resume_plan, run_plan,

@@ -1,10 +1,8 @@
 //! Plans run on a simulated node: what is asked, what is kept, how it ends.
 
-mod common;
-
 use std::sync::Mutex;
 
-use common::{SimulatedNode, Trouble};
+use crate::common::{SimulatedNode, Trouble};
 use wirelab_bench::{Ended, NoCeiling, Plan, PlanOutcome, run_plan, summaries};
 use wirelab_trial::*;
 

@@ -1,9 +1,6 @@
 //! Back-to-back bursts of RFC 9004 on simulated nodes with a buffer of known length.
 
-mod common;
-mod search_common;
-
-use search_common::*;
+use crate::search_common::*;
 use wirelab_bench::search::*;
 use wirelab_trial::*;
 

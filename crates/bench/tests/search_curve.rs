@@ -1,9 +1,6 @@
 //! The loss curve of RFC 2544, 26.3, on simulated nodes.
 
-mod common;
-mod search_common;
-
-use search_common::*;
+use crate::search_common::*;
 use wirelab_bench::search::*;
 
 fn curve(node: &mut CurveNode, curve: &LossCurve) -> CurveResult {

@@ -1,9 +1,7 @@
 //! How the search for rates ends: limits, cancel, failures, what is refused, and the form of its result.
 
-mod common;
-mod search_common;
-
-use search_common::*;
+use crate::common;
+use crate::search_common::*;
 use wirelab_bench::Sink;
 use wirelab_bench::search::*;
 use wirelab_trial::*;

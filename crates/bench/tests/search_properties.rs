@@ -1,10 +1,7 @@
 //! What holds for every search of rates, whatever node and goals.
 
-mod common;
-mod search_common;
-
+use crate::search_common::*;
 use proptest::prelude::*;
-use search_common::*;
 use wirelab_bench::search::*;
 use wirelab_statistics::random::SplitMix64;
 

@@ -1,9 +1,6 @@
 //! The search for rates on simulated nodes of known capacity: what is found.
 
-mod common;
-mod search_common;
-
-use search_common::*;
+use crate::search_common::*;
 use wirelab_bench::search::*;
 use wirelab_trial::*;
 

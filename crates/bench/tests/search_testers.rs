@@ -1,9 +1,6 @@
 //! Searches beside what is not the node: a path that holds the sender back, a tester that drops, a host that is busy.
 
-mod common;
-mod search_common;
-
-use search_common::*;
+use crate::search_common::*;
 use wirelab_bench::NoCeiling;
 use wirelab_bench::search::{
     Asking, BurstSearch, CurveResult, Goal, GoalResult, Limit, LossCurve, Outcome, Search,

@@ -1,10 +1,8 @@
 //! Boards that do not come up, and what is said then. Most need no QEMU: a script stands in for it.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{can_run, exists, folder_of, stand_in, unprivileged, until};
+use crate::common::{can_run, exists, folder_of, stand_in, unprivileged, until};
 use wirelab_board::{Board, BoardError, Options};
 
 const SHORT: Duration = Duration::from_millis(500);

@@ -1,10 +1,9 @@
 //! The emulated LPC1768 with its real firmware as a node: the scenarios of AN11053.
 
-mod common;
-
 use std::path::PathBuf;
 
-use common::lpc1768::{board, run, trial};
+use crate::common;
+use crate::common::lpc1768::{board, run, trial};
 use wirelab_board::lpc1768::{ImageChoice, Lpc1768Node, Lpc1768Options};
 use wirelab_port::pcapng::{VerifyOptions, verify};
 use wirelab_trial::{

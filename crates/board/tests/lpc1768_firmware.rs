@@ -1,10 +1,9 @@
 //! The firmware of the LPC1768, as it would be flashed, on the emulated board: every kind of buffers with every number of
 //! descriptors, what its copy loop costs, receiving as a share of its own transmit, and what the wire does to it.
 
-mod common;
-
 use std::path::PathBuf;
 
+use crate::common;
 use wirelab_board::catalogue;
 use wirelab_board::image::installed;
 use wirelab_board::lpc1768::{ImageChoice, Lpc1768Node, Lpc1768Options};

@@ -1,8 +1,7 @@
 //! The emulated LPC1768 with its real firmware as a node: reception, echo, bad frames, and what it refuses.
 
-mod common;
-
-use common::lpc1768::{board, run, trial};
+use crate::common;
+use crate::common::lpc1768::{board, run, trial};
 use wirelab_board::lpc1768::Lpc1768Options;
 use wirelab_trial::{
     Buffers, Cancel, ClockKind, Direction, FaultRates, Framing, Load, Node, NodeError, Status,

@@ -1,12 +1,10 @@
 //! Points by symbol against the points compiled into the firmware, on both boards in QEMU: the same frames, the same
 //! counts, and less what the compiled-in points themselves cost.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use common::can_run;
+use crate::common::can_run;
 use wirelab_board::machine::file::{MachineFile, Traffic, Way};
 use wirelab_board::machine::image::Image;
 use wirelab_board::machine::plan::{Counting, Watch};

@@ -1,7 +1,5 @@
 //! Interrupts between two points: what comes back is told apart, so that a stage costs the same beside a busy serial line.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -9,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::can_run;
+use crate::common::can_run;
 use wirelab_board::machine::count::{Asked, Counts, count};
 use wirelab_board::machine::file::MachineFile;
 use wirelab_board::machine::image::Image;

@@ -1,10 +1,8 @@
 //! Boards in QEMU: up on a TAP, on Unix sockets and alone, several at once, reset, and unplugged.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{can_run, can_tap, unprivileged, until};
+use crate::common::{can_run, can_tap, unprivileged, until};
 use wirelab_board::count::CountNode;
 use wirelab_board::{Board, Connect, INTERFACE, Options};
 use wirelab_port::wire::FrameWire;

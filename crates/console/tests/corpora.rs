@@ -4,7 +4,7 @@ use std::path::Path;
 
 use wirelab_console::Profile;
 
-mod fuzz;
+use crate::fuzz;
 
 fn corpus(name: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -1,7 +1,6 @@
 //! Replays the fuzz corpus.
 
-mod common;
-
+use crate::common;
 use std::path::Path;
 
 fn replay(target: &str, run: fn(&[u8])) {

@@ -1,8 +1,6 @@
 //! How long a client waits for a node that does not answer yet, over a simulated network.
 
-mod common;
-
-use common::{Simulated, Weather, World, host, transmit};
+use crate::common::{Simulated, Weather, World, host, transmit};
 use wirelab_control::client::Patience;
 use wirelab_control::{Client, ClientError};
 

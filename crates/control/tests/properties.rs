@@ -1,8 +1,7 @@
 //! What is written can be read and is the same; whatever bytes come, nothing breaks.
 
-mod common;
-
-use common::transmit;
+use crate::common;
+use crate::common::transmit;
 use proptest::prelude::*;
 use wirelab_control::line::Line;
 use wirelab_control::value::{Extent, Load, Mac};

@@ -1,11 +1,9 @@
 //! Client and server over a simulated network: each thing is done once, whatever happens to the lines.
 
-mod common;
-
 use std::time::Duration;
 
-use common::demo::{DemoNode, record};
-use common::{Simulated, Weather, World, config, host, many_tries, transmit};
+use crate::common::demo::{DemoNode, record};
+use crate::common::{Simulated, Weather, World, config, host, many_tries, transmit};
 use wirelab_control::client::Patience;
 use wirelab_control::line::Line;
 use wirelab_control::value::{Extent, Load, Mac, Path, State};

@@ -1,13 +1,12 @@
 //! What strangers get: no more bytes than they sent, no more hellos than a rate, and no trial without the token.
 
-mod common;
-
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::demo::DemoNode;
-use common::{Simulated, Weather, World, config, host, transmit};
+use crate::common;
+use crate::common::demo::DemoNode;
+use crate::common::{Simulated, Weather, World, config, host, transmit};
 use wirelab_control::client::Patience;
 use wirelab_control::line::{Line, MAX_LINE};
 use wirelab_control::serve::{MAX_CONNECTIONS_PER_PEER, Shared};

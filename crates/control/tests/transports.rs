@@ -1,7 +1,5 @@
 //! The real transports: UDP, TCP, and a Unix socket in place of a UART, with noise, echo and hostile peers.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::unix::net::UnixStream;
@@ -9,8 +7,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use common::demo::{DemoNode, record};
-use common::{config, many_tries, transmit};
+use crate::common::demo::{DemoNode, record};
+use crate::common::{config, many_tries, transmit};
 use wirelab_control::serve::{MAX_CONNECTIONS_PER_PEER, Shared};
 use wirelab_control::transport::{StreamTransport, TcpTransport, Transport, UdpTransport};
 use wirelab_control::value::{Mac, State};

@@ -1,8 +1,6 @@
 //! The vectors of `spec/vectors/node-control.txt`, which firmware checks as well.
 
-mod common;
-
-use common::demo::DemoNode;
+use crate::common::demo::DemoNode;
 use std::path::Path;
 
 use wirelab_control::line::{Fault, Kind, Line, LineBuf};

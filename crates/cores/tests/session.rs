@@ -1,11 +1,9 @@
 //! A session has priority exactly as long as one of its processes measures, however the processes end.
 
-mod common;
-
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use common::skip;
+use crate::common::skip;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use wirelab_cores::{prefer_this_session, restore_left};
@@ -35,7 +33,7 @@ fn said(test: &str, script: &str) -> Option<String> {
         .args(["--mount", "setsid", "--wait", "bash", "-c"])
         .arg([SCRIPT, script].concat())
         .env("program", std::env::current_exe().unwrap())
-        .env("test", test)
+        .env("test", format!("session::{test}"))
         .stdin(Stdio::null())
         .output()
         .expect("unshare and setsid are part of every distribution");

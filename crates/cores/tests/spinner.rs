@@ -4,12 +4,10 @@
 //! cgroups, in ns, independent of idle time); otherwise the test waits for a quiet moment. Interrupts of an idle core
 //! can only raise the figure: it is never below the processes' time, and in some window not above.
 
-mod common;
-
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use common::{two_cores, while_spinning};
+use crate::common::{two_cores, while_spinning};
 use wirelab_cores::{Cores, Meter};
 
 /// Tolerance of a figure, in points of the share.

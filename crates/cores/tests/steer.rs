@@ -1,13 +1,11 @@
 //! Steering in a lab: masks are set and restored, and the receive work of veth moves to the given core.
 
-mod common;
-
 use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::{skip, two_cores};
+use crate::common::{skip, two_cores};
 use wirelab_cores::steer::masks;
 use wirelab_cores::{Cores, Steering, pin_thread};
 use wirelab_port::lab::{EphemeralLab, Lab, LabSpec, Side};
@@ -64,7 +62,7 @@ fn masks_are_set_in_the_namespace_and_restored_on_drop() {
 fn killed_while_steering(lab: &EphemeralLab, test: &str) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
-        .args(["--exact", test, "--nocapture"])
+        .args(["--exact", &format!("steer::{test}"), "--nocapture"])
         .env(TOLD, "1")
         .stdin(Stdio::null())
         .stdout(Stdio::piped());

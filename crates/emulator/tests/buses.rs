@@ -1,8 +1,6 @@
 //! Who waits for whom: fetch and data on one SRAM, DMA masters, the flash accelerator.
 
-mod code;
-
-use code::{CODE, DATA, Setup};
+use crate::code::{CODE, DATA, Setup};
 use std::any::Any;
 use wirelab_emulator::{Device, Fault, Machine, Master, Masters, Width};
 

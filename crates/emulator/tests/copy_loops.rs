@@ -1,9 +1,7 @@
 //! What a frame's copy takes depends on the loop that a compiler makes of it: 757 halfwords of 1,514 bytes by loops of
 //! several compilers, code and source in the local SRAM, the destination in AHB SRAM, as in scenario 2 of AN11053.
 
-mod code;
-
-use code::{CODE, DATA, Setup};
+use crate::code::{CODE, DATA, Setup};
 
 const SOURCE: u32 = CODE + 0x2000;
 const HALFWORDS: u32 = 757;

@@ -1,8 +1,6 @@
 //! The EMAC's receive side on a memory of its own: filter, data and status words, errors, overrun, loopback.
 
-mod common;
-
-use common::{BASE, Memory, get, put, run};
+use crate::common::{BASE, Memory, get, put, run};
 use wirelab_emulator::Device;
 use wirelab_emulator::emac::{Arrival, Emac};
 

@@ -1,8 +1,6 @@
 //! The EMAC's transmit side on a memory of its own: times of the wire, descriptors, statuses, indices and interrupts.
 
-mod common;
-
-use common::{BASE, Memory, get, put, run};
+use crate::common::{BASE, Memory, get, put, run};
 use wirelab_emulator::Device;
 use wirelab_emulator::emac::{Emac, FIFO_BYTES, SentFrame};
 

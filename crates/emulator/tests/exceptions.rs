@@ -1,8 +1,6 @@
 //! Exceptions, priorities, sleep and SysTick (ARM DDI 0403, B1.5), with the cycles of ARM DDI 0337I, 3.9.
 
-mod code;
-
-use code::{CODE, DATA, Setup};
+use crate::code::{CODE, DATA, Setup};
 use wirelab_emulator::{Reason, Stop};
 
 const SET_PENDING: u32 = 0xe000_e200;

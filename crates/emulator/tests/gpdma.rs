@@ -1,8 +1,6 @@
 //! The DMA controller on a memory of its own: what it moves, and how long it takes.
 
-mod common;
-
-use common::{BASE, Memory, get, put, run};
+use crate::common::{BASE, Memory, get, put, run};
 use wirelab_emulator::Device;
 use wirelab_emulator::gpdma::Gpdma;
 

@@ -1,11 +1,8 @@
 //! Code, programs and accesses that nobody would write: clear errors, never a panic.
 
-mod code;
-mod fuzz;
-
-use code::random::Random;
-use code::{CODE, DATA, Setup};
-use fuzz::{fuzz_code, fuzz_devices, fuzz_elf};
+use crate::code::random::Random;
+use crate::code::{CODE, DATA, Setup};
+use crate::fuzz::{fuzz_code, fuzz_devices, fuzz_elf};
 use std::path::Path;
 use wirelab_emulator::{ElfError, Machine, Reason, Stop};
 

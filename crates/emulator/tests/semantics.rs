@@ -1,8 +1,6 @@
 //! What instructions do: compiled programs and random instructions give the same on the emulator and on QEMU.
 
-mod code;
-
-use code::random;
+use crate::code::random;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;

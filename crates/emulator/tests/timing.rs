@@ -2,9 +2,7 @@
 //!
 //! Code stands in the local SRAM, data in AHB SRAM: two slaves without wait states, as the manual's figures assume.
 
-mod code;
-
-use code::{CODE, DATA, Setup};
+use crate::code::{CODE, DATA, Setup};
 
 /// Where the measured code begins: behind eight NOPs.
 const START: u32 = CODE + 16;

@@ -4,6 +4,7 @@
 //! `--write` updates the counts in the models: the `cost` of each counted stage.
 
 #[path = "../tests/firmware/image.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
 mod image;
 
 use std::error::Error;

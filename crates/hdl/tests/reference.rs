@@ -8,7 +8,7 @@ use wirelab_hdl::reference::{
 };
 use wirelab_wire::fcs;
 
-mod smoke;
+use crate::smoke;
 
 const NODE: [u8; 6] = [0x02, 0, 0x5E, 0x10, 0, 1];
 const TESTER: [u8; 6] = [0x02, 0, 0x5E, 0x10, 0, 2];

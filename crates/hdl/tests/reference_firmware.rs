@@ -1,9 +1,8 @@
 //! The firmware of the reference node on its model, in each attachment of its MAC: it starts, answers, sends every
 //! byte back, and its capture unit shows the Zynq document's findings.
 
-mod firmware;
-
-use firmware::Bench;
+use crate::firmware;
+use crate::firmware::Bench;
 use wirelab_control::value::UnitPoint;
 use wirelab_hdl::reference::{Attachment, Straps};
 

@@ -1,8 +1,6 @@
 //! The reference node as a node that runs trials: stages by its capture unit, echoes with every byte compared.
 
-#[path = "firmware/image.rs"]
-mod image;
-
+use crate::firmware::image;
 use wirelab_hdl::reference::{Attachment, Straps};
 use wirelab_hdl::reference_node::{ReferenceNode, StartError};
 use wirelab_trial::{

@@ -1,15 +1,12 @@
 //! Judges the hardware's frames by tshark, which shares no code with this project: FCS, checksums, tags, no malformed
 //! frame. It also gets a damaged capture, which must fail.
 
-#[allow(dead_code, reason = "the tests of the firmware use the rest")]
-mod firmware;
-
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use firmware::{Bench, test_frame};
+use crate::firmware::{Bench, test_frame};
 use wirelab_hdl::reference::{Attachment, Straps};
 use wirelab_hdl::{HdlNode, HdlOptions};
 use wirelab_port::pcapng::{CaptureWriter, InterfaceSpec, VerifyOptions, WriterOptions, verify};

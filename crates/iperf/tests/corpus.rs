@@ -1,9 +1,8 @@
 //! Replays the fuzz corpora of iperf 2 and iperf3, and any other bytes.
 
-mod fuzz;
-
 use std::path::Path;
 
+use crate::fuzz;
 use proptest::prelude::*;
 use wirelab_iperf::{v2, v3};
 

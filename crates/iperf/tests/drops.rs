@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use v2_common::{Ours, our_client, time};
+use crate::v2_common::{Ours, our_client, time};
 use wirelab_iperf::v2::{ClientConfig, Head, IdWidth, Leg, Mode, Protocol, Rate, ServerConfig};
 use wirelab_iperf::v3::{Client, Outcome, Parameters, Server, report};
 use wirelab_iperf::{SendOptions, SocketOptions};
 use wirelab_socket::Batch;
 use wirelab_trial::Cancel;
 
-mod v2_common;
+use crate::v2_common;
 
 /// A queue for so few datagrams that it overflows.
 const WINDOW: u32 = 20_000;

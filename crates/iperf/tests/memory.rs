@@ -1,10 +1,8 @@
 //! What a server keeps: nothing more with time, and a bounded amount for each client.
 
-mod v2_common;
-
 use std::net::{SocketAddr, UdpSocket};
 
-use v2_common::{Ours, our_client};
+use crate::v2_common::{Ours, our_client};
 use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Protocol, Rate, ServerConfig};
 
 /// More than a flow needs: the numbers that a receiver remembers are 65,536, with 8 bytes each and a bit.

@@ -1,14 +1,12 @@
 //! What the rings of the host's interfaces dropped before a server's socket is no certain loss. No interface of a test
 //! drops there when it is told to, so that the server is shown counters of ours: a process in a mount namespace of its own.
 
-mod v2_common;
-
 use std::fs;
 use std::net::UdpSocket;
 use std::process::Command;
 use std::time::Duration;
 
-use v2_common::Ours;
+use crate::v2_common::Ours;
 use wirelab_iperf::v2::{Head, IdWidth, Leg, Received, ServerConfig};
 
 const INSIDE: &str = "WIRELAB_TEST_IPERF_RINGS";
@@ -67,7 +65,7 @@ fn what_a_ring_before_a_servers_socket_dropped_is_no_certain_loss() {
         return;
     }
     let shell = "mount -t tmpfs none /sys/class/net && exec \"$0\" --exact \"$1\" --nocapture";
-    let test = "what_a_ring_before_a_servers_socket_dropped_is_no_certain_loss";
+    let test = "rings::what_a_ring_before_a_servers_socket_dropped_is_no_certain_loss";
     let output = Command::new("unshare")
         .args(["--mount", "sh", "-c", shell])
         .arg(std::env::current_exe().unwrap())

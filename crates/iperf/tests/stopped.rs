@@ -5,14 +5,11 @@
 use std::process::{Child, Command};
 use std::thread;
 
-use v2_common::{Ours, our_client, time};
-use v3_common::ask;
+use crate::v2_common::{Ours, our_client, time};
+use crate::v3_common::ask;
 use wirelab_iperf::v2::{ClientConfig, Leg, Mode, Protocol, Rate, ServerConfig};
 use wirelab_iperf::v3::{Parameters, Server, StreamOutcome};
 use wirelab_trial::Cancel;
-
-mod v2_common;
-mod v3_common;
 
 /// Less than the second of the stop, of which a sender makes up for 100 ms.
 const SEEN_NS: u64 = 800_000_000;

@@ -8,8 +8,7 @@ use wirelab_iperf::v2::{
     Rate, Receiver, ServerConfig, ServerReport,
 };
 
-mod v2_common;
-use v2_common::{Ours, our_client, time};
+use crate::v2_common::{Ours, our_client, time};
 
 fn datagram(id: i64, seconds: u32, microseconds: u32) -> [u8; 60] {
     let mut out = [0; 60];

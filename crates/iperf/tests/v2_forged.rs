@@ -9,8 +9,7 @@ use wirelab_iperf::v2::{
     Amount, ClientHeader, Head, IdWidth, Leg, Mode, Rate, ServerConfig, Trouble,
 };
 
-mod v2_common;
-use v2_common::{Ours, time};
+use crate::v2_common::{Ours, time};
 
 /// The first datagram of a client that asks for ten hours, back to `port` where the mode needs one.
 fn request(mode: Mode, port: u16, rate: Rate) -> [u8; 100] {

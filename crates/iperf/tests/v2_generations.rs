@@ -6,8 +6,7 @@ use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 
 use wirelab_iperf::v2::{Generation, Leg, ServerConfig, ServerReport};
 
-mod v2_common;
-use v2_common::{LIMIT, Ours, hex};
+use crate::v2_common::{LIMIT, Ours, hex};
 
 /// One generation: what follows its number and time in each datagram.
 struct Kind {

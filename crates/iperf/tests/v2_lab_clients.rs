@@ -5,10 +5,10 @@ use std::time::Duration;
 use wirelab_iperf::v2::table::Id;
 use wirelab_iperf::v2::{Leg, ServerConfig};
 
-mod v2_common;
-mod v2_lab_common;
-use v2_common::lost_and_total;
-use v2_lab_common::{IPV4, IPV6, Place, csv_bytes, faultless, port, received, sent, sides, sorted};
+use crate::v2_common::lost_and_total;
+use crate::v2_lab_common::{
+    IPV4, IPV6, Place, csv_bytes, faultless, port, received, sent, sides, sorted,
+};
 
 /// What a run of the real client showed.
 struct Seen {

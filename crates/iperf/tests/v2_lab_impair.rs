@@ -15,10 +15,8 @@ use wirelab_iperf::v2::{
 };
 use wirelab_port::lab::{EphemeralLab, Lab, LabSpec, Side};
 
-mod v2_common;
-mod v2_lab_common;
-use v2_common::{Ours, lost_and_total};
-use v2_lab_common::{Place, can_run, sides_of};
+use crate::v2_common::{Ours, lost_and_total};
+use crate::v2_lab_common::{Place, can_run, sides_of};
 
 const IPV4_ETHERTYPE: u16 = 0x0800;
 /// The server's address; the client has that of its lab.

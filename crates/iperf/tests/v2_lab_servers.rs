@@ -6,10 +6,8 @@ use std::time::Duration;
 use wirelab_iperf::v2::table::Id;
 use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Mode, Outcome, Protocol, Rate};
 
-mod v2_common;
-mod v2_lab_common;
-use v2_common::time;
-use v2_lab_common::{IPV4, IPV6, port, received, sent, sides, sorted};
+use crate::v2_common::time;
+use crate::v2_lab_common::{IPV4, IPV6, port, received, sent, sides, sorted};
 
 const BYTES: u64 = 200 << 10;
 /// Flows that are over within some ms corrupt the heap of a 2.1.8 server, or stall it (see `v2_real_servers.rs`).

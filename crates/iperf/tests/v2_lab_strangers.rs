@@ -8,12 +8,8 @@ use wirelab_iperf::v2::{Generation, Mode, ServerConfig};
 use wirelab_port::lab::{EphemeralLab, LabSpec};
 use wirelab_socket::access::Access;
 
-#[path = "v2_common/forged.rs"]
-mod forged;
-mod v2_common;
-mod v2_lab_common;
-use forged::{bytes_that_come, datagram};
-use v2_lab_common::{IPV4, Place, lab, sides_of};
+use crate::forged::{bytes_that_come, datagram};
+use crate::v2_lab_common::{IPV4, Place, lab, sides_of};
 
 /// An address behind a router, as far as the node can tell: whose it is, nobody proved.
 const VICTIM: &str = "203.0.113.9";

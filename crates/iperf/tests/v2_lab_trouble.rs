@@ -9,10 +9,9 @@ use wirelab_iperf::v2::{
 };
 use wirelab_port::lab::LabSpec;
 
-mod v2_common;
-mod v2_lab_common;
-use v2_common::{lost_and_total, time};
-use v2_lab_common::{IPV4, IPV6, Place, can_run, lab, sides, sides_of};
+use crate::v2_common::{lost_and_total, time};
+use crate::v2_lab_common;
+use crate::v2_lab_common::{IPV4, IPV6, Place, can_run, lab, sides, sides_of};
 
 fn single(outcome: &Outcome) -> &Leg {
     match &outcome.legs[..] {

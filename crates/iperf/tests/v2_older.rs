@@ -11,12 +11,8 @@ use wirelab_iperf::v2::{
     ServerConfig, ServerReport, UdpReceived,
 };
 
-#[path = "v2_common/older.rs"]
-mod older;
-mod v2_common;
-
-use older::{Build, Count, JITTER_US, Played};
-use v2_common::{LIMIT, Ours, hex};
+use crate::older::{Build, Count, JITTER_US, Played};
+use crate::v2_common::{LIMIT, Ours, hex};
 
 const KINDS: [(Build, Generation); 5] = [
     (Build::V205, Generation::V205),

@@ -10,8 +10,8 @@ use wirelab_iperf::v2::{
     ServerReport, Trouble,
 };
 
-mod v2_common;
-use v2_common::{LIMIT, Ours, our_client, time};
+use crate::v2_common;
+use crate::v2_common::{LIMIT, Ours, our_client, time};
 
 fn config(ours: &Ours, protocol: Protocol) -> ClientConfig {
     let server = match protocol {

@@ -2,8 +2,7 @@
 
 use wirelab_iperf::v2::{Generation, Leg, Rate, ServerConfig};
 
-mod v2_common;
-use v2_common::{Ours, free_port, has_iperf, lost_and_total, real_client};
+use crate::v2_common::{Ours, free_port, has_iperf, lost_and_total, real_client};
 
 fn udp(args: &str, legs: usize) -> Option<(String, Vec<Leg>)> {
     run(args, legs, true)

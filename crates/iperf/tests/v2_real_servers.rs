@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use wirelab_iperf::v2::{Amount, ClientConfig, Generation, Leg, Mode, Protocol, Rate};
 
-mod v2_common;
-use v2_common::{Real, has_iperf, our_client, time};
+use crate::v2_common::{Real, has_iperf, our_client, time};
 
 /// Flows of iperf 2.1.8 that are over within some ms corrupt its server's heap, or stall it: 6 of 458 runs on a busy
 /// host, "malloc(): unsorted double linked list corrupted"; 0 of 218 at this rate.

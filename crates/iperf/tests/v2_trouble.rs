@@ -10,8 +10,7 @@ use wirelab_iperf::v2::{
     ClientConfig, Head, IdWidth, Leg, Protocol, Rate, Sent, ServerConfig, Trouble, UdpReceived,
 };
 
-mod v2_common;
-use v2_common::{Ours, has_iperf, lost_and_total, our_client, real_client, time};
+use crate::v2_common::{Ours, has_iperf, lost_and_total, our_client, real_client, time};
 
 /// A way between one client and a server that drops every 7th datagram, doubles every 5th, and swaps 12 and 13.
 struct Way {

@@ -9,8 +9,6 @@ use std::time::{Duration, Instant};
 
 use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Mode, Outcome, Protocol, Trouble};
 
-mod v2_common;
-
 /// A peer that takes one connection.
 fn peer(does: impl FnOnce(TcpStream) + Send + 'static) -> (SocketAddr, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

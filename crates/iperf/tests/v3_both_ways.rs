@@ -1,11 +1,9 @@
 //! Tests in both directions at once, with many streams, and with a start that does not count: our two ends against
 //! the distribution's iperf3.
 
-use v3_common::real::{RealServer, number, serve_real, there_is_iperf3};
-use v3_common::{sent_bytes, tcp, udp};
+use crate::v3_common::real::{RealServer, number, serve_real, there_is_iperf3};
+use crate::v3_common::{sent_bytes, tcp, udp};
 use wirelab_iperf::v3::{Outcome, Parameters};
-
-mod v3_common;
 
 /// Bytes that our end received.
 fn received_bytes(outcome: &Outcome) -> u64 {

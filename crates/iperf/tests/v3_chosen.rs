@@ -1,12 +1,12 @@
 //! What is chosen of sockets in iperf3, both roles against the distribution's binary.
 
-use v3_common::real::{RealServer, number, serve_real, there_is_iperf3};
-use v3_common::tcp;
+use crate::v3_common::real::{RealServer, number, serve_real, there_is_iperf3};
+use crate::v3_common::tcp;
 use wirelab_iperf::SocketOptions;
 use wirelab_iperf::v3::{Client, Parameters, report};
 use wirelab_trial::Cancel;
 
-mod v3_common;
+use crate::v3_common;
 
 fn brief() -> Parameters {
     Parameters {

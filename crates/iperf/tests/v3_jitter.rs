@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
+use crate::v3_common::{ask, udp};
 use serde_json::Value;
-use v3_common::{ask, udp};
 use wirelab_iperf::v2::table::Format;
 use wirelab_iperf::v3::datagram::{Head, hello, reply_to};
 use wirelab_iperf::v3::table::Table;
@@ -15,8 +15,6 @@ use wirelab_iperf::v3::{
     ServerEvent, StreamResult, report,
 };
 use wirelab_trial::Cancel;
-
-mod v3_common;
 
 /// 20 datagrams, one in 2 ms.
 fn brief() -> Parameters {

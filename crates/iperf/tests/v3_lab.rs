@@ -11,16 +11,14 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use crate::v3_common::real::{number, there_is_iperf3};
+use crate::v3_common::{ask, bytes, tcp, told_bytes};
 use serde_json::Value;
-use v3_common::real::{number, there_is_iperf3};
-use v3_common::{ask, bytes, tcp, told_bytes};
 use wirelab_impair::{DirectionReport, DirectionSpec, ImpairHandle, ImpairSpec, Impairer, When};
 use wirelab_iperf::v3::{Outcome, Parameters, Server};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_port::netns::{self, NetNs};
 use wirelab_trial::Cancel;
-
-mod v3_common;
 
 const SERVER: &str = "198.18.0.1";
 const SERVER_IPV6: &str = "fd57:4c::1";

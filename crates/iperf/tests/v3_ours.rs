@@ -6,11 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use v3_common::{ask, bytes, tcp, told_bytes, udp};
+use crate::v3_common::{ask, bytes, tcp, told_bytes, udp};
 use wirelab_iperf::v3::{Parameters, Server};
 use wirelab_trial::Cancel;
-
-mod v3_common;
 
 #[test]
 fn our_two_ends_in_all_modes() {

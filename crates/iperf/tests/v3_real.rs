@@ -3,12 +3,10 @@
 use std::thread;
 use std::time::Duration;
 
+use crate::v3_common::real::{RealServer, number, serve_real, there_is_iperf3};
+use crate::v3_common::{ask, bytes, tcp, told_bytes, udp};
 use serde_json::Value;
-use v3_common::real::{RealServer, number, serve_real, there_is_iperf3};
-use v3_common::{ask, bytes, tcp, told_bytes, udp};
 use wirelab_iperf::v3::{Parameters, report};
-
-mod v3_common;
 
 #[test]
 fn our_client_and_the_real_server_over_tcp() {

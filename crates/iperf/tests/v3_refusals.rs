@@ -7,13 +7,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use v3_common::real::{RealServer, there_is_iperf3};
-use v3_common::{ask, tcp};
+use crate::v3_common::real::{RealServer, there_is_iperf3};
+use crate::v3_common::{ask, tcp};
 use wirelab_iperf::v2;
 use wirelab_iperf::v3::{Client, Parameters, Server, TestEvent};
 use wirelab_trial::Cancel;
-
-mod v3_common;
 
 /// Run a long test against a server, and do something beside it.
 fn beside_a_first<T>(server: SocketAddr, second: impl FnOnce() -> T) -> T {

@@ -5,10 +5,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use v3_common::{ask, tcp};
+use crate::v3_common::{ask, tcp};
 use wirelab_iperf::v3::{Parameters, StreamOutcome};
-
-mod v3_common;
 
 fn read_framed(control: &mut TcpStream) {
     let mut length = [0; 4];

@@ -1,9 +1,7 @@
 //! The UDP tables of the AM263x page (TI mcupsdk-core, `enet_cpsw_performance_am263x.md`, 2023): what `fit` makes of a
 //! published receive table whose smallest datagrams were larger than it says, and one of whose loads is wrong.
 
-mod fit_support;
-
-use fit_support::{Seen, codes, fitted, off, parameter, warned};
+use crate::fit_support::{Seen, codes, fitted, off, parameter, warned};
 use wirelab_trial::{Direction, Layer, Load};
 
 /// Datagram, Mbit/s, CPU load and loss in percent, as printed.

@@ -1,8 +1,6 @@
 //! The intervals of what is fitted to stages of a Linux node hold what was put in as often as they say.
 
-mod fit_support;
-
-use fit_support::{FAST, SENT, STACK, Truth, linux, parameter};
+use crate::fit_support::{FAST, SENT, STACK, Truth, linux, parameter};
 use wirelab_model::fit::{FitOptions, fit};
 
 #[test]

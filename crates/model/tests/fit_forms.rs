@@ -1,8 +1,6 @@
 //! The forms that `fit` finds, and only where they are: classes of sizes, batches, a wire that limits, a ring, stages.
 
-mod fit_support;
-
-use fit_support::{Seen, codes, fitted, observations, off, parameter, series, warned};
+use crate::fit_support::{Seen, codes, fitted, observations, off, parameter, series, warned};
 use wirelab_model::file::NodeFile;
 use wirelab_model::fit::{Captures, Fit, FitOptions, fit};
 use wirelab_statistics::random::SplitMix64;

@@ -1,9 +1,7 @@
 //! A Linux node from its stages: what was put in comes out, each route through the node is a path, and what the fast
 //! track would gain is predicted from the stack's stages alone.
 
-mod fit_support;
-
-use fit_support::{
+use crate::fit_support::{
     FAST, LENGTHS, STACK, Truth, codes, linux, off, parameter, series, staged, warned,
 };
 use wirelab_model::explain::{explain, explain_results};

@@ -1,8 +1,6 @@
 //! Observations made from known costs give these costs back, and a node file that predicts the observations.
 
-mod fit_support;
-
-use fit_support::{Seen, fitted, off, parameter, warned};
+use crate::fit_support::{Seen, fitted, off, parameter, warned};
 use proptest::prelude::*;
 use wirelab_model::file::NodeFile;
 use wirelab_model::fit::Fit;

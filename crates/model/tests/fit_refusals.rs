@@ -1,8 +1,6 @@
 //! What `fit` refuses or leaves out, and how it says so.
 
-mod fit_support;
-
-use fit_support::{Seen, codes, fitted, observations, parameter, series, warned};
+use crate::fit_support::{Seen, codes, fitted, observations, parameter, series, warned};
 use proptest::prelude::*;
 use wirelab_model::file::NodeFile;
 use wirelab_model::fit::{FitError, FitOptions, fit};

@@ -1,8 +1,6 @@
 //! What `fit` writes runs: the closed form and the simulation give back what was fitted, loss included.
 
-mod fit_support;
-
-use fit_support::{Seen, fitted, off};
+use crate::fit_support::{Seen, fitted, off};
 use proptest::prelude::*;
 use wirelab_model::file::NodeFile;
 use wirelab_model::fit::Fit;

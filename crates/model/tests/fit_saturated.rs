@@ -1,8 +1,6 @@
 //! A CPU that is full shows an upper bound of its costs, and no idle load; what a fit used is in the node file.
 
-mod fit_support;
-
-use fit_support::{Seen, fitted, off, parameter};
+use crate::fit_support::{Seen, fitted, off, parameter};
 use wirelab_model::file::NodeFile;
 use wirelab_trial::{Direction, Layer, Load};
 

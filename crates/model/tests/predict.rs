@@ -1,14 +1,12 @@
 //! What models answer: figures marked as what they are, loads that they cannot take, what they decline.
 
-use predict_support::{node, run, trial};
+use crate::predict_support::{node, run, trial};
 use wirelab_model::file::NodeFile;
 use wirelab_model::node::ModelNode;
 use wirelab_trial::{
     Cancel, Direction, Extent, Kind, Layer, Load, Node, NodeError, Size, SizeUnit, Spans, Trial,
     TrialOption,
 };
-
-mod predict_support;
 
 #[test]
 fn the_delay_of_a_phy_is_published_and_not_predicted() {

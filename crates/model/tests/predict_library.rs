@@ -4,15 +4,13 @@
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
-use predict_support::{node, run, trial};
+use crate::predict_support::{node, run, trial};
 use wirelab_model::file::NodeFile;
 use wirelab_model::library;
 use wirelab_model::whatif::baseline;
 use wirelab_sim::sim::{Ask, simulate};
 use wirelab_sim::steady::steady_state;
 use wirelab_trial::{Field, Kind, Layer, Observation, Size, SizeUnit, Trial};
-
-mod predict_support;
 
 /// Every path of a node at the smallest, a middle and the largest size.
 fn trials(file: &NodeFile) -> Vec<Trial> {

@@ -1,8 +1,6 @@
 //! Results of iperf peers and Linux nodes: what of them is fitted, and what they say of the node by themselves.
 
-mod fit_support;
-
-use fit_support::{Seen, off, parameter, series};
+use crate::fit_support::{Seen, off, parameter, series};
 use wirelab_model::explain::explain_file;
 use wirelab_model::fit::{FitOptions, fit};
 use wirelab_trial::search::{Goal, GoalResult, Limit, Outcome, Search, SearchEnded, SearchResult};

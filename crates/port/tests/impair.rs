@@ -4,13 +4,11 @@
 //! left = tester/t0 ── node/n0 <─ impairer ─> node/n1 ── tester/t1 = right
 //! ```
 
-mod common;
-
 use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 
-use common::sys::RawSocket;
-use common::{lab, lab_of};
+use crate::common::sys::RawSocket;
+use crate::common::{lab, lab_of};
 use wirelab_impair::{
     Action, BitErrors, Delay, DirectionReport, DirectionSpec, ImpairHandle, ImpairReport,
     ImpairSpec, Impairer, When,

@@ -1,14 +1,12 @@
 //! The lab in the kernel: its parts, that it carries frames, and that it leaves nothing behind.
 
-mod common;
-
 use std::collections::HashSet;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::sys::RawSocket;
-use common::{lab, lab_of};
+use crate::common::sys::RawSocket;
+use crate::common::{lab, lab_of};
 use wirelab_port::iface::{Interface, PortLock, PortName};
 use wirelab_port::lab::{EphemeralLab, Lab, LabError, LabOwner, LabSpec, Side};
 use wirelab_port::netns::NetNs;
@@ -175,7 +173,10 @@ fn a_namespace_of_somebody_else_is_left_alone() {
 /// Starts this test again as a separate process, which makes a lab and waits to be killed.
 fn owner_of(spec: &LabSpec) -> std::process::Child {
     let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_lab_goes_with_its_process_however_it_ends"])
+        .args([
+            "--exact",
+            "lab::a_lab_goes_with_its_process_however_it_ends",
+        ])
         .env("WIRELAB_TEST_LAB", &spec.name)
         .stdout(Stdio::null())
         .spawn()
@@ -445,7 +446,7 @@ fn without_capabilities_each_error_names_them_and_the_way_out() {
         .env("XDG_RUNTIME_DIR", runtime.path())
         .arg(std::env::current_exe().unwrap())
         .args(["--nocapture", "--exact"])
-        .arg("without_capabilities_each_error_names_them_and_the_way_out")
+        .arg("lab::without_capabilities_each_error_names_them_and_the_way_out")
         .stdout(Stdio::null())
         .env("WIRELAB_TEST_WITHOUT_CAPABILITIES", lab.name())
         .status()

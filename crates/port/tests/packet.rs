@@ -1,13 +1,10 @@
 //! The portable path on real veth pairs: clean runs, every fault, every type of buffers, captures.
 
-mod common;
-#[path = "packet/rig.rs"]
-mod rig;
-
 use std::sync::{Arc, Mutex};
 
-use common::{lab, lab_of};
-use rig::{DRAIN, Rig, job, sizes};
+use crate::common::{lab, lab_of};
+use crate::rig;
+use crate::rig::{DRAIN, Rig, job, sizes};
 use wirelab_port::inject::Schedule;
 use wirelab_port::job::{CheckJob, Pace, SendJob};
 use wirelab_port::lab::{LabSpec, Side};

@@ -1,16 +1,13 @@
 //! The portable path beside other activity of the host and the link: foreign frames, a full ring, a paused sender or
 //! checker.
 
-mod common;
-#[path = "packet/rig.rs"]
-mod rig;
-
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use common::lab;
-use common::sys::Hog;
-use rig::{DRAIN, Rig, job, sizes};
+use crate::common::lab;
+use crate::common::sys::Hog;
+use crate::rig;
+use crate::rig::{DRAIN, Rig, job, sizes};
 use wirelab_port::inject::Schedule;
 use wirelab_port::job::SendJob;
 use wirelab_port::packet::{CheckOptions, Checker, SendOptions, announce, send};

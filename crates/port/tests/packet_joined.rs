@@ -1,15 +1,11 @@
 //! The portable path on a host that joins frames before the checker (GRO): missing frames are then not certainly
 //! lost.
 
-mod common;
-#[path = "packet/rig.rs"]
-mod rig;
-
 use std::net::UdpSocket;
 
-use common::lab;
+use crate::common::lab;
+use crate::rig::{DRAIN, Rig, job, sizes};
 use nix::sys::socket::{setsockopt, sockopt};
-use rig::{DRAIN, Rig, job, sizes};
 use wirelab_port::job::SendJob;
 use wirelab_port::lab::Side;
 use wirelab_port::packet::{SendOptions, send};

@@ -1,13 +1,10 @@
 //! Failures of the portable path: what it refuses, and what it keeps when an interface fails.
 
-mod common;
-#[path = "packet/rig.rs"]
-mod rig;
-
 use std::time::Duration;
 
-use common::lab;
-use rig::{DRAIN, Rig, job, sizes};
+use crate::common::lab;
+use crate::rig;
+use crate::rig::{DRAIN, Rig, job, sizes};
 use wirelab_port::iface::PortName;
 use wirelab_port::inject::Schedule;
 use wirelab_port::job::{Pace, SendJob};

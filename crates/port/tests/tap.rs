@@ -1,12 +1,9 @@
 //! A TAP device between user space and the kernel, with the portable path on the kernel's side.
 
-mod common;
-#[path = "packet/rig.rs"]
-mod rig;
-
 use std::time::Duration;
 
-use rig::{DRAIN, job, spec};
+use crate::rig;
+use crate::rig::{DRAIN, job, spec};
 use wirelab_port::iface::{Interface, Mac, PortName};
 use wirelab_port::job::{CheckJob, Pace, SendJob};
 use wirelab_port::netns::NetNs;

@@ -1,12 +1,10 @@
 //! What the host dropped before the checker of the fast path, beside drivers that count frames as dropped that the
 //! checker ended, and drivers that do not.
 
-mod common;
-#[path = "packet/rig.rs"]
-mod rig;
-
-use common::lab;
-use rig::{Rig, built, spec};
+use crate::common;
+use crate::common::lab;
+use crate::rig;
+use crate::rig::{Rig, built, spec};
 use wirelab_port::iface::{Interface, PortName};
 use wirelab_port::job::{CheckJob, CheckReport};
 use wirelab_port::netns::{NetNs, may_test};

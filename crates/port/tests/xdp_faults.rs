@@ -1,14 +1,10 @@
 //! Faults on the fast path: each alone and in every pair, over a million frames each, found as in the ledger.
 
-mod common;
-#[path = "xdp/fast.rs"]
-mod fast;
-#[path = "packet/rig.rs"]
-mod rig;
-
-use common::lab;
-use fast::{FAULTS, alone, attach, combinations, rates, run, settle, with_faults};
-use rig::{Rig, job, sizes};
+use crate::common::lab;
+use crate::fast;
+use crate::fast::{FAULTS, alone, attach, combinations, rates, run, settle, with_faults};
+use crate::rig;
+use crate::rig::{Rig, job, sizes};
 use wirelab_port::inject::Schedule;
 use wirelab_port::job::{CheckJob, Pace, SendJob};
 use wirelab_port::lab::Side;

@@ -1,17 +1,13 @@
 //! The eBPF programs' verdicts on the vectors, and the generator's frames, byte by byte.
 
-mod common;
-#[path = "xdp/fast.rs"]
-mod fast;
-#[path = "packet/rig.rs"]
-mod rig;
-
 use std::time::Duration;
 
-use common::sys::RawSocket;
-use common::{lab, lab_of};
-use fast::{FAULTS, rates, verdict, with_faults};
-use rig::{Rig, job, sizes};
+use crate::common::sys::RawSocket;
+use crate::common::{lab, lab_of};
+use crate::fast;
+use crate::fast::{FAULTS, rates, verdict, with_faults};
+use crate::rig;
+use crate::rig::{Rig, job, sizes};
 use serde_json::Value;
 use wirelab_port::inject::{Mutation, Schedule, Step};
 use wirelab_port::job::{CheckJob, SendJob, SendReport};

@@ -1,15 +1,10 @@
 //! The eBPF checker against the one in Rust: the same verdict for each frame.
 
-mod common;
-#[path = "xdp/fast.rs"]
-mod fast;
-#[path = "packet/rig.rs"]
-mod rig;
-
-use fast::verdict;
+use crate::fast::verdict;
+use crate::rig;
+use crate::rig::{built, spec};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use rig::{built, spec};
 use wirelab_port::job::CheckJob;
 use wirelab_port::netns::may_test;
 use wirelab_port::xdp::{Checker, CheckerOptions};

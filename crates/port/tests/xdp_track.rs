@@ -1,10 +1,7 @@
 //! The eBPF checker's sequences, slots and times against the trackers in Rust.
 
-mod common;
-#[path = "packet/rig.rs"]
-mod rig;
-
-use rig::{built, sizes};
+use crate::rig;
+use crate::rig::{built, sizes};
 use wirelab_port::job::CheckJob;
 use wirelab_port::netns::may_test;
 use wirelab_port::xdp::{Checker, CheckerOptions};

@@ -1,19 +1,15 @@
 //! Failures of the fast path: what it refuses, what it does not touch, and what it leaves when it is killed.
 
-mod common;
-#[path = "xdp/fast.rs"]
-mod fast;
-#[path = "packet/rig.rs"]
-mod rig;
-
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::sys::RawSocket;
-use common::{lab, lab_of};
-use fast::{alone, attach, rates, run, settle, with_faults};
-use rig::{Rig, built, ip, job, sizes, until};
+use crate::common::sys::RawSocket;
+use crate::common::{lab, lab_of};
+use crate::fast;
+use crate::fast::{alone, attach, rates, run, settle, with_faults};
+use crate::rig;
+use crate::rig::{Rig, built, ip, job, sizes, until};
 use wirelab_port::iface::PortName;
 use wirelab_port::job::{Pace, SendJob};
 use wirelab_port::lab::{LabSpec, Side};
@@ -273,7 +269,10 @@ fn a_killed_run_leaves_neither_program_nor_map() {
     let rig = Rig::new(&lab);
     let before = pinned();
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "a_killed_run_leaves_neither_program_nor_map"])
+        .args([
+            "--exact",
+            "xdp_trouble::a_killed_run_leaves_neither_program_nor_map",
+        ])
         .env(CHILD, lab.name())
         .stdout(Stdio::null())
         .spawn()
@@ -373,7 +372,7 @@ fn held_up(test: &str, name: &str, pace: Pace) -> Option<[u64; 4]> {
     let file = tempfile::NamedTempFile::new().unwrap();
     let said = || std::fs::read_to_string(file.path()).unwrap();
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test])
+        .args(["--exact", &format!("xdp_trouble::{test}")])
         .env(HELD, file.path())
         .env(PACE, name)
         .stdout(Stdio::null())

@@ -1,10 +1,8 @@
 //! Failures of a pair of ports: each is refused or survived, with a message that names the thing and the fix.
 
-mod common;
-
 use std::process::{Command, Stdio};
 
-use common::{
+use crate::common::{
     alone, assert_clean, counts, has_warning, ip, node, node_of, options, received, run, sent,
     trial, until,
 };
@@ -269,7 +267,7 @@ fn a_killed_run_leaves_no_lab_and_its_ports_were_its_own() {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "a_killed_run_leaves_no_lab_and_its_ports_were_its_own",
+            "bad_days::a_killed_run_leaves_no_lab_and_its_ports_were_its_own",
         ])
         .env(CHILD, &spec.name)
         .stdout(Stdio::null())

@@ -1,12 +1,10 @@
 //! A capture beside trials: what it lacks is reported and is not a loss of the trial, and each run in it is judged
 //! separately.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{alone, assert_clean, node, run, trial};
+use crate::common::{alone, assert_clean, node, run, trial};
 use wirelab_port::pcapng::{
     CaptureWriter, InterfaceSpec, VerifyOptions, VerifyReport, WriterOptions, verify,
 };

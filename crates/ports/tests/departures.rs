@@ -1,10 +1,8 @@
 //! Frames count as sent if they left, and a fault of the link is not a loss of the node.
 
-mod common;
-
 use std::time::Duration;
 
-use common::{
+use crate::common::{
     alone, assert_clean, bridge, counts, has_warning, ip, node, options, received, run, sender,
     sent, shape, tc, trial, until,
 };

@@ -1,8 +1,6 @@
 //! The code point of a trial is in each IPv4 header on the wire, on both paths, and the header's checksum is right.
 
-mod common;
-
-use common::{alone, assert_clean, counts, node, run, tap, trial};
+use crate::common::{alone, assert_clean, counts, node, run, tap, trial};
 use wirelab_port::netns::may_test;
 use wirelab_ports::Path;
 use wirelab_trial::{Framing, Layer, Size, SizeUnit, Trial};

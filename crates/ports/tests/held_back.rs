@@ -1,8 +1,6 @@
 //! A path that blocks the sender instead of dropping what it cannot carry: a search finds its rate.
 
-mod common;
-
-use common::{alone, bridge, options, shape, trial};
+use crate::common::{alone, bridge, options, shape, trial};
 use wirelab_bench::NoCeiling;
 use wirelab_bench::search::{Asking, Goal, Limit, Outcome, Search, SearchEnded, find_rates};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};

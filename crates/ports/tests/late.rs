@@ -1,8 +1,6 @@
 //! Frames that a slow queue releases after the end of their run neither count in the next run nor disturb it.
 
-mod common;
-
-use common::{alone, assert_clean, counts, has_warning, node, run, sent, shape, trial};
+use crate::common::{alone, assert_clean, counts, has_warning, node, run, sent, shape, trial};
 use wirelab_ports::Path;
 use wirelab_trial::{Load, Trial};
 

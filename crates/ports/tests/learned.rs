@@ -1,8 +1,6 @@
 //! A switch and a router without knowledge of the receiver: they learn its place before the first frame.
 
-mod common;
-
-use common::{alone, assert_clean, bridge, ip, options, received, run, trial};
+use crate::common::{alone, assert_clean, bridge, ip, options, received, run, trial};
 use wirelab_port::iface::Interface;
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_port::netns::may_test;

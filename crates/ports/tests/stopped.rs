@@ -1,12 +1,10 @@
 //! A tester that is stopped in the middle of a trial on the fast path: the trial is void, and the node has no loss
 //! from it.
 
-mod common;
-
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::{alone, counts, node, received, run, trial, until};
+use crate::common::{alone, counts, node, received, run, trial, until};
 use nix::sys::signal::{Signal, kill};
 use wirelab_ports::Path;
 use wirelab_trial::{Direction, Extent, Trial};
@@ -58,7 +56,7 @@ fn a_stop_at_maximum_load_on_the_fast_path_spoils_the_trial_and_is_no_loss() {
     let said = || std::fs::read_to_string(file.path()).unwrap();
     let test = "a_stop_at_maximum_load_on_the_fast_path_spoils_the_trial_and_is_no_loss";
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", test])
+        .args(["--exact", &format!("stopped::{test}")])
         .env(STOPPED, file.path())
         .stdout(Stdio::null())
         .spawn()

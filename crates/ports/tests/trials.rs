@@ -1,8 +1,6 @@
 //! Trials between pairs of ports, on both paths: paced, with faults, many at once, and with each type of buffers.
 
-mod common;
-
-use common::{
+use crate::common::{
     alone, assert_as_injected, assert_clean, assert_honest, counts, has_warning, node, rates, run,
     sender, sent, trial,
 };

@@ -2,12 +2,11 @@
 //! and receivers that write into the frames they get. The frames on the wire are compared with the frame format here,
 //! and by `verify` of the capture, so the test does not rely on the checker under test.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::{Frames, alone, assert_clean, ip, options, run, tap, trial};
+use crate::common;
+use crate::common::{Frames, alone, assert_clean, ip, options, run, tap, trial};
 use wirelab_port::iface::{Interface, PortName};
 use wirelab_port::job::SendJob;
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};

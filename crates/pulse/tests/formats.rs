@@ -1,8 +1,6 @@
 //! A pulse of known width is found within the uncertainty of its sampling, in every format.
 
-mod common;
-
-use common::{FORMATS, Recorded, write};
+use crate::common::{FORMATS, Recorded, write};
 use proptest::prelude::*;
 use wirelab_pulse::{Active, Step, Wanted, read};
 

@@ -1,8 +1,6 @@
 //! Hostile recordings: the fuzz corpus, each cut of it, and bytes that are changed.
 
-mod common;
-
-use common::{FORMATS, Recorded, write};
+use crate::common::{FORMATS, Recorded, write};
 use proptest::prelude::*;
 use wirelab_pulse::fuzz_pulse;
 

@@ -1,12 +1,10 @@
 //! The code point of a trial is in what the tester sends to a peer: captured at the peer's port of a lab.
 
-mod common;
-
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use common::agent::{open, serve};
-use common::{MS, NODE_IPV4, lab, on_tester, trial};
+use crate::common::agent::{open, serve};
+use crate::common::{MS, NODE_IPV4, lab, on_tester, trial};
 use wirelab_iperf::v2::{Server, ServerConfig};
 use wirelab_iperf::v3 as three;
 use wirelab_port::job::CheckJob;

@@ -1,9 +1,7 @@
 //! Single runs have intervals, whoever received the frames.
 
-mod common;
-
-use common::agent::{all, serve};
-use common::{NODE_IPV4, flow, has, lab, on_tester, real_iperf, trial};
+use crate::common::agent::{all, serve};
+use crate::common::{NODE_IPV4, flow, has, lab, on_tester, real_iperf, trial};
 use wirelab_remote::IperfNode;
 use wirelab_trial::{Cancel, Direction, Extent, Layer, Load, Node, Trial};
 

@@ -1,12 +1,11 @@
 //! Trials on the distribution's iperf3 in a lab: every layer in every direction, and servers that are busy.
 
-mod common;
-
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use common::{MS, Served, counter, flow, has, host_of, lab, on_tester, trial, until};
+use crate::common;
+use crate::common::{MS, Served, counter, flow, has, host_of, lab, on_tester, trial, until};
 use wirelab_iperf::v3::{Client, Parameters, TestEvent};
 use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_remote::IperfNode;

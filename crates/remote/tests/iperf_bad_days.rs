@@ -1,11 +1,10 @@
 //! Peers of iperf that are not there, vanish, keep silent, or stand behind a path with a small MTU; and our own server.
 
-mod common;
-
 use std::net::{SocketAddr, UdpSocket};
 use std::sync::{Arc, Mutex};
 
-use common::{
+use crate::common;
+use crate::common::{
     MS, NODE_IPV4, counter, flow, has, has_warning, lab, lab_of, on_tester, real_iperf, trial,
 };
 use wirelab_iperf::v2::{Server, ServerConfig};

@@ -3,11 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
-#[allow(dead_code)]
-#[path = "../../iperf/tests/v2_common/older.rs"]
-mod older;
-
-use older::{Build, Played};
+use crate::older::{Build, Played};
 use wirelab_bench::{NoCeiling, Plan, Sink, Step, WriteError, run_plan};
 use wirelab_remote::IperfNode;
 use wirelab_trial::{

@@ -1,8 +1,7 @@
 //! Trials on the distribution's iperf 2 in a lab: every layer in every direction.
 
-mod common;
-
-use common::{counter, flow, has, host_of, lab, on_tester, real_iperf, trial};
+use crate::common;
+use crate::common::{counter, flow, has, host_of, lab, on_tester, real_iperf, trial};
 use wirelab_port::lab::EphemeralLab;
 use wirelab_remote::IperfNode;
 use wirelab_trial::{

@@ -1,12 +1,11 @@
 //! What happens at the tester's own interface is no loss of the node: frames that its queue drops, and a link that fails.
 
-mod common;
-
 use std::thread;
 use std::time::Duration;
 
-use common::agent::{open, serve};
-use common::{MS, NODE_IPV4, flow, lab, on_tester, tool, trial};
+use crate::common;
+use crate::common::agent::{open, serve};
+use crate::common::{MS, NODE_IPV4, flow, lab, on_tester, tool, trial};
 use wirelab_iperf::v2::{Server, ServerConfig};
 use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_remote::IperfNode;

@@ -1,10 +1,8 @@
 //! Manners on a network: a peer behind a router, or with a public address, gets no packet unless the user says so.
 
-mod common;
-
 use std::net::{IpAddr, SocketAddr};
 
-use common::{NODE_IPV4, lab, on_tester, tool};
+use crate::common::{NODE_IPV4, lab, on_tester, tool};
 use wirelab_port::iface::{LinkState, PortName};
 use wirelab_port::lab::Side;
 use wirelab_remote::manners::{Beyond, beyond};

@@ -1,15 +1,14 @@
 //! Trials on `wirelab node serve`, in a lab: every layer in every direction, counts, CPU load, captures, and bad days.
 
-mod common;
-
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::agent::{all, counts, open, serve};
-use common::{MS, NODE_IPV4, assert_clean, flow, has_warning, lab, on_tester, trial};
+use crate::common;
+use crate::common::agent::{all, counts, open, serve};
+use crate::common::{MS, NODE_IPV4, assert_clean, flow, has_warning, lab, on_tester, trial};
 use wirelab_port::iface::{Mac, PortName};
 use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_port::tap::{BOARD_MAC, TapError, TapPort, TapSpec};

@@ -1,13 +1,12 @@
 //! Trials on the images of the boards with lwIP, in QEMU over a TAP: every layer in every direction, counts, captures
 //! of all points, CPU load, and bad days.
 
-mod common;
-
 use std::io::Write as _;
 use std::net::Ipv4Addr;
 use std::process::Command;
 
-use common::assert_clean;
+use crate::common;
+use crate::common::assert_clean;
 use wirelab_board::{Board, BoardError, Connect, Options};
 use wirelab_remote::{ControlNode, IperfNode};
 use wirelab_trial::{

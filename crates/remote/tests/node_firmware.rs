@@ -1,15 +1,14 @@
 //! Trials on the node application of the firmware, built with sanitizers as a program on sockets, in a lab: every
 //! layer in every direction, counts, captures, CPU load, and bad days.
 
-mod common;
-
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-use common::{NODE_IPV4, assert_clean, lab, on_tester, trial};
+use crate::common;
+use crate::common::{NODE_IPV4, assert_clean, lab, on_tester, trial};
 use wirelab_control::client::{Client, Patience};
 use wirelab_control::transport::TcpTransport;
 use wirelab_port::lab::{EphemeralLab, Side};

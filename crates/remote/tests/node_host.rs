@@ -1,8 +1,6 @@
 //! What a node's host does beside a trial is told apart from what the node does: it stops the node's sender or receiver,
 //! its interface drops what was to be sent, and others use the link.
 
-mod common;
-
 use std::fs;
 use std::io::Read as _;
 use std::net::{SocketAddr, UdpSocket};
@@ -12,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-use common::agent::{counts, open, serve};
-use common::{MS, NODE_IPV4, has_warning, lab, on_tester, tool, trial, until};
+use crate::common::agent::{counts, open, serve};
+use crate::common::{MS, NODE_IPV4, has_warning, lab, on_tester, tool, trial, until};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use wirelab_agent::{Options, Serving};
@@ -34,7 +32,7 @@ impl Process {
     fn start(lab: &EphemeralLab, test: &str) -> Process {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
-            .args(["--exact", test])
+            .args(["--exact", &format!("node_host::{test}")])
             .env(NODE, "")
             .stdin(Stdio::piped())
             .stdout(Stdio::null());

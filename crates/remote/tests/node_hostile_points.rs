@@ -1,12 +1,10 @@
 //! What a hostile node tells of its capture points: points without end and out of order, copies, times that cannot be.
 //! All of it is bounded and told, and none becomes a figure.
 
-mod common;
-
 use std::net::UdpSocket;
 use std::time::Duration;
 
-use common::{Serving, receiver, receives_at, trial};
+use crate::common::{Serving, receiver, receives_at, trial};
 use wirelab_control::message::Record;
 use wirelab_control::message::{CpuLoad, Identity, Point, Start, Started, Status as Last};
 use wirelab_control::serve::Shared;

@@ -1,10 +1,8 @@
 //! Trials that look inside `wirelab node serve`, or go past its stack, in a lab: every point in both directions with the
 //! tester's own times, the fast track, the driver, a background, and that no frame is lost or counted twice between two points.
 
-mod common;
-
-use common::agent::serve;
-use common::{NODE_IPV4, assert_clean, counter, flow, has_warning, lab, on_tester, trial};
+use crate::common::agent::serve;
+use crate::common::{NODE_IPV4, assert_clean, counter, flow, has_warning, lab, on_tester, trial};
 use wirelab_remote::ControlNode;
 use wirelab_trial::{
     Cancel, Direction, Extent, FlowObservation, Layer, Load, Node, NodeError, Observation, Path,

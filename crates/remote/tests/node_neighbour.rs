@@ -1,9 +1,7 @@
 //! A node whose link-layer address the tester has forgotten, and the other way round.
 
-mod common;
-
-use common::agent::{counts, open, serve};
-use common::{NODE_IPV4, assert_clean, lab, on_tester, trial};
+use crate::common::agent::{counts, open, serve};
+use crate::common::{NODE_IPV4, assert_clean, lab, on_tester, trial};
 use wirelab_port::lab::Side;
 use wirelab_trial::{Cancel, Direction, Extent, Layer, Load, Node, Trial};
 

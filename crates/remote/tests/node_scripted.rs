@@ -1,15 +1,15 @@
 //! A node of which the cost of each frame is known, as firmware may be: what `fit` makes of its results, and what is
 //! left out where it shares its cores with the tester.
 
-mod common;
-
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use common::{NODE_IPV4, Serving, has_warning, lab, on_tester, receiver, receives_at, trial};
+use crate::common::{
+    NODE_IPV4, Serving, has_warning, lab, on_tester, receiver, receives_at, trial,
+};
 use wirelab_control::message::Record;
 use wirelab_control::message::{CpuLoad, Identity, Point, Start, Started, Status as Last};
 use wirelab_control::serve::Shared;

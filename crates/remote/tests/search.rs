@@ -1,11 +1,9 @@
 //! Searches on both kinds of peers: a path of known capacity is found, whoever is asked.
 
-mod common;
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use common::{MS, NODE_IPV4, has, lab, on_tester, real_iperf, tool, trial};
+use crate::common::{MS, NODE_IPV4, has, lab, on_tester, real_iperf, tool, trial};
 use wirelab_agent::{Options, Serving};
 use wirelab_bench::search::{Asking, find_rates};
 use wirelab_iperf::v2::{Server, ServerConfig};

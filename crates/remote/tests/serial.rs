@@ -1,8 +1,6 @@
 //! A node on a serial line: a board in QEMU, whose UART is at a pseudo-terminal, and whose frames a port of this host
 //! hears; bad days of the line.
 
-mod common;
-
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -11,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::common;
 use nix::pty::openpty;
 use nix::sys::termios::{SetArg, cfmakeraw, tcgetattr, tcsetattr};
 use nix::unistd::ttyname;

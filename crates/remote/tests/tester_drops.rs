@@ -1,15 +1,14 @@
 //! What the tester's own socket drops is no loss of a node, and what the path drops is one, whatever the tester drops.
 
-mod common;
-
 use std::fs;
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::agent::{counts, open, serve};
-use common::{MS, NODE_IPV4, NODE_IPV6, PATIENCE, lab, lab_of, on_tester, tool, trial};
+use crate::common;
+use crate::common::agent::{counts, open, serve};
+use crate::common::{MS, NODE_IPV4, NODE_IPV6, PATIENCE, lab, lab_of, on_tester, tool, trial};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
@@ -68,7 +67,7 @@ fn stopped(lab: &EphemeralLab, host: &str, before: u64) -> Observation {
     let folder = tempfile::tempdir().unwrap();
     let (begun, seen) = (folder.path().join("seen.begun"), folder.path().join("seen"));
     let mut command = Command::new(std::env::current_exe().unwrap());
-    let test = "what_the_tester_drops_at_full_speed_is_no_loss_of_the_node";
+    let test = "tester_drops::what_the_tester_drops_at_full_speed_is_no_loss_of_the_node";
     command
         .args(["--exact", test])
         .env(ASKED, host)

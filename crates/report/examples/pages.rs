@@ -1,8 +1,10 @@
 //! Writes the pages that `web/tests` opens in a browser into a folder: worked results, hostile ones, and a hundred trials.
 
 #[path = "../tests/common/mod.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
 mod common;
 #[path = "../tests/common/explained.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
 mod explained;
 
 use std::path::Path;

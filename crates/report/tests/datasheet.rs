@@ -1,9 +1,8 @@
 //! The datasheet: the third source document's tables cell by cell, what is absent, every format, side by side.
 
-mod common;
-
-use common::am263x;
-use common::page::{pictures, rows, text};
+use crate::common;
+use crate::common::am263x;
+use crate::common::page::{pictures, rows, text};
 use wirelab_report::datasheet::{compare, datasheet, is_datasheet};
 use wirelab_report::{Format, Options, render};
 use wirelab_trial::*;

@@ -1,11 +1,7 @@
 //! Explanations made by hand: their words, their pictures, and that nothing in them breaks out of a page.
 
-#[path = "common/explained.rs"]
-mod explained;
-#[path = "common/page.rs"]
-mod pages;
-
-use explained::{gain, serial};
+use crate::common::page;
+use crate::explained::{gain, serial};
 use proptest::prelude::*;
 use wirelab_report::{
     Format, NoExplanation, Options, render_explanation, render_results_explanation,
@@ -100,7 +96,7 @@ fn page(html: &str) -> roxmltree::Document<'_> {
 #[test]
 fn the_pictures_stand_where_the_figures_say() {
     let html = render_explanation(&serial(), Format::Html, &Options::default()).unwrap();
-    let pictures = pages::pictures(&html);
+    let pictures = page::pictures(&html);
     let [timeline, roofline] = &pictures[..] else {
         panic!("{pictures:?}");
     };

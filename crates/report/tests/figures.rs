@@ -1,9 +1,8 @@
 //! The figures of a run out of the house: OpenMetrics, JSON lines and the badge.
 
-mod common;
-
 use std::collections::{BTreeMap, HashSet};
 
+use crate::common;
 use wirelab_report::badge::{BadgeError, badge};
 use wirelab_report::{Format, Options, render};
 use wirelab_trial::ResultsFile;

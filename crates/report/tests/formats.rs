@@ -1,7 +1,6 @@
 //! Each format on worked results, as snapshots, and what other programs make of it.
 
-mod common;
-
+use crate::common;
 use wirelab_report::{Format, Options, render, summary_line};
 use wirelab_trial::{Field, ResultsFile};
 

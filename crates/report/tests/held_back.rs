@@ -1,7 +1,6 @@
 //! Searches on a path that holds the sender back, in every format: nothing that was never sent is shown as lost.
 
-mod common;
-
+use crate::common;
 use wirelab_report::{Format, Options, render};
 use wirelab_trial::search::{
     BurstResult, BurstSearch, CurveResult, LossCurve, LossPoint, SearchEnded,

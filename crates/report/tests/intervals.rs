@@ -1,8 +1,7 @@
 //! Every format shows the interval of a figure, and what it was taken over.
 
-mod common;
-
-use common::am263x;
+use crate::common;
+use crate::common::am263x;
 use serde_json::Value;
 use wirelab_report::datasheet::compare;
 use wirelab_report::{Format, Options, format, render};

@@ -1,7 +1,6 @@
 //! The table of `docs/exit-status.md`, row by row: the status, the failures of JUnit and the column of CSV are one judgement.
 
-mod common;
-
+use crate::common;
 use wirelab_report::judge::{End, judge};
 use wirelab_report::{Format, Options, render, verdict};
 use wirelab_trial::search::{Outcome, SearchEnded};

@@ -1,8 +1,6 @@
 //! The head of a page says for each figure what limited it: the wire, the node's CPU, the tester, or why that is not known.
 
-mod common;
-
-use common::{file, flow, observation, page, trial};
+use crate::common::{file, flow, observation, page, trial};
 use wirelab_report::Format;
 use wirelab_trial::{CpuLoad, Direction, Field, Load, Observation};
 use wirelab_wire::LineRate;

@@ -1,9 +1,8 @@
 //! Round trips with and without a background side by side, in every format.
 
-mod common;
-
-use common::am263x::page;
-use common::page::pictures;
+use crate::common;
+use crate::common::am263x::page;
+use crate::common::page::pictures;
 use wirelab_report::{Format, Options, render};
 use wirelab_trial::{Field, Kind, Observation, ResultsFile};
 

@@ -1,9 +1,8 @@
 //! A loss that the tester cannot know to the last frame is a range in every format, and what only the tester dropped has a
 //! word of its own.
 
-mod common;
-
-use common::{am263x, lab, page};
+use crate::common;
+use crate::common::{am263x, lab, page};
 use wirelab_report::{Format, Options, render, summary_line, verdict};
 use wirelab_trial::*;
 

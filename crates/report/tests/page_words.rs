@@ -1,8 +1,7 @@
 //! What a page says of itself: what is not on it, and whether its run was clean.
 
-mod common;
-
-use common::am263x;
+use crate::common;
+use crate::common::am263x;
 use wirelab_report::{Format, Options, render};
 use wirelab_trial::search::{Limit, SearchEnded};
 use wirelab_trial::{Field, Found, ResultsFile, Status, Warning, WarningCode};

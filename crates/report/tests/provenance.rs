@@ -1,9 +1,8 @@
 //! Each figure says where it comes from in every format: a sum is of the weakest kind of its parts and names them, and
 //! figures of an emulated node are marked, said at the top of the page, and never stand beside measured ones.
 
-mod common;
-
-use common::am263x;
+use crate::common;
+use crate::common::am263x;
 use wirelab_report::datasheet::compare;
 use wirelab_report::{Format, MixedError, Options, refuse_mislabelled, refuse_mixed, render};
 

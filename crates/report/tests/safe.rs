@@ -1,7 +1,6 @@
 //! What arrives in a results file is hostile: nothing panics, nothing breaks out, every page is well-formed.
 
-mod common;
-
+use crate::common;
 use proptest::prelude::*;
 use wirelab_report::datasheet::compare;
 use wirelab_report::{Format, Options, render, render_stages, summary_line, verdict};

@@ -1,9 +1,8 @@
 //! Stages of a Linux node and of a board: the tables in each format, the page, and that all frames are in its pictures.
 
-mod common;
-
-use common::linux;
-use common::page::{pictures, text};
+use crate::common;
+use crate::common::linux;
+use crate::common::page::{pictures, text};
 use wirelab_report::{Against, Format, NoExplanation, Options, paths_of, render, render_stages};
 use wirelab_trial::{
     Background, Direction, Field, Load, Part, ResultsFile, stage, stage::PointTimes,

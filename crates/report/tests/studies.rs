@@ -1,10 +1,8 @@
 //! Studies as a reader sees them: published beside predicted, with errors and notes.
 
-#[path = "common/page.rs"]
-mod pages;
-
 use std::collections::BTreeMap;
 
+use crate::common::page;
 use wirelab_report::{Format, Options, study};
 use wirelab_study::run::{NodeSource, StudyRun, run};
 use wirelab_study::table::Study;
@@ -205,7 +203,7 @@ fn html_is_well_formed_and_links_its_notes() {
         "{links:?}"
     );
     insta::assert_snapshot!(
-        pages::own(&shown(
+        page::own(&shown(
             &[ran(Kind::Predicted, None)],
             Format::Html,
             &Options::default()

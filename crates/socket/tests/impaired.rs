@@ -1,12 +1,10 @@
 //! Flows and echoes in a lab with an impaired path, or with a sender that damages its frames: every fault is found,
 //! as often as the ledger says.
 
-mod common;
-
 use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
-use common::{Rig, in_node, rig};
+use crate::common::{Rig, in_node, rig};
 use nix::sys::socket::{setsockopt, sockopt};
 use wirelab_impair::{BitErrors, Delay, DirectionSpec, When};
 use wirelab_port::inject::Schedule;

@@ -1,16 +1,15 @@
 //! The example program for applications works: priority datagrams take the fast track, ordinary UDP to the same host
 //! the stack.
 
-mod common;
 #[path = "../examples/fast_track.rs"]
 #[allow(dead_code)]
-mod example;
+mod program;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use common::rig::Rig;
-use common::{lab, until};
+use crate::common::rig::Rig;
+use crate::common::{lab, until};
 use wirelab_port::ebpf::program_on;
 use wirelab_trial::Wait;
 
@@ -25,7 +24,7 @@ fn the_example_takes_priority_datagrams_and_leaves_the_rest_to_the_stack() {
     let (total, counters) = std::thread::scope(|scope| {
         let serving = scope.spawn(move || {
             let began = Instant::now();
-            let served = example::serve(&port, "own,port=1026", Wait::Sleep, |total| {
+            let served = program::serve(&port, "own,port=1026", Wait::Sleep, |total| {
                 ready.store(true, Ordering::Release);
                 total.datagrams >= 100 || began.elapsed() > Duration::from_secs(30)
             });

@@ -1,13 +1,11 @@
 //! The fast track in a lab: frames that match rules reach the application past the stack, complete, in order and
 //! counted; all others pass the stack.
 
-mod common;
-
 use std::io::Write;
 use std::time::Duration;
 
-use common::rig::Rig;
-use common::{lab, lab_of, until};
+use crate::common::rig::Rig;
+use crate::common::{lab, lab_of, until};
 use wirelab_port::ebpf::Mode;
 use wirelab_port::lab::LabSpec;
 use wirelab_stages::{FastTrack, FastTrackOptions, FlowFilter, NodeOptions, NodeXdp, Point, Store};

@@ -1,9 +1,8 @@
 //! The XDP program of a node's port against its references, by test runs over single frames: the packet identifier
 //! against `Rules`, the reflector against frames with right checksums, the points against the frames' own times.
 
-mod common;
-
-use common::frames::{Dice, MAC, PEER, RULES, built, mutated, own, specs, udp4};
+use crate::common;
+use crate::common::frames::{Dice, MAC, PEER, RULES, built, mutated, own, specs, udp4};
 use smoltcp::wire::{Ipv4Packet, Ipv6Packet, UdpPacket};
 use wirelab_port::netns::may_test;
 use wirelab_stages::{FlowFilter, NodeOptions, NodeXdp, Point, Reflect, Store};

@@ -1,11 +1,9 @@
 //! The reflector in a lab: every test frame returns once and complete, and other traffic is not affected.
 
-mod common;
-
 use std::time::{Duration, Instant};
 
-use common::lab;
-use common::rig::Rig;
+use crate::common::lab;
+use crate::common::rig::Rig;
 use wirelab_port::job::{CheckJob, CheckReport};
 use wirelab_port::xdp::{Checker, CheckerOptions};
 use wirelab_stages::{NodeOptions, Reflect, Reflector, Xdp};

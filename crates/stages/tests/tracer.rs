@@ -1,11 +1,9 @@
 //! Times at each point of a node's kernel, recorded by the raw set: one for each frame and point, in the order of the
 //! path.
 
-mod rig;
-
 use std::collections::{HashMap, HashSet};
 
-use rig::{
+use crate::rig::{
     Echo, PORT, accounted, choice, info, lab, node, options, ping_pong, print, sequences, socket,
     until,
 };

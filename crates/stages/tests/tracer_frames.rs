@@ -1,13 +1,11 @@
 //! The frames that the tracer takes: every framing of the flow, none that only looks like it, and unreadable ones are
 //! counted.
 
-mod rig;
-
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use rig::{
+use crate::rig::{
     Dice, HEADER, PORT, RawSocket, accounted, built, datagram, info, lab, lab_of, mutated, node,
     options, send_spliced, sequences, socket, specs, until,
 };

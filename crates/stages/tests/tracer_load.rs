@@ -1,7 +1,5 @@
 //! Under load: each point of a node's kernel has every frame of the flow once and no other, beside any other traffic.
 
-mod rig;
-
 use std::collections::BTreeSet;
 use std::io::{IoSlice, IoSliceMut};
 use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
@@ -10,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrIn, recvmmsg, sendmmsg};
-use rig::{
+use crate::rig::{
     Echo, OTHER, PORT, datagram, every_point, info, lab, node, print, sequences, socket, until,
 };
+use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrIn, recvmmsg, sendmmsg};
 use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_stages::{Point, Tracer};
 use wirelab_wire::Header;

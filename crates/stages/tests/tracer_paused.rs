@@ -1,9 +1,7 @@
 //! Paused probes, alone in their process: a child that another test starts holds copies of the old links and of the
 //! port for a moment, and both would count frames.
 
-mod rig;
-
-use rig::{Echo, PORT, accounted, info, lab, node, options, ping_pong, socket, until};
+use crate::rig::{Echo, PORT, accounted, info, lab, node, options, ping_pong, socket, until};
 use wirelab_port::lab::Side;
 use wirelab_stages::{FlowFilter, Point, Tracer};
 

@@ -1,20 +1,18 @@
 //! Attribution of frames: other sockets that also get the flow's frames, or share its port, do not count as the
 //! application's.
 
-mod rig;
-
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd as _;
 use std::thread;
 use std::time::Duration;
 
-use nix::sys::socket::{
-    AddressFamily, SockFlag, SockType, SockaddrIn, bind, setsockopt, socket as open, sockopt,
-};
-use rig::{
+use crate::rig::{
     HEADER, PORT, RawSocket, accounted, built, datagram, info, lab, node, options, sequences,
     socket, specs, until,
+};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrIn, bind, setsockopt, socket as open, sockopt,
 };
 use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_stages::{FlowFilter, Point, Tracer, TracerOptions};

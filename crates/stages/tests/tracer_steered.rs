@@ -1,8 +1,6 @@
 //! Receive work that is steered to another core, and frames that pass a place there without a run of a program: each
 //! missing one must be counted.
 
-mod rig;
-
 use std::io::Write as _;
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd as _;
@@ -11,11 +9,12 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::socket::setsockopt;
-use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce};
-use rig::{
+use crate::rig;
+use crate::rig::{
     PORT, RawSocket, datagram, every_point, info, lab, node, options, sequences, socket, until,
 };
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::{RcvBuf, RcvBufForce};
 use wirelab_cores::{Cores, Steering, allowed, pin_thread};
 use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_stages::{Point, Tracer};

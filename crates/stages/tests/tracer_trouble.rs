@@ -1,13 +1,12 @@
 //! Failures of the tracer: what it refuses and with which message, what it counts, and what it leaves behind.
 
-mod rig;
-
 use std::fs;
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
 
+use crate::rig;
+use crate::rig::{Echo, PORT, accounted, info, lab, node, options, ping_pong, said, socket, until};
 use libbpf_rs::query::LinkInfoIter;
-use rig::{Echo, PORT, accounted, info, lab, node, options, ping_pong, said, socket, until};
 use wirelab_port::ebpf::program_name;
 use wirelab_port::iface::PortName;
 use wirelab_port::lab::{EphemeralLab, Side};
@@ -35,7 +34,7 @@ fn again(tool: &[&str], test: &str, port: &PortName) -> Command {
         }
     };
     command
-        .args(["--exact", test, "--nocapture"])
+        .args(["--exact", &format!("tracer_trouble::{test}"), "--nocapture"])
         .env(CHILD, port.to_string());
     command
 }

@@ -1,12 +1,10 @@
 //! Failures of XDP on a node: what is refused and with which message, the alternatives, and what remains when its
 //! process is killed.
 
-mod common;
-
 use std::process::{Command, Stdio};
 
-use common::rig::{Rig, ip};
-use common::{lab, lab_of, until};
+use crate::common::rig::{Rig, ip};
+use crate::common::{lab, lab_of, until};
 use wirelab_port::ebpf::{Mode, program_on};
 use wirelab_port::iface::PortName;
 use wirelab_port::lab::LabSpec;
@@ -187,7 +185,7 @@ const CHILD: &str = "WIRELAB_TEST_TRACK_CHILD";
 
 fn this_test_again(name: &str, lab: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--nocapture", "--exact", name]);
+    command.args(["--nocapture", "--exact", &format!("trouble::{name}")]);
     command.env(CHILD, lab).stdout(Stdio::null());
     command
 }

@@ -1,12 +1,11 @@
 //! The dashboard of docs/grafana-dashboard.json: Grafana's own model of dashboards reads all of it, and a PostgreSQL store
 //! answers its questions.
 
-mod common;
-
 use std::path::Path;
 use std::process::Command;
 
-use common::{file, open, postgres};
+use crate::common;
+use crate::common::{file, open, postgres};
 use serde_json::Value;
 use wirelab_store::Location;
 

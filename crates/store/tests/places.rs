@@ -1,8 +1,6 @@
 //! Places that hold no store, stores of another version, and stores with damaged runs.
 
-mod common;
-
-use common::{open, put};
+use crate::common::{open, put};
 use wirelab_store::{Location, Selection, Store, StoreError};
 
 fn folder() -> tempfile::TempDir {

@@ -1,12 +1,11 @@
 //! Several processes on one store, and one that is killed.
 
-mod common;
-
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use common::{begun, file, open, put};
+use crate::common;
+use crate::common::{begun, file, open, put};
 use wirelab_store::{Location, Selection};
 
 /// The store that a process of this test writes to.
@@ -19,7 +18,12 @@ fn writer(test: &str, at: &Location) -> Child {
         Location::Postgres(address) => address.clone(),
     };
     Command::new(std::env::current_exe().expect("this test"))
-        .args([test, "--exact", "--nocapture", "--test-threads=1"])
+        .args([
+            &format!("processes::{test}"),
+            "--exact",
+            "--nocapture",
+            "--test-threads=1",
+        ])
         .env(AT, at)
         .stdout(Stdio::piped())
         .spawn()

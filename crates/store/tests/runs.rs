@@ -1,8 +1,6 @@
 //! What is put into a store comes back, in SQLite and in PostgreSQL alike.
 
-mod common;
-
-use common::{begun, file, open, put};
+use crate::common::{begun, file, open, put};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use wirelab_report::compare::figures;

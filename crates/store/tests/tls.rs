@@ -1,9 +1,6 @@
 //! A store in a PostgreSQL that is reached by TLS: whose certificate is trusted, and what is refused with which fix.
 
-#[path = "common/postgres.rs"]
-mod server;
-
-use server::{database, encrypted};
+use crate::common::postgres::{database, encrypted};
 use wirelab_store::{Location, Store};
 
 fn open(address: &str) -> Result<Store, String> {

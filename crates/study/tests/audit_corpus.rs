@@ -1,7 +1,7 @@
 //! Some tables of the corpus: most planted errors are named, few neighbours are blamed, and honest tables pass. The whole
 //! corpus is in `audit_corpus_whole.rs`.
 
-mod corpus;
+use crate::corpus;
 
 #[test]
 fn honest_tables_have_no_finding_but_remarks() {

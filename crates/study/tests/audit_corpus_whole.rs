@@ -1,8 +1,7 @@
 //! The whole corpus, and the table of `docs/studies.md` that it gives.
 
-mod corpus;
-
-use corpus::errors::KINDS;
+use crate::corpus;
+use crate::corpus::errors::KINDS;
 
 /// Seeds of honest tables, and of tables with errors.
 const TABLES: u64 = 1_000;

@@ -1,10 +1,9 @@
 //! A loss of which the tester knows only two ends: what a study makes of its figures and of what the text claims.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Answer, Shelf};
+use crate::common;
+use crate::common::{Answer, Shelf};
 use wirelab_study::figure::Figure;
 use wirelab_study::run::{NodeSource, StudyRun, run};
 use wirelab_study::table::Study;

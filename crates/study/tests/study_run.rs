@@ -1,10 +1,8 @@
 //! Studies on nodes whose figures can be worked out by hand: what is asked, where values come from, which errors count.
 
-mod common;
-
 use std::sync::Mutex;
 
-use common::{Answer, Shelf, small};
+use crate::common::{Answer, Shelf, small};
 use wirelab_study::figure::Figure;
 use wirelab_study::metric::Metric;
 use wirelab_study::run::{RunError, StudyRun, run};

@@ -1,8 +1,6 @@
 //! Trials of which the tester's own queue dropped what the node sent: they are asked again, at maximum load for less.
 
-mod common;
-
-use common::{flow, observation, paced, trial};
+use crate::common::{flow, observation, paced, trial};
 use wirelab_trial::Counter;
 use wirelab_trial::WarningCode;
 use wirelab_trial::*;

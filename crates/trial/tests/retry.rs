@@ -1,8 +1,6 @@
 //! Trials that a host held up: how they are judged, repeated, and void where none succeeds.
 
-mod common;
-
-use common::{MS, SECOND, flow, observation, paced, sender, trial};
+use crate::common::{MS, SECOND, flow, observation, paced, sender, trial};
 use wirelab_trial::Counter;
 use wirelab_trial::WarningCode;
 use wirelab_trial::held::NODE_SENDER_HELD;

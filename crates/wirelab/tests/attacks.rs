@@ -1,18 +1,15 @@
 //! Attacks on what listens: `wirelab node serve` with its iperf servers, and `wirelab iperf -s`. After each the server serves
 //! honest clients, and its memory, threads, descriptors and idle processor time are what they were.
 
-mod attacks_common;
-#[path = "../../iperf/tests/v2_common/forged.rs"]
-mod forged;
-mod leash;
-
 use std::net::{Ipv4Addr, TcpStream, UdpSocket};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use attacks_common::{CONTROL, Random, THREE, TWO, Victim, lab, opening, reset, write};
-use forged::bytes_that_come;
+use crate::attacks_common;
+use crate::attacks_common::{CONTROL, Random, THREE, TWO, Victim, lab, opening, reset, write};
+use crate::forged;
+use crate::forged::bytes_that_come;
 use nix::sys::socket::{
     AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn, sendto, socket,
 };

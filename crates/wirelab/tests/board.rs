@@ -1,13 +1,11 @@
 //! `wirelab board` and `wirelab measure board:NAME` as a user calls them, on good days and on bad ones.
 
-mod board_common;
-mod common;
-
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use board_common::{Running, as_nobody, can_run, can_tap, lives, skip, until};
-use common::{json, stderr, stdout, wirelab};
+use crate::board_common::{Running, as_nobody, can_run, can_tap, lives, skip, until};
+use crate::common;
+use crate::common::{json, stderr, stdout, wirelab};
 
 /// A call with other variables.
 fn with(variables: &[(&str, &str)], args: &[&str]) -> Output {

@@ -1,11 +1,8 @@
 //! The whole datasheet of an emulated board: every section of the page has figures that were measured, with CPU load, and
 //! the distribution's iperf 2 has its say.
 
-mod board_common;
-mod common;
-
-use board_common::{can_run, can_tap, skip};
-use common::{scratch, stderr, stdout, wirelab};
+use crate::board_common::{can_run, can_tap, skip};
+use crate::common::{scratch, stderr, stdout, wirelab};
 
 #[test]
 fn the_page_of_the_zynq_board_is_filled() {

@@ -1,10 +1,8 @@
 //! The study of AN11053 on the emulated LPC1768, as a user asks for it.
 
-mod common;
-
 use std::io::Write;
 
-use common::{json, stderr, stdout, wirelab};
+use crate::common::{json, stderr, stdout, wirelab};
 use serde_json::Value;
 
 /// Whether the board's image was built; says so in the way the test runner understands if not.

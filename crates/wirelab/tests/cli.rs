@@ -2,9 +2,7 @@
 
 use std::process::Command;
 
-mod common;
-
-use common::{json, refused, scratch, stderr, stdout, wirelab};
+use crate::common::{json, refused, scratch, stderr, stdout, wirelab};
 
 #[test]
 fn limits_of_the_nxp_document() {

@@ -1,8 +1,6 @@
 //! Two runs compared by the program: verdict, gate, formats and what is refused.
 
-mod common;
-
-use common::{PREDICT, scratch, stderr, stdout, wirelab};
+use crate::common::{PREDICT, scratch, stderr, stdout, wirelab};
 
 /// A results file of a model, with a change of it.
 fn predicted(name: &str, change: &[&str]) -> String {

@@ -1,11 +1,10 @@
 //! Systems of others in QEMU behind their consoles: the distribution's U-Boot, and lwIP's own iperf, which only serves.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use common::{skip, stderr, stdout, wirelab};
+use crate::common;
+use crate::common::{skip, stderr, stdout, wirelab};
 use wirelab_trial::{Direction, ResultsFile, Status};
 
 const U_BOOT: &str = "/usr/lib/u-boot/qemu_arm/u-boot.bin";

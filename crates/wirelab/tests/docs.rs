@@ -3,18 +3,14 @@
 //!
 //! `docs_common/table.rs` has what the commands need, and each one that is not run just as it is written.
 
-mod board_common;
-mod common;
-mod docs_common;
-#[path = "docs_common/typed.rs"]
-mod typed;
-
 use std::collections::BTreeSet;
 
-use common::{stderr, wirelab};
-use docs_common::table::PAGES;
-use docs_common::{Shown, blocks, calls_of, commands, page, pages, root};
-use typed::typed;
+use crate::common;
+use crate::common::{stderr, wirelab};
+use crate::docs_common;
+use crate::docs_common::table::PAGES;
+use crate::docs_common::{Shown, blocks, calls_of, commands, page, pages, root};
+use crate::typed::typed;
 
 /// What the parser says of a command; it refuses an unknown option before it shows help, so nothing is run.
 fn taken(mut args: Vec<String>, place: &str) {

@@ -1,13 +1,10 @@
 //! Options that pages and messages name exist where they are named, and so do the formats of reports.
 
-mod common;
-mod docs_common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use common::{scratch, stderr, stdout, wirelab};
-use docs_common::{blocks, page, pages, root, spans, words};
+use crate::common::{scratch, stderr, stdout, wirelab};
+use crate::docs_common::{blocks, page, pages, root, spans, words};
 
 /// Commands that a page speaks of without `wirelab` before their names.
 const ALSO: &[(&str, &str)] = &[

@@ -1,12 +1,6 @@
 //! Every command that a page of the documentation shows is run as it is written; `docs.rs` runs those of the README.
 
-mod board_common;
-mod common;
-mod docs_common;
-#[path = "docs_common/typed.rs"]
-mod typed;
-
-use typed::typed;
+use crate::typed::typed;
 
 #[test]
 fn the_pages_on_peers_are_run() {

@@ -1,13 +1,10 @@
 //! The commands in a page's prose and tables are run too: those of code blocks are in docs.rs.
 
-mod common;
-mod docs_common;
-
 use std::collections::BTreeSet;
 
-use docs_common::ran::{Tally, ended};
-use docs_common::site::Site;
-use docs_common::{Shown, commands, page, pages, spans};
+use crate::docs_common::ran::{Tally, ended};
+use crate::docs_common::site::Site;
+use crate::docs_common::{Shown, commands, page, pages, spans};
 
 /// What a page says in its prose, and what is typed for it, one after the other in one folder.
 const RUN: &[(&str, &str)] = &[

@@ -1,12 +1,10 @@
 //! Exit statuses that `docs/exit-status.md` gives to a user's commands: a claim that fails, frames that arrived damaged, and
 //! frames that never left.
 
-mod common;
-
 use std::io::Write as _;
 use std::process::Command;
 
-use common::{scratch, stderr, stdout, wirelab};
+use crate::common::{scratch, stderr, stdout, wirelab};
 use wirelab_port::iface::PortName;
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 

@@ -1,7 +1,7 @@
 //! `wirelab fit TABLE --hold-out random=50%` on tables made from some nodes of the library: the intervals of what is
 //! predicted hold the other half of a table. All nodes are in `fit_intervals_whole.rs`.
 
-mod fit_common;
+use crate::fit_common;
 
 #[test]
 fn intervals_hold_the_other_half_of_a_table() {

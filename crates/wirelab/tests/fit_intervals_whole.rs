@@ -1,8 +1,7 @@
 //! Tables of all nodes of the library, and the table of `docs/fit.md` that their other halves give.
 
-mod fit_common;
-
-use fit_common::Held;
+use crate::fit_common;
+use crate::fit_common::Held;
 use wirelab_model::library;
 
 /// Metrics with the words and the unit of half widths that the page has for them.

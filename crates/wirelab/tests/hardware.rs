@@ -1,11 +1,9 @@
 //! Ports of hardware in simulation, as a user asks for them.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use common::{json, refused, scratch, stderr, stdout, wirelab};
+use crate::common::{json, refused, scratch, stderr, stdout, wirelab};
 use serde_json::Value;
 use wirelab_hdl::{HdlNode, HdlOptions};
 use wirelab_study::library;

@@ -1,12 +1,9 @@
 //! `wirelab stages hdl:reference` as a user calls it: where slots and DMA are level, and the page with the Zynq document's figures.
 
-mod board_common;
-mod common;
-
 use std::io::{Read, Write};
 
-use board_common::{Running, until};
-use common::{json, refused, scratch, stderr, stdout, wirelab};
+use crate::board_common::{Running, until};
+use crate::common::{json, refused, scratch, stderr, stdout, wirelab};
 use serde_json::Value;
 
 /// Whether the reference node's program is there; says so in the way the test runner understands if not.

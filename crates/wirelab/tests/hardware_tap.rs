@@ -1,14 +1,11 @@
 //! `wirelab hdl` as a user calls it: a port of hardware in simulation and the programs of this host find each other's frames
 //! good, to the last byte.
 
-mod board_common;
-mod common;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Output, Stdio};
 
-use board_common::{can_tap, until};
-use common::{refused, stderr, stdout, wirelab};
+use crate::board_common::{can_tap, until};
+use crate::common::{refused, stderr, stdout, wirelab};
 use serde_json::Value;
 use wirelab_port::netns::NetNs;
 

@@ -1,8 +1,6 @@
 //! Every command that reads a results file refuses one with a figure that cannot be, and names its place.
 
-mod common;
-
-use common::{refused, scratch, stderr, wirelab};
+use crate::common::{refused, scratch, stderr, wirelab};
 
 const SOUND: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),

@@ -8,11 +8,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-mod common;
-mod iperf_common;
-
-use common::{stderr, stdout};
-use iperf_common::{Ours, Real, free_port, has, real_client, start, test, wait_until_listens};
+use crate::common::{stderr, stdout};
+use crate::iperf_common::{
+    Ours, Real, free_port, has, real_client, start, test, wait_until_listens,
+};
 
 /// What a client asks for in the parameter exchange of iperf3.
 fn asked(mut client: Command, flags: &str) -> Value {

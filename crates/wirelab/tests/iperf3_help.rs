@@ -3,11 +3,8 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-mod common;
-mod iperf_common;
-
-use common::{stdout, wirelab};
-use iperf_common::has;
+use crate::common::{stdout, wirelab};
+use crate::iperf_common::has;
 
 /// What iperf3 3.18 and 3.22 have beside 3.12, by their help.
 const LATER: &[&str] = &[

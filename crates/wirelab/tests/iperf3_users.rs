@@ -6,11 +6,10 @@ use std::process::{Child, Command, Output, Stdio};
 
 use nix::pty::openpty;
 
-mod common;
-mod iperf_common;
+use crate::common;
 
-use common::{stderr, stdout};
-use iperf_common::{Background, Ours, Real, free_port, has, wait_until_listens};
+use crate::common::{stderr, stdout};
+use crate::iperf_common::{Background, Ours, Real, free_port, has, wait_until_listens};
 
 const PASSWORD: &str = "lab-secret";
 

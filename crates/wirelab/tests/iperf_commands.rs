@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-mod common;
-mod iperf_common;
+use crate::iperf_common;
 
-use common::{stderr, stdout, wirelab};
-use iperf_common::{Ours, Real, has, interrupt, real_client, shape, start, test};
+use crate::common::{stderr, stdout, wirelab};
+use crate::iperf_common::{Ours, Real, has, interrupt, real_client, shape, start, test};
 
 fn json(output: &std::process::Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", stdout(output)))

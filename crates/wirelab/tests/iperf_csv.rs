@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-mod common;
-mod iperf_common;
+use crate::iperf_common;
 
-use common::{stderr, stdout, wirelab};
-use iperf_common::{Ours, Real, has, real_client, test};
+use crate::common::{stderr, stdout, wirelab};
+use crate::iperf_common::{Ours, Real, has, real_client, test};
 
 /// What a column looks like: how many figures stand behind the point, or that it is an address.
 fn shape_of(column: &str) -> String {

@@ -3,13 +3,9 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-mod common;
-mod docs_common;
-mod iperf_common;
-
-use common::{stdout, wirelab};
-use docs_common::page;
-use iperf_common::has;
+use crate::common::{stdout, wirelab};
+use crate::docs_common::page;
+use crate::iperf_common::has;
 
 const HEADING: &str = "### iperf 2 flags that are not supported";
 

@@ -7,9 +7,7 @@ use serde_json::Value;
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_port::netns::{self, NetNs};
 
-mod common;
-
-use common::{stderr, stdout};
+use crate::common::{stderr, stdout};
 
 fn lab() -> Option<EphemeralLab> {
     if !netns::may_test() {

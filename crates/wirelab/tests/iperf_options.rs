@@ -5,11 +5,8 @@ use std::time::{Duration, Instant};
 
 use nix::sys::socket::{getsockopt, sockopt};
 
-mod common;
-mod iperf_common;
-
-use common::{scratch, stderr, stdout, wirelab};
-use iperf_common::{Background, LIMIT, Ours, Real, free_port, has, start, test};
+use crate::common::{scratch, stderr, stdout, wirelab};
+use crate::iperf_common::{Background, LIMIT, Ours, Real, free_port, has, start, test};
 
 #[test]
 fn a_client_sends_from_where_it_is_told() {

@@ -4,11 +4,8 @@ use std::net::UdpSocket;
 
 use serde_json::Value;
 
-mod common;
-mod iperf_common;
-
-use common::{stderr, stdout};
-use iperf_common::{Ours, test};
+use crate::common::{stderr, stdout};
+use crate::iperf_common::{Ours, test};
 
 /// Start and end of the lines of an id, as they stand there.
 fn spans(text: &str, id: &str) -> Vec<(String, String)> {

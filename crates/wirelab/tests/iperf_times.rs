@@ -1,10 +1,7 @@
 //! `--trip-times` of `wirelab iperf` against the distribution's iperf 2.1.8 in both roles.
 
-mod common;
-mod iperf_common;
-
-use common::{stderr, stdout};
-use iperf_common::{Ours, Real, has, real_client, test};
+use crate::common::{stderr, stdout};
+use crate::iperf_common::{Ours, Real, has, real_client, test};
 
 /// The one-way times of a line in ms: mean, least, most and deviation.
 fn latency(line: &str) -> Vec<f64> {

@@ -1,13 +1,10 @@
 //! `wirelab stages qemu:…`: counts that repeat, a function that grew and is named, and machines that are wrong.
 
-mod board_common;
-mod common;
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use board_common::{as_nobody, can_run, can_tap, skip};
-use common::{refused, scratch, stderr, stdout, wirelab};
+use crate::board_common::{as_nobody, can_run, can_tap, skip};
+use crate::common::{refused, scratch, stderr, stdout, wirelab};
 use serde_json::Value;
 
 /// An empty folder of a test.

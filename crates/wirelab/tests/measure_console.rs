@@ -1,11 +1,9 @@
 //! A board measured through its console: a shell of Linux in the namespace of a lab, on a pseudo terminal, with the
 //! distribution's iperf 2 and iperf3.
 
-mod common;
-
 use std::process::{Command, Output};
 
-use common::{scratch, short_plan, skip, stderr, stdout, wirelab};
+use crate::common::{scratch, short_plan, skip, stderr, stdout, wirelab};
 use wirelab_trial::{Direction, Layer, Observation, ResultsFile, Status};
 
 /// A lab of its own, taken down in the end.

@@ -1,11 +1,9 @@
 //! `wirelab measure` with searches, the datasheet, an interrupt and `--resume`, as a user calls it.
 
-mod common;
-
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{json, refused, scratch, stderr, stdout, wirelab};
+use crate::common::{json, refused, scratch, stderr, stdout, wirelab};
 use serde_json::Value;
 use wirelab_trial::search::SearchEnded;
 use wirelab_trial::{Found, Load, ResultsFile};

@@ -1,8 +1,6 @@
 //! `wirelab measure lab: --direction echo --background …`: one call gives the latency with and without the load.
 
-mod common;
-
-use common::{refused, scratch, stderr, stdout, wirelab};
+use crate::common::{refused, scratch, stderr, stdout, wirelab};
 use wirelab_port::netns::may_test;
 use wirelab_trial::ResultsFile;
 

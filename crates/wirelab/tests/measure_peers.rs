@@ -1,13 +1,10 @@
 //! The datasheet of a peer across a network: the distribution's iperf, and `wirelab node serve`, in a lab.
 
-mod common;
-mod leash;
-
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{scratch, short_plan, skip, stderr, stdout, wirelab};
-use leash::Leashed;
+use crate::common::{scratch, short_plan, skip, stderr, stdout, wirelab};
+use crate::leash::Leashed;
 use wirelab_trial::{Direction, Found, Layer, Observation, ResultsFile, Status};
 
 /// A lab of its own and the servers in it, ended in the end.

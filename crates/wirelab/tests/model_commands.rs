@@ -1,8 +1,7 @@
 //! The commands about models as a user calls them: figures, files, exit statuses, errors.
 
-mod common;
-
-use common::{json, refused, scratch, stderr, stdout, wirelab};
+use crate::common;
+use crate::common::{json, refused, scratch, stderr, stdout, wirelab};
 
 fn text(path: &std::path::Path) -> &str {
     path.to_str().expect("a plain path")

@@ -1,10 +1,8 @@
 //! From the stages of a Linux node to its node file, as a user calls the commands: fit, explain, predict, whatif.
 
-mod common;
-
 use std::path::{Path, PathBuf};
 
-use common::{json, scratch, stderr, stdout, wirelab};
+use crate::common::{json, scratch, stderr, stdout, wirelab};
 use wirelab_trial::results::Environment;
 use wirelab_trial::{
     Clock, ClockKind, Description, Direction, Extent, Field, FlowObservation, Framing, Layer, Load,

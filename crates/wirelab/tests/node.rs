@@ -1,13 +1,10 @@
 //! `wirelab node serve` as a process in a lab: what it says, the distribution's iperf against it, and how it ends.
 
-mod common;
-mod leash;
-
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use common::{skip, stderr, wirelab};
-use leash::Leashed;
+use crate::common::{skip, stderr, wirelab};
+use crate::leash::Leashed;
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 
 const ADDRESS: &str = "198.18.0.1";

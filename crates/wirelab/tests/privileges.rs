@@ -1,10 +1,6 @@
 //! What the program does with exactly the capabilities that it asks for, without root, and what it leaves when it is
 //! killed.
 
-mod common;
-#[path = "common/granted.rs"]
-mod granted;
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -12,8 +8,9 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{stderr, stdout};
-use granted::{Granted, NOBODY, PATIENCE, succeeded, unique};
+use crate::common;
+use crate::common::{stderr, stdout};
+use crate::granted::{Granted, NOBODY, PATIENCE, succeeded, unique};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_port::netns::{NetNs, Work, may_test};
 

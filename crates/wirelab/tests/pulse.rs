@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-mod board_common;
-mod common;
+use crate::board_common;
 
-use common::{json, refused, scratch, stderr, stdout, wirelab};
+use crate::common::{json, refused, scratch, stderr, stdout, wirelab};
 
 const TRIAL: [&str; 7] = [
     "--direction",

@@ -1,13 +1,11 @@
 //! `wirelab receive`: what its own host dropped, held up or lost the link for is no loss of the path, and is said.
 
-mod common;
-
 use std::io::Write as _;
 use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{stderr, stdout, wirelab};
+use crate::common::{stderr, stdout, wirelab};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;

@@ -1,8 +1,6 @@
 //! `wirelab report` of results that fill a datasheet, as a user calls it, and what `wirelab explain` says of them.
 
-mod common;
-
-use common::{scratch, stderr, stdout, wirelab};
+use crate::common::{scratch, stderr, stdout, wirelab};
 
 /// A results file of a node's layer 2, TCP, and UDP at one size with its search.
 const RESULTS: &str = concat!(

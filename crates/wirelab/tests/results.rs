@@ -1,15 +1,12 @@
 //! The store as a user meets it: results are kept while they are measured, found again, compared, passed on and deleted.
 
-mod common;
-#[path = "../../store/tests/common/postgres.rs"]
-mod postgres;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use common::{PREDICT, refused, scratch, stderr, stdout};
+use crate::common::{PREDICT, refused, scratch, stderr, stdout};
+use crate::postgres;
 use serde_json::Value;
 
 /// A store on a file, or on a server.

@@ -1,12 +1,10 @@
 //! The rows of docs/stacks.md that can be built from registries alone: a run of today has the counts of the page.
 
-mod common;
-mod docs_common;
-
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use docs_common::{page, root};
+use crate::common;
+use crate::docs_common::{page, root};
 use serde_json::Value;
 use wirelab_board::machine::file::MachineFile;
 use wirelab_board::machine::image::Image;

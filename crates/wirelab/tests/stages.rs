@@ -1,13 +1,10 @@
 //! `wirelab stages`: counted stages are the same in each run, and what grew is told from what did not.
 
-mod board_common;
-mod common;
-
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use board_common::{can_run, can_tap};
-use common::{scratch, stderr, stdout, wirelab};
+use crate::board_common::{can_run, can_tap};
+use crate::common::{scratch, stderr, stdout, wirelab};
 use serde_json::Value;
 use wirelab_trial::ResultsFile;
 

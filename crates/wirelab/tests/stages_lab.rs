@@ -1,12 +1,9 @@
 //! `wirelab stages lab:`: a Linux node in a lab that is made for it, and what is left when it ends.
 
-mod common;
-mod stages_common;
-
 use std::process::{Command, Stdio};
 
-use common::{json, refused, scratch, stderr, wirelab};
-use stages_common::{labs_of, row, until};
+use crate::common::{json, refused, scratch, stderr, wirelab};
+use crate::stages_common::{labs_of, row, until};
 use wirelab_port::netns::may_test;
 
 /// Every point of a Linux node's way in and out, where its kernel is looked into, and by its sockets' stamps alone.

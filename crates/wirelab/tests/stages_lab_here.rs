@@ -1,14 +1,11 @@
 //! `wirelab stages here:IFACE`: a node that is watched alone, its frames sent by another process.
 
-mod common;
-mod stages_common;
-
 use std::net::UdpSocket;
 use std::process::{Child, Command, Stdio};
 
-use common::{refused, scratch, stderr, wirelab};
+use crate::common::{refused, scratch, stderr, wirelab};
+use crate::stages_common::row;
 use serde_json::Value;
-use stages_common::row;
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_port::netns::may_test;
 use wirelab_trial::ResultsFile;

@@ -1,10 +1,7 @@
 //! Under load no test frame is lost or counted twice between the points of a Linux node: each point's count is that of
 //! the point before, less the drops that were counted between them.
 
-mod common;
-mod stages_common;
-
-use common::{json, scratch, stderr, wirelab};
+use crate::common::{json, scratch, stderr, wirelab};
 use serde_json::Value;
 use wirelab_port::netns::may_test;
 

@@ -1,11 +1,8 @@
 //! `wirelab stages lab: --fast-track RULE`: both paths in turn, unloaded and beside a background.
 
-mod common;
-mod stages_common;
-
 use std::process::Output;
 
-use common::{json, refused, scratch, stderr, stdout, wirelab};
+use crate::common::{json, refused, scratch, stderr, stdout, wirelab};
 use serde_json::Value;
 use wirelab_port::netns::may_test;
 

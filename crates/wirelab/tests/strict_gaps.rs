@@ -1,16 +1,13 @@
 //! A sender that its host holds up catches up in a burst, and with `--strict-gaps` does not: asked at the command line, of
 //! `wirelab measure` and of both clients of `wirelab iperf`.
 
-mod common;
-mod iperf_common;
-
 use std::io::Read;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use common::stderr;
-use iperf_common::Ours;
+use crate::common::stderr;
+use crate::iperf_common::Ours;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;

@@ -1,11 +1,9 @@
 //! The five documents: every figure has a row, held-out ones are within what was promised, and no prediction changes
 //! unseen.
 
-mod common;
-
 use std::collections::BTreeSet;
 
-use common::{json, stderr, stdout, wirelab};
+use crate::common::{json, stderr, stdout, wirelab};
 use serde_json::Value;
 
 /// The figures of a study, or of all.

@@ -1,13 +1,11 @@
 //! `wirelab study import` and `audit` as a user calls them: two commands for a page, questions on a terminal, bad files.
 
-mod common;
-
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{scratch, stderr, stdout, wirelab};
+use crate::common::{scratch, stderr, stdout, wirelab};
 use nix::pty::openpty;
 
 const PAGE: &str = concat!(

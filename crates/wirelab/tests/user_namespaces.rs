@@ -1,15 +1,11 @@
 //! Labs of root of a user namespace, and what one leaves there when it is killed.
 
-mod common;
-#[path = "common/granted.rs"]
-mod granted;
-
 use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{stderr, stdout};
-use granted::{Granted, NOBODY, PATIENCE, succeeded, unique};
+use crate::common::{stderr, stdout};
+use crate::granted::{Granted, NOBODY, PATIENCE, succeeded, unique};
 use wirelab_port::netns::may_test;
 
 #[test]

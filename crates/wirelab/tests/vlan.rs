@@ -1,10 +1,8 @@
 //! VLAN tags at the command line: what is sent, in which order, and which orders are taken, as spec/test-frame.md says.
 
-mod common;
-
 use std::path::Path;
 
-use common::{refused, scratch, stderr, stdout, wirelab};
+use crate::common::{refused, scratch, stderr, stdout, wirelab};
 
 /// The frames in a pcapng file, by its enhanced packet blocks.
 fn frames(file: &Path) -> Vec<Vec<u8>> {

@@ -1,5 +1,4 @@
 //! What the tests of a node share: a lab with a node on one side, a client on the other, and requests.
-#![allow(dead_code)]
 
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr, UdpSocket};

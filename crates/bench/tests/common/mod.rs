@@ -1,5 +1,4 @@
 //! A simulated node of known capacity, with noise, and trials that it fails or declines.
-#![allow(dead_code, reason = "each test binary uses some of it")]
 
 use std::collections::BTreeMap;
 

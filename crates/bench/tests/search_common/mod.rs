@@ -1,5 +1,4 @@
 //! A simulated node whose loss is a function of the load, for the tests of the searches.
-#![allow(dead_code, reason = "each test binary uses some of it")]
 
 use wirelab_bench::NoCeiling;
 use wirelab_bench::search::{Asking, Goal, GoalResult, Limit, Search, SearchResult, find_rates};

@@ -1,5 +1,4 @@
 //! The emulated LPC1768 for the tests of its node.
-#![allow(dead_code)]
 
 use wirelab_board::lpc1768::{Lpc1768Node, Lpc1768Options};
 use wirelab_trial::{

@@ -1,5 +1,4 @@
 //! What the tests of boards share: what they need of this host, stand-ins for QEMU, and images that load.
-#![allow(dead_code)]
 
 pub mod lpc1768;
 

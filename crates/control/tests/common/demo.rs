@@ -1,6 +1,5 @@
 //! A node without hardware: it counts what it would have sent, exactly by the time it is given. Below it, what the fuzz
 //! targets of the protocol do with any bytes.
-#![allow(dead_code)]
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};

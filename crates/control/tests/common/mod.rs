@@ -1,5 +1,4 @@
 //! A network in which time stands still until a peer waits: loss, repetition, reordering and damage by a seed.
-#![allow(dead_code)]
 
 pub mod demo;
 

@@ -1,5 +1,4 @@
 //! Shared by the tests of cores: two cores or the reason for skipping, and a thread that spins for a known share.
-#![allow(dead_code)]
 
 use std::io::Write;
 use std::process::{Command, Stdio};

@@ -1,5 +1,4 @@
 //! A machine with a few lines of code, for the tests.
-#![allow(dead_code, reason = "each test file uses its part")]
 
 pub mod random;
 

@@ -1,5 +1,4 @@
 //! A memory for devices on their own: two clocks an access, one access after another.
-#![allow(dead_code)]
 
 use wirelab_emulator::{Device, Fault, Master, Masters, Width};
 

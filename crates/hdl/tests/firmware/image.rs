@@ -1,5 +1,4 @@
 //! Finds an image made by `scripts/firmware.sh`, in the folder `firmware` beside the build.
-#![allow(dead_code, reason = "each program takes what it needs")]
 
 use std::io::{self, Write as _};
 

@@ -1,7 +1,7 @@
 //! The firmware of the reference node on its model: a tester that sends requests over the debug link, and sends and
 //! receives frames.
 
-mod image;
+pub mod image;
 
 use std::net::Ipv4Addr;
 

@@ -1,5 +1,4 @@
 //! What the tests of iperf 2 share: our server with its events, and the distribution's binary.
-#![allow(dead_code)]
 
 use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};

@@ -1,5 +1,4 @@
 //! What the tests in a lab share: two namespaces with both families of addresses, and iperf 2.1.8 in either.
-#![allow(dead_code)]
 
 use std::io::Read;
 use std::net::{IpAddr, SocketAddr};

@@ -1,5 +1,4 @@
 //! What the tests of iperf3 share.
-#![allow(dead_code)]
 
 use std::net::SocketAddr;
 use std::time::Duration;

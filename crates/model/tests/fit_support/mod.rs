@@ -1,5 +1,4 @@
 //! Observations made by hand, for the tests of `fit`.
-#![allow(dead_code, reason = "each test takes what it needs")]
 
 use wirelab_model::fit::{Fit, FitOptions, Fitted, fit};
 use wirelab_statistics::random::SplitMix64;

@@ -1,5 +1,4 @@
 //! What the tests of labs and of the impairer share: a lab or the reason for skipping, and raw sockets.
-#![allow(dead_code)]
 
 pub mod sys;
 

@@ -1,5 +1,4 @@
 //! Shared by the tests of the portable path: a lab's first pair with jobs for it, and hand-made frames.
-#![allow(dead_code)]
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};

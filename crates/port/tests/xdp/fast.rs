@@ -1,5 +1,4 @@
 //! Shared by the tests of the fast path: a run from one port to another, and the counts of single frames.
-#![allow(dead_code)]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,5 +1,4 @@
 //! Shared by the tests of pairs of ports: a node in its own lab, trials, and checks that hold for any flow.
-#![allow(dead_code)]
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

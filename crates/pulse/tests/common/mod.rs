@@ -1,5 +1,4 @@
 //! Recordings of a pulse of known times, as the programs and devices write them.
-#![allow(dead_code)]
 
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -1,5 +1,4 @@
 //! What the tests of remote peers share: a lab, servers in its node's namespace, trials from its tester's.
-#![allow(dead_code)]
 
 pub mod agent;
 

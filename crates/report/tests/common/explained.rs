@@ -1,5 +1,4 @@
 //! An explanation made by hand: a node that copies and sends one after the other.
-#![allow(dead_code, reason = "each test binary uses some of it")]
 
 use wirelab_trial::explanation::*;
 use wirelab_trial::{Direction, Extent, Framing, Kind, Layer, Load, Size, SizeUnit, Trial, Wait};

@@ -1,5 +1,4 @@
 //! Worked results for the tests: a lab of Linux ports, a faulty run, and nodes of other kinds.
-#![allow(dead_code, reason = "each test binary uses some of it")]
 
 pub mod am263x;
 pub mod linux;
@@ -9,7 +8,6 @@ mod asked;
 mod hostile;
 
 pub use asked::trial;
-#[allow(unused_imports, reason = "each test binary uses some of it")]
 pub use hostile::{hostile, hostile_page};
 use std::collections::BTreeMap;
 

@@ -1,5 +1,4 @@
 //! A page as text, its pictures as data, and its tables as cells.
-#![allow(dead_code)]
 
 use wirelab_report::{Format, Options, render};
 use wirelab_trial::ResultsFile;

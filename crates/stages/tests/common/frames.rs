@@ -1,5 +1,4 @@
 //! Frames for tests of the XDP program: every framing, whole and damaged, drawn from a seed.
-#![allow(dead_code)]
 
 use smoltcp::wire::{Ipv4Address, Ipv6Address};
 use wirelab_wire::rule::{Few, Own};

@@ -1,5 +1,4 @@
 //! Shared by the tests of a node's port: a lab or the reason for skipping, and frames.
-#![allow(dead_code)]
 
 pub mod frames;
 pub mod rig;

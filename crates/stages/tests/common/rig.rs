@@ -1,5 +1,4 @@
 //! A lab's pair with a node's and a tester's end, and frames sent between them.
-#![allow(dead_code)]
 
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;

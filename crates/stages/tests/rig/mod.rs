@@ -1,10 +1,8 @@
 //! Shared by the tests of the tracer: a lab, an application on the node that answers each datagram, and a tester that
 //! sends test frames from a plain socket.
-#![allow(dead_code, unused_imports)]
 
-#[path = "../common/mod.rs"]
-mod common;
 #[path = "../../../port/tests/common/sys.rs"]
+#[allow(dead_code, reason = "the tests of ports use the rest")]
 mod packet;
 mod sys;
 
@@ -19,8 +17,8 @@ use wirelab_stages::{Choice, FlowFilter, Point, PointInfo, StagesError, Tracer, 
 use wirelab_trial::host_clock::now_ns;
 use wirelab_wire::{Flags, Header};
 
-pub use common::frames::{Dice, HEADER, built, mutated, specs};
-pub use common::{lab, lab_of, until};
+pub use crate::common::frames::{Dice, HEADER, built, mutated, specs};
+pub use crate::common::{lab, lab_of, until};
 pub use packet::RawSocket;
 pub use sys::send_spliced;
 

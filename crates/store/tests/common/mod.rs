@@ -1,13 +1,11 @@
 //! Runs a test on both databases, and has results files to put into them.
 
-#[allow(dead_code, reason = "not every test has a server")]
 pub mod postgres;
 
 use wirelab_store::{Location, Store};
 use wirelab_trial::ResultsFile;
 
 /// Each test twice: on a new SQLite file and on a new PostgreSQL database.
-#[macro_export]
 macro_rules! on_both {
     ($(#[test] fn $name:ident($at:ident: &Location) $body:block)*) => {
         mod sqlite {
@@ -38,7 +36,6 @@ pub fn file(at: u64) -> ResultsFile {
 }
 
 /// The same without its trials.
-#[allow(dead_code, reason = "not every test begins a run")]
 pub fn begun(file: &ResultsFile) -> ResultsFile {
     ResultsFile {
         observations: Vec::new(),
@@ -49,7 +46,6 @@ pub fn begun(file: &ResultsFile) -> ResultsFile {
 }
 
 /// Puts a new results file into a store.
-#[allow(dead_code, reason = "not every test imports")]
 pub fn put(store: &mut Store, at: u64) -> i64 {
     store
         .import(&file(at))

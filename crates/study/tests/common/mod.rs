@@ -1,5 +1,4 @@
 //! Nodes that answer from a list, so that every figure of a test can be worked out by hand.
-#![allow(dead_code, reason = "each test binary uses some of it")]
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

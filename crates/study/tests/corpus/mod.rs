@@ -1,5 +1,4 @@
 //! Tables with planted errors, and what the audit says of them.
-#![allow(dead_code, reason = "each test binary uses some of it")]
 
 pub mod errors;
 pub mod random;

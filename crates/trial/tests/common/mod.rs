@@ -1,5 +1,4 @@
 //! What the tests of trials that a host spoilt share: a trial, and what was seen of it.
-#![allow(dead_code)]
 
 use std::collections::BTreeMap;
 

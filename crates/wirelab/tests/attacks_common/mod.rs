@@ -1,5 +1,4 @@
 //! A server as a process in a lab, attacked from the other side: what it costs its host, and whether it still serves.
-#![allow(dead_code)]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};

@@ -1,5 +1,4 @@
 //! What the tests of emulated boards share: what they need of this host, a board as a process, and its emulator.
-#![allow(dead_code)]
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};

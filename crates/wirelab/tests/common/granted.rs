@@ -1,5 +1,4 @@
 //! The program as a user starts it who is not root.
-#![allow(dead_code, reason = "each test uses some of it")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 /// A prediction that takes no time, for tests that need any results.
-#[allow(dead_code, reason = "not every test predicts")]
 pub const PREDICT: [&str; 6] = [
     "predict",
     "lpc1768",
@@ -23,7 +22,6 @@ pub fn wirelab(args: &[&str]) -> Output {
 }
 
 /// Its standard output.
-#[allow(dead_code, reason = "not every test looks at it")]
 pub fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
@@ -34,7 +32,6 @@ pub fn stderr(output: &Output) -> String {
 }
 
 /// A call that is bad usage, and says these words.
-#[allow(dead_code, reason = "not every test refuses")]
 pub fn refused(args: &[&str], words: &str) {
     let output = wirelab(args);
     let told = stderr(&output);
@@ -43,7 +40,6 @@ pub fn refused(args: &[&str], words: &str) {
 }
 
 /// The JSON that a call printed.
-#[allow(dead_code, reason = "not every test looks at it")]
 pub fn json(args: &[&str]) -> serde_json::Value {
     let output = wirelab(args);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -51,7 +47,6 @@ pub fn json(args: &[&str]) -> serde_json::Value {
 }
 
 /// A path in a folder that cargo keeps for this test.
-#[allow(dead_code, reason = "not every test writes a file")]
 pub fn scratch(name: &str) -> PathBuf {
     let path =
         PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{name}", std::process::id()));
@@ -60,7 +55,6 @@ pub fn scratch(name: &str) -> PathBuf {
 }
 
 /// Tells the test runner that a test was left out.
-#[allow(dead_code, reason = "not every test is left out anywhere")]
 pub fn skip(feature: &str, why: &str) {
     use std::io::Write;
     // Past the test harness, which would swallow it.
@@ -68,7 +62,6 @@ pub fn skip(feature: &str, why: &str) {
 }
 
 /// The built-in quick plan with two of its sizes, few trials in a search and these changes.
-#[allow(dead_code, reason = "not every test measures a page")]
 pub fn short_plan(name: &str, changes: &[(&str, &str)]) -> String {
     let mut plan = include_str!(concat!(
         env!("CARGO_MANIFEST_DIR"),

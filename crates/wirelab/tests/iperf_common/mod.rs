@@ -1,8 +1,7 @@
 //! Servers and clients of iperf as processes: ours, and the distribution's in both roles.
-#![allow(dead_code)]
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::io::{BufRead, BufReader, Write as _};
 use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
@@ -213,24 +212,11 @@ impl Real {
         Real::start_to(Stdio::piped, binary, args)
     }
 
-    /// End it as Ctrl-C does, and the rest of what it printed.
-    pub fn end(mut self) -> String {
-        interrupt(&self.child);
-        self.rest()
-    }
-
     /// Its lines until one has `text`; what follows is lost.
     pub fn until(&mut self, text: &str) -> String {
         let out = self.child.stdout.take().unwrap();
         let mut lines = BufReader::new(out).lines().map_while(Result::ok);
         lines.find(|line| line.contains(text)).expect(text)
-    }
-
-    fn rest(&mut self) -> String {
-        let mut text = String::new();
-        let mut out = self.child.stdout.take().unwrap();
-        out.read_to_string(&mut text).unwrap();
-        text
     }
 
     fn start_to(out: fn() -> Stdio, binary: &str, args: &str) -> Real {

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-#[allow(dead_code, reason = "not every test ends a command early")]
 /// The namespaces of labs that a process has made.
 pub fn labs_of(pid: u32) -> Vec<String> {
     let all = wirelab_port::netns::NetNs::list().unwrap();
@@ -14,7 +13,6 @@ pub fn labs_of(pid: u32) -> Vec<String> {
         .collect()
 }
 
-#[allow(dead_code, reason = "not every test ends a command early")]
 /// Wait until something is so; a busy machine may take its time.
 pub fn until(what: &str, so: impl Fn() -> bool) {
     let begun = Instant::now();
@@ -24,7 +22,6 @@ pub fn until(what: &str, so: impl Fn() -> bool) {
     }
 }
 
-#[allow(dead_code, reason = "not every test looks at rows")]
 /// The row of one stage; what was printed where it is not there.
 pub fn row<'a>(all: &'a Value, way: &str, length: u64, from: &str, to: &str) -> &'a Value {
     let mut rows = all["stages"].as_array().unwrap().iter();

@@ -1,0 +1,6 @@
+//! The tests of this crate, one module a file: one binary compiles and links in a fraction of the time of many.
+
+mod common;
+mod session;
+mod spinner;
+mod steer;
