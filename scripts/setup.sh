@@ -41,6 +41,7 @@ build|iproute2|cmd:ip|!there are no network namespaces to work in
 build|git|cmd:git|results do not name the revision
 build|ca-certificates|file:/etc/ssl/certs/ca-certificates.crt|!cargo cannot fetch crates
 test|python3|cmd:python3|!the test runner does not start
+test|python3-jsonschema|file:/usr/lib/python3/dist-packages/jsonschema/__init__.py|!the schema of results files is not tested
 test|cmake|cmd:cmake|!the firmware library is not built
 test|ninja-build|cmd:ninja|!the boards' images are not built
 test|gcc-arm-none-eabi|cmd:arm-none-eabi-gcc|the firmware library is not compiled for microcontrollers

@@ -12,7 +12,7 @@ COMMANDS = "cc make pkg-config clang llvm-strip ip git python3 pg_ctlcluster tra
 FILES = """usr/include/stdlib.h usr/include/bpf/bpf_helpers.h usr/include/linux/bpf.h usr/include/libelf.h
 usr/include/zlib.h usr/lib/arm-none-eabi/newlib/libc.a etc/ssl/certs/ca-certificates.crt .cache/tools/simpy-4.1.1/complete
 .cache/tools/hdl/bin/python3 .cache/tools/hdl/complete .cache/tools/maturin/1.16.0 .cache/tools/grafana/10.1.0
-web/node_modules/complete""".split()
+web/node_modules/complete usr/lib/python3/dist-packages/jsonschema/__init__.py""".split()
 WEB_LOCK = SETUP.parents[1] / "web/package-lock.json"
 HDL_LISTS = [SETUP.parents[1] / "rtl/tools" / name for name in ("requirements.txt", "requirements-source.txt")]
 
