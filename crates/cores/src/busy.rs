@@ -109,7 +109,7 @@ impl Meter {
     pub fn new(cores: &Cores) -> Result<Meter, BusyError> {
         let mut meter = Meter {
             file: File::open("/proc/stat")?,
-            text: Vec::with_capacity(MOST_BYTES),
+            text: vec![0; MOST_BYTES],
             cores: cores.clone(),
             tick_ns: tick_ns(),
         };
@@ -136,7 +136,6 @@ impl Meter {
     }
 
     fn read(&mut self) -> Result<(Sample, u64), BusyError> {
-        self.text.resize(MOST_BYTES, 0);
         let before = now_ns();
         let mut len = 0;
         // The kernel may return the file in pieces; another type of line ends the lines of cores.
