@@ -176,8 +176,20 @@ setup_packages() {
     [ "$dry" = yes ] || name_missing "$@"
 }
 
+# Runs parts beside each other, since they wait for registries as long as they work; each says itself what it failed on.
+together() {
+    local part pid all=() status=0
+    for part in "$@"; do
+        if [ "$dry" = yes ]; then "$part"; continue; fi
+        "$part" &
+        all+=($!)
+    done
+    for pid in "${all[@]}"; do wait "$pid" || status=1; done
+    return $status
+}
+
 main() {
-    local groups=() word
+    local groups=() parts=() word
     dry=no
     for word in "$@"; do
         case "$word" in
@@ -189,14 +201,16 @@ main() {
     [ ${#groups[@]} -gt 0 ] || die "name at least one group: build, test, long, bench, check, fuzz, dist or stacks"
     setup_packages "${groups[@]}" || die "something indispensable is missing (see above)"
     setup_rust "${groups[@]}"
-    if [[ " ${groups[*]} " == *" build "* ]]; then setup_web; fi
-    if [[ " ${groups[*]} " == *" bench "* ]]; then setup_simpy; fi
-    if [[ " ${groups[*]} " == *" test "* ]]; then
-        setup_hdl
-        setup_grafana
-    fi
-    if [[ " ${groups[*]} " == *" long "* ]]; then setup_flows; fi
-    if [[ " ${groups[*]} " == *" dist "* ]]; then setup_dist; fi
+    for word in "${groups[@]}"; do
+        case "$word" in
+            build) parts+=(setup_web) ;;
+            bench) parts+=(setup_simpy) ;;
+            test) parts+=(setup_hdl setup_grafana) ;;
+            long) parts+=(setup_flows) ;;
+            dist) parts+=(setup_dist) ;;
+        esac
+    done
+    together "${parts[@]}"
 }
 
 main "$@"
