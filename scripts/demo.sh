@@ -10,7 +10,7 @@ SIZES=66,438,810,1182,1498
 LAB="demo-$$"
 WIRELAB="${CARGO_TARGET_DIR:-target}/release/wirelab"
 # Seconds that each step takes on two idle cores; they tell how much is left.
-TAKES=(1 19 8 2 6 11 3 1 1)
+TAKES=(1 14 8 2 6 11 3 1 1)
 mkdir -p "$OUT"
 rm -f "$OUT"/{link,max,buffers,board,capture}.json "$OUT"/{capture.pcapng,busy.txt}
 
@@ -52,7 +52,7 @@ step "What a link of 100 Mbit/s can carry" limits --rate 100M --payload 46,1500 
 
 other_work
 step "Four port pairs, full duplex, at a link rate of 100 Mbit/s" \
-    measure lab:4 --payload "$SIZES" --direction both --rate 100M --load max --time 1s \
+    measure lab:4 --payload "$SIZES" --direction both --rate 100M --load max --time 500ms \
     -o "$OUT/link.json"
 
 other_work

@@ -1,8 +1,11 @@
 //! Clean runs of minutes on the fast path: no finding in a hundred million frames.
 
+#[allow(dead_code, reason = "the other tests use the rest")]
 mod common;
+#[allow(dead_code, reason = "the other tests use the rest")]
 #[path = "xdp/fast.rs"]
 mod fast;
+#[allow(dead_code, reason = "the other tests use the rest")]
 #[path = "packet/rig.rs"]
 mod rig;
 
