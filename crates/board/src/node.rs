@@ -15,7 +15,7 @@ use wirelab_trial::{
 use crate::{Board, Options};
 
 /// How long after its wire an emulator may end.
-const DYING: Duration = Duration::from_millis(500);
+const DYING: Duration = Duration::from_secs(2);
 
 /// A board in QEMU, with an open session; it ends with this value.
 pub struct BoardNode {

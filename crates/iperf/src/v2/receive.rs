@@ -281,7 +281,10 @@ impl Receiver {
         if self.finished.is_some() {
             return;
         }
-        self.last_ns = self.last_ns.max(now_ns);
+        // A single datagram has no rate: when the final one came after it says how busy the host was.
+        if self.tracker.received() > 1 {
+            self.last_ns = self.last_ns.max(now_ns);
+        }
         let next = id.unsigned_abs();
         let mut peer = self.peer;
         peer.take(i64::try_from(next).unwrap_or(i64::MAX), len);

@@ -104,6 +104,19 @@ fn a_late_final_datagram_starts_nothing() {
 }
 
 #[test]
+fn a_single_datagram_has_no_time_and_two_have_that_up_to_the_final_one() {
+    for (datagrams, duration_us) in [(1, 0), (2, 300)] {
+        let mut receiver = Receiver::of(Generation::Wide, 0);
+        for id in 1..=datagrams {
+            receiver.take(&wide_of(id), 100_000 * (id as u64 - 1));
+        }
+        receiver.take(&wide_of(-datagrams - 1), 300_000);
+        let report = ServerReport::parse(&receiver.answer(&[]).unwrap()).unwrap();
+        assert_eq!(report.duration_us, duration_us);
+    }
+}
+
+#[test]
 fn numbers_over_32_bits() {
     let mut receiver = Receiver::of(Generation::Wide, 0);
     for id in [1, 2, i64::from(u32::MAX), i64::MAX, i64::MIN] {
