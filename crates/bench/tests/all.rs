@@ -10,6 +10,7 @@ mod plan_errors;
 mod plan_searches;
 mod results_writer;
 mod resume;
+mod resume_anywhere;
 mod run;
 mod search_bursts;
 mod search_common;

@@ -41,30 +41,30 @@ longest = "100us"
 time = "100ms"
 "#;
 
-fn plan() -> Plan {
+pub fn plan() -> Plan {
     Plan::parse(PLAN, "p.toml").unwrap()
 }
 
 /// A node whose losses depend on the load alone, so that each run gives the same.
-fn node() -> CurveNode {
+pub fn node() -> CurveNode {
     CurveNode::new(|load, sent, _| {
         let burst = f64::from(u8::from(load > 800e3 && sent > 40)) * 0.5;
         (1.0 - 300e3 / load).max(0.0).max(burst)
     })
 }
 
-fn ceiling() -> impl FnMut(&Trial) -> Field<f64> {
+pub fn ceiling() -> impl FnMut(&Trial) -> Field<f64> {
     |_| Field::measured(900e3)
 }
 
-fn whole(path: Option<&Path>) -> ResultsWriter {
+pub fn whole(path: Option<&Path>) -> ResultsWriter {
     ResultsWriter::create(path, environment(), vec!["wirelab".to_owned()], "0.1.0", 7)
         .unwrap()
         .save_every(Duration::ZERO)
 }
 
 /// Run it without an end; each state of the file on the disk is kept too.
-fn uninterrupted() -> (ResultsFile, Vec<ResultsFile>, usize) {
+pub fn uninterrupted() -> (ResultsFile, Vec<ResultsFile>, usize) {
     struct Watched<'a>(ResultsWriter, &'a Path, Vec<ResultsFile>);
     impl Sink for Watched<'_> {
         fn take(&mut self, step: &Step, observation: Observation) -> Result<(), WriteError> {
@@ -89,7 +89,7 @@ fn uninterrupted() -> (ResultsFile, Vec<ResultsFile>, usize) {
     (sink.0.finish(false).unwrap(), sink.2, node.asked().len())
 }
 
-fn go_on(node: &mut dyn Node, plan: &Plan, file: ResultsFile) -> (Ended, ResultsFile) {
+pub fn go_on(node: &mut dyn Node, plan: &Plan, file: ResultsFile) -> (Ended, ResultsFile) {
     let stored = match Stored::of(&file, &node.describe(), &environment()) {
         Ok(stored) => stored,
         Err(error) => return (Ended::BadResume(error), file),
@@ -101,53 +101,8 @@ fn go_on(node: &mut dyn Node, plan: &Plan, file: ResultsFile) -> (Ended, Results
     (outcome.ended, writer.finish(!done).unwrap())
 }
 
-/// All trials before the bursts are tried, and every seventh of these, which are alike.
-fn is_one_of_many_bursts(k: usize) -> bool {
-    k > 45 && k % 7 != 0
-}
-
-#[test]
-fn a_file_that_was_left_at_any_moment_becomes_the_whole_one() {
-    let (whole, states, _) = uninterrupted();
-    assert!(states.len() > 90, "{}", states.len());
-    for (k, state) in states.into_iter().enumerate() {
-        if is_one_of_many_bursts(k) {
-            continue;
-        }
-        assert!(state.interrupted);
-        // As `kill -9` leaves it: what was observed, and no word of how its search stood.
-        let missing = whole.observations.len() - state.observations.len();
-        let mut node = node();
-        let (ended, file) = go_on(&mut node, &plan(), state);
-        assert!(matches!(ended, Ended::Done), "after {k}: {ended:?}");
-        same(&file, &whole, k);
-        let warm_ups = node.asked().len() - missing;
-        assert!(
-            warm_ups <= 5,
-            "after {k}: {warm_ups} trials were asked again"
-        );
-    }
-}
-
-#[test]
-fn ctrl_c_in_any_trial_costs_that_trial_alone() {
-    let (whole, _, asked) = uninterrupted();
-    for k in (1..=asked).filter(|k| !is_one_of_many_bursts(*k)) {
-        let mut cut = node();
-        (cut.ends_early, cut.cancels) = (vec![k], true);
-        let mut writer = self::whole(None);
-        let (cancel, mut ceiling) = (Cancel::new(), ceiling());
-        let outcome = run_plan(&mut cut, &plan(), &mut ceiling, &(), &cancel, &mut writer);
-        assert!(matches!(outcome.ended, Ended::Interrupted), "{outcome:?}");
-        let file = writer.finish(true).unwrap();
-        let (ended, file) = go_on(&mut node(), &plan(), file);
-        assert!(matches!(ended, Ended::Done), "after {k}: {ended:?}");
-        same(&file, &whole, k);
-    }
-}
-
 /// Equal, and where it is not, a text that is not a book.
-fn same(file: &ResultsFile, whole: &ResultsFile, k: usize) {
+pub fn same(file: &ResultsFile, whole: &ResultsFile, k: usize) {
     for (a, b) in file.parts.iter().zip(&whole.parts) {
         assert_eq!(a, b, "after {k}");
     }

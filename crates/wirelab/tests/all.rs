@@ -23,6 +23,7 @@ mod fit_common;
 mod fit_intervals;
 mod fit_intervals_whole;
 mod fit_table;
+mod fit_table_turns;
 #[path = "../../iperf/tests/v2_common/forged.rs"]
 mod forged;
 #[path = "common/granted.rs"]
