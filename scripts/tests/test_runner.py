@@ -238,6 +238,8 @@ class Build(unittest.TestCase):
         with tempfile.TemporaryDirectory() as tree:
             self.assertEqual(self.asked(tree), ["0", "false"])
             Path(tree, "target/debug/incremental").mkdir(parents=True)
+            self.assertEqual(self.asked(tree), ["0", "false"])
+            Path(tree, "target/debug/incremental/wirelab_wire-1").mkdir()
             self.assertEqual(self.asked(tree), [None, None])
 
 

@@ -10,7 +10,7 @@ rm -rf "$out"
 mkdir -p "$out"
 target="${CARGO_TARGET_DIR:-target}"
 # As the Rust tests are built (scripts/testrun/suites.py), so that neither builds what the other has.
-[ -d "$target/debug/incremental" ] || export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=false
+[ -n "$(ls -A "$target/debug/incremental" 2>/dev/null)" ] || export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=false
 cargo build --quiet --locked --workspace --features wirelab/hdl --example pages
 "$target/debug/examples/pages" "$out"
 if [ -n "${WIRELAB_ALL_PAGES:-}" ]; then
