@@ -5,9 +5,10 @@ import os
 import signal
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from bench import machine
 
 from . import again, jobs, skips, suites, summary
 
@@ -68,18 +69,6 @@ def show_plain(pool, plain, tree, show):
     return each
 
 
-def other_work(cores, stat="/proc/stat", seconds=0.5):
-    """How many cores other work takes, while the tests rest."""
-
-    def idle():
-        _, *ticks = Path(stat).read_text().split("\n", 1)[0].split()
-        return int(ticks[3]) + int(ticks[4])
-
-    before = idle()
-    time.sleep(seconds)
-    return max(0.0, cores - (idle() - before) / os.sysconf("SC_CLK_TCK") / seconds)
-
-
 def lanes_for(cores, others):
     """How many jobs run at a time: two a core, since most wait longer than they work, and one beside other work."""
     return 2 * cores if others < cores / 4 else cores
@@ -88,11 +77,9 @@ def lanes_for(cores, others):
 def run_all(tree, plain, rust, show, prefix, long):
     """Runs what must be alone; builds the Rust tests, beside which the other suites run; then the Rust tests, some at a
     time."""
-    cores = len(os.sched_getaffinity(0))
-    others = other_work(cores)
     # Tests of hours, of a hundred million frames or on an emulated machine, have all for themselves.
-    at_a_time = 1 if long else lanes_for(cores, others)
-    show.out(f"tests: other work takes {others:.1f} of {cores} cores, so {at_a_time} files of Rust tests run at a time")
+    at_a_time = 1 if long else lanes_for(len(os.sched_getaffinity(0)), machine.used_now(0.5))
+    show.out(f"tests: {at_a_time} files of Rust tests run at a time")
     # An interrupted run first gives up what has not begun, then waits for what has.
     with ThreadPoolExecutor(1) as other, jobs.Lanes(1) as side, jobs.Lanes(at_a_time) as lanes:
         alone = [suite for suite in plain if suite.get("alone", False)]

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 from . import parse
@@ -119,7 +120,10 @@ def rust(suite, tree, long, prefix):
         binaries |= more
         jobs += [(name, job) for name, binary in more.items() for job in binary_jobs(*binary, prefix)]
     owners = {name: binaries[name][1] for name, _ in jobs}
-    parts = {name: sum(len(job.tests) for other, job in jobs if other == name) for name, job in jobs if job.tests}
+    parts = Counter()
+    for name, job in jobs:
+        if job.tests:
+            parts[name] += len(job.tests)
     jobs = [job for _, job in jobs]
     if not long:
         jobs = in_order(jobs, suite)

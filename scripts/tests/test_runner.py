@@ -604,13 +604,6 @@ class WholeRun(unittest.TestCase):
         self.assertEqual([main.lanes_for(cores, 0.2) for cores in (1, 2, 4)], [2, 4, 8])
         self.assertEqual([main.lanes_for(2, others) for others in (0.4, 0.5, 2.0)], [4, 2, 2])
 
-    def test_other_work_is_what_leaves_no_idle_time(self):
-        with tempfile.TemporaryDirectory() as folder:
-            stat = Path(folder, "stat")
-            stat.write_text("cpu  9 9 9 100 20 9 9 0 0 0\ncpu0 1 1 1 1 1 1 1 0 0 0\n")
-            self.assertAlmostEqual(main.other_work(2, stat, 0.01), 2)
-        self.assertTrue(0 <= main.other_work(2, seconds=0.05) <= 2)
-
     def test_a_suite_that_must_be_alone_is_first_and_rust_tests_wait_for_no_other(self):
         """The one that is alone is begun first though listed last, and the other one cannot end before the Rust tests."""
         with tempfile.TemporaryDirectory() as folder:
