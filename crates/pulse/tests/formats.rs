@@ -20,7 +20,7 @@ fn found(format: &str, recorded: &Recorded, sampling: Option<&str>) -> wirelab_p
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn a_pulse_is_found_within_its_uncertainty(
         phase_ps in 0u64..1_000_000,
