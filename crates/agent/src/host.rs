@@ -42,11 +42,11 @@ impl Host {
         }
     }
 
-    /// The counters' change so far.
-    pub fn end(self) -> Found {
+    /// The counters' change so far, in a trial whose sender emitted this many frames.
+    pub fn end(self, emitted: u64) -> Found {
         let interrupts_ns = interrupts_ns(&self.cores).saturating_sub(self.interrupts_ns);
         let watched = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let departed = self.egress.as_ref().map(Egress::end);
+        let departed = self.egress.as_ref().map(|egress| egress.end(emitted));
         // After the link changed, the counters cannot be compared.
         let departed = departed.filter(|departed| departed.fault.is_none());
         let counters = departed.map_or_else(Vec::new, |departed| {

@@ -237,7 +237,12 @@ impl Supervisor {
                 }
             }
         }
-        let found = self.host.take().map(Host::end).unwrap_or_default();
+        let emitted = all
+            .sent
+            .as_ref()
+            .map_or(0, |sent| sent.report.emitted_frames);
+        let found = self.host.take().map(|host| host.end(emitted));
+        let found = found.unwrap_or_default();
         result
             .counters
             .extend(found.counters.into_iter().map(named));

@@ -65,7 +65,7 @@ impl Watch {
     pub fn fault(&self) -> Option<String> {
         let fault = |watched: &Watched| {
             let was_down = || watched.events.as_ref().is_some_and(LinkEvents::was_down);
-            let fault = watched.egress.end().fault;
+            let fault = watched.egress.end(0).fault;
             let fault = fault.or_else(|| was_down().then_some(LinkFault::Down))?;
             Some(format!("{}: {fault} during the run", watched.egress.port()))
         };
@@ -89,7 +89,7 @@ impl Watch {
         };
         let begun = Instant::now();
         loop {
-            let departed = watched.egress.end();
+            let departed = watched.egress.end(emitted);
             if departed.fault.is_some() {
                 return Missed::default();
             }

@@ -18,9 +18,10 @@ impl Leaving {
         Leaving(link.and_then(|i| Egress::begin(&i.port)), Instant::now())
     }
 
-    /// Events of the interface so far.
-    pub fn end(&self) -> Left {
-        let departed = self.0.as_ref().map(Egress::end).unwrap_or_default();
+    /// Events of the interface so far, in a trial in which this side emitted so many frames (0 if unknown).
+    pub fn end(&self, emitted: u64) -> Left {
+        let departed = self.0.as_ref().map(|egress| egress.end(emitted));
+        let departed = departed.unwrap_or_default();
         let fault = departed.fault.zip(self.0.as_ref());
         let watched = self.0.as_ref().map(|_| self.1.elapsed().as_nanos());
         Left {

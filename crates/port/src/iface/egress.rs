@@ -22,7 +22,7 @@ const ROOT: u32 = u32::MAX;
 const STATS_DROPS: usize = 12;
 
 /// A driver that dropped frames is still emptying its ring: it counts a frame as sent once it has left. Its counter is
-/// read again until it stands still for so long.
+/// read again until it stands still for so long, and until all that the flow emitted was sent or dropped.
 const STILL: Duration = Duration::from_millis(20);
 /// The longest wait for that: other flows may count for ever.
 const SETTLING: Duration = Duration::from_millis(200);
@@ -64,14 +64,17 @@ impl Egress {
         &self.port
     }
 
-    /// What happened since `begin`. Takes up to 200 ms where frames were dropped.
-    pub fn end(&self) -> Departed {
+    /// What happened since `begin`, to a flow that emitted this many frames (0 if unknown). Takes up to 200 ms where
+    /// frames were dropped.
+    pub fn end(&self, emitted: u64) -> Departed {
         let begun = Instant::now();
         let mut departed = self.so_far();
         while departed.dropped > 0 && begun.elapsed() < SETTLING {
             std::thread::sleep(STILL);
             let before = std::mem::replace(&mut departed, self.so_far());
-            if before.transmitted == departed.transmitted {
+            // What empties the ring may itself wait for a core: to stand still is not to have ended.
+            let all = departed.transmitted.saturating_add(departed.dropped) >= emitted;
+            if all && before.transmitted == departed.transmitted {
                 break;
             }
         }

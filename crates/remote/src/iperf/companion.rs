@@ -337,7 +337,7 @@ impl Companion {
             .finish(&started, expected.unwrap_or_default(), cancel)
             .map_err(failed)?;
         let leg = receiver.end(&counted, cancel);
-        let left = leaving.end();
+        let left = leaving.end(0);
         let result = console::received(&plan, leg, (&counted, &own), started_unix_ns, cancel);
         node.learn(&result);
         let observation = super::observe::observation(&plan, result, &left, node.describe(), route);

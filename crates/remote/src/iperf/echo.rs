@@ -87,7 +87,7 @@ impl Echo {
             let panicked = |panic| std::panic::resume_unwind(panic);
             (report, beside.map(|beside| beside.unwrap_or_else(panicked)))
         });
-        let left = leaving.end();
+        let left = leaving.end(0);
         let observation = report.map_err(|trouble| failure(&trouble)).map(|report| {
             let observation = self.observation(report, node, started_unix_ns, cancel);
             self.with_background(observation, beside, &left)

@@ -269,7 +269,7 @@ impl IperfNode {
         let asked = three::parameters(&plan)?;
         let leaving = Leaving::by(route.interface.as_ref());
         let result = three::ask(&plan, asked, progress, cancel);
-        let left = leaving.end();
+        let left = leaving.end(0);
         let observation = three::observation(&plan, result, &left, self.describe(), &route);
         left.judge(observation)
     }
@@ -311,7 +311,7 @@ impl IperfNode {
         let mut plan = plan::plan(trial, server, route.link())?;
         std::thread::sleep(self.rest());
         if let Some(nobody) = self.is_no_iperf(&plan, cancel) {
-            let left = Leaving::by(None).end();
+            let left = Leaving::by(None).end(0);
             return observe::observation(&plan, nobody, &left, self.describe(), &route);
         }
         let older = self.server.filter(|kind| kind.takes_first());
@@ -321,7 +321,7 @@ impl IperfNode {
         let leaving = Leaving::by(route.interface.as_ref());
         let mut result = run::run(&plan, &mut self.on_our_connection, progress, cancel);
         (hooks.result)(&mut result);
-        let left = leaving.end();
+        let left = leaving.end(0);
         // A server that only read a stream needs no pause.
         let alone = !plan.is_udp() && trial.direction == Direction::Receive;
         self.unsettled_since = (!alone).then(Instant::now);

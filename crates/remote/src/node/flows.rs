@@ -77,6 +77,15 @@ pub struct FlowsResult {
     pub left: Left,
 }
 
+impl FlowsResult {
+    /// Frames that the tester emitted, those of a background too.
+    pub fn emitted(&self) -> u64 {
+        let sent = [&self.sending.sent, &self.sending.background];
+        let sent = sent.into_iter().flatten();
+        sent.map(|sent| sent.report.emitted_frames).sum()
+    }
+}
+
 /// Runs the sides of a trial that the node has started.
 pub fn run(
     control: &mut Control,

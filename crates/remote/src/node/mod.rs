@@ -375,7 +375,8 @@ impl ControlNode {
     ) -> Result<(Started, flows::FlowsResult), NodeError> {
         let leaving = Leaving::by(self.interface());
         let result = self.by_stack(node, plan, progress, cancel);
-        let left = leaving.end();
+        let emitted = result.as_ref().map_or(0, |(_, result)| result.emitted());
+        let left = leaving.end(emitted);
         match result {
             Ok((started, result)) => Ok((started, flows::FlowsResult { left, ..result })),
             Err(error) => Err(left.because(error)),
@@ -446,7 +447,8 @@ impl ControlNode {
             let result = self.flows(plan, &started, sides, progress, cancel)?;
             Ok((started, result))
         });
-        let left = leaving.end();
+        let emitted = result.as_ref().map_or(0, |(_, result)| result.emitted());
+        let left = leaving.end(emitted);
         match result {
             Ok((started, result)) => Ok((started, flows::FlowsResult { left, ..result })),
             Err(error) => Err(left.because(error)),
