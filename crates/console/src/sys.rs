@@ -2,18 +2,24 @@
 
 #![allow(unsafe_code)]
 
+use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::pty::{Winsize, openpty};
 
+/// The calling process's session, as the scheduler sees it (autogroup, sched(7)).
+const AUTOGROUP: &str = "/proc/self/autogroup";
+
 /// Columns of the terminal: wide enough that no shell wraps what is typed.
 pub const COLUMNS: u16 = 250;
 
-/// Starts a command on a new pseudo terminal.
+/// Starts a command on a new pseudo terminal. Its session has the priority of this one: what is measured behind it must not
+/// wait for what measures.
 ///
 /// # Errors
 /// The system's error.
@@ -46,5 +52,16 @@ pub fn spawn(mut command: Command) -> io::Result<(OwnedFd, Child)> {
         });
     }
     let child = command.spawn()?;
+    if let Some(nice) = priority(Path::new(AUTOGROUP)).filter(|nice| nice != "0") {
+        // Without the right to it, the command has the usual priority.
+        let _ = fs::write(format!("/proc/{}/autogroup", child.id()), nice);
+    }
     Ok((pty.master, child))
+}
+
+/// The priority of a session, as the scheduler has it: from `/autogroup-4 nice 0`. `None` where it has none by session.
+fn priority(autogroup: &Path) -> Option<String> {
+    let text = fs::read_to_string(autogroup).ok()?;
+    let (_, nice) = text.trim_end().rsplit_once(" nice ")?;
+    Some(nice.to_owned())
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use nix::pty::openpty;
@@ -277,6 +278,44 @@ fn a_console_that_is_closed_is_said_at_once() {
             || error.contains("cannot write to the console"),
         "{error}"
     );
+}
+
+#[test]
+fn a_command_has_the_priority_of_the_session_that_starts_it() {
+    const CHILD: &str = "WIRELAB_TEST_CONSOLE_SESSION";
+    let own = "/proc/self/autogroup";
+    if std::env::var_os(CHILD).is_some() {
+        std::fs::write(own, "5").unwrap();
+        // The priority is there once the command has begun, so it is looked at until then.
+        let name: ConsoleName = format!("exec:while sleep 0.1; do cat {own}; done")
+            .parse()
+            .unwrap();
+        let board = Board::open(&name, find("nuttx").unwrap(), None).unwrap();
+        let begun = Instant::now();
+        while !lines(&board).contains("nice 5") {
+            assert!(
+                begun.elapsed() < Duration::from_secs(20),
+                "{}",
+                lines(&board)
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        return;
+    }
+    if !std::path::Path::new(own).exists() {
+        return;
+    }
+    // The session of these tests is left as it is.
+    let test = "lines::a_command_has_the_priority_of_the_session_that_starts_it";
+    let output = Command::new("setsid")
+        .arg("--wait")
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", test])
+        .env(CHILD, "")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}");
 }
 
 /// A board that a command starts: its shell answers before the network is up, and before the banner of its boot is there.

@@ -41,6 +41,27 @@ cat /proc/$$/autogroup
     assert!(after.contains("nice 0"), "{said}");
 }
 
+#[test]
+fn a_server_in_the_background_has_the_priority_of_its_own_session() {
+    if !std::path::Path::new("/proc/self/autogroup").exists() {
+        return;
+    }
+    let said = said(
+        r#"
+server=$("$program" iperf -s -D -B 127.0.0.1 -p 0 | sed -n 's/.* as process \([0-9]*\);.*/\1/p')
+nice; sed 's/.*nice //' /proc/$server/autogroup
+kill $server
+"#,
+    );
+    // Where nobody may have priority, neither has it.
+    let own = if nix::unistd::geteuid().is_root() {
+        "-19"
+    } else {
+        "0"
+    };
+    assert_eq!(said, format!("0\n{own}\n"));
+}
+
 /// No other process of wirelab has to come by: the watchdog of its lab does it.
 #[test]
 fn a_killed_run_in_a_lab_leaves_the_session_as_it_was() {

@@ -32,7 +32,12 @@ pub fn run(args: &IperfArgs) -> Result {
         return place::start_background();
     }
     let place = place::enter(args)?;
-    let _preferred = prefer_this_session();
+    // A server in the background leaves this session.
+    let _preferred = if place::is_background() {
+        None
+    } else {
+        prefer_this_session()
+    };
     match (args.iperf3, &args.client) {
         (false, Some(host)) => two::test(args, host),
         (false, None) => two::serve(args, place),

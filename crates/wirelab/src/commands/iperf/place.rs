@@ -9,6 +9,7 @@ use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 
 use nix::unistd::{dup2_stderr, dup2_stdout, setsid};
+use wirelab_cores::prefer_this_session;
 
 use super::wrong;
 use crate::args::IperfArgs;
@@ -108,6 +109,8 @@ impl Place {
         };
         // The owner of the terminal must not end the server with it, nor wait for it.
         let _ = setsid();
+        // Of the session that it has now; the session ends with the server.
+        std::mem::forget(prefer_this_session());
         let _ = std::env::set_current_dir("/");
         let _ = stderr().flush();
         let _ = dup2_stderr(stdout());
