@@ -63,9 +63,12 @@ impl BoardNode {
             }
             (None, None) => Err(NodeError::Failed(format!("{name} has no wire"))),
         };
-        let mut node = opened.map_err(|error| match board.check() {
-            Err(dead) => OpenError::from(dead),
-            Ok(()) => error.into(),
+        let mut node = opened.map_err(|error| {
+            board.wait_for_end(DYING);
+            match board.check() {
+                Err(dead) => OpenError::from(dead),
+                Ok(()) => error.into(),
+            }
         })?;
         let image = board.image().file_name().unwrap_or_default();
         let emulator = crate::qemu::version().unwrap_or_else(|| "QEMU".to_owned());

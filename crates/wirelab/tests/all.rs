@@ -12,6 +12,10 @@ mod compare;
 mod console_boards;
 #[cfg(feature = "hdl")]
 mod docs;
+#[cfg_attr(
+    not(feature = "hdl"),
+    expect(dead_code, reason = "most of the pages' tests need hdl")
+)]
 mod docs_common;
 #[cfg(feature = "hdl")]
 mod docs_flags;
