@@ -42,14 +42,16 @@ entity mac_rx is
 end entity;
 
 architecture rtl of mac_rx is
-  type state_t is (wait_end, hunt, data);
   type delay_t is array (0 to FCS_BYTES) of std_logic_vector(7 downto 0);
 
-  signal state : state_t;
+  -- Where the line is: in front of an SFD, in a frame, or else in what is left of one until its carrier ends. Each has a
+  -- register, for all outputs follow from these at once.
+  signal in_hunt, in_data : std_logic;
   -- The latest bytes, 0 the newest: FCS_BYTES of them are the FCS where the carrier ends.
   signal latest : delay_t;
-  -- Bytes behind the SFD so far, with the next one.
+  -- The number of the byte behind the next one; whether the next one is the last that the limit has room for.
   signal count     : unsigned(13 downto 0);
+  signal is_last   : std_logic;
   signal begins    : std_logic;
   signal limit     : unsigned(13 downto 0);
   signal filled    : std_logic;
@@ -61,10 +63,11 @@ architecture rtl of mac_rx is
   signal carrier    : std_logic;
   signal damaged    : std_logic;
   signal sfd_may_come : std_logic;
-  -- A byte of a frame.
-  signal goes_on    : std_logic;
+  -- A byte of a frame, and the clock behind the last one.
+  signal goes_on, is_over : std_logic;
 begin
-  goes_on <= ce and gmii_rx_dv and not at_limit when state = data else '0';
+  goes_on <= ce and in_data and gmii_rx_dv and not at_limit;
+  is_over <= ce and in_data and (at_limit or not gmii_rx_dv);
 
   -- What a frame begins with is set outside of frames, whatever the line does: so it is the reset of these registers.
   content : process (clk)
@@ -76,122 +79,109 @@ begin
         count     <= count + 1;
         begins    <= '0';
         -- The first time alone tells, so that the low bits of the count do.
-        if count(2 downto 0) = FCS_BYTES + 1 then
+        if count(2 downto 0) = FCS_BYTES + 2 then
           filled <= '1';
         end if;
-        if count(5 downto 0) = (MIN_FRAME_BYTES + FCS_BYTES) mod 64 then
+        if count(5 downto 0) = (MIN_FRAME_BYTES + FCS_BYTES + 1) mod 64 then
           long_enough <= '1';
         end if;
-        -- The first byte is at a limit of 0 as well as of 1.
-        if count(13 downto 1) = limit(13 downto 1) and (count(0) = limit(0) or begins = '1') then
-          at_limit <= '1';
-        end if;
+        is_last   <= to_std_logic(count = limit);
+        at_limit  <= is_last;
       end if;
-      if state /= data then
+      if in_data = '0' then
         crc         <= CRC_START;
         any_error   <= '0';
-        count       <= to_unsigned(1, 14);
+        count       <= to_unsigned(2, 14);
         begins      <= '1';
         filled      <= '0';
         long_enough <= '0';
         at_limit    <= '0';
+        -- The first byte is at a limit of 0 as well as of 1.
+        is_last     <= to_std_logic(max_frame(13 downto 1) = (12 downto 0 => '0'));
         -- For the whole frame: one that is lowered within it could be passed already.
         limit       <= unsigned(max_frame);
       end if;
     end if;
   end process;
 
-  process (clk)
-    variable good_byte : boolean;
-    variable wrong_fcs : std_logic;
+  hunting : process (clk)
+    variable is_sfd, is_preamble : std_logic;
   begin
     if rising_edge(clk) then
-      m_tvalid     <= '0';
-      m_tlast      <= '0';
-      m_tuser      <= '0';
-      m_bad_fcs    <= '0';
-      m_rx_error   <= '0';
-      m_runt       <= '0';
-      m_oversize   <= '0';
-      tap_tvalid   <= '0';
-      tap_start    <= '0';
-      tap_end      <= '0';
+      is_sfd := sfd_may_come and not gmii_rx_er and to_std_logic(gmii_rxd = START_DELIMITER);
+      is_preamble := not gmii_rx_er and to_std_logic(gmii_rxd = PREAMBLE);
       no_sfd       <= '0';
-      too_short    <= '0';
       bad_preamble <= '0';
       if rst = '1' then
         -- Within a frame: the rest of it must not be taken for a new one.
-        state        <= wait_end;
-        latest       <= (others => x"00");
-        m_tdata      <= x"00";
-        tap_tdata    <= x"00";
+        in_hunt      <= '0';
+        in_data      <= '0';
         carrier      <= '0';
         damaged      <= '0';
         sfd_may_come <= '1';
+      elsif ce = '1' and in_hunt = '1' and gmii_rx_dv = '1' and is_sfd = '0' then
+        carrier      <= '1';
+        sfd_may_come <= is_preamble;
+        damaged      <= damaged or not is_preamble;
       elsif ce = '1' then
-        good_byte := gmii_rx_dv = '1' and gmii_rx_er = '0';
-        case state is
-          when hunt =>
-            if good_byte and gmii_rxd = START_DELIMITER and sfd_may_come = '1' then
-              state        <= data;
-              bad_preamble <= damaged;
-            elsif gmii_rx_dv = '1' then
-              carrier      <= '1';
-              sfd_may_come <= '0';
-              if good_byte and gmii_rxd = PREAMBLE then
-                sfd_may_come <= '1';
-              else
-                damaged <= '1';
-              end if;
-            else
-              -- The SFD may be the first byte: a PHY may take some of the preamble, or all of it.
-              no_sfd       <= carrier;
-              carrier      <= '0';
-              damaged      <= '0';
-              sfd_may_come <= '1';
-            end if;
+        -- The SFD may be the first byte: a PHY may take some of the preamble, or all of it.
+        carrier      <= '0';
+        damaged      <= '0';
+        sfd_may_come <= '1';
+        if gmii_rx_dv = '0' then
+          no_sfd  <= in_hunt and carrier;
+          in_hunt <= '1';
+          in_data <= '0';
+        elsif in_hunt = '1' then
+          bad_preamble <= damaged;
+          in_hunt      <= '0';
+          in_data      <= '1';
+        elsif at_limit = '1' then
+          in_data <= '0';
+        end if;
+      end if;
+    end if;
+  end process;
 
-          when data =>
-            carrier      <= '0';
-            damaged      <= '0';
-            sfd_may_come <= '1';
-            wrong_fcs    := '0';
-            if crc /= CRC_RESIDUE then
-              wrong_fcs := '1';
-            end if;
-            m_tdata <= latest(FCS_BYTES);
-            if gmii_rx_dv = '0' or at_limit = '1' then
-              state     <= hunt;
-              tap_end   <= '1';
-              too_short <= not filled;
-              m_tvalid  <= filled;
-              m_tlast   <= filled;
-              if gmii_rx_dv = '1' then
-                state      <= wait_end;
-                m_tuser    <= filled;
-                m_oversize <= filled;
-              else
-                m_tuser    <= filled and (wrong_fcs or any_error or not long_enough);
-                m_bad_fcs  <= filled and wrong_fcs;
-                m_runt     <= filled and not long_enough;
-              end if;
-              m_rx_error <= filled and any_error;
-            else
-              latest     <= gmii_rxd & latest(0 to FCS_BYTES - 1);
-              m_tvalid   <= filled;
-              tap_tdata  <= gmii_rxd;
-              tap_tvalid <= '1';
-              tap_start  <= begins;
-            end if;
-
-          when others =>
-            carrier      <= '0';
-            damaged      <= '0';
-            sfd_may_come <= '1';
-            if gmii_rx_dv = '0' then
-              state <= hunt;
-            end if;
-        end case;
+  outputs : process (clk)
+    variable wrong_fcs, ends : std_logic;
+  begin
+    if rising_edge(clk) then
+      wrong_fcs := to_std_logic(crc /= CRC_RESIDUE);
+      ends := is_over and filled and not gmii_rx_dv;
+      m_tvalid   <= ce and in_data and filled;
+      m_tlast    <= is_over and filled;
+      m_tuser    <= is_over and filled and (gmii_rx_dv or wrong_fcs or any_error or not long_enough);
+      m_bad_fcs  <= ends and wrong_fcs;
+      m_rx_error <= is_over and filled and any_error;
+      m_runt     <= ends and not long_enough;
+      m_oversize <= is_over and filled and gmii_rx_dv;
+      too_short  <= is_over and not filled;
+      tap_tvalid <= goes_on;
+      tap_start  <= goes_on and begins;
+      tap_end    <= is_over;
+      if ce = '1' and in_data = '1' then
+        m_tdata <= latest(FCS_BYTES);
+      end if;
+      if goes_on = '1' then
+        latest    <= gmii_rxd & latest(0 to FCS_BYTES - 1);
+        tap_tdata <= gmii_rxd;
+      end if;
+      if rst = '1' then
+        m_tvalid   <= '0';
+        m_tlast    <= '0';
+        m_tuser    <= '0';
+        m_bad_fcs  <= '0';
+        m_rx_error <= '0';
+        m_runt     <= '0';
+        m_oversize <= '0';
+        m_tdata    <= x"00";
+        too_short  <= '0';
+        tap_tvalid <= '0';
+        tap_start  <= '0';
+        tap_end    <= '0';
+        tap_tdata  <= x"00";
+        latest     <= (others => x"00");
       end if;
     end if;
   end process;
