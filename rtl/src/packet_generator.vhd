@@ -334,19 +334,20 @@ begin
 
         if ends = '1' then
           section <= NOTHING;
+          -- Between frames these follow the plan: what they are counts from the first byte, and whether one goes is known late.
+          number <= plan_sequence;
+          word <= plan_word;
+          word_byte <= 0;
+          bad_fcs <= plan_bad_fcs;
+          truncated <= plan_truncated;
+          content_at <= to_unsigned(0, 14);
+          flip_at <= to_unsigned(1, 14);
+          flip_here <= cfg_flip_first;
           if may_go = '1' then
             take <= '1';
             section <= HEAD;
             position <= 0;
-            number <= plan_sequence;
-            word <= plan_word;
-            word_byte <= 0;
-            bad_fcs <= plan_bad_fcs;
-            truncated <= plan_truncated;
-            content_at <= to_unsigned(0, 14);
             flip_armed <= plan_bit_error;
-            flip_at <= to_unsigned(1, 14);
-            flip_here <= cfg_flip_first;
           end if;
         end if;
       end if;
