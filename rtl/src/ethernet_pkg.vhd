@@ -51,6 +51,8 @@ package ethernet_pkg is
   -- The LFSR payload: x^32 + x^7 + x^6 + x^2 + 1.
   constant START_WORDS      : natural := 4096;
   constant LFSR_SEED        : word_t  := x"FFFFFFFF";
+  -- What a bit that leaves on the left goes into.
+  constant LFSR_TAPS        : word_t  := x"000000C5";
   -- One step in Galois form, as the specification has it.
   function lfsr_step(x : word_t) return word_t;
   -- The next word of the stream: 32 steps at once.
@@ -81,6 +83,10 @@ package ethernet_pkg is
   constant VERDICT_GOOD           : verdict_t := "101";
 
   function to_std_logic(x : boolean) return std_logic;
+  -- Byte `index` of a vector, the last one 0.
+  function octet_in(vector : std_logic_vector; index : natural) return octet_t;
+  -- Which three bits of two vectors are the same, as many as a LUT compares; their length is a multiple of three.
+  function same_threes(x, y : std_logic_vector) return std_logic_vector;
 end package;
 
 package body ethernet_pkg is
@@ -123,7 +129,7 @@ package body ethernet_pkg is
   function lfsr_step(x : word_t) return word_t is
   begin
     if x(31) = '1' then
-      return (x(30 downto 0) & '0') xor x"000000C5";
+      return (x(30 downto 0) & '0') xor LFSR_TAPS;
     end if;
     return x(30 downto 0) & '0';
   end function;
@@ -167,5 +173,22 @@ package body ethernet_pkg is
       return '1';
     end if;
     return '0';
+  end function;
+
+  function octet_in(vector : std_logic_vector; index : natural) return octet_t is
+  begin
+    return vector(8 * index + 7 downto 8 * index);
+  end function;
+
+  function same_threes(x, y : std_logic_vector) return std_logic_vector is
+    variable one, other : std_logic_vector(x'length - 1 downto 0);
+    variable same       : std_logic_vector(x'length / 3 - 1 downto 0);
+  begin
+    one := x;
+    other := y;
+    for i in same'range loop
+      same(i) := to_std_logic(one(3 * i + 2 downto 3 * i) = other(3 * i + 2 downto 3 * i));
+    end loop;
+    return same;
   end function;
 end package body;

@@ -119,7 +119,7 @@ architecture rtl of ethernet_port is
   signal oldest                      : std_logic_vector(31 downto 0);
   signal oldest_taken                : std_logic;
   signal slow_step                   : natural range 0 to 4;
-  signal tick, line_mode             : std_logic;
+  signal tick                        : std_logic;
   signal probe_tvalid, probe_tready  : std_logic;
   signal probe_tlast                 : std_logic;
 
@@ -414,31 +414,33 @@ begin
     end if;
   end process;
 
-  tick <= '0' when set.rate.control.slow.value = '1' and slow_step = 4 else '1';
-
-  probing : process (all)
+  -- What the meter sees is a clock old, ticks and frames alike: a count of 32 bits is behind both.
+  probing : process (clk)
   begin
-    probe_tready <= '1';
-    probe_tlast  <= '0';
-    line_mode    <= set.rate.control.probe.value(0);
-    case set.rate.control.probe.value is
-      when "00" =>
-        probe_tvalid <= out_tvalid;
-        probe_tready <= out_tready;
-        probe_tlast  <= out_tlast;
-      when "10" =>
-        probe_tvalid <= in_tvalid;
-        probe_tlast  <= in_tlast;
-      when "01" => probe_tvalid <= line_tx_en;
-      when others => probe_tvalid <= gmii_rx_dv;
-    end case;
+    if rising_edge(clk) then
+      tick <= '0' when set.rate.control.slow.value = '1' and slow_step = 4 else '1';
+      probe_tready <= '1';
+      probe_tlast  <= '0';
+      case set.rate.control.probe.value is
+        when "00" =>
+          probe_tvalid <= out_tvalid;
+          probe_tready <= out_tready;
+          probe_tlast  <= out_tlast;
+        when "10" =>
+          probe_tvalid <= in_tvalid;
+          probe_tlast  <= in_tlast;
+        when "01" => probe_tvalid <= line_tx_en;
+        when others => probe_tvalid <= gmii_rx_dv;
+      end case;
+    end if;
   end process;
 
   meter : entity work.rate_meter
     generic map (SYNCHRONISE => false, BITS => 32)
     port map (
       clk => clk, rst => rst, tick => tick, enable => set.rate.control.enable.value,
-      clear => set.rate.control.clear.value, line_mode => line_mode, at_last => set.rate.control.at_last.value,
+      clear => set.rate.control.clear.value, line_mode => set.rate.control.probe.value(0),
+      at_last => set.rate.control.at_last.value,
       probe_tvalid => probe_tvalid, probe_tready => probe_tready, probe_tlast => probe_tlast,
       periods => seen.rate.periods.value.next_q, last_period => seen.rate.last_period.value.next_q,
       shortest => seen.rate.shortest.value.next_q, longest => seen.rate.longest.value.next_q,

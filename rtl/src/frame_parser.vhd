@@ -39,22 +39,33 @@ entity frame_parser is
 end entity;
 
 architecture rtl of frame_parser is
-  type section_t is (ADDRESSES, ETHER_TYPE, TAG, IPV4, IPV6, UDP, HEADER, CONTENT, REST);
-  signal section                       : section_t;
+  -- Where a byte is: one of these, or in the rest of the frame; `index` counts the bytes of most. Each has a register, for a
+  -- number of the section would be made of all that makes any of them.
+  signal in_addresses, in_type, in_tag : std_logic;
+  signal in_ipv4, in_ipv6, in_udp      : std_logic;
+  signal in_header, in_content         : std_logic;
   signal index                         : natural range 0 to 63;
   signal prior                         : octet_t;
   -- Known of a byte with the byte before it: that its section ends with it, whether it is of the sequence and may be of the
   -- source address.
   signal at_end, in_number, in_source  : std_logic;
-  -- Known of the byte before: that what is behind it is not for us, whether it is 0 and no high byte of the port, and which
-  -- EtherTypes it begins.
+  -- What is behind the byte before is not for us. Each field is judged with the byte behind it, from what is known of its own
+  -- bytes, and there are bytes enough behind each before its section ends.
   signal rejected                      : std_logic;
+  -- Known of the byte before: whether it is 0 and no high byte of the port, begins an IPv4 header with room for itself or
+  -- one of IPv6, is no fragment's and the protocol UDP; of it with the one before it, that it is not the port and too short
+  -- a length; and which EtherTypes it begins.
   signal prior_zero, prior_differs     : std_logic;
+  signal prior_ipv4, prior_ipv6        : std_logic;
+  signal prior_whole, prior_udp        : std_logic;
+  signal pair_differs, pair_short      : std_logic;
   signal begins_test, begins_ipv4      : std_logic;
   signal begins_ipv6, begins_customer  : std_logic;
   signal tags                          : natural range 0 to 2;
   signal begins, is_first              : std_logic;
   signal source_octet                  : octet_t;
+  -- Which of the source it is, the last one 0: a round of six bytes is there with the first, and so with the second.
+  signal source_at                     : natural range 0 to ADDRESS_BYTES - 1;
   signal ours, located                 : std_logic;
   signal payload                       : unsigned(15 downto 0);
   signal in_payload                    : std_logic;
@@ -86,9 +97,8 @@ begin
   begins <= s_tvalid and is_first;
 
   parse : process (clk)
-    variable pair      : half_t;
-    variable following : section_t;
-    variable longer    : unsigned(16 downto 0);
+    variable pair   : half_t;
+    variable longer : unsigned(16 downto 0);
   begin
     if rising_edge(clk) then
       word_request <= '0';
@@ -101,6 +111,13 @@ begin
         prior <= s_tdata;
         prior_zero <= to_std_logic(s_tdata = x"00");
         prior_differs <= to_std_logic(s_tdata /= udp_port(15 downto 8));
+        prior_ipv4 <= to_std_logic(s_tdata(7 downto 4) = x"4") and (s_tdata(3) or (s_tdata(2) and (s_tdata(1) or s_tdata(0))));
+        prior_ipv6 <= to_std_logic(s_tdata(7 downto 4) = x"6");
+        prior_whole <= to_std_logic(s_tdata(5 downto 0) = "000000");
+        prior_udp <= to_std_logic(s_tdata = PROTOCOL_UDP);
+        pair_differs <= prior_differs or to_std_logic(s_tdata /= udp_port(7 downto 0));
+        -- Less than UDP_BYTES.
+        pair_short <= prior_zero and to_std_logic(s_tdata(7 downto 3) = "00000");
         begins_test <= to_std_logic(s_tdata = TYPE_TEST(15 downto 8));
         begins_ipv4 <= to_std_logic(s_tdata = TYPE_IPV4(15 downto 8));
         begins_ipv6 <= to_std_logic(s_tdata = TYPE_IPV6(15 downto 8));
@@ -114,148 +131,157 @@ begin
           payload <= longer(15 downto 0);
         end if;
 
-        case section is
-          when ADDRESSES =>
-            if in_source = '1' and s_tdata /= source_octet then
-              ours <= '0';
-            end if;
-            if at_end = '1' then
-              section <= ETHER_TYPE;
-              index <= 0;
-            end if;
+        if at_end = '1' then
+          index <= 0;
+        end if;
 
-          when ETHER_TYPE =>
-            if at_end = '1' then
-              following := REST;
-              if begins_test = '1' and s_tdata = TYPE_TEST(7 downto 0) then
-                following := HEADER;
-              elsif begins_ipv4 = '1' and s_tdata = TYPE_IPV4(7 downto 0) then
-                following := IPV4;
-              elsif begins_ipv6 = '1' and s_tdata = TYPE_IPV6(7 downto 0) then
-                following := IPV6;
-              elsif ((begins_customer = '1' and s_tdata = TPID_CUSTOMER(7 downto 0))
-                     or (begins_test = '1' and s_tdata = TPID_SERVICE(7 downto 0))) and tags < 2 then
-                following := TAG;
-              end if;
-              section <= following;
-              index <= 0;
-              in_payload <= to_std_logic(following /= TAG);
-              located <= to_std_logic(following = HEADER);
-            end if;
+        if in_addresses = '1' then
+          if in_source = '1' and s_tdata /= source_octet then
+            ours <= '0';
+          end if;
+          if at_end = '1' then
+            in_addresses <= '0';
+            in_type <= '1';
+          end if;
+        end if;
 
-          when TAG =>
-            if at_end = '1' then
-              section <= ETHER_TYPE;
-              index <= 0;
-              tags <= tags + 1;
-            end if;
+        if in_type = '1' and at_end = '1' then
+          in_type <= '0';
+          in_payload <= '1';
+          if begins_test = '1' and s_tdata = TYPE_TEST(7 downto 0) then
+            in_header <= '1';
+            located <= '1';
+          end if;
+          if begins_ipv4 = '1' and s_tdata = TYPE_IPV4(7 downto 0) then
+            in_ipv4 <= '1';
+          end if;
+          if begins_ipv6 = '1' and s_tdata = TYPE_IPV6(7 downto 0) then
+            in_ipv6 <= '1';
+          end if;
+          if ((begins_customer = '1' and s_tdata = TPID_CUSTOMER(7 downto 0))
+              or (begins_test = '1' and s_tdata = TPID_SERVICE(7 downto 0))) and tags < 2 then
+            in_tag <= '1';
+            in_payload <= '0';
+          end if;
+        end if;
 
-          when IPV4 =>
-            if index = 0 then
-              ipv4_late <= to_integer((unsigned(s_tdata(3 downto 0)) - 1) & "10");
-            end if;
-            rejected <= to_std_logic((index = 0 and (s_tdata(7 downto 4) /= x"4" or unsigned(s_tdata(3 downto 0)) < 5))
-              or (index = 6 and s_tdata(5 downto 0) /= "000000")
-              or (index = 7 and s_tdata /= x"00")
-              or (index = 9 and s_tdata /= PROTOCOL_UDP));
-            if rejected = '1' then
-              section <= REST;
-            elsif at_end = '1' then
-              section <= UDP;
-              index <= 0;
-            end if;
+        if in_tag = '1' and at_end = '1' then
+          in_tag <= '0';
+          in_type <= '1';
+          tags <= tags + 1;
+        end if;
 
-          when IPV6 =>
-            rejected <= to_std_logic((index = 0 and s_tdata(7 downto 4) /= x"6") or (index = 6 and s_tdata /= PROTOCOL_UDP));
-            if rejected = '1' then
-              section <= REST;
-            elsif at_end = '1' then
-              section <= UDP;
-              index <= 0;
-            end if;
+        if in_ipv4 = '1' then
+          case index is
+            when 1 => rejected <= not prior_ipv4;
+            when 7 => rejected <= not prior_whole;
+            when 8 => rejected <= not prior_zero;
+            when 10 => rejected <= not prior_udp;
+            when others => null;
+          end case;
+          if index = 0 then
+            ipv4_late <= to_integer((unsigned(s_tdata(3 downto 0)) - 1) & "10");
+          end if;
+        end if;
 
-          when UDP =>
-            case index is
-              when 3 =>
-                rejected <= prior_differs or to_std_logic(s_tdata /= udp_port(7 downto 0));
-              when 5 =>
-                datagram_bytes <= unsigned(pair);
-                rejected <= prior_zero and to_std_logic(unsigned(s_tdata) < UDP_BYTES);
-              when others =>
-                null;
-            end case;
-            if rejected = '1' then
-              section <= REST;
-            elsif at_end = '1' then
-              section <= HEADER;
-              index <= 0;
-              bounded <= '1';
-              nothing_left <= udp_ends;
-              located <= '1';
-            end if;
+        if in_ipv6 = '1' then
+          case index is
+            when 1 => rejected <= not prior_ipv6;
+            when 7 => rejected <= not prior_udp;
+            when others => null;
+          end case;
+        end if;
 
-          when HEADER =>
-            nothing_left <= bounded and udp_ends;
-            if (index = 0 and s_tdata /= HEADER_MAGIC(15 downto 8))
-              or (index = 1 and s_tdata /= HEADER_MAGIC(7 downto 0)) then
-              magic_right <= '0';
-            end if;
-            case index is
-              when 2 =>
-                frame_repeats <= s_tdata(FLAG_REPEATING);
-                version_right <= to_std_logic(s_tdata(7 downto 4) = HEADER_VERSION);
-              when 3 =>
-                stream_right <= not stream_known or to_std_logic(s_tdata = stream);
-              when 7 =>
-                word_request <= '1';
-              when 15 =>
-                lfsr_bytes <= unsigned(pair);
-              when 16 =>
-                lfsr_none <= to_std_logic(lfsr_bytes = 0);
-                too_long <= to_std_logic(lfsr_bytes > MAX_LFSR_BYTES);
-                content_start <= '1';
-              when others =>
-                null;
-            end case;
-            if at_end = '1' then
-              section <= CONTENT;
-              header_whole <= '1';
-              content_whole <= lfsr_none;
-              if lfsr_none = '1' then
-                section <= REST;
-              end if;
-            end if;
-            if nothing_left = '1' then
-              -- The datagram is over before its header.
-              section <= REST;
-              header_whole <= '0';
-            end if;
+        if (in_ipv4 = '1' or in_ipv6 = '1') and (rejected = '1' or at_end = '1') then
+          in_ipv4 <= '0';
+          in_ipv6 <= '0';
+          in_udp <= not rejected;
+        end if;
 
-          when CONTENT =>
-            nothing_left <= bounded and udp_ends;
-            if nothing_left = '1' then
-              section <= REST;
-            else
-              content_valid <= '1';
-              if content_ends = '1' then
-                content_whole <= '1';
-                section <= REST;
-              end if;
-            end if;
+        if in_udp = '1' then
+          case index is
+            when 4 => rejected <= pair_differs;
+            when 5 => datagram_bytes <= unsigned(pair);
+            when 6 => rejected <= pair_short;
+            when others => null;
+          end case;
+          if rejected = '1' then
+            in_udp <= '0';
+          elsif at_end = '1' then
+            in_udp <= '0';
+            in_header <= '1';
+            bounded <= '1';
+            nothing_left <= udp_ends;
+            located <= '1';
+          end if;
+        end if;
 
-          when others =>
-            null;
-        end case;
+        if in_header = '1' then
+          nothing_left <= bounded and udp_ends;
+          if (index = 0 and s_tdata /= HEADER_MAGIC(15 downto 8))
+            or (index = 1 and s_tdata /= HEADER_MAGIC(7 downto 0)) then
+            magic_right <= '0';
+          end if;
+          case index is
+            when 2 =>
+              frame_repeats <= s_tdata(FLAG_REPEATING);
+              version_right <= to_std_logic(s_tdata(7 downto 4) = HEADER_VERSION);
+            when 3 =>
+              stream_right <= not stream_known or to_std_logic(s_tdata = stream);
+            when 7 =>
+              word_request <= '1';
+            when 15 =>
+              lfsr_bytes <= unsigned(pair);
+            when 16 =>
+              lfsr_none <= to_std_logic(lfsr_bytes = 0);
+              too_long <= to_std_logic(lfsr_bytes > MAX_LFSR_BYTES);
+              content_start <= '1';
+            when others =>
+              null;
+          end case;
+          if at_end = '1' then
+            in_header <= '0';
+            in_content <= not lfsr_none;
+            header_whole <= '1';
+            content_whole <= lfsr_none;
+          end if;
+          if nothing_left = '1' then
+            -- The datagram is over before its header.
+            in_header <= '0';
+            in_content <= '0';
+            header_whole <= '0';
+          end if;
+        end if;
+
+        if in_content = '1' then
+          nothing_left <= bounded and udp_ends;
+          if nothing_left = '1' then
+            in_content <= '0';
+          else
+            content_valid <= '1';
+            if content_ends = '1' then
+              content_whole <= '1';
+              in_content <= '0';
+            end if;
+          end if;
+        end if;
 
         if in_number = '1' then
           number <= number(23 downto 0) & s_tdata;
         end if;
 
-        if s_tlast = '1' then
-          section <= ADDRESSES;
-          index <= 0;
-          in_payload <= '0';
-        end if;
+      end if;
+      if rst = '1' or (s_tvalid = '1' and s_tlast = '1') then
+        in_addresses <= '1';
+        in_type <= '0';
+        in_tag <= '0';
+        in_ipv4 <= '0';
+        in_ipv6 <= '0';
+        in_udp <= '0';
+        in_header <= '0';
+        in_content <= '0';
+        index <= 0;
+        in_payload <= '0';
       end if;
       if begins = '1' then
         ours <= source_known;
@@ -269,9 +295,6 @@ begin
         magic_right <= '1';
       end if;
       if rst = '1' then
-        section <= ADDRESSES;
-        index <= 0;
-        in_payload <= '0';
         ended <= '0';
         located <= '0';
         ipv4_late <= 62;
@@ -284,11 +307,11 @@ begin
     if rising_edge(clk) then
       if s_tvalid = '1' then
         udp_at <= udp_at + 1;
-        if section /= UDP and section /= HEADER and section /= CONTENT then
+        if in_udp = '0' and in_header = '0' and in_content = '0' then
           udp_at <= to_unsigned(1, 16);
         end if;
         lfsr_at <= lfsr_at + 1;
-        if section /= CONTENT and not (section = HEADER and at_end = '1') then
+        if in_content = '0' and not (in_header = '1' and at_end = '1') then
           lfsr_at <= to_unsigned(1, 16);
         end if;
       end if;
@@ -302,35 +325,34 @@ begin
   begin
     if rising_edge(clk) then
       if s_tvalid = '1' then
-        case section is
-          when ADDRESSES => at_end <= to_std_logic(index = 10);
-          when ETHER_TYPE | TAG => at_end <= to_std_logic(index = 0);
-          when IPV4 => at_end <= to_std_logic(index = ipv4_late);
-          when IPV6 => at_end <= to_std_logic(index = IPV6_BYTES - 2);
-          when UDP => at_end <= to_std_logic(index = UDP_BYTES - 2);
-          when HEADER => at_end <= to_std_logic(index = HEADER_BYTES - 2);
-          when others => at_end <= '0';
-        end case;
+        at_end <= (in_addresses and to_std_logic(index = 10))
+                  or ((in_type or in_tag) and to_std_logic(index = 0))
+                  or (in_ipv4 and to_std_logic(index = ipv4_late))
+                  or (in_ipv6 and to_std_logic(index = IPV6_BYTES - 2))
+                  or (in_udp and to_std_logic(index = UDP_BYTES - 2))
+                  or (in_header and to_std_logic(index = HEADER_BYTES - 2));
         if at_end = '1' or s_tlast = '1' then
           at_end <= '0';
         end if;
         is_first <= s_tlast;
-        in_number <= to_std_logic(section = HEADER and index >= 3 and index < 7) and not s_tlast;
-        in_source <= to_std_logic(section = ADDRESSES and index >= ADDRESS_BYTES - 1);
-        case index is
-          when ADDRESS_BYTES - 1 => source_octet <= source(47 downto 40);
-          when ADDRESS_BYTES => source_octet <= source(39 downto 32);
-          when ADDRESS_BYTES + 1 => source_octet <= source(31 downto 24);
-          when ADDRESS_BYTES + 2 => source_octet <= source(23 downto 16);
-          when ADDRESS_BYTES + 3 => source_octet <= source(15 downto 8);
-          when others => source_octet <= source(7 downto 0);
-        end case;
+        in_number <= in_header and to_std_logic(index >= 3 and index < 7) and not s_tlast;
+        in_source <= in_addresses and to_std_logic(index >= ADDRESS_BYTES - 1);
+        source_octet <= octet_in(source, source_at);
+        if source_at = 0 then
+          source_at <= ADDRESS_BYTES - 1;
+        else
+          source_at <= source_at - 1;
+        end if;
+        if s_tlast = '1' then
+          source_at <= ADDRESS_BYTES - 2;
+        end if;
         content_ends <= to_std_logic(lfsr_at = lfsr_bytes);
       end if;
       if rst = '1' then
         at_end <= '0';
         is_first <= '1';
         in_number <= '0';
+        source_at <= ADDRESS_BYTES - 2;
       end if;
     end if;
   end process;
@@ -340,11 +362,11 @@ begin
     variable sum : unsigned(8 downto 0);
   begin
     if rising_edge(clk) then
-      if s_tvalid = '1' and section = ADDRESSES then
+      if s_tvalid = '1' and in_addresses = '1' then
         older <= x"00";
         newer <= x"00";
         carry <= "0";
-      elsif s_tvalid = '1' and section = HEADER then
+      elsif s_tvalid = '1' and in_header = '1' then
         sum := resize(older, 9) + unsigned(s_tdata) + carry;
         older <= newer;
         newer <= sum(7 downto 0);

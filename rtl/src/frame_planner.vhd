@@ -68,7 +68,7 @@ architecture rtl of frame_planner is
   signal pending             : std_logic;
   signal every_at            : unsigned(31 downto 0);
   signal every_wrapped       : std_logic;
-  -- Which three bits are those of what was set, as many as a LUT compares.
+  -- Which three bits are those of what was set.
   signal every_same          : std_logic_vector(10 downto 0);
   signal every_due           : std_logic;
   signal interval_at         : unsigned(30 downto 0);
@@ -175,19 +175,14 @@ begin
   end process;
 
   plan : process (clk)
-    variable sum            : unsigned(32 downto 0);
-    variable at_now, at_due : unsigned(32 downto 0);
+    variable sum : unsigned(32 downto 0);
   begin
     if rising_edge(clk) then
-      at_now := '0' & every_at;
-      at_due := '0' & unsigned(fault_every);
       used <= '0';
       injected <= '0';
       -- Known a clock ahead of their use: there are clocks enough between two decisions.
       left_one <= at_count;
-      for i in every_same'range loop
-        every_same(i) <= to_std_logic(at_now(3 * i + 2 downto 3 * i) = at_due(3 * i + 2 downto 3 * i));
-      end loop;
+      every_same <= same_threes('0' & std_logic_vector(every_at), '0' & fault_every);
       every_due <= (and every_same) and not every_wrapped;
       is_due <= pending or every_due;
       wants_ahead <= to_std_logic(state = SETTLE and fault_kind = FAULT_SWAP) and (pending or every_due);

@@ -54,13 +54,14 @@ end entity;
 
 architecture rtl of packet_identifier is
   type octets_t is array (natural range <>) of octet_t;
-  type layer_t is (ethernet, tag, ipv4, ipv6, udp, rest);
 
-  -- What the bytes so far say. `place` is the byte within the layer.
-  signal layer        : layer_t;
+  -- What the bytes so far say. One of the first five is set while headers are read; `place` is the byte within this layer. Each
+  -- has a register, for a number of the layer would be made of all that makes any of them.
+  signal in_ethernet, in_tag, in_ipv4, in_ipv6, in_udp : std_logic;
+  signal in_header    : std_logic;
+  signal begun        : std_logic;
   signal place        : natural range 0 to 63;
   signal tags         : natural range 0 to 2;
-  signal parsed       : std_logic;
   signal mac_same     : std_logic;
   -- The byte before.
   signal high_byte    : octet_t;
@@ -124,11 +125,6 @@ architecture rtl of packet_identifier is
   signal hits         : std_logic_vector(RULES - 1 downto 0);
   signal hits_done, hits_end : std_logic;
 
-  function octet_in(vector : std_logic_vector; index : natural) return octet_t is
-  begin
-    return vector(8 * index + 7 downto 8 * index);
-  end function;
-
   -- Byte `index` of an address, the first one on the left.
   function octet_of(address : std_logic_vector(127 downto 0); index : unsigned(3 downto 0)) return octet_t is
     variable eight : std_logic_vector(63 downto 0);
@@ -157,17 +153,6 @@ begin
     variable kind : half_t;
     variable sum  : unsigned(8 downto 0);
 
-    procedure enter(constant next_layer : layer_t) is
-    begin
-      layer <= next_layer;
-    end procedure;
-
-    procedure finish is
-    begin
-      layer  <= rest;
-      parsed <= '1';
-    end procedure;
-
     procedure compare_ports is
       variable port_octet, mask : octet_t;
     begin
@@ -183,27 +168,22 @@ begin
         end if;
       end loop;
     end procedure;
-
-    -- Behind an IP header: only UDP goes on.
-    procedure leave_ip is
-    begin
-      header_read <= '1';
-      if is_udp = '1' then
-        enter(udp);
-      else
-        finish;
-      end if;
-    end procedure;
   begin
     if rising_edge(clk) then
       udp_comes    <= '0';
       port_differs <= (others => '0');
       port_same    <= port_same and not port_differs;
       if rst = '1' then
-        layer        <= rest;
+        in_ethernet  <= '0';
+        in_tag       <= '0';
+        in_ipv4      <= '0';
+        in_ipv6      <= '0';
+        in_udp       <= '0';
+        begun        <= '0';
+        ends_type    <= '0';
+        ends_ip      <= '0';
         place        <= 0;
         tags         <= 0;
-        parsed       <= '0';
         mac_same     <= '0';
         high_byte    <= (others => '0');
         ether_type   <= (others => '0');
@@ -224,7 +204,12 @@ begin
         udp_read     <= '0';
         port_same    <= (others => '0');
       elsif tap_tvalid = '1' and tap_start = '1' then
-        layer        <= ethernet;
+        in_ethernet  <= '1';
+        in_tag       <= '0';
+        in_ipv4      <= '0';
+        in_ipv6      <= '0';
+        in_udp       <= '0';
+        begun        <= '1';
         place        <= 1;
         in_mac       <= '1';
         mac_octet    <= octet_in(own_mac, 4);
@@ -233,7 +218,6 @@ begin
         is_port_high <= '0';
         is_port_low  <= '0';
         tags         <= 0;
-        parsed       <= '0';
         mac_same     <= to_std_logic(tap_tdata = own_mac(47 downto 40));
         typed        <= '0';
         since_type   <= 0;
@@ -254,9 +238,9 @@ begin
           place <= 0;
         end if;
         in_mac       <= in_mac and to_std_logic(place /= ADDRESS_BYTES - 1);
-        ends_type    <= to_std_logic((layer = ethernet and place = 12) or (layer = tag and place = 2));
-        ends_ip      <= to_std_logic((layer = ipv4 and place = header_late) or (layer = ipv6 and place = IPV6_BYTES - 2));
-        is_port_high <= to_std_logic(layer = udp and place = 1);
+        ends_type    <= (in_ethernet and to_std_logic(place = 12)) or (in_tag and to_std_logic(place = 2));
+        ends_ip      <= (in_ipv4 and to_std_logic(place = header_late)) or (in_ipv6 and to_std_logic(place = IPV6_BYTES - 2));
+        is_port_high <= in_udp and to_std_logic(place = 1);
         is_port_low  <= is_port_high;
         if typed = '1' and since_type < FCS_BYTES then
           since_type <= since_type + 1;
@@ -268,7 +252,7 @@ begin
         high_of_ipv6     <= to_std_logic(tap_tdata = TYPE_IPV6(15 downto 8));
         kind := high_byte & tap_tdata;
         mac_octet <= octet_in(own_mac, (4 - place) mod 4);
-        if (layer = ipv4 and place = 9) or (layer = ipv6 and place = 6) then
+        if (in_ipv4 = '1' and place = 9) or (in_ipv6 = '1' and place = 6) then
           protocol     <= tap_tdata;
           is_udp   <= to_std_logic(tap_tdata = PROTOCOL_UDP);
         end if;
@@ -278,84 +262,82 @@ begin
         if is_port_high = '1' or is_port_low = '1' then
           compare_ports;
         end if;
-        case layer is
-          when ethernet | tag =>
-            if layer = tag and place = 0 and tags = 1 then
-              has_priority <= '1';
-              tag_priority <= tap_tdata(7 downto 5);
-            end if;
-            if ends_type = '1' then
-              ether_type <= kind;
-              if ((high_of_customer = '1' and tap_tdata = TPID_CUSTOMER(7 downto 0))
-                  or (high_of_service = '1' and tap_tdata = TPID_SERVICE(7 downto 0))) and tags < 2 then
-                tags <= tags + 1;
-                enter(tag);
-              else
-                typed <= '1';
-                if high_of_ipv4 = '1' and tap_tdata = TYPE_IPV4(7 downto 0) then
-                  is_ip <= '1';
-                  enter(ipv4);
-                elsif high_of_ipv6 = '1' and tap_tdata = TYPE_IPV6(7 downto 0) then
-                  is_ip   <= '1';
-                  is_ipv6 <= '1';
-                  enter(ipv6);
-                else
-                  finish;
-                end if;
-              end if;
-            end if;
+        if in_tag = '1' and place = 0 and tags = 1 then
+          has_priority <= '1';
+          tag_priority <= tap_tdata(7 downto 5);
+        end if;
+        if ends_type = '1' then
+          ether_type  <= kind;
+          in_ethernet <= '0';
+          in_tag      <= '0';
+          if ((high_of_customer = '1' and tap_tdata = TPID_CUSTOMER(7 downto 0))
+              or (high_of_service = '1' and tap_tdata = TPID_SERVICE(7 downto 0))) and tags < 2 then
+            tags   <= tags + 1;
+            in_tag <= '1';
+          else
+            typed <= '1';
+          end if;
+          if high_of_ipv4 = '1' and tap_tdata = TYPE_IPV4(7 downto 0) then
+            is_ip   <= '1';
+            in_ipv4 <= '1';
+          end if;
+          if high_of_ipv6 = '1' and tap_tdata = TYPE_IPV6(7 downto 0) then
+            is_ip   <= '1';
+            is_ipv6 <= '1';
+            in_ipv6 <= '1';
+          end if;
+        end if;
 
-          when ipv4 =>
-            sum       := resize(sum_older, 9) + unsigned(tap_tdata) + sum_carry;
-            sum_older <= sum_newer;
-            sum_newer <= sum(7 downto 0);
-            sum_carry <= sum(8 downto 8);
-            case place is
-              when 0 =>
-                header_late <= to_integer((unsigned(tap_tdata(3 downto 0)) - 1) & "10");
-                if tap_tdata(7 downto 4) /= x"4" or unsigned(tap_tdata(3 downto 0)) < 5 then
-                  header_fault <= '1';
-                  finish;
-                end if;
-              when 6 | 7 =>
-                -- More fragments, or an offset. "Don't fragment" is none.
-                if (place = 6 and tap_tdata(5 downto 0) /= "000000") or (place = 7 and tap_tdata /= x"00") then
-                  header_fault <= '1';
-                end if;
-              when others => null;
-            end case;
-            if ends_ip = '1' then
-              if over_packet = '1' then
+        if in_ipv4 = '1' then
+          sum       := resize(sum_older, 9) + unsigned(tap_tdata) + sum_carry;
+          sum_older <= sum_newer;
+          sum_newer <= sum(7 downto 0);
+          sum_carry <= sum(8 downto 8);
+          case place is
+            when 0 =>
+              header_late <= to_integer((unsigned(tap_tdata(3 downto 0)) - 1) & "10");
+              if tap_tdata(7 downto 4) /= x"4" or unsigned(tap_tdata(3 downto 0)) < 5 then
+                header_fault <= '1';
+                in_ipv4      <= '0';
+              end if;
+            when 6 | 7 =>
+              -- More fragments, or an offset. "Don't fragment" is none.
+              if (place = 6 and tap_tdata(5 downto 0) /= "000000") or (place = 7 and tap_tdata /= x"00") then
                 header_fault <= '1';
               end if;
-              leave_ip;
-            end if;
+            when others => null;
+          end case;
+          if ends_ip = '1' and over_packet = '1' then
+            header_fault <= '1';
+          end if;
+        end if;
 
-          when ipv6 =>
-            if place = 0 and tap_tdata(7 downto 4) /= x"6" then
-              header_fault <= '1';
-              finish;
-            end if;
-            if ends_ip = '1' then
-              leave_ip;
-            end if;
+        if in_ipv6 = '1' and place = 0 and tap_tdata(7 downto 4) /= x"6" then
+          header_fault <= '1';
+          in_ipv6      <= '0';
+        end if;
 
-          when udp =>
-            if place = 5 then
-              udp_size  <= unsigned(kind);
-              udp_comes <= '1';
-              udp_read  <= '1';
-              finish;
-            end if;
+        -- Behind an IP header: only UDP goes on.
+        if ends_ip = '1' then
+          in_ipv4     <= '0';
+          in_ipv6     <= '0';
+          in_udp      <= is_udp;
+          header_read <= '1';
+        end if;
 
-          when others => null;
-        end case;
+        if in_udp = '1' and place = 5 then
+          udp_size  <= unsigned(kind);
+          udp_comes <= '1';
+          udp_read  <= '1';
+          in_udp    <= '0';
+        end if;
       end if;
     end if;
   end process;
 
   begins     <= tap_tvalid and tap_start;
-  tells_size <= to_std_logic((layer = ipv4 and place = 3) or (layer = ipv6 and place = 5));
+  tells_size <= (in_ipv4 and to_std_logic(place = 3)) or (in_ipv6 and to_std_logic(place = 5));
+  in_header  <= in_ethernet or in_tag or in_ipv4 or in_ipv6 or in_udp;
 
   count_missing : process (clk)
   begin
@@ -368,12 +350,12 @@ begin
         -- Of IPv4 four bytes are there, and the FCS is four more.
         if tells_size = '1' then
           missing <= unsigned(std_logic_vector'(high_byte & tap_tdata));
-        elsif layer /= ipv6 and uncounted = 0 and missing /= 0 then
+        elsif in_ipv6 = '0' and uncounted = 0 and missing /= 0 then
           missing <= missing - 1;
         end if;
-        if tells_size = '1' and layer = ipv6 then
+        if tells_size = '1' and in_ipv6 = '1' then
           uncounted <= FCS_BYTES;
-        elsif layer /= ipv6 and uncounted /= 0 then
+        elsif in_ipv6 = '0' and uncounted /= 0 then
           uncounted <= uncounted - 1;
         end if;
       end if;
@@ -395,7 +377,7 @@ begin
       if tap_tvalid = '1' then
         address_begun <= address_fetched;
         -- From byte 3 of IPv4 on, where the zeros end with byte 13 and the ones with byte 15, and from byte 23 of IPv6 on.
-        if layer = ipv4 then
+        if in_ipv4 = '1' then
           case place is
             when 2 =>
               address_fetched <= '1';
@@ -406,7 +388,7 @@ begin
             when 19 => address_fetched <= '0';
             when others => null;
           end case;
-        elsif layer = ipv6 and (place = 22 or place = IPV6_BYTES - 1) then
+        elsif in_ipv6 = '1' and (place = 22 or place = IPV6_BYTES - 1) then
           address_fetched <= to_std_logic(place = 22);
         end if;
         if address_fetched = '1' then
@@ -451,9 +433,9 @@ begin
         own := own or (address_same(i) and address_enable(i));
       end loop;
 
-      comparing  <= rst or (tap_tvalid and (tap_start or to_std_logic(layer /= rest)));
+      comparing  <= rst or (tap_tvalid and (tap_start or in_header));
       judging    <= rst or comparing or tap_end;
-      facts_done <= parsed or over;
+      facts_done <= (begun and not in_header) or over;
       facts_end  <= tap_end and not rst;
       if comparing = '1' or tap_end = '1' then
         found   <= typed and (not over or to_std_logic(since_type = FCS_BYTES));

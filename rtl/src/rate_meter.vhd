@@ -56,6 +56,8 @@ architecture rtl of rate_meter is
   signal running      : std_logic;
   signal ticks        : unsigned(BITS - 1 downto 0);
   signal still        : std_logic;
+  -- All but the low two of its bits were ones a clock ago; the last value is three ticks behind the first such one.
+  signal high_full    : std_logic;
   -- The period a clock later; whether it has ended, and counts.
   signal period       : unsigned(BITS - 1 downto 0);
   signal period_zero  : std_logic;
@@ -121,20 +123,17 @@ begin
 
   -- What lies between them.
   process (clk)
-    variable more : unsigned(BITS downto 0);
+    variable more : unsigned(BITS - 1 downto 0);
   begin
     if rising_edge(clk) then
       period_ended <= frame_seen;
       period_ready <= frame_seen and running;
       period_zero  <= still and not tick;
       -- The largest period is where the count stays.
-      more   := ('0' & ticks) + unsigned'("" & tick);
-      period <= more(BITS - 1 downto 0);
-      if more(BITS) = '1' then
-        period <= ALL_ONES;
-      else
-        ticks <= more(BITS - 1 downto 0);
-      end if;
+      more   := ticks + unsigned'("" & (tick and not (high_full and ticks(1) and ticks(0))));
+      period <= more;
+      ticks  <= more;
+      high_full <= and ticks(BITS - 1 downto 2);
       still <= still and not tick;
       if frame_seen = '1' then
         running <= '1';

@@ -60,7 +60,7 @@ architecture rtl of stale_search is
   signal steps_left         : unsigned(5 downto 0);
   -- What was asked of the table, as it goes along with the answer.
   signal rest_read, rest    : std_logic_vector(22 downto 0);
-  -- Which three bits are the same, as many as a LUT compares, and the giant.
+  -- Which three bits are the same, and the giant.
   signal same               : std_logic_vector(7 downto 0);
   signal giant              : std_logic_vector(5 downto 0);
   signal asking             : std_logic;
@@ -73,7 +73,6 @@ begin
   busy <= searching;
 
   lookup : process (clk)
-    variable kept, wanted : std_logic_vector(23 downto 0);
   begin
     if rising_edge(clk) then
       read_entry <= GIANT_AT(to_integer(unsigned(address_of(word))));
@@ -81,11 +80,7 @@ begin
       -- Out of a block RAM an entry comes late in the clock: it is kept close by, and compared from there.
       entry <= read_entry;
       rest <= rest_read;
-      kept := entry(29) & entry(22 downto 0);
-      wanted := '1' & rest;
-      for i in same'range loop
-        same(i) <= to_std_logic(kept(3 * i + 2 downto 3 * i) = wanted(3 * i + 2 downto 3 * i));
-      end loop;
+      same <= same_threes(entry(29) & entry(22 downto 0), '1' & rest);
       giant <= entry(28 downto 23);
       -- A shift register of the FPGA would be a LUT for each bit; one that is reset is flip-flops.
       if rst = '1' then

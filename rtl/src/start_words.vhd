@@ -30,7 +30,7 @@ architecture rtl of start_words is
   begin
     for i in x'range loop
       if prior(0) = '1' then
-        prior := prior xor x"000000C5";
+        prior := prior xor LFSR_TAPS;
         prior := '1' & prior(31 downto 1);
       else
         prior := '0' & prior(31 downto 1);

@@ -39,6 +39,7 @@ begin
   process
     constant CHECK_TEXT : string := "123456789";
     variable crc, x, y  : word_t;
+    variable threes     : octet_t;
   begin
     test_runner_setup(runner, runner_cfg);
     while test_suite loop
@@ -76,6 +77,16 @@ begin
         check_equal(stream_word(6), std_logic_vector'(x"A82EE3B3"));
         check_equal(byte_of(x"01020304", 0), std_logic_vector'(x"01"));
         check_equal(byte_of(x"01020304", 3), std_logic_vector'(x"04"));
+      elsif run("threes of bits are the same but for those with a difference") then
+        for i in 0 to 23 loop
+          x := (others => '0');
+          x(i) := '1';
+          threes := x"FF";
+          threes(i / 3) := '0';
+          check_equal(same_threes(x(23 downto 0), x"000000"), threes);
+          check_equal(same_threes(not x(23 downto 0), x"FFFFFF"), threes);
+        end loop;
+        check_equal(same_threes(x"A5C3E1", x"A5C3E1"), std_logic_vector'(x"FF"));
       end if;
     end loop;
     test_runner_cleanup(runner);
