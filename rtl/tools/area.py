@@ -38,8 +38,6 @@ PORT_MHZ, PORT_SEEDS = 1.1 * CLOCK_MHZ, tuple(range(1, 11))
 PORT_OPTIONS = ("--placer", "static", "--freq", "160")
 # A Zynq-7020 has so many six-input LUTs (Xilinx DS190); four ports' datapath may take this share.
 ZYNQ_7020_LUTS, ZYNQ_PERCENT, PORTS = 53_200, 15.0, 4
-# What does not reach its limit yet: each run says so, and must not find it worse than this. A line goes when its limit holds.
-SHORT_MHZ = {"ethernet_port": 135.3}
 # As yosys has them: GHDL adds the values of its generics to an entity's name.
 PORT_ENTITY, REGISTER_ENTITIES = "ethernet_port", ("ethernet_port_registers", "register_access*")
 FIGURES = {
@@ -196,12 +194,6 @@ def large(figures):
         )
 
 
-def short(figures):
-    """What is known not to reach its limit yet, as lines that are no findings."""
-    for entity in sorted(set(SHORT_MHZ) & set(figures)):
-        yield from slow(entity, figures[entity], limit_of(entity))
-
-
 def table(record):
     """The figures as Markdown."""
     rows = [
@@ -249,7 +241,7 @@ def judge(record, found, entities, everything):
             yield f"{entity}: its area is not recorded; run rtl/tools/area.py --write"
         elif new:
             yield from moved(entity, record[entity], new)
-        yield from slow(entity, new or record[entity], SHORT_MHZ.get(entity, limit_of(entity)))
+        yield from slow(entity, new or record[entity], limit_of(entity))
     yield from large({**record, **found})
     for entity in sorted(set(record) - set(everything)):
         yield f"{entity}: is in rtl/area.toml and no longer in rtl; run rtl/tools/area.py --write"
@@ -283,8 +275,6 @@ def main():
             record = {name: figures for name, figures in {**record, **found}.items() if name in everything}
             write(record)
         findings = list(judge(record, found, entities, everything))
-        for line in short({**record, **found}):
-            print(f"falls short: {line}", file=sys.stderr)
     except toolchain.ToolError as error:
         findings = [str(error)]
     print(*findings, sep="\n", end="\n" if findings else "")
