@@ -9,5 +9,5 @@ set_max_delay -datapath_only 8.0 -from $wirelab_from -to $wirelab_to
 set_property ASYNC_REG TRUE [get_cells -hierarchical -regexp {.*/(gray|up)_(first|second)_reg.*}]
 
 # The reset of the receive side in rtl/example/line_tester.vhd: two flip-flops of the PHY's clock.
-set_false_path -to [get_pins -hierarchical -regexp {.*/rx_rst_first_reg.*/D}]
-set_property ASYNC_REG TRUE [get_cells -hierarchical -regexp {.*/rx_rst(_first)?_reg.*}]
+set_false_path -to [get_pins -hierarchical -regexp {(.*/)?rx_rst_first_reg.*/D}]
+set_property ASYNC_REG TRUE [get_cells -hierarchical -regexp {(.*/)?rx_rst(_first)?_reg.*}]

@@ -309,9 +309,15 @@ impl Board {
     pub(crate) fn failed(&self, waited: Waited, what: String) -> ConsoleError {
         match waited {
             Waited::Cancelled => ConsoleError::Cancelled,
-            Waited::Closed(why) => ConsoleError::Failed(format!(
-                "{why}; fix: check the cable, the power and the command behind it"
-            )),
+            Waited::Closed(why) => {
+                let what = match self.console.name() {
+                    ConsoleName::Exec { .. } => {
+                        "run the command behind exec: by hand, and see why it ends"
+                    }
+                    _ => "check the cable and the power",
+                };
+                ConsoleError::Failed(format!("{why}; fix: {what}"))
+            }
             Waited::TimedOut => {
                 let seen = self.console.since(self.console.mark().saturating_sub(1));
                 let last = match seen.open.trim().is_empty() {

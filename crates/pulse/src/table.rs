@@ -292,7 +292,7 @@ impl Rows {
     ) -> Result<(), String> {
         let cell = |at: usize| {
             let cell = cells.get(at).map(String::as_str).unwrap_or_default();
-            number(cell).ok_or_else(|| format!("'{cell}' in column {} is no number", at + 1))
+            number(cell).ok_or_else(|| format!("'{cell}' in column {} is not a number", at + 1))
         };
         let ps = match layout.time {
             Time::Column(at, unit_ps) => {

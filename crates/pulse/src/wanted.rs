@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use wirelab_trial::unknown_option;
 
 use wirelab_config::parse_duration_ps;
 
@@ -68,9 +69,9 @@ impl Wanted {
                 self.shortest_ps = ps.map_err(|error| format!("shortest: {error}"))?;
             }
             _ => {
-                return Err(format!(
-                    "unknown option '{option}'; fix: write channel, active, sampling, threshold or shortest"
-                ));
+                let keys = ["channel", "active", "sampling", "threshold", "shortest"];
+                let known = "write channel, active, sampling, threshold or shortest";
+                return Err(unknown_option(option, &keys, known));
             }
         }
         Ok(())
@@ -125,7 +126,10 @@ mod tests {
         assert_eq!(file.wanted.shortest_ps, 2_000_000);
         for (bad, words) in [
             ("", "no file"),
-            ("f,chanel=D0", "unknown option 'chanel'"),
+            (
+                "f,chanel=D0",
+                "unknown option 'chanel'; did you mean 'channel'? fix: ",
+            ),
             ("f,active=up", "write high or low"),
             ("f,sampling=0", "e.g. 24MHz"),
             ("f,threshold=x", "write volts"),

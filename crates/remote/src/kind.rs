@@ -142,7 +142,7 @@ mod tests {
             (
                 &NODE,
                 "node:host,tokn=x",
-                "unknown option 'tokn'; fix: write HOST",
+                "unknown option 'tokn'; did you mean 'token'? fix: write HOST",
             ),
             (&NODE, "node:host,token", "the token has no file"),
             (&IPERF, "iperf:host,token=/no/such/file", "/no/such/file"),

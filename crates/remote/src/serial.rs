@@ -7,7 +7,9 @@ use std::time::Duration;
 use serial2::SerialPort;
 use wirelab_control::transport::StreamTransport;
 use wirelab_port::iface::{Interface, PortName};
-use wirelab_trial::{NameError, Node, NodeKind, NodeName, OpenError, OpenOptions, Profile};
+use wirelab_trial::{
+    NameError, Node, NodeKind, NodeName, OpenError, OpenOptions, Profile, unknown_option,
+};
 
 use crate::node::{Connect, ControlNode};
 
@@ -65,7 +67,7 @@ impl Line {
                     line.baud = baud.ok_or_else(why)?;
                 }
                 (other, _) => {
-                    return Err(wrong(format!("unknown option '{other}'; fix: {KNOWN}")));
+                    return Err(wrong(unknown_option(other, &["port"], KNOWN)));
                 }
             }
         }
@@ -147,7 +149,10 @@ mod tests {
             ),
             ("serial:/dev/ttyUSB0,7", "invalid rate '7'"),
             ("serial:/dev/ttyUSB0,9600x", "invalid rate '9600x'"),
-            ("serial:/dev/ttyUSB0,prot=eth1", "unknown option 'prot'"),
+            (
+                "serial:/dev/ttyUSB0,prot=eth1",
+                "unknown option 'prot'; did you mean 'port'? fix: ",
+            ),
             ("serial:/dev/no-such-line", "/dev/no-such-line: "),
             ("serial:/dev/null,port=no-such-port0", "no-such-port0"),
         ] {

@@ -145,8 +145,8 @@ fn about(run: &StudyRun) -> Vec<String> {
     }
     let untuned = |figure: &Figure| figure.counted && figure.role == Role::Calibration;
     if run.rows.iter().any(untuned) {
-        let text = "the role calibration is that of the model, whose parameters were taken from such figures; of this \
-                    node nothing was, so its errors count";
+        let text = "figures with the role calibration gave the model its parameters; they gave this node none, so its \
+                    errors count";
         texts.push(text.to_owned());
     }
     if !run.chosen.is_empty() {

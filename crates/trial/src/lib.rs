@@ -87,7 +87,7 @@ pub use measuring::{CostLoad, Measuring, Overhead, PointCost};
 pub use node::{
     Cancel, CaptureLimits, Node, NodeError, Progress, StageSource, TesterCeiling, Unsupported,
 };
-pub use node_name::{NameError, NodeName};
+pub use node_name::{NameError, NodeName, unknown_option};
 pub use node_path::{Background, Path, Probes, Wait};
 pub use observation::{
     CPU_IS_LIMIT, CpuLoad, Elapsed, FlowObservation, NODE_BUSY, Observation, SenderObservation,

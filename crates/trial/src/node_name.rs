@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::nearest::head;
+use crate::nearest::{did_you_mean, head};
 
 /// The type of a name without one: a node model, by its name or file.
 pub const MODEL: &str = "model";
@@ -103,12 +103,15 @@ impl NodeName {
     pub fn only_options(&self, keys: &[&str], known: &str) -> Result<(), NameError> {
         match self.options().find(|(key, _)| !keys.contains(key)) {
             None => Ok(()),
-            Some((key, _)) => Err(NameError::new(
-                self,
-                format!("unknown option '{}'; fix: {known}", shown(key)),
-            )),
+            Some((key, _)) => Err(NameError::new(self, unknown_option(key, keys, known))),
         }
     }
+}
+
+/// What is said of an option that a type does not have; `keys` are those that it has, `known` says so in words.
+pub fn unknown_option(key: &str, keys: &[&str], known: &str) -> String {
+    let meant = did_you_mean(key, keys.iter().copied());
+    format!("unknown option '{}'; {meant}fix: {known}", shown(key))
 }
 
 fn split(option: &str) -> (&str, Option<&str>) {
@@ -270,6 +273,9 @@ mod tests {
         let error = node.only_options(&["clocks"], "write clocks=N");
         let told = error.unwrap_err().to_string();
         assert!(told.contains("unknown option 'mac'; fix: write clocks=N"));
+        let error = node.only_options(&["mec"], "write mec=N");
+        let told = error.unwrap_err().to_string();
+        assert!(told.contains("unknown option 'mac'; did you mean 'mec'? fix: write mec=N"));
     }
 
     #[test]

@@ -574,6 +574,26 @@ fn the_profiles_are_listed_and_shown_and_a_silent_board_shows_its_console() {
         stderr(&wirelab(&["console", "show", "nutx"]))
             .contains("there is no profile 'nutx'; fix: ")
     );
+    let alone = wirelab(&["measure", "iperf:127.0.0.1", "--console", "exec:true"]);
+    assert_eq!(alone.status.code(), Some(2));
+    let text = stderr(&alone);
+    assert!(
+        text.contains("--console without --profile; fix: name "),
+        "{text}"
+    );
+    let own = [
+        "console",
+        "check",
+        "--console",
+        "exec:true",
+        "--profile",
+        "./none.toml",
+    ];
+    let text = stderr(&wirelab(&own));
+    assert!(
+        text.contains("cannot read ./none.toml: ") && text.contains("; fix: "),
+        "{text}"
+    );
     let nothing = wirelab(&[
         "console",
         "check",

@@ -177,6 +177,8 @@ fn what_measure_keeps_can_be_explained_and_fitted() {
     assert!(fitted.status.success(), "{}", stderr(&fitted));
     let shown = stdout(&fitted);
     assert!(shown.contains("leave-one-out error"), "{shown}");
+    // None is out of line, so nothing follows the count of cells.
+    assert!(shown.contains(" cells)\n"), "{shown}");
     for command in ["predict", "explain", "whatif"] {
         let output = wirelab(&[
             command,

@@ -267,11 +267,12 @@ class Manifests(unittest.TestCase):
         named.append((SDK / "esp-idf/main" / re.search(r"path: (\S+)", (SDK / "esp-idf/main/idf_component.yml").read_text())[1]) / "idf_component.yml")
         ini = (SDK / "platformio/platformio.ini").read_text()
         named += [SDK / "platformio" / re.search(r"symlink://(\S+)", ini)[1] / "library.json"]
-        # A filter of sources begins at src/.
-        named += [SDK / "platformio/src" / path for path in re.findall(r"\+<(.*?)>", ini)]
+        # A filter of sources begins at the folder of the sources.
+        sources = SDK / "platformio" / re.search(r"^src_dir = (\S+)$", ini, re.M)[1]
+        named += [sources / path for path in re.findall(r"\+<(.*?)>", ini)]
         self.assertGreater(len(named), 10)
         for path in named:
-            self.assertTrue(Path(str(path).replace("platformio/src/../", "platformio/")).exists(), path)
+            self.assertTrue(path.exists(), path)
 
     def test_zephyrs_and_arduinos_required_keys_are_there(self):
         self.assertRegex((FIRMWARE.parent / "zephyr/module.yml").read_text(), r"(?m)^name: wirelab\nbuild:\n  cmake: \S+\n  kconfig: \S+$")

@@ -69,6 +69,11 @@ class FuseSoC(InAFolder):
         self.assertRegex(script, r"read_xdc .*gmii_elastic\.xdc")
         self.assertIn("line_tester.vhd", script)
 
+    def test_quartus_gets_the_constraints_too(self):
+        self.fusesoc("--setup", "--tool", "quartus", "--target", "example", "wirelab:ip:blocks")
+        script = "".join(path.read_text() for path in self.folder.rglob("example-quartus/*.tcl"))
+        self.assertRegex(script, r"SDC_FILE .*gmii_elastic\.sdc")
+
     def test_the_core_lists_every_block_once(self):
         named = re.findall(r"- src/(\w+)\.vhd", (RTL / "wirelab_blocks.core").read_text())
         self.assertEqual(sorted(named), sorted(path.stem for path in (RTL / "src").glob("*.vhd") if path.stem != "ethernet_port"))

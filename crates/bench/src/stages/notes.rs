@@ -1,4 +1,4 @@
-//! What is told of a run of stages beside its tables: where each part ran, and what the ways are against each other.
+//! The notes of a run of stages beside its tables: where each part ran, and how the paths compare.
 
 use wirelab_trial::counter::Counter;
 use wirelab_trial::format::{integer, time_f};

@@ -132,7 +132,7 @@ impl Place {
                 match is_function {
                     true => Ok(Spot::ReturnOf(start)),
                     false => Err(format!(
-                        "{name} is no function, so that nothing returns from it"
+                        "{name} is not a function, so nothing returns from it"
                     )),
                 }
             }

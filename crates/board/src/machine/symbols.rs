@@ -98,8 +98,8 @@ impl Symbols {
     /// # Errors
     /// What is wrong with it.
     pub fn read(bytes: &[u8]) -> Result<Symbols, String> {
-        let image =
-            object::File::parse(bytes).map_err(|e| format!("it is no whole ELF file ({e})"))?;
+        let image = object::File::parse(bytes)
+            .map_err(|e| format!("it is not a complete ELF file ({e})"))?;
         if image.endianness() != Endianness::Little {
             return Err("it is big-endian, which wirelab does not read".to_owned());
         }

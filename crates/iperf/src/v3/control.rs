@@ -147,7 +147,7 @@ pub enum ControlError {
     Busy,
     /// The server closed the connection before it sent anything.
     #[error(
-        "the server closed the connection before it said a word, as one does that is busy with another test or has just ended one; fix: try again, and check that it is an iperf3 (not iperf 2) that allows this host (--allow)"
+        "the server closed the connection before it sent anything: it may be busy with another test, or have just ended one; fix: try again, and check that it is an iperf3 (not iperf 2) that allows this host (--allow)"
     )]
     TurnedAway,
     /// The server closed the connection after it had read the parameters.

@@ -119,7 +119,7 @@ impl Parameters {
         };
         let value: Value = serde_json::from_slice(json).map_err(|e| wrong(e.to_string()))?;
         if !value.is_object() {
-            return Err(wrong("they are no object".to_owned()));
+            return Err(wrong("they are not a JSON object".to_owned()));
         }
         if flag(&value, "sctp") {
             return Err(wrong("SCTP is asked for; ask for TCP or UDP".to_owned()));
@@ -418,7 +418,7 @@ mod tests {
         the peer's parameters cannot be used: 86401 s are more than 86400 s
         the peer's parameters cannot be used: the type of service is more than 255
         the peer's parameters cannot be used: a segment of 9217 bytes is more than 9216
-        the peer's parameters cannot be used: they are no object
+        the peer's parameters cannot be used: they are not a JSON object
         ");
     }
 

@@ -44,7 +44,7 @@ pub struct Received {
 }
 
 impl Received {
-    /// The same, with the losses that this host's own queues may have dropped moved.
+    /// The same, where up to `at_most` of the losses count as dropped by this host's own queues.
     #[must_use]
     pub fn with_missed(self, at_most: u64) -> Received {
         let missed = Missed {

@@ -178,7 +178,7 @@ fn parameters(file: &NodeFile) -> Checked {
             return Err(Problem {
                 at: at!["parameter", name, "plus_minus"],
                 what: format!(
-                    "{by} is no uncertainty: write half of its 95 % interval, a number from 0"
+                    "{by} is not an uncertainty; fix: write half of its 95 % interval, a number from 0"
                 ),
             });
         }

@@ -104,7 +104,7 @@ fn shared(of: Stated) -> Stated {
 struct End {
     file: NodeFile,
     trial: Trial,
-    /// Whether a parameter would be below 0 there, or a share above 1, and is not.
+    /// Whether a parameter was cut at 0 there, or a share at 1.
     cut: bool,
 }
 

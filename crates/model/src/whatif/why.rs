@@ -136,7 +136,7 @@ fn throughput(candidate: &Candidate, before: &Solved, after: &Solved, changed: &
         return "no more frames are offered".to_owned();
     }
     if candidate.kind == ChangeKind::Token {
-        return format!("{limit} limits; one more only waits for it longer");
+        return format!("{limit} limits; one more frame only waits longer for it");
     }
     if changed.iter().any(|stage| critical.stages.contains(stage)) {
         return format!("then {} limits just the same", after.figures.limited_by);

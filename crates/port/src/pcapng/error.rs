@@ -12,7 +12,7 @@ use serde::Serialize;
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file cannot be opened or made.
-    #[error("cannot open {name}: {source}")]
+    #[error("cannot open {name}: {source}; fix: check the path and its permissions")]
     Open {
         /// The file.
         name: String,

@@ -427,7 +427,8 @@ impl Parts<'_> {
             (None, Some(ratio)) => {
                 load.idle_baseline_ratio = Some(ratio);
                 let text = "the node was not idle long enough before the trial: its idle baseline is from an earlier trial";
-                let way_out = "nothing is wrong; with a pause between trials each gets its own";
+                let way_out =
+                    "nothing is wrong; a pause between trials gives each its own baseline";
                 self.warn(WarningCode::EARLIER_IDLE_BASELINE, text.to_owned(), way_out);
             }
             (None, None) => {

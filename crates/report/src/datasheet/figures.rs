@@ -136,7 +136,7 @@ impl Row<'_> {
         self.with_ends(show::loss);
     }
 
-    /// What certainly was lost, and where that is more, what may have been.
+    /// The least loss, and the greatest possible one where it is larger.
     fn loss(&mut self, low: &Field<f64>, at_most: Option<f64>) {
         self.share("loss_ratio", low);
         if let Some(at_most) = at_most {

@@ -172,8 +172,8 @@ fn offered(row: &Row<'_>, as_asked: bool) -> Field<f64> {
     )
 }
 
-/// The kind of what a flow's sender tells, which is not that of what arrived: the tester measures what it sends to an
-/// emulated node. A model computes what it offers, and where nothing is told of a sender, the kind of what arrived stands.
+/// The kind of a sender's figures, which may differ from that of what arrived: the tester measures what it sends to an
+/// emulated node, and a model computes what it offers. Without figures of a sender it is the kind of what arrived.
 fn of_sender(flow: &FlowObservation) -> Kind {
     let arrived = [
         flow.goodput_bits_per_s.kind(),

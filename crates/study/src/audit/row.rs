@@ -180,7 +180,7 @@ fn involved(failing: &[Relation], metric: Metric) -> f64 {
     10f64.powi(with.count() as i32)
 }
 
-/// The values of a cell with which the row contradicts itself no longer; none where other values of it do not help.
+/// The values of a cell that make the row consistent; `None` where no value does.
 fn needed(row: &Facts<'_>, failing: &[Relation], metric: Metric) -> Option<Range> {
     let own = Range::printed(row.published(metric)?);
     if !Cells::without(row, &[metric]).failing().is_empty() {

@@ -10,7 +10,7 @@ use crate::quantity::{Dimension, Quantity};
 const UNEXPLAINED: f64 = 0.15;
 /// A figure of that kind lies anywhere within so many of its needed values.
 const ANYWHERE: f64 = 4.0;
-/// Fewest digits of a figure whose slip is worth a word: a shorter one turns into too many numbers.
+/// Fewest digits of a figure whose slips are looked for: a shorter one turns into too many other numbers.
 const TELLING_DIGITS: usize = 3;
 
 /// A slip by a factor.

@@ -23,7 +23,7 @@ pub struct MeasureArgs {
     pub image: Option<PathBuf>,
     /// The console of an iperf: or iperf3: board, by which its server is started for each trial and read: serial:DEVICE,BAUD,
     /// tcp:HOST:PORT, unix:PATH, ssh:USER@HOST or exec:COMMAND
-    #[arg(long, value_name = "CONSOLE", requires = "profile")]
+    #[arg(long, value_name = "CONSOLE")]
     pub console: Option<String>,
     /// How that board is used: a profile (wirelab console list) or the file of your own, with NAME=VALUE behind commas
     #[arg(long, value_name = "PROFILE", requires = "console")]

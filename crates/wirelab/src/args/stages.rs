@@ -42,7 +42,8 @@ board runs by the host's clock on a TAP interface; its figures are times, which 
 
 Exit status: 0 done; 1 a trial failed, or a stage grew or is missing (--against); 2 bad usage or missing privilege.")]
 pub struct StagesArgs {
-    /// lab: (makes a lab for the run), lab:NAME, node:HOST[:PORT], here:IFACE, board:NAME, hdl:reference, or a results file (.json)
+    /// lab: (makes a lab for the run), lab:NAME, node:HOST[:PORT], here:IFACE, board:NAME, qemu:FILE.toml, hdl:reference, or a results
+    /// file (.json)
     #[arg(value_parser = nodes::Names::All, hide_possible_values = true)]
     pub node: String,
     /// hdl:reference: how the MAC is attached: lite-device (slots, posted writes), lite-ordered (slots, each access

@@ -152,7 +152,7 @@ fn left_out(l: &LeaveOneOut) -> String {
         .map(|c| c.cell.as_str())
         .collect();
     let named = match outliers.as_slice() {
-        [] => "this fit".to_owned(),
+        [] => String::new(),
         some => format!("; out of line: {}", some.join(", ")),
     };
     format!(

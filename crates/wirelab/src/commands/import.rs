@@ -47,7 +47,12 @@ pub fn run(args: &ImportArgs) -> Result {
 }
 
 fn read(path: &Path) -> Fallible<Vec<u8>> {
-    std::fs::read(path).map_err(|e| Failure::usage(format!("cannot read {}: {e}", path.display())))
+    std::fs::read(path).map_err(|e| {
+        Failure::usage(format!(
+            "cannot read {}: {e}; fix: name a file that can be read",
+            path.display()
+        ))
+    })
 }
 
 fn options(args: &ImportArgs) -> Fallible<Options> {

@@ -56,11 +56,7 @@ pub fn run(args: &MeasureArgs) -> Result {
         payload: plans::largest_payload(&plan),
         image: args.image.clone(),
         routed: args.routed,
-        console: args
-            .console
-            .clone()
-            .zip(args.profile.clone())
-            .map(|(console, profile)| ConsoleOptions { console, profile }),
+        console: console(args)?,
         ports: PortsOptions {
             path,
             buffer_runs: args.buffer_runs,
@@ -121,6 +117,18 @@ pub fn run(args: &MeasureArgs) -> Result {
 }
 
 /// Show what changed since an earlier run, on standard error where JSON has the other stream.
+/// The console of a board and how it is used.
+fn console(args: &MeasureArgs) -> std::result::Result<Option<ConsoleOptions>, Failure> {
+    let Some(console) = args.console.clone() else {
+        return Ok(None);
+    };
+    let profile = args.profile.clone().ok_or_else(|| {
+        let how = "name the board's system with --profile, e.g. --profile nuttx (wirelab console list has all)";
+        Failure::usage(format!("--console without --profile; fix: {how}"))
+    })?;
+    Ok(Some(ConsoleOptions { console, profile }))
+}
+
 fn against(comparison: &Comparison, args: &MeasureArgs) -> Outcome {
     let options = report_options(None, false);
     let text = render(comparison, Format::Terminal, &options, &args.gate.fail_if)

@@ -78,7 +78,7 @@ enum Subject {
     File(PathBuf),
     /// Of this host, at an interface whose frames another host sends.
     Here(String),
-    /// Of a node that is asked trials.
+    /// Of a node that runs trials.
     Node(Asking),
 }
 
@@ -264,7 +264,7 @@ fn frames(asked: Option<u64>, most: Option<u64>) -> Fallible<u64> {
     let most = most.unwrap_or(u64::MAX);
     match asked {
         Some(0) => Err(Failure::usage(
-            "--count 0: of no frame there is no time to show; fix: give at least 1, e.g. --count 512",
+            "--count 0: no frame has no times; fix: write at least 1, e.g. --count 512",
         )),
         Some(frames) if frames > most => Err(Failure::usage(format!(
             "--count {frames}: this node keeps the records of 1 to {most} frames of a trial; fix: give --count \
@@ -300,7 +300,7 @@ impl Before {
             return match gate {
                 None => Ok(None),
                 Some(_) => Err(Failure::usage(
-                    "--gate holds a run against another: name its results file with --against FILE.json; make one with \
+                    "--gate compares this run with another; fix: name its results file with --against FILE.json, made by \
                      'wirelab stages NODE -o FILE.json'",
                 )),
             };
@@ -359,7 +359,7 @@ fn paths_as(path: &Path, file: &ResultsFile, against: Option<&Against<'_>>) -> F
     })
 }
 
-/// Whether a trial came to pass; a table without a row is no answer to what was refused.
+/// The error of a trial that did not run: an empty table would hide the reason.
 fn begun(observation: &Observation) -> Fallible<()> {
     match &observation.status {
         Status::Void { why } if observation.warned(WarningCode::NODE_FAILED) => {

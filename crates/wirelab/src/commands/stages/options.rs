@@ -31,14 +31,14 @@ const OPTIONS: [(&str, &str); 22] = [
     ("background", ASK_LAB),
     (
         "xdp",
-        "'wirelab node serve --xdp MODE' is told on a node elsewhere, and other nodes have no XDP",
+        "a node on another host takes it itself ('wirelab node serve --xdp MODE'), and other nodes have no XDP",
     ),
     (
         "port",
-        "a node that is asked is told the flow's port itself; with --fast-track port=N it is that of the rule",
+        "the trial sets the flow's port; --fast-track port=N sets that of the rule",
     ),
-    ("stream", "a node that is asked is told the stream itself"),
-    ("watch", "to watch frames of other programs ask here:IFACE"),
+    ("stream", "the trial sets the stream"),
+    ("watch", "only here:IFACE watches frames of other programs"),
     (
         "time",
         "trials end with their frames: give --count, or ask here:IFACE",
@@ -61,7 +61,7 @@ const OPTIONS: [(&str, &str); 22] = [
     ),
     (
         "wait-states",
-        "only the reference node's bus is as slow as one likes; fix: name hdl:reference",
+        "only the reference node's bus has a speed that can be set; fix: name hdl:reference",
     ),
     (
         "predicted",
@@ -69,11 +69,11 @@ const OPTIONS: [(&str, &str); 22] = [
     ),
     (
         "against",
-        "what is compared are counted instructions, and here are times; fix: name board:NAME",
+        "it compares counted instructions, and this node gives times; fix: name board:NAME",
     ),
     (
         "gate",
-        "what is compared are counted instructions, and here are times; fix: name board:NAME or qemu:FILE.toml",
+        "it compares counted instructions, and this node gives times; fix: name board:NAME or qemu:FILE.toml",
     ),
     ("store", IMPORT),
     ("tag", IMPORT),

@@ -12,9 +12,9 @@ pub fn refuse(args: &StagesArgs, setups: &[Setup]) -> Fallible<()> {
         return Ok(());
     }
     let why = if !args.wait_states.is_empty() {
-        "the models are of the document's wait states: leave --wait-states out"
+        "the models have the document's wait states; fix: leave --wait-states out"
     } else if !args.fast_track.is_empty() {
-        "the models are of the stack: leave --fast-track out"
+        "the models have no fast track; fix: leave --fast-track out"
     } else {
         return Ok(setups.iter().try_for_each(same_bus)?);
     };
