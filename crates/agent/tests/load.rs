@@ -34,6 +34,15 @@ fn trickle(bench: &mut Bench, time: Duration) -> u32 {
     started.trial
 }
 
+/// Sets a flag when it goes.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn a_spinner_on_the_nodes_core_is_in_the_nodes_load() {
     let cores = allowed().unwrap();
@@ -59,10 +68,10 @@ fn a_spinner_on_the_nodes_core_is_in_the_nodes_load() {
                 std::hint::spin_loop();
             }
         });
+        // The spinner ends however the trial does: the scope waits for it.
+        let _over = Over(&over);
         let trial = trickle(&mut bench, Duration::from_millis(2000));
-        let load = bench.client.load(trial, 0);
-        over.store(true, Ordering::Relaxed);
-        (trial, load.unwrap())
+        (trial, bench.client.load(trial, 0).unwrap())
     });
     let ratio = load.busy_ticks as f64 / load.window_ticks as f64;
     assert!(

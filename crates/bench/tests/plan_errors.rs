@@ -221,7 +221,10 @@ fn a_file_that_cannot_be_read_is_named() {
     );
     std::fs::write(&path, b"title = \"\xff\"").unwrap();
     let error = Plan::load(&path).unwrap_err().to_string();
-    assert!(error.ends_with("it is not UTF-8 text (byte 9)"), "{error}");
+    assert!(
+        error.contains("it is not UTF-8 text (byte 9); fix: "),
+        "{error}"
+    );
     std::fs::write(&path, vec![b'#'; 300 * 1024]).unwrap();
     let error = Plan::load(&path).unwrap_err().to_string();
     assert!(error.contains("too long for a plan"), "{error}");

@@ -34,7 +34,7 @@ pub enum FileError {
         limit_bytes: u64,
     },
     /// The file cannot be read.
-    #[error("cannot read {}: {source}; fix: name a file that can be read", file.display())]
+    #[error("cannot read {}: {source}; fix: name a text file that can be read", file.display())]
     Unreadable {
         /// The file.
         file: PathBuf,

@@ -444,7 +444,7 @@ mod tests {
             ("a,b\nc,d\n", "no rows of numbers"),
             (
                 "Time [s],D0\n0,0\n1,x\n",
-                "line 3: 'x' in column 2 is no number",
+                "line 3: 'x' in column 2 is not a number",
             ),
             ("Time [s],D0\n0,0\n1\n", "line 3: '' in column 2"),
             ("Time [s],D0\n1,0\n0,1\n", "line 3: the time goes back"),

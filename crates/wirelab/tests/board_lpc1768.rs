@@ -123,7 +123,7 @@ fn what_the_board_cannot_give_stages_of_is_refused() {
     for (node, args, words) in [
         ("", &["--count", "43"][..], "the records of 1 to 42"),
         ("", &["--count", "99999"], "the records of 1 to 42"),
-        ("", &["--count", "0"], "fix: give at least 1"),
+        ("", &["--count", "0"], "fix: write at least 1"),
         ("", &["--image", "my.elf"], "board:lpc1768,image=my.elf"),
         (",", &[], "nothing follows a comma"),
         (",descriptors=3,descriptors=4", &[], "given before"),

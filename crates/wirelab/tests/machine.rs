@@ -352,7 +352,7 @@ fn a_machine_that_is_wrong_is_told_what_and_how_to_repair_it() {
         "qemu:mps2-an385",
         &["--image", &text.display().to_string()],
         2,
-        &["no whole ELF file", "fix:"],
+        &["not a complete ELF file", "fix:"],
     );
     // A QEMU without plugins says so and ends; one that does something else is told as it ended.
     for (name, script, words) in [

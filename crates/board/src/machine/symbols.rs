@@ -637,7 +637,7 @@ mod tests {
         assert!(
             Symbols::read(b"\x7fELF")
                 .unwrap_err()
-                .contains("no whole ELF")
+                .contains("not a complete ELF")
         );
         assert!(Symbols::read(&[]).is_err());
     }
