@@ -222,7 +222,7 @@ fn a_file_that_cannot_be_read_is_named() {
     std::fs::write(&path, b"title = \"\xff\"").unwrap();
     let error = Plan::load(&path).unwrap_err().to_string();
     assert!(
-        error.contains("it is not UTF-8 text (byte 9); fix: "),
+        error.ends_with("it is not UTF-8 text (byte 9); fix: name a text file that can be read"),
         "{error}"
     );
     std::fs::write(&path, vec![b'#'; 300 * 1024]).unwrap();

@@ -116,7 +116,6 @@ pub fn run(args: &MeasureArgs) -> Result {
     ended
 }
 
-/// Show what changed since an earlier run, on standard error where JSON has the other stream.
 /// The console of a board and how it is used.
 fn console(args: &MeasureArgs) -> std::result::Result<Option<ConsoleOptions>, Failure> {
     let Some(console) = args.console.clone() else {
@@ -129,6 +128,7 @@ fn console(args: &MeasureArgs) -> std::result::Result<Option<ConsoleOptions>, Fa
     Ok(Some(ConsoleOptions { console, profile }))
 }
 
+/// Show what changed since an earlier run, on standard error where JSON has the other stream.
 fn against(comparison: &Comparison, args: &MeasureArgs) -> Outcome {
     let options = report_options(None, false);
     let text = render(comparison, Format::Terminal, &options, &args.gate.fail_if)
