@@ -6,7 +6,6 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
@@ -52,16 +51,16 @@ pub fn spawn(mut command: Command) -> io::Result<(OwnedFd, Child)> {
         });
     }
     let child = command.spawn()?;
-    if let Some(nice) = priority(Path::new(AUTOGROUP)).filter(|nice| nice != "0") {
+    if let Some(nice) = priority().filter(|nice| nice != "0") {
         // Without the right to it, the command has the usual priority.
         let _ = fs::write(format!("/proc/{}/autogroup", child.id()), nice);
     }
     Ok((pty.master, child))
 }
 
-/// The priority of a session, as the scheduler has it: from `/autogroup-4 nice 0`. `None` where it has none by session.
-fn priority(autogroup: &Path) -> Option<String> {
-    let text = fs::read_to_string(autogroup).ok()?;
+/// The priority of the calling process's session, as the scheduler has it: from `/autogroup-4 nice 0`. `None` where it has none by session.
+fn priority() -> Option<String> {
+    let text = fs::read_to_string(AUTOGROUP).ok()?;
     let (_, nice) = text.trim_end().rsplit_once(" nice ")?;
     Some(nice.to_owned())
 }

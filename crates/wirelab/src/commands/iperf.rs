@@ -33,11 +33,7 @@ pub fn run(args: &IperfArgs) -> Result {
     }
     let place = place::enter(args)?;
     // A server in the background leaves this session.
-    let _preferred = if place::is_background() {
-        None
-    } else {
-        prefer_this_session()
-    };
+    let _preferred = (!place::is_background()).then(prefer_this_session);
     match (args.iperf3, &args.client) {
         (false, Some(host)) => two::test(args, host),
         (false, None) => two::serve(args, place),
