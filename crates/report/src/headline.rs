@@ -1,24 +1,18 @@
 //! What a reader takes home of a run: at most four figures, each with the trial that it is of and what limited it.
 
-use wirelab_trial::search::{GoalResult, Limit as Limited};
-use wirelab_trial::{
-    CPU_IS_LIMIT, ClockKind, Direction, Field, FlowObservation, Found, Kind, Load, Observation,
-    ResultsFile, Status,
-};
+use wirelab_trial::search::GoalResult;
+use wirelab_trial::{ClockKind, Direction, Field, Found, Kind, ResultsFile, Status};
 
 use crate::datasheet::latency;
-use crate::document::{Headline, Limiter};
+use crate::document::Headline;
 use crate::format;
+use crate::limited::{self, Limited, Limiter};
 use crate::row::{self, Row};
 use crate::search::allowed;
 use crate::stats::percentile;
 
 /// Figures at the head of a page.
 const MOST: usize = 4;
-/// A link that carries this share of its most is the limit: within 2 %.
-const FULL_WIRE: f64 = 0.98;
-/// A sender that achieves this share of the load that was asked was held by the load alone.
-const AS_ASKED: f64 = 0.98;
 
 /// The figures at the head of a file's page.
 pub fn of(file: &ResultsFile) -> Vec<Headline> {
@@ -60,13 +54,23 @@ pub fn limits(file: &ResultsFile) -> Option<String> {
         rows = usable(file);
     }
     for row in rows.iter().filter(|row| !row.flows.is_empty()) {
-        let (limiter, _) = limit(row);
+        let limiter = limited::row(row).limiter;
         match counts.iter_mut().find(|(known, _)| *known == limiter) {
             Some((_, count)) => *count += 1,
             None => counts.push((limiter, 1)),
         }
     }
     let all: usize = counts.iter().map(|(_, count)| count).sum();
+    if let [(limiter, _)] = counts[..] {
+        let rates = match all {
+            1 => "the rate".to_owned(),
+            _ => format!("all {all} rates"),
+        };
+        return Some(match limiter {
+            Limiter::Unknown => format!("What limited {rates} is not known."),
+            known => format!("{} limited {rates}.", known.name().replacen('t', "T", 1)),
+        });
+    }
     let each = counts.iter().map(|(limiter, count)| match limiter {
         Limiter::Unknown => format!("what limited {count} is not known"),
         known => format!("{} limited {count}", known.name()),
@@ -102,7 +106,7 @@ fn data_rate(rows: &[&Row<'_>]) -> Option<Headline> {
     let of = asked(row);
     Some(
         Headline::new("Highest data rate", &format::si(value, "bit/s"), kind, of)
-            .limited(limit(row), row.trial),
+            .limited(limited::row(row), row.trial),
     )
 }
 
@@ -111,7 +115,7 @@ fn frame_rate(rows: &[&Row<'_>]) -> Option<Headline> {
     let value = format!("{} frames/s", format::frame_rate(value));
     Some(
         Headline::new("Highest frame rate", &value, kind, asked(row))
-            .limited(limit(row), row.trial),
+            .limited(limited::row(row), row.trial),
     )
 }
 
@@ -143,27 +147,10 @@ fn without_loss(file: &ResultsFile) -> Option<Headline> {
         of.sizes.payload, of.trial.direction
     );
     let value = format!("{} frames/s", format::frame_rate(value));
-    let limit = match goal.limited_by.value() {
-        Some(Limited::Tester) => (Limiter::Tester, TESTER.to_owned()),
-        Some(Limited::Node) => (
-            Limiter::Node,
-            "limited by the node: it lost frames above this rate".to_owned(),
-        ),
-        Some(_) => (
-            Limiter::Wire,
-            "limited by the link or the load: nothing higher was offered".to_owned(),
-        ),
-        None => {
-            let why = goal
-                .limited_by
-                .absence()
-                .unwrap_or("the search does not say");
-            not_known(&[why.to_owned()])
-        }
-    };
-    let mut headline = Headline::new(&name, &value, kind, about);
-    (headline.limiter, headline.limit) = limit;
-    Some(headline)
+    Some(Headline {
+        limited: limited::goal(goal),
+        ..Headline::new(&name, &value, kind, about)
+    })
 }
 
 /// The median of round trips, or of the times on one way.
@@ -186,31 +173,26 @@ fn latency(file: &ResultsFile) -> Option<Headline> {
         of = format!("99 % within {}; {of}", format::time(*late));
     }
     of.push_str(&format!("; {} probes", format::integer(echo.samples)));
-    let (limiter, limit) = match echo.floor_p50_ps.value() {
-        Some(floor) if *floor * 2 > median => (
-            Limiter::Tester,
-            format!(
-                "mostly the tester's own: without the node {}",
-                format::time(*floor)
-            ),
-        ),
-        Some(floor) => (
-            Limiter::Node,
-            format!("of which the tester's own {}", format::time(*floor)),
-        ),
+    let limited = match echo.floor_p50_ps.value() {
+        Some(floor) if *floor * 2 > median => {
+            let floor = format::time(*floor);
+            Limited::new(
+                Limiter::Tester,
+                format!("mostly the tester's own: without the node {floor}"),
+            )
+        }
+        Some(floor) => {
+            let floor = format::time(*floor);
+            Limited::new(Limiter::Node, format!("of which the tester's own {floor}"))
+        }
         None => {
             let why = echo.floor_p50_ps.absence();
             let why = why.map_or(String::new(), |why| format!(": {why}"));
-            not_known(&[format!("the tester's own share was not measured{why}")])
+            Limited::not_known(&[format!("the tester's own share was not measured{why}")])
         }
     };
     let headline = Headline::new("Median round trip", &format::time(median), kind, of);
-    Some(Headline {
-        limiter,
-        limit,
-        trial: Some(trial),
-        ..headline
-    })
+    Some(headline.limited(limited, trial))
 }
 
 /// The shortest median of the times from sender to receiver.
@@ -229,11 +211,11 @@ fn one_way(rows: &[&Row<'_>]) -> Option<Headline> {
     let (late, count) = (format::time(late), format::integer(count));
     let of = format!("99 % within {late}; {}; {count} frames", asked(row));
     let headline = Headline::new("Median time on the way", &format::time(median), kind, of);
-    Some(Headline {
-        limit: "the tester's own share is in it".to_owned(),
-        trial: Some(row.trial),
-        ..headline
-    })
+    let limited = Limited::new(
+        Limiter::Unknown,
+        "the tester's own share is in it".to_owned(),
+    );
+    Some(headline.limited(limited, row.trial))
 }
 
 fn cpu(rows: &[&Row<'_>]) -> Option<Headline> {
@@ -241,18 +223,27 @@ fn cpu(rows: &[&Row<'_>]) -> Option<Headline> {
         row.observation.cpu_load.clone().map(|l| l.busy_ratio)
     })?;
     let value = format!("{} %", format::percent(value));
-    Some(Headline::new("Highest CPU load", &value, kind, asked(row)).limited(limit(row), row.trial))
+    Some(
+        Headline::new("Highest CPU load", &value, kind, asked(row))
+            .limited(limited::row(row), row.trial),
+    )
 }
 
 fn loss(rows: &[&Row<'_>]) -> Option<Headline> {
     let (row, value, kind) = largest(rows, |row| row.loss().map(|loss| loss.low))?;
     if value <= 0.0 {
         let headline = Headline::new("Highest loss", "0 %", kind, asked(row));
-        let (limiter, _) = limit(row);
-        return Some(headline.limited((limiter, "no trial lost a frame".to_owned()), row.trial));
+        let limited = Limited {
+            why: "no trial lost a frame".to_owned(),
+            ..limited::row(row)
+        };
+        return Some(headline.limited(limited, row.trial));
     }
     let value = format!("{} %", format::percent(value));
-    Some(Headline::new("Highest loss", &value, kind, asked(row)).limited(limit(row), row.trial))
+    Some(
+        Headline::new("Highest loss", &value, kind, asked(row))
+            .limited(limited::row(row), row.trial),
+    )
 }
 
 /// What was asked, in a few words.
@@ -260,108 +251,4 @@ fn asked(row: &Row<'_>) -> String {
     let o = row.observation;
     let load = row::load(&o.trial.load);
     format!("payload {} B, {}, load {load}", o.sizes.payload, row.way())
-}
-
-const TESTER: &str = "limited by the tester: the node may be faster";
-
-/// What limited a row, in words that follow the figure: the tester, the wire, the CPU, the load, or none of these.
-fn limit(row: &Row<'_>) -> (Limiter, String) {
-    let o = row.observation;
-    if o.tester.was_limit.value() == Some(&true) {
-        return (Limiter::Tester, TESTER.to_owned());
-    }
-    let wire = row.of_line_rate().value().map(|(_, most)| *most);
-    if let Some(share) = wire.filter(|share| *share >= FULL_WIRE) {
-        let percent = format::percent(share.min(1.0));
-        return (
-            Limiter::Wire,
-            format!("limited by the wire: {percent} % of what the link carries"),
-        );
-    }
-    // A node that waits by spinning works all the time, whatever is asked of it.
-    let all_came = row
-        .loss()
-        .value()
-        .is_some_and(|loss| loss.low <= 0.0 && loss.at_most().is_none());
-    let as_asked = o.trial.load != Load::Max && kept(o);
-    let by_load = (
-        Limiter::Load,
-        "limited by the load: no more was asked".to_owned(),
-    );
-    if as_asked && all_came {
-        return by_load;
-    }
-    let load = o.cpu_load.value();
-    let busy = load.map(|load| load.busy_ratio);
-    if let Some(load) = load.filter(|load| load.busy_ratio >= CPU_IS_LIMIT) {
-        let percent = format::percent(load.busy_ratio);
-        let whose = match load.shared {
-            true => ", which node and tester share",
-            false => "",
-        };
-        return (
-            Limiter::Cpu,
-            format!("limited by the CPU{whose}: it works {percent} % of the time"),
-        );
-    }
-    if as_asked {
-        return by_load;
-    }
-    let paper = |flow: &&FlowObservation| {
-        let kind = flow.frames_per_s.kind();
-        matches!(kind, Some(Kind::Predicted | Kind::Calibrated))
-    };
-    let mut reasons = Vec::new();
-    reasons.push(match wire {
-        Some(share) => format!("the link carries {} % of its most", format::percent(share)),
-        None => "the link's rate is unknown (fix: give --rate)".to_owned(),
-    });
-    reasons.push(match busy {
-        Some(busy) => format!("the CPU works {} % of the time", format::percent(busy)),
-        None => "the node tells no CPU load".to_owned(),
-    });
-    let is_paper = row.flows.iter().all(paper);
-    if !is_paper {
-        reasons.push(match o.tester.was_limit.value() {
-            Some(_) => "the tester can do more".to_owned(),
-            None => {
-                let why = o.tester.was_limit.absence();
-                let why = why.map_or(String::new(), |why| format!(" ({why})"));
-                format!("the tester's ceiling was not measured{why}")
-            }
-        });
-    }
-    match (is_paper, wire, busy) {
-        // A model has no other limits than those of its own parts.
-        (true, Some(_), _) => (
-            Limiter::Node,
-            "limited by the node: the wire had reserves".to_owned(),
-        ),
-        _ => not_known(&reasons),
-    }
-}
-
-/// Nothing that is known was at its end.
-fn not_known(reasons: &[String]) -> (Limiter, String) {
-    let because = format!("not known, because {}", reasons.join("; "));
-    (Limiter::Unknown, because)
-}
-
-/// Whether each sender achieved the load that was asked of it.
-fn kept(o: &Observation) -> bool {
-    let senders = o.flows.iter().filter_map(|flow| flow.sender.value());
-    let mut told = false;
-    for sender in senders {
-        let (Some(asked), Some(achieved)) = (
-            sender.asked_frames_per_s.value(),
-            sender.achieved_frames_per_s.value(),
-        ) else {
-            return false;
-        };
-        told = true;
-        if *achieved < *asked * AS_ASKED {
-            return false;
-        }
-    }
-    told
 }

@@ -30,6 +30,7 @@ mod finding;
 mod headline;
 mod interval;
 pub mod judge;
+mod limited;
 mod loaded;
 mod loss;
 mod metrics;

@@ -26,6 +26,27 @@ fn at(link: Option<u64>, share: f64, busy: Option<f64>, tester: Option<bool>) ->
     o
 }
 
+/// A text tells the same in its head and in the table of all rates.
+#[test]
+fn a_text_names_the_limits_in_its_head_and_beside_each_rate() {
+    let mut o = at(Some(LINK), 0.5, Some(0.99), Some(false));
+    o.trial.direction = Direction::Receive;
+    let unknown = at(Some(LINK), 0.4, None, None);
+    let file = file(vec![o, unknown]);
+    for format in [Format::Datasheet, Format::DatasheetMarkdown] {
+        let all = page::text(&file, format);
+        for words in [
+            "Of 2 rates, the CPU limited 1, what limited 1 is not known.",
+            "limited by the CPU: it works 99",
+            "the CPU",
+            "not known, because the wire had reserves; the node tells no CPU load; the tester's ceiling was not measured",
+        ] {
+            let told = all.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(told.contains(words), "{format:?} {words}: {all}");
+        }
+    }
+}
+
 /// What the head says of the highest data rate.
 fn limit(o: Observation) -> String {
     let html = page::text(&file(vec![o]), Format::Html);

@@ -178,7 +178,7 @@ fn each_figure_at_the_head_says_what_limited_it() {
         o.tester.was_limit = Field::measured(true);
     }
     let page = text(&file, Format::Html);
-    assert!(!page.contains("✓ Clean.") && page.contains("the tester limited"));
+    assert!(!page.contains("✓ Clean.") && page.contains("The tester limited"));
     let rates = heads(&page);
     let rates = rates.iter().filter(|(_, words)| words.contains("rate"));
     for (class, words) in rates {

@@ -10,10 +10,8 @@ use super::tables::{alone, column, interval_column, line};
 use crate::document::table::{Cell, Table};
 use crate::format;
 use crate::interval::{self, Intervals};
+use crate::limited::Limiter;
 use crate::search;
-
-/// A share of the line's limit from which the link is what limits.
-const AT_LIMIT: f64 = 0.98;
 
 /// Every rate of the page in detail.
 pub fn rates(sheet: &Sheet) -> Table {
@@ -128,16 +126,12 @@ fn interval_of<T>(
     interval::cell(intervals.get(figure).copied(), field.kind(), show)
 }
 
-/// What held a rate, as far as one trial tells it.
+/// What limited a rate, as far as one trial tells it.
 fn limited(r: &Rate) -> Cell {
-    let word = if show::tester_limits(r) {
-        "the tester"
-    } else if r.of_line_rate_ratio.value().is_some_and(|s| *s >= AT_LIMIT) {
-        "the link"
-    } else {
-        ""
-    };
-    Cell::Text(word.to_owned())
+    match r.limited.limiter {
+        Limiter::Unknown => Cell::Absent(r.limited.unknown.clone()),
+        known => Cell::Text(known.name().to_owned()),
+    }
 }
 
 fn by(found: &SearchedRate) -> Cell {

@@ -9,6 +9,7 @@ use wirelab_trial::{
 
 use super::sheet::{Rate, SearchedRate};
 use crate::interval::{self, Intervals};
+use crate::limited;
 use crate::row::{self, Row};
 use crate::search;
 
@@ -77,6 +78,7 @@ pub fn rate(row: &Row<'_>) -> Rate {
         tester_was_limit: o.tester.was_limit.clone(),
         tester_missed_frames: o.warned(WarningCode::CHECKER_MISSED),
         node_held_up: o.node_held_up().is_some(),
+        limited: limited::row(row),
     }
 }
 
@@ -266,7 +268,10 @@ pub fn searched(result: &SearchResult, goal: &GoalResult, trials: &[Row<'_>]) ->
         full.min_by(|a, b| distance(a).total_cmp(&distance(b)))
     });
     let mut rate = match found {
-        Some(row) => rate(row),
+        Some(row) => Rate {
+            limited: limited::goal(goal),
+            ..rate(row)
+        },
         None => without_trial(result, goal),
     };
     // The trial at the bound tells by the datagrams that were really sent; without one there is the search's sum.
@@ -354,6 +359,7 @@ fn without_trial(result: &SearchResult, goal: &GoalResult) -> Rate {
         tester_was_limit: Field::absent(why),
         tester_missed_frames: false,
         node_held_up: false,
+        limited: limited::goal(goal),
     }
 }
 

@@ -8,6 +8,7 @@ use wirelab_trial::search::{Limit, Outcome};
 use wirelab_trial::{ClockKind, Direction, Field, Kind, Layer};
 
 use crate::interval::Intervals;
+use crate::limited::Limited;
 
 /// Word that marks a datasheet's JSON.
 pub const FORMAT: &str = "wirelab-datasheet";
@@ -143,6 +144,8 @@ pub struct Rate {
     /// Whether the node's own host held its sender or receiver up: an idle node may be faster and lose less.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub node_held_up: bool,
+    /// What limited the rate.
+    pub limited: Limited,
 }
 
 /// What a search found for one bound of loss.

@@ -106,7 +106,7 @@ fn verdict(document: &Document<'_>) -> String {
 /// The figures that a reader takes home.
 fn headlines(document: &Document<'_>) -> String {
     let items = document.headlines.iter().map(|of| {
-        let (class, mark) = of.limiter.mark();
+        let (class, mark) = of.limited.limiter.mark();
         let trial = of.trial.map_or_else(String::new, |n| format!("; trial {n}"));
         let (number, unit) = of.value.split_once(' ').unwrap_or((&of.value, ""));
         format!(
@@ -117,7 +117,7 @@ fn headlines(document: &Document<'_>) -> String {
             text(number),
             text(unit),
             text(&of.of),
-            text(&of.limit)
+            text(&of.limited.why)
         )
     });
     let items: String = items.collect();

@@ -14,10 +14,15 @@ pub fn render(document: &Document<'_>) -> String {
     let mut out = format!("# {}\n", escape(&document.title));
     if let Some(verdict) = &document.verdict {
         let text = escape(&verdict.text);
-        out.push_str(&match verdict.first {
-            true => format!("\n**{}** {text}\n", verdict.head.words()),
-            false => format!("\n{text}\n"),
-        });
+        if verdict.first {
+            let limits = document.limits.iter().map(|of| format!(" {}", escape(of)));
+            let limits: String = limits.collect();
+            let word = verdict.head.words();
+            out.push_str(&format!("\n**{word}** {text}{limits}\n"));
+            blocks(&document.heads(), &mut notes, &mut out);
+        } else {
+            out.push_str(&format!("\n{text}\n"));
+        }
     }
     blocks(&document.blocks, &mut notes, &mut out);
     // A blank line before each, or they would run into one paragraph.

@@ -20,6 +20,7 @@ pub use crate::chart::Picture;
 use crate::chart::delays::Chapter;
 use crate::chart::spans::Spans;
 use crate::format::{count, integer};
+use crate::limited::{Limited, Limiter};
 use crate::options::{Format, Options};
 use table::{Table, trial_numbers};
 
@@ -48,11 +49,11 @@ pub struct Document<'a> {
     pub stamp: Option<(u64, String)>,
     /// How the run was judged.
     pub verdict: Option<Verdict>,
-    /// What limited the rates; pages alone have it, below the verdict.
+    /// What limited the rates, in a sentence behind the verdict.
     pub limits: Option<String>,
     /// The node's board or chip, where it told, and the tester's host; pages alone have it, beside the date.
     pub hosts: Vec<String>,
-    /// The figures that a reader takes home; pages alone have them, since the tables of a text have them all.
+    /// The figures that a reader takes home. A text has them where its verdict stands first.
     pub headlines: Vec<Headline>,
     /// Its parts, in the order of reading.
     pub blocks: Vec<Block<'a>>,
@@ -117,9 +118,7 @@ pub struct Headline {
     /// What was asked.
     pub of: String,
     /// What limited it.
-    pub limiter: Limiter,
-    /// The same in words.
-    pub limit: String,
+    pub limited: Limited,
     /// Its trial, from 1; none where it is of several.
     pub trial: Option<usize>,
 }
@@ -132,63 +131,18 @@ impl Headline {
             value: value.to_owned(),
             kind,
             of,
-            limiter: Limiter::Unknown,
-            limit: String::new(),
+            limited: Limited::new(Limiter::Unknown, String::new()),
             trial: None,
         }
     }
 
     /// The figure with what limited it.
     #[must_use]
-    pub fn limited(self, (limiter, limit): (Limiter, String), trial: usize) -> Headline {
+    pub fn limited(self, limited: Limited, trial: usize) -> Headline {
         Headline {
-            limiter,
-            limit,
+            limited,
             trial: Some(trial),
             ..self
-        }
-    }
-}
-
-/// What limited a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limiter {
-    /// The link.
-    Wire,
-    /// The node's CPU.
-    Cpu,
-    /// The tester: the figure is none of the node.
-    Tester,
-    /// The load that was asked.
-    Load,
-    /// The node itself.
-    Node,
-    /// It is unknown.
-    Unknown,
-}
-
-impl Limiter {
-    /// What it is in words.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Limiter::Wire => "the wire",
-            Limiter::Cpu => "the CPU",
-            Limiter::Tester => "the tester",
-            Limiter::Load => "the load that was asked",
-            Limiter::Node => "the node",
-            Limiter::Unknown => "something unknown",
-        }
-    }
-
-    /// Its name as the class of an element, and a mark that needs no colour.
-    pub const fn mark(self) -> (&'static str, &'static str) {
-        match self {
-            Limiter::Wire => ("wire", "═"),
-            Limiter::Cpu => ("cpu", "▣"),
-            Limiter::Tester => ("tester", "◇"),
-            Limiter::Load => ("load", "▷"),
-            Limiter::Node => ("node", "●"),
-            Limiter::Unknown => ("unknown", "?"),
         }
     }
 }
@@ -447,6 +401,28 @@ impl Block<'_> {
 }
 
 impl<'a> Document<'a> {
+    /// The headlines as facts of a text; none where there are none.
+    pub fn heads(&self) -> Vec<Block<'static>> {
+        let fact = |of: &Headline| {
+            let trial = of
+                .trial
+                .map_or_else(String::new, |n| format!("; trial {n}"));
+            let Headline {
+                value,
+                kind,
+                of: asked,
+                ..
+            } = of;
+            let text = format!("{value} ({kind}; {asked}{trial}): {}", of.limited.why);
+            (of.name.clone(), text)
+        };
+        let facts: Vec<_> = self.headlines.iter().map(fact).collect();
+        match facts.is_empty() {
+            true => Vec::new(),
+            false => vec![Block::Facts(facts)],
+        }
+    }
+
     /// A report without results: a title and parts, and what the kinds of figures mean.
     pub fn new(title: String, blocks: Vec<Block<'a>>) -> Document<'a> {
         Document {

@@ -47,7 +47,10 @@ pub fn render(document: &Document<'_>, options: &Options) -> String {
             Head::Clean | Head::Passed => "",
         };
         let word = paint(colour, verdict.head.words(), options);
-        out.push_str(&format!("{word} {}\n", line(&verdict.text)));
+        let limits = document.limits.iter().map(|of| format!(" {of}"));
+        let text: String = [verdict.text.clone()].into_iter().chain(limits).collect();
+        out.push_str(&format!("{word} {}\n", line(&text)));
+        blocks(&document.heads(), options, &mut notes, &mut out);
     }
     blocks(&document.blocks, options, &mut notes, &mut out);
     let mut below: String = notes
