@@ -232,3 +232,34 @@ fn each_pattern_of_each_profile_is_in_a_session() {
         }
     }
 }
+
+/// What the page says that a profile asks is what the profile asks.
+#[test]
+fn the_page_says_what_each_profile_asks() {
+    let page = include_str!("../../../docs/console.md");
+    let head = "| profile | address | version | link | core clock | CPU load |";
+    let table = page.split(head).nth(1).expect("the table");
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+        .collect();
+    let told: Vec<String> = rows.iter().map(|row| row[0].replace('`', "")).collect();
+    assert_eq!(told, NAMES);
+    for (name, row) in NAMES.into_iter().zip(rows) {
+        let profile = find(name).unwrap();
+        let asks = [
+            profile.address.is_some(),
+            profile.asks.contains_key("version"),
+            profile.asks.contains_key("link"),
+            profile.asks.contains_key("core_clock"),
+            profile.cpu.is_some(),
+        ];
+        assert_eq!(row[1..].len(), asks.len(), "{name}");
+        for (cell, asks) in row[1..].iter().zip(asks) {
+            assert_eq!(*cell == "yes", asks, "{name}: {cell}");
+            assert!(asks || cell.starts_with('–'), "{name}: {cell}");
+        }
+    }
+}

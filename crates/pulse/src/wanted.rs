@@ -56,7 +56,14 @@ impl Wanted {
             "active" => self.active = value.parse()?,
             "sampling" => {
                 let why = || format!("invalid sampling rate '{value}'; fix: write e.g. 24MHz");
-                self.sampling_ps = Some(period_ps(value).ok_or_else(why)?);
+                let period = period_ps(value).ok_or_else(why)?;
+                // Programs write a number alone for Hz, but a person may mean MHz.
+                if !value.ends_with(|c: char| c.is_ascii_alphabetic()) {
+                    return Err(format!(
+                        "the sampling rate '{value}' has no unit; fix: write {value}MHz or {value}Hz"
+                    ));
+                }
+                self.sampling_ps = Some(period);
             }
             "threshold" => {
                 let volts = value.trim_end_matches('V').trim_end().parse::<f64>();
@@ -132,6 +139,7 @@ mod tests {
             ),
             ("f,active=up", "write high or low"),
             ("f,sampling=0", "e.g. 24MHz"),
+            ("f,sampling=24", "fix: write 24MHz or 24Hz"),
             ("f,threshold=x", "write volts"),
             ("f,shortest=2", "shortest: "),
         ] {

@@ -133,16 +133,34 @@ pub fn framing(args: &FramingArgs, unsaid: Layer) -> Fallible<Framing> {
     })
 }
 
-/// A rate in bit/s or Hz with an SI prefix.
+/// A rate in bit/s with an SI prefix or its unit. A number alone is refused: 100 may mean 100 Mbit/s.
 pub fn rate(option: &str, text: &str) -> Fallible<u64> {
-    wirelab_trial::load::parse_si(text)
-        .filter(|n| *n >= 1.0 && *n < 1e15)
-        .map(|n| n.round() as u64)
-        .ok_or_else(|| {
-            Failure::usage(format!(
-                "{option} {text}: write a number with k, M, G or T, e.g. {option} 100M"
-            ))
-        })
+    with_unit(option, text, "bit/s")
+}
+
+/// A frequency in Hz, in the same form.
+pub fn frequency(option: &str, text: &str) -> Fallible<u64> {
+    with_unit(option, text, "Hz")
+}
+
+fn with_unit(option: &str, text: &str, unit: &str) -> Fallible<u64> {
+    let bare = text.strip_suffix(unit);
+    let number = wirelab_trial::load::parse_si(bare.unwrap_or(text));
+    let number = number.filter(|n| *n >= 1.0 && *n < 1e15);
+    let why = match (number, bare) {
+        (None, _) => {
+            format!("write a number with k, M, G or T, e.g. {option} 100M")
+        }
+        (Some(_), None) if text.ends_with(|c: char| !c.is_ascii_alphabetic()) => {
+            format!("write {text}M or {text}{unit}")
+        }
+        (Some(number), _) => return Ok(number.round() as u64),
+    };
+    let what = match number {
+        None => format!("{option} {text} is no number"),
+        Some(_) => format!("{option} {text} has no unit"),
+    };
+    Err(Failure::usage(format!("{what}; fix: {why}")))
 }
 
 /// A time in ps.

@@ -49,8 +49,16 @@ fn limits_of_the_ethernet_fmc_sizes() {
 
 #[test]
 fn bad_usage_is_status_2_and_names_the_way_out() {
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 14] = [
         (&["limits", "--rate", "fast"], "e.g. --rate 100M"),
+        (
+            &["limits", "--rate", "100"],
+            "--rate 100 has no unit; fix: write 100M or 100bit/s",
+        ),
+        (
+            &["limits", "--rate", "100M", "--cpu", "120"],
+            "--cpu 120 has no unit; fix: write 120M or 120Hz",
+        ),
         (
             &["limits", "--layer", "token-ring"],
             "choose one of ethernet, udp4, udp6",

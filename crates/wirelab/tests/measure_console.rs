@@ -443,6 +443,27 @@ fn what_is_wrong_is_said_with_its_fix() {
             "write 1000 or 1024",
         ),
         (&["iperf:127.0.0.1", "--console", "exec:sh"], "--profile"),
+        // No prompt is waited for: the command would never give one.
+        (
+            &[
+                "iperf:127.0.0.1",
+                "--console",
+                "exec:sleep 1000",
+                "--profile",
+                "freertos",
+            ],
+            "the profile freertos does not know iperf; fix: measure iperf3:HOST, or add [iperf]",
+        ),
+        (
+            &[
+                "iperf3:127.0.0.1",
+                "--console",
+                "exec:sleep 1000",
+                "--profile",
+                "u-boot",
+            ],
+            "the profile u-boot does not know iperf3; fix: choose another profile",
+        ),
         (
             &["lab:1", "--console", "exec:sh", "--profile", "linux"],
             "measure iperf:HOST or iperf3:HOST",

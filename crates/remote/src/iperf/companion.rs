@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use wirelab_console::cpu::{CpuSample, busy_ratio};
-use wirelab_console::profile::find;
+use wirelab_console::profile::{Profile, find};
 use wirelab_console::template::Values;
 use wirelab_console::{Board, ConsoleError, ConsoleName, Counted, Program, Role, Started};
 use wirelab_trial::over_time::Cores;
@@ -60,14 +60,36 @@ struct AskedLoad {
 /// The thread that asks for it, and then gives the board back.
 type Asking<'scope, 'board> = std::thread::ScopedJoinHandle<'scope, (&'board mut Board, Load)>;
 
+/// Why a profile cannot be used for a program, and what can.
+fn without(program: Program, profile: &Profile) -> String {
+    let (name, word) = (&profile.name, program.word());
+    let fix = match profile.programs.keys().next() {
+        // A node type of a peer has the name of its program.
+        Some(other) => format!("measure {}:HOST", other.word()),
+        None => "choose another profile (wirelab console list)".to_owned(),
+    };
+    format!(
+        "the profile {name} does not know {word}; fix: {fix}, or add [{word}] to a copy of the profile (wirelab console show {name})"
+    )
+}
+
 impl Companion {
     /// Opens the console of the board with this address, and brings it to its prompt.
     ///
     /// # Errors
     /// [`OpenError`]: the console or the profile is wrong, or the board does not answer.
-    pub fn open(options: &ConsoleOptions, address: IpAddr) -> Result<Companion, OpenError> {
+    pub fn open(
+        options: &ConsoleOptions,
+        three: bool,
+        address: IpAddr,
+    ) -> Result<Companion, OpenError> {
         let name: ConsoleName = options.console.parse().map_err(OpenError::usage)?;
         let profile = find(&options.profile).map_err(OpenError::usage)?;
+        // Before the board is typed at: no trial could be run.
+        let program = program(three);
+        if !profile.programs.contains_key(&program) {
+            return Err(OpenError::usage(without(program, &profile)));
+        }
         let mut board = Board::open(&name, profile, Some(address)).map_err(OpenError::failed)?;
         let cancel = Cancel::new();
         board.ready(&cancel).map_err(OpenError::failed)?;
@@ -153,7 +175,7 @@ impl Companion {
         let server = node.peer.of_layer(trial.framing.layer)?;
         let route = Route::to(server)?;
         let plan = plan_of(node, trial, server, &route)?;
-        let (program, udp) = (program(node), trial.framing.layer.is_udp());
+        let (program, udp) = (program(node.three), trial.framing.layer.is_udp());
         let client = match udp {
             true => Role::UdpClient,
             false => Role::TcpClient,
@@ -180,7 +202,7 @@ impl Companion {
             true => Role::UdpServer,
             false => Role::TcpServer,
         };
-        let program = program(node);
+        let program = program(node.three);
         let own = self.board.profile().run(program, role);
         let own = own
             .map_err(|why| NodeError::unsupported("direction", why))?
@@ -349,8 +371,8 @@ impl Companion {
     }
 }
 
-fn program(node: &IperfNode) -> Program {
-    match node.three {
+fn program(three: bool) -> Program {
+    match three {
         true => Program::Iperf3,
         false => Program::Iperf,
     }

@@ -166,7 +166,7 @@ impl IperfNode {
     /// # Errors
     /// [`OpenError`]: the console or the profile is wrong, or the board does not answer.
     pub fn with_console(mut self, console: &ConsoleOptions) -> Result<IperfNode, OpenError> {
-        let companion = Companion::open(console, self.peer.first().ip())?;
+        let companion = Companion::open(console, self.three, self.peer.first().ip())?;
         self.console_setup = companion.setup();
         self.companion = Some(Box::new(companion));
         Ok(self)

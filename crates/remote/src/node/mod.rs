@@ -58,7 +58,7 @@ use wire::Wire;
 
 /// Set-up key of what emulates a node, or of what shows that it is emulated.
 const EMULATOR: &str = "emulator";
-/// Set-up key of the clock that stamps the tester's datagrams, where its card has one.
+/// Set-up key of the clock that stamps the tester's datagrams.
 const TESTER_STAMPS: &str = "tester_stamps";
 /// Set-up key of the clock that a node reads.
 const CLOCK_ID: &str = "clock_id";
@@ -187,11 +187,19 @@ impl ControlNode {
         let mut control = opener.open()?;
         let identity = control.identity().clone();
         let mut setup = node_report::setup(&mut control).map_err(|e| of_start(&e))?;
-        // A card without a clock needs no word: all stamps are then the kernel's.
-        let card = transport.interface();
-        let card = card.and_then(|i| CardStamps::switched_on(&i.port));
-        let (card, stamps) = card.unzip();
-        setup.extend(card.map(|card| (TESTER_STAMPS.to_owned(), card.to_string())));
+        let mut stamps = None;
+        if let Some(interface) = transport.interface() {
+            let port = &interface.port;
+            let card = CardStamps::switched_on(port);
+            let words = match card {
+                Some((card, switched_on)) => {
+                    stamps = switched_on;
+                    card.to_string()
+                }
+                None => format!("by the kernel ({} has no clock)", port.interface),
+            };
+            setup.insert(TESTER_STAMPS.to_owned(), words);
+        }
         let key = |name: &str| setup.get(name).map(String::as_str);
         let interface = transport.interface().map(|i| i.port.interface.as_str());
         let tester_cores = TesterCores::beside(key("host"), key("cpus"), interface);
@@ -211,7 +219,7 @@ impl ControlNode {
             other_way: None,
             ports: PortsOptions::default(),
             capture: None,
-            _stamps: stamps.flatten(),
+            _stamps: stamps,
         })
     }
 

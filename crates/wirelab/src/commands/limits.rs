@@ -41,7 +41,7 @@ pub fn run(args: &LimitsArgs) -> Result {
     let cpu_hz = args
         .cpu
         .as_deref()
-        .map(|hz| ask::rate("--cpu", hz))
+        .map(|hz| ask::frequency("--cpu", hz))
         .transpose()?;
     let framing = ask::framing(&args.framing, Layer::Ethernet)?;
     let mut limits = Vec::new();
