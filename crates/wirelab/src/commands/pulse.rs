@@ -86,10 +86,10 @@ fn notes(found: &Found) -> Vec<String> {
     let mut notes = Vec::new();
     notes.push(
         match found.uncertainty.from {
-            Step::Sampling => "a width is open by the sampling period of the file",
-            Step::Given => "a width is open by the sampling period that was given",
+            Step::Sampling => "± is the sampling period that the file states, and the last digit of its times",
+            Step::Given => "± is the sampling period that was given, and the last digit of the file's times",
             Step::Resolution => {
-                "the file does not state how it was sampled, so that a width is open by more than the resolution of its times; \
+                "the file does not state how it was sampled, so the error of a width has no known limit; \
                  fix: give the rate with --sampling, e.g. --sampling 24MHz"
             }
         }
