@@ -286,7 +286,7 @@ fn limit(row: &Row<'_>) -> (Limiter, String) {
     let as_asked = o.trial.load != Load::Max && kept(o);
     let by_load = (
         Limiter::Load,
-        "limited by the load: no more was asked".to_owned(),
+        "limited by the load: no more was requested".to_owned(),
     );
     if as_asked && all_came {
         return by_load;
