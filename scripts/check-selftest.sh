@@ -249,6 +249,13 @@ own_rules() {
     must_find header "a source file that does not say what it is" 'echo "pub fn f() {}" >crates/a/src/f.rs'
     must_find header "a script with nothing but its interpreter" 'printf "#!/bin/sh\necho\n" >scripts/f.sh'
     must_find header "a C file with nothing but a licence" 'printf "// SPDX-License-Identifier: MIT\nint a;\n" >bpf/f.c'
+    must_find type_names "a type that is named by position" 'echo "pub struct Seen;" >>crates/a/src/lib.rs'
+    must_find type_names "a private type in a test" 'echo "    enum Way { A }" >>crates/a/tests/replay.rs'
+    must_find type_names "an import under such a name" 'echo "use std::fmt::{Debug as Told};" >>crates/a/src/lib.rs'
+    local commit='git -c user.name=a -c user.email=a@b commit -q --allow-empty -m'
+    must_find commits "a subject that is too long" "$commit 'Add $(printf 'x%.0s' {1..69})'"
+    must_find commits "a subject that ends in a full stop" "$commit 'Add it.'"
+    must_find commits "a subject in lower case" "$commit 'add it'"
     must_find unsafe "unsafe code outside sys" 'cp crates/a/src/sys.rs crates/a/src/fast.rs'
     must_find unsafe "an unsafe block without a reason" 'sed -i /SAFETY/d crates/a/src/sys.rs'
     must_find private "somebody's home directory" 'echo "see /home/somebody/notes" >docs/x.md'
@@ -292,6 +299,10 @@ own_rules() {
     must_find words "a word in a string" 'printf "pub const A: &str = \"the way \\\\\n    out\";\n" >>crates/a/src/lib.rs'
     must_find words "a word in a raw string" 'echo "pub const A: &str = r#\"the \"way out\"\"#;" >>crates/a/src/lib.rs'
     must_find words "a word in C" 'echo "/* The way out. */" >>crates/a/tests/t.c'
+    must_find words "a word in a script" 'printf "# A.\n\n# The way\n# out.\n" >scripts/f.sh'
+    must_find words "a word in a string of Python" 'printf "# A.\nA = (\"the way \"\n    \"out\")\n" >scripts/f.py'
+    must_find words "a word in VHDL" 'mkdir rtl; printf -- "-- The way\n-- out.\n" >rtl/x.vhd'
+    must_find words "a word in a node file" 'mkdir nodes; echo "about = \"the way out\"" >nodes/n.toml'
     must_find words "a pattern with nothing to write instead" 'echo "some pattern" >>scripts/words.txt'
     must_find words "a pattern that is none" 'echo "(x => y" >>scripts/words.txt'
     must_find words "no list" 'rm scripts/words.txt'

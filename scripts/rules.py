@@ -35,6 +35,16 @@ MAY_USE = re.compile(r"^\s*(\w+) --> (\w+(?: & \w+)*)\s*$", re.M)
 # A path as the map writes it: from the root of the tree, with a name of that file behind it where that is meant.
 ROOT_FILE = re.compile(r"^[\w-]+\.(?:md|toml|lock)$")
 MAP_PATH = re.compile(r"^(?P<path>\.?[\w*-][\w.*-]*(?:/[\w.*-]+)*/?)(?:::(?P<name>\w+(?:::\w+)*))?$")
+# Names of types that say where a value comes from or goes, not what it holds. A place is a term of Petri nets.
+VAGUE = re.compile(
+    r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:struct|enum|trait|type|union)\s+(Way|Told|Ran|Seen|Came|Place|Asked)\b"
+    r"|^\s*(?:pub\s+)?use\b.*\bas\s+(Way|Told|Ran|Seen|Came|Place|Asked)\b",
+    re.M,
+)
+TERMS = {("crates/sim/src/net.rs", "Place")}
+# The newest commits are checked: those before may be of before the rule, and a shallow clone has one.
+COMMITS = 50
+MAX_SUBJECT = 72
 DEFINES = r"\b(?:fn|struct|enum|trait|type|const|static|mod|macro_rules!)\s+{}\b"
 
 
@@ -76,6 +86,37 @@ def header(root):
             yield f"{path}: nothing in its first {HEADER_LINES} lines says what it is"
 
 
+def type_names(root):
+    """A type's name says what it holds."""
+    for path in files(root):
+        if path.suffix != ".rs":
+            continue
+        source = text(root, path)
+        for found in VAGUE.finditer(source):
+            name = found[1] or found[2]
+            if (path.as_posix(), name) not in TERMS:
+                number = source.count("\n", 0, found.start(found.lastindex)) + 1
+                yield f"{path}:{number}: '{name}' does not say what the type holds; fix: name it so, e.g. Reply or FramePath"
+
+
+def commits(root):
+    """The subjects of the newest commits are short, begin with a capital and end without a full stop."""
+    log = subprocess.run(
+        ["git", "-C", root, "log", f"-{COMMITS}", "--no-merges", "--format=%h %s", "HEAD"], capture_output=True, check=False
+    )
+    if log.returncode != 0:
+        print("NOT CHECKED: commits: there is no history of git here", file=sys.stderr)
+        return
+    for line in log.stdout.decode(errors="replace").splitlines():
+        commit, _, subject = line.partition(" ")
+        if len(subject) > MAX_SUBJECT:
+            yield f"{commit}: its subject has {len(subject)} characters; fix: at most {MAX_SUBJECT}, the rest in the body"
+        if subject.endswith("."):
+            yield f"{commit}: its subject ends in a full stop; fix: leave it out"
+        if subject[:1].islower():
+            yield f"{commit}: its subject begins with a lower-case letter; fix: an imperative such as 'Add'"
+
+
 def unsafe(root):
     """`unsafe` lives in modules named sys or ffi, and each block says why it is sound."""
     for path in files(root):
@@ -94,7 +135,7 @@ def unsafe(root):
 
 
 def private(root):
-    """No paths of somebody's machine and no remarks about how the text came about."""
+    """No paths of one machine and no remarks about how the text came about."""
     patterns = [PRIVATE]
     more = Path(root, ".git/info/words")
     if more.is_file():
@@ -181,11 +222,11 @@ def skiplist(root):
     features = {entry.get("feature", "") for entry in entries}
     for feature in sorted(features):
         if not any(re.search(rf"WIRELAB-SKIP {re.escape(feature)}\b|\"{re.escape(feature)}\"", t) for t in used.values()):
-            yield f"tests/skips.toml: no test skips for want of {feature or 'an unnamed feature'}"
+            yield f"tests/skips.toml: no test skips because of a missing {feature or 'an unnamed feature'}"
     for path, source in used.items():
         for feature in re.findall(r"WIRELAB-SKIP ([\w.-]+)", source):
             if feature not in features:
-                yield f"{path}: skips for want of {feature}, which tests/skips.toml does not list"
+                yield f"{path}: skips because of a missing {feature}, which tests/skips.toml does not list"
 
 
 def fuzz(root):
@@ -342,7 +383,8 @@ def unknown_rooms(root):
                 yield f"{room}/ is here and scripts/check.sh has no {tool} for it (step_{room})"
 
 
-RULES = [lines, circles, header, unsafe, private, acceptance, skiplist, fuzz, lone_tests, unknown_rooms, architecture, figures, words]
+RULES = [lines, circles, header, type_names, commits, unsafe, private, acceptance, skiplist, fuzz, lone_tests, unknown_rooms]
+RULES += [architecture, figures, words]
 
 
 def main():

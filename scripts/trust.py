@@ -66,7 +66,7 @@ def measure(wirelab, name, file, quick):
     before = queues(wirelab, name)
     ask = [wirelab, "lab", "exec", "tester", "--name", name, wirelab, "measure", f"node:{NODE}", "-o", str(file)]
     ran = subprocess.run(ask + (["--quick"] if quick else []), stdout=subprocess.DEVNULL, timeout=LONGEST)
-    # A trial that could not be had is void and fails the run; its page is judged all the same.
+    # A trial that could not be measured is void and fails the run; its page is judged nevertheless.
     if ran.returncode not in (0, 1) or not file.exists():
         sys.exit(f"{file.stem}: measure ended with {ran.returncode}")
     file.with_suffix(".queues").write_text(f"{queues(wirelab, name) - before}\n")
@@ -90,7 +90,7 @@ def page(wirelab, file):
 
 
 def are_losses_owned(run, file):
-    """Whether somebody dropped what each trial of a results file lost; says what not."""
+    """Whether a counter shows where each lost frame of a results file was dropped; names the others."""
     kept = file.with_suffix(".queues")
     dropped = int(kept.read_text()) if kept.exists() else 0
     found = ledger.ledger(json.loads(file.read_text())["observations"])

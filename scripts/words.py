@@ -1,11 +1,23 @@
 #!/usr/bin/env python3
-"""The words of the pages and crates, against the list in scripts/words.txt: `rules.py` has the check as the rule `words`."""
+"""The words of pages, sources and the files that users read, against the list in scripts/words.txt.
+
+`rules.py` has the check as the rule `words`.
+"""
 
 import re
 import subprocess
 from pathlib import Path
 
 LIST = "scripts/words.txt"
+GLOSSARY = "docs/glossary.md"
+# Of these, strings and comments are looked at.
+C_LIKE = {".rs", ".c", ".h", ".ts", ".mjs", ".S"}
+# Of these, everything: their code has no words beside each other that the list could mean. What starts a comment, by suffix.
+WHOLE = {".py": "#", ".sh": "#", ".toml": "#", ".vhd": "--", ".txt": "#", ".cmake": "#", ".yaml": "#"}
+ROOMS = ["crates", "firmware", "rtl", "scripts", "tests", "bpf", "qemu-plugin", "web/src", "web/tests", "zephyr"]
+ROOMS += ["nodes", "studies", "consoles", "machines", "plans", "*.md"]
+# These have to spell out what the list forbids.
+EXEMPT = {LIST, "scripts/check-selftest.sh", "scripts/tests/test_words.py"}
 # What is skipped, a string, or a comment, in this order at each place. A quote of one character is no string.
 TOKENS = re.compile(
     r"""'(?:\\(?:x[0-9a-fA-F]+|u\{\w+\}|.)|[^'\\])'
@@ -51,17 +63,15 @@ def read(root):
 def places(root, patterns):
     """Each place with a word of the list."""
     names = subprocess.run(
-        ["git", "-C", root, "ls-files", "-co", "--exclude-standard", "-z", "crates", "*.md"],
+        ["git", "-C", root, "ls-files", "-co", "--exclude-standard", "-z", *ROOMS],
         check=True,
         stdout=subprocess.PIPE,
     ).stdout
     for path in sorted({Path(name.decode()) for name in names.split(b"\0") if name}):
-        is_page = path.suffix == ".md" and path.parts[0] != "crates"
-        is_source = path.suffix in {".rs", ".c", ".h"} and path.parts[0] == "crates"
-        if not (is_page or is_source) or not Path(root, path).is_file():
+        if path.as_posix() in EXEMPT or not Path(root, path).is_file():
             continue
-        text = Path(root, path).read_text(encoding="utf-8")
-        for line, piece in prose(text) if is_page else said(text):
+        is_page = path.suffix == ".md" and path.parts[0] != "crates"
+        for line, piece in pieces(root, path, is_page):
             for pattern, instead, docs_only in patterns:
                 if docs_only and not is_page:
                     continue
@@ -69,6 +79,24 @@ def places(root, patterns):
                     at = line + piece.count("\n", 0, hit.start())
                     shown = " ".join(hit[0].split())
                     yield f"{path}:{at}: '{shown}'; fix: write {instead}"
+
+
+def pieces(root, path, is_page):
+    """What of a file is looked at, each piece with its line."""
+    # In the crates these are what tests read, and what others wrote.
+    is_whole = path.suffix in WHOLE and path.parts[0] != "crates"
+    if not (is_page or is_whole or path.suffix in C_LIKE):
+        return []
+    text = Path(root, path).read_text(encoding="utf-8")
+    if is_page:
+        return prose(text)
+    return whole(text, WHOLE[path.suffix]) if is_whole else said(text)
+
+
+def whole(text, comment):
+    """A text without what starts the comments of its lines and what joins the parts of a string."""
+    text = re.sub(rf"(?m)^([ \t]*)(?:{re.escape(comment)})+", r"\1", text)
+    yield 1, re.sub(r'"(\s*\n\s*)[rfb]*"', r"\1", text)
 
 
 def prose(text):

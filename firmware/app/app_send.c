@@ -8,7 +8,7 @@
 /* After so many it is no loop: the node hears nobody while it waits. */
 #define LOOP_MOST_MISSED 8
 
-/* Where the stack has no room it is tried again after this part of a millisecond, or when something comes. */
+/* When the stack has no space, the send is retried after this part of a millisecond, or when something arrives. */
 #define FULL_PART 10
 
 /* Build the next frame's test data at `out`. */
@@ -95,7 +95,7 @@ static bool write_rest(struct wl_app *app)
 	return s->cut_left == 0;
 }
 
-/* The next frame of a stream; false where the stack has no room. */
+/* The next frame of a stream; false if the stack has no space. */
 static bool write_one(struct wl_app *app, uint64_t now)
 {
 	struct wl_app_sender *s = &app->sender;

@@ -184,7 +184,7 @@ static bool open_port(struct wl_app *app, const struct wl_start *start, const st
 	open = start->layer >= WL_TCP_IPV4 ? net->tcp_listen(net->context, &port, peer, connections)
 					   : net->udp_open(net->context, &port);
 	if (!open)
-		return wl_refuse(refusal, "failed", 0, "the stack has no room for the port of the trial");
+		return wl_refuse(refusal, "failed", 0, "the stack has no space for the trial's port");
 	if (start->path == WL_PATH_FAST_TRACK)
 		net->fast_track(net->context, port, true);
 	app->connections = connections;

@@ -71,7 +71,7 @@ static void end_captures(struct wl_app *app)
 	}
 }
 
-/* All that was opened for the trial is closed; what came of it stays. */
+/* Closes all that was opened for the trial; its results stay. */
 static void finish(struct wl_app *app, uint8_t state)
 {
 	const struct wl_net *net = app->config.net;

@@ -109,7 +109,7 @@ void app_start(struct netif *netif)
 
 	options.setup = set_up(&options.setup_count);
 	if (!wl_lwip_node_open(&node, netif, &options))
-		board_panic("lwIP has no room for the node's ports");
+		board_panic("lwIP has no space for the node's ports");
 	spin_ticks = BOARD_LEAST_SLEEP_PS / board.tick_ps;
 }
 

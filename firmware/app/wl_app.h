@@ -34,7 +34,7 @@
 #define WL_UNIT_RECORDS 512
 
 /* What capture units took of one frame, in ticks: of a received one from the line to a point, of a sent one from a point
- * to the line. Each way has a clock that runs only between its line and its farthest point. */
+ * to the line. Each direction has a clock that runs only between its line and its farthest point. */
 struct wl_unit_record {
 	uint32_t sequence;
 	uint32_t ticks[WL_POINTS]; /* 0 where none was asked for */

@@ -98,7 +98,7 @@ def difference(one, other):
 
 
 def points_of(outcomes, out):
-    """What came of the simulators with one top: (whether it is well, what, what is wrong)."""
+    """The result of the simulators with one top: (whether it is well, what, what is wrong)."""
     points = []
     for simulator, (results, _, said) in outcomes.items():
         points += [(good, f"{simulator}: {name}", "") for name, good in results.items()]
@@ -120,7 +120,7 @@ def points_of(outcomes, out):
 
 
 def told(outcomes, out=print):
-    """Prints what came of each top as TAP; returns how many points failed."""
+    """Prints the result of each top as TAP; returns how many points failed."""
     points = [(good, f"{top}: {name}", what) for top, one in outcomes.items() for good, name, what in points_of(one, out)]
     for number, (good, name, what) in enumerate(points, 1):
         out(f"{'ok' if good else 'not ok'} {number} - {name}")

@@ -68,7 +68,7 @@ class Port:
         return self
 
     async def _cable(self):
-        """Passes on each frame when it is whole; `spoil` has what becomes of some, by their places."""
+        """Passes on each frame when it is whole; `spoil` says how to damage some, by their numbers."""
         while True:
             frame = await self.sink.recv()
             raw = bytes(frame.get_payload(strip_fcs=False))
@@ -161,7 +161,7 @@ async def registers_are_where_the_map_has_them_on_a_bus_that_hesitates(dut):
     await port.expect(MAC_GAP=12, MAC_MAX_FRAME=1518, CLOCK_STEP=8, GENERATOR_PAYLOAD_BYTES=46)
     kept = {"GENERATOR_FRAME_COUNT": 32, "GENERATOR_DESTINATION": 48, "CHECKER_SOURCE": 48, "IDENTIFIER_UDP_PORT3": 32, "CHECKER_SLOTS": 13}
     kept = {name: dice.getrandbits(bits) for name, bits in kept.items()}
-    # Both ways at once, which take turns.
+    # Reads and writes at once, in turn.
     writing = [cocotb.start_soon(port.write(name, value)) for name, value in kept.items()]
     await port.expect(MAC_GAP=12, CLOCK_STEP=8, MAC_MAX_FRAME=1518)
     for one in writing:

@@ -100,7 +100,7 @@ architecture rtl of reference_node is
   constant GAP        : std_logic_vector(7 downto 0) := x"0C";
   constant ORDERED    : std_logic_vector(1 downto 0) := "01";
   constant DMA        : std_logic_vector(1 downto 0) := "10";
-  -- One for each point of a frame's way in, and for each of its way out.
+  -- One for each point of a received frame, and for each of a sent frame.
   constant CAPTURE_UNITS : positive := 3;
   type words_t is array (0 to CAPTURE_UNITS - 1) of std_logic_vector(31 downto 0);
 

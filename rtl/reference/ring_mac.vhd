@@ -1,7 +1,7 @@
--- A MAC's frame store that moves frames itself: rings of descriptors in memory, with frames of several buffers each way.
+-- A MAC's frame store that moves frames itself: rings of descriptors in memory in each direction, frames of several buffers.
 --
 -- A whole frame is stored before it is moved, a word a bus beat: into memory before the interrupt, out of it before the
--- line starts. One engine serves both ways, what was received first. Registers and descriptors are those of
+-- line starts. One engine serves both directions, received frames first. Registers and descriptors are those of
 -- rtl/registers/reference_node.rdl. docs/blocks/ring_mac.md has the ports and times.
 library ieee;
 use ieee.std_logic_1164.all;

@@ -1,4 +1,4 @@
--- A MAC's frame store that the CPU reads and writes itself, word by word: two slots each way, as in Xilinx' Ethernet Lite.
+-- A MAC's frame store that the CPU reads and writes word by word: two slots in each direction, as in Xilinx' Ethernet Lite.
 --
 -- It interrupts when a whole good frame lies in a slot; the slot's status word has its length and what the packet
 -- identifier says of it. The places are those of rtl/registers/reference_node.rdl. docs/blocks/slot_mac.md has the ports.

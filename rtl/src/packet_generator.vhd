@@ -48,7 +48,7 @@ entity packet_generator is
     m_tready         : in  std_logic;
     m_tlast          : out std_logic;
     m_tuser          : out std_logic;
-    -- What came of it; counted from the last rise of `enable`.
+    -- The results, counted from the last rise of `enable`.
     busy             : out std_logic;
     done             : out std_logic;
     config_error     : out std_logic;

@@ -2,7 +2,7 @@
 """Long random sequences of test frames, good ones and every kind of damage: `frame_sequences.py SEED FRAMES WINDOW SLOTS`.
 
 SLOTS is 0 for a flow that does not repeat. Prints a line a frame, `verdict sequence frame` (the sequence `-` where there is none), and a last line `counts …`, for
-the Rust checker to be held against. The benches use `sequence` as a module.
+the Rust checker to be compared with. The benches use `sequence` as a module.
 """
 
 import random
@@ -118,7 +118,7 @@ def damaged(rng, kind, tags, number, length, fields):
 
 
 def foreign(rng, choice, kind, tags, number, length, fields):
-    """A frame that belongs to somebody else, or seems to."""
+    """A frame of another program, or one that seems to be."""
     data = payload_of(number, length, **fields)
     frame = bytearray(around(kind, tags, data))
     at = 14 + 4 * len(tags)

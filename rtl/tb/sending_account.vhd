@@ -1,5 +1,5 @@
 -- For benches of a frame_sender: what must go to the line, by the bytes that were written and the order in which frames were
--- asked for, held against each clock of the stream.
+-- requested, compared with each clock of the stream.
 library ieee;
 use ieee.std_logic_1164.all;
 use ieee.numeric_std.all;

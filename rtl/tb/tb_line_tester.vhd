@@ -35,7 +35,7 @@ architecture test of tb_line_tester is
   -- Bytes on the line since the last reset; the one to damage, and whether the line is unplugged.
   signal bytes, damage                            : natural := 0;
   signal is_plugged                               : boolean := true;
-  -- What somebody else sends on that line while it is silent.
+  -- What another host sends on that line while it is silent.
   signal other_rxd                                : std_logic_vector(7 downto 0) := x"00";
   signal other_rx_dv, other_rx_er                 : std_logic := '0';
   signal one                                      : std_logic := '1';

@@ -181,7 +181,7 @@ begin
         if at >= SLOT_AT and at < SLOT_AT + content'length then
           check_equal(written(at), content(at - SLOT_AT), "byte " & to_string(at - SLOT_AT) & " of " & to_string(bytes));
         elsif written(at) /= NO_BYTE then
-          check_failed("place " & to_string(at) & " is no buffer's");
+          check_failed("place " & to_string(at) & " is in none of the buffers");
         end if;
       end loop;
     end procedure;

@@ -191,7 +191,7 @@ begin
       return (bytes * 2 * phy_period + period / 2) / period;
     end function;
 
-    -- Sends frames to ourselves, and judges what came of them. One may come back with a wrong bit in one nibble.
+    -- Sends frames to ourselves, and judges the result. One may come back with a wrong bit in one nibble.
     procedure exchange(frames, payload : natural; spoilt_nibble : natural := 0) is
       constant DISTANCE : natural := payload + AROUND;
       variable status   : natural := 0;

@@ -421,7 +421,7 @@ begin
         cycles(1000);
         expect_sent(9, 60);
 
-      elsif run("an address outside of the memory or of descriptors stops both ways, and the alias is none") then
+      elsif run("an address outside of the memory or of descriptors stops both directions, and the alias is none") then
         make_rx_ring(2, 64);
         memory.set(RX_RING / 4, x"40001000");
         receive(60, 1);

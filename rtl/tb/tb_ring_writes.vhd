@@ -23,7 +23,7 @@ architecture test of tb_ring_writes is
   constant REFUSED : natural := 2**RING_MAC_STATUS_REFUSED;
   constant FAULT   : natural := 2**RING_MAC_STATUS_FAULT;
   constant BUSY    : natural := 2**RING_MAC_CONTROL_BUSY;
-  -- Places in memory, in bytes: a ring of each way, and another one.
+  -- Places in memory, in bytes: a ring for each direction, and another one.
   constant RX_RING    : natural := 16#100#;
   constant TX_RING    : natural := 16#200#;
   constant OTHER_RING : natural := 16#300#;
@@ -276,7 +276,7 @@ begin
           write(RING_MAC_STATUS, 31);
         end loop;
 
-      elsif run("once both ways are disabled and busy is over, no descriptor and no buffer is touched any more") then
+      elsif run("once both directions are disabled and busy is over, no descriptor and no buffer is touched any more") then
         for round in 1 to 10 loop
           make_rx_ring(RX_RING, BUFFERS);
           write(RING_MAC_RX_RING, RX_RING);
@@ -319,7 +319,7 @@ begin
           check_equal(frames_sent, first, "frames");
           expect(RING_MAC_STATUS, FAULT, "status");
           expect(RING_MAC_COUNTS_STICKY, 2**RING_MAC_COUNTS_STICKY_FAULT, "sticky word");
-          expect(RING_MAC_CONTROL, 4, "both ways are disabled, and nothing is under way");
+          expect(RING_MAC_CONTROL, 4, "both directions are disabled, and nothing is under way");
           write(RING_MAC_STATUS, 31);
           make_frame(TX_RING, 20, 30);
           write(RING_MAC_TX_RING, TX_RING);
@@ -349,7 +349,7 @@ begin
         expect(RING_MAC_CONTROL, 4, "control");
         expect_received(RX_RING, 0, BUFFERS, 60, 16#55#);
 
-      elsif run("two frames that are dropped in one clock, for want of a slot and of a buffer, are both counted and told") then
+      elsif run("two frames that are dropped in one clock, without a slot and without a buffer, are both counted and told") then
         for delay in 0 to 40 loop
           make_rx_ring(RX_RING, BUFFERS);
           describe(RX_RING, 0, BUFFERS + 2**RX_DESCRIPTOR_BUFFER_USED, 0);

@@ -121,7 +121,7 @@ begin
       write_both(at, std_logic_vector(to_unsigned(data, 32)));
     end procedure;
 
-    -- Frames from each to the other, some of them with the LFSR part of the frame before; checks what came of them.
+    -- Frames from each to the other, some of them with the LFSR part of the frame before; checks the result.
     procedure exchange(distance, frames, payload, gap, stale_every : natural) is
       constant STALE : natural := frames / stale_every;
     begin

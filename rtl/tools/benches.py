@@ -103,7 +103,7 @@ def run(sources, benches, output, arguments, seeds=(), out=print, stand_ins=()):
 
 
 def judged(unit, arguments, out):
-    """Runs VUnit, tells what came of it; the status is 0 only if each test passed."""
+    """Runs VUnit, reports the result; the status is 0 only if each test passed."""
     told = []
     try:
         unit.main(post_run=lambda results: told.append(tell(results, out)))

@@ -201,7 +201,7 @@ def differences(source, translation, outputs, out):
 
 
 def compare(entity, sources, cycles, seed, text=None, out=print):
-    """What comes of an entity beside its translations (`text`, or made here). Raises ToolError."""
+    """The result of an entity beside its translations (`text`, or made here). Raises ToolError."""
     sources = [Path(source).resolve() for source in sources]
     with translate.synthesised(entity, sources) as netlist:
         own = translate.translated(netlist)

@@ -107,7 +107,7 @@ def chosen(flow):
     # One that comes late, one twice, one far too late.
     for number in (3, 4, -5000):
         yield number, model.around("ethernet", [], model.payload_of(number, 28, **fields))
-    # One that is stale, wrong, cut off, without its header's checksum, and of somebody else.
+    # One that is stale, wrong, cut off, without its header's checksum, and of another program.
     right = model.payload_of(6, 28, **fields)
     stale = right[:18] + model.SPEC.lfsr(4, 28)
     other = model.payload_of(6, 28, **fields | {"stream": 9})

@@ -179,7 +179,7 @@ class Subjects:
 
 
 def shown(words):
-    """A command as somebody else would type it in the tree."""
+    """A command as a user would type it in the tree."""
     text = " ".join(str(word) for word in words)
     for old, new in ((f"{TREE}/", ""), ("\n", " ")):
         text = text.replace(old, new)

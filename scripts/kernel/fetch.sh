@@ -44,7 +44,7 @@ unpack() {
 main() {
     local folder="$WIRELAB_TOOLS/linux-6.1" package part
     if [ ! -f "$folder/package" ]; then
-        have apt-get || die "no apt-get, so there is no package of Linux 6.1 to be had"
+        have apt-get || die "no apt-get, so no package of Linux 6.1 is available"
         package=$(newest_package)
         [ -n "$package" ] || die "this distribution has no package linux-image-6.1.0-*-amd64"
         say "fetching $package"

@@ -27,7 +27,7 @@ versioned_rust() {
     return 1
 }
 
-# Prints how Rust can be had: "apt PACKAGES…", "rustup" (it is here), "apt-rustup" or "web-rustup".
+# Prints how Rust can be installed: "apt PACKAGES…", "rustup" (it is here), "apt-rustup" or "web-rustup".
 # rust_plan needs-components(yes|no)
 rust_plan() {
     local version

@@ -26,7 +26,7 @@ class Job:
 
 @dataclass
 class Done:
-    """What came of a job: its output, how it ended, how long it took, and what went wrong with the job itself."""
+    """The result of a job: its output, how it ended, how long it took, and what went wrong with the job itself."""
 
     job: Job
     lines: list = field(default_factory=list)
@@ -58,7 +58,7 @@ def run(job):
 
 
 def _gather(process, lines):
-    """Puts what a process prints into `lines`; returns whether it is all, or somebody else still holds the output."""
+    """Puts what a process prints into `lines`; returns whether it is all, or another process still holds the output."""
     got = queue.Queue()
 
     def pump():
@@ -97,6 +97,6 @@ class Lanes:
         self.pool.shutdown(cancel_futures=True)
 
     def begin(self, jobs):
-        """Begins jobs in order; gives what came of each as it ends."""
+        """Begins jobs in order; gives the result of each as it ends."""
         futures = [self.pool.submit(run, job) for job in jobs]
         return (future.result() for future in as_completed(futures))

@@ -23,7 +23,7 @@ def chosen(listed, tree, long, only, without=()):
 
 
 class Show:
-    """Reads what came of jobs and shows it, one job at a time; what is to be counted goes to a summary."""
+    """Reads the results of jobs and shows it, one job at a time; what is to be counted goes to a summary."""
 
     def __init__(self, total, out):
         self.total, self.out = total, out

@@ -26,7 +26,7 @@ class Skip:
 
 @dataclass
 class Tally:
-    """What came of the tests of one crate or suite."""
+    """The results of the tests of one crate or suite."""
 
     passed: int = 0
     failed: int = 0

@@ -83,7 +83,7 @@ def job(suite, tree):
 
 
 def built_by_steps(tree):
-    """Whether somebody builds here change by change. A fresh clone has no use for what cargo keeps for that (`incremental`),
+    """Whether this tree is built change by change. A fresh clone has no use for what cargo keeps for that (`incremental`),
     and without it takes two thirds of the time for the crates of the project. Nor has it any for debug information: a panic
     names its line without it, and a tenth of the processor time and half of the space go into it."""
     # cargo makes the folder in each build, and fills it in those change by change.

@@ -1,4 +1,4 @@
-"""What came of a whole run: the table, the problems, and the last line."""
+"""The result of a whole run: the table, the problems, and the last line."""
 
 # How many of the jobs that took longest are named.
 SLOWEST = 8
@@ -70,7 +70,7 @@ class Summary:
             text.append(f"{owner:<{width}} {row[0]:>7} {row[1]:>7} {row[2]:>7}")
         for feature in sorted({skip.feature for skip in self.skips}):
             tests = [skip for skip in self.skips if skip.feature == feature]
-            text.append(f"skipped for want of {feature}: {self.judge.features[feature]['why']}")
+            text.append(f"skipped because {feature} is missing: {self.judge.features[feature]['why']}")
             text += [f"  {skip.owner} {skip.test}{': ' + skip.why if skip.why else ''}" for skip in tests]
         if self.alone:
             text += ["failed beside other tests and passed alone:", *sorted(self.alone)]

@@ -1,4 +1,4 @@
-"""Whether the losses of a results file are owned by somebody, trial by trial, the steps of searches too.
+"""Whether each loss of a results file has a known place, trial by trial, the steps of searches too.
 
 Node and tester are on one machine, and nothing between them loses a frame. What the tester sent and the node did not see
 was dropped by the node's socket, which the node counts itself, or by a queue of the host on the way to it. What the node

@@ -39,7 +39,7 @@ done
 
 @functools.cache
 def kernel():
-    """Whether Linux 6.1 is to be had here."""
+    """Whether Linux 6.1 is available here."""
     return subprocess.run([TREE / "scripts/kernel/fetch.sh"], stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
@@ -82,7 +82,7 @@ class OnLinux61(unittest.TestCase):
         needs_linux_6_1(self)
 
     def tests_pass(self, package, module):
-        """Every test of a module of a crate's tests passes there, and none is skipped for want of anything."""
+        """Every test of a module of a crate's tests passes there, and none is skipped."""
         path, folder = binaries()[package, "all"]
         asked = subprocess.run([path, "--list", "--format", "terse", f"{module}::"], stdout=subprocess.PIPE, text=True, check=True)
         count = asked.stdout.count(": test\n")
@@ -137,7 +137,7 @@ class OnLinux61(unittest.TestCase):
         self.tests_pass("stages", "trouble")
 
     def stages_of(self, probes):
-        """The stages that frames pass, both ways, of each length."""
+        """The stages that frames pass in both directions, of each length."""
         words = ["stages", "lab:", "--length", ",".join(map(str, LENGTHS)), "--count", str(COUNT), "--probes", probes, "--json"]
         status, out, error = guest([binaries()["wirelab", "run wirelab"][0], *words])
         # A loss is a finding and ends with 1; the times of the other frames are there.
@@ -157,7 +157,7 @@ class OnLinux61(unittest.TestCase):
 
     def test_stages_by_raw_tracepoints(self):
         # Without the tracepoint sk_data_ready, the waking of a sleeping reader stands in, and frames that wake
-        # nobody have no time at `socket`: whether there are stages around it is a matter of the machine's speed.
+        # nobody have no time at `socket`: whether there are stages around it depends on the machine's speed.
         without = {way: [point for point in points if point != "socket"] for way, points in WAYS.items()}
         for (length, way), found in self.stages_of("raw").items():
             possible = (list(pairwise(WAYS[way])), list(pairwise(without[way])))

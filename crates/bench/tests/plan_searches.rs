@@ -269,9 +269,9 @@ fn a_node_that_is_gone_ends_the_plan() {
 }
 
 #[derive(Default)]
-struct Seen(Mutex<Vec<(u64, u64)>>);
+struct ProgressLog(Mutex<Vec<(u64, u64)>>);
 
-impl Progress for Seen {
+impl Progress for ProgressLog {
     fn report(&self, done: u64, total: u64, what: &str) {
         assert!(what.ends_with(" left"), "{what}");
         self.0.lock().unwrap().push((done, total));
@@ -280,7 +280,7 @@ impl Progress for Seen {
 
 #[test]
 fn progress_shrinks_where_a_search_needs_less_than_it_might() {
-    let seen = Seen::default();
+    let log = ProgressLog::default();
     let text = "[[search]]\nframe = 64\n[[matrix]]\nframe = 64\ntime = \"10s\"";
     let (plan, mut node) = (plan(text), CurveNode::of_capacity(200e3));
     let most_ms =
@@ -291,18 +291,18 @@ fn progress_shrinks_where_a_search_needs_less_than_it_might() {
         &mut node,
         &plan,
         &mut ceiling,
-        &seen,
+        &log,
         &Cancel::new(),
         &mut kept,
     );
-    let seen = seen.0.into_inner().unwrap();
-    assert!(seen.windows(2).all(|w| w[0].0 <= w[1].0), "never back");
+    let log = log.0.into_inner().unwrap();
+    assert!(log.windows(2).all(|w| w[0].0 <= w[1].0), "never back");
     assert!(
-        seen.iter()
+        log.iter()
             .all(|(done, total)| done <= total && *total <= most_ms)
     );
     let searched_ms = 1_000 * (kept.len() as u64 - 1);
-    let last = seen.last().unwrap().1;
+    let last = log.last().unwrap().1;
     assert_eq!(last, searched_ms + 10_000);
     assert!(last < most_ms, "{last} of {most_ms}");
 }

@@ -212,9 +212,9 @@ fn a_bad_plan_asks_nothing() {
 }
 
 #[derive(Default)]
-struct Seen(Mutex<Vec<(u64, u64, String)>>);
+struct ProgressLog(Mutex<Vec<(u64, u64, String)>>);
 
-impl Progress for Seen {
+impl Progress for ProgressLog {
     fn report(&self, done: u64, total: u64, what: &str) {
         self.0.lock().unwrap().push((done, total, what.to_owned()));
     }
@@ -222,23 +222,23 @@ impl Progress for Seen {
 
 #[test]
 fn progress_is_that_of_the_whole_plan() {
-    let seen = Seen::default();
+    let log = ProgressLog::default();
     run_plan(
         &mut SimulatedNode::new(1e6),
         &plan("[[matrix]]\nframe = [64, 65]\ntime = \"2s\"\n[[matrix]]\nframe = 64\ntime = \"4s\""),
         &mut no_ceiling(),
-        &seen,
+        &log,
         &Cancel::new(),
         &mut Vec::new(),
     );
-    let seen = seen.0.into_inner().unwrap();
-    let half: Vec<_> = seen.iter().filter(|s| s.2.contains("half of it")).collect();
+    let log = log.0.into_inner().unwrap();
+    let half: Vec<_> = log.iter().filter(|s| s.2.contains("half of it")).collect();
     let at: Vec<(u64, u64)> = half.iter().map(|s| (s.0, s.1)).collect();
     assert_eq!(at, [(1_000, 8_000), (3_000, 8_000), (6_000, 8_000)]);
     let (what, left) = half[1].2.rsplit_once(", ").unwrap();
     assert_eq!(what, "trial 2 of 3: half of it");
     assert!(left.ends_with(" s left"), "{left}");
-    assert!(seen.windows(2).all(|w| w[0].0 <= w[1].0), "never back");
+    assert!(log.windows(2).all(|w| w[0].0 <= w[1].0), "never back");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::common::can_run;
-use wirelab_board::machine::file::{MachineFile, Traffic, Way};
+use wirelab_board::machine::file::{FramePath, MachineFile, Traffic};
 use wirelab_board::machine::image::Image;
 use wirelab_board::machine::plan::{Counting, Watch};
 use wirelab_board::machine::point::{Point, Take};
@@ -25,8 +25,8 @@ const CALL_SITES: u64 = 7;
 
 /// The points of a loopback frame out and in: those of the driver and the stack, those of the compiled-in points, and the
 /// clock that these read.
-fn ways(interrupt: &str) -> Vec<Way> {
-    let way = |direction, points: &[(&str, &str)]| Way {
+fn frame_paths(interrupt: &str) -> Vec<FramePath> {
+    let frame_path = |direction, points: &[(&str, &str)]| FramePath {
         direction,
         traffic: Traffic::Echo,
         start: Vec::new(),
@@ -55,9 +55,9 @@ fn ways(interrupt: &str) -> Vec<Way> {
     // The last point is never passed, so that steps are recorded throughout.
     let clock = [("clock", "wl_clock"), ("never", "0xFFFFFFF0")];
     vec![
-        way(Direction::Transmit, &out),
-        way(Direction::Receive, &into),
-        way(Direction::Both, &clock),
+        frame_path(Direction::Transmit, &out),
+        frame_path(Direction::Receive, &into),
+        frame_path(Direction::Both, &clock),
     ]
 }
 
@@ -65,7 +65,7 @@ fn ways(interrupt: &str) -> Vec<Way> {
 type Board = (&'static str, &'static str, u64);
 
 /// What a run gave: the compiled-in points by name, and everything that the plugin saw.
-struct Seen {
+struct CrossRun {
     compiled: Vec<(String, Vec<(u32, u64)>)>,
     flight: Flight,
     numbers: BTreeMap<&'static str, u8>,
@@ -74,14 +74,14 @@ struct Seen {
     instructions: Box<dyn Fn(u64) -> u64>,
 }
 
-fn run((board, interrupt, tick_ps): Board, length: u32, captures: Option<u32>) -> Seen {
+fn run((board, interrupt, tick_ps): Board, length: u32, captures: Option<u32>) -> CrossRun {
     let file = MachineFile::find(board).unwrap();
     let instruction_ps = 1000 << file.icount.unwrap();
     let image = Image::find(&file, None).unwrap();
-    let ways = ways(interrupt);
-    let asked: Vec<&Way> = ways.iter().collect();
+    let frame_paths = frame_paths(interrupt);
+    let asked: Vec<&FramePath> = frame_paths.iter().collect();
     let watch = Watch {
-        ways: &asked,
+        frame_paths: &asked,
         kinds: false,
         is_stepped: false,
     };
@@ -144,12 +144,12 @@ fn run((board, interrupt, tick_ps): Board, length: u32, captures: Option<u32>) -
         .filter(|s| is_cost(s.path))
         .map(|s| (s.from, s.to))
         .collect();
-    let names = ways
+    let names = frame_paths
         .iter()
-        .flat_map(|way| &way.points)
+        .flat_map(|frame_path| &frame_path.points)
         .map(|p| p.name.clone());
     let names: Vec<&'static str> = names.map(|n| &*n.leak()).collect();
-    Seen {
+    CrossRun {
         compiled,
         numbers: names.into_iter().zip(0..).collect(),
         flight: walker.end(),
@@ -167,7 +167,7 @@ struct Frame {
     readings: [u64; 6],
 }
 
-impl Seen {
+impl CrossRun {
     /// The frames, by their sequences: each begins where the application sends it.
     fn frames(&self, compiled: bool) -> BTreeMap<u32, Frame> {
         let passes = &self.flight.passes;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::common::can_run;
-use wirelab_board::machine::count::{Asked, Counts, count};
+use wirelab_board::machine::count::{CountRequest, Counts, count};
 use wirelab_board::machine::file::MachineFile;
 use wirelab_board::machine::image::Image;
 use wirelab_trial::Cancel;
@@ -18,12 +18,12 @@ const FRAMES: u64 = 512;
 fn run(board: &str) -> BTreeMap<&'static str, Counts> {
     let file = MachineFile::find(board).unwrap();
     let image = Image::find(&file, None).unwrap();
-    let asked = Asked {
+    let request = CountRequest {
         frames: FRAMES,
         data_bytes: 200,
         kinds: false,
     };
-    count(&file, &image, asked, &Cancel::new()).unwrap()
+    count(&file, &image, request, &Cancel::new()).unwrap()
 }
 
 /// The serial line of the machine that this process runs.

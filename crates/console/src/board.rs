@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use wirelab_trial::{Cancel, Said, Transcript};
 
-use crate::console::{Console, Seen, Waited};
+use crate::console::{Console, Output, Waited};
 use crate::cpu::{self, CpuSample};
 use crate::figures::{Counted, counted};
 use crate::name::ConsoleName;
@@ -174,8 +174,8 @@ impl Board {
     /// Whether it booted since a mark. A command starts its board, whose shell may answer before the banner is there, as its
     /// profile says: the first banner within the patience of a boot is then of that start.
     pub fn booted_since(&self, mark: u64) -> bool {
-        let seen = self.console.since(mark);
-        let lines = (seen.from..).zip(&seen.lines);
+        let output = self.console.since(mark);
+        let lines = (output.from..).zip(&output.lines);
         let mut banners = lines.filter(|(_, line)| self.profile.is_boot(line));
         banners.any(|(at, _)| {
             let starts = self.profile.boot.late
@@ -205,7 +205,7 @@ impl Board {
             self.first_prompt(cancel)?;
             // What was typed before it comes to an end first, with prompts of its own.
             let mark = self.console.mark();
-            let quiet = |seen: &Seen| (seen.quiet >= DRAINED).then_some(());
+            let quiet = |output: &Output| (output.quiet >= DRAINED).then_some(());
             let _ = self.console.wait(mark, 10 * DRAINED, cancel, quiet);
             for template in self.profile.prepare.clone() {
                 let text = self.fill(&template, &Values::new())?;
@@ -215,8 +215,9 @@ impl Board {
         } else if matches!(self.console.name(), ConsoleName::Exec { .. }) {
             // The command starts the board: what it prints of that comes to an end first.
             let left = STARTED.saturating_sub(self.opened.elapsed());
-            let quiet =
-                |seen: &Seen| (!seen.lines.is_empty() && seen.quiet >= DRAINED).then_some(());
+            let quiet = |output: &Output| {
+                (!output.lines.is_empty() && output.quiet >= DRAINED).then_some(())
+            };
             let _ = self.console.wait(0, left, cancel, quiet);
         }
         self.is_ready = true;
@@ -274,8 +275,8 @@ impl Board {
     }
 
     fn answer(&self, mark: u64) -> Vec<String> {
-        let seen = self.console.since(mark);
-        let lines = seen.lines.iter().skip(self.profile.echoed());
+        let output = self.console.since(mark);
+        let lines = output.lines.iter().skip(self.profile.echoed());
         lines
             .map(|line| self.profile.plain(line).to_owned())
             .collect()
@@ -319,10 +320,10 @@ impl Board {
                 ConsoleError::Failed(format!("{why}; fix: {what}"))
             }
             Waited::TimedOut => {
-                let seen = self.console.since(self.console.mark().saturating_sub(1));
-                let last = match seen.open.trim().is_empty() {
-                    false => Some(seen.open),
-                    true => seen.lines.last().cloned(),
+                let output = self.console.since(self.console.mark().saturating_sub(1));
+                let last = match output.open.trim().is_empty() {
+                    false => Some(output.open),
+                    true => output.lines.last().cloned(),
                 };
                 let last = last.map_or("it printed nothing".to_owned(), |line| {
                     let line: String = line.chars().filter(|c| !c.is_control()).take(100).collect();
@@ -539,8 +540,8 @@ impl Board {
             let Some(ready) = ready else { return Ok(mark) };
             let profile = &self.profile;
             let wrong = |line: &str| profile.errors.iter().any(|error| error.is_match(line));
-            let found = self.console.wait(mark, run.patience, cancel, |seen| {
-                let lines = seen.lines.iter().skip(profile.echoed());
+            let found = self.console.wait(mark, run.patience, cancel, |output| {
+                let lines = output.lines.iter().skip(profile.echoed());
                 let mut lines = lines.map(|line| profile.plain(line));
                 lines
                     .find(|line| wrong(line) || ready.is_match(line))
@@ -657,16 +658,16 @@ impl Board {
             let profile = &self.profile;
             let ended = self
                 .console
-                .wait(started.mark, left.min(WAKE), cancel, |seen| {
+                .wait(started.mark, left.min(WAKE), cancel, |output| {
                     let over = match &run.ended {
-                        Some(ended) => seen
+                        Some(ended) => output
                             .lines
                             .iter()
                             .skip(echoed)
                             .any(|line| ended.is_match(profile.plain(line))),
                         None => {
-                            counted(&seen.lines, profile, started.program, started.role).is_whole
-                                && seen.quiet >= QUIET
+                            counted(&output.lines, profile, started.program, started.role).is_whole
+                                && output.quiet >= QUIET
                         }
                     };
                     over.then_some(())

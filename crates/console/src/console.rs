@@ -49,8 +49,8 @@ struct State {
     last_byte: Option<Instant>,
 }
 
-/// What a wait looks at.
-pub struct Seen {
+/// What the console printed since a mark, as a wait looks at it.
+pub struct Output {
     /// The number of the first of its lines.
     pub from: u64,
     /// The lines since the mark that ended.
@@ -164,7 +164,7 @@ impl Console {
     }
 
     /// What came since a mark.
-    pub fn since(&self, mark: u64) -> Seen {
+    pub fn since(&self, mark: u64) -> Output {
         self.shared.lock().since(mark)
     }
 
@@ -205,7 +205,7 @@ impl Console {
         mark: u64,
         longest: Duration,
         cancel: &Cancel,
-        mut look: impl FnMut(&Seen) -> Option<T>,
+        mut look: impl FnMut(&Output) -> Option<T>,
     ) -> Result<T, Waited> {
         let end = Instant::now() + longest;
         let mut state = self.shared.lock();
@@ -271,9 +271,9 @@ impl Shared {
 }
 
 impl State {
-    fn since(&self, mark: u64) -> Seen {
+    fn since(&self, mark: u64) -> Output {
         let skip = usize::try_from(mark.saturating_sub(self.first)).unwrap_or(usize::MAX);
-        Seen {
+        Output {
             from: self.first + skip.min(self.lines.len()) as u64,
             lines: self.lines.iter().skip(skip).cloned().collect(),
             open: self.screen.text(),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use wirelab_trial::{Cancel, Said};
 
 use crate::board::{Board, ConsoleError, Done, QUIET};
-use crate::console::{Seen, Waited};
+use crate::console::{Output, Waited};
 use crate::profile::Prompt;
 use crate::template::Values;
 
@@ -48,18 +48,18 @@ impl Board {
             tries += 1;
             let mut question = None;
             let profile = &self.profile;
-            let looked = self.console.wait(mark, AGAIN, cancel, |seen| {
+            let looked = self.console.wait(mark, AGAIN, cancel, |output| {
                 let asked = profile
                     .login
                     .iter()
-                    .position(|login| login.expect.is_match(&seen.open));
-                if asked.is_some() && seen.quiet >= QUIET {
+                    .position(|login| login.expect.is_match(&output.open));
+                if asked.is_some() && output.quiet >= QUIET {
                     question = asked;
                     return Some(false);
                 }
                 let first = prompt.first.as_ref().unwrap_or(&prompt.pattern);
-                let here = prompt.pattern.is_match(&seen.open) || first.is_match(&seen.open);
-                (asked.is_none() && here && seen.quiet >= QUIET).then_some(true)
+                let here = prompt.pattern.is_match(&output.open) || first.is_match(&output.open);
+                (asked.is_none() && here && output.quiet >= QUIET).then_some(true)
             });
             match looked {
                 Ok(true) => return Ok(()),
@@ -100,8 +100,8 @@ impl Board {
             .send(format!("{text}{newline}").as_bytes(), Duration::ZERO)
             .map_err(ConsoleError::Failed)?;
         // The answer ends the line of the question.
-        let _ = self.console.wait(mark, AGAIN, cancel, |seen| {
-            (!seen.lines.is_empty()).then_some(())
+        let _ = self.console.wait(mark, AGAIN, cancel, |output| {
+            (!output.lines.is_empty()).then_some(())
         });
         Ok(())
     }
@@ -123,8 +123,8 @@ impl Board {
             let came = !prompt.echo
                 || self
                     .console
-                    .wait(mark, ECHO, cancel, |seen| {
-                        has_in_order(&seen.echo, &wanted).then_some(())
+                    .wait(mark, ECHO, cancel, |output| {
+                        has_in_order(&output.echo, &wanted).then_some(())
                     })
                     .is_ok();
             if cancel.is_cancelled() {
@@ -167,15 +167,15 @@ impl Board {
     ) -> Result<(), Waited> {
         let is_ready = self.is_ready;
         self.console
-            .wait(mark, prompt.patience, cancel, |seen: &Seen| {
+            .wait(mark, prompt.patience, cancel, |output: &Output| {
                 let first = prompt.first.as_ref().filter(|_| !is_ready);
-                let here = prompt.pattern.is_match(&seen.open)
-                    || first.is_some_and(|first| first.is_match(&seen.open));
+                let here = prompt.pattern.is_match(&output.open)
+                    || first.is_some_and(|first| first.is_match(&output.open));
                 let echoed = match prompt.echo {
-                    true => !seen.lines.is_empty(),
-                    false => seen.quiet >= QUIET,
+                    true => !output.lines.is_empty(),
+                    false => output.quiet >= QUIET,
                 };
-                let passed = seen
+                let passed = output
                     .lines
                     .iter()
                     .skip(1)

@@ -7,11 +7,11 @@ use wirelab_iperf::v2::{Leg, ServerConfig};
 
 use crate::v2_common::lost_and_total;
 use crate::v2_lab_common::{
-    IPV4, IPV6, Place, csv_bytes, faultless, port, received, sent, sides, sorted,
+    IPV4, IPV6, LabSide, csv_bytes, faultless, port, received, sent, sides, sorted,
 };
 
 /// What a run of the real client showed.
-struct Seen {
+struct ClientRun {
     /// What it printed.
     text: String,
     /// What our server saw.
@@ -20,28 +20,28 @@ struct Seen {
 }
 
 /// Run `iperf -c SERVER ARGS` over both families; our server sees so many legs.
-fn over_both(args: &str, legs: usize, check: impl Fn(&Seen)) {
+fn over_both(args: &str, legs: usize, check: impl Fn(&ClientRun)) {
     with_server(ServerConfig::default(), args, legs, check);
 }
 
-fn with_server(config: ServerConfig, args: &str, legs: usize, check: impl Fn(&Seen)) {
+fn with_server(config: ServerConfig, args: &str, legs: usize, check: impl Fn(&ClientRun)) {
     let Some([node, tester]) = sides() else {
         return;
     };
     for family in [IPV4, IPV6] {
-        let seen = (0..5).find_map(|_| run(&node, &tester, family, config.clone(), args, legs));
-        check(&seen.expect("iperf crashed or hung five times"));
+        let shown = (0..5).find_map(|_| run(&node, &tester, family, config.clone(), args, legs));
+        check(&shown.expect("iperf crashed or hung five times"));
     }
 }
 
 fn run(
-    node: &Place,
-    tester: &Place,
+    node: &LabSide,
+    tester: &LabSide,
     family: &str,
     config: ServerConfig,
     args: &str,
     legs: usize,
-) -> Option<Seen> {
+) -> Option<ClientRun> {
     let ours = node.serve(family, config);
     let server = match args.contains("-u") {
         true => ours.server.udp_address(),
@@ -49,9 +49,9 @@ fn run(
     };
     let args = args.replace("PORT", &port().to_string());
     let text = tester.real_client(server, &args)?;
-    let (seen, rows) = ours.legs(legs);
-    Some(Seen {
-        legs: faultless(seen, &text),
+    let (shown, rows) = ours.legs(legs);
+    Some(ClientRun {
+        legs: faultless(shown, &text),
         text,
         rows,
     })
@@ -61,14 +61,14 @@ const BYTES: u64 = 200 << 10;
 
 /// With `-n 200K -y C`: so many streams in each direction, each of exactly that, at both ends.
 fn to_the_byte(args: &str, there: usize, back: usize) {
-    over_both(&format!("{args} -n 200K -y C"), there + back, |seen| {
-        assert_eq!(received(&seen.legs), vec![BYTES; there], "{}", seen.text);
-        assert_eq!(sent(&seen.legs), vec![BYTES; back], "{}", seen.text);
+    over_both(&format!("{args} -n 200K -y C"), there + back, |shown| {
+        assert_eq!(received(&shown.legs), vec![BYTES; there], "{}", shown.text);
+        assert_eq!(sent(&shown.legs), vec![BYTES; back], "{}", shown.text);
         assert_eq!(
-            sorted(csv_bytes(&seen.text).into_iter()),
+            sorted(csv_bytes(&shown.text).into_iter()),
             vec![BYTES; there + back],
             "{}",
-            seen.text
+            shown.text
         );
     });
 }
@@ -125,18 +125,22 @@ fn tcp_time_rate_and_intervals() {
         interval,
         ..ServerConfig::default()
     };
-    with_server(config, "-t 0.5 -b 10M -l 8K -i 0.5", 1, |seen| {
-        let [Leg::TcpReceived { span, bytes, .. }] = &seen.legs[..] else {
-            panic!("{:?}", seen.legs);
+    with_server(config, "-t 0.5 -b 10M -l 8K -i 0.5", 1, |shown| {
+        let [Leg::TcpReceived { span, bytes, .. }] = &shown.legs[..] else {
+            panic!("{:?}", shown.legs);
         };
         // 10 · 2²⁰ bit/s for half a second, a write more at each end.
-        assert!(*bytes <= (5 << 20) / 8 + 3 * 8192, "{bytes}\n{}", seen.text);
         assert!(
-            span.seconds() > 0.0 && seen.rows.len() >= 2,
-            "{:?}",
-            seen.rows
+            *bytes <= (5 << 20) / 8 + 3 * 8192,
+            "{bytes}\n{}",
+            shown.text
         );
-        let told: u64 = seen.rows.iter().map(|row| row.bytes).sum();
+        assert!(
+            span.seconds() > 0.0 && shown.rows.len() >= 2,
+            "{:?}",
+            shown.rows
+        );
+        let told: u64 = shown.rows.iter().map(|row| row.bytes).sum();
         assert!(told <= *bytes && told > 0);
     });
 }
@@ -144,50 +148,54 @@ fn tcp_time_rate_and_intervals() {
 #[test]
 fn tcp_enhanced_reports_histograms_and_trip_times() {
     for args in ["-e -i 0.5", "-e --histograms", "-e --trip-times"] {
-        over_both(&format!("{args} -n 200K"), 1, |seen| {
-            let [Leg::TcpReceived { bytes, reads, .. }] = &seen.legs[..] else {
-                panic!("{:?}", seen.legs);
+        over_both(&format!("{args} -n 200K"), 1, |shown| {
+            let [Leg::TcpReceived { bytes, reads, .. }] = &shown.legs[..] else {
+                panic!("{:?}", shown.legs);
             };
             // With trip times, blocks are whole and the header comes before them.
             let most = BYTES + (128 << 10) + 80;
             assert!(
                 (BYTES..=most).contains(bytes),
                 "{args}: {bytes}\n{}",
-                seen.text
+                shown.text
             );
             assert!(reads.count > 0 && reads.sizes.iter().sum::<u64>() == reads.count);
-            assert!(seen.text.contains("Write/Err"), "{args}\n{}", seen.text);
-            assert!(!seen.text.contains("did not"), "{args}\n{}", seen.text);
+            assert!(shown.text.contains("Write/Err"), "{args}\n{}", shown.text);
+            assert!(!shown.text.contains("did not"), "{args}\n{}", shown.text);
         });
     }
 }
 
 #[test]
 fn tcp_bounceback_is_answered_with_times() {
-    over_both("--bounceback -t 1 -i 1", 1, |seen| {
-        let [Leg::TcpReceived { bytes, .. }] = &seen.legs[..] else {
-            panic!("{:?}", seen.legs);
+    over_both("--bounceback -t 1 -i 1", 1, |shown| {
+        let [Leg::TcpReceived { bytes, .. }] = &shown.legs[..] else {
+            panic!("{:?}", shown.legs);
         };
-        assert!(*bytes >= 1000 && bytes % 100 == 0, "{bytes}\n{}", seen.text);
-        let line = seen.text.lines().find(|line| line.contains(" rps"));
-        let line = line.unwrap_or_else(|| panic!("{}", seen.text));
+        assert!(
+            *bytes >= 1000 && bytes % 100 == 0,
+            "{bytes}\n{}",
+            shown.text
+        );
+        let line = shown.text.lines().find(|line| line.contains(" rps"));
+        let line = line.unwrap_or_else(|| panic!("{}", shown.text));
         assert!(line.contains("10="), "ten round trips: {line}");
     });
 }
 
 /// A UDP test without traffic back: nothing is lost, and both ends count alike.
 fn udp_is_whole(args: &str) {
-    over_both(args, 1, |seen| {
-        let [Leg::UdpReceived(udp)] = &seen.legs[..] else {
-            panic!("{:?}", seen.legs);
+    over_both(args, 1, |shown| {
+        let [Leg::UdpReceived(udp)] = &shown.legs[..] else {
+            panic!("{:?}", shown.legs);
         };
         assert!(udp.finished && udp.jitter_ps.is_some(), "{udp:?}");
         assert_eq!((udp.received.lost, udp.received.duplicated), (0, 0));
-        assert!(seen.text.contains("Server Report:"), "{}", seen.text);
-        assert!(!seen.text.contains("did not"), "{}", seen.text);
+        assert!(shown.text.contains("Server Report:"), "{}", shown.text);
+        assert!(!shown.text.contains("did not"), "{}", shown.text);
         let counted = (0, udp.received.sent() + 1);
         assert_eq!(
-            lost_and_total(&seen.text),
+            lost_and_total(&shown.text),
             counted,
             "iperf counts the final datagram"
         );
@@ -201,9 +209,9 @@ fn udp_forward() {
 
 #[test]
 fn udp_bytes_to_the_last() {
-    over_both("-u -n 30000 -b 2M", 1, |seen| {
-        let [Leg::UdpReceived(udp)] = &seen.legs[..] else {
-            panic!("{:?}", seen.legs);
+    over_both("-u -n 30000 -b 2M", 1, |shown| {
+        let [Leg::UdpReceived(udp)] = &shown.legs[..] else {
+            panic!("{:?}", shown.legs);
         };
         assert_eq!((udp.received.bytes, udp.received.lost), (30_000, 0));
     });
@@ -224,17 +232,17 @@ fn udp_enhanced_reports_histograms_and_trip_times() {
         "-u --trip-times -t 0.3 -b 2M",
         "-u --trip-times -t 0.3 -b 2M -l 64",
     ] {
-        over_both(args, 1, |seen| {
-            let [Leg::UdpReceived(udp)] = &seen.legs[..] else {
-                panic!("{:?}", seen.legs);
+        over_both(args, 1, |shown| {
+            let [Leg::UdpReceived(udp)] = &shown.legs[..] else {
+                panic!("{:?}", shown.legs);
             };
             let transit = udp.transit.expect("both ends have one clock");
             assert!(transit.count + 1 >= udp.received.datagrams, "{udp:?}");
             assert_eq!(udp.received.lost, 0);
             assert!(
-                seen.text.contains("Latency avg/min/max/stdev"),
+                shown.text.contains("Latency avg/min/max/stdev"),
                 "{}",
-                seen.text
+                shown.text
             );
         });
     }
@@ -246,13 +254,13 @@ fn udp_intervals_have_losses_and_jitter() {
         interval: Duration::from_millis(100),
         ..ServerConfig::default()
     };
-    with_server(config, "-u -t 1 -b 300pps -l 200", 1, |seen| {
-        let datagrams = seen.rows.iter().map(|row| row.datagrams.unwrap());
+    with_server(config, "-u -t 1 -b 300pps -l 200", 1, |shown| {
+        let datagrams = shown.rows.iter().map(|row| row.datagrams.unwrap());
         // Until the first two datagrams there is no jitter, and a busy host may hold them back for some intervals.
         let came: Vec<_> = datagrams.skip_while(|d| d.jitter_ps.is_none()).collect();
-        assert!(came.len() >= 3, "{:?}", seen.rows);
+        assert!(came.len() >= 3, "{:?}", shown.rows);
         for d in came {
-            assert_eq!(d.lost, 0, "{:?}", seen.rows);
+            assert_eq!(d.lost, 0, "{:?}", shown.rows);
             assert_eq!(d.jitter_ps.map(|ps| ps as f64 / 1e9), Some(d.jitter_ms));
         }
     });
@@ -260,7 +268,7 @@ fn udp_intervals_have_losses_and_jitter() {
 
 /// With traffic back on a port of the client: its report says that nothing was lost.
 fn udp_there_and_back(args: &str, streams: usize) {
-    over_both(args, 2 * streams, |seen| {
+    over_both(args, 2 * streams, |shown| {
         let whole = |leg: &&Leg| match leg {
             Leg::UdpReceived(udp) => udp.finished && udp.received.lost == 0,
             Leg::UdpSent(sent) => {
@@ -272,9 +280,15 @@ fn udp_there_and_back(args: &str, streams: usize) {
             }
             _ => false,
         };
-        let count = seen.legs.iter().filter(whole).count();
-        assert_eq!(count, 2 * streams, "{args}: {:?}\n{}", seen.legs, seen.text);
-        assert_eq!(sent(&seen.legs).len(), streams, "{args}");
+        let count = shown.legs.iter().filter(whole).count();
+        assert_eq!(
+            count,
+            2 * streams,
+            "{args}: {:?}\n{}",
+            shown.legs,
+            shown.text
+        );
+        assert_eq!(sent(&shown.legs).len(), streams, "{args}");
     });
 }
 
@@ -292,20 +306,20 @@ fn udp_dual() {
 
 #[test]
 fn udp_reverse() {
-    over_both("-u -t 0.4 -b 2M -R", 1, |seen| {
-        let [Leg::UdpSent(sent)] = &seen.legs[..] else {
-            panic!("{:?}", seen.legs);
+    over_both("-u -t 0.4 -b 2M -R", 1, |shown| {
+        let [Leg::UdpSent(sent)] = &shown.legs[..] else {
+            panic!("{:?}", shown.legs);
         };
-        let (lost, total) = lost_and_total(&seen.text);
-        assert_eq!(lost, 0, "{}", seen.text);
+        let (lost, total) = lost_and_total(&shown.text);
+        assert_eq!(lost, 0, "{}", shown.text);
         assert!(
             total.abs_diff(sent.datagrams) <= 1,
             "{total} of {}",
             sent.datagrams
         );
     });
-    over_both("-u -P 2 -t 0.4 -b 2M -R", 2, |seen| {
-        assert_eq!(sent(&seen.legs).len(), 2);
+    over_both("-u -P 2 -t 0.4 -b 2M -R", 2, |shown| {
+        assert_eq!(sent(&shown.legs).len(), 2);
     });
 }
 
@@ -315,20 +329,20 @@ fn udp_full_duplex() {
         ("-u -t 0.4 -b 2M --full-duplex", 1),
         ("-u -P 2 -t 0.4 -b 2M --full-duplex", 2),
     ] {
-        over_both(args, 2 * streams, |seen| {
-            assert_eq!(sent(&seen.legs).len(), streams);
-            for leg in &seen.legs {
+        over_both(args, 2 * streams, |shown| {
+            assert_eq!(sent(&shown.legs).len(), streams);
+            for leg in &shown.legs {
                 if let Leg::UdpReceived(udp) = leg {
                     assert!(udp.finished && udp.received.lost == 0, "{udp:?}");
                 }
             }
-            let lost = seen.text.lines().filter(|line| line.contains(" ms "));
+            let lost = shown.text.lines().filter(|line| line.contains(" ms "));
             let lines: Vec<&str> = lost.collect();
-            assert_eq!(lines.len(), streams, "{}", seen.text);
+            assert_eq!(lines.len(), streams, "{}", shown.text);
             for line in lines {
                 assert!(line.contains("0/") && line.contains("(0%)"), "{line}");
             }
-            assert!(!seen.text.contains("out-of-order"), "{}", seen.text);
+            assert!(!shown.text.contains("out-of-order"), "{}", shown.text);
         });
     }
 }
@@ -339,18 +353,18 @@ fn udp_parallel_has_sums() {
         interval: Duration::from_millis(100),
         ..ServerConfig::default()
     };
-    with_server(config, "-u -P 2 -t 0.5 -b 200pps -l 200", 2, |seen| {
-        assert_eq!(received(&seen.legs).len(), 2);
-        assert!(seen.text.contains("[SUM]"), "{}", seen.text);
-        let sums: Vec<_> = seen.rows.iter().filter(|row| row.id == Id::Sum).collect();
-        assert!(!sums.is_empty(), "{:?}", seen.rows);
+    with_server(config, "-u -P 2 -t 0.5 -b 200pps -l 200", 2, |shown| {
+        assert_eq!(received(&shown.legs).len(), 2);
+        assert!(shown.text.contains("[SUM]"), "{}", shown.text);
+        let sums: Vec<_> = shown.rows.iter().filter(|row| row.id == Id::Sum).collect();
+        assert!(!sums.is_empty(), "{:?}", shown.rows);
         for sum in sums {
-            let parts = seen.rows.iter().filter(|row| {
+            let parts = shown.rows.iter().filter(|row| {
                 matches!(row.id, Id::Stream(_)) && (row.start_s - sum.start_s).abs() < 1e-6
             });
             // That of the whole test is the last.
             if sum.end_s - sum.start_s > 0.15 {
-                assert_eq!(sum.bytes, received(&seen.legs).iter().sum::<u64>());
+                assert_eq!(sum.bytes, received(&shown.legs).iter().sum::<u64>());
                 continue;
             }
             assert_eq!(parts.map(|row| row.bytes).sum::<u64>(), sum.bytes);

@@ -16,7 +16,7 @@ use wirelab_iperf::v2::{
 use wirelab_port::lab::{EphemeralLab, Lab, LabSpec, Side};
 
 use crate::v2_common::{Ours, lost_and_total};
-use crate::v2_lab_common::{Place, can_run, sides_of};
+use crate::v2_lab_common::{LabSide, can_run, sides_of};
 
 const IPV4_ETHERTYPE: u16 = 0x0800;
 /// The server's address; the client has that of its lab.
@@ -47,12 +47,12 @@ impl Hosts {
         Some(hosts)
     }
 
-    fn client(&self) -> Place {
+    fn client(&self) -> LabSide {
         let [_, tester] = sides_of(&self.near);
         tester
     }
 
-    fn server(&self) -> Place {
+    fn server(&self) -> LabSide {
         let [_, tester] = sides_of(&self.far);
         tester
     }
@@ -61,7 +61,7 @@ impl Hosts {
     fn run(
         &self,
         forward: DirectionSpec,
-        client: impl FnOnce(&Place, &Ours),
+        client: impl FnOnce(&LabSide, &Ours),
     ) -> (UdpReceived, DirectionReport) {
         match self.run_any(forward, client) {
             (Leg::UdpReceived(udp), forward) => (*udp, forward),
@@ -73,7 +73,7 @@ impl Hosts {
     fn run_any(
         &self,
         forward: DirectionSpec,
-        client: impl FnOnce(&Place, &Ours),
+        client: impl FnOnce(&LabSide, &Ours),
     ) -> (Leg, DirectionReport) {
         let mut spec = ImpairSpec::new(4).only_ethertype(IPV4_ETHERTYPE).record();
         spec.forward = forward;
@@ -180,7 +180,7 @@ fn our_config(server: &Ours, datagrams: u64) -> ClientConfig {
     }
 }
 
-fn report_of(place: &Place, config: &ClientConfig) -> ServerReport {
+fn report_of(place: &LabSide, config: &ClientConfig) -> ServerReport {
     let outcome = place.ask(config);
     assert!(outcome.trouble.is_none(), "{outcome:?}");
     match &outcome.legs[..] {
@@ -233,7 +233,7 @@ fn a_real_client_loses_doubles_and_swaps_as_the_ledger_says() {
 }
 
 /// A counter of TCP of the namespace of `place`, by its name there.
-fn tcp_counter(place: &Place, name: &str) -> u64 {
+fn tcp_counter(place: &LabSide, name: &str) -> u64 {
     let read = || std::fs::read_to_string("/proc/thread-self/net/snmp").unwrap();
     let text = place.namespace.run_in(read).unwrap();
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp: "));

@@ -9,7 +9,7 @@ use wirelab_port::lab::{EphemeralLab, LabSpec};
 use wirelab_socket::access::Access;
 
 use crate::forged::{bytes_that_come, datagram};
-use crate::v2_lab_common::{IPV4, Place, lab, sides_of};
+use crate::v2_lab_common::{IPV4, LabSide, lab, sides_of};
 
 /// An address behind a router, as far as the node can tell: whose it is, nobody proved.
 const VICTIM: &str = "203.0.113.9";
@@ -18,7 +18,7 @@ const PACKETS_PER_S: u64 = 1000;
 const ENOUGH: usize = 100_000;
 
 /// A lab whose node reaches the victim's address behind its link; `None` where none can be made.
-fn routed(name: &str) -> Option<(EphemeralLab, [Place; 2])> {
+fn routed(name: &str) -> Option<(EphemeralLab, [LabSide; 2])> {
     if !wirelab_port::netns::may_test() {
         return None;
     }
@@ -31,13 +31,13 @@ fn routed(name: &str) -> Option<(EphemeralLab, [Place; 2])> {
 }
 
 /// A socket that has the victim's address.
-fn victim(tester: &Place) -> UdpSocket {
+fn victim(tester: &LabSide) -> UdpSocket {
     let bind = || UdpSocket::bind((VICTIM, 0)).unwrap();
     tester.namespace.run_in(bind).unwrap()
 }
 
 /// What a victim gets where a stranger sends the start and the end of a flow in its name, and how much was sent.
-fn forge(tester: &Place, server: SocketAddr, kind: Generation, mode: Mode) -> (usize, usize) {
+fn forge(tester: &LabSide, server: SocketAddr, kind: Generation, mode: Mode) -> (usize, usize) {
     let [asks, back] = [0; 2].map(|_| victim(tester));
     let port = back.local_addr().unwrap().port();
     let mut sent = 0;

@@ -11,7 +11,7 @@ use wirelab_port::lab::LabSpec;
 
 use crate::v2_common::{lost_and_total, time};
 use crate::v2_lab_common;
-use crate::v2_lab_common::{IPV4, IPV6, Place, can_run, lab, sides, sides_of};
+use crate::v2_lab_common::{IPV4, IPV6, LabSide, can_run, lab, sides, sides_of};
 
 fn single(outcome: &Outcome) -> &Leg {
     match &outcome.legs[..] {
@@ -22,8 +22,8 @@ fn single(outcome: &Outcome) -> &Leg {
 
 /// A server and a client of ours with a datagram longer than a packet.
 fn long_datagrams(
-    node: &Place,
-    tester: &Place,
+    node: &LabSide,
+    tester: &LabSide,
     family: &str,
     change: fn(&mut ClientConfig),
 ) -> Leg {

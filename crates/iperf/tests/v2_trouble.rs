@@ -12,21 +12,21 @@ use wirelab_iperf::v2::{
 
 use crate::v2_common::{Ours, has_iperf, lost_and_total, our_client, real_client, time};
 
-/// A way between one client and a server that drops every 7th datagram, doubles every 5th, and swaps 12 and 13.
-struct Way {
+/// A proxy between one client and a server that drops every 7th datagram, doubles every 5th, and swaps 12 and 13.
+struct FaultyProxy {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<HashSet<i64>>>,
 }
 
-impl Way {
-    fn to(server: SocketAddr) -> Way {
+impl FaultyProxy {
+    fn to(server: SocketAddr) -> FaultyProxy {
         let near = UdpSocket::bind("127.0.0.1:0").unwrap();
         let address = near.local_addr().unwrap();
         let stop = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&stop);
         let thread = Some(std::thread::spawn(move || run(&near, server, &flag)));
-        Way {
+        FaultyProxy {
             address,
             stop,
             thread,
@@ -108,10 +108,10 @@ fn losses_are_not_hidden_from_a_real_client() {
         return;
     }
     let ours = Ours::start("127.0.0.1", ServerConfig::default());
-    let way = Way::to(ours.server.udp_address());
-    let text = real_client(way.address.port(), "-u -n 40000 -l 500 -b 1M");
+    let proxy = FaultyProxy::to(ours.server.udp_address());
+    let text = real_client(proxy.address.port(), "-u -n 40000 -l 500 -b 1M");
     let udp = received(&ours);
-    check(&udp, &way.dropped(), lost_and_total(&text));
+    check(&udp, &proxy.dropped(), lost_and_total(&text));
 }
 
 fn sent(config: &ClientConfig) -> (Sent, Option<Trouble>) {
@@ -125,17 +125,17 @@ fn sent(config: &ClientConfig) -> (Sent, Option<Trouble>) {
 #[test]
 fn losses_are_not_hidden_from_our_client() {
     let ours = Ours::start("127.0.0.1", ServerConfig::default());
-    let way = Way::to(ours.server.udp_address());
+    let proxy = FaultyProxy::to(ours.server.udp_address());
     let (sent, trouble) = sent(&ClientConfig {
         amount: time(30),
         rate: Rate::PacketsPerS(200),
-        ..ClientConfig::new(way.address, Protocol::Udp)
+        ..ClientConfig::new(proxy.address, Protocol::Udp)
     });
     assert!(trouble.is_none(), "{trouble:?}");
     let report = sent.report.expect("a report");
     check(
         &received(&ours),
-        &way.dropped(),
+        &proxy.dropped(),
         (report.lost, report.datagrams),
     );
 }

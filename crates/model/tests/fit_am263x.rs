@@ -1,7 +1,7 @@
 //! The UDP tables of the AM263x page (TI mcupsdk-core, `enet_cpsw_performance_am263x.md`, 2023): what `fit` makes of a
 //! published receive table whose smallest datagrams were larger than it says, and one of whose loads is wrong.
 
-use crate::fit_support::{Seen, codes, fitted, off, parameter, warned};
+use crate::fit_support::{ObservationSpec, codes, fitted, off, parameter, warned};
 use wirelab_trial::{Direction, Layer, Load};
 
 /// Datagram, Mbit/s, CPU load and loss in percent, as printed.
@@ -25,12 +25,12 @@ const RECEIVE: [(u32, f64, f64, f64); 16] = [
 ];
 
 /// The receive table; datagrams of 64 bytes taken as so many.
-fn receive(small: u32) -> Vec<Seen> {
+fn receive(small: u32) -> Vec<ObservationSpec> {
     let row = |(bytes, mbit_per_s, busy, loss): (u32, f64, f64, f64)| {
         let bytes = if bytes == 64 { small } else { bytes };
         let bits_per_s = mbit_per_s * 1e6;
         let delivered = bits_per_s / 8.0 / f64::from(bytes) * (1.0 - loss / 100.0);
-        let mut seen = Seen::new(Layer::UdpIpv4, Direction::Receive, bytes, delivered);
+        let mut seen = ObservationSpec::new(Layer::UdpIpv4, Direction::Receive, bytes, delivered);
         seen.loss_ratio = loss / 100.0;
         seen.busy(Load::BitRate { bits_per_s }, busy / 100.0)
     };
@@ -108,7 +108,7 @@ fn taken_as_64_bytes_the_smallest_rows_are_said_to_be_something_else() {
 fn the_transmit_rates_give_one_time_for_each_packet_and_112_bytes() {
     let rates = [(64, 24.6), (256, 56.2), (512, 112.0), (1470, 323.0)];
     let row = |(bytes, mbit_per_s): (u32, f64)| {
-        Seen::new(
+        ObservationSpec::new(
             Layer::UdpIpv4,
             Direction::Transmit,
             bytes,

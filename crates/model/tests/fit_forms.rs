@@ -1,14 +1,16 @@
 //! The forms that `fit` finds, and only where they are: classes of sizes, batches, a wire that limits, a ring, stages.
 
-use crate::fit_support::{Seen, codes, fitted, observations, off, parameter, series, warned};
+use crate::fit_support::{
+    ObservationSpec, codes, fitted, observations, off, parameter, series, warned,
+};
 use wirelab_model::file::NodeFile;
 use wirelab_model::fit::{Captures, Fit, FitOptions, fit};
 use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::{Direction, Field, Layer, Load};
 
-fn transmits(period_ns: impl Fn(f64) -> f64, sizes: &[u32]) -> Vec<Seen> {
+fn transmits(period_ns: impl Fn(f64) -> f64, sizes: &[u32]) -> Vec<ObservationSpec> {
     let of = |bytes: &u32| {
-        Seen::new(
+        ObservationSpec::new(
             Layer::Ethernet,
             Direction::Transmit,
             *bytes,
@@ -19,7 +21,7 @@ fn transmits(period_ns: impl Fn(f64) -> f64, sizes: &[u32]) -> Vec<Seen> {
 }
 
 /// The cost in ns of the stages that hold `resource`, by the fitted file.
-fn cost_ns(fit: &Fit, seen: &Seen, resource: &str) -> f64 {
+fn cost_ns(fit: &Fit, seen: &ObservationSpec, resource: &str) -> f64 {
     let file = NodeFile::parse(&fit.node_toml, "fitted.toml")
         .unwrap_or_else(|e| panic!("{e}\n{}", fit.node_toml));
     let instance = file.instance(&seen.trial()).unwrap();
@@ -186,7 +188,7 @@ fn a_cost_for_each_batch_is_found_where_cost_falls_with_rate() {
     let load = |bytes: u32, frames_per_s: f64| {
         let each = 10e-6 + 5e-9 * f64::from(bytes);
         let busy = 0.03 + frames_per_s * each + frames_per_s.min(batches_per_s) * 20e-6;
-        Seen::new(Layer::UdpIpv4, Direction::Receive, bytes, frames_per_s)
+        ObservationSpec::new(Layer::UdpIpv4, Direction::Receive, bytes, frames_per_s)
             .busy(Load::FrameRate { frames_per_s }, busy)
     };
     let mut seen = Vec::new();
@@ -215,10 +217,11 @@ fn a_busy_cpu_is_the_limiting_server() {
     for bytes in [64, 512, 1024, 1470] {
         for share in [0.25, 0.5, 0.75] {
             let frames_per_s = share / cost(bytes);
-            let one = Seen::new(Layer::UdpIpv4, Direction::Transmit, bytes, frames_per_s);
+            let one =
+                ObservationSpec::new(Layer::UdpIpv4, Direction::Transmit, bytes, frames_per_s);
             seen.push(one.busy(Load::FrameRate { frames_per_s }, share));
         }
-        let one = Seen::new(
+        let one = ObservationSpec::new(
             Layer::UdpIpv4,
             Direction::Transmit,
             bytes,
@@ -240,12 +243,12 @@ fn a_busy_cpu_is_the_limiting_server() {
 }
 
 /// Receive trials of a node that serves 20,000 frames/s and has `ring` descriptors.
-fn overloads(ring: f64, frames: &[u64]) -> Vec<Seen> {
+fn overloads(ring: f64, frames: &[u64]) -> Vec<ObservationSpec> {
     let (served, offered) = (20_000.0, 30_000.0);
     let of = |(bytes, frames): (u32, u64)| {
         let n = frames as f64;
         let lost = (n * (1.0 - served / offered) - ring).max(0.0).round();
-        let mut seen = Seen::new(Layer::UdpIpv4, Direction::Receive, bytes, served);
+        let mut seen = ObservationSpec::new(Layer::UdpIpv4, Direction::Receive, bytes, served);
         (seen.frames, seen.loss_ratio) = (frames, lost / n);
         seen.load = Load::FrameRate {
             frames_per_s: offered,
@@ -310,13 +313,13 @@ fn a_loss_that_the_tester_may_have_made_says_nothing_of_the_ring() {
 }
 
 /// A node that is seen at two points, as in Table I of the Zynq document (INDIN 2018), in ns.
-fn captured() -> Vec<Seen> {
+fn captured() -> Vec<ObservationSpec> {
     let jitter = [-30i64, 0, 30];
     let of = |bytes: u32| {
         let length = f64::from(bytes);
         let (buffer, stack) = (1_690.0 + 25.5 * length, 1_120.0 + 1.2 * length);
         let times = |mean: f64| jitter.map(|j| (mean.round() as i64 + j) as u64);
-        let mut seen = Seen::new(Layer::Ethernet, Direction::Receive, bytes, 1000.0);
+        let mut seen = ObservationSpec::new(Layer::Ethernet, Direction::Receive, bytes, 1000.0);
         seen.series = vec![
             series("Rx UDP", times(buffer + stack)),
             series("Rx PBUF", times(buffer)),
@@ -356,7 +359,7 @@ fn captured_series_become_delays_between_points() {
     assert!(off(packet, 1_690.0 + 1_120.0) < 0.01, "{packet}");
 }
 
-fn fit_with(seen: &[Seen], options: &FitOptions) -> Fit {
+fn fit_with(seen: &[ObservationSpec], options: &FitOptions) -> Fit {
     fit(&observations(seen), options).unwrap()
 }
 
@@ -368,7 +371,7 @@ fn repeats_scatter_and_a_line_within_them_is_not_broken() {
         for _ in 0..5 {
             let period_ns =
                 (9_000.0 + 6.0 * f64::from(bytes)) * (1.0 + 0.2 * (rng.uniform() - 0.5));
-            seen.push(Seen::new(
+            seen.push(ObservationSpec::new(
                 Layer::Ethernet,
                 Direction::Transmit,
                 bytes,
@@ -404,7 +407,7 @@ fn repeats_that_scatter_are_blamed_and_not_the_line() {
     for bytes in [60, 124, 252, 508, 1020, 1514] {
         for _ in 0..3 {
             let period_ns = (300.0 + 0.1 * f64::from(bytes)) * (0.5 + rng.uniform());
-            seen.push(Seen::new(
+            seen.push(ObservationSpec::new(
                 Layer::Ethernet,
                 Direction::Transmit,
                 bytes,

@@ -1,6 +1,6 @@
 //! Observations made from known costs give these costs back, and a node file that predicts the observations.
 
-use crate::fit_support::{Seen, fitted, off, parameter, warned};
+use crate::fit_support::{ObservationSpec, fitted, off, parameter, warned};
 use proptest::prelude::*;
 use wirelab_model::file::NodeFile;
 use wirelab_model::fit::Fit;
@@ -13,7 +13,7 @@ fn noisy(value: f64, noise: f64, rng: &mut SplitMix64) -> f64 {
 }
 
 /// Loads of a CPU with these costs in ns, at shares of the frame rate that fills it.
-fn loads(idle: f64, packet: f64, byte: f64, noise: f64, seed: u64) -> Vec<Seen> {
+fn loads(idle: f64, packet: f64, byte: f64, noise: f64, seed: u64) -> Vec<ObservationSpec> {
     let mut rng = SplitMix64::new(seed);
     let mut seen = Vec::new();
     for bytes in [64, 256, 512, 1024, 1470] {
@@ -21,7 +21,8 @@ fn loads(idle: f64, packet: f64, byte: f64, noise: f64, seed: u64) -> Vec<Seen> 
             let frames_per_s = share * 0.9 * 1e9 / (packet + byte * f64::from(bytes));
             let busy = idle + frames_per_s * (packet + byte * f64::from(bytes)) * 1e-9;
             let error = noise * (2.0 * rng.uniform() - 1.0);
-            let seen_here = Seen::new(Layer::UdpIpv4, Direction::Receive, bytes, frames_per_s);
+            let seen_here =
+                ObservationSpec::new(Layer::UdpIpv4, Direction::Receive, bytes, frames_per_s);
             seen.push(seen_here.busy(
                 Load::FrameRate { frames_per_s },
                 (busy + error).clamp(0.0, 1.0),
@@ -37,7 +38,7 @@ fn holds(fit: &Fit, name: &str, truth: f64) -> bool {
 }
 
 /// Busy ratio and period in ns that the fitted file gives a trial.
-fn predicted(file: &NodeFile, seen: &Seen) -> (f64, f64) {
+fn predicted(file: &NodeFile, seen: &ObservationSpec) -> (f64, f64) {
     let mut trial = seen.trial();
     trial.link_bits_per_s = Some(100_000_000_000);
     let instance = file.instance(&trial).unwrap();
@@ -90,9 +91,9 @@ proptest! {
     fn periods_come_back(packet in 500.0f64..60_000.0, byte in 0.0f64..20.0, noise in 0.0f64..0.005, seed: u64) {
         let mut rng = SplitMix64::new(seed);
         let sizes = [46u32, 110, 238, 494, 1006, 1262, 1500];
-        let seen: Vec<Seen> = sizes.iter().map(|bytes| {
+        let seen: Vec<ObservationSpec> = sizes.iter().map(|bytes| {
             let period = noisy(packet + byte * f64::from(*bytes), noise, &mut rng);
-            Seen::new(Layer::Ethernet, Direction::Transmit, bytes + 14, 1e9 / period)
+            ObservationSpec::new(Layer::Ethernet, Direction::Transmit, bytes + 14, 1e9 / period)
         }).collect();
         // Costs go by the length, which has 14 bytes more than the payload.
         let at_length = packet - 14.0 * byte;

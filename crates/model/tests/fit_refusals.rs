@@ -1,14 +1,14 @@
 //! What `fit` refuses or leaves out, and how it says so.
 
-use crate::fit_support::{Seen, codes, fitted, observations, parameter, series, warned};
+use crate::fit_support::{ObservationSpec, codes, fitted, observations, parameter, series, warned};
 use proptest::prelude::*;
 use wirelab_model::file::NodeFile;
 use wirelab_model::fit::{FitError, FitOptions, fit};
 use wirelab_trial::{Direction, Field, Layer, Load, Observation, Status};
 
-fn transmit(bytes: u32) -> Seen {
+fn transmit(bytes: u32) -> ObservationSpec {
     let period_ns = 10_000.0 + 4.0 * f64::from(bytes);
-    Seen::new(Layer::UdpIpv4, Direction::Transmit, bytes, 1e9 / period_ns)
+    ObservationSpec::new(Layer::UdpIpv4, Direction::Transmit, bytes, 1e9 / period_ns)
 }
 
 fn good() -> Vec<Observation> {
@@ -174,7 +174,7 @@ fn what_data_cannot_separate_is_said() {
     // One size: a and b.
     let one_size = [1.0, 2.0, 3.0].map(|k| {
         let frames_per_s = 1000.0 * k;
-        Seen::new(Layer::UdpIpv4, Direction::Receive, 512, frames_per_s).busy(
+        ObservationSpec::new(Layer::UdpIpv4, Direction::Receive, 512, frames_per_s).busy(
             Load::FrameRate { frames_per_s },
             0.02 + frames_per_s * 50e-6,
         )
@@ -190,7 +190,7 @@ fn what_data_cannot_separate_is_said() {
     let one_rate = |baseline: f64| {
         let of = |bytes: u32| {
             let busy = 0.02 + 2000.0 * (40e-6 + 5e-9 * f64::from(bytes));
-            let mut seen = Seen::new(Layer::UdpIpv4, Direction::Receive, bytes, 2000.0);
+            let mut seen = ObservationSpec::new(Layer::UdpIpv4, Direction::Receive, bytes, 2000.0);
             seen.baseline = baseline;
             seen.busy(
                 Load::FrameRate {
@@ -220,7 +220,7 @@ fn what_data_cannot_separate_is_said() {
     let near =
         [(1400, 0.001), (1402, -0.001), (1404, 0.002), (1406, -0.001)].map(|(bytes, error)| {
             let period_ns = (10_000.0 + 4.0 * f64::from(bytes)) * (1.0 + error);
-            Seen::new(Layer::UdpIpv4, Direction::Transmit, bytes, 1e9 / period_ns)
+            ObservationSpec::new(Layer::UdpIpv4, Direction::Transmit, bytes, 1e9 / period_ns)
         });
     let fit = fitted(&near);
     assert!(
@@ -302,14 +302,14 @@ proptest! {
         let layers = [Layer::Ethernet, Layer::UdpIpv4, Layer::UdpIpv6, Layer::TcpIpv4, Layer::TcpIpv6];
         let of = |(layer, receive, bytes, rate, busy, loss, frames, ticks): (usize, bool, u16, f64, f64, f64, u64, u64)| {
             let direction = if receive { Direction::Receive } else { Direction::Transmit };
-            let mut seen = Seen::new(layers[layer], direction, u32::from(bytes), rate);
+            let mut seen = ObservationSpec::new(layers[layer], direction, u32::from(bytes), rate);
             seen.frames = frames;
             seen.loss_ratio = if frames % 2 == 0 { loss } else { 0.5 };
             seen.series = vec![series("a", [ticks]), series("b", [ticks / 2, 7])];
             if ticks % 2 == 0 { seen.link = Some(ticks); }
             if frames % 3 == 0 { seen.busy(Load::Max, busy.abs().fract()) } else { seen }
         };
-        let seen: Vec<Seen> = figures.into_iter().map(of).collect();
+        let seen: Vec<ObservationSpec> = figures.into_iter().map(of).collect();
         match fit(&observations(&seen), &FitOptions::default()) {
             Ok(fit) => prop_assert!(NodeFile::parse(&fit.node_toml, "hostile.toml").is_ok()),
             // Costs and links beyond any node are what the reader of node files refuses.
@@ -321,7 +321,7 @@ proptest! {
 
 #[test]
 fn delays_without_anything_that_holds_frames_back_make_no_node() {
-    let captured = |seen: Seen| Seen {
+    let captured = |seen: ObservationSpec| ObservationSpec {
         series: vec![series("latency", [5_000, 5_100, 5_200])],
         ..seen
     };
@@ -336,7 +336,7 @@ fn delays_without_anything_that_holds_frames_back_make_no_node() {
         "{error}"
     );
     let linked = [64, 1470].map(|b| {
-        captured(Seen {
+        captured(ObservationSpec {
             link: Some(1_000_000_000),
             ..transmit(b)
         })
@@ -359,12 +359,12 @@ fn a_full_cpu_is_a_bound_and_gives_no_batch_of_its_own() {
             let load = Load::FrameRate {
                 frames_per_s: per_s,
             };
-            let one = Seen::new(Layer::UdpIpv4, Direction::Receive, bytes, per_s);
+            let one = ObservationSpec::new(Layer::UdpIpv4, Direction::Receive, bytes, per_s);
             seen.push(one.busy(load, 0.025 + per_s * cost_s));
         }
-        let full = Seen::new(Layer::UdpIpv4, Direction::Receive, bytes, 1.0 / cost_s);
+        let full = ObservationSpec::new(Layer::UdpIpv4, Direction::Receive, bytes, 1.0 / cost_s);
         seen.push(
-            Seen {
+            ObservationSpec {
                 loss_ratio: 0.8,
                 ..full
             }

@@ -1,6 +1,6 @@
 //! What `fit` writes runs: the closed form and the simulation give back what was fitted, loss included.
 
-use crate::fit_support::{Seen, fitted, off};
+use crate::fit_support::{ObservationSpec, fitted, off};
 use proptest::prelude::*;
 use wirelab_model::file::NodeFile;
 use wirelab_model::fit::Fit;
@@ -10,12 +10,12 @@ use wirelab_sim::sim::{Ask, Run, simulate};
 use wirelab_sim::steady::steady_state;
 use wirelab_trial::{Direction, Layer, Load};
 
-fn net(fit: &Fit, seen: &Seen) -> Net {
+fn net(fit: &Fit, seen: &ObservationSpec) -> Net {
     let file = NodeFile::parse(&fit.node_toml, "fitted.toml").unwrap();
     file.instance(&seen.trial()).unwrap().net
 }
 
-fn run(fit: &Fit, seen: &Seen, frames: u64) -> Run {
+fn run(fit: &Fit, seen: &ObservationSpec, frames: u64) -> Run {
     let net = net(fit, seen);
     simulate(&net, &Ask::frames(&net, frames)).unwrap()
 }
@@ -27,8 +27,8 @@ fn frames_per_s(run: &Run) -> f64 {
     (chain.done - 1) as f64 * 1e12 / ps as f64
 }
 
-fn transmit(bytes: u32, packet: f64, byte: f64) -> Seen {
-    let mut seen = Seen::new(Layer::UdpIpv4, Direction::Transmit, bytes, 1.0);
+fn transmit(bytes: u32, packet: f64, byte: f64) -> ObservationSpec {
+    let mut seen = ObservationSpec::new(Layer::UdpIpv4, Direction::Transmit, bytes, 1.0);
     seen.link = Some(1_000_000_000);
     let link = wirelab_wire::LineRate::new(1_000_000_000).unwrap();
     let line = link.frames_per_s(&seen.trial().sizes().unwrap());
@@ -46,7 +46,7 @@ proptest! {
         let seen = SIZES.map(|bytes| transmit(bytes, packet, byte));
         // Below three sizes that the wire does not limit there is no line to be found.
         let line = wirelab_wire::LineRate::new(1_000_000_000).unwrap();
-        let of_line = |s: &&Seen| s.frames_per_s < 0.98 * line.frames_per_s(&s.trial().sizes().unwrap());
+        let of_line = |s: &&ObservationSpec| s.frames_per_s < 0.98 * line.frames_per_s(&s.trial().sizes().unwrap());
         prop_assume!(seen.iter().filter(of_line).count() >= 3);
         let fit = fitted(&seen);
         for one in &seen {
@@ -65,7 +65,7 @@ proptest! {
             for share in [0.2, 0.5, 0.8] {
                 let cost = (packet + byte * f64::from(bytes)) * 1e-9;
                 let frames_per_s = (share - idle).max(0.05) / cost;
-                let one = Seen::new(Layer::UdpIpv4, Direction::Receive, bytes, frames_per_s);
+                let one = ObservationSpec::new(Layer::UdpIpv4, Direction::Receive, bytes, frames_per_s);
                 seen.push(one.busy(Load::FrameRate { frames_per_s }, idle + frames_per_s * cost));
             }
         }
@@ -91,7 +91,7 @@ fn overload_loses_what_was_lost_and_begins_where_it_began() {
     let of = |bytes: u32, frames: u64| {
         let n = frames as f64;
         let lost = (n * (1.0 - served / offered) - ring).max(0.0).round();
-        let mut seen = Seen::new(Layer::UdpIpv4, Direction::Receive, bytes, served);
+        let mut seen = ObservationSpec::new(Layer::UdpIpv4, Direction::Receive, bytes, served);
         (seen.frames, seen.loss_ratio) = (frames, lost / n);
         seen.load = Load::FrameRate {
             frames_per_s: offered,
@@ -124,7 +124,7 @@ fn batches_load_the_cpu_as_measured() {
         for frames_per_s in [1e3, 2e3, 4e3, 6e3, 10e3, 16e3, 24e3, 32e3] {
             let each = 10e-6 + 5e-9 * f64::from(bytes);
             let busy = 0.03 + frames_per_s * each + f64::min(frames_per_s, batches_per_s) * 20e-6;
-            let one = Seen::new(Layer::UdpIpv4, Direction::Receive, bytes, frames_per_s);
+            let one = ObservationSpec::new(Layer::UdpIpv4, Direction::Receive, bytes, frames_per_s);
             seen.push(one.busy(Load::FrameRate { frames_per_s }, busy));
         }
     }
@@ -177,7 +177,8 @@ fn whatif_finds_the_busy_cpu() {
             } else {
                 Load::Max
             };
-            let one = Seen::new(Layer::UdpIpv4, Direction::Transmit, bytes, frames_per_s);
+            let one =
+                ObservationSpec::new(Layer::UdpIpv4, Direction::Transmit, bytes, frames_per_s);
             seen.push(one.busy(load, share));
         }
     }
@@ -205,7 +206,8 @@ fn what_a_model_observes_gives_the_model_back() {
         for share in [0.2, 0.4, 0.7] {
             let cost = (50_000.0 + 15.0 * f64::from(bytes)) * 1e-9;
             let frames_per_s = share / cost;
-            let mut one = Seen::new(Layer::UdpIpv4, Direction::Receive, bytes, frames_per_s);
+            let mut one =
+                ObservationSpec::new(Layer::UdpIpv4, Direction::Receive, bytes, frames_per_s);
             one.frames = 2_000;
             one.link = Some(1_000_000_000);
             seen.push(one.busy(Load::FrameRate { frames_per_s }, 0.04 + share));
@@ -214,7 +216,7 @@ fn what_a_model_observes_gives_the_model_back() {
     let first = fitted(&seen);
     let file = NodeFile::parse(&first.node_toml, "fitted.toml").unwrap();
     let mut node = wirelab_model::node::ModelNode::new(file);
-    let mut ask = |s: &Seen| node.run(&s.trial(), &(), &Cancel::new()).unwrap();
+    let mut ask = |s: &ObservationSpec| node.run(&s.trial(), &(), &Cancel::new()).unwrap();
     let predicted: Vec<_> = seen.iter().map(&mut ask).collect();
     for (observation, one) in predicted.iter().zip(&seen) {
         let load = observation.cpu_load.value().unwrap().busy_ratio;

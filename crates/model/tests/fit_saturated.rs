@@ -1,14 +1,14 @@
 //! A CPU that is full shows an upper bound of its costs, and no idle load; what a fit used is in the node file.
 
-use crate::fit_support::{Seen, fitted, off, parameter};
+use crate::fit_support::{ObservationSpec, fitted, off, parameter};
 use wirelab_model::file::NodeFile;
 use wirelab_trial::{Direction, Layer, Load};
 
 /// A node that sends with a full CPU: 10 us and 5 ns a byte for a frame.
-fn full() -> Vec<Seen> {
+fn full() -> Vec<ObservationSpec> {
     let row = |bytes: u32| {
         let per_s = 1.0 / (10e-6 + 5e-9 * f64::from(bytes));
-        Seen::new(Layer::UdpIpv4, Direction::Transmit, bytes, per_s).busy(Load::Max, 1.0)
+        ObservationSpec::new(Layer::UdpIpv4, Direction::Transmit, bytes, per_s).busy(Load::Max, 1.0)
     };
     [64, 256, 512, 1024, 1470].map(row).to_vec()
 }
@@ -34,7 +34,7 @@ fn a_full_cpu_bounds_the_cost_and_leaves_the_idle_load_open() {
 #[test]
 fn a_row_with_time_left_bounds_the_idle_load() {
     let mut rows = full();
-    let calm = Seen::new(Layer::UdpIpv4, Direction::Transmit, 512, 2_000.0);
+    let calm = ObservationSpec::new(Layer::UdpIpv4, Direction::Transmit, 512, 2_000.0);
     rows.push(calm.busy(
         Load::FrameRate {
             frames_per_s: 2_000.0,

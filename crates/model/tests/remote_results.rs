@@ -1,6 +1,6 @@
 //! Results of iperf peers and Linux nodes: what of them is fitted, and what they say of the node by themselves.
 
-use crate::fit_support::{Seen, off, parameter, series};
+use crate::fit_support::{ObservationSpec, off, parameter, series};
 use wirelab_model::explain::explain_file;
 use wirelab_model::fit::{FitOptions, fit};
 use wirelab_trial::search::{Goal, GoalResult, Limit, Outcome, Search, SearchEnded, SearchResult};
@@ -24,7 +24,7 @@ fn received(bytes: u32, share: f64) -> Observation {
         frames_per_s: offered,
     };
     let busy = IDLE + arrived * cost_ns(bytes) * 1e-9;
-    let seen = Seen::new(Layer::UdpIpv4, Direction::Receive, bytes, arrived);
+    let seen = ObservationSpec::new(Layer::UdpIpv4, Direction::Receive, bytes, arrived);
     let mut o = named(seen.busy(load, busy).observation());
     o.flows[0].goodput_bits_per_s = Field::measured(arrived * 8.0 * f64::from(bytes));
     o.flows[0].loss_ratio = Field::measured(1.0 - arrived / offered);
@@ -56,7 +56,7 @@ fn shared(mut o: Observation) -> Observation {
 }
 
 fn echo(bytes: u32, ns: u64) -> Observation {
-    let seen = Seen::new(Layer::UdpIpv4, Direction::Echo, bytes, 100.0);
+    let seen = ObservationSpec::new(Layer::UdpIpv4, Direction::Echo, bytes, 100.0);
     let mut o = named(seen.observation());
     o.flows[0].series.push(series("round trip", [ns; 32]));
     o.series.push(series("tester's floor", [20_000; 32]));
@@ -88,7 +88,7 @@ fn a_node_is_fitted_from_its_loads_and_what_says_nothing_of_it_is_left_out_by_na
     }
     all.push(busy);
     for bytes in [64, 512, 1470] {
-        let seen = Seen::new(Layer::UdpIpv4, Direction::Transmit, bytes, 9_000.0);
+        let seen = ObservationSpec::new(Layer::UdpIpv4, Direction::Transmit, bytes, 9_000.0);
         all.push(warned(named(seen.observation()), "checker-missed"));
         let mut lossy = named(seen.observation());
         lossy.flows[0].loss_ratio = Field::measured(0.3);

@@ -30,7 +30,7 @@ fn interval_head(name: &'static str) -> Head {
 }
 
 /// A series and where it was taken.
-pub struct Place<'a> {
+pub struct LocatedSeries<'a> {
     /// Number of the trial, from 1.
     pub trial: usize,
     /// The flow's name, or the trial as a whole.
@@ -40,12 +40,12 @@ pub struct Place<'a> {
 }
 
 /// Every series of a file with samples in it, in order.
-pub fn series(file: &ResultsFile) -> Vec<Place<'_>> {
+pub fn series(file: &ResultsFile) -> Vec<LocatedSeries<'_>> {
     let mut out = Vec::new();
     for (at, o) in file.observations.iter().enumerate() {
         let mut add = |of: &str, series| {
             let of = of.to_owned();
-            out.push(Place {
+            out.push(LocatedSeries {
                 trial: at + 1,
                 of,
                 series,
@@ -98,10 +98,10 @@ pub fn series_tables(file: &ResultsFile, each_flow: bool) -> Vec<Table> {
     let all = if each_flow {
         series(file)
     } else {
-        let place = |(trial, of, series)| Place { trial, of, series };
+        let located = |(trial, of, series)| LocatedSeries { trial, of, series };
         merged
             .iter()
-            .map(|(trial, of, series)| place((*trial, of.clone(), series)))
+            .map(|(trial, of, series)| located((*trial, of.clone(), series)))
             .collect()
     };
     [
@@ -114,7 +114,7 @@ pub fn series_tables(file: &ResultsFile, each_flow: bool) -> Vec<Table> {
     ]
     .into_iter()
     .filter_map(|(clock, caption)| {
-        let of: Vec<&Place<'_>> = all
+        let of: Vec<&LocatedSeries<'_>> = all
             .iter()
             .filter(|p| p.series.clock.kind == clock)
             .collect();
@@ -123,7 +123,7 @@ pub fn series_tables(file: &ResultsFile, each_flow: bool) -> Vec<Table> {
     .collect()
 }
 
-fn series_table(caption: &str, places: &[&Place<'_>]) -> Table {
+fn series_table(caption: &str, all: &[&LocatedSeries<'_>]) -> Table {
     let heads = vec![
         head("#", "", true, 0),
         head("of", "", false, 0),
@@ -144,12 +144,12 @@ fn series_table(caption: &str, places: &[&Place<'_>]) -> Table {
     Table::new(
         caption,
         heads,
-        places.iter().map(|p| series_row(p)).collect(),
+        all.iter().map(|one| series_row(one)).collect(),
     )
 }
 
-fn series_row(place: &Place<'_>) -> Vec<Cell> {
-    let series = place.series;
+fn series_row(located: &LocatedSeries<'_>) -> Vec<Cell> {
+    let series = located.series;
     let h = &series.histogram;
     let median = percentile(series, 0.5);
     // A unit for the whole row, chosen by what is typical; a clock without a tick has no time.
@@ -170,7 +170,7 @@ fn series_row(place: &Place<'_>) -> Vec<Cell> {
         let field = match ticks {
             Some(value) => Field::Observed {
                 value: value * scale,
-                kind: place.series.kind,
+                kind: series.kind,
             },
             None => empty(),
         };
@@ -187,8 +187,8 @@ fn series_row(place: &Place<'_>) -> Vec<Cell> {
         Owner::Node => "node",
     };
     vec![
-        Cell::Trials(vec![place.trial]),
-        name(&place.of),
+        Cell::Trials(vec![located.trial]),
+        name(&located.of),
         name(&series.name),
         Cell::Text(format!("{owner}'s")),
         Cell::Text(format::integer(h.count)),

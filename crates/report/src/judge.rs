@@ -54,7 +54,7 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// Whether the command ends with 0: something was asked, and nothing of it failed.
+    /// Whether the command ends with 0: something was requested, and nothing of it failed.
     pub fn passed(&self) -> bool {
         let goals = self.goals.iter().map(|goal| &goal.end);
         let mut all = self.trials.iter().chain(goals);
@@ -62,9 +62,9 @@ impl Judgement {
     }
 }
 
-/// What a trial is asked for.
+/// What a trial must show to pass.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum Expectation {
     /// To lose nothing.
     Clean,
     /// By a search, which tries where the node loses.
@@ -78,12 +78,12 @@ pub fn judge(file: &ResultsFile) -> Judgement {
     let (searched, sheet) = (row::searched(file), is_datasheet(file));
     let each = file.observations.iter().enumerate();
     let trials = each.map(|(at, o)| {
-        let asked = match (searched[at], sheet) {
-            (true, _) => Asked::Search,
-            (false, true) => Asked::Figures,
-            (false, false) => Asked::Clean,
+        let expected = match (searched[at], sheet) {
+            (true, _) => Expectation::Search,
+            (false, true) => Expectation::Figures,
+            (false, false) => Expectation::Clean,
         };
-        trial(at + 1, o, asked)
+        trial(at + 1, o, expected)
     });
     let mut goals: Vec<Goal> = Vec::new();
     for part in &file.parts {
@@ -92,7 +92,7 @@ pub fn judge(file: &ResultsFile) -> Judgement {
     if file.observations.is_empty() && goals.is_empty() {
         goals.push(Goal {
             class: "run",
-            name: "something was asked".to_owned(),
+            name: "something was requested".to_owned(),
             said: None,
             end: failed("nothing", "no trial was run"),
         });
@@ -115,13 +115,15 @@ fn failed(kind: &'static str, why: impl Into<String>) -> End {
     End::Failed(kind, vec![why.into()])
 }
 
-fn trial(number: usize, o: &Observation, asked: Asked) -> End {
+fn trial(number: usize, o: &Observation, expected: Expectation) -> End {
     if let Status::Void { why } = &o.status {
         let of_node = o.warned(WarningCode::NODE_FAILED);
-        match asked {
-            Asked::Figures | Asked::Search if unsupported(o) => return End::Skipped(why.clone()),
+        match expected {
+            Expectation::Figures | Expectation::Search if unsupported(o) => {
+                return End::Skipped(why.clone());
+            }
             // The search asked again, or says itself that it is not available.
-            Asked::Search if !of_node => return End::Skipped(why.clone()),
+            Expectation::Search if !of_node => return End::Skipped(why.clone()),
             _ => {}
         }
     }
@@ -129,14 +131,14 @@ fn trial(number: usize, o: &Observation, asked: Asked) -> End {
     if complete && !o.trial.faults.is_clean() {
         return injected(o);
     }
-    let found = match asked {
-        Asked::Clean if complete && o.passed() && !tells_loss(o) => Vec::new(),
-        Asked::Clean => finding::findings(number, o),
-        Asked::Search | Asked::Figures => finding::beyond_loss(number, o),
+    let found = match expected {
+        Expectation::Clean if complete && o.passed() && !tells_loss(o) => Vec::new(),
+        Expectation::Clean => finding::findings(number, o),
+        Expectation::Search | Expectation::Figures => finding::beyond_loss(number, o),
     };
     let reasons: Vec<String> = found.into_iter().map(|finding| finding.text).collect();
     match (&o.status, reasons.is_empty()) {
-        (Status::Complete, true) => missing(o, asked),
+        (Status::Complete, true) => missing(o, expected),
         (Status::Complete, false) => End::Failed("frames", reasons),
         (Status::Partial { .. }, _) => End::Failed("partial", reasons),
         (Status::Void { .. }, _) => End::Failed("void", reasons),
@@ -169,10 +171,10 @@ fn injected(o: &Observation) -> End {
 }
 
 /// A trial without a fault, of which what was asked may be missing.
-fn missing(o: &Observation, asked: Asked) -> End {
+fn missing(o: &Observation, expected: Expectation) -> End {
     let measured = |kind: Option<Kind>| !matches!(kind, Some(Kind::Predicted | Kind::Calibrated));
     let by_series = !o.series.is_empty() || o.flows.iter().any(|f| !f.series.is_empty());
-    if asked == Asked::Search || by_series {
+    if expected == Expectation::Search || by_series {
         return End::Passed;
     }
     if o.flows.is_empty() && o.counters.is_empty() {
@@ -191,7 +193,7 @@ fn missing(o: &Observation, asked: Asked) -> End {
             return failed("nothing", format!("{name}: nothing was measured: {why}"));
         }
         let of_udp = matches!(o.trial.framing.layer, Layer::UdpIpv4 | Layer::UdpIpv6);
-        if of_udp && asked == Asked::Clean && measured(rate.and_then(Field::kind)) {
+        if of_udp && expected == Expectation::Clean && measured(rate.and_then(Field::kind)) {
             let why = reason(&flow.loss_ratio);
             return failed(
                 "nothing",
@@ -233,7 +235,7 @@ fn goals_of(part: &Part, sheet: bool, goals: &mut Vec<Goal>) {
         (Some(why), _) => failed("search", why),
     };
     if let Found::Rates(result) = found {
-        // Asked on the way to something else, as the background of stages is: its trials are not of this run.
+        // A search that another command ran, as `stages` does for its background; its trials are not of this run.
         if part.observations == 0 && !result.trials.is_empty() {
             return;
         }

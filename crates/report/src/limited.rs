@@ -37,7 +37,7 @@ impl Limiter {
             Limiter::Wire => "the wire",
             Limiter::Cpu => "the CPU",
             Limiter::Tester => "the tester",
-            Limiter::Load => "the load that was asked",
+            Limiter::Load => "the load",
             Limiter::Node => "the node",
             Limiter::Unknown => "something unknown",
         }
@@ -135,7 +135,7 @@ pub fn row(row: &Row<'_>) -> Limited {
     let by_load = || {
         Limited::new(
             Limiter::Load,
-            "limited by the load: no more was asked".to_owned(),
+            "limited by the load: no more was requested".to_owned(),
         )
     };
     if as_asked && all_came {

@@ -17,8 +17,8 @@ use crate::row;
 /// Longest name that a cell shows, in characters.
 const NAME: usize = 40;
 
-/// All that was asked once and again, with the trials' numbers from 1.
-struct Asked<'a> {
+/// The repeats of one trial, with their numbers from 1.
+struct RepeatedTrial<'a> {
     numbers: Vec<usize>,
     observations: Vec<&'a Observation>,
 }
@@ -40,40 +40,41 @@ pub fn table(file: &ResultsFile) -> Option<Table> {
         .map(|part| row::range_of(part, file.observations.len()))
         .collect();
     let part = |at: usize| parts.iter().position(|part| part.contains(&at));
-    let mut all: Vec<(Option<usize>, Asked<'_>)> = Vec::new();
+    let mut all: Vec<(Option<usize>, RepeatedTrial<'_>)> = Vec::new();
     for (at, o) in echoes() {
-        let same = |(of, asked): &&mut (Option<usize>, Asked<'_>)| {
-            let first = asked.observations[0];
+        let same = |(of, repeated): &&mut (Option<usize>, RepeatedTrial<'_>)| {
+            let first = repeated.observations[0];
             *of == part(at) && first.node.name == o.node.name && first.trial == o.trial
         };
         match all.iter_mut().find(same) {
-            Some((_, asked)) => {
-                asked.numbers.push(at + 1);
-                asked.observations.push(o);
+            Some((_, repeated)) => {
+                repeated.numbers.push(at + 1);
+                repeated.observations.push(o);
             }
             None => all.push((
                 part(at),
-                Asked {
+                RepeatedTrial {
                     numbers: vec![at + 1],
                     observations: vec![o],
                 },
             )),
         }
     }
-    let is_loaded = |asked: &Asked<'_>| asked.observations[0].trial.background.is_some();
-    let pairs = |(of, asked): &&(Option<usize>, Asked<'_>)| {
-        is_loaded(asked)
+    let is_loaded =
+        |repeated: &RepeatedTrial<'_>| repeated.observations[0].trial.background.is_some();
+    let pairs = |(of, repeated): &&(Option<usize>, RepeatedTrial<'_>)| {
+        is_loaded(repeated)
             || all
                 .iter()
-                .any(|(part, other)| part == of && is_loaded(other) && is_pair(asked, other))
+                .any(|(part, other)| part == of && is_loaded(other) && is_pair(repeated, other))
     };
     let rows = all.iter().filter(pairs);
-    let rows: Vec<Vec<Cell>> = rows.map(|(_, asked)| cells(asked)).collect();
+    let rows: Vec<Vec<Cell>> = rows.map(|(_, repeated)| cells(repeated)).collect();
     Some(Table::new("Latency under load", heads(), rows))
 }
 
 /// Whether a trial is another one but for its background.
-fn is_pair(without: &Asked<'_>, with: &Asked<'_>) -> bool {
+fn is_pair(without: &RepeatedTrial<'_>, with: &RepeatedTrial<'_>) -> bool {
     let (without, with) = (without.observations[0], with.observations[0]);
     let bare = Trial {
         background: None,
@@ -100,7 +101,7 @@ fn heads() -> Vec<Head> {
         Head::figures("99.9 %", "µs", Always, 0),
         Head::figures("max", "µs", Always, 0),
         Head::figures("probes lost", "%", Always, 0),
-        Head::figures("background asked", "frames/s", Always, 0),
+        Head::figures("background load", "frames/s", Always, 0),
         Head::figures("sent", "frames/s", Always, 0),
         Head::figures("lost", "%", Always, 0),
         Head::figures("floor, median", "µs", Always, 0),
@@ -110,13 +111,13 @@ fn heads() -> Vec<Head> {
     ]
 }
 
-fn cells(asked: &Asked<'_>) -> Vec<Cell> {
-    let each: Vec<Observation> = asked.observations.iter().map(|o| (*o).clone()).collect();
+fn cells(repeated: &RepeatedTrial<'_>) -> Vec<Cell> {
+    let each: Vec<Observation> = repeated.observations.iter().map(|o| (*o).clone()).collect();
     // One trial asked again is one.
     let whole = pooled(&each).into_iter().next();
     let whole = whole.unwrap_or_else(|| each[0].clone());
     let trial = &each[0].trial;
-    let e = echo(asked.numbers[0], &whole);
+    let e = echo(repeated.numbers[0], &whole);
     let words = |text: &str| Cell::Text(clip(&line(text), NAME));
     let us = |field: &Field<u64>| Cell::of(field.clone(), |ps| show::us(ps as f64));
     let between = |name: &str, field: &Field<u64>| {
@@ -124,7 +125,7 @@ fn cells(asked: &Asked<'_>) -> Vec<Cell> {
         interval::cell(of, field.kind(), show::us)
     };
     let mut cells = vec![
-        Cell::Trials(asked.numbers.clone()),
+        Cell::Trials(repeated.numbers.clone()),
         words(&whole.node.name),
         words(row::layer(trial.framing.layer)),
         Cell::Text(format!("{} {} B", trial.size.unit.name(), trial.size.bytes)),
@@ -155,7 +156,7 @@ fn cells(asked: &Asked<'_>) -> Vec<Cell> {
     cells
 }
 
-/// What was asked, sent and lost of the background: nothing where there was none.
+/// The load, sent rate and loss of the background, empty if there was none.
 fn beside(e: &Echo) -> [Cell; 3] {
     if e.background.is_none() {
         return std::array::from_fn(|_| Cell::Text(String::new()));
@@ -168,7 +169,7 @@ fn beside(e: &Echo) -> [Cell; 3] {
     ]
 }
 
-/// Round trips of a trial that ended early, or whose background did, are not those that were asked for.
+/// Round trips of a trial that ended early, or whose background did, are not those that were requested.
 fn unfinished(each: &[Observation]) -> &'static str {
     let complete = each.iter().all(|o| o.status == Status::Complete);
     if complete { "" } else { " (ended early)" }

@@ -101,7 +101,7 @@ pub const fn limit(limit: Limit) -> &'static str {
     match limit {
         Limit::Node => "the node",
         Limit::Link => "the link",
-        Limit::Asked => "the load asked",
+        Limit::Asked => "the load requested",
         Limit::Tester => "the tester",
         Limit::Path => "the path (it holds the sender back)",
     }
@@ -179,7 +179,7 @@ fn rate_heads() -> Vec<Head> {
     use Shown::{Always, IfObserved};
     vec![
         Head::words("part", Shown::Always, 1),
-        Head::words("asked", Shown::Always, 0),
+        Head::words("requested", Shown::Always, 0),
         Head::words("loss allowed", Shown::Always, 0),
         Head::figures("rate", "frames/s", Always, 0),
         Head::figures("payload", "Mbit/s", Always, 9),
@@ -276,7 +276,7 @@ fn burst_heads() -> Vec<Head> {
     use Shown::{Always, IfObserved};
     vec![
         Head::words("part", Shown::Always, 1),
-        Head::words("asked", Shown::Always, 0),
+        Head::words("requested", Shown::Always, 0),
         Head::figures("line rate", "frames/s", Always, 2),
         Head::figures("throughput", "frames/s", Always, 2),
         Head::figures("repeats", "", IfObserved, 4),

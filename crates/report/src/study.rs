@@ -140,7 +140,7 @@ fn about(run: &StudyRun) -> Vec<String> {
     let mut texts = vec![format!("published: {}", run.source)];
     if let Some(node) = &run.node {
         texts.push(format!(
-            "every row was asked of {node}, not of the study's own node"
+            "every row was requested from {node}, not of the study's own node"
         ));
     }
     let untuned = |figure: &Figure| figure.counted && figure.role == Role::Calibration;

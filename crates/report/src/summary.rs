@@ -51,9 +51,7 @@ pub fn verdict(file: &ResultsFile) -> String {
     let nothing = |end: &&End| matches!(end, End::Failed("nothing", _));
     let nothing = judged.trials.iter().filter(nothing).count();
     if nothing > 0 {
-        text.push_str(&format!(
-            " or without the figure that was asked for ({nothing})"
-        ));
+        text.push_str(&format!(" or without the requested figure ({nothing})"));
     }
     if missed > 0 {
         text.push_str(&format!(

@@ -176,7 +176,7 @@ fn what_was_asked_and_could_not_be_had_is_a_failure() {
         o.flows[0].without_rates("the peer sent no report");
     });
     assert!(!passes(&dead), "no figure at all");
-    assert!(verdict(&dead).contains("without the figure that was asked for (1)"));
+    assert!(verdict(&dead).contains("without the requested figure (1)"));
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn a_node_that_spins_is_not_limited_by_its_cpu_where_all_that_was_asked_came() {
         }
         limit(o)
     };
-    assert_eq!(asked(0), "▷ limited by the load: no more was asked");
+    assert_eq!(asked(0), "▷ limited by the load: no more was requested");
     assert!(asked(5).contains("limited by the CPU"), "{}", asked(5));
 }
 

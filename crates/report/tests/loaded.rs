@@ -72,7 +72,7 @@ fn a_latency_under_load_stands_beside_the_one_without() {
     assert_eq!(without[at("background")], "none");
     assert_eq!(with[at("background")], "50,000 frames/s, length 256 B");
     assert_eq!((&*without[at("sent")], &*with[at("sent")]), ("", "45,000"));
-    assert_eq!(with[at("background asked")], "50,000");
+    assert_eq!(with[at("background load")], "50,000");
     assert_eq!(with[at("lost")], "25.0");
     assert_eq!(with[at("tester limited")], "yes");
     assert_eq!(without[at("floor, median")], "21.00");

@@ -62,8 +62,8 @@ pub struct Watch {
     pub xdp: Xdp,
 }
 
-/// What was seen.
-struct Seen {
+/// What a watch recorded.
+struct Recorded {
     tracer: Tracer,
     /// Where the XDP program sat.
     xdp: &'static str,
@@ -83,8 +83,8 @@ impl Watch {
     pub fn run(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Observation, NodeError> {
         Interface::query(&self.port).map_err(NodeError::bad)?;
         let started_unix_ns = unix_ns();
-        let seen = self.watch(progress, cancel)?;
-        self.observation(&seen, started_unix_ns)
+        let recorded = self.watch(progress, cancel)?;
+        self.observation(&recorded, started_unix_ns)
     }
 
     fn options(&self) -> TracerOptions {
@@ -108,7 +108,7 @@ impl Watch {
         (RECORDS * self.frames.min(MOST_WATCHED_FRAMES)) as u32
     }
 
-    fn watch(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Seen, NodeError> {
+    fn watch(&self, progress: &dyn Progress, cancel: &Cancel) -> Result<Recorded, NodeError> {
         let tracer = Tracer::attach(&self.options())?;
         let inlet = self.receive.map(|wait| self.open(wait, &tracer));
         let inlet = inlet.transpose()?;
@@ -136,7 +136,7 @@ impl Watch {
             None => "none",
         };
         let notes = tracer.notes();
-        Ok(Seen {
+        Ok(Recorded {
             tracer,
             xdp,
             served,
@@ -230,17 +230,21 @@ impl Watch {
     }
 
     /// The observation of it.
-    fn observation(&self, seen: &Seen, started_unix_ns: u64) -> Result<Observation, NodeError> {
+    fn observation(
+        &self,
+        recorded: &Recorded,
+        started_unix_ns: u64,
+    ) -> Result<Observation, NodeError> {
         let framing = Framing {
             layer: Layer::UdpIpv4,
             vlan_tags: 0,
         };
-        let size = Size::new(SizeUnit::Length, self.length(seen, framing)?);
+        let size = Size::new(SizeUnit::Length, self.length(recorded, framing)?);
         let sizes = size.resolve_test(framing).map_err(NodeError::bad)?;
-        let mut notes = seen.notes.clone();
+        let mut notes = recorded.notes.clone();
         let flows: Vec<FlowObservation> = WAYS
             .into_iter()
-            .filter_map(|way| self.flow(seen, way, &mut notes))
+            .filter_map(|way| self.flow(recorded, way, &mut notes))
             .collect();
         let mut warnings: Vec<Warning> = notes.into_iter().map(Warning::of_node).collect();
         if flows.is_empty() {
@@ -254,7 +258,7 @@ impl Watch {
         }
         let unheard =
             |served: &Served| served.report.counts.received_frames == 0 && !flows.is_empty();
-        if seen.served.as_ref().is_some_and(unheard) {
+        if recorded.served.as_ref().is_some_and(unheard) {
             let text = format!(
                 "frames passed {}, and none came to our receiver on UDP port {}",
                 self.port, self.udp_port
@@ -263,9 +267,9 @@ impl Watch {
                            198.18.0.2: sudo ip address add 198.18.0.2/24 dev IFACE";
             warnings.push(Warning::new(WarningCode::NONE_RECEIVED, text, way_out));
         }
-        let busy_over_time = seen.readings.between(&flows).into_iter().collect();
+        let busy_over_time = recorded.readings.between(&flows).into_iter().collect();
         let came = flows.iter().map(longest).max().unwrap_or(0);
-        let mut counters = counters(seen);
+        let mut counters = counters(recorded);
         // What came while the points were being attached was received too, so that only what they say themselves counts.
         for way in ["in", "out"] {
             warnings.extend(unseen::count(&mut counters, way, 0));
@@ -286,14 +290,14 @@ impl Watch {
                 )
             },
             sizes,
-            node: self.description(seen),
+            node: self.description(recorded),
             status: match came >= self.frames {
                 true => Status::Complete,
                 false => Status::Partial {
                     why: format!(
                         "{came} of {} frames came {}",
                         self.frames,
-                        if seen.cancelled {
+                        if recorded.cancelled {
                             "before it was ended"
                         } else {
                             "in the time"
@@ -318,43 +322,43 @@ impl Watch {
     }
 
     /// The length of the frames: what our own receiver had, or the one that was written.
-    fn length(&self, seen: &Seen, framing: Framing) -> Result<u32, NodeError> {
-        let frames = seen
+    fn length(&self, recorded: &Recorded, framing: Framing) -> Result<u32, NodeError> {
+        let frames = recorded
             .served
             .as_ref()
             .map_or(0, |s| s.report.counts.received_frames);
         let around = framing.layer.header_bytes();
-        let had = seen
+        let had = recorded
             .bytes
             .checked_div(frames)
             .and_then(|bytes| u32::try_from(bytes).ok());
-        let had = had.filter(|bytes| u64::from(*bytes) * frames == seen.bytes);
+        let had = had.filter(|bytes| u64::from(*bytes) * frames == recorded.bytes);
         // An Ethernet header of 14 bytes is before what the layer's headers are.
         let had = had.map(|bytes| bytes + around + 14);
         match (self.length_bytes, had, frames) {
             (Some(length), ..) => Ok(length),
             (None, Some(length), _) => Ok(length.max(60)),
-            (None, None, 0) if seen.served.is_some() => Ok(64),
+            (None, None, 0) if recorded.served.is_some() => Ok(64),
             _ => Err(NodeError::bad(
                 "the frames' length is not known: give it with --length, one only, as the sender has it",
             )),
         }
     }
 
-    fn description(&self, seen: &Seen) -> Description {
+    fn description(&self, recorded: &Recorded) -> Description {
         let mut setup = BTreeMap::new();
-        setup.insert("probes".to_owned(), seen.tracer.set().to_string());
-        setup.insert("xdp".to_owned(), seen.xdp.to_owned());
+        setup.insert("probes".to_owned(), recorded.tracer.set().to_string());
+        setup.insert("xdp".to_owned(), recorded.xdp.to_owned());
         setup.insert("interface".to_owned(), self.port.to_string());
         let application = match self.receive {
             Some(_) => "wirelab stages here:",
             None => "another program",
         };
         setup.insert("application".to_owned(), application.to_owned());
-        for info in seen.tracer.points() {
+        for info in recorded.tracer.points() {
             let key = format!("function.{}", info.point.key());
             let function = match info.point {
-                Point::InDriver => format!("{} ({})", info.function, seen.xdp),
+                Point::InDriver => format!("{} ({})", info.function, recorded.xdp),
                 _ => info.function.to_owned(),
             };
             setup.insert(key, function);
@@ -370,14 +374,14 @@ impl Watch {
     /// The flow of one way; `None` where no frame passed two points of it.
     fn flow(
         &self,
-        seen: &Seen,
+        recorded: &Recorded,
         direction: Direction,
         notes: &mut Vec<String>,
     ) -> Option<FlowObservation> {
-        let mut points = seen.tracer.times_of(direction);
+        let mut points = recorded.tracer.times_of(direction);
         // The sender's clock is another one, unless it is this host.
         points.retain(|p| p.name != Point::InWire.name() && p.stream == self.stream);
-        if let (Direction::Receive, Some(served)) = (direction, &seen.served) {
+        if let (Direction::Receive, Some(served)) = (direction, &recorded.served) {
             let times = served.passed.iter().map(|p| (p.sequence, p.application_ns));
             points.push(PointTimes {
                 name: "application".to_owned(),
@@ -394,12 +398,12 @@ impl Watch {
         if series.is_empty() {
             return None;
         }
-        if direction == Direction::Receive && seen.served.is_none() {
+        if direction == Direction::Receive && recorded.served.is_none() {
             notes.push("application: no point, another program reads the frames; the last one is that its system call returned".to_owned());
         }
         let absent = || Field::absent(ELSEWHERE);
         let mut counters = BTreeMap::new();
-        if let Some(served) = seen
+        if let Some(served) = recorded
             .served
             .as_ref()
             .filter(|_| direction == Direction::Receive)
@@ -446,8 +450,8 @@ fn longest(flow: &FlowObservation) -> u64 {
     counts.max().unwrap_or(0)
 }
 
-fn counters(seen: &Seen) -> BTreeMap<String, Field<u64>> {
-    let all = seen.tracer.counters().into_iter();
+fn counters(recorded: &Recorded) -> BTreeMap<String, Field<u64>> {
+    let all = recorded.tracer.counters().into_iter();
     all.map(|(name, value)| (name, Field::measured(value)))
         .collect()
 }

@@ -39,7 +39,7 @@ bool loop_receive(unsigned most);
 struct pbuf;
 void loop_input(struct pbuf *frame);
 
-/* Frames that came and for which lwIP had no memory; frames that lwIP wanted to send and the ring had no room for. */
+/* Frames that arrived while lwIP had no memory; frames that lwIP wanted to send while the ring was full. */
 extern uint64_t loop_rx_no_memory, loop_tx_full;
 
 #endif

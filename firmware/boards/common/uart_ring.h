@@ -6,7 +6,7 @@
  *   bool uart_may_write(void), void uart_write(uint8_t byte)  the transmitter takes a byte
  *   bool uart_written(void)                                   and has none that still waits
  *   bool uart_may_read(void), uint8_t uart_read(void)         a byte came
- *   void uart_receive_full(void), uart_receive_again(void)    the ring has no room, and has some again
+ *   void uart_receive_full(void), uart_receive_again(void)    the ring is full, and has space again
  *   void uart_send_more(void)                                 the ring has bytes that the transmitter did not take
  * The last three run with interrupts off, or in one; what a UART does not need is empty.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The LPC1768 below its MAC: TIMER0 as the clock, UART0 with a ring each way, sleep, and the pin. */
+/* The LPC1768 below its MAC: TIMER0 as the clock, UART0 with a ring in each direction, sleep, and the pin. */
 #include "board.h"
 #include "board_config.h"
 #include "lpc1768.h"

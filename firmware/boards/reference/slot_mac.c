@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The slot MAC: two slots each way, of which the processor reads and writes each word itself, one access at a time.
+/* The slot MAC: two slots in each direction, of which the processor reads and writes each word itself, one access at a time.
  *
  * A frame begins with its slot, and in lwIP's buffers two bytes behind a word (ETH_PAD_SIZE), so that the headers of IP lie
  * on words: each copy shifts by half a word.

@@ -87,7 +87,7 @@ void timer_interrupt(void)
 	interrupts_disable(IRQ_TIMER);
 }
 
-/* WFI does nothing in this core: it looks at a flag, with interrupts on, so that each is entered as soon as it comes. */
+/* WFI does nothing in this core: it looks at a flag, with interrupts on, so that each is entered at once. */
 void board_sleep_until(uint64_t ticks)
 {
 	if (ticks <= wl_clock())

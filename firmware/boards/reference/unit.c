@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The points of a frame's way by the capture units: clocks from the end of a frame on the line to the point, or from the
  * point to the first byte of a frame on the line. One unit takes one point, or three take six of each frame that goes back:
- * each one of the way in, and then one of the way out.
+ * each one of a received frame, and then one of a sent frame.
  *
  * A point is one write to the bus (WL_MARK of wirelab_options.h). All else is done when the frame is through: the record is
  * read and given the frame's sequence. A record that may be of another frame, since more than one was under way, is lost

@@ -212,13 +212,13 @@ class Iperf:
 
 
 class Zynq(Iperf, unittest.TestCase):
-    """DMA with descriptors: what it has no room for waits."""
+    """DMA with descriptors: what does not fit waits."""
 
     board_name = "zynq7000"
 
 
 class Mps2(Iperf, unittest.TestCase):
-    """A FIFO of 10.5 KB: what it has no room for is lost."""
+    """A FIFO of 10.5 KB: what does not fit is lost."""
 
     board_name = "mps2-an385"
     waits = False

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* GEM0 with a ring of descriptors each way; the buffers lie in memory that is not cached.
+/* GEM0 with a ring of descriptors in each direction; the buffers lie in memory that is not cached.
  *
  * Received frames raise one interrupt, which stays masked until the ring was emptied: under load nothing but the ring
  * is looked at. A MAC that found no free descriptor is started again as soon as there are some.

@@ -37,7 +37,7 @@ struct wl_lwip_board {
 	uint64_t due, last_idle, polls, idle_poll;
 };
 
-/* Begin, once, when the interface has its addresses. False where lwIP has no room for the ports. */
+/* Begin, once, when the interface has its addresses. False if lwIP has no space for the ports. */
 bool wl_lwip_board_open(struct wl_lwip_board *board, struct netif *netif,
 			const struct wl_lwip_board_options *options);
 

@@ -48,7 +48,7 @@ void wl_flows_net(struct wl_flows *flows, struct wl_net *net);
 void wl_flows_fast_track(void *context, uint16_t port, bool on);
 bool wl_flows_driver_send(void *context, const uint8_t *frame, size_t length);
 
-/* Answer control lines on port 5002, UDP and TCP. False where lwIP has no room. */
+/* Answer control lines on port 5002, UDP and TCP. False if lwIP has no space. */
 bool wl_lwip_control(struct wl_app *app);
 
 /* UDP port 7 (RFC 862). */

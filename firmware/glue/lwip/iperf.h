@@ -40,7 +40,7 @@ struct wl_iperf_lwip {
 };
 
 /* Serve on a port, UDP and TCP. `ended` is told of each flow, with `context`; or 0. So is io.refused, which may be set once it
- * is open. False where lwIP has no room or the
+ * is open. False if lwIP has no space or the
  * port is taken. */
 bool wl_iperf_lwip_open(struct wl_iperf_lwip *s, uint16_t port, uint32_t tick_ps,
 			void (*ended)(void *context, const struct wl_iperf_result *result), void *context);

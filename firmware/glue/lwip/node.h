@@ -54,7 +54,7 @@ struct wl_lwip_node {
 	char mac[18], ip[16], mtu[8];
 };
 
-/* Begin, once, when the interface has its addresses. False where lwIP has no room for the ports. */
+/* Begin, once, when the interface has its addresses. False if lwIP has no space for the ports. */
 bool wl_lwip_node_open(struct wl_lwip_node *node, struct netif *netif, const struct wl_lwip_options *options);
 
 /* Do what is due. Returns the time of the next thing to do, which may be now. */

@@ -41,16 +41,16 @@ bool wl_flows_init(struct wl_flows *flows, struct wl_app *app, struct in_addr ad
 void wl_flows_net(struct wl_flows *flows, struct wl_net *net);
 bool wl_flows_may_ethernet(void);
 
-/* Answer control lines on a port, UDP and TCP. False where it cannot be had; errno says why. */
+/* Answer control lines on a port, UDP and TCP. False if it cannot be opened; errno says why. */
 bool wl_control_serve(struct wl_app *app, struct in_addr address, uint16_t port);
 
 /* Whether there is a control connection with a host. */
 bool wl_control_connected(const struct wl_ip *host);
 
-/* UDP port 7 (RFC 862); false where it may not be had. */
+/* UDP port 7 (RFC 862); false if it cannot be opened. */
 bool wl_echo_serve(struct in_addr address);
 
-/* iperf 2 on its port; false where that may not be had. wl_iperf_attend() does what came and what is due, and returns for
+/* iperf 2 on its port; false if that cannot be opened. wl_iperf_attend() does what came and what is due, and returns for
  * how many ns it has nothing to do. */
 bool wl_iperf_serve(struct wl_app *app, struct in_addr address);
 uint64_t wl_iperf_attend(void);

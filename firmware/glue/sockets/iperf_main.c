@@ -108,7 +108,7 @@ static uint64_t number(const char *text, uint64_t most)
 	const char *suffix = *end ? strchr(suffixes, *end) : 0;
 
 	if (end == text || value < 0 || value > 1e15 || (*end && (!suffix || end[1]))) {
-		fprintf(stderr, "wl_iperf: '%s' is no number; write one such as 8K or 10m\n", text);
+		fprintf(stderr, "wl_iperf: invalid number '%s'; write e.g. 8K or 10m\n", text);
 		exit(2);
 	}
 	for (int n = suffix ? (int)((suffix - suffixes) % 3) + 1 : 0; n > 0; n--)
@@ -201,7 +201,7 @@ int main(int argc, char **argv)
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
 	if (!wl_iperf_sockets_open(&sockets, &(struct wl_iperf_address){ .port = port }, print_result, 0)) {
-		perror("wl_iperf: the port cannot be had");
+		perror("wl_iperf: the port cannot be opened");
 		return 1;
 	}
 	sockets.io.refused = print_refused;

@@ -51,7 +51,7 @@ struct wl_iperf_flow *wl_iperf_place(struct wl_iperf *it, const struct wl_iperf_
 /* Give a flow's place back. */
 void wl_iperf_release(struct wl_iperf *it, struct wl_iperf_flow *flow);
 
-/* Tell what came of one half. */
+/* Report the result of one half. */
 void wl_iperf_tell(struct wl_iperf *it, const struct wl_iperf_flow *flow, bool sent, bool complete);
 
 /* One half is over, and that is told; with the other half the flow is. */

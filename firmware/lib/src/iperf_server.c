@@ -55,7 +55,7 @@ static void answer(struct wl_iperf *it, struct wl_iperf_flow *f, size_t count)
 
 	if (f->receiving == RX_DATA) {
 		if (f->client || f->ask.mode == WL_IPERF_FULL_DUPLEX) {
-			/* On a socket with traffic both ways a report would look like data. */
+			/* On a socket with traffic in both directions a report would look like data. */
 			wl_iperf_over(it, f, false, true);
 			return;
 		}

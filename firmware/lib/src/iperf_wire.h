@@ -28,7 +28,7 @@
 /* Which generation wrote the first datagram of a flow; it has at least NARROW_BYTES. */
 unsigned wl_iperf_layout(const uint8_t *bytes, size_t have);
 
-/* Bytes of the header whose first word this is, as far as they are looked at; 0 where it is none. */
+/* Bytes of the header whose first word this is, as far as they are read; 0 if it is not a header. */
 size_t wl_iperf_header_bytes(uint32_t first);
 
 /* Where header or report lie in a datagram. */
@@ -44,7 +44,7 @@ static inline uint8_t wl_iperf_back_head(unsigned layout)
 	return (uint8_t)(NARROW_BYTES + (layout & (LAYOUT_WIDE | LAYOUT_FLAGGED)));
 }
 
-/* Read a client header; false where it is none or makes no sense. */
+/* Read a client header; false if it is not one, or is invalid. */
 bool wl_iperf_header_read(const uint8_t *bytes, size_t have, struct wl_iperf_ask *ask);
 
 /* Write a client header of HEADER_BYTES as 2.1.8 does. */
@@ -53,7 +53,7 @@ void wl_iperf_header_write(const struct wl_iperf_ask *ask, bool udp, uint32_t st
 /* Write a report of REPORT_BYTES, in the peer's layout. */
 void wl_iperf_report_write(const struct wl_iperf_count *count, unsigned layout, uint8_t *out);
 
-/* Read a report of any generation; false where it is none. */
+/* Read a report of any generation; false if it is not a report. */
 bool wl_iperf_report_read(const uint8_t *bytes, size_t have, struct wl_iperf_count *count);
 
 /* Write the answer to a header that wants one, ACK_BYTES. */

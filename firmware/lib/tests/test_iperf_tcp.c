@@ -166,7 +166,7 @@ static void back_on_the_same_connection(void)
 	EQUAL(host.closed, 1);
 	EQUAL(host.told, 1);
 	CHECK(host.result.sent && host.result.complete);
-	/* Both ways: either may end first. */
+	/* Both directions: either may end first. */
 	for (int first = 0; first < 2; first++) {
 		flow = open("44010078", "FFFFFFF6", "08000000");
 		host.room = 1u << 16;

@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 FIRMWARE = Path(__file__).resolve().parents[2]
-# A test frame in UDP, and one of somebody else.
+# A test frame in UDP, and one of another program.
 FRAMES = """
 #include <stdio.h>
 #include "wirelab/points.h"

@@ -1,4 +1,4 @@
-"""Tests of rtl/README.md: the commands with which somebody takes the blocks into a design of their own do what it says."""
+"""Tests of rtl/README.md: the commands that take the blocks into another design do what the page says."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-//! What can go wrong when an impairer starts.
+//! Errors of the start of an impairer.
 
 use wirelab_port::iface::{IfaceError, PortName};
 use wirelab_port::netns::{NetNsError, Privilege};

@@ -13,7 +13,7 @@ const TAGS: [u16; 2] = [0x8100, 0x88a8];
 /// Destination and source address; what follows them is a tag or the EtherType.
 const ADDRESSES: usize = 12;
 
-/// What the kernel says of a frame's offloads.
+/// The kernel's flags of a frame's offloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Offload {
     /// The frame is as it would be on a wire.

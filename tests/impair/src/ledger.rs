@@ -1,6 +1,6 @@
 //! What the impairer did, and what it lost by itself.
 
-/// Most single events that are listed each way; counts go on beyond.
+/// Most single events that are listed in each direction; counts go on beyond.
 pub const MOST_EVENTS: usize = 1 << 20;
 
 /// One thing done to a frame.
@@ -130,7 +130,7 @@ impl DirectionReport {
     }
 }
 
-/// What was done both ways.
+/// What was done in both directions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImpairReport {
     /// From the first port to the second.

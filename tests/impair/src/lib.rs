@@ -35,7 +35,7 @@ pub use spec::{BitErrors, Delay, DirectionSpec, ImpairSpec, When};
 pub struct Impairer;
 
 impl Impairer {
-    /// Starts to forward between port `a` and port `b`, both ways, and returns when it is ready: a frame that
+    /// Starts to forward between port `a` and port `b`, in both directions, and returns when it is ready: a frame that
     /// arrives after this is forwarded. Both ports are locked and promiscuous while it runs. Frames that leave
     /// its ports, its own among them, are not forwarded back.
     ///

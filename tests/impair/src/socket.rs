@@ -28,7 +28,7 @@ pub(super) struct Receiver {
     batch: Batch,
 }
 
-/// What came of receiving once.
+/// The result of receiving once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Received {
     /// Messages taken from the buffer, of whatever kind.

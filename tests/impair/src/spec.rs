@@ -1,4 +1,4 @@
-//! What the impairer shall do, each way.
+//! What the impairer does in each direction.
 
 use super::ImpairError;
 
@@ -71,7 +71,7 @@ pub struct DirectionSpec {
     pub delay: Option<Delay>,
 }
 
-/// What holds for both ways.
+/// What holds for both directions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Common {
     pub only_ethertype: Option<u16>,
@@ -95,7 +95,7 @@ pub struct ImpairSpec {
 
 impl ImpairSpec {
     /// Forwards everything as it is; set `forward` and `backward` for more. A held frame whose successor does
-    /// not come goes on after 100 ms; at most 64 MiB of delayed frames wait each way.
+    /// not come goes on after 100 ms; at most 64 MiB of delayed frames wait in each direction.
     pub fn new(seed: u64) -> ImpairSpec {
         ImpairSpec {
             seed,
@@ -111,7 +111,7 @@ impl ImpairSpec {
         }
     }
 
-    /// The same impairments both ways (but not the same frames: each way has its own chances).
+    /// The same impairments in both directions, each with its own random numbers, so not of the same frames.
     #[must_use]
     pub fn both(mut self, direction: DirectionSpec) -> ImpairSpec {
         self.backward = direction.clone();
@@ -141,7 +141,7 @@ impl ImpairSpec {
         self
     }
 
-    /// Bounds the bytes of frames that wait each way; what does not fit is lost and counted as the impairer's own.
+    /// Bounds the bytes of frames that wait in each direction; what does not fit is lost and counted as the impairer's own.
     #[must_use]
     pub fn queue_bytes(mut self, bytes: usize) -> ImpairSpec {
         self.common.queue_bytes = bytes;

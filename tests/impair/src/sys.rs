@@ -23,7 +23,7 @@ const SLOTS: usize = 32;
 /// Words for the control message: its header of 16 bytes and a tpacket_auxdata of 20.
 const CONTROL: usize = 8;
 
-/// What the kernel says of one message.
+/// The kernel's data about one message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Message {
     /// Bytes, with the kernel's header before the frame.

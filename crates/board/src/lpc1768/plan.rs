@@ -1,7 +1,7 @@
 //! Plans a trial: the request to the board and the frames on its wire, checked before anything happens.
 
 use wirelab_control::message::{Identity, Start};
-use wirelab_control::value::{Extent as Until, Load as Asked, Mac};
+use wirelab_control::value::{Extent as Until, Load as ControlLoad, Mac};
 use wirelab_port::inject::Schedule;
 use wirelab_trial::{
     Accepts, Direction, Extent, Layer, Link, Load, NodeError, Resolved, SizeLimits, Trial,
@@ -143,8 +143,8 @@ fn start(
 ) -> Start {
     let sends = matches!(trial.direction, Direction::Transmit | Direction::Both);
     let load = match frames_per_s {
-        Some(rate) => Asked::MilliframesPerS((rate * 1000.0).round().max(1.0) as u64),
-        None => Asked::Max,
+        Some(rate) => ControlLoad::MilliframesPerS((rate * 1000.0).round().max(1.0) as u64),
+        None => ControlLoad::Max,
     };
     let extent = match trial.extent {
         Extent::Frames { frames } => Until::Frames(frames),

@@ -7,10 +7,10 @@ use super::point::Take;
 use super::ring::Kinds;
 use super::walk::{Flight, Interruption, Moment, Pass};
 
-/// The points of a way, as the plugin numbers them.
+/// The points of a path, as the plugin numbers them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WayPoints {
-    /// Names, in the order of the way.
+pub struct PathPoints {
+    /// Names, in the order of the path.
     pub names: Vec<String>,
     /// Numbers in records.
     pub numbers: Vec<u8>,
@@ -29,7 +29,7 @@ pub struct StageCount {
     pub kinds: Kinds,
 }
 
-/// A frame's way: when it passed each point.
+/// A frame's path: when it passed each point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Passed {
     /// One for each point.
@@ -57,7 +57,7 @@ impl fmt::Display for Unattributed {
     }
 }
 
-impl WayPoints {
+impl PathPoints {
     /// The passes of a flight that are those of the frame. Each point must be passed once between the passes of its
     /// neighbours, or as its `take` says: with one frame in flight they are then its own.
     ///
@@ -73,7 +73,7 @@ impl WayPoints {
             let next = self.numbers.get(n + 1);
             let rest = &flight.passes[from..];
             let end = match next {
-                // The last point's first pass ends the way.
+                // The last point's first pass ends the path.
                 None => rest
                     .iter()
                     .position(|p| p.point == *number)
@@ -188,16 +188,16 @@ mod tests {
         }
     }
 
-    fn way(takes: [Take; 3]) -> WayPoints {
-        WayPoints {
+    fn frame_path(takes: [Take; 3]) -> PathPoints {
+        PathPoints {
             names: ["a", "b", "c"].map(str::to_owned).into(),
             numbers: vec![0, 1, 2],
             takes: takes.into(),
         }
     }
 
-    fn counts(way: &WayPoints, passes: &[(u8, u64)]) -> Result<Vec<u64>, String> {
-        let passed = way
+    fn counts(frame_path: &PathPoints, passes: &[(u8, u64)]) -> Result<Vec<u64>, String> {
+        let passed = frame_path
             .passes(&flight(passes, &[]))
             .map_err(|e| e.to_string())?;
         Ok(passed.moments.iter().map(|m| m.count).collect())
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_frame_is_attributed_only_where_it_is_certain() {
-        let only = way([Take::Only; 3]);
+        let only = frame_path([Take::Only; 3]);
         assert_eq!(counts(&only, &[(0, 1), (1, 5), (2, 9)]), Ok(vec![1, 5, 9]));
         // What follows is no matter of this frame.
         let later = [(0, 1), (1, 5), (0, 6), (2, 9), (1, 11)];
@@ -226,14 +226,14 @@ mod tests {
         assert_eq!(counts(&only, &early), Ok(vec![3, 5, 9]));
         assert_eq!(told(&[(0, 1), (1, 5)]), "not seen at c");
         assert_eq!(told(&[]), "not seen at a");
-        let last = way([Take::Last, Take::First, Take::Only]);
+        let last = frame_path([Take::Last, Take::First, Take::Only]);
         let twice = [(0, 1), (0, 2), (1, 5), (1, 6), (2, 9)];
         assert_eq!(counts(&last, &twice), Ok(vec![2, 5, 9]));
     }
 
     #[test]
     fn interruptions_are_told_apart_once() {
-        let all = way([Take::Only; 3]);
+        let all = frame_path([Take::Only; 3]);
         // One inside another, one that begins before a point and ends behind it.
         let seen = flight(
             &[(0, 100), (1, 200), (2, 300)],
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn paths_have_the_instructions_of_their_stages() {
-        let all = way([Take::Only; 3]);
+        let all = frame_path([Take::Only; 3]);
         let mut seen = flight(&[(0, 100), (1, 200), (2, 300)], &[(120, 130)]);
         for (path, from, to) in [(0, 90, 120), (1, 120, 130), (0, 130, 250), (2, 250, 320)] {
             seen.segments.push(Segment { path, from, to });

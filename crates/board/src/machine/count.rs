@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use wirelab_trial::{Cancel, Direction};
 
 use super::MachineError;
-use super::attribute::{StageCount, Unattributed, WayPoints};
-use super::file::{MachineFile, Traffic, Way, word};
+use super::attribute::{PathPoints, StageCount, Unattributed};
+use super::file::{FramePath, MachineFile, Traffic, word};
 use super::image::Image;
 use super::plan::{Counting, Watch};
 use super::running::Machine;
@@ -43,9 +43,9 @@ pub struct Counts {
     pub tried: u64,
 }
 
-/// What is asked of a run.
+/// What a run counts.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct CountRequest {
     /// Frames that count.
     pub frames: u64,
     /// Bytes of their data.
@@ -54,21 +54,25 @@ pub struct Asked {
     pub kinds: bool,
 }
 
-/// Counts all ways of a machine: those that one frame takes in one start, others in a start each.
+/// Counts all paths of a machine: those that one frame takes in one start, others in a start each.
 ///
 /// # Errors
-/// [`MachineError`], also where no frame takes a way as its points say.
+/// [`MachineError`], also where no frame takes a path as its points say.
 pub fn count(
     file: &MachineFile,
     image: &Image,
-    asked: Asked,
+    request: CountRequest,
     cancel: &Cancel,
 ) -> Result<BTreeMap<&'static str, Counts>, MachineError> {
     let mut all = BTreeMap::new();
-    for ways in phases(file) {
-        let phase = Phase::start(file, image, &ways, asked)?;
-        for (way, counts) in ways.iter().zip(phase.run(&ways, asked, cancel)?) {
-            all.insert(word(way.direction), counts);
+    for frame_paths in phases(file) {
+        let phase = Phase::start(file, image, &frame_paths, request)?;
+        for (frame_path, counts) in
+            frame_paths
+                .iter()
+                .zip(phase.run(&frame_paths, request, cancel)?)
+        {
+            all.insert(word(frame_path.direction), counts);
         }
         if cancel.is_cancelled() {
             break;
@@ -77,15 +81,23 @@ pub fn count(
     Ok(all)
 }
 
-fn phases(file: &MachineFile) -> Vec<Vec<&Way>> {
-    let comes_back = |way: &&Way| way.traffic == Traffic::Echo;
-    match file.ways.iter().any(|way| comes_back(&way)) {
-        true => vec![file.ways.iter().collect()],
-        false => file.ways.iter().map(|way| vec![way]).collect(),
+fn phases(file: &MachineFile) -> Vec<Vec<&FramePath>> {
+    let comes_back = |frame_path: &&FramePath| frame_path.traffic == Traffic::Echo;
+    match file
+        .frame_paths
+        .iter()
+        .any(|frame_path| comes_back(&frame_path))
+    {
+        true => vec![file.frame_paths.iter().collect()],
+        false => file
+            .frame_paths
+            .iter()
+            .map(|frame_path| vec![frame_path])
+            .collect(),
     }
 }
 
-/// A started machine whose ways are counted together.
+/// A started machine whose paths are counted together.
 struct Phase<'a> {
     file: &'a MachineFile,
     machine: Machine,
@@ -101,17 +113,17 @@ impl<'a> Phase<'a> {
     fn start(
         file: &'a MachineFile,
         image: &Image,
-        ways: &[&Way],
-        asked: Asked,
+        frame_paths: &[&FramePath],
+        request: CountRequest,
     ) -> Result<Phase<'a>, MachineError> {
         let watch = Watch {
-            ways,
-            kinds: asked.kinds,
+            frame_paths,
+            kinds: request.kinds,
             is_stepped: true,
         };
         let (mut machine, counting) = Machine::start(file, image, Some(watch))?;
         let counting = counting.expect("it was asked to count");
-        let first = ways[0];
+        let first = frame_paths[0];
         let is_sent_to = first.direction == Direction::Receive;
         let port = MachineError::io("the tester's port");
         if !is_sent_to {
@@ -122,13 +134,16 @@ impl<'a> Phase<'a> {
                 .map_err(port)?;
         }
         let data = [
-            ("data", asked.data_bytes.to_string()),
-            ("count", (asked.frames * 4).to_string()),
+            ("data", request.data_bytes.to_string()),
+            ("count", (request.frames * 4).to_string()),
         ];
-        let commands: Vec<&String> = ways.iter().flat_map(|way| &way.start).collect();
+        let commands: Vec<&String> = frame_paths
+            .iter()
+            .flat_map(|frame_path| &frame_path.start)
+            .collect();
         machine.commands(&commands, &data)?;
         if is_sent_to {
-            let (ip, bytes) = (machine.ip(), asked.data_bytes as usize);
+            let (ip, bytes) = (machine.ip(), request.data_bytes as usize);
             let peer = machine.steps()?.peer();
             peer.send_to(ip, first.traffic, bytes)
                 .map_err(MachineError::io("the tester's port"))?;
@@ -146,23 +161,26 @@ impl<'a> Phase<'a> {
 
     fn run(
         mut self,
-        ways: &[&Way],
-        asked: Asked,
+        frame_paths: &[&FramePath],
+        request: CountRequest,
         cancel: &Cancel,
     ) -> Result<Vec<Counts>, MachineError> {
-        let points = self.counting.ways.clone();
-        let order: Vec<u8> = points.iter().flat_map(|way| way.numbers.clone()).collect();
+        let points = self.counting.frame_paths.clone();
+        let order: Vec<u8> = points
+            .iter()
+            .flat_map(|frame_path| frame_path.numbers.clone())
+            .collect();
         let mut counts: Vec<Counts> = points
             .iter()
-            .map(|way| Counts {
-                points: way.names.clone(),
+            .map(|frame_path| Counts {
+                points: frame_path.names.clone(),
                 warm_up: self.file.warm_up,
                 ..Counts::default()
             })
             .collect();
         let by_path: Vec<_> = points.iter().map(|_| BTreeMap::new()).collect();
         let mut by_path: Vec<BTreeMap<(usize, u32), u64>> = by_path;
-        let most = asked.frames * 2 + self.file.warm_up + HOPELESS;
+        let most = request.frames * 2 + self.file.warm_up + HOPELESS;
         if !self.is_sent_to {
             self.counting.ring.arm();
         }
@@ -174,14 +192,18 @@ impl<'a> Phase<'a> {
             if number >= self.file.warm_up {
                 let all_lost = self.counting.ring.lost();
                 let lost = all_lost != std::mem::replace(&mut self.lost, all_lost);
-                for ((way, counts), paths) in points.iter().zip(&mut counts).zip(&mut by_path) {
-                    if (counts.frames.len() as u64) < asked.frames {
-                        counts.take(way, &flight, lost, paths);
+                for ((frame_path, counts), paths) in
+                    points.iter().zip(&mut counts).zip(&mut by_path)
+                {
+                    if (counts.frames.len() as u64) < request.frames {
+                        counts.take(frame_path, &flight, lost, paths);
                     }
                 }
             }
-            self.tell_hopeless(ways, &counts, sends_no_more)?;
-            let is_done = counts.iter().all(|c| c.frames.len() as u64 >= asked.frames);
+            self.tell_hopeless(frame_paths, &counts, sends_no_more)?;
+            let is_done = counts
+                .iter()
+                .all(|c| c.frames.len() as u64 >= request.frames);
             if is_done || sends_no_more || cancel.is_cancelled() {
                 break;
             }
@@ -241,10 +263,10 @@ impl<'a> Phase<'a> {
         }
     }
 
-    /// The error that no frame takes a way as its points say, once that is clear.
+    /// The error that no frame takes a path as its points say, once that is clear.
     fn tell_hopeless(
         &self,
-        ways: &[&Way],
+        frame_paths: &[&FramePath],
         counts: &[Counts],
         ends: bool,
     ) -> Result<(), MachineError> {
@@ -253,12 +275,12 @@ impl<'a> Phase<'a> {
         let Some(at) = hopeless else {
             return Ok(());
         };
-        let points = &self.counting.ways[at];
+        let points = &self.counting.frame_paths[at];
         let never: Vec<String> = points
             .names
             .iter()
             .zip(&points.numbers)
-            .zip(&ways[at].points)
+            .zip(&frame_paths[at].points)
             .filter(|((_, number), _)| !self.seen.contains(number))
             .map(|((name, _), point)| format!("{name} ({})", point.place))
             .collect();
@@ -280,9 +302,11 @@ impl<'a> Phase<'a> {
             ),
         };
         let fix = "are these functions on the way of these frames, and not compiled into their callers? A point that a frame passes several times needs take = \"first\" or \"last\"";
-        Err(self
-            .machine
-            .silent(&format!("{}: {told}", word(ways[at].direction)), FRAME, fix))
+        Err(self.machine.silent(
+            &format!("{}: {told}", word(frame_paths[at].direction)),
+            FRAME,
+            fix,
+        ))
     }
 
     fn tell_limits(&self) -> Result<(), MachineError> {
@@ -320,7 +344,7 @@ impl<'a> Phase<'a> {
 impl Counts {
     fn take(
         &mut self,
-        way: &WayPoints,
+        frame_path: &PathPoints,
         flight: &Flight,
         lost: bool,
         paths: &mut BTreeMap<(usize, u32), u64>,
@@ -328,7 +352,7 @@ impl Counts {
         self.tried += 1;
         let passed = match lost {
             true => Err(Unattributed::Lost),
-            false => way.passes(flight),
+            false => frame_path.passes(flight),
         };
         match passed {
             Ok(passed) => {

@@ -47,14 +47,14 @@ pub enum MachineError {
         why: String,
     },
     /// A point is not in the image.
-    #[error("{machine}: the point '{point}' of {way}: {why}")]
+    #[error("{machine}: the point '{point}' of {frame_path}: {why}")]
     BadPoint {
         /// The machine.
         machine: String,
         /// The point.
         point: String,
         /// `receive` or `transmit`.
-        way: &'static str,
+        frame_path: &'static str,
         /// Why, and the fix.
         why: String,
     },

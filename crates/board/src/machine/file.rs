@@ -1,4 +1,4 @@
-//! Machine files: how to start a machine in QEMU, how to reach it, what to start on it, and the points of its ways.
+//! Machine files: how to start a machine in QEMU, how to reach it, what to start on it, and the points of its paths.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::point::{Point, Take};
 
 /// Longest machine file in bytes.
 const MOST_BYTES: u64 = 64 * 1024;
-/// Most points of a way: their numbers in records have eight bits.
+/// Most points of a path: their numbers in records have eight bits.
 const MOST_POINTS: usize = 64;
 const PS_PER_S: u64 = 1_000_000_000_000;
 
@@ -47,7 +47,7 @@ pub struct Dialogue {
     pub enter: String,
 }
 
-/// The traffic of a way.
+/// The traffic of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Traffic {
     /// UDP datagrams to a port: of the machine if it receives, of the tester if it sends.
@@ -58,9 +58,9 @@ pub enum Traffic {
     Echo,
 }
 
-/// A frame's way through the machine.
+/// A frame's path through the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct FramePath {
     /// In or out.
     pub direction: Direction,
     /// Which frames take it.
@@ -132,8 +132,8 @@ pub struct MachineFile {
     pub apart: Vec<String>,
     /// Functions that give work to a device: behind them the machine stands until it is done.
     pub kicks: Vec<String>,
-    /// Its ways.
-    pub ways: Vec<Way>,
+    /// Its paths.
+    pub frame_paths: Vec<FramePath>,
     /// Frames of each trial before those that are measured.
     pub warm_up: u64,
     /// How often it goes to sleep behind a frame's last point until the next one goes out,
@@ -242,7 +242,7 @@ impl MachineFile {
                 interrupts: words(top, "interrupts")?,
                 apart: words(top, "apart")?.unwrap_or_default(),
                 kicks: words(top, "kicks")?.unwrap_or_default(),
-                ways: Vec::new(),
+                frame_paths: Vec::new(),
                 warm_up: whole(top, "warm_up", 0, 10_000)?.unwrap_or(32),
                 sleeps: whole(top, "sleeps", 1, 1_000)?.unwrap_or(2) as u32,
                 idle: whole(top, "idle", 0, 1_000_000_000)?.unwrap_or(20_000) as u32,
@@ -253,7 +253,7 @@ impl MachineFile {
                 ("transmit", Direction::Transmit),
             ] {
                 if let Some(table) = top.section(key)? {
-                    machine.ways.push(way(&table, direction)?);
+                    machine.frame_paths.push(frame_path(&table, direction)?);
                 }
             }
             machine.check(top)?;
@@ -261,14 +261,19 @@ impl MachineFile {
         })
     }
 
-    /// The way of a direction.
-    pub fn way(&self, direction: Direction) -> Option<&Way> {
-        self.ways.iter().find(|way| way.direction == direction)
+    /// The path of a direction.
+    pub fn frame_path(&self, direction: Direction) -> Option<&FramePath> {
+        self.frame_paths
+            .iter()
+            .find(|frame_path| frame_path.direction == direction)
     }
 
     fn check(&self, top: &Table<'_>) -> Read<()> {
         let has_commands = !self.console.commands.is_empty()
-            || self.ways.iter().any(|way| !way.start.is_empty())
+            || self
+                .frame_paths
+                .iter()
+                .any(|frame_path| !frame_path.start.is_empty())
             || self
                 .measure
                 .as_ref()
@@ -285,9 +290,12 @@ impl MachineFile {
                 "it has no place for the network device: write \"-netdev\", \"{netdev}\"; its id is n0",
             ));
         }
-        let echoes = |way: &&Way| way.traffic == Traffic::Echo;
-        match (self.way(Direction::Receive), self.ways.iter().find(echoes)) {
-            (Some(way), _) if way.traffic == Traffic::Echo => Err(top.at_key(
+        let echoes = |frame_path: &&FramePath| frame_path.traffic == Traffic::Echo;
+        match (
+            self.frame_path(Direction::Receive),
+            self.frame_paths.iter().find(echoes),
+        ) {
+            (Some(frame_path), _) if frame_path.traffic == Traffic::Echo => Err(top.at_key(
                 "receive",
                 "what comes back is sent: write \"udp:PORT\" here, and \"echo\" in transmit",
             )),
@@ -388,7 +396,7 @@ fn traffic(entry: &Entry<'_>) -> Read<Traffic> {
     })
 }
 
-fn way(table: &Table<'_>, direction: Direction) -> Read<Way> {
+fn frame_path(table: &Table<'_>, direction: Direction) -> Read<FramePath> {
     table.known_keys(&["traffic", "start", "points"])?;
     let fix = "write \"udp:7\", \"tcp:5001\" or \"echo\"";
     let entry = table.need(
@@ -404,9 +412,9 @@ fn way(table: &Table<'_>, direction: Direction) -> Read<Way> {
         points.push(next);
     }
     if !(2..=MOST_POINTS).contains(&points.len()) {
-        return Err(entry.error(format!("a way has 2 to {MOST_POINTS} points")));
+        return Err(entry.error(format!("a path has 2 to {MOST_POINTS} points")));
     }
-    Ok(Way {
+    Ok(FramePath {
         direction,
         traffic: traffic(&table.need("traffic", fix)?)?,
         start: words(table, "start")?.unwrap_or_default(),
@@ -484,7 +492,7 @@ mod tests {
         for name in names() {
             let machine = MachineFile::find(name).unwrap();
             assert!(
-                !machine.ways.is_empty() && !machine.about.is_empty(),
+                !machine.frame_paths.is_empty() && !machine.about.is_empty(),
                 "{name}"
             );
         }
@@ -527,7 +535,7 @@ mod tests {
             (
                 ", { name = \"b\", at = \"y\" }",
                 "",
-                "a way has 2 to 64 points",
+                "a path has 2 to 64 points",
             ),
             (
                 "[receive]",

@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::MachineError;
-use super::attribute::WayPoints;
-use super::file::{MachineFile, Way, word};
+use super::attribute::PathPoints;
+use super::file::{FramePath, MachineFile, word};
 use super::image::Image;
 use super::point::{Spot, symbol};
 use super::ring::{Ring, Spotted, flag};
@@ -18,8 +18,8 @@ pub(super) const RING_FILE: &str = "ring";
 /// What to watch in a machine that counts.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
-    /// The ways whose points are recorded.
-    pub ways: &'a [&'a Way],
+    /// The paths whose points are recorded.
+    pub frame_paths: &'a [&'a FramePath],
     /// Whether loads, stores and branches are counted too.
     pub kinds: bool,
     /// Whether it goes on step by step; or else by the wall clock, for what is asked over its serial line.
@@ -32,8 +32,8 @@ pub struct Counting {
     pub ring: Ring,
     /// What they mean.
     pub walker: Walker,
-    /// The points of the ways, in the order of the file.
-    pub ways: Vec<WayPoints>,
+    /// The points of the paths, in the order of the file.
+    pub frame_paths: Vec<PathPoints>,
 }
 
 /// What to watch in an image, before a machine starts.
@@ -43,12 +43,12 @@ pub(super) struct Plan {
     returns: Vec<(u64, u8)>,
     interrupts: BTreeSet<u64>,
     apart: BTreeSet<u64>,
-    ways: Vec<WayPoints>,
+    frame_paths: Vec<PathPoints>,
 }
 
 pub(super) fn plan(
     file: &MachineFile,
-    ways_asked: &[&Way],
+    requested: &[&FramePath],
     image: &Image,
 ) -> Result<Plan, MachineError> {
     let bad = |why: String| MachineError::BadImage {
@@ -70,19 +70,19 @@ pub(super) fn plan(
     for entry in &interrupts {
         symbols.split_at(*entry);
     }
-    let (mut watched, mut returns, mut ways) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut watched, mut returns, mut frame_paths) = (Vec::new(), Vec::new(), Vec::new());
     let unrecorded = |at, flags| Spotted {
         at,
         number: UNRECORDED,
         flags,
     };
     let mut next = 0u8;
-    for (w, way) in ways_asked.iter().enumerate() {
+    for (w, frame_path) in requested.iter().enumerate() {
         let mut numbers = Vec::new();
-        for (n, point) in way.points.iter().enumerate() {
+        for (n, point) in frame_path.points.iter().enumerate() {
             // Steps are recorded from the first point of all to the last of all.
             let begins = w == 0 && n == 0;
-            let ends = w + 1 == ways_asked.len() && n + 1 == way.points.len();
+            let ends = w + 1 == requested.len() && n + 1 == frame_path.points.len();
             let flags = [(begins, flag::BEGINS), (ends, flag::ENDS | flag::STANDS)];
             let flags = flags
                 .iter()
@@ -97,7 +97,7 @@ pub(super) fn plan(
                 .map_err(|why| MachineError::BadPoint {
                     machine: file.name.clone(),
                     point: point.name.clone(),
-                    way: word(way.direction),
+                    frame_path: word(frame_path.direction),
                     why,
                 })?;
             match spot {
@@ -109,13 +109,13 @@ pub(super) fn plan(
             }
             numbers.push(number);
         }
-        ways.push(WayPoints {
-            names: way.points.iter().map(|p| p.name.clone()).collect(),
+        frame_paths.push(PathPoints {
+            names: frame_path.points.iter().map(|p| p.name.clone()).collect(),
             numbers,
-            takes: way.points.iter().map(|p| p.take).collect(),
+            takes: frame_path.points.iter().map(|p| p.take).collect(),
         });
     }
-    // A way that begins behind a return is watched from the function's start on.
+    // A path that begins behind a return is watched from the function's start on.
     let first = returns.iter().find(|(_, number)| *number == 0);
     watched.extend(first.map(|(function, _)| Spotted {
         number: HIDDEN,
@@ -131,7 +131,7 @@ pub(super) fn plan(
         returns,
         interrupts,
         apart,
-        ways,
+        frame_paths,
     })
 }
 
@@ -167,6 +167,6 @@ pub(super) fn counting(
             points,
             &plan.returns,
         ),
-        ways: plan.ways,
+        frame_paths: plan.frame_paths,
     })
 }

@@ -1,4 +1,4 @@
-//! Named points of a frame's way, and the addresses they stand for in an image.
+//! Named points of a frame's path, and the addresses they stand for in an image.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use super::symbols::Symbols;
 
 /// Where a point is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum CodeLocation {
     /// At an address.
     Address(u64),
     /// At a symbol, so many bytes on.
@@ -24,10 +24,10 @@ pub enum Place {
 /// How a place of behind a return is written.
 const RETURN_OF: &str = "return of ";
 
-impl FromStr for Place {
+impl FromStr for CodeLocation {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Place, String> {
+    fn from_str(text: &str) -> Result<CodeLocation, String> {
         let wrong = || {
             format!(
                 "invalid place '{}': write a symbol, \"symbol+0x10\", an address such as \"0x8000\", or \"return of symbol\"",
@@ -42,18 +42,18 @@ impl FromStr for Place {
         if let Some(name) = text.strip_prefix(RETURN_OF) {
             let name = name.trim();
             return is_name(name)
-                .then(|| Place::ReturnOf(name.to_owned()))
+                .then(|| CodeLocation::ReturnOf(name.to_owned()))
                 .ok_or_else(wrong);
         }
         if text.starts_with(|c: char| c.is_ascii_digit()) {
-            return number(text).map(Place::Address).ok_or_else(wrong);
+            return number(text).map(CodeLocation::Address).ok_or_else(wrong);
         }
         let (name, offset) = match text.rsplit_once('+') {
             Some((name, offset)) => (name.trim(), number(offset.trim()).ok_or_else(wrong)?),
             None => (text, 0),
         };
         match is_name(name) {
-            true => Ok(Place::Symbol {
+            true => Ok(CodeLocation::Symbol {
                 name: name.to_owned(),
                 offset,
             }),
@@ -63,13 +63,13 @@ impl FromStr for Place {
 }
 
 /// As written.
-impl fmt::Display for Place {
+impl fmt::Display for CodeLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Address(at) => write!(f, "{at:#x}"),
-            Place::Symbol { name, offset: 0 } => f.write_str(name),
-            Place::Symbol { name, offset } => write!(f, "{name}+{offset:#x}"),
-            Place::ReturnOf(name) => write!(f, "{RETURN_OF}{name}"),
+            CodeLocation::Address(at) => write!(f, "{at:#x}"),
+            CodeLocation::Symbol { name, offset: 0 } => f.write_str(name),
+            CodeLocation::Symbol { name, offset } => write!(f, "{name}+{offset:#x}"),
+            CodeLocation::ReturnOf(name) => write!(f, "{RETURN_OF}{name}"),
         }
     }
 }
@@ -86,13 +86,13 @@ pub enum Take {
     Last,
 }
 
-/// A point of a way.
+/// A point of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
     /// Its name, as in tables.
     pub name: String,
     /// Where it is.
-    pub place: Place,
+    pub place: CodeLocation,
     /// Which pass counts.
     pub take: Take,
 }
@@ -106,15 +106,15 @@ pub enum Spot {
     ReturnOf(u64),
 }
 
-impl Place {
+impl CodeLocation {
     /// Finds the place in an image.
     ///
     /// # Errors
     /// Which symbol does not exist, with those near it.
     pub fn find(&self, symbols: &Symbols) -> Result<Spot, String> {
         match self {
-            Place::Address(at) => Ok(Spot::At(*at)),
-            Place::Symbol { name, offset } => {
+            CodeLocation::Address(at) => Ok(Spot::At(*at)),
+            CodeLocation::Symbol { name, offset } => {
                 let start = symbol(symbols, name)?;
                 let at = start.checked_add(*offset);
                 let at = at.ok_or_else(|| format!("{self} is behind the end of the memory"))?;
@@ -126,7 +126,7 @@ impl Place {
                     )),
                 }
             }
-            Place::ReturnOf(name) => {
+            CodeLocation::ReturnOf(name) => {
                 let start = symbol(symbols, name)?;
                 let is_function = symbols.function_at(start).is_some();
                 match is_function {
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn places_are_read_as_they_are_written() {
-        let symbol = |name: &str, offset| Place::Symbol {
+        let symbol = |name: &str, offset| CodeLocation::Symbol {
             name: name.to_owned(),
             offset,
         };
@@ -183,18 +183,18 @@ mod tests {
             ("ipv4_input", symbol("ipv4_input", 0)),
             ("ipv4_input+0x10", symbol("ipv4_input", 16)),
             ("echo.c:came", symbol("echo.c:came", 0)),
-            ("0x8000", Place::Address(0x8000)),
+            ("0x8000", CodeLocation::Address(0x8000)),
             (
                 "return of udp_input",
-                Place::ReturnOf("udp_input".to_owned()),
+                CodeLocation::ReturnOf("udp_input".to_owned()),
             ),
         ] {
-            let read: Place = text.parse().unwrap();
+            let read: CodeLocation = text.parse().unwrap();
             assert_eq!(read, place);
             assert_eq!(read.to_string(), text);
         }
         for text in ["", "0xZZ", "a b", "return of ", "x+y", "12x"] {
-            let error = text.parse::<Place>().unwrap_err();
+            let error = text.parse::<CodeLocation>().unwrap_err();
             assert!(error.contains("write a symbol"), "{text}: {error}");
         }
     }

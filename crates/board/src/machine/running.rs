@@ -63,7 +63,7 @@ impl Machine {
         image: &Image,
         watch: Option<Watch<'_>>,
     ) -> Result<(Machine, Option<Counting>), MachineError> {
-        let plan = watch.map(|watch| plan(file, watch.ways, image));
+        let plan = watch.map(|watch| plan(file, watch.frame_paths, image));
         let plan = plan.transpose()?;
         let folder =
             Folder::make(&folder_name(&file.name)).map_err(MachineError::io("a folder"))?;

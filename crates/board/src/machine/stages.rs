@@ -15,7 +15,7 @@ use wirelab_trial::{
 };
 
 use super::MachineError;
-use super::count::{Asked, Counts, count};
+use super::count::{CountRequest, Counts, count};
 use super::file::{MachineFile, Traffic, word};
 use super::image::Image;
 
@@ -47,7 +47,7 @@ impl StagesNode {
         image: Option<&Path>,
         kinds: bool,
     ) -> Result<StagesNode, MachineError> {
-        let Some(first) = file.ways.first() else {
+        let Some(first) = file.frame_paths.first() else {
             return Err(MachineError::Other(format!(
                 "{}: it names no points; fix: add [receive] or [transmit] with points",
                 file.name
@@ -68,7 +68,7 @@ impl StagesNode {
         })
     }
 
-    fn asked(&self, trial: &Trial, sizes: Sizes) -> Result<Asked, NodeError> {
+    fn count_request(&self, trial: &Trial, sizes: Sizes) -> Result<CountRequest, NodeError> {
         let frames = match trial.extent {
             Extent::Frames { frames } if (1..=MOST_FRAMES).contains(&frames) => frames,
             Extent::Frames { frames } => {
@@ -99,7 +99,7 @@ impl StagesNode {
             otherwise: "one frame at a time goes through the machine: leave it out",
         }
         .check(trial)?;
-        Ok(Asked {
+        Ok(CountRequest {
             frames,
             data_bytes: sizes.datagram.unwrap_or(0),
             kinds: self.kinds,
@@ -107,7 +107,7 @@ impl StagesNode {
     }
 
     fn flow(&self, direction: Direction, sizes: Sizes, counts: &Counts) -> FlowObservation {
-        let asked = FlowRequest {
+        let request = FlowRequest {
             port: self.name.clone(),
             direction,
             stream: 0,
@@ -128,7 +128,7 @@ impl StagesNode {
             sequences: sent,
             ..SendReport::default()
         };
-        let mut flow = flow_observation(&asked, &report, Default::default());
+        let mut flow = flow_observation(&request, &report, Default::default());
         flow.without_rates(NO_TIME);
         flow.jitter_ps = Field::absent(NO_TIME);
         flow.sender = Field::absent("frames are counted inside the machine");
@@ -183,13 +183,18 @@ fn paths(direction: Direction, length_bytes: u32, counts: &Counts) -> Vec<CallPa
     stages.collect()
 }
 
-/// Counters of a direction: frames in no figure, and for each stage what interrupted it and, if asked, of which kinds
+/// Counters of a direction: frames in no figure, and for each stage what interrupted it and, if requested, of which kinds
 /// its instructions were.
-fn counters(way: &str, counts: &Counts, kinds: bool, into: &mut BTreeMap<String, Field<u64>>) {
+fn counters(
+    direction: &str,
+    counts: &Counts,
+    kinds: bool,
+    into: &mut BTreeMap<String, Field<u64>>,
+) {
     let mut put = |name: String, value: u64| into.insert(name, Field::measured(value));
-    put(format!("{way}.warm_up_frames"), counts.warm_up);
+    put(format!("{direction}.warm_up_frames"), counts.warm_up);
     put(
-        format!("{way}.unattributed_frames"),
+        format!("{direction}.unattributed_frames"),
         counts.apart.values().sum(),
     );
     for (n, pair) in counts.points.windows(2).enumerate() {
@@ -199,22 +204,25 @@ fn counters(way: &str, counts: &Counts, kinds: bool, into: &mut BTreeMap<String,
         let (frames, instructions) = interrupted.fold((0, 0), |(frames, sum), stage| {
             (frames + 1, sum + stage.interrupted)
         });
-        put(format!("{way}.{stage}.interrupted_frames"), frames);
+        put(format!("{direction}.{stage}.interrupted_frames"), frames);
         put(
-            format!("{way}.{stage}.interrupting_instructions"),
+            format!("{direction}.{stage}.interrupting_instructions"),
             instructions,
         );
         if kinds {
             let sum =
                 |of: fn(super::ring::Kinds) -> u32| each().map(|s| u64::from(of(s.kinds))).sum();
-            put(format!("{way}.{stage}.loads"), sum(|k| k.loads));
-            put(format!("{way}.{stage}.stores"), sum(|k| k.stores));
-            put(format!("{way}.{stage}.taken_branches"), sum(|k| k.branches));
+            put(format!("{direction}.{stage}.loads"), sum(|k| k.loads));
+            put(format!("{direction}.{stage}.stores"), sum(|k| k.stores));
+            put(
+                format!("{direction}.{stage}.taken_branches"),
+                sum(|k| k.branches),
+            );
         }
     }
 }
 
-fn warnings(way: &str, counts: &Counts) -> Vec<Warning> {
+fn warnings(direction: &str, counts: &Counts) -> Vec<Warning> {
     let mut all = Vec::new();
     if !counts.apart.is_empty() {
         let why: Vec<String> = counts
@@ -223,7 +231,7 @@ fn warnings(way: &str, counts: &Counts) -> Vec<Warning> {
             .map(|(why, n)| format!("{why}: {n}"))
             .collect();
         let text = format!(
-            "{way}: {} of {} could not be attributed ({})",
+            "{direction}: {} of {} could not be attributed ({})",
             format::count(counts.apart.values().sum(), "frame"),
             counts.tried,
             why.join(", ")
@@ -242,7 +250,7 @@ fn warnings(way: &str, counts: &Counts) -> Vec<Warning> {
         .collect();
     if !interrupted.is_empty() {
         all.push(note(&format!(
-            "{way}: interrupts came back within stages, and are told apart from them: {}",
+            "{direction}: interrupts came back within stages, and are told apart from them: {}",
             interrupted.join(", ")
         )));
     }
@@ -285,34 +293,34 @@ impl Node for StagesNode {
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
         let sizes = trial.sizes().map_err(NodeError::bad)?;
-        let asked = self.asked(trial, sizes)?;
+        let request = self.count_request(trial, sizes)?;
         progress.report(0, 1, "counting instructions");
         let started_unix_ns = unix_ns();
-        let all = count(&self.file, &self.image, asked, cancel)?;
+        let all = count(&self.file, &self.image, request, cancel)?;
         let (mut counters_of_all, mut told, mut flows) = (BTreeMap::new(), Vec::new(), Vec::new());
-        let mut least = asked.frames;
-        for way in &self.file.ways {
-            let Some(counts) = all.get(word(way.direction)) else {
+        let mut least = request.frames;
+        for frame_path in &self.file.frame_paths {
+            let Some(counts) = all.get(word(frame_path.direction)) else {
                 continue;
             };
-            flows.push(self.flow(way.direction, sizes, counts));
+            flows.push(self.flow(frame_path.direction, sizes, counts));
             counters(
-                word(way.direction),
+                word(frame_path.direction),
                 counts,
                 self.kinds,
                 &mut counters_of_all,
             );
-            told.extend(warnings(word(way.direction), counts));
+            told.extend(warnings(word(frame_path.direction), counts));
             self.paths
-                .extend(paths(way.direction, sizes.length, counts));
+                .extend(paths(frame_path.direction, sizes.length, counts));
             least = least.min(counts.frames.len() as u64);
         }
-        let status = match (cancel.is_cancelled(), least < asked.frames) {
+        let status = match (cancel.is_cancelled(), least < request.frames) {
             (true, _) => Status::cancelled(),
             (false, true) => Status::Partial {
                 why: format!(
                     "{least} of {} frames were attributed to their points",
-                    asked.frames
+                    request.frames
                 ),
             },
             (false, false) => Status::Complete,

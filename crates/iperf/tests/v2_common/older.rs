@@ -122,9 +122,9 @@ impl Count {
     }
 }
 
-/// What a client asked for the way back.
+/// The traffic that a client requested in the other direction.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct ReturnRequest {
     port: u16,
     at_once: bool,
     bytes: usize,
@@ -137,7 +137,7 @@ struct Flow {
     started: Instant,
     ended: Option<Instant>,
     count: Count,
-    asked: Option<Asked>,
+    request: Option<ReturnRequest>,
     answer: Vec<u8>,
 }
 
@@ -203,8 +203,8 @@ fn serve(
         let Some(flow) = known else {
             if !is_last {
                 let begun = begin(kind, socket, datagram, peer, flow.as_ref());
-                if let Some(asked) = begun.asked.filter(|asked| asked.at_once) {
-                    backs.push(back(kind, peer, asked, told));
+                if let Some(request) = begun.request.filter(|request| request.at_once) {
+                    backs.push(back(kind, peer, request, told));
                 }
                 flow = Some(begun);
             }
@@ -217,8 +217,8 @@ fn serve(
             flow.ended = Some(Instant::now());
             flow.answer = kind.answer(datagram, &flow.count, flow.started.elapsed());
             let _ = socket.send_to(&flow.answer, peer);
-            if let Some(asked) = flow.asked.filter(|asked| !asked.at_once) {
-                backs.push(back(kind, peer, asked, told));
+            if let Some(request) = flow.request.filter(|request| !request.at_once) {
+                backs.push(back(kind, peer, request, told));
             }
         } else if !drops(low) {
             flow.count.take(low, len);
@@ -250,7 +250,7 @@ fn begin(
     if !kind.is_old() {
         count.take(word(first, 0), first.len());
     }
-    let asked = (flags & TOP_BIT != 0).then(|| Asked {
+    let request = (flags & TOP_BIT != 0).then(|| ReturnRequest {
         port: word(first, at + 8) as u16,
         at_once: flags & 1 != 0,
         bytes: word(first, at + 12).max(64) as usize,
@@ -261,25 +261,25 @@ fn begin(
         started: lingers.map_or_else(Instant::now, |flow| flow.started),
         ended: None,
         count,
-        asked,
+        request,
         answer: Vec::new(),
     }
 }
 
-/// Traffic back as it sends it: nothing is asked.
+/// Traffic back as it sends it: the caller starts it unconditionally.
 fn back(
     kind: Build,
     peer: SocketAddr,
-    asked: Asked,
+    request: ReturnRequest,
     told: &Arc<Mutex<Vec<u32>>>,
 ) -> JoinHandle<()> {
     let told = Arc::clone(told);
     std::thread::spawn(move || {
         let socket = UdpSocket::bind((peer.ip(), 0)).unwrap();
-        socket.connect((peer.ip(), asked.port)).unwrap();
+        socket.connect((peer.ip(), request.port)).unwrap();
         let wait = Some(Duration::from_millis(250));
         socket.set_read_timeout(wait).unwrap();
-        let mut datagram: Vec<u8> = (0..asked.bytes).map(|n| b'0' + (n % 10) as u8).collect();
+        let mut datagram: Vec<u8> = (0..request.bytes).map(|n| b'0' + (n % 10) as u8).collect();
         if kind == Build::V2012 {
             datagram[16..20].fill(0);
         }
@@ -291,13 +291,13 @@ fn back(
         if wide {
             datagram[12..16].fill(0);
         }
-        let count = if asked.endless { u32::MAX / 2 } else { BACK };
+        let count = if request.endless { u32::MAX / 2 } else { BACK };
         let ids = kind.first()..kind.first() + count;
         for id in ids.clone() {
             datagram[..4].copy_from_slice(&id.to_be_bytes());
             datagram[8..12].copy_from_slice(&(id * 1000).to_be_bytes());
             // It goes on until nobody is there any more.
-            if socket.send(&datagram).is_err() && asked.endless {
+            if socket.send(&datagram).is_err() && request.endless {
                 return;
             }
             std::thread::sleep(Duration::from_millis(2));

@@ -22,7 +22,7 @@ pub const IPV6: &str = "fd57:4c::";
 static LAB: OnceLock<EphemeralLab> = OnceLock::new();
 
 /// One side of a lab.
-pub struct Place {
+pub struct LabSide {
     pub namespace: NetNs,
     number: u8,
 }
@@ -36,7 +36,7 @@ pub fn can_run() -> bool {
 }
 
 /// Both sides, node first; `None` where the test must be skipped.
-pub fn sides() -> Option<[Place; 2]> {
+pub fn sides() -> Option<[LabSide; 2]> {
     if !can_run() {
         return None;
     }
@@ -44,8 +44,8 @@ pub fn sides() -> Option<[Place; 2]> {
     Some(sides_of(lab))
 }
 
-pub fn sides_of(lab: &EphemeralLab) -> [Place; 2] {
-    [Side::Node, Side::Tester].map(|side| Place {
+pub fn sides_of(lab: &EphemeralLab) -> [LabSide; 2] {
+    [Side::Node, Side::Tester].map(|side| LabSide {
         namespace: lab.netns(side).unwrap(),
         number: if side == Side::Node { 1 } else { 2 },
     })
@@ -60,7 +60,7 @@ pub fn lab(spec: LabSpec) -> EphemeralLab {
     lab
 }
 
-impl Place {
+impl LabSide {
     fn add_ipv6(&self) {
         let device = if self.number == 1 { "n0" } else { "t0" };
         let on = |which: &str| format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");

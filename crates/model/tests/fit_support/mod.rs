@@ -18,7 +18,7 @@ pub const NODE_NS: Clock = Clock {
 
 /// What a test says of an observation.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct ObservationSpec {
     pub layer: Layer,
     pub direction: Direction,
     pub bytes: u32,
@@ -32,9 +32,14 @@ pub struct Seen {
     pub series: Vec<Series>,
 }
 
-impl Seen {
-    pub fn new(layer: Layer, direction: Direction, bytes: u32, frames_per_s: f64) -> Seen {
-        Seen {
+impl ObservationSpec {
+    pub fn new(
+        layer: Layer,
+        direction: Direction,
+        bytes: u32,
+        frames_per_s: f64,
+    ) -> ObservationSpec {
+        ObservationSpec {
             layer,
             direction,
             bytes,
@@ -49,7 +54,7 @@ impl Seen {
         }
     }
 
-    pub fn busy(mut self, load: Load, busy: f64) -> Seen {
+    pub fn busy(mut self, load: Load, busy: f64) -> ObservationSpec {
         (self.load, self.busy) = (load, Some(busy));
         self
     }
@@ -174,7 +179,7 @@ pub fn staged(
         true => Direction::Transmit,
         false => Direction::Receive,
     };
-    let mut o = Seen::new(Layer::UdpIpv4, direction, length - 42, 1_000.0).observation();
+    let mut o = ObservationSpec::new(Layer::UdpIpv4, direction, length - 42, 1_000.0).observation();
     o.trial.size = Size::new(SizeUnit::Length, length);
     o.trial.load = Load::FrameRate {
         frames_per_s: 1_000.0,
@@ -218,11 +223,11 @@ pub fn series(name: &str, ns: impl IntoIterator<Item = u64>) -> Series {
     builder.finish()
 }
 
-pub fn observations(seen: &[Seen]) -> Vec<Observation> {
-    seen.iter().map(Seen::observation).collect()
+pub fn observations(seen: &[ObservationSpec]) -> Vec<Observation> {
+    seen.iter().map(ObservationSpec::observation).collect()
 }
 
-pub fn fitted(seen: &[Seen]) -> Fit {
+pub fn fitted(seen: &[ObservationSpec]) -> Fit {
     fit(&observations(seen), &FitOptions::default()).unwrap()
 }
 

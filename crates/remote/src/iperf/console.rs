@@ -28,11 +28,11 @@ const MOST_ROWS: usize = 100;
 /// The tester's server, to which the board's client sends.
 pub struct Receiver {
     server: Server,
-    seen: Arc<Mutex<Seen>>,
+    log: Arc<Mutex<ServerLog>>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct ServerLog {
     begun: u32,
     legs: Vec<(Id, Leg)>,
     rows: Vec<Row>,
@@ -44,8 +44,8 @@ impl Receiver {
     /// # Errors
     /// [`NodeError::Failed`] where the port is taken.
     pub fn start(tester: SocketAddr, plan: &Plan) -> Result<Receiver, NodeError> {
-        let seen = Arc::new(Mutex::new(Seen::default()));
-        let for_server = Arc::clone(&seen);
+        let log = Arc::new(Mutex::new(ServerLog::default()));
+        let for_server = Arc::clone(&log);
         let config = ServerConfig {
             back: false,
             quiet: QUIET,
@@ -57,13 +57,13 @@ impl Receiver {
             tester,
             config,
             Arc::new(move |event| {
-                let mut seen = for_server.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut log = for_server.lock().unwrap_or_else(PoisonError::into_inner);
                 match event {
-                    ServerEvent::Began { .. } => seen.begun += 1,
-                    ServerEvent::Leg { id, leg, .. } if seen.legs.len() < MOST_ROWS => {
-                        seen.legs.push((id, leg));
+                    ServerEvent::Began { .. } => log.begun += 1,
+                    ServerEvent::Leg { id, leg, .. } if log.legs.len() < MOST_ROWS => {
+                        log.legs.push((id, leg));
                     }
-                    ServerEvent::Row(row) if seen.rows.len() < MOST_ROWS => seen.rows.push(row),
+                    ServerEvent::Row(row) if log.rows.len() < MOST_ROWS => log.rows.push(row),
                     _ => {}
                 }
             }),
@@ -73,29 +73,29 @@ impl Receiver {
                 "the board's client needs an iperf server here: {trouble}; fix: end the one that runs, or name another port (iperf:HOST:PORT)"
             ))
         })?;
-        Ok(Receiver { server, seen })
+        Ok(Receiver { server, log })
     }
 
     /// Waits for the end of the flow, and returns the longest one.
     pub fn end(self, counted: &Counted, cancel: &Cancel) -> Option<(Id, Leg, Vec<Row>)> {
         let begun = Instant::now();
         loop {
-            let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-            let over = seen.begun > 0 && seen.legs.len() >= seen.begun as usize;
+            let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+            let over = log.begun > 0 && log.legs.len() >= log.begun as usize;
             // A client that sent nothing needs no wait.
-            let none = seen.begun == 0
+            let none = log.begun == 0
                 && (counted.bytes.is_none() || begun.elapsed() > Duration::from_secs(1));
-            drop(seen);
+            drop(log);
             if over || none || begun.elapsed() > AFTER || cancel.is_cancelled() {
                 break;
             }
             std::thread::sleep(Duration::from_millis(20));
         }
         drop(self.server);
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let legs = std::mem::take(&mut seen.legs);
+        let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+        let legs = std::mem::take(&mut log.legs);
         let (id, leg) = legs.into_iter().max_by_key(|(_, leg)| bytes_of(leg))?;
-        let rows = seen
+        let rows = log
             .rows
             .iter()
             .filter(|row| row.id == id)

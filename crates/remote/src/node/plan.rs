@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use nix::sys::socket::{setsockopt, sockopt};
 use wirelab_control::message::{Identity, Start};
-use wirelab_control::value::{Extent as Until, Load as Asked};
+use wirelab_control::value::{Extent as Until, Load as ControlLoad};
 use wirelab_socket::flow::{Expect, LEAST_BYTES, MOST_BYTES, Offer};
 use wirelab_trial::{
     Accepts, Direction, Dscp, Extent, Layer, Link, Load, NodeError, Path, Resolved, SizeLimits,
@@ -233,8 +233,8 @@ fn start(trial: &Trial, node: &Identity, frames_per_s: Option<f64>) -> Result<St
     };
     let sends = matches!(trial.direction, Direction::Transmit | Direction::Both);
     let load = match frames_per_s {
-        Some(rate) => Asked::MilliframesPerS((rate * 1000.0).round().max(1.0) as u64),
-        None => Asked::Max,
+        Some(rate) => ControlLoad::MilliframesPerS((rate * 1000.0).round().max(1.0) as u64),
+        None => ControlLoad::Max,
     };
     let paced = frames_per_s.is_some() && trial.load != Load::Max;
     // The driver does not record capture points of frames that it sends or returns.

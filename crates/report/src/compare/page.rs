@@ -203,7 +203,7 @@ fn changes(comparison: &Comparison) -> Gallery {
 
 fn table(comparison: &Comparison) -> Table {
     let heads = vec![
-        Head::words("asked", Shown::IfVaries, 6),
+        Head::words("requested", Shown::IfVaries, 6),
         Head::words("figure", Shown::Always, 0),
         Head::words("verdict", Shown::Always, 0),
         Head::figures("before", "", Shown::Always, 7),

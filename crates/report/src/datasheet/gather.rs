@@ -18,7 +18,7 @@ const SEARCHED: usize = 500;
 
 /// The part of the page that a trial belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum SheetPart {
     Layer2Latency,
     Layer2Throughput,
     Tcp,
@@ -36,15 +36,15 @@ pub fn is_datasheet(file: &ResultsFile) -> bool {
         return false;
     }
     let names = part_names(file);
-    let mut kinds: Vec<Place> = Vec::new();
+    let mut kinds: Vec<SheetPart> = Vec::new();
     for (o, name) in file.observations.iter().zip(&names) {
-        let place = match place(o, name) {
-            Place::UdpTransmit => Place::UdpReceive,
-            Place::Layer2Throughput | Place::Elsewhere => continue,
-            place => place,
+        let sheet_part = match sheet_part(o, name) {
+            SheetPart::UdpTransmit => SheetPart::UdpReceive,
+            SheetPart::Layer2Throughput | SheetPart::Elsewhere => continue,
+            sheet_part => sheet_part,
         };
-        if !kinds.contains(&place) {
-            kinds.push(place);
+        if !kinds.contains(&sheet_part) {
+            kinds.push(sheet_part);
         }
     }
     kinds.len() >= 2
@@ -89,23 +89,23 @@ fn part_names(file: &ResultsFile) -> Vec<&str> {
     names
 }
 
-fn place(o: &Observation, part: &str) -> Place {
+fn sheet_part(o: &Observation, part: &str) -> SheetPart {
     let one_way = matches!(o.trial.direction, Direction::Transmit | Direction::Receive);
     match (o.trial.framing.layer, o.trial.direction) {
-        (_, Direction::Echo) => Place::Echo,
-        (Layer::TcpIpv4 | Layer::TcpIpv6, _) => Place::Tcp,
-        (Layer::UdpIpv4 | Layer::UdpIpv6, Direction::Receive) => Place::UdpReceive,
-        (Layer::UdpIpv4 | Layer::UdpIpv6, Direction::Transmit) => Place::UdpTransmit,
-        (Layer::UdpIpv4 | Layer::UdpIpv6, Direction::Both) => Place::Elsewhere,
+        (_, Direction::Echo) => SheetPart::Echo,
+        (Layer::TcpIpv4 | Layer::TcpIpv6, _) => SheetPart::Tcp,
+        (Layer::UdpIpv4 | Layer::UdpIpv6, Direction::Receive) => SheetPart::UdpReceive,
+        (Layer::UdpIpv4 | Layer::UdpIpv6, Direction::Transmit) => SheetPart::UdpTransmit,
+        (Layer::UdpIpv4 | Layer::UdpIpv6, Direction::Both) => SheetPart::Elsewhere,
         (Layer::Ethernet, _) => {
             let void = matches!(o.status, Status::Void { .. });
             let named = part.to_lowercase().contains("latency");
             let slow = o.trial.load != Load::Max;
             // At load max a model tells its stages too; that is a throughput all the same.
             if one_way && (named || (slow && (has_captures(o) || void))) {
-                Place::Layer2Latency
+                SheetPart::Layer2Latency
             } else {
-                Place::Layer2Throughput
+                SheetPart::Layer2Throughput
             }
         }
     }
@@ -154,18 +154,18 @@ fn sheet(file: &ResultsFile, (node, kind): (&str, &str), rows: &[Row<'_>]) -> Sh
         let link = row::link(o).map(|l| l.bits_per_s());
         sheet.link_bits_per_s = sheet.link_bits_per_s.or(link);
         let at = row.trial - 1;
-        match place(o, names[at]) {
-            Place::Layer2Latency => sheet.layer2_latency.push(layer2(row.trial, o)),
-            Place::Layer2Throughput if in_search[at] => sorted.elsewhere += 1,
-            Place::Layer2Throughput => sorted.layer2.push(rate(row)),
-            Place::Tcp => sorted.tcp.push(rate(row)),
-            Place::Echo => sheet.echo.push(echo(row.trial, o)),
-            Place::UdpReceive | Place::UdpTransmit => {
+        match sheet_part(o, names[at]) {
+            SheetPart::Layer2Latency => sheet.layer2_latency.push(layer2(row.trial, o)),
+            SheetPart::Layer2Throughput if in_search[at] => sorted.elsewhere += 1,
+            SheetPart::Layer2Throughput => sorted.layer2.push(rate(row)),
+            SheetPart::Tcp => sorted.tcp.push(rate(row)),
+            SheetPart::Echo => sheet.echo.push(echo(row.trial, o)),
+            SheetPart::UdpReceive | SheetPart::UdpTransmit => {
                 let size = (ip_version(o), datagram(o).unwrap_or(0));
                 let rates = sorted.udp.entry(size).or_default();
                 rates.push((rate(row), in_search[at]));
             }
-            Place::Elsewhere => sorted.elsewhere += 1,
+            SheetPart::Elsewhere => sorted.elsewhere += 1,
         }
     }
     sheet.layer2_throughput = merged(sorted.layer2);

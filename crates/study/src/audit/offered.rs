@@ -31,7 +31,7 @@ const DELIVERED: [Metric; 4] = [
 ];
 
 /// A row with a stated load and a rate.
-struct Asked<'a> {
+struct LoadedRow<'a> {
     facts: Facts<'a>,
     metric: Metric,
     printed: &'a Quantity,
@@ -52,7 +52,7 @@ struct Custom {
 
 /// One finding for each delivered rate that its load or its loss forbids.
 pub fn findings(study: &Study, evidence: &Evidence) -> Vec<Finding> {
-    let rows: Vec<Asked<'_>> = facts(study).iter().filter_map(asked).collect();
+    let rows: Vec<LoadedRow<'_>> = facts(study).iter().filter_map(loaded_row).collect();
     let received = rows
         .iter()
         .filter(|r| r.facts.row.trial.direction == Direction::Receive);
@@ -63,7 +63,7 @@ pub fn findings(study: &Study, evidence: &Evidence) -> Vec<Finding> {
     found.collect()
 }
 
-fn asked<'a>(row: &Facts<'a>) -> Option<Asked<'a>> {
+fn loaded_row<'a>(row: &Facts<'a>) -> Option<LoadedRow<'a>> {
     let both = matches!(row.row.trial.direction, Direction::Both | Direction::Echo);
     let stated = row.row.trial.load != Load::Max && row.row.interval.is_none();
     if row.is_tcp() || both || !stated || row.row.limit {
@@ -73,7 +73,7 @@ fn asked<'a>(row: &Facts<'a>) -> Option<Asked<'a>> {
         .into_iter()
         .find(|m| row.published(*m).is_some())?;
     let printed = row.published(metric)?;
-    Some(Asked {
+    Some(LoadedRow {
         facts: *row,
         metric,
         printed,
@@ -99,7 +99,7 @@ fn in_figure(row: &Facts<'_>, metric: Metric, per_s: Range) -> Range {
     }
 }
 
-impl Asked<'_> {
+impl LoadedRow<'_> {
     fn offered(&self, off: f64) -> Range {
         Range {
             low: self.offered * (1.0 - off),
@@ -117,7 +117,7 @@ impl Asked<'_> {
     }
 }
 
-fn custom(rows: &[&Asked<'_>]) -> Custom {
+fn custom(rows: &[&LoadedRow<'_>]) -> Custom {
     // How far the rows are off both readings, the better one of each.
     let apart = |a: Range, b: Range| {
         (a.low - b.high).max(b.low - a.high).max(0.0) / b.high.max(f64::MIN_POSITIVE)
@@ -163,7 +163,7 @@ fn custom(rows: &[&Asked<'_>]) -> Custom {
 
 fn finding(
     study: &Study,
-    row: &Asked<'_>,
+    row: &LoadedRow<'_>,
     custom: &Custom,
     evidence: &Evidence,
 ) -> Option<Finding> {
@@ -192,7 +192,7 @@ fn finding(
     (!fits).then(|| misfit(study, row, offered, hull, evidence))
 }
 
-fn above(study: &Study, row: &Asked<'_>, offered: Range, evidence: &Evidence) -> Finding {
+fn above(study: &Study, row: &LoadedRow<'_>, offered: Range, evidence: &Evidence) -> Finding {
     let (facts, metric, printed) = (&row.facts, row.metric, row.printed);
     let binary = BINARY
         .into_iter()
@@ -247,7 +247,7 @@ fn above(study: &Study, row: &Asked<'_>, offered: Range, evidence: &Evidence) ->
 }
 
 /// The load as a page prints it.
-fn load_of(row: &Asked<'_>) -> String {
+fn load_of(row: &LoadedRow<'_>) -> String {
     match row.facts.row.trial.load {
         Load::BitRate { bits_per_s } => show::rate(bits_per_s),
         load => load.to_string(),
@@ -255,7 +255,7 @@ fn load_of(row: &Asked<'_>) -> String {
 }
 
 /// The trial's load is a suspect too.
-fn with_load(row: &Asked<'_>, mut weights: Vec<(String, f64)>) -> Vec<(String, f64)> {
+fn with_load(row: &LoadedRow<'_>, mut weights: Vec<(String, f64)>) -> Vec<(String, f64)> {
     let most = weights
         .iter()
         .map(|(_, weight)| *weight)
@@ -266,7 +266,7 @@ fn with_load(row: &Asked<'_>, mut weights: Vec<(String, f64)>) -> Vec<(String, f
 
 fn misfit(
     study: &Study,
-    row: &Asked<'_>,
+    row: &LoadedRow<'_>,
     offered: Range,
     should: Range,
     evidence: &Evidence,

@@ -13,7 +13,7 @@ use crate::exit::{Failure, Result};
 
 mod fragments;
 mod json2;
-mod place;
+mod output;
 mod report2;
 mod routed;
 mod sockets;
@@ -28,17 +28,17 @@ const LEAST_INTERVAL_S: f64 = 0.01;
 const MOST_SECONDS: f64 = 21_474_836.0;
 
 pub fn run(args: &IperfArgs) -> Result {
-    if args.serve.daemon && !place::is_background() {
-        return place::start_background();
+    if args.serve.daemon && !output::is_background() {
+        return output::start_background();
     }
-    let place = place::enter(args)?;
+    let output = output::enter(args)?;
     // A server in the background leaves this session.
-    let _preferred = (!place::is_background()).then(prefer_this_session);
+    let _preferred = (!output::is_background()).then(prefer_this_session);
     match (args.iperf3, &args.client) {
         (false, Some(host)) => two::test(args, host),
-        (false, None) => two::serve(args, place),
+        (false, None) => two::serve(args, output),
         (true, Some(host)) => three::test(args, host),
-        (true, None) => three::serve(args, place),
+        (true, None) => three::serve(args, output),
     }
 }
 

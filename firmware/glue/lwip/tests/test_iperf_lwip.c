@@ -194,7 +194,7 @@ static void hosts_on_a_link_or_with_proof_are_sent_to(void)
 	CHECK(may_send("203.0.113.9") && !may_send("203.0.112.9"));
 	for (unsigned n = 0; n < sizeof never / sizeof never[0]; n++)
 		CHECK(!may_send(never[n]));
-	/* Where there is proof to be had, a link is none. */
+	/* Where a host can prove its address, its link proves nothing. */
 	it.proven = proven;
 	CHECK(may_send("192.0.2.9") && !may_send("10.0.0.7") && may_send("203.0.113.9"));
 	for (unsigned n = 0; n < sizeof never / sizeof never[0]; n++)

@@ -147,7 +147,7 @@ class Lab(unittest.TestCase):
         return process.returncode, self.said(log)
 
     def listens(self, side, protocol):
-        """Whether somebody listens on port 5001."""
+        """Whether a program listens on port 5001."""
         option = "-lun" if protocol == "udp" else "-ltn"
         command = ["ip", "netns", "exec", self.names[side], "ss", option]
         return ":5001 " in subprocess.run(command, check=True, capture_output=True, text=True).stdout
@@ -209,7 +209,7 @@ class Server(Lab):
             self.assertEqual(int(flow["there_datagrams"]), int(flow["here_datagrams"]) + 1, flow)
 
     def sent_and_received(self, flows):
-        """How many flows of each way."""
+        """How many flows were received and sent."""
         return [sum(flow["way"] == way for flow in flows) for way in ("received", "sent")]
 
     def test_udp_with_its_report(self):

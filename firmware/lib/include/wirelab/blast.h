@@ -37,7 +37,7 @@ struct wl_blast {
 	uint32_t interval_fraction; /* of 2^32 of a tick */
 	uint64_t patience_ticks; /* who is later lets the schedule move; 0: it catches up whatever it takes */
 
-	/* What came of it. */
+	/* Its result. */
 	uint64_t sent;
 	uint64_t full; /* polls that found the driver full */
 	uint64_t slips, slipped_ticks; /* how often the schedule moved, and by how much in all */

@@ -27,7 +27,7 @@ struct wl_echo {
 /* Whether bytes begin with a test header whose checksum is right (spec/test-frame.md). */
 bool wl_echo_is_test(const uint8_t *bytes, size_t count);
 
-/* Make the echo of a test frame of EtherType 0x88B5, with up to two VLAN tags; false where it is none to answer, and
+/* Make the echo of a test frame of EtherType 0x88B5, with up to two VLAN tags; false if it must not be answered, and
  * then nothing is changed. `length` is without FCS. */
 bool wl_echo_ethernet(const struct wl_echo *echo, uint8_t *frame, size_t length);
 

@@ -45,7 +45,7 @@ struct wl_iperf_count {
 	uint32_t jitter_us; /* UDP */
 };
 
-/* What came of one flow. Without `complete` the other end went away, or never came. */
+/* The result of one flow. Without `complete` the other end went away, or never connected. */
 struct wl_iperf_result {
 	struct wl_iperf_address peer;
 	bool udp, sent, client, complete;
@@ -80,7 +80,7 @@ struct wl_iperf_test {
 struct wl_iperf_flow;
 
 /* Why traffic back is not sent: nothing is, here; the port that was asked for is one of services (below 1024); or over UDP
- * nobody knows whether it was asked for by the host that would get it. */
+ * it is unknown whether the host that would receive it requested it. */
 enum wl_iperf_why { WL_IPERF_RECEIVES_ONLY, WL_IPERF_SERVICE_PORT, WL_IPERF_NOT_PROVEN };
 
 /* What the glue does. `context` is given to each. None may block, and none may call back into the library. */

@@ -75,7 +75,7 @@ static inline bool wl_iperf_is_of_all(const struct wl_iperf_address *peer, uint3
 	"over UDP its address may be forged; fix: connect over TCP within the minute before, use a control " \
 	"session, or build with WL_IPERF_ALLOW"
 
-/* Why, and the way out. `not_proven` is what a program says of hosts that it knows nothing of. */
+/* The reason and the fix. `not_proven` is the text for hosts that have proven nothing. */
 static inline const char *wl_iperf_because(enum wl_iperf_why why, const char *not_proven)
 {
 	switch (why) {

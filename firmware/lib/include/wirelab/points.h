@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The capture points of a node with a stack (spec/node-control.md, "captures"), and which frames have a record there.
  *
- * Received frames first, each way in the order a frame takes. A point that a node does not have takes no record and is
- * not listed. Between two points of one way lies a stage.
+ * Received frames first, each direction in the order a frame takes. A point that a node does not have takes no record and is
+ * not listed. Between two points of one direction lies a stage.
  */
 #ifndef WIRELAB_POINTS_H
 #define WIRELAB_POINTS_H

@@ -56,7 +56,7 @@ impl<T> Single<T> {
     ///
     /// # Panics
     ///
-    /// If somebody has it already.
+    /// If it is taken already.
     pub fn take(&'static self) -> &'static mut T {
         // SAFETY: one core, so that nothing comes between the look and the mark; from then on the caller alone has it.
         unsafe {

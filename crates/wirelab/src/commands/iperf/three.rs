@@ -9,7 +9,7 @@ use wirelab_iperf::v3::parameters::MAX_SECONDS;
 use wirelab_iperf::v3::{CONNECT_TIMEOUT, Client, DEFAULT_PORT, Parameters, Server, TestError};
 use wirelab_trial::Cancel;
 
-use super::place::Place;
+use super::output::ServerOutput;
 use super::sockets::{listen, options, zerocopy};
 use super::{format, fragments, interval, protocol, resolve, routed, sending, wrong};
 use crate::args::IperfArgs;
@@ -204,7 +204,7 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
 }
 
 /// Serves until Ctrl-C, or one test.
-pub fn serve(args: &IperfArgs, place: Place) -> Result {
+pub fn serve(args: &IperfArgs, output: ServerOutput) -> Result {
     check(args)?;
     format(args)?;
     let mut server = Server::bind(listen(args, DEFAULT_PORT)?).map_err(Failure::usage)?;
@@ -215,7 +215,7 @@ pub fn serve(args: &IperfArgs, place: Place) -> Result {
         server.set_authorizer(authorizer);
     }
     let cancel = cancel_on_signal();
-    place.serves(&format!(
+    output.serves(&format!(
         "Server listening on {}, iperf3",
         server.local_addr()
     ));

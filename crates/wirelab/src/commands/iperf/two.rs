@@ -15,7 +15,7 @@ use wirelab_iperf::v2::{
 };
 use wirelab_socket::access::Access;
 
-use super::place::Place;
+use super::output::ServerOutput;
 use super::report2::{Printer, RULER};
 use super::sockets::{listen, options};
 use super::{PORT, interval, json2, protocol, resolve, routed, seconds, sending, wrong};
@@ -175,7 +175,7 @@ fn failure(trouble: Trouble) -> Failure {
 }
 
 /// Serves until Ctrl-C, until the time is over, or one test.
-pub fn serve(args: &IperfArgs, place: Place) -> Result {
+pub fn serve(args: &IperfArgs, output: ServerOutput) -> Result {
     let printer = Printer::new(args)?;
     let config = ServerConfig {
         back: !args.serve.receive_only,
@@ -206,7 +206,7 @@ pub fn serve(args: &IperfArgs, place: Place) -> Result {
             tcp.ip()
         );
     }
-    place.serves(&format!(
+    output.serves(&format!(
         "Server listening on TCP {tcp} and UDP {udp}, iperf 2"
     ));
     let begun = Instant::now();

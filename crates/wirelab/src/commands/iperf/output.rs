@@ -58,12 +58,12 @@ pub fn start_background() -> Result {
 }
 
 /// The destination of the output, and the process to notify that the server listens.
-pub struct Place {
+pub struct ServerOutput {
     starter: Option<File>,
 }
 
 /// Redirects the output as the options say.
-pub fn enter(args: &IperfArgs) -> std::result::Result<Place, Failure> {
+pub fn enter(args: &IperfArgs) -> std::result::Result<ServerOutput, Failure> {
     let starter = match is_background() && args.serve.daemon {
         true => Some(stdout().as_fd().try_clone_to_owned().map(File::from)),
         false => None,
@@ -98,10 +98,10 @@ pub fn enter(args: &IperfArgs) -> std::result::Result<Place, Failure> {
         let nowhere = OpenOptions::new().write(true).open("/dev/null");
         dup2_stdout(nowhere.map_err(Failure::failed)?).map_err(Failure::failed)?;
     }
-    Ok(Place { starter })
+    Ok(ServerOutput { starter })
 }
 
-impl Place {
+impl ServerOutput {
     /// Reports that the server listens: a background server lets its starter print `where_it_listens` and end.
     pub fn serves(self, where_it_listens: &str) {
         let Some(mut starter) = self.starter else {
