@@ -61,6 +61,7 @@ test|chromium|cmd:chromium|the page is not tested in a browser
 test|tshark|cmd:tshark|the captures of hardware are not judged by tshark
 long|qemu-system-x86|cmd:qemu-system-x86_64|tests on Linux 6.1 are skipped
 long|u-boot-qemu|file:/usr/lib/u-boot/qemu_arm/u-boot.bin|the profile of U-Boot is not tried with one
+long|tcl|cmd:tclsh|!the constraint files of the blocks are not tested
 bench|python3|cmd:python3|!the figures are not evaluated
 bench|python3-venv|python:ensurepip|SimPy is left out of the comparison
 bench|netsniff-ng|cmd:trafgen|!there is nothing to compare with

@@ -21,7 +21,7 @@ case "${1:-}" in
         system=(qemu-system-arm -M mps2-an385 -nic "$tap,mac=02:00:0a:4d:00:02")
         typed=()
         ;;
-    *) die "name the system: nuttx or freertos-plus-tcp" ;;
+    *) die "no system is named; fix: node-in-qemu.sh nuttx, or node-in-qemu.sh freertos-plus-tcp" ;;
 esac
 elf=$stacks_out/$1-node.elf
 [ -f "$elf" ] || die "there is no $elf; fix: build it: scripts/stacks/$1.sh node"

@@ -22,4 +22,5 @@ mod node_scripted;
 mod older;
 mod search;
 mod serial;
+mod serial_common;
 mod tester_drops;

@@ -69,6 +69,8 @@ mod receive;
 mod reference_model;
 mod report_datasheet;
 mod results;
+#[path = "../../remote/tests/serial_common/mod.rs"]
+mod serial_common;
 mod session;
 mod stacks_rows;
 mod stages;

@@ -1,9 +1,11 @@
 //! `wirelab pulse`, and `measure --pulse`: the pulse of a pin as the time of a trial.
 
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::board_common;
+use crate::board_common::{self, Running};
+use crate::serial_common::Pty;
 
 use crate::common::{json, refused, scratch, stderr, stdout, wirelab};
 
@@ -67,6 +69,54 @@ fn the_recording_of_a_board_gives_the_time_that_the_board_has() {
     assert!(
         told.contains("channel P0.0, 1 pulse high") && told.contains("± 10 ns"),
         "{told}"
+    );
+}
+
+#[test]
+fn a_node_on_a_serial_line_has_the_time_of_its_pin_beside_a_capture() {
+    if !board_common::can_run("mps2-an385") || !board_common::can_tap() {
+        return;
+    }
+    let (_running, about) = Running::board("mps2-an385");
+    let word = |key: &str| about[key].as_str().unwrap();
+    let pty = Pty::before(UnixStream::connect(word("uart")).unwrap(), 0);
+    let node = pty.name(&format!(",port={}/tap0", word("namespace")));
+    let (results, capture) = (scratch("serial.json"), scratch("serial.pcapng"));
+    let capture = capture.display().to_string();
+    let csv = saved_later(
+        "serial.csv",
+        "Time [s],Channel 0\n0,0\n0.5,1\n1.125,0\n1.5,0\n",
+    );
+    let pulse = format!("{},channel=D0,sampling=24MHz", csv.display());
+    let results_name = results.display().to_string();
+    let trial = "--direction tx --length 1514 --frames 50 --load 100pps";
+    let mut asked = vec!["measure", &node];
+    asked.extend(trial.split(' '));
+    asked.extend([
+        "--pulse",
+        &pulse,
+        "--capture",
+        &capture,
+        "-o",
+        &results_name,
+    ]);
+    let output = wirelab(&asked);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let flow = flow(&results);
+    assert_eq!(flow["elapsed"]["value"]["ps"], 625_000_000_000u64);
+    assert_eq!(flow["elapsed"]["value"]["spans"], "pin");
+    assert_eq!(
+        flow["counters"]["pin_elapsed_ps"]["value"],
+        625_000_000_000u64
+    );
+    let rate = flow["frames_per_s"]["value"].as_f64().unwrap();
+    assert!((rate - 80.0).abs() < 1e-6, "50 frames in 625 ms: {rate}");
+    let verified = wirelab(&["verify", &capture, "--sent", "50"]);
+    assert!(
+        verified.status.success(),
+        "{}{}",
+        stdout(&verified),
+        stderr(&verified)
     );
 }
 

@@ -191,7 +191,7 @@ static void tcp_end_all(void *context)
 	}
 }
 
-static size_t write(void *context, unsigned connection, const uint8_t *bytes, size_t count)
+static size_t write_stream(void *context, unsigned connection, const uint8_t *bytes, size_t count)
 {
 	struct wl_flows *flows = context;
 	struct tcp_pcb *pcb = flows->connections[connection].pcb;
@@ -308,7 +308,7 @@ void wl_flows_net(struct wl_flows *flows, struct wl_net *net)
 		.udp_send = send_datagram,
 		.tcp_listen = tcp_open,
 		.tcp_close = tcp_end_all,
-		.tcp_write = write,
+		.tcp_write = write_stream,
 		.tcp_end = end_of_data,
 		.frames = frames,
 		.frame_send = frame_send,

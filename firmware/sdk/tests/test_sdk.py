@@ -16,7 +16,7 @@ SDK = FIRMWARE / "sdk"
 TCP_FEATURE = "freertos-tcp"
 RIGHT = "wirelab: the counts are right"
 
-# What Zephyr's and ESP-IDF's build systems provide, as far as the module and the component use it.
+# What Zephyr's build system provides, as far as the module uses it.
 STAND_IN = """
 cmake_minimum_required(VERSION 3.16)
 project(stand_in C)
@@ -38,12 +38,6 @@ macro(zephyr_compile_definitions)
   get_property(library GLOBAL PROPERTY library)
   target_compile_definitions(${{library}} PUBLIC ${{ARGN}})
 endmacro()
-function(idf_component_register)
-  cmake_parse_arguments(IT "" "" "SRCS;INCLUDE_DIRS;REQUIRES" ${{ARGN}})
-  add_library(component STATIC ${{IT_SRCS}})
-  target_include_directories(component PUBLIC ${{IT_INCLUDE_DIRS}})
-  set(COMPONENT_LIB component PARENT_SCOPE)
-endfunction()
 include_directories({folder})
 add_compile_options(-Wall -Wextra -Werror)
 {settings}
@@ -51,6 +45,32 @@ add_subdirectory({module} module)
 add_executable(example main.c {sdk}/example.c)
 target_include_directories(example PRIVATE {sdk})
 target_link_libraries(example PRIVATE {library})
+"""
+# What ESP-IDF's provides: a component is named after its folder, and sees the headers of those that it requires.
+IDF = """
+cmake_minimum_required(VERSION 3.16)
+project(stand_in C)
+set(CMAKE_C_STANDARD 11)
+add_compile_options(-Wall -Wextra -Werror)
+add_library(idf_esp_timer INTERFACE)
+target_include_directories(idf_esp_timer INTERFACE {folder})
+function(idf_component_register)
+  cmake_parse_arguments(IT "" "" "SRCS;INCLUDE_DIRS;REQUIRES;PRIV_REQUIRES" ${{ARGN}})
+  get_filename_component(name ${{CMAKE_CURRENT_LIST_DIR}} NAME)
+  add_library(idf_${{name}} STATIC ${{IT_SRCS}})
+  target_include_directories(idf_${{name}} PUBLIC ${{IT_INCLUDE_DIRS}})
+  foreach(other ${{IT_REQUIRES}} ${{IT_PRIV_REQUIRES}})
+    if(NOT TARGET idf_${{other}})
+      message(FATAL_ERROR "Failed to resolve component '${{other}}' required by component '${{name}}'")
+    endif()
+    target_link_libraries(idf_${{name}} PUBLIC idf_${{other}})
+  endforeach()
+  set(COMPONENT_LIB idf_${{name}} PARENT_SCOPE)
+endfunction()
+add_subdirectory({component} component)
+add_subdirectory({example}/main main)
+add_executable(example main.c)
+target_link_libraries(example PRIVATE idf_main)
 """
 HEADERS = {
     "zephyr/kernel.h": "#include <stdint.h>\nstatic inline unsigned irq_lock(void) { return 0; }\n"
@@ -114,9 +134,9 @@ class CMakePackage(InAFolder):
         # A package that is moved to another place is still one.
         (self.folder / "there").rename(self.folder / "prefix")
 
-    def configure(self, source):
+    def configure(self, source, *settings):
         """A project with the package in its path."""
-        command = ["cmake", "-S", source, "-B", self.folder / "build", f"-DCMAKE_PREFIX_PATH={self.folder}/prefix"]
+        command = ["cmake", "-S", source, "-B", self.folder / "build", f"-DCMAKE_PREFIX_PATH={self.folder}/prefix", *settings]
         return subprocess.run([str(word) for word in command], check=False, capture_output=True, text=True)
 
     def project(self, find):
@@ -140,6 +160,19 @@ class CMakePackage(InAFolder):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"sources: \S*/prefix/share/\S*/glue/lwip/node.c;")
 
+    def test_a_project_with_lwip_becomes_a_node_that_answers_on_its_uart(self):
+        lwip = Path(os.environ.get("CARGO_TARGET_DIR", FIRMWARE.parent / "target")) / "firmware/lwip/src"
+        if not (lwip / "core/udp.c").is_file():
+            self.skipTest(f"firmware: there is no {lwip}; make firmware fetches it")
+        without = self.configure(SDK / "cmake/lwip")
+        self.assertRegex(without.stderr, r"has no\s+core/udp.c;\s+fix:\s+-DLWIP_DIR")
+        done = self.configure(SDK / "cmake/lwip", f"-DLWIP_DIR={lwip}", "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        run("cmake", "--build", self.folder / "build", "-j", "2")
+        said = run(self.folder / "build/lwip_example", input="?0.7 hello version=1 *AEAF\n", timeout=60)
+        self.assertIn("READY name=my-board mac=02:00:c0:00:02:01 ip=192.0.2.1", said)
+        self.assertRegex(said, r"(?m)^=0\.7 hello version=1 session=\d+")
+
     def test_what_the_package_lacks_is_named_with_the_fix(self):
         self.assertRegex(self.project("find_package(wirelab REQUIRED COMPONENTS uip)").stderr,
                          r"has no\s+component 'uip';\s+fix:\s+COMPONENTS\s+lwip")
@@ -161,6 +194,18 @@ class Arduino(InAFolder):
             *objects, "-o", self.folder / "sketch")
         self.assertEqual(run(self.folder / "sketch"), "wirelab: good 98, lost 1, corrupted 1\n")
 
+    def test_the_library_compiles_for_the_processors_of_its_architectures(self):
+        if not shutil.which("arm-none-eabi-gcc"):
+            self.skipTest("arm-none-eabi-gcc: there is no compiler for Arm")
+        named = re.search(r"^architectures=(.*)$", (SDK / "arduino/library.properties").read_text(), re.M)[1].split(",")
+        processors = {"samd": ["cortex-m0plus", "cortex-m4"], "sam": ["cortex-m3"], "rp2040": ["cortex-m0plus"],
+                      "stm32": ["cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"]}
+        self.assertEqual(sorted(named), sorted(processors))
+        source = Path(run(SDK / "arduino/pack.sh", self.folder).strip()) / "src"
+        for processor in sorted({processor for name in named for processor in processors[name]}):
+            run("arm-none-eabi-gcc", f"-mcpu={processor}", "-mthumb", "-std=gnu11", "-Wall", "-Wextra", "-Werror", f"-I{source}",
+                "-fsyntax-only", *source.glob("*.c"))
+
     def test_a_call_without_a_folder_says_how(self):
         done = subprocess.run([SDK / "arduino/pack.sh"], check=False, capture_output=True, text=True)
         self.assertEqual(done.returncode, 2)
@@ -170,14 +215,16 @@ class Arduino(InAFolder):
 class StandIns(InAFolder):
     """The files of systems that are not here, with stand-ins for what those provide."""
 
-    def example(self, module, settings, library):
-        """What the example prints."""
+    def stand_ins(self, main):
+        """The headers and the main program of a system."""
         for name, text in HEADERS.items():
             (self.folder / name).parent.mkdir(exist_ok=True)
             (self.folder / name).write_text(text)
-        (self.folder / "main.c").write_text(MAIN)
-        (self.folder / "CMakeLists.txt").write_text(
-            STAND_IN.format(folder=self.folder, module=module, settings=settings, library=library, sdk=SDK))
+        (self.folder / "main.c").write_text(main)
+
+    def built(self, project):
+        """What the example of a project prints."""
+        (self.folder / "CMakeLists.txt").write_text(project)
         run("cmake", "-S", self.folder, "-B", self.folder / "build")
         run("cmake", "--build", self.folder / "build", "-j", "2")
         return run(self.folder / "build/example")
@@ -186,10 +233,27 @@ class StandIns(InAFolder):
         options = re.findall(r"^config (\w+)\n\tint .*\n\tdefault (\d+)", (SDK / "zephyr/Kconfig").read_text(), re.M)
         self.assertEqual(len(options), 2)
         settings = "".join(f"set(CONFIG_{name} {value})\n" for name, value in [("WIRELAB", "y"), *options])
-        self.assertIn(RIGHT, self.example(SDK / "zephyr", settings, "wirelab"))
+        self.stand_ins(MAIN)
+        project = STAND_IN.format(folder=self.folder, module=SDK / "zephyr", settings=settings, library="wirelab", sdk=SDK)
+        self.assertIn(RIGHT, self.built(project))
 
-    def test_esp_idfs_component_is_the_folder_firmware(self):
-        self.assertIn(RIGHT, self.example(FIRMWARE, "set(ESP_PLATFORM 1)", "component"))
+    def test_esp_idfs_packed_component_holds_all_that_it_and_its_example_need(self):
+        component = Path(run(SDK / "esp-idf/pack.sh", self.folder / "packed").strip())
+        manifest = (component / "idf_component.yml").read_text()
+        self.assertRegex(manifest, r'(?m)^license: "MIT OR Apache-2.0"$')
+        self.assertNotIn("example.invalid", manifest)
+        self.assertEqual(sorted(path.name for path in component.glob("LICENSE-*")), ["LICENSE-APACHE", "LICENSE-MIT"])
+        example = component / re.search(r"- path: (\S+)", manifest)[1]
+        # ESP-IDF has the name from the folder: the one that the example asks for has to be it.
+        name, path = re.search(r"^  (\w+):\n    path: (\S+)$", (example / "main/idf_component.yml").read_text(), re.M).groups()
+        self.assertEqual(((example / "main" / path).resolve(), name), (component.resolve(), component.name))
+        self.stand_ins(MAIN.replace("wl_example();", "(app_main(), 0);").replace("int main", "void app_main(void);\nint main"))
+        self.assertIn(RIGHT, self.built(IDF.format(folder=self.folder, component=component, example=example)))
+
+    def test_esp_idfs_pack_without_a_folder_says_how(self):
+        done = subprocess.run([SDK / "esp-idf/pack.sh"], check=False, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("fix: pack.sh FOLDER", done.stderr)
 
 
 # The least that FreeRTOS and FreeRTOS+TCP want to be told.
@@ -252,7 +316,7 @@ class Manifests(unittest.TestCase):
         found = {
             "PlatformIO": json.loads((FIRMWARE / "lib/library.json").read_text())["version"],
             "Arduino": re.search(r"^version=(.*)$", (SDK / "arduino/library.properties").read_text(), re.M)[1],
-            "ESP-IDF": re.search(r'^version: "(.*)"$', (FIRMWARE / "idf_component.yml").read_text(), re.M)[1],
+            "ESP-IDF": re.search(r'^version: "(.*)"$', (SDK / "esp-idf/idf_component.yml").read_text(), re.M)[1],
             "CMake": re.search(r"VERSION ([\d.]+) LANGUAGES", (FIRMWARE / "lib/CMakeLists.txt").read_text())[1],
         }
         self.assertEqual(found, dict.fromkeys(found, self.version()))
@@ -263,13 +327,13 @@ class Manifests(unittest.TestCase):
         named = [FIRMWARE / "lib" / library["build"][key] for key in ("srcDir", "includeDir")]
         named.append(FIRMWARE / "lib/include" / library["headers"])
         named += [root / path for path in re.findall(r"firmware/[\w/.-]+", (root / "zephyr/module.yml").read_text())]
-        named += [FIRMWARE / path for path in re.findall(r"- path: (\S+)", (FIRMWARE / "idf_component.yml").read_text())]
-        named.append((SDK / "esp-idf/main" / re.search(r"path: (\S+)", (SDK / "esp-idf/main/idf_component.yml").read_text())[1]) / "idf_component.yml")
+        named += [SDK / "esp-idf" / path for path in re.findall(r"- path: (\S+)", (SDK / "esp-idf/idf_component.yml").read_text())]
         ini = (SDK / "platformio/platformio.ini").read_text()
         named += [SDK / "platformio" / re.search(r"symlink://(\S+)", ini)[1] / "library.json"]
         # A filter of sources begins at the folder of the sources.
         sources = SDK / "platformio" / re.search(r"^src_dir = (\S+)$", ini, re.M)[1]
         named += [sources / path for path in re.findall(r"\+<(.*?)>", ini)]
+        named.append(SDK / "esp-idf/examples/frames/main/idf_component.yml")
         self.assertGreater(len(named), 10)
         for path in named:
             self.assertTrue(path.exists(), path)
@@ -280,6 +344,7 @@ class Manifests(unittest.TestCase):
         # https://arduino.github.io/arduino-cli/latest/library-specification/
         for key in ["name", "version", "author", "maintainer", "sentence", "paragraph", "category", "url", "architectures"]:
             self.assertIn(key, keys)
+        self.assertNotRegex((SDK / "arduino/library.properties").read_text(), r"example\.invalid|architectures=\*")
 
     def test_nuttxs_makefile_has_all_sources_of_the_node_on_sockets(self):
         makefile = (SDK / "nuttx/Makefile").read_text()

@@ -24,6 +24,41 @@ for path in sys.argv[1:]:
         print(path, error.path, error.reason)
 """
 
+# A design of somebody else.
+MINE = """CAPI=2:
+name: me:ip:mine:1.0.0
+filesets:
+  mine:
+    file_type: vhdlSource-2008
+    files: [mine.vhd]
+    depend: [{block}]
+targets:
+  default:
+    filesets: [mine]
+    toplevel: mine
+"""
+CONSTRAINTS = r"gmii_elastic|line_tester|\.xdc|SDC_FILE"
+# The commands of Vivado and Quartus in the files: each prints what it is called with.
+VIVADO = """
+foreach command {add_files set_property set_max_delay set_false_path} {
+  proc $command args "puts \\"$command \\[join \\$args]\\""
+}
+proc get_files args { return file }
+foreach command {get_ports get_cells get_pins} { proc $command args "return <$command:\\[lindex \\$args end]>" }
+proc get_clocks args { return "clocks of [lindex $args end]" }
+"""
+QUARTUS = """
+foreach command {set_max_delay set_min_delay set_false_path} {
+  proc $command args "puts \\"$command \\[join \\$args]\\""
+}
+foreach command {get_registers get_keepers} { proc $command name { return $name } }
+"""
+
+
+def tcl(commands, path):
+    """What a file does with these commands in Tcl, one a line."""
+    return run("tclsh", input=f"{commands}\nsource {{{path}}}\n")
+
 
 def run(*command, **options):
     """What a program prints, which has to succeed."""
@@ -50,10 +85,11 @@ class InAFolder(unittest.TestCase):
 class FuseSoC(InAFolder):
     """The cores."""
 
-    def fusesoc(self, *words):
+    def fusesoc(self, *words, roots=()):
         """FuseSoC's output."""
         need()
-        return run(TOOLS / "flows/bin/fusesoc", "--cores-root", RTL, "run", *words, cwd=self.folder)
+        places = [word for root in (RTL, *roots) for word in ("--cores-root", root)]
+        return run(TOOLS / "flows/bin/fusesoc", *places, "run", *words, cwd=self.folder)
 
     def test_the_demo_is_simulated_by_ghdl(self):
         self.assertIn("16 frames came back, every byte right", self.fusesoc("--target", "sim", "wirelab:ip:blocks"))
@@ -63,20 +99,54 @@ class FuseSoC(InAFolder):
         made = list(self.folder.rglob("made/ethernet_port_registers.vhd"))
         self.assertTrue(made)
 
-    def test_vivado_gets_the_constraints_and_ghdl_does_not(self):
-        self.fusesoc("--setup", "--tool", "vivado", "--target", "example", "wirelab:ip:blocks")
-        script = "".join(path.read_text() for path in self.folder.rglob("example-vivado/*.tcl"))
-        self.assertRegex(script, r"read_xdc .*gmii_elastic\.xdc")
+    def script(self, core, tool, target, roots=()):
+        """What FuseSoC tells a tool of a core."""
+        self.fusesoc("--setup", "--tool", tool, "--target", target, core, roots=roots)
+        return "".join(path.read_text() for path in self.folder.rglob(f"{target}-{tool}/*.tcl"))
+
+    def test_vivado_gets_the_constraints_of_the_crossing_scoped_to_its_block(self):
+        script = self.script("wirelab:ip:blocks", "vivado", "example")
         self.assertIn("line_tester.vhd", script)
+        self.assertNotIn("read_xdc", script)
+        for block in ("gmii_elastic", "line_tester"):
+            source = re.search(rf"source \{{?(\S*/{block}\.tcl)\b", script)[1]
+            path = next(self.folder.rglob("example-vivado")) / source
+            self.assertEqual(tcl(VIVADO, path).splitlines(), [
+                f"add_files -norecurse -fileset constrs_1 {path.resolve().with_suffix('.xdc')}",
+                f"set_property SCOPED_TO_REF {block} file",
+                "set_property PROCESSING_ORDER LATE file",
+            ])
+            self.assertTrue(path.with_suffix(".xdc").is_file())
 
     def test_quartus_gets_the_constraints_too(self):
-        self.fusesoc("--setup", "--tool", "quartus", "--target", "example", "wirelab:ip:blocks")
-        script = "".join(path.read_text() for path in self.folder.rglob("example-quartus/*.tcl"))
-        self.assertRegex(script, r"SDC_FILE .*gmii_elastic\.sdc")
+        script = self.script("wirelab:ip:blocks", "quartus", "example")
+        for block in ("gmii_elastic", "line_tester"):
+            self.assertRegex(script, rf"SDC_FILE .*/{block}\.sdc")
 
-    def test_the_core_lists_every_block_once(self):
-        named = re.findall(r"- src/(\w+)\.vhd", (RTL / "wirelab_blocks.core").read_text())
-        self.assertEqual(sorted(named), sorted(path.stem for path in (RTL / "src").glob("*.vhd") if path.stem != "ethernet_port"))
+    def mine(self, tool, block):
+        """What FuseSoC tells a tool of a design of somebody else that depends on this core."""
+        (self.folder / "mine.core").write_text(MINE.format(block=block))
+        (self.folder / "mine.vhd").write_text("entity mine is end entity; architecture rtl of mine is begin end architecture;\n")
+        return self.script("me:ip:mine", tool, "default", roots=[self.folder])
+
+    def test_a_project_has_the_constraints_with_the_crossing_and_not_without(self):
+        for tool in ("vivado", "quartus"):
+            self.assertNotRegex(self.script("wirelab:ip:ethernet_port", tool, "default"), CONSTRAINTS)
+            shutil.rmtree(self.folder / "build")
+            script = self.mine(tool, "wirelab:ip:blocks")
+            self.assertIn("mac_rx.vhd", script)
+            self.assertNotRegex(script, CONSTRAINTS)
+            shutil.rmtree(self.folder / "build")
+            script = self.mine(tool, "wirelab:ip:gmii_elastic")
+            self.assertRegex(script, r"gmii_elastic\.(tcl|sdc)")
+            self.assertNotRegex(script, "line_tester|mac_rx")
+            shutil.rmtree(self.folder / "build")
+
+    def test_the_cores_list_every_block_once(self):
+        named = []
+        for core in RTL.glob("*.core"):
+            named += re.findall(r"- src/(\w+)\.vhd", core.read_text())
+        self.assertEqual(sorted(named), sorted(path.stem for path in (RTL / "src").glob("*.vhd")))
 
 
 class IpXact(InAFolder):
@@ -137,17 +207,41 @@ class LiteX(InAFolder):
 class Constraints(unittest.TestCase):
     """XDC and SDC of the clock crossing."""
 
+    ELASTIC = (RTL / "src/gmii_elastic.vhd").read_text()
+    TESTER = (RTL / "example/line_tester.vhd").read_text()
+
+    def test_the_clock_is_that_of_the_blocks_own_pin(self):
+        said = tcl(VIVADO, RTL / "flows/gmii_elastic.xdc").splitlines()
+        start = "set_max_delay -datapath_only 8.0 -from clocks of <get_ports:gmii_rx_clk> -to <get_cells:"
+        self.assertTrue(said[0].startswith(start), said)
+        self.assertRegex(self.ELASTIC, r"\bgmii_rx_clk +: in +std_logic;")
+        pattern = said[0].removeprefix(start).removesuffix(">")
+        for name in ("gray_first", "up_first", "word"):
+            self.assertRegex(self.ELASTIC, rf"\b{name} +<= ")
+            self.assertRegex(f"{name}_reg[0]", f"^{pattern}$")
+        for name in ("gray", "gray_second", "read_at"):
+            self.assertNotRegex(f"{name}_reg[0]", f"^{pattern}$")
+
     def test_the_registers_that_they_name_are_in_the_sources(self):
-        elastic, tester = (RTL / "src/gmii_elastic.vhd").read_text(), (RTL / "example/line_tester.vhd").read_text()
-        xdc, sdc = ((RTL / f"flows/gmii_elastic.{kind}").read_text() for kind in ("xdc", "sdc"))
-        self.assertIn("(gray|up)_(first|second)_reg", xdc)
+        pattern = re.search(r"ASYNC_REG TRUE <get_cells:(.*)>", tcl(VIVADO, RTL / "flows/gmii_elastic.xdc"))[1]
         for name in ("gray_first", "gray_second", "up_first", "up_second"):
-            self.assertRegex(elastic, rf"{name} +<= ")
-        for text in (xdc, sdc):
-            self.assertIn("rx_rst_first", text)
-            self.assertRegex(text, r"set_max_delay .*8\.0")
+            self.assertRegex(self.ELASTIC, rf"{name} +<= ")
+            self.assertRegex(f"{name}_reg[0]", f"^{pattern}$")
+        said = tcl(VIVADO, RTL / "flows/line_tester.xdc")
+        self.assertIn("set_false_path -to <get_pins:rx_rst_first_reg/D>", said)
+        pattern = re.search(r"ASYNC_REG TRUE <get_cells:(.*)>", said)[1]
         for name in ("rx_rst_first", "rx_rst"):
-            self.assertRegex(tester, rf"\b{name} +<= ")
+            self.assertRegex(self.TESTER, rf"\b{name} +<= ")
+            self.assertRegex(f"{name}_reg", f"^{pattern}$")
+
+    def test_quartus_has_each_path_that_crosses_and_no_clock(self):
+        said = tcl(QUARTUS, RTL / "flows/gmii_elastic.sdc").splitlines()
+        paths = [re.fullmatch(r"set_(max|min)_delay -from \*gmii_elastic:\*\|(\S+) -to \*gmii_elastic:\*\|(\S+) (-?8\.0)", line).groups() for line in said]
+        wanted = [("gray[*]", "gray_first[*]"), ("up", "up_first"), ("*memory*", "word[*]")]
+        self.assertEqual(paths, [(kind, *ends, bound) for ends in wanted for kind, bound in (("max", "8.0"), ("min", "-8.0"))])
+        for source, register in (("gray", "gray_first"), ("up", "up_first"), (r"memory\(.*\)", "word")):
+            self.assertRegex(self.ELASTIC, rf"\b{register} +<= {source};")
+        self.assertIn("set_false_path -to *rx_rst_first", tcl(QUARTUS, RTL / "flows/line_tester.sdc"))
 
 
 if __name__ == "__main__":
