@@ -114,12 +114,13 @@ X
 | the same | – | – | 2 M frames/s | – | 1 to 2 M frames/s | met |
 X
     cat >"$tree/README.md" <<'X'
-| test | wirelab | peer | ratio |
-|---|---|---|---|
-| Frames | 3.80 M frames/s | peer 1.00 M frames/s | 3.80 × (3.10 to 4.20) <!-- benchmarks: frames --> |
+| test | wirelab | peer | ratio | verdict |
+|---|---|---|---|---|
+| Frames | 3.80 M frames/s | peer 1.00 M frames/s | 3.80 × (3.10 to 4.20) | met <!-- benchmarks: frames --> |
 X
     # A crate with words that are allowed where they stand.
     printf 'way out => fix\ndocs: is told => is reported\n' >"$tree/scripts/words.txt"
+    printf '| word | meaning | not |\n|---|---|---|\n| fix | what to do | way out |\n| a | b | – |\n' >"$tree/docs/glossary.md"
     mkdir -p "$tree/crates/b/src"
     printf '//! A crate.\n\n// It is told the fix.\npub fn way_out() {}\n' >"$tree/crates/b/src/lib.rs"
     printf '[package]\nname = "b"\nversion = "0.1.0"\nedition = "2024"\nlicense = "MIT"\n' >"$tree/crates/b/Cargo.toml"
@@ -283,6 +284,7 @@ own_rules() {
     must_find fuzz "a corpus that is not replayed" 'sed -i s/fuzz_a/fuzz_x/ crates/a/tests/replay.rs'
     must_find figures "a figure that differs from the benchmarks" 'sed -i "s/3.80 M/9.2 M/" README.md'
     must_find figures "benchmarks that were measured again" 'sed -i "s/4.20/4.30/" docs/benchmarks.md'
+    must_find figures "a verdict that differs" 'sed -i "s/met <!--/missed <!--/" README.md'
     must_find figures "a row that the benchmarks lack" 'sed -i "s/benchmarks: frames/benchmarks: gone/" README.md'
     must_find figures "a row of which the benchmarks have two" 'sed -i "s/benchmarks: frames/benchmarks: the same/" README.md'
     must_find figures "a speed in the text" 'echo "It sends 9.2 million frames/s." >>README.md'
@@ -305,6 +307,9 @@ own_rules() {
     must_find words "a word in a node file" 'mkdir nodes; echo "about = \"the way out\"" >nodes/n.toml'
     must_find words "a pattern with nothing to write instead" 'echo "some pattern" >>scripts/words.txt'
     must_find words "a pattern that is none" 'echo "(x => y" >>scripts/words.txt'
+    must_find words "a word of the glossary that the list lacks" 'echo "| node | a | target, dut |" >>docs/glossary.md'
+    must_find words "a word that is kept for nothing" 'echo "keep: target => aim" >>scripts/words.txt'
+    must_find words "no glossary" 'rm docs/glossary.md'
     must_find words "no list" 'rm scripts/words.txt'
     must_find unknown_rooms "HDL without a style check" 'mkdir rtl; echo "-- x" >rtl/x.vhd'
     must_find unknown_rooms "TypeScript without a linter" 'mkdir web; echo "// x" >web/x.ts'

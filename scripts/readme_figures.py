@@ -59,7 +59,7 @@ def copied(label, name, rows):
     if row["peer, median"] != "–":
         # A bare number beside a peer is a ratio.
         ratio = re.sub(r"^([\d.,]+)(?= \()", r"\1 ×", ratio)
-    shown = [label, row["wirelab, median"], row["peer, median"], f"{ratio} <!-- benchmarks: {name} -->"]
+    shown = [label, row["wirelab, median"], row["peer, median"], ratio, f"{row['verdict']} <!-- benchmarks: {name} -->"]
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in shown) + " |"
 
 

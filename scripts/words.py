@@ -30,23 +30,43 @@ TOKENS = re.compile(
 
 
 def words(root):
-    """No page, string or comment has a word of scripts/words.txt."""
+    """No page, source or file for users has a word of scripts/words.txt, and the list has the words that the glossary rejects."""
     try:
-        patterns, findings = read(root)
+        patterns, kept, findings = read(root)
+        rejected = list(rejects(root))
     except OSError as error:
-        yield f"{LIST} cannot be read: {error.strerror}"
+        yield f"{error.filename} cannot be read: {error.strerror}"
         return
     yield from findings
+    for number, word in rejected:
+        if word not in kept and not any(pattern.search(word) for pattern, _, _ in patterns):
+            yield f"{GLOSSARY}:{number}: {LIST} lets '{word}' pass; fix: a pattern for it, or `keep: {word} => its other meaning`"
+    for word in sorted(kept - {word for _, word in rejected}):
+        yield f"{LIST}: keeps '{word}', which {GLOSSARY} does not reject; fix: take it out"
     yield from places(root, patterns)
 
 
+def rejects(root):
+    """The words of the last column of the glossary, each with its line; what begins with "for" says where it is rejected."""
+    for number, line in enumerate(Path(root, GLOSSARY).read_text(encoding="utf-8").split("\n"), 1):
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if not line.startswith("|") or len(cells) != 3 or cells[2] in ("not", "–") or set(cells[2]) <= set("-: "):
+            continue
+        yield from ((number, word) for word in cells[2].split(", ") if not word.startswith("for "))
+
+
 def read(root):
-    """The patterns with what to write instead, and what is wrong with the list."""
-    patterns, findings = [], []
+    """The patterns with what to write instead, the words that have other meanings, and what is wrong with the list."""
+    patterns, kept, findings = [], set(), []
     for number, line in enumerate(Path(root, LIST).read_text(encoding="utf-8").split("\n"), 1):
         if not line.strip() or line.startswith("#"):
             continue
         pattern, arrow, instead = (part.strip() for part in line.partition(" => "))
+        if not arrow or not instead:
+            findings.append(f"{LIST}:{number}: nothing to write instead; fix: PATTERN => INSTEAD")
+        if pattern.startswith("keep:"):
+            kept.add(pattern.removeprefix("keep:").strip())
+            continue
         docs_only = pattern.startswith("docs:")
         try:
             # Comments and pages are wrapped anywhere.
@@ -54,10 +74,8 @@ def read(root):
         except re.error as error:
             findings.append(f"{LIST}:{number}: '{pattern}' is not a regular expression: {error}")
             continue
-        if not arrow or not instead:
-            findings.append(f"{LIST}:{number}: nothing to write instead; fix: PATTERN => INSTEAD")
         patterns.append((found, instead, docs_only))
-    return patterns, findings
+    return patterns, kept, findings
 
 
 def places(root, patterns):
@@ -88,6 +106,9 @@ def pieces(root, path, is_page):
     if not (is_page or is_whole or path.suffix in C_LIKE):
         return []
     text = Path(root, path).read_text(encoding="utf-8")
+    if path.as_posix() == GLOSSARY:
+        # The last column is the words that are rejected.
+        text = re.sub(r"(?m)^(\|.*\|)[^|\n]*\|$", r"\1", text)
     if is_page:
         return prose(text)
     return whole(text, WHOLE[path.suffix]) if is_whole else said(text)

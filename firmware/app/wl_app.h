@@ -138,7 +138,7 @@ struct wl_app {
 	/* The last trial. */
 	struct wl_start asked;
 	struct wl_app_sizes sizes;
-	struct wl_ip peer; /* version 0: anybody */
+	struct wl_ip peer; /* version 0: any host */
 	uint8_t peer_mac[6];
 	bool peer_mac_known;
 	uint8_t state,

@@ -26,7 +26,7 @@ struct wl_net {
 	enum wl_sent (*udp_send)(void *context, const struct wl_ip *to, uint16_t port, const uint8_t *bytes,
 				 size_t count);
 	/* Listen for the connections of a trial, which are numbered as they come, and only take those of `peer`
-	 * (version 0: of anybody). Close ends the listener and lets connections send what they were given. */
+	 * (version 0: of any host). Close ends the listener and lets connections send what they were given. */
 	bool (*tcp_listen)(void *context, uint16_t *port, const struct wl_ip *peer, unsigned connections);
 	void (*tcp_close)(void *context);
 	/* Hand over as much as there is room for; the number of bytes taken. */

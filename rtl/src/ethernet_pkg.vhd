@@ -18,7 +18,7 @@ package ethernet_pkg is
   constant MIN_FRAME_BYTES  : natural := 60;
   constant MIN_PAYLOAD      : natural := 46;
   constant MIN_TAGGED       : natural := 42;
-  -- Of spec/test-frame.md: the largest LFSR part with its header, hence the longest payload anybody sends.
+  -- Of spec/test-frame.md: the largest LFSR part with its header, hence the longest payload of all senders.
   constant MAX_PAYLOAD      : natural := 9216;
   constant PREAMBLE         : octet_t  := x"55";
   constant START_DELIMITER  : octet_t  := x"D5";

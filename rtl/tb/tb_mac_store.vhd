@@ -363,7 +363,7 @@ begin
       if random.RandInt(0, 9) = 0 then
         bytes := LONGEST when random.RandInt(0, 1) = 0 else SHORTEST;
       end if;
-      -- Pieces that lie over each other; the last one's clock is that of the asking.
+      -- Pieces that lie over each other; the last one's clock is that of the request.
       at := 0;
       loop
         write_address <= std_logic_vector(to_unsigned(SLOT_BYTES * slot + at, 12));

@@ -2,7 +2,7 @@
 """Registers from rtl/registers/*.rdl by PeakRDL: `registers.py [-o FOLDER]` (target/rtl/registers).
 
 Writes for each map a VHDL block with its package, for rtl/src/register_access.vhd (of a map in BY_HAND a package of places alone), a C header, constants for
-Rust, and a folder of HTML; nothing if they are newer than their source. Generated files are longer than anybody reads, so that they are not kept in the repository.
+Rust, and a folder of HTML; nothing if they are newer than their source. Generated files are too long to read, so they are not kept in the repository.
 """
 
 import argparse

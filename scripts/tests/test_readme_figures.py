@@ -22,10 +22,10 @@ BENCHMARKS = """# Benchmarks
 """
 README = """# wirelab
 
-| test | wirelab | peer | ratio or range |
-|---|---|---|---|
-| Frames, verified | 9.2 M frames/s | – | 5.8 × <!-- benchmarks: frames --> |
-| Time | | | <!-- benchmarks: a | b --> |
+| test | wirelab | peer | ratio or range | verdict |
+|---|---|---|---|---|
+| Frames, verified | 9.2 M frames/s | – | 5.8 × | met <!-- benchmarks: frames --> |
+| Time | | | | <!-- benchmarks: a | b --> |
 
 ```
 47 Gbit/s in a block
@@ -33,10 +33,10 @@ README = """# wirelab
 """
 WRITTEN = """# wirelab
 
-| test | wirelab | peer | ratio or range |
-|---|---|---|---|
-| Frames, verified | 3.80 M frames/s | peer 0.54 M frames/s | 7.03 × (5.43 to 7.39) <!-- benchmarks: frames --> |
-| Time | 4.35 ms | – | 4.14 to 4.69 ms <!-- benchmarks: a \\| b --> |
+| test | wirelab | peer | ratio or range | verdict |
+|---|---|---|---|---|
+| Frames, verified | 3.80 M frames/s | peer 0.54 M frames/s | 7.03 × (5.43 to 7.39) | met <!-- benchmarks: frames --> |
+| Time | 4.35 ms | – | 4.14 to 4.69 ms | met <!-- benchmarks: a \\| b --> |
 
 ```
 47 Gbit/s in a block

@@ -259,7 +259,7 @@ fn equal_trials_get_one_verdict() {
             assert_eq!(verdict(&seen[0]), limited, "{rate} beside {best}");
         }
     }
-    // What was seen before does not bear on it: alone, in another order, or gone on with, each has its own.
+    // Earlier ceilings do not change it: alone, in another order, or gone on with, each has its own.
     let rates = [0.91e6, 0.89e6, 0.97e6, 0.9e6, 0.88e6, 0.91e6];
     let alone = rates.map(|rate| verdict(&judged(&[rate], &[1e6]).0[0]));
     let (together, taken) = judged(&rates, &[1e6]);

@@ -20,7 +20,7 @@ pub fn findings(trial: usize, observation: &Observation) -> Vec<Finding> {
     match &observation.status {
         Status::Complete => {}
         Status::Partial { why } => texts.push(format!(
-            "ended early: {why}. The figures cover what was seen until then."
+            "ended early: {why}. The figures cover the time until then."
         )),
         Status::Void { why } => {
             texts.push(format!("void: {why}. Its figures must not be used."));

@@ -132,7 +132,7 @@ pub enum StageSource {
     Simulated,
 }
 
-/// A device under test: Linux ports, an iperf peer, a board, HDL in simulation, or a model.
+/// What is measured: Linux ports, an iperf peer, a board, HDL in simulation, or a model.
 pub trait Node {
     /// How it describes itself.
     fn describe(&self) -> Description;

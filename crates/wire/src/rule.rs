@@ -1,8 +1,8 @@
 //! Rules of the packet identifier: which frames go past the stack of a Linux node, and the reference for matching.
 //!
 //! A rule is written `port=1026:1027,priority=6`, `ethertype=0x88b5` or `own,protocol=17`, and matches if all its
-//! conditions hold. Several rules are separated by `;`, and a frame matches if it matches any of them. The
-//! counterpart for firmware is `wl_rule` in `firmware/lib/include/wirelab/identify.h`; both define a whole packet in
+//! conditions hold. Several rules are separated by `;`, and a frame matches if it matches any of them. Firmware
+//! has the same as `wl_rule` in `firmware/lib/include/wirelab/identify.h`; both define a whole packet in
 //! the same way.
 
 use core::fmt;

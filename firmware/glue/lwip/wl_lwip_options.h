@@ -6,8 +6,8 @@
 /* The MAC's loopback has the node's own address in the table of neighbours. */
 #define ETHARP_SUPPORT_STATIC_ENTRIES 1
 
-/* lwIP counts its first sequence numbers up, so that whoever makes one connection can make another in the name of anybody;
- * but a connection is what proves an address. */
+/* lwIP counts its first sequence numbers up, so that a host that makes one connection can forge another for any
+ * address; but a connection is what proves an address. */
 #include <stdint.h>
 uint32_t wl_lwip_first_sequence(void);
 #define LWIP_HOOK_TCP_ISN(own, own_port, peer, peer_port) wl_lwip_first_sequence()

@@ -45,7 +45,7 @@ void wl_capture_cost(uint8_t point, struct wl_cost *cost)
 			   stack[depth - 1].point == record->point) {
 			leave(stack, --depth, record, point, cost);
 		} else if (record->kind != WL_CAPTURE_POINT) {
-			/* A counterpart is missing: what lies around it cannot be told either. */
+			/* The other record is missing, so what lies around it is unknown. */
 			cost->unmatched++;
 			depth = 0;
 		}

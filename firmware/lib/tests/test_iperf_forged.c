@@ -226,7 +226,7 @@ static void a_port_of_services_gets_nothing(void)
 	}
 }
 
-/* Over TCP the client is who it is, and nothing goes to anybody else: it names a port, not a host. */
+/* Over TCP the client is who it is, and nothing goes to another host: it names a port, not a host. */
 static void over_tcp_only_the_client_is_connected_to(void)
 {
 	for (unsigned n = 0; n < 6; n++) {

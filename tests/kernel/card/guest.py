@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What wirelab does with a card that stamps frames: guest.py WIRELAB CARD.ko [ptp_only], in the virtual machine of scripts/kernel/run.sh. It
-prints what was seen as JSON."""
+prints the results as JSON."""
 
 import array
 import ctypes

@@ -205,7 +205,7 @@ impl Walker {
         &self.paths
     }
 
-    /// What was seen since the last call; the next record begins another flight.
+    /// The records since the last call; the next record begins another flight.
     pub fn end(&mut self) -> Flight {
         self.stack.clear();
         self.others.clear();

@@ -45,7 +45,7 @@ pub struct Sent {
     /// Whether the system got many datagrams in one piece, which the kernel or the device segments; on a veth pair they
     /// are never segmented.
     pub segmented: bool,
-    /// Pauses after which the schedule moved, so the rate was not kept.
+    /// Pauses after which the schedule moved, so the sender fell behind.
     pub slips: u64,
     /// Their total in ns.
     pub slipped_ns: u64,

@@ -137,7 +137,7 @@ pub struct StreamOutcome {
     pub last_ns: u64,
     /// The gaps from one write to the next, in ticks of 1 ns; at a sender alone.
     pub gaps: Option<Histogram>,
-    /// How often a paced sender was so late that its schedule moved. More than 0: the rate was not kept.
+    /// How often a paced sender was so late that its schedule moved. More than 0: the sender fell behind.
     pub slips: u64,
     /// The total of these moves, in ns: time in which nothing was offered.
     pub slipped_ns: u64,

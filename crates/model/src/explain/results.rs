@@ -96,7 +96,7 @@ fn of_stages(trial: &Trial) -> bool {
     trial.load != Load::Max && trial.probes.is_some_and(|probes| probes != Probes::Off)
 }
 
-/// Whether it is the counterpart of such trials without probes, which only shows the cost of the probes.
+/// Whether it is such a trial without probes, which only shows the cost of the probes.
 fn is_compared(trial: &Trial) -> bool {
     trial.load != Load::Max && trial.probes == Some(Probes::Off)
 }

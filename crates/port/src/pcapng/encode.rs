@@ -1,6 +1,6 @@
 //! pcapng blocks for writing: little-endian, each padded to 32 bits, with its length at both ends.
 //!
-//! After draft-ietf-opsawg-pcapng. The counterpart for reading is `decode.rs`.
+//! After draft-ietf-opsawg-pcapng. `decode.rs` reads it.
 
 /// Block types (draft-ietf-opsawg-pcapng, 11.1).
 pub(super) mod kind {

@@ -1,4 +1,4 @@
-//! What the tests of trials that a host spoilt share: a trial, and what was seen of it.
+//! What the tests of trials that a host spoilt share: a trial and its observation.
 
 use std::collections::BTreeMap;
 

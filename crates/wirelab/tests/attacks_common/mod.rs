@@ -316,7 +316,7 @@ impl Random {
     }
 }
 
-/// Write without caring whether anybody reads.
+/// Write, whether or not the other end reads.
 pub fn write(stream: &mut TcpStream, bytes: &[u8]) {
     let _ = stream.set_write_timeout(Some(Duration::from_millis(100)));
     let _ = stream.write_all(bytes);

@@ -35,7 +35,7 @@ struct wl_cost {
 	uint64_t total_ticks; /* from enter to leave */
 	uint64_t own_ticks; /* the same without what was nested inside */
 	uint64_t least_own_ticks; /* of the cheapest call */
-	uint32_t unmatched; /* records without their counterpart, or nested too deep */
+	uint32_t unmatched; /* records without the one that ends them, or nested too deep */
 };
 
 #if WL_CAPTURE

@@ -264,7 +264,7 @@ fn gaps(gaps: &Histogram, kept: Option<bool>) -> Option<String> {
     let kept = match kept {
         None => "",
         Some(true) => "; the rate was kept",
-        Some(false) => "; the rate was not kept",
+        Some(false) => "; the sender fell behind",
     };
     Some(format!(
         "median {half}, 99 % {most}, longest {longest}{kept}"

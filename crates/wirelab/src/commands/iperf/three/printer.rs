@@ -263,7 +263,7 @@ fn pace(stream: &StreamOutcome) {
     };
     let kept = match stream.slips {
         0 => "the rate was kept",
-        _ => "the rate was not kept",
+        _ => "the sender fell behind",
     };
     complain(format_args!(
         "[{id:3}] gaps between writes: median {}, 99 % {}, longest {}; {kept}",
