@@ -24,7 +24,7 @@ for path in sys.argv[1:]:
         print(path, error.path, error.reason)
 """
 
-# A design of somebody else.
+# A user's design.
 MINE = """CAPI=2:
 name: me:ip:mine:1.0.0
 filesets:
@@ -124,7 +124,7 @@ class FuseSoC(InAFolder):
             self.assertRegex(script, rf"SDC_FILE .*/{block}\.sdc")
 
     def mine(self, tool, block):
-        """What FuseSoC tells a tool of a design of somebody else that depends on this core."""
+        """What FuseSoC tells a tool of a user's design that depends on this core."""
         (self.folder / "mine.core").write_text(MINE.format(block=block))
         (self.folder / "mine.vhd").write_text("entity mine is end entity; architecture rtl of mine is begin end architecture;\n")
         return self.script("me:ip:mine", tool, "default", roots=[self.folder])
