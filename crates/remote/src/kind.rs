@@ -35,7 +35,7 @@ const IPERF_PEER: Profile = Profile {
 
 /// The node type of `lab:`.
 pub static LAB: NodeKind = NodeKind {
-    about: "N veth pairs made for the run, or a lab that is up",
+    about: "N veth pairs made for the run, or an existing lab",
     target: "N|NAME",
     examples: &["lab:1", "lab:4"],
     profile: |_| Profile {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-/// Try the console of a board, and the profile by which measure uses it
+/// Try the console of a board with the profile that measure uses
 #[derive(Args, Debug)]
 pub struct ConsoleArgs {
     #[command(subcommand)]

@@ -21,11 +21,11 @@ pub struct MeasureArgs {
     /// Firmware to run on a board:NAME, in place of the firmware that comes with it
     #[arg(long, value_name = "FILE")]
     pub image: Option<PathBuf>,
-    /// The console of an iperf: or iperf3: board, by which its server is started for each trial and read: serial:DEVICE,BAUD,
+    /// The console of an iperf: or iperf3: board, where wirelab starts and reads a server for each trial: serial:DEVICE,BAUD,
     /// tcp:HOST:PORT, unix:PATH, ssh:USER@HOST or exec:COMMAND
     #[arg(long, value_name = "CONSOLE")]
     pub console: Option<String>,
-    /// How that board is used: a profile (wirelab console list) or the file of your own, with NAME=VALUE behind commas
+    /// Profile of that board: a name (wirelab console list) or a file, then its variables: PROFILE,NAME=VALUE,…
     #[arg(long, value_name = "PROFILE", requires = "console")]
     pub profile: Option<String>,
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub struct MeasureArgs {
     /// Run an unrecorded trial of this length before each trial, e.g. 200ms
     #[arg(long, value_name = "TIME")]
     pub warmup: Option<String>,
-    /// Measure a peer behind a router, or with a public address: only where every network on the way is yours
+    /// Measure a peer behind a router, or with a public address; use it only if every network on the path is yours
     #[arg(long)]
     pub routed: bool,
     /// Do not measure the tester's own ceiling first
@@ -233,7 +233,7 @@ pub struct WayArgs {
     /// Frames that take the fast track, e.g. port=1026 or ethertype=0x88b5,priority=6 [default: those of the trial]
     #[arg(long, value_name = "RULE")]
     pub rule: Option<String>,
-    /// Send a second flow to the node meanwhile: LOAD or LOAD,UNIT=BYTES, e.g. 50kpps,length=64; an echo is also measured
+    /// Send a second flow to the node during each trial: LOAD or LOAD,UNIT=BYTES, e.g. 50kpps,length=64; an echo is also measured
     /// without it
     #[arg(long, value_name = "LOAD")]
     pub background: Option<String>,

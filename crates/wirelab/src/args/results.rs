@@ -41,7 +41,7 @@ pub fn joined(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
     joined
 }
 
-/// List, show, tag, delete, export and import the results that are in the store
+/// List, show, tag, delete, export and import the results in the store
 #[derive(Args, Debug)]
 #[command(after_help = "\
 A SELECTION is the number of a run, or several, or what they have in common, with commas: 12 or 12,14 or

@@ -99,7 +99,7 @@ pub struct StagesArgs {
     /// here:IFACE: end after this time, e.g. 30s
     #[arg(long, value_name = "TIME")]
     pub time: Option<String>,
-    /// Measure a peer behind a router, or with a public address: only where every network on the way is yours
+    /// Measure a peer behind a router, or with a public address; use it only if every network on the path is yours
     #[arg(long)]
     pub routed: bool,
     /// Measure times by the board's clock, not instructions
