@@ -243,6 +243,20 @@ circle_rule() {
         echo 'use crate::late::LATE;' >>$d/part/inner.rs"
 }
 
+# The rule for node types: crate a registers one, and crate b knows nothing of it.
+node_type_rule() {
+    # shellcheck disable=SC2016
+    local kind='pub const ONE: NodeKind = NodeKind::new("one", open);' b=crates/b/src/lib.rs
+    must_find node_types "a comparison" "echo '$kind' >>crates/a/src/lib.rs
+        echo 'pub fn is(n: &Name) -> bool { n.kind() == \"one\" }' >>$b"
+    must_find node_types "a comparison with a constant" "echo '$kind' >>crates/a/src/lib.rs
+        echo 'const ONE: &str = \"one\"; pub fn is(n: &Name) -> bool { n.kind == ONE }' >>$b"
+    must_find node_types "an arm of a match" "echo '$kind' >>crates/a/src/lib.rs
+        printf 'pub fn is(n: &Name) -> bool {\n    match n.kind.as_str() {\n        \"two\" | \"one\" => true,\n        _ => false,\n    }\n}\n' >>$b"
+    must_find node_types "a prefix" "echo '$kind' >>crates/a/src/lib.rs
+        echo 'pub fn is(n: &str) -> bool { n.starts_with(\"one:\") }' >>$b"
+}
+
 own_rules() {
     local acceptance=docs/acceptance.md
     must_find lines "a file of 801 lines" 'yes "// line" | head -n 801 >>crates/a/src/lib.rs'
@@ -311,6 +325,7 @@ own_rules() {
     must_find words "a word that is kept for nothing" 'echo "keep: target => aim" >>scripts/words.txt'
     must_find words "no glossary" 'rm docs/glossary.md'
     must_find words "no list" 'rm scripts/words.txt'
+    node_type_rule
     must_find unknown_rooms "HDL without a style check" 'mkdir rtl; echo "-- x" >rtl/x.vhd'
     must_find unknown_rooms "TypeScript without a linter" 'mkdir web; echo "// x" >web/x.ts'
     map_rule

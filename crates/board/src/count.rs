@@ -24,7 +24,7 @@ use wirelab_trial::{
 
 use crate::connection::Connect;
 use crate::running::{Board, Options};
-use crate::{BoardError, catalogue};
+use crate::{BoardError, catalogue, facts};
 
 /// What a count run supports of a trial. Rates, loads and gaps have no effect: it measures instructions, not time.
 const ACCEPTS: Accepts<'_> = Accepts {
@@ -268,7 +268,7 @@ impl Node for CountNode {
     fn describe(&self) -> Description {
         Description {
             name: self.name.clone(),
-            kind: "board".to_owned(),
+            kind: facts::KIND.to_owned(),
             capabilities: Capabilities {
                 layers: vec![Layer::UdpIpv4],
                 directions: vec![Direction::Both],
@@ -277,6 +277,7 @@ impl Node for CountNode {
                 ..node_report::capabilities(&self.identity, None)
             },
             setup: self.setup.clone(),
+            facts: Some(facts::facts()),
         }
     }
 

@@ -6,6 +6,7 @@ use wirelab_trial::{
 };
 
 use crate::count::CountNode;
+use crate::facts::KIND;
 use crate::lpc1768::Lpc1768Node;
 use crate::node::BoardNode;
 use crate::{Emulator, Options, catalogue};
@@ -24,7 +25,7 @@ pub static BOARD: NodeKind = NodeKind {
         },
         ..Profile::USUAL
     },
-    ..NodeKind::new("board", open)
+    ..NodeKind::new(KIND, open)
 };
 
 fn open(name: &NodeName, options: &OpenOptions) -> Result<Box<dyn Node>, OpenError> {

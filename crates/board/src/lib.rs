@@ -19,6 +19,7 @@ pub mod connection;
 pub mod console;
 pub mod count;
 mod error;
+mod facts;
 pub mod folder;
 pub mod image;
 mod kind;

@@ -12,6 +12,7 @@ use wirelab_trial::{
     OpenError, Progress, StageSource, Status, TesterCeiling, Trial, Warning, WarningCode,
 };
 
+use crate::facts::hosted;
 use crate::{Board, Options};
 
 /// How long after its wire an emulator may end.
@@ -48,7 +49,7 @@ impl BoardNode {
             (Some(ip), _) => {
                 let connect = board.connector();
                 within(namespace.as_ref(), || {
-                    ControlNode::board(name, ip.into(), connect)
+                    ControlNode::board(name, hosted(), ip.into(), connect)
                 })
             }
             (None, Some(frames)) => {
@@ -59,7 +60,7 @@ impl BoardNode {
                     tester_mac: ends.tester_mac.0,
                     tester_ip: ends.tester_ip,
                 };
-                ControlNode::on_wire(name, frames, ends, board.connector())
+                ControlNode::on_wire(name, hosted(), frames, ends, board.connector())
             }
             (None, None) => Err(NodeError::Failed(format!("{name} has no wire"))),
         };

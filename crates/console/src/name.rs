@@ -56,7 +56,7 @@ impl FromStr for ConsoleName {
             text: text.chars().take(100).collect(),
             why: why.to_owned(),
         };
-        let (kind, target) = text
+        let (transport, target) = text
             .split_once(':')
             .ok_or_else(|| bad("its type is missing"))?;
         if target.trim().is_empty() {
@@ -65,7 +65,7 @@ impl FromStr for ConsoleName {
         if target.contains('\0') {
             return Err(bad("it has a zero byte"));
         }
-        match kind {
+        match transport {
             "serial" => serial(target).map_err(bad),
             "tcp" => tcp(target).map_err(bad),
             "unix" => Ok(ConsoleName::Unix {

@@ -2,7 +2,6 @@
 
 #![allow(unsafe_code)]
 
-use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
@@ -10,9 +9,6 @@ use std::process::{Child, Command, Stdio};
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::pty::{Winsize, openpty};
-
-/// The calling process's session, as the scheduler sees it (autogroup, sched(7)).
-const AUTOGROUP: &str = "/proc/self/autogroup";
 
 /// Columns of the terminal: wide enough that no shell wraps what is typed.
 pub const COLUMNS: u16 = 250;
@@ -51,16 +47,6 @@ pub fn spawn(mut command: Command) -> io::Result<(OwnedFd, Child)> {
         });
     }
     let child = command.spawn()?;
-    if let Some(nice) = priority().filter(|nice| nice != "0") {
-        // Without the right to it, the command has the usual priority.
-        let _ = fs::write(format!("/proc/{}/autogroup", child.id()), nice);
-    }
+    wirelab_cores::share_priority(child.id());
     Ok((pty.master, child))
-}
-
-/// The priority of the calling process's session, as the scheduler has it: from `/autogroup-4 nice 0`. `None` where it has none by session.
-fn priority() -> Option<String> {
-    let text = fs::read_to_string(AUTOGROUP).ok()?;
-    let (_, nice) = text.trim_end().rsplit_once(" nice ")?;
-    Some(nice.to_owned())
 }

@@ -31,7 +31,7 @@ pub use interface::{Recorded, restore_recorded};
 pub use list::{CoreError, Cores};
 pub use pin::{allowed, pin_task, pin_thread, stay_on_this_core};
 pub use prefer::{Preferred, prefer_this_thread};
-pub use session::{PreferredSession, prefer_this_session, session_records};
+pub use session::{PreferredSession, prefer_this_session, session_records, share_priority};
 pub use steer::{SteerError, Steering, mount_own_sysfs, namespaces_left};
 
 /// Restores what killed processes changed: the priority of sessions, and settings of the interfaces in the calling

@@ -50,6 +50,20 @@ pub fn prefer_this_session() -> Option<PreferredSession> {
     Some(PreferredSession(()))
 }
 
+/// Gives the session of a started process the priority of the calling process's session. Without the right to it, that
+/// session has the usual priority.
+pub fn share_priority(process: u32) {
+    let ours = Session::of(Path::new(AUTOGROUP)).map_or(USUAL, |session| session.nice);
+    if ours != USUAL {
+        let _ = set(
+            &Path::new("/proc")
+                .join(process.to_string())
+                .join("autogroup"),
+            ours,
+        );
+    }
+}
+
 /// Folder and prefix of all records of the calling process's session; `None` if the kernel does not group by session.
 pub fn session_records() -> Option<PathBuf> {
     let id = Session::of(Path::new(AUTOGROUP))?.id;

@@ -8,6 +8,7 @@ use wirelab_trial::{
     images,
 };
 
+use crate::facts::KIND;
 use crate::reference_node::{self, MOST_CAPTURED_FRAMES, ReferenceNode, StartError};
 use crate::{HdlNode, HdlOptions};
 
@@ -31,7 +32,7 @@ pub static HDL: NodeKind = NodeKind {
     },
     profile,
     setup,
-    ..NodeKind::new("hdl", open)
+    ..NodeKind::new(KIND, open)
 };
 
 /// Trials of simulated time. A second takes minutes, and few frames already give exact figures.

@@ -10,6 +10,7 @@
 //! makes the library.
 
 mod bench;
+mod facts;
 mod kind;
 mod node;
 mod port;

@@ -1,6 +1,8 @@
 //! A model as a node: it answers the same trials as a real one, with predicted figures.
 
 use std::collections::BTreeMap;
+use wirelab_trial::facts::Facts;
+use wirelab_trial::node_name::MODEL;
 
 use wirelab_trial::description::CHOSEN_AFTER;
 use wirelab_trial::{
@@ -62,9 +64,13 @@ impl Node for ModelNode {
         }
         Description {
             name: self.name.clone(),
-            kind: "model".to_owned(),
+            kind: MODEL.to_owned(),
             capabilities: capabilities(file),
             setup,
+            facts: Some(Facts {
+                is_computed: true,
+                ..Facts::default()
+            }),
         }
     }
 

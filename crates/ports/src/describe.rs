@@ -4,13 +4,17 @@ use std::collections::BTreeMap;
 
 use wirelab_port::iface::Interface;
 use wirelab_port::xdp;
+use wirelab_trial::facts::{Facts, Unverified};
 use wirelab_trial::{Buffers, Capabilities, Description, Direction, Layer};
 use wirelab_wire::Framing;
 
 use crate::{Pair, Path};
 
+/// Set-up key of the names of the ports.
+const NAMES: &str = "ports";
+
 /// Describe the pairs. Interface settings that cannot be read are left out.
-pub fn describe(name: &str, pairs: &[Pair], path: Path) -> Description {
+pub fn describe(name: &str, pairs: &[Pair], path: Path, is_made_anew: bool) -> Description {
     let known: Vec<Interface> = pairs
         .iter()
         .flat_map(|p| [&p.node, &p.tester])
@@ -42,6 +46,12 @@ pub fn describe(name: &str, pairs: &[Pair], path: Path) -> Description {
             link_bits_per_s: rates.and_then(|r| r.into_iter().min()),
         },
         setup: setup(pairs, &known),
+        facts: Some(Facts {
+            is_testers_own: true,
+            unverified: Unverified::None,
+            made_anew: is_made_anew.then(|| NAMES.to_owned()).into_iter().collect(),
+            ..Facts::default()
+        }),
     }
 }
 
@@ -54,7 +64,7 @@ fn setup(pairs: &[Pair], known: &[Interface]) -> BTreeMap<String, String> {
     drivers.sort_unstable();
     drivers.dedup();
     let mut setup = BTreeMap::new();
-    setup.insert("ports".to_owned(), names.join(", "));
+    setup.insert(NAMES.to_owned(), names.join(", "));
     if !drivers.is_empty() {
         setup.insert("interface".to_owned(), drivers.join(", "));
     }

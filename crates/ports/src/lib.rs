@@ -59,7 +59,7 @@ pub struct PortsNode {
     // Held until the node is dropped, so that no other run uses the ports.
     _locks: Vec<PortLock>,
     // Declared last, so that the lab is removed after everything that uses its ports.
-    _lab: Option<EphemeralLab>,
+    lab: Option<EphemeralLab>,
 }
 
 impl PortsNode {
@@ -82,7 +82,7 @@ impl PortsNode {
             restless: AtomicBool::new(false),
             sent_since_ns: AtomicU64::new(0),
             _locks: locks,
-            _lab: None,
+            lab: None,
         })
     }
 
@@ -94,7 +94,7 @@ impl PortsNode {
         let lab = EphemeralLab::up(spec)?;
         let pairs = pairs_of(&lab)?;
         let mut node = PortsNode::new(&format!("lab:{}", spec.pairs), pairs, options)?;
-        node._lab = Some(lab);
+        node.lab = Some(lab);
         Ok(node)
     }
 
@@ -135,7 +135,12 @@ pub fn pairs_of(lab: &Lab) -> Result<Vec<Pair>, LabError> {
 
 impl Node for PortsNode {
     fn describe(&self) -> Description {
-        describe::describe(&self.name, &self.pairs, self.options.path)
+        describe::describe(
+            &self.name,
+            &self.pairs,
+            self.options.path,
+            self.lab.is_some(),
+        )
     }
 
     fn run(

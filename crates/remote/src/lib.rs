@@ -26,5 +26,5 @@ pub use ceiling::ceiling_frames_per_s;
 pub use host::HostPort;
 pub use iperf::IperfNode;
 pub use kind::{IPERF, IPERF3, LAB, NODE};
-pub use node::{Connect, ControlNode, Ends};
+pub use node::{Connect, ControlNode, Ends, HostedBoard};
 pub use serial::SERIAL;

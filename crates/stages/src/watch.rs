@@ -12,12 +12,13 @@ use wirelab_port::ebpf::Mode;
 use wirelab_port::iface::{Interface, PortName};
 use wirelab_socket::flow::Live;
 use wirelab_socket::serve::{self, Served, UdpInlet, Watching};
+use wirelab_trial::facts::Facts;
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::stage::{PointTimes, between};
 use wirelab_trial::{
     Cancel, Capabilities, Description, Direction, Extent, Field, FlowObservation, Framing, Layer,
-    Load, NodeError, Observation, Path, Progress, Size, SizeUnit, Status, TesterObservation, Trial,
-    Wait, Warning, WarningCode, unseen,
+    Load, NameError, NodeError, NodeName, Observation, Path, Progress, Size, SizeUnit, Status,
+    TesterObservation, Trial, Wait, Warning, WarningCode, unseen,
 };
 
 use crate::point::Point;
@@ -75,7 +76,22 @@ struct Recorded {
     readings: Readings,
 }
 
+/// How the names of interfaces of this host begin, which are no nodes: another host sends their frames.
+const HERE: &str = "here";
+
 impl Watch {
+    /// The interface that `name` selects on this host; `None` where it is the name of a node.
+    ///
+    /// # Errors
+    /// [`NameError`] where it has options.
+    pub fn interface_of(name: &NodeName) -> Result<Option<String>, NameError> {
+        if name.kind() != HERE {
+            return Ok(None);
+        }
+        name.only_options(&[], "write here:IFACE")?;
+        Ok(Some(name.target().to_owned()))
+    }
+
     /// Watch until all frames have come, the time is over, or the user wants the end.
     ///
     /// # Errors
@@ -364,10 +380,11 @@ impl Watch {
             setup.insert(key, function);
         }
         Description {
-            name: format!("here:{}", self.port),
+            name: format!("{HERE}:{}", self.port),
             kind: "node".to_owned(),
             capabilities: Capabilities::default(),
             setup,
+            facts: Some(Facts::default()),
         }
     }
 

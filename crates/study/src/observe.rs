@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use wirelab_trial::facts::Facts;
 use wirelab_trial::{
     Capabilities, Clock, ClockKind, CpuLoad, Description, Direction, Extent, Field, FlowIntervals,
     FlowObservation, Histogram, Kind, Load, Observation, Owner, PercentileIntervals, Series,
@@ -346,7 +347,8 @@ fn observation(study: &Study, row: &Row) -> Option<Observation> {
                 link_bits_per_s: trial.link_bits_per_s.or(study.link_bits_per_s),
                 ..Capabilities::default()
             },
-            setup: BTreeMap::new(),
+            facts: Some(Facts::default()),
+            ..Description::default()
         },
         status: Status::Complete,
         started_unix_ns: Field::absent(NOT_PRINTED),

@@ -330,8 +330,8 @@ fn series_of<'a>(
 ) -> Result<&'a Series, String> {
     let point = row.point.as_deref();
     let wanted = |series: &&Series| match (spacing, point) {
-        (true, None) => series.name.starts_with("spacing: "),
-        (true, Some(probe)) => series.name.strip_prefix("spacing: ") == Some(probe),
+        (true, None) => series.probe().is_some(),
+        (true, Some(probe)) => series.probe() == Some(probe),
         (false, point) => series.name == point.unwrap_or("latency"),
     };
     let of_flows = observation.flows.iter().flat_map(|flow| &flow.series);

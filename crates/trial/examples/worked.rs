@@ -73,6 +73,7 @@ fn observe(trial: Trial, name: &str, kind: &str, setup: &[(&str, &str)]) -> Obse
                 link_bits_per_s: trial.link_bits_per_s,
             },
             setup: setup.iter().map(text).collect(),
+            facts: None,
         },
         trial,
         status: Status::Complete,

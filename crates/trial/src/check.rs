@@ -301,7 +301,7 @@ fn asked(one: &Observation, findings: &mut Findings) {
     let (trial, sizes) = (&one.trial, &one.sizes);
     let follows = trial.size.resolve(trial.framing).is_ok_and(|these| {
         // A model's protocol may add data of its own.
-        let is_longer = one.node.is_model() && these.frame <= sizes.frame;
+        let is_longer = one.node.is_computed() && these.frame <= sizes.frame;
         these == *sizes || (is_longer && is_whole(sizes, trial.framing))
     });
     findings.must(follows && trial.size.bytes > 0, "sizes", || {

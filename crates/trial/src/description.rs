@@ -1,11 +1,12 @@
 //! What a node says of itself, and what it can be asked.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wirelab_wire::Layer;
 
-use crate::node_name::{MODEL, NodeName};
+use crate::facts::Facts;
 use crate::node_path::Path;
 use crate::trial::{Buffers, Direction};
 
@@ -42,28 +43,38 @@ pub struct Capabilities {
 pub struct Description {
     /// Its name on the command line, e.g. `lab:4`.
     pub name: String,
-    /// Its kind: `ports`, `iperf`, `node`, `board`, `hdl` or `model`.
+    /// Its node type; those of `lab:` are `ports`.
     pub kind: String,
     /// The trials that it supports.
     pub capabilities: Capabilities,
     /// Set-up keys: core, clock, memory, cache, interface, offloads, buffers, stack and other facts.
     pub setup: BTreeMap<String, String>,
+    /// What holds for each node of its type; absent in files of wirelab 0.2 and before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<Facts>,
 }
 
 impl Description {
+    /// What holds for each node of its type.
+    pub fn facts(&self) -> Cow<'_, Facts> {
+        match &self.facts {
+            Some(facts) => Cow::Borrowed(facts),
+            None => Cow::Owned(Facts::before_they_were_stored(&self.name, &self.kind)),
+        }
+    }
+
     /// Whether both ends of its flows are ports of the tester, which sends and checks everything itself.
     pub fn is_testers_own(&self) -> bool {
-        self.kind == "ports"
+        self.facts().is_testers_own
     }
 
     /// Whether its figures are computed, and nothing was sent.
-    pub fn is_model(&self) -> bool {
-        self.kind == MODEL
+    pub fn is_computed(&self) -> bool {
+        self.facts().is_computed
     }
 
     /// Whether a set-up key names what is made anew for each run: the interfaces of a lab.
     pub fn is_made_anew(&self, key: &str) -> bool {
-        let name = self.name.parse::<NodeName>();
-        key == "ports" && name.is_ok_and(|name| name.kind() == "lab")
+        self.facts().made_anew.iter().any(|made| made == key)
     }
 }

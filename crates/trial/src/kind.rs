@@ -243,6 +243,18 @@ impl NodeKinds {
             .collect()
     }
 
+    /// The types of whose nodes `measure` runs the whole datasheet, as far as their names decide it.
+    pub fn with_datasheet(&self) -> Vec<&'static str> {
+        let has = |kind: &&&NodeKind| {
+            let names = kind.examples.iter();
+            let names = names.filter_map(|name| name.parse::<NodeName>().ok());
+            names
+                .map(|name| (kind.profile)(&name))
+                .any(|profile| profile.datasheet)
+        };
+        self.0.iter().filter(has).map(|kind| kind.name).collect()
+    }
+
     /// Complete names to show and to complete: the examples and the names of each type, without duplicates.
     pub fn completions(&self) -> Vec<(&'static str, &'static str)> {
         let mut all: Vec<(&str, &str)> = Vec::new();

@@ -23,6 +23,7 @@ pub mod description;
 pub mod dscp;
 pub mod emulated;
 pub mod explanation;
+pub mod facts;
 pub mod faults;
 pub mod field;
 pub mod format;

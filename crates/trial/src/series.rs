@@ -212,7 +212,20 @@ impl Histogram {
     }
 }
 
+/// What the names of series start with whose values are times between frames at a probe.
+const SPACING: &str = "spacing: ";
+
+/// The name of the series of times between frames at `probe`.
+pub fn spacing_at(probe: &str) -> String {
+    format!("{SPACING}{probe}")
+}
+
 impl Series {
+    /// The probe, of a series of times between frames at one.
+    pub fn probe(&self) -> Option<&str> {
+        self.name.strip_prefix(SPACING)
+    }
+
     /// Percentile as in [`Histogram::percentile`]; exact where all samples are kept.
     pub fn percentile(&self, percent: f64) -> Option<u64> {
         if self.sampled || self.raw_ticks.is_empty() {

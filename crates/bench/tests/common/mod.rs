@@ -118,6 +118,7 @@ impl Node for SimulatedNode {
                 ..Capabilities::default()
             },
             setup: BTreeMap::new(),
+            facts: None,
         }
     }
 

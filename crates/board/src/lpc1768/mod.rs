@@ -27,7 +27,7 @@ use wirelab_trial::{
 pub use options::{ImageChoice, Lpc1768Options};
 
 use crate::image::{Image, installed};
-use crate::{BoardError, catalogue};
+use crate::{BoardError, catalogue, facts};
 use serial::Serial;
 
 /// The core clock of the emulator's timing rules, in Hz.
@@ -207,9 +207,10 @@ impl Node for Lpc1768Node {
         let identity = self.client.identity();
         Description {
             name: self.name.clone(),
-            kind: "board".to_owned(),
+            kind: facts::KIND.to_owned(),
             capabilities: node_report::capabilities(identity, Some(plan::LINK_BITS_PER_S)),
             setup: self.setup.clone(),
+            facts: Some(facts::facts()),
         }
     }
 

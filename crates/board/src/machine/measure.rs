@@ -14,6 +14,7 @@ use wirelab_trial::{
 use super::file::{MachineFile, Measured};
 use super::image::Image;
 use super::running::Machine;
+use crate::facts::hosted;
 use crate::node::within;
 use crate::transport::Watched;
 
@@ -61,7 +62,7 @@ impl MeasuredNode {
                         let transport = Watched::new(UdpTransport::connect(to)?, life.clone());
                         Ok(Box::new(transport) as Box<dyn Transport + Send>)
                     };
-                    let node = ControlNode::board(name, ip.into(), Box::new(connect))?;
+                    let node = ControlNode::board(name, hosted(), ip.into(), Box::new(connect))?;
                     Box::new(node.with_ports(ports))
                 }
                 Measured::Iperf => at(IperfNode::open(name, &ip.to_string())?, console)?,
@@ -102,6 +103,10 @@ impl Node for MeasuredNode {
     fn describe(&self) -> Description {
         let mut description = self.node.describe();
         description.setup.extend(self.known.iter().cloned());
+        // Its name has a file, which is no target of a client.
+        if let Some(facts) = &mut description.facts {
+            facts.answers_iperf = false;
+        }
         description
     }
 

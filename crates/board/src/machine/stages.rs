@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use wirelab_trial::facts::Facts;
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::job::{FlowRequest, SendReport, flow_observation};
 use wirelab_trial::stage::StageName;
@@ -283,6 +284,7 @@ impl Node for StagesNode {
                 ..Capabilities::default()
             },
             setup,
+            facts: Some(Facts::default()),
         }
     }
 

@@ -25,6 +25,7 @@ use wirelab_trial::{
 use wirelab_wire::Framing;
 
 use crate::bench::BenchError;
+use crate::facts;
 use crate::{CLOCK_PS, registers as reg};
 use island::Island;
 pub use joined::{JoinError, JoinRequest, Joined, JoinedPort};
@@ -161,7 +162,7 @@ impl Node for HdlNode {
         let framing = Framing::default();
         Description {
             name: self.name.clone(),
-            kind: "hdl".to_owned(),
+            kind: facts::KIND.to_owned(),
             capabilities: Capabilities {
                 layers: vec![Layer::Ethernet, Layer::UdpIpv4],
                 directions: vec![Direction::Transmit, Direction::Receive, Direction::Both],
@@ -173,6 +174,7 @@ impl Node for HdlNode {
                 link_bits_per_s: Some(plan::LINK_BITS_PER_S),
             },
             setup: self.setup(),
+            facts: Some(facts::facts()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The rate meter, read during a trial: each interval between two frames, counted by a probe of 100 MHz.
 
-use wirelab_trial::series::SeriesBuilder;
+use wirelab_trial::series::{SeriesBuilder, spacing_at};
 use wirelab_trial::{Clock, ClockKind, Owner, Series};
 
 use super::plan::Plan;
@@ -14,8 +14,8 @@ pub const PROBE: Clock = Clock {
     resolution_ticks: 1,
     owner: Owner::Node,
 };
-/// The name of the series, as in the node model of the Ethernet FMC.
-const SERIES: &str = "spacing: AXI4-Stream input";
+/// The name of the probe, as in the node model of the Ethernet FMC.
+const NAME: &str = "AXI4-Stream input";
 /// Clocks between two reads of the number of periods if a fault may shorten frames: the shortest frame less the three
 /// reads.
 const PAUSE_CLOCKS: u64 = 16;
@@ -61,7 +61,7 @@ impl Probe {
             pause_clocks,
             step: Step::Pause(pause_clocks),
             seen: 0,
-            samples: SeriesBuilder::new(SERIES, PROBE, 0),
+            samples: SeriesBuilder::new(spacing_at(NAME), PROBE, 0),
             missed: 0,
         }
     }

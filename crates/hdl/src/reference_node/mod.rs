@@ -25,6 +25,7 @@ use wirelab_trial::{
     StageSource, Trial,
 };
 
+use crate::facts;
 use crate::reference::{ImageError, Straps};
 use plan::Plan;
 use session::{RunResult, Session};
@@ -154,9 +155,10 @@ impl Node for ReferenceNode {
         capabilities.layers = vec![wirelab_trial::Layer::UdpIpv4];
         Description {
             name: self.name.clone(),
-            kind: "hdl".to_owned(),
+            kind: facts::KIND.to_owned(),
             capabilities,
             setup: self.setup.clone(),
+            facts: Some(facts::facts()),
         }
     }
 

@@ -47,7 +47,7 @@ pub(super) fn explained(observations: &[Observation], skip: &[bool]) -> ResultsE
         }
         if let Status::Void { why } = &observation.status {
             left_out.push(format!("trial {trial} is void: {why}"));
-        } else if observation.node.is_model() {
+        } else if observation.node.is_computed() {
             match model(observation) {
                 Ok(e) if models.len() < MODELS => {
                     if !models.contains(&e) {

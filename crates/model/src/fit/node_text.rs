@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use wirelab_config::quoted;
 use wirelab_trial::explanation::FastTrackGain;
 use wirelab_trial::{Direction, Load, Path, Trial, format};
 
@@ -351,23 +352,6 @@ fn digits(value: f64) -> String {
     } else {
         text
     }
-}
-
-/// A text as a basic string of TOML.
-pub(super) fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            c if c.is_control() => {
-                let _ = write!(out, "\\u{:04X}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
 
 /// Largest sizes of all classes but the last.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use wirelab_trial::series::spacing_at;
 use wirelab_trial::{
     Cancel, Clock, ClockKind, Direction, Elapsed, Extent, Field, FlowObservation, Jitter, Kind,
     Layer, Load, NodeError, Owner, Series, SeriesBuilder, Spans, Trial,
@@ -435,7 +436,7 @@ pub fn spacing(subject: &Subject<'_>, chain: usize, probe: usize) -> Option<Seri
         .iter()
         .map(|ps| (*ps as f64 / what.tick_ps).floor() as u64)
         .collect();
-    let mut series = SeriesBuilder::new(format!("spacing: {}", what.name), clock, SEED);
+    let mut series = SeriesBuilder::new(spacing_at(&what.name), clock, SEED);
     // The first half fills buffers.
     let steady = &seen[seen.len() / 2..];
     steady.windows(2).for_each(|w| series.push(w[1] - w[0]));

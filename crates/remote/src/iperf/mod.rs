@@ -20,6 +20,7 @@ use wirelab_control::token::Token;
 use wirelab_iperf::v2::client::LINGER;
 use wirelab_iperf::v2::{Generation, Leg};
 use wirelab_port::tap::leads_to_board;
+use wirelab_trial::facts::Facts;
 use wirelab_trial::open::ConsoleOptions;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Direction, Layer, Node, NodeError, Observation, OpenError,
@@ -356,6 +357,10 @@ impl Node for IperfNode {
                 link_bits_per_s: self.route.link().map(|link| link.bits_per_s()),
             },
             setup: self.setup(),
+            facts: Some(Facts {
+                answers_iperf: !self.three,
+                ..Facts::default()
+            }),
         }
     }
 

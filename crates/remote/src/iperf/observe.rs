@@ -314,6 +314,7 @@ mod tests {
             kind: "iperf".to_owned(),
             capabilities: Capabilities::default(),
             setup: BTreeMap::new(),
+            facts: None,
         };
         let route = Route::to(SocketAddr::from(([127, 0, 0, 1], 5001))).unwrap();
         observation(plan, ran, &Left::default(), node, &route).unwrap()

@@ -32,6 +32,7 @@ use wirelab_port::packet::{CaptureSink, FrameSink};
 use wirelab_port::pcapng::{InterfaceSpec, SharedCapture, end_of_node, start_of_node};
 use wirelab_port::tap::leads_to_board;
 use wirelab_port::wire::FrameWire;
+use wirelab_trial::facts::Facts;
 use wirelab_trial::host_clock::{now_ns, unix_ns};
 use wirelab_trial::open::PortsOptions;
 use wirelab_trial::stage::PointTimes;
@@ -64,8 +65,6 @@ const TESTER_STAMPS: &str = "tester_stamps";
 const CLOCK_ID: &str = "clock_id";
 /// Set-up key of the programs by which a Linux node traces itself.
 const TRACES: &str = "probes";
-/// The node type that runs on this host.
-const BOARD: &str = "board";
 /// Time between checks whether a busy node is free.
 const BUSY_LOOK: Duration = Duration::from_millis(500);
 /// How long a node may take to end a trial that it gives up.
@@ -73,10 +72,20 @@ const LONGEST_END: Duration = Duration::from_secs(2);
 /// Longest wait for the end of a trial without a tester, whatever the node announces.
 const LONGEST_IDLE: Duration = Duration::from_secs(15);
 
+/// A board that this host started: its node type, and what holds for it.
+pub struct HostedBoard {
+    /// The node type.
+    pub kind: &'static str,
+    /// Its facts.
+    pub facts: Facts,
+}
+
 /// A node in an open session.
 pub struct ControlNode {
     name: String,
     kind: &'static str,
+    /// The facts of a board that this host started: its figures are emulated, and it is near.
+    board: Option<Facts>,
     transport: FrameTransport,
     opener: Opener,
     /// Whether the link really has the rate that the node reports.
@@ -132,11 +141,17 @@ impl ControlNode {
     ///
     /// # Errors
     /// [`NodeError::Failed`] where there is no route or nothing answers.
-    pub fn board(name: &str, address: IpAddr, connect: Connect) -> Result<ControlNode, NodeError> {
+    pub fn board(
+        name: &str,
+        board: HostedBoard,
+        address: IpAddr,
+        connect: Connect,
+    ) -> Result<ControlNode, NodeError> {
         let address = SocketAddr::new(address, PORT);
         let route = Route::to(address)?;
         let transport = FrameTransport::Ip { address, route };
-        Ok(ControlNode::over(name, transport, Opener::Given(connect))?.made_of_software())
+        let node = ControlNode::over(name, transport, Opener::Given(connect))?;
+        Ok(node.made_of_software(board))
     }
 
     /// A board called `name` at the other end of a wire, on which the tester builds every frame: only Ethernet and UDP
@@ -146,6 +161,7 @@ impl ControlNode {
     /// [`NodeError::Failed`] where nothing answers.
     pub fn on_wire(
         name: &str,
+        board: HostedBoard,
         frames: Box<dyn FrameWire>,
         ends: Ends,
         connect: Connect,
@@ -154,7 +170,8 @@ impl ControlNode {
             NodeError::Failed(format!("a thread for the wire to {name}: {error}"))
         })?;
         let opener = Opener::Given(connect);
-        Ok(ControlNode::over(name, FrameTransport::Wire(wire), opener)?.made_of_software())
+        let node = ControlNode::over(name, FrameTransport::Wire(wire), opener)?;
+        Ok(node.made_of_software(board))
     }
 
     /// A node whose control protocol `connect` reaches, e.g. over a serial line, and whose frames `port` of this host hears:
@@ -173,8 +190,9 @@ impl ControlNode {
         Ok(ControlNode { kind, ..node })
     }
 
-    fn made_of_software(mut self) -> ControlNode {
-        self.kind = BOARD;
+    fn made_of_software(mut self, board: HostedBoard) -> ControlNode {
+        self.kind = board.kind;
+        self.board = Some(board.facts);
         self.link_is_real = false;
         self
     }
@@ -206,6 +224,7 @@ impl ControlNode {
         Ok(ControlNode {
             name: name.to_owned(),
             kind: "node",
+            board: None,
             transport,
             opener,
             link_is_real: !setup.contains_key(EMULATOR),
@@ -330,7 +349,7 @@ impl ControlNode {
     /// Marks the figures of a node that reports that it is emulated, or that is behind a TAP to an emulated board. A board that
     /// this host started has more details.
     fn mark_emulated(&self, observation: &mut Observation) {
-        if self.kind == BOARD {
+        if self.board.is_some() {
             return;
         }
         let behind = self.transport.interface().filter(|i| leads_to_board(i));
@@ -599,6 +618,7 @@ impl Node for ControlNode {
             kind: self.kind.to_owned(),
             capabilities,
             setup: self.setup.clone(),
+            facts: Some(self.board.clone().unwrap_or_default()),
         }
     }
 
@@ -644,9 +664,9 @@ impl Node for ControlNode {
     }
 
     fn overhead_ps(&self) -> u64 {
-        match self.kind {
-            BOARD => 0,
-            _ => 200_000_000_000,
+        match &self.board {
+            Some(_) => 0,
+            None => 200_000_000_000,
         }
     }
 

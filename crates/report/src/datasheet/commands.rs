@@ -103,12 +103,12 @@ fn measure(sheet: &Sheet, asked: &str) -> String {
     format!("wirelab measure {node} {asked}")
 }
 
-/// The iperf client of a node of that kind.
+/// The iperf client of a node that has a server of iperf 2.
 fn iperf(sheet: &Sheet) -> Option<String> {
-    let name: NodeName = sheet.node.parse().ok()?;
-    if name.kind() != "iperf" {
+    if !sheet.answers_iperf {
         return None;
     }
+    let name: NodeName = sheet.node.parse().ok()?;
     let address = name.target();
     if !harmless(address) {
         return Some("wirelab iperf -c HOST".to_owned());
@@ -145,6 +145,7 @@ mod tests {
     fn client(node: &str) -> Option<String> {
         iperf(&Sheet {
             node: node.to_owned(),
+            answers_iperf: true,
             ..Sheet::default()
         })
     }
@@ -167,7 +168,11 @@ mod tests {
         ] {
             assert_eq!(client(node).as_deref(), Some(command));
         }
-        assert_eq!(client("node:192.0.2.7"), None);
+        let other = Sheet {
+            node: "node:192.0.2.7".to_owned(),
+            ..Sheet::default()
+        };
+        assert_eq!(iperf(&other), None);
     }
 
     #[test]

@@ -147,6 +147,7 @@ fn sheet(file: &ResultsFile, (node, kind): (&str, &str), rows: &[Row<'_>]) -> Sh
         if (&*o.node.name, &*o.node.kind) != (node, kind) {
             continue;
         }
+        sheet.answers_iperf |= o.node.facts().answers_iperf;
         for (key, value) in &o.node.setup {
             let known = sheet.setup.entry(key.clone());
             known.or_insert_with(|| value.clone());

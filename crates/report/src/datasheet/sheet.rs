@@ -41,8 +41,11 @@ pub struct Datasheet {
 pub struct Sheet {
     /// The node's name.
     pub node: String,
-    /// Its kind: `iperf`, `node`, `model` and so on.
+    /// Its node type.
     pub node_kind: String,
+    /// Whether an iperf 2 client can measure it.
+    #[serde(skip)]
+    pub answers_iperf: bool,
     /// Set-up keys as the node told them.
     pub setup: BTreeMap<String, String>,
     /// Link rate in bit/s, where there is one.

@@ -161,6 +161,7 @@ pub fn observation(trial: Trial, node: &str, kind: &str) -> Observation {
                 ]
                 .map(|(key, value)| (key.to_owned(), value.to_owned())),
             ),
+            facts: None,
         },
         trial,
         status: Status::Complete,

@@ -163,6 +163,7 @@ impl Node for Paper {
                 ..Capabilities::default()
             },
             setup: BTreeMap::new(),
+            facts: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Findings, ROUNDING, counter, near};
 use crate::counts::Counts;
+use crate::facts::Unverified;
 use crate::format;
 use crate::observation::{FlowObservation, Observation};
 use crate::trial::Direction;
@@ -64,10 +65,12 @@ fn verified(of: &Observation, flow: &FlowObservation, counts: &Counts, findings:
 
 /// Whether the node may have counted: it need not report how many bytes it verified.
 fn is_told_by_node(of: &Observation, flow: &FlowObservation) -> bool {
-    match of.node.kind.as_str() {
-        "ports" | "hdl" => false,
-        "board" => flow.direction == Direction::Receive || of.trial.direction == Direction::Both,
-        _ => true,
+    match of.node.facts().unverified {
+        Unverified::All => true,
+        Unverified::Received => {
+            flow.direction == Direction::Receive || of.trial.direction == Direction::Both
+        }
+        Unverified::None => false,
     }
 }
 

@@ -7,11 +7,11 @@ use wirelab_pulse::PulseFile;
 use wirelab_trial::Trial;
 
 use super::{GateArgs, Headings, KeepArgs, MatrixArgs, OfferArgs, under_its_heading};
-use crate::nodes;
+use crate::nodes::{self, KINDS};
 
 /// Measure a node: single trials, a matrix of them, a search for a rate, or a whole datasheet
 #[derive(Args, Debug)]
-#[command(mut_args(in_its_group), after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
+#[command(mut_args(in_its_group), after_help = EXAMPLES, after_long_help = long_examples())]
 pub struct MeasureArgs {
     /// The node: TYPE:TARGET, e.g. lab:1, or the name or file of a node model (--help lists the types)
     #[arg(long_help = nodes::help(), value_parser = nodes::Names::All, hide_possible_values = true)]
@@ -116,9 +116,14 @@ Examples:
 --help shows all options.";
 
 /// What `--help` shows after its options.
-const LONG_EXAMPLES: &str = "\
-Without options under \"What to offer\", wirelab measures the whole datasheet of an iperf:, iperf3:, node: or board: node.
+fn long_examples() -> String {
+    let types = KINDS.with_datasheet().join(", ");
+    format!(
+        "Without options under \"What to offer\", wirelab measures the whole datasheet of a node of type {types}.\n\n{LONG_EXAMPLES}"
+    )
+}
 
+const LONG_EXAMPLES: &str = "\
 Examples:
   wirelab measure lab:1 --frame 64,1518 --time 1s
   wirelab measure ports:eth0:eth1 --frame 64 --search no-loss

@@ -9,6 +9,7 @@ use wirelab_bench::stages::{Offered, Trials, Ways, framing, half, notes};
 use wirelab_model::reference;
 use wirelab_report::compare::share;
 use wirelab_report::{Against, Format, folded, paths_of, reason, render_stages, svg};
+use wirelab_stages::Watch;
 use wirelab_trial::measuring::Measuring;
 use wirelab_trial::stage::functions::changed;
 use wirelab_trial::stage::{self, Change, StageFigures};
@@ -89,9 +90,6 @@ struct Asking {
     profile: Profile,
 }
 
-/// How names of this host begin, which is no node here.
-const HERE: &str = "here";
-
 impl Subject {
     fn of(text: &str) -> Fallible<Subject> {
         let path = Path::new(text);
@@ -99,9 +97,8 @@ impl Subject {
             return Ok(Subject::File(path.to_owned()));
         }
         let name: NodeName = text.parse()?;
-        if name.kind() == HERE {
-            name.only_options(&[], "write here:IFACE")?;
-            return Ok(Subject::Here(name.target().to_owned()));
+        if let Some(interface) = Watch::interface_of(&name)? {
+            return Ok(Subject::Here(interface));
         }
         let (name, kind) = KINDS.parse(text)?;
         let profile = (kind.profile)(&name);
