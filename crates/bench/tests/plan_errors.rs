@@ -18,20 +18,20 @@ fn unknown_keys_name_the_nearest() {
     assert_eq!(
         line("laod = \"max\""),
         format!(
-            "p.toml:3:1: matrix.laod: no such key: did you mean 'load'? The keys here are {keys}"
+            "p.toml:3:1: matrix.laod: no such key; did you mean 'load'? fix: write one of {keys}"
         )
     );
     assert_eq!(
         line("colour = 1"),
-        format!("p.toml:3:1: matrix.colour: no such key: The keys here are {keys}")
+        format!("p.toml:3:1: matrix.colour: no such key; fix: write one of {keys}")
     );
     assert_eq!(
         error("tilte = \"x\"\n[[matrix]]\nframe = 64"),
-        "p.toml:1:1: tilte: no such key: did you mean 'title'? The keys here are title, node, datasheet, matrix, search, loss_curve, bursts"
+        "p.toml:1:1: tilte: no such key; did you mean 'title'? fix: write one of title, node, datasheet, matrix, search, loss_curve, bursts"
     );
     assert_eq!(
         line("inject = { dorp = 0.1 }"),
-        "p.toml:3:12: matrix.inject.dorp: no such key: did you mean 'drop'? The keys here are drop, duplicate, \
+        "p.toml:3:12: matrix.inject.dorp: no such key; did you mean 'drop'? fix: write one of drop, duplicate, \
          swap, header-corrupt, truncate, stale, corrupt, bad-fcs, seed"
     );
     let long = line(&format!("{} = 1", "x".repeat(5_000)));
@@ -43,7 +43,7 @@ fn values_say_what_to_write() {
     let cases = [
         (
             "load = [\"max\", \"fast\"]",
-            "p.toml:3:16: matrix.load: invalid load 'fast': write max, 95%, 50kpps, 800M (bit/s) or gap=96B",
+            "p.toml:3:16: matrix.load: invalid load 'fast'; fix: write max, 95%, 50kpps, 800M (bit/s) or gap=96B",
         ),
         (
             "load = 95",
@@ -51,11 +51,11 @@ fn values_say_what_to_write() {
         ),
         (
             "direction = \"sideways\"",
-            "p.toml:3:13: matrix.direction: unknown direction 'sideways': choose one of transmit, receive, both, echo",
+            "p.toml:3:13: matrix.direction: unknown direction 'sideways'; fix: write one of transmit, tx, receive, rx, both, echo",
         ),
         (
             "buffers = [\"melted\"]",
-            "p.toml:3:12: matrix.buffers: unknown kind of buffers 'melted': choose one of prefilled, copied, \
+            "p.toml:3:12: matrix.buffers: unknown kind of buffers 'melted'; fix: write one of prefilled, copied, \
              dma-copied, copied-ahead, in-place",
         ),
         (
@@ -108,11 +108,11 @@ fn values_say_what_to_write() {
         ),
         (
             "inject = { drop = \"1/h\" }",
-            "p.toml:3:19: matrix.inject.drop: a probability is a number from 0 to 1, e.g. 1e-5; a number per second is written as 1/s",
+            "p.toml:3:19: matrix.inject.drop: invalid rate of a fault; fix: write a probability from 0 to 1, e.g. 1e-5, or a number per second as 1/s",
         ),
         (
             "inject = { drop = 0.1, corrupt = \"1/s\" }",
-            "p.toml:3:34: matrix.inject.corrupt: the faults of a trial are either all probabilities or all numbers per second: write this one like the others",
+            "p.toml:3:34: matrix.inject.corrupt: the faults of a trial are either all probabilities or all numbers per second; fix: write this one like the others",
         ),
         (
             "inject = { drop = nan }",
@@ -120,7 +120,7 @@ fn values_say_what_to_write() {
         ),
         (
             "layer = \"ip\"",
-            "p.toml:3:9: matrix.layer: no such layer: choose one of \"ethernet\", \"udp4\", \"udp6\", \"tcp4\", \"tcp6\"",
+            "p.toml:3:9: matrix.layer: unknown layer 'ip'; fix: write one of ethernet, udp4, udp6, tcp4, tcp6",
         ),
         (
             "payload = [1500, 20]",

@@ -363,7 +363,7 @@ fn what_is_wrong_is_named_with_its_place_and_the_way_out() {
     for (lines, error) in [
         (
             "[[serch]]\nframe = 64",
-            "p.toml:1:3: serch: no such key: did you mean 'search'? The keys here are title, node, datasheet, matrix, search, loss_curve, bursts",
+            "p.toml:1:3: serch: no such key; did you mean 'search'? fix: write one of title, node, datasheet, matrix, search, loss_curve, bursts",
         ),
         (
             "[[search]]",
@@ -371,7 +371,7 @@ fn what_is_wrong_is_named_with_its_place_and_the_way_out() {
         ),
         (
             "[[search]]\nframe = 64\nlos = \"0 %\"",
-            "p.toml:3:1: search.los: no such key: did you mean 'loss'? ",
+            "p.toml:3:1: search.los: no such key; did you mean 'loss'? ",
         ),
         (
             "[[search]]\nframe = 64\nloss = 0.025",

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use wirelab_trial::nearest::{did_you_mean, head};
+use wirelab_trial::nearest::{did_you_mean, head, unknown};
 use wirelab_trial::{Background, Layer};
 
 use crate::error::{FileError, Read};
@@ -189,7 +189,7 @@ impl<'a> Table<'a> {
                 continue;
             }
             let meant = did_you_mean(name, known.iter().copied());
-            let what = format!("no such key: {meant}The keys here are {}", known.join(", "));
+            let what = format!("no such key; {meant}fix: write one of {}", known.join(", "));
             let field = qualified(&self.name, head(name));
             return Err(self.source.error(key.span(), &field, what));
         }
@@ -404,6 +404,19 @@ impl<'a> Entry<'a> {
         text.parse().map_err(|e| self.error(e))
     }
 
+    /// One of a fixed set of words, each with its value; `what` says what they are.
+    ///
+    /// # Errors
+    /// If it is none of them, with the nearest.
+    pub fn one_of<T: Clone>(&self, what: &str, known: &[(&str, T)]) -> Read<T> {
+        let text = self.text()?;
+        let found = known.iter().find(|(word, _)| *word == text);
+        found.map(|(_, value)| value.clone()).ok_or_else(|| {
+            let words = known.iter().map(|(word, _)| *word);
+            self.error(unknown(what, &text, words))
+        })
+    }
+
     /// The second traffic of the trial, as on the command line; `none` for nothing.
     ///
     /// # Errors
@@ -420,12 +433,7 @@ impl<'a> Entry<'a> {
     /// # Errors
     /// If it is none of them.
     pub fn layer(&self) -> Read<Layer> {
-        let known = self.value.get_ref().as_str().and_then(Layer::of_word);
-        known.ok_or_else(|| {
-            self.error(
-                "no such layer: choose one of \"ethernet\", \"udp4\", \"udp6\", \"tcp4\", \"tcp6\"",
-            )
-        })
+        self.one_of("layer", &Layer::ALL.map(|layer| (layer.word(), layer)))
     }
 
     /// A whole number from `min` to `max`.

@@ -45,7 +45,7 @@ fn what_is_wrong_is_named_with_its_place() {
         ),
         (
             "trial = { lenght = 64 }",
-            "t.toml:1:11: trial.lenght: no such key: did you mean 'length'? The keys here are layer, vlan, frame, \
+            "t.toml:1:11: trial.lenght: no such key; did you mean 'length'? fix: write one of layer, vlan, frame, \
              length, payload, datagram, load, direction, ports, buffers, time, frames, rate, path, wait, rule, \
              background, probes, strict_gaps, dscp",
         ),
@@ -67,7 +67,7 @@ fn what_is_wrong_is_named_with_its_place() {
         ),
         (
             "trial = { frame = 64, load = \"fast\" }",
-            "t.toml:1:30: trial.load: invalid load 'fast': write max, 95%, 50kpps, 800M (bit/s) or gap=96B",
+            "t.toml:1:30: trial.load: invalid load 'fast'; fix: write max, 95%, 50kpps, 800M (bit/s) or gap=96B",
         ),
     ];
     for (text, error) in cases {

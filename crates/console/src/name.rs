@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use wirelab_trial::nearest::did_you_mean;
 
 /// Baud rate of a serial line whose name has none.
 pub const BAUD: u32 = 115_200;
@@ -48,6 +49,8 @@ pub struct ConsoleNameError {
     why: String,
 }
 
+const TYPES: [&str; 5] = ["serial", "tcp", "unix", "ssh", "exec"];
+
 impl FromStr for ConsoleName {
     type Err = ConsoleNameError;
 
@@ -80,7 +83,11 @@ impl FromStr for ConsoleName {
             "exec" => Ok(ConsoleName::Exec {
                 command: target.to_owned(),
             }),
-            _ => Err(bad("there is no such type")),
+            _ => {
+                let meant = did_you_mean(transport, TYPES.into_iter());
+                let why = format!("there is no such type; {meant}");
+                Err(bad(why.trim_end_matches([' ', ';'])))
+            }
         }
     }
 }

@@ -40,7 +40,7 @@ fn what_is_wrong_in_a_profile_is_named_with_its_place_and_fix() {
         ("about = \"x\"\n[prompt]\nfirst = 'a'\n", "pattern"),
         (
             "[iperf.udp_servr]\n",
-            "own.toml:4:8: iperf.udp_servr: no such key: did you mean",
+            "own.toml:4:8: iperf.udp_servr: no such key; did you mean",
         ),
         (
             "[iperf.udp_server]\nstart = \"iperf -p {prt}\"\n",
@@ -52,7 +52,7 @@ fn what_is_wrong_in_a_profile_is_named_with_its_place_and_fix() {
         ),
         (
             "[[iperf.lines]]\npattern = '(?P<byts>a)'\n",
-            "there is no group 'byts'; fix: use from,",
+            "unknown group 'byts'; did you mean 'bytes'? fix: write one of from,",
         ),
         (
             "[[iperf.lines]]\npattern = '(a'\n",

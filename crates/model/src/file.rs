@@ -427,18 +427,12 @@ fn missing<'k>(kind: &str, name: &str, all: impl Iterator<Item = &'k String>) ->
     let all: Vec<&str> = all.map(String::as_str).collect();
     let shown: String = name.chars().take(64).collect();
     if all.is_empty() {
-        return format!("there is no {kind} '{shown}', and the file has none: add it");
+        return format!("there is no {kind} '{shown}', and the file has none; fix: add it");
     }
     let meant = did_you_mean(name, all.iter().copied());
-    if all.len() == 1 {
-        return format!(
-            "there is no {kind} '{shown}': {meant}There is {} alone",
-            all[0]
-        );
-    }
     let more = if all.len() > 12 { ", ..." } else { "" };
     format!(
-        "there is no {kind} '{shown}': {meant}There are {}{more}",
+        "there is no {kind} '{shown}'; {meant}fix: write one of {}{more}",
         all[..all.len().min(12)].join(", ")
     )
 }

@@ -8,6 +8,7 @@ mod why;
 
 use std::cmp::Ordering;
 
+use wirelab_trial::nearest::did_you_mean;
 use wirelab_trial::whatif::{Aim, Change, ChangeKind, Gain, Untried, Whatif, WhatifFigures};
 use wirelab_trial::{Load, Trial};
 
@@ -50,10 +51,11 @@ pub enum WhatifError {
     #[error("{0} changes were given; fix: try at most {MAX_OWN} at once")]
     TooMany(usize),
     /// The path has no such capture point.
-    #[error("the path has no capture point '{point}': {}", if points.is_empty() {
-        "it has none at all, so rank by throughput or load".to_owned()
+    #[error("the path has no capture point '{point}'; {}", if points.is_empty() {
+        "it has none at all; fix: rank by throughput or load".to_owned()
     } else {
-        format!("choose one of {}", points.join(", "))
+        let meant = did_you_mean(point, points.iter().map(|known| &**known));
+        format!("{meant}fix: choose one of {}", points.join(", "))
     })]
     Point {
         /// The requested point.

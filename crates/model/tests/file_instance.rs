@@ -319,7 +319,7 @@ fn changes_that_cannot_be_made() {
         ("in-flight", "there is no '='"),
         (
             "in-flihgt=2",
-            "there is no parameter 'in-flihgt': did you mean 'in-flight'?",
+            "there is no parameter 'in-flihgt'; did you mean 'in-flight'?",
         ),
         (
             "in-flight=0",
@@ -335,7 +335,7 @@ fn changes_that_cannot_be_made() {
         ),
         (
             "in-flight=inf",
-            "invalid number with a unit 'inf': write e.g. 2 frames",
+            "invalid number with a unit 'inf'; fix: write e.g. 2 frames",
         ),
         ("restart-gap=2 furlongs", "unknown unit 'furlongs'"),
         ("restart-gap=2 clk", "'restart-gap' counts clk of no clock"),
@@ -343,15 +343,15 @@ fn changes_that_cannot_be_made() {
         ("cpu-clock=0", "the clock 'cpu-clock' stands still"),
         (
             "stage.copy=x2",
-            "there is no stage 'copy': There are copy-cpu, copy-dma,",
+            "there is no stage 'copy'; fix: write one of copy-cpu, copy-dma,",
         ),
         (
             "stage.copy-cpu=2",
-            "invalid factor '2' of the stage's cost: write e.g. x0.5",
+            "invalid factor '2' of the stage's cost; fix: write e.g. x0.5",
         ),
         (
             "stage.copy-cpu.resource=gpu",
-            "there is no resource 'gpu': did you mean 'cpu'?",
+            "there is no resource 'gpu'; did you mean 'cpu'?",
         ),
         (
             "stage.copy-cpu.colour=red",

@@ -5,7 +5,9 @@
 //! ([`sigrok`]), or a table ([`table`]) as Saleae's programs and oscilloscopes export it. An analogue channel becomes
 //! levels ([`levels`]); edges become pulses ([`find`]). [`trial`] makes a pulse the time of a trial.
 //!
-//! Files are hostile: memory is bounded, and nothing panics. Start reading at [`read`].
+//! Files are hostile: memory is bounded, and nothing panics.
+//!
+//! The command line uses it. It knows `config`, `trial` and `wire`. Start reading at [`read`].
 #![forbid(unsafe_code)]
 
 mod error;

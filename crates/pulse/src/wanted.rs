@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use wirelab_trial::nearest::unknown;
 use wirelab_trial::unknown_option;
 
 use wirelab_config::parse_duration_ps;
@@ -25,7 +26,7 @@ impl FromStr for Active {
         match text {
             "high" => Ok(Active::High),
             "low" => Ok(Active::Low),
-            _ => Err(format!("invalid level '{text}'; fix: write high or low")),
+            _ => Err(unknown("level", text, ["high", "low"])),
         }
     }
 }
@@ -137,7 +138,10 @@ mod tests {
                 "f,chanel=D0",
                 "unknown option 'chanel'; did you mean 'channel'? fix: ",
             ),
-            ("f,active=up", "write high or low"),
+            (
+                "f,active=hihg",
+                "did you mean 'high'? fix: write one of high, low",
+            ),
             ("f,sampling=0", "e.g. 24MHz"),
             ("f,sampling=24", "fix: write 24MHz or 24Hz"),
             ("f,threshold=x", "write volts"),

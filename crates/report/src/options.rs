@@ -6,6 +6,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 use wirelab_trial::ResultsFile;
+use wirelab_trial::nearest::unknown;
 
 /// A way to write results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,13 +60,11 @@ const FORMATS: [(Format, &str, &[&str]); 13] = [
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
     /// No format has this name.
-    #[error(
-        "unknown format '{0}': choose one of terminal, markdown, csv, json, junit, html, datasheet, datasheet-md, datasheet-html, datasheet-json, datasheet-csv, openmetrics, json-lines"
-    )]
+    #[error("{}", unknown("format", .0, Format::ALL.map(Format::name)))]
     Name(String),
     /// No format has this extension.
     #[error(
-        "the name '{0}' does not say which format to write: let it end in .html, .md, .csv, .json, .xml (JUnit), .txt, .datasheet.json, .datasheet.csv, .prom (OpenMetrics) or .jsonl, or name the format"
+        "the name '{0}' does not say which format to write; fix: let it end in .html, .md, .csv, .json, .xml (JUnit), .txt, .datasheet.json, .datasheet.csv, .prom (OpenMetrics) or .jsonl, or name the format"
     )]
     Extension(String),
 }
@@ -87,6 +86,12 @@ impl Format {
         Format::OpenMetrics,
         Format::JsonLines,
     ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let known = FORMATS.iter().find(|(format, _, _)| *format == self);
+        known.map_or("", |(_, name, _)| name)
+    }
 
     /// Whether it shows a datasheet to a person, so that several results can stand side by side.
     pub const fn is_datasheet_page(self) -> bool {
@@ -139,8 +144,7 @@ impl FromStr for Format {
 
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known = FORMATS.iter().find(|(format, _, _)| format == self);
-        f.pad(known.map_or("", |(_, name, _)| name))
+        f.pad(self.name())
     }
 }
 

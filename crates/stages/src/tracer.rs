@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use wirelab_port::ebpf::{Hist, Shared};
 use wirelab_port::iface::PortName;
+use wirelab_trial::nearest::unknown;
 use wirelab_trial::stage::PointTimes;
 use wirelab_trial::{Direction, Histogram, Probes, format};
 
@@ -39,8 +40,10 @@ impl FromStr for Choice {
             "auto" => Ok(Choice::Auto),
             "fentry" => Ok(Choice::Fentry),
             "raw" => Ok(Choice::Raw),
-            _ => Err(StagesError::BadOptions(format!(
-                "invalid set of probes '{text}'; fix: write auto, fentry or raw"
+            _ => Err(StagesError::BadOptions(unknown(
+                "set of probes",
+                text,
+                ["auto", "fentry", "raw"],
             ))),
         }
     }

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use wirelab_trial::host_clock::unix_ns;
+use wirelab_trial::nearest::{did_you_mean, head};
 
 use crate::date;
 use crate::error::StoreError;
@@ -78,9 +79,11 @@ impl Selection {
         let Some((name, value)) = text.split_once('=') else {
             match text {
                 "last" => self.last = Some(1),
-                _ => self
-                    .ids
-                    .push(id(text).ok_or_else(|| refused("it is no run's number"))?),
+                _ => self.ids.push(id(text).ok_or_else(|| {
+                    let meant = did_you_mean(text, ["last"].into_iter());
+                    let why = format!("it is no run's number; {meant}");
+                    refused(why.trim_end_matches([' ', ';']))
+                })?),
             }
             return Ok(self);
         };
@@ -94,7 +97,12 @@ impl Selection {
                 let count = value.parse().ok().filter(|n| *n > 0);
                 self.last = Some(count.ok_or_else(|| refused("last takes a number from 1 on"))?);
             }
-            _ => return Err(refused(&format!("there is no '{name}'"))),
+            _ => {
+                let keys = ["node", "tag", "since", "until", "last"];
+                let meant = did_you_mean(name, keys.into_iter());
+                let why = format!("there is no '{}'; {meant}", head(name));
+                return Err(refused(why.trim_end_matches([' ', ';'])));
+            }
         }
         Ok(self)
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use wirelab_trial::nearest::did_you_mean;
+use wirelab_trial::nearest::unknown;
 
 use crate::quantity::Dimension;
 
@@ -154,15 +154,8 @@ impl FromStr for Metric {
 
     fn from_str(text: &str) -> Result<Metric, String> {
         let found = Metric::ALL.iter().find(|m| m.name() == text);
-        found.copied().ok_or_else(|| {
-            let names = || Metric::ALL.iter().map(|m| m.name());
-            let meant = did_you_mean(text, names());
-            let all: Vec<&str> = names().collect();
-            let shown: String = text.chars().take(40).collect();
-            format!(
-                "unknown metric '{shown}': {meant}The metrics are {}",
-                all.join(", ")
-            )
-        })
+        found
+            .copied()
+            .ok_or_else(|| unknown("metric", text, Metric::ALL.iter().map(|m| m.name())))
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::facts::Facts;
+use wirelab_trial::nearest::{did_you_mean, head, unknown};
 use wirelab_trial::{
     Capabilities, Clock, ClockKind, CpuLoad, Description, Direction, Extent, Field, FlowIntervals,
     FlowObservation, Histogram, Kind, Load, Observation, Owner, PercentileIntervals, Series,
@@ -85,10 +86,18 @@ impl std::str::FromStr for HoldOut {
         let mut conditions = Vec::new();
         for part in text.split(',') {
             let Some((key, value)) = part.split_once('=') else {
-                return refuse(&format!("'{part}' is not KEY=VALUE"));
+                let meant = did_you_mean(part, ["leave-one-out"].into_iter());
+                let what = format!("'{part}' is not KEY=VALUE; {meant}");
+                return refuse(what.trim_end_matches([' ', ';']));
             };
             let Some((_, key)) = KEYS.iter().find(|(name, _)| *name == key.trim()) else {
-                return refuse(&format!("unknown key '{key}'"));
+                let known = KEYS.iter().map(|(name, _)| *name);
+                let known = known.chain(["random", "leave-one-out"]);
+                return Err(format!(
+                    "invalid hold-out '{}': {}",
+                    head(text),
+                    unknown("key", key, known)
+                ));
             };
             match key {
                 Key::Load => {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use wirelab_trial::nearest::unknown;
 
 /// The dimension of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -283,5 +284,5 @@ fn way_out(name: &str) -> String {
     }
     let names = UNITS.iter().map(|u| u.name).filter(|n| !n.is_empty());
     let names: Vec<&str> = names.collect();
-    format!("its unit is none of {}", names.join(", "))
+    unknown("unit", name, names)
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use wirelab_trial::Trial;
+use wirelab_trial::nearest::unknown;
 
 use crate::metric::Metric;
 use crate::quantity::Quantity;
@@ -106,11 +107,9 @@ impl FromStr for Forwarding {
 
     fn from_str(text: &str) -> Result<Forwarding, String> {
         let found = FORWARDING.iter().find(|(_, name)| *name == text);
-        found.map(|(way, _)| *way).ok_or_else(|| {
-            let shown: String = text.chars().take(40).collect();
-            let all = FORWARDING.map(|(_, name)| name).join(", ");
-            format!("unknown way of forwarding '{shown}': choose one of {all}")
-        })
+        found
+            .map(|(way, _)| *way)
+            .ok_or_else(|| unknown("way of forwarding", text, FORWARDING.map(|(_, name)| name)))
     }
 }
 
@@ -148,11 +147,9 @@ impl FromStr for Role {
 
     fn from_str(text: &str) -> Result<Role, String> {
         let found = ROLES.iter().find(|(_, name)| *name == text);
-        found.map(|(role, _)| *role).ok_or_else(|| {
-            let shown: String = text.chars().take(40).collect();
-            let all = ROLES.map(|(_, name)| name).join(", ");
-            format!("unknown role '{shown}': choose one of {all}")
-        })
+        found
+            .map(|(role, _)| *role)
+            .ok_or_else(|| unknown("role", text, ROLES.map(|(_, name)| name)))
     }
 }
 

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::nearest::{did_you_mean, head};
+
 /// Names of code points (RFC 2474, 2597, 3246, 5865, 8622; RFC 9956 for NQB).
 const NAMES: [(&str, u8); 25] = [
     ("BE", 0),
@@ -54,6 +56,11 @@ impl Dscp {
         found.map(|(_, point)| Dscp(*point))
     }
 
+    /// All names.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMES.iter().map(|(name, _)| *name)
+    }
+
     /// Its number, 0 to 63.
     pub const fn point(self) -> u8 {
         self.0
@@ -94,7 +101,14 @@ impl FromStr for Dscp {
     fn from_str(text: &str) -> Result<Dscp, String> {
         let number = || text.parse().ok().and_then(Dscp::new);
         Dscp::named(text).or_else(number).ok_or_else(|| {
-            format!("unknown DSCP '{text}': write a number from 0 to 63, or a name such as EF, AF41 or CS5")
+            let shown = head(text).escape_debug();
+            let meant = match text.parse::<i64>() {
+                Ok(_) => String::new(),
+                Err(_) => did_you_mean(&text.to_ascii_uppercase(), Dscp::names()),
+            };
+            format!(
+                "unknown DSCP '{shown}'; {meant}fix: write a number from 0 to 63, or a name such as EF, AF41 or CS5"
+            )
         })
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! They are written as `drop=1e-4`, a probability per frame, or as `corrupt=1/s`, a number per second.
 
+use crate::nearest::unknown;
 use serde::{Deserialize, Serialize};
 
 /// Faults that the sender makes on purpose, each with its frequency per frame or per second.
@@ -59,16 +60,16 @@ impl FaultsPer {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FaultError {
     /// No fault has this name.
-    #[error("no such fault: choose one of {}, seed", FaultRates::default().named().map(|(name, _)| name).join(", "))]
-    Unknown,
+    #[error("{}", unknown("fault", .0, FaultRates::default().named().map(|(name, _)| name).into_iter().chain(["seed"])))]
+    Unknown(String),
     /// Neither a probability nor a number per second.
     #[error(
-        "a probability is a number from 0 to 1, e.g. 1e-5; a number per second is written as 1/s"
+        "invalid rate of a fault; fix: write a probability from 0 to 1, e.g. 1e-5, or a number per second as 1/s"
     )]
     Rate,
     /// Some are per frame and some per second.
     #[error(
-        "the faults of a trial are either all probabilities or all numbers per second: write this one like the others"
+        "the faults of a trial are either all probabilities or all numbers per second; fix: write this one like the others"
     )]
     Mixed,
 }
@@ -126,7 +127,9 @@ impl FaultRates {
     /// # Errors
     /// [`FaultError`] where there is no such fault, or others have the other unit.
     pub fn set_rate(&mut self, name: &str, rate: f64, per: FaultsPer) -> Result<(), FaultError> {
-        *self.rate_mut(name).ok_or(FaultError::Unknown)? = rate;
+        *self
+            .rate_mut(name)
+            .ok_or_else(|| FaultError::Unknown(name.to_owned()))? = rate;
         let mut others = self.named().into_iter().filter(|(other, _)| *other != name);
         if per != self.per && others.any(|(_, rate)| rate > 0.0) {
             return Err(FaultError::Mixed);

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::nearest::{did_you_mean, head};
 use serde::{Deserialize, Serialize};
 use wirelab_wire::{Layer, LineRate, Sizes};
 
@@ -40,14 +41,14 @@ pub enum Load {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LoadError {
     /// The text is not a load.
-    #[error("invalid load '{0}': write max, 95%, 50kpps, 800M (bit/s) or gap=96B")]
+    #[error("{}", invalid(.0))]
     Syntax(String),
     /// A number alone, which may mean many things.
     #[error("invalid load '{0}': the number has no unit; fix: write {0}M, {0}k or {0}bit/s for bit/s, {0}pps for frames/s{share}", share = of_link(.0))]
     NoUnit(String),
     /// A share or gap of a link whose rate is unknown.
     #[error(
-        "a load of {0} needs the link's rate, and this port has none: give it with --rate, e.g. --rate 1G, in a plan with rate"
+        "a load of {0} needs the link's rate, and this port has none; fix: give it with --rate, e.g. --rate 1G, in a plan with rate"
     )]
     NoLinkRate(Load),
     /// More than the link carries.
@@ -138,6 +139,16 @@ impl fmt::Display for Load {
             Load::Gap { gap_bytes } => write!(f, "gap={gap_bytes}B"),
         }
     }
+}
+
+fn invalid(text: &str) -> String {
+    let word = text.split('=').next().unwrap_or_default();
+    let meant = match word.starts_with(|c: char| c.is_ascii_alphabetic()) && word != "gap" {
+        true => did_you_mean(word, ["max", "gap"].into_iter()),
+        false => String::new(),
+    };
+    let shown = head(text).escape_debug();
+    format!("invalid load '{shown}'; {meant}fix: write max, 95%, 50kpps, 800M (bit/s) or gap=96B")
 }
 
 impl FromStr for Load {

@@ -5,6 +5,15 @@ pub fn did_you_mean<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Str
     nearest(word, known).map_or(String::new(), |k| format!("did you mean '{k}'? "))
 }
 
+/// The refusal of a word that is none of a fixed set: `unknown WHAT 'word'; did you mean 'x'? fix: write one of x, y`.
+pub fn unknown<'k>(what: &str, word: &str, known: impl IntoIterator<Item = &'k str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    let meant = did_you_mean(word, known.iter().copied());
+    let shown = head(word).escape_debug();
+    let all = known.join(", ");
+    format!("unknown {what} '{shown}'; {meant}fix: write one of {all}")
+}
+
 /// The known word that is nearest to `word`, if any is near.
 pub fn nearest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
     known

@@ -144,18 +144,16 @@ impl FromStr for NodeName {
         if text.chars().any(char::is_control) {
             return bad("it has a control character; fix: leave that out");
         }
-        let Some((kind, rest)) = kind_of(text) else {
-            let target = text.to_owned();
-            return Ok(NodeName {
-                kind: None,
-                target,
-                options: Vec::new(),
-            });
+        let (kind, rest) = match kind_of(text) {
+            Some((kind, rest)) => (Some(kind), rest),
+            None => (None, text),
         };
-        // A model has no options, and its file name may contain a comma.
+        let is_model = kind.is_none_or(|kind| kind == MODEL);
+        // The file name of a model may contain a comma; its options have values.
         let (target, options) = match rest.split_once(',') {
-            Some((target, options)) if kind != MODEL => (target, Some(options)),
-            _ => (rest, None),
+            Some((_, options)) if is_model && !options.contains('=') => (rest, None),
+            Some((target, options)) => (target, Some(options)),
+            None => (rest, None),
         };
         let options = options.into_iter().flat_map(|all| all.split(','));
         let options: Vec<String> = options.map(str::to_owned).collect();
@@ -174,7 +172,7 @@ impl FromStr for NodeName {
             }
         }
         Ok(NodeName {
-            kind: Some(kind.to_owned()),
+            kind: kind.map(str::to_owned),
             target: target.to_owned(),
             options,
         })
@@ -233,6 +231,13 @@ mod tests {
                 vec![("image", Some("my.elf")), ("descriptors", Some("4"))],
             ),
             ("model:a,b", MODEL, "a,b", vec![]),
+            (
+                "model:a,clk.core=3",
+                MODEL,
+                "a",
+                vec![("clk.core", Some("3"))],
+            ),
+            ("a,clk.core=3", MODEL, "a", vec![("clk.core", Some("3"))]),
             ("am263x", MODEL, "am263x", vec![]),
             ("./a:b,c.toml", MODEL, "./a:b,c.toml", vec![]),
         ] {

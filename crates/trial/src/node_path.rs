@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::nearest::unknown;
 use serde::{Deserialize, Serialize};
 use wirelab_wire::{Size, SizeUnit};
 
@@ -65,8 +66,9 @@ impl FromStr for Background {
             Some((load, size)) => (load, Some(size)),
             None => (text, None),
         };
-        let bad =
-            |why: &str| format!("background {text}: {why}: write e.g. 50kpps or 50kpps,length=64");
+        let bad = |why: &str| {
+            format!("background {text}: {why}; fix: write e.g. 50kpps or 50kpps,length=64")
+        };
         let load: Load = load.parse().map_err(|e| bad(&format!("{e}")))?;
         if load == Load::Max {
             return Err(bad(
@@ -83,11 +85,19 @@ impl FromStr for Background {
             SizeUnit::Payload,
             SizeUnit::Datagram,
         ];
-        let read = size.split_once('=').and_then(|(name, bytes)| {
-            let unit = units.into_iter().find(|unit| unit.name() == name)?;
-            Some(Size::new(unit, bytes.parse().ok()?))
-        });
-        let size = read.ok_or_else(|| bad(&format!("invalid size '{size}'")))?;
+        let (name, bytes) = size.split_once('=').unwrap_or((size, ""));
+        let unit = units.into_iter().find(|unit| unit.name() == name);
+        let unit = unit.ok_or_else(|| {
+            let known = units.map(|unit| unit.name());
+            format!(
+                "background {text}: {}",
+                unknown("unit of a size", name, known)
+            )
+        })?;
+        let bytes = bytes
+            .parse()
+            .map_err(|_| bad(&format!("invalid size '{size}'")))?;
+        let size = Size::new(unit, bytes);
         Ok(Background { load, size })
     }
 }
@@ -130,7 +140,7 @@ mod tests {
             assert_eq!(serde_json::to_string(&wait).unwrap(), format!("\"{word}\""));
         }
         let error = "shortcut".parse::<Path>().unwrap_err();
-        assert!(error.contains("choose one of stack, driver, fast-track"));
+        assert!(error.contains("write one of stack, driver, fast-track"));
     }
 
     #[test]

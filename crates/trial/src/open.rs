@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::node::NodeError;
 use crate::node_name::NameError;
+use crate::words::words;
 
 /// The path of frames through this host's kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,20 +18,8 @@ pub enum Path {
     Packet,
 }
 
-impl std::str::FromStr for Path {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Path, String> {
-        match text {
-            "auto" => Ok(Path::Auto),
-            "xdp" => Ok(Path::Xdp),
-            "packet" => Ok(Path::Packet),
-            _ => Err(format!(
-                "invalid path '{text}': choose one of auto, xdp, packet"
-            )),
-        }
-    }
-}
+words!(Path, "path",
+    "auto" => Path::Auto, "xdp" => Path::Xdp, "packet" => Path::Packet);
 
 /// How frames between ports of this host are sent and received, beside what trials request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -321,7 +321,7 @@ mod tests {
         let error = "sideways".parse::<Direction>().unwrap_err();
         assert_eq!(
             error,
-            "unknown direction 'sideways': choose one of transmit, receive, both, echo"
+            "unknown direction 'sideways'; fix: write one of transmit, tx, receive, rx, both, echo"
         );
     }
 }

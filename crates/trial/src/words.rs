@@ -13,8 +13,7 @@ macro_rules! words {
             fn from_str(text: &str) -> Result<Self, String> {
                 match text {
                     $($text $(| $alias)* => Ok($value),)+
-                    _ => Err(format!(
-                        "unknown {} '{text}': choose one of {}", $what, [$($text),+].join(", "))),
+                    _ => Err($crate::nearest::unknown($what, text, [$($text $(, $alias)*),+])),
                 }
             }
         }

@@ -180,7 +180,7 @@ pub struct RuleError {
 pub enum RuleFault {
     /// An unknown word.
     #[error(
-        "not known; a rule is made of ethertype=0x88b5, own, protocol=17, port=1026:1027 and priority=6, with commas \
+        "not known; fix: write a rule of ethertype=0x88b5, own, protocol=17, port=1026:1027 and priority=6, with commas \
          between them and ';' between rules"
     )]
     Word,
@@ -188,7 +188,7 @@ pub enum RuleFault {
     #[error("repeated in one rule; fix: write a second rule after a ';'")]
     Twice,
     /// Not a number of the field.
-    #[error("{field} takes a number from 0 to {greatest}, such as {field}={example}")]
+    #[error("{field} takes a number from 0 to {greatest}; fix: write e.g. {field}={example}")]
     Number {
         /// The word before the `=`.
         field: &'static str,
@@ -201,7 +201,7 @@ pub enum RuleFault {
     #[error("a rule has {MAX_PORTS} ports at most; fix: write a second rule after a ';'")]
     Ports,
     /// More rules than the limit of a packet identifier.
-    #[error("there are {MAX_RULES} rules at most")]
+    #[error("there are {MAX_RULES} rules at most; fix: leave some out")]
     Rules,
 }
 

@@ -6,7 +6,10 @@ use wirelab_port::iface::PortName;
 use wirelab_port::lab::Side;
 use wirelab_ports::Path;
 use wirelab_trial::kind::SECOND;
+use wirelab_trial::nearest::{did_you_mean, unknown};
 use wirelab_trial::{Extent, FaultRates, Framing, Layer, Size, SizeUnit, Trial};
+
+use wirelab_wire::rule::{RuleError, RuleFault, Rules};
 
 use crate::args::{ExtentArgs, FramingArgs, MatrixArgs, SizeArgs};
 use crate::exit::{Failure, Fallible};
@@ -123,8 +126,8 @@ pub fn framing(args: &FramingArgs, unsaid: Layer) -> Fallible<Framing> {
     let layer = match args.layer.as_deref() {
         None => unsaid,
         Some(word) => Layer::of_word(word).ok_or_else(|| {
-            let known = Layer::ALL.map(Layer::word).join(", ");
-            Failure::usage(format!("--layer {word}: choose one of {known}"))
+            let known = Layer::ALL.map(Layer::word);
+            Failure::usage(format!("--layer: {}", unknown("layer", word, known)))
         })?,
     };
     Ok(Framing {
@@ -208,6 +211,20 @@ pub fn faults(text: Option<&str>) -> Fallible<FaultRates> {
     Ok(rates)
 }
 
+/// The rules of the fast track.
+pub fn rules(option: &str, text: &str) -> Fallible<Rules> {
+    text.parse().map_err(|error: RuleError| {
+        let from = text.chars().skip(error.place - 1);
+        let word: String = from.take_while(|c| !",;=".contains(*c)).collect();
+        let words = ["ethertype", "own", "protocol", "port", "priority"];
+        let meant = match error.fault {
+            RuleFault::Word => did_you_mean(&word, words.into_iter()),
+            _ => String::new(),
+        };
+        Failure::usage(format!("{option} {text}: {meant}{error}"))
+    })
+}
+
 /// The path through the kernel.
 pub fn path(text: &str) -> Fallible<Path> {
     text.parse()
@@ -258,7 +275,7 @@ mod tests {
         assert!(faults(None).unwrap().is_clean());
         let error = faults(Some("melt=1")).unwrap_err().to_string();
         assert!(
-            error.contains("--inject melt=1: no such fault: choose one of drop,"),
+            error.contains("--inject melt=1: unknown fault 'melt'; fix: write one of drop,"),
             "{error}"
         );
         let by_time = faults(Some("corrupt=1/s,bad-fcs=2/s")).unwrap();

@@ -14,6 +14,8 @@ mod nodes;
 mod plans;
 mod refusals;
 mod terminal;
+#[cfg(test)]
+mod words;
 
 use clap::Parser;
 
@@ -21,7 +23,19 @@ use args::{Cli, Command};
 use exit::Outcome;
 
 fn main() -> std::process::ExitCode {
-    let outcome = match Cli::parse_from(args::joined(std::env::args_os())).command {
+    match run(Cli::parse_from(args::joined(std::env::args_os())).command) {
+        Ok(Outcome::Done) => 0.into(),
+        Ok(Outcome::Missed) => 1.into(),
+        Ok(Outcome::Code(code)) => code.into(),
+        Err(failure) => {
+            terminal::complain(format_args!("wirelab: {failure}"));
+            failure.code().into()
+        }
+    }
+}
+
+fn run(command: Command) -> exit::Result {
+    match command {
         Command::Limits(args) => commands::limits::run(&args),
         Command::Lab(args) => commands::lab::run(&args),
         Command::Send(args) => commands::send::run(&args),
@@ -48,14 +62,5 @@ fn main() -> std::process::ExitCode {
         Command::Selftest(args) => commands::selftest::run(&args),
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man { folder } => commands::manual::man(folder.as_deref()),
-    };
-    match outcome {
-        Ok(Outcome::Done) => 0.into(),
-        Ok(Outcome::Missed) => 1.into(),
-        Ok(Outcome::Code(code)) => code.into(),
-        Err(failure) => {
-            terminal::complain(format_args!("wirelab: {failure}"));
-            failure.code().into()
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 use wirelab_bench::search::{BurstSearch, Goal, LossCurve, Search};
 use wirelab_bench::{Matrix, Plan, SearchKind, SearchSection, Section, datasheet, parse_percent};
+use wirelab_trial::nearest::did_you_mean;
 use wirelab_trial::{Direction, Extent, Path, Profile};
 
 use crate::args::{MeasureArgs, SearchArgs};
@@ -70,6 +71,9 @@ fn ways(args: &MeasureArgs, matrix: &mut Matrix) -> Fallible<()> {
             .into_iter()
             .map(Some)
             .collect();
+    }
+    if let Some(text) = &matrix.shared.rule {
+        ask::rules("--rule", text)?;
     }
     if matrix.shared.rule.is_some() && !matrix.paths.contains(&Some(Path::FastTrack)) {
         return Err(Failure::usage(
@@ -179,7 +183,11 @@ fn search_kind(asked: &SearchArgs, time_ps: u64, warm_up_ps: u64) -> Fallible<Se
             (_, Some(text)) => share("--search loss", text, 0.0..=0.99)?,
             _ => {
                 return Err(Failure::usage(format!(
-                    "--search {word}: unknown goal: write no-loss, or the allowed loss, e.g. loss=2.5%"
+                    "--search {word}: unknown goal; {}fix: write no-loss, or the allowed loss, e.g. loss=2.5%",
+                    did_you_mean(
+                        word.split('=').next().unwrap_or_default(),
+                        ["no-loss", "loss"].into_iter()
+                    )
                 )));
             }
         };

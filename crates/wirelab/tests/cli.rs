@@ -61,7 +61,7 @@ fn bad_usage_is_status_2_and_names_the_way_out() {
         ),
         (
             &["limits", "--layer", "token-ring"],
-            "choose one of ethernet, udp4, udp6",
+            "write one of ethernet, udp4, udp6",
         ),
         (
             &["limits", "--datagram", "64"],

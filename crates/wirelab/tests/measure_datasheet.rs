@@ -145,7 +145,7 @@ fn what_is_asked_wrongly_says_what_to_write() {
     for (args, text) in [
         (
             &["--search", "quick"][..],
-            "--search quick: unknown goal: write no-loss, or the allowed loss, e.g. loss=2.5%",
+            "--search quick: unknown goal; fix: write no-loss, or the allowed loss, e.g. loss=2.5%",
         ),
         (
             &["--search", "loss=half"],

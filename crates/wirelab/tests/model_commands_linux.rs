@@ -205,7 +205,7 @@ fn a_way_that_the_node_does_not_have_is_status_2() {
     let fitted = wirelab(&["fit", text(&results), "-o", text(&node)]);
     assert!(fitted.status.success(), "{}", stderr(&fitted));
     for (set, says) in [
-        ("path=express", "choose one of stack, driver, fast-track"),
+        ("path=express", "write one of stack, driver, fast-track"),
         ("path=driver", "ask for stack, fast-track"),
         ("wait=sleep", "ask for spin"),
     ] {

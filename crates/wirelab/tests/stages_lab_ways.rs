@@ -237,7 +237,7 @@ fn a_rule_or_a_background_that_is_none_is_refused_before_anything_runs() {
         (&["--fast-track", "port=many"], "--fast-track port=many"),
         (&["--fast-track", "colour=red"], "colour"),
         (&["--background", "max"], "--background"),
-        (&["--wait", "nap"], "sleep, spin or both"),
+        (&["--wait", "nap"], "sleep, spin, both"),
         (&["--probes", "kprobe"], "--probes"),
     ] {
         refused(&[&["stages", "lab:"][..], options].concat(), words);

@@ -331,12 +331,15 @@ fn address(top: &Table<'_>) -> Read<Address> {
     table.known_keys(&["from", "node", "tester"])?;
     let fix = "write \"mac\", \"console\", \"dhcp\" or \"fixed\"";
     let from = table.need("from", fix)?;
-    match from.text()?.as_str() {
-        "mac" => Ok(Address::Mac),
-        "console" => Ok(Address::Console),
-        "dhcp" => Ok(Address::Dhcp),
-        "fixed" => fixed(&table),
-        _ => Err(from.error(format!("no such source of an address: {fix}"))),
+    let known = [
+        ("mac", Some(Address::Mac)),
+        ("console", Some(Address::Console)),
+        ("dhcp", Some(Address::Dhcp)),
+        ("fixed", None),
+    ];
+    match from.one_of("source of an address", &known)? {
+        Some(address) => Ok(address),
+        None => fixed(&table),
     }
 }
 
@@ -370,12 +373,10 @@ fn dialogue(top: &Table<'_>) -> Read<Dialogue> {
         commands: words(&table, "commands")?.unwrap_or_default(),
         enter: match table.get("enter") {
             None => "\n".to_owned(),
-            Some(entry) => match entry.text()?.as_str() {
-                "lf" => "\n".to_owned(),
-                "cr" => "\r".to_owned(),
-                "crlf" => "\r\n".to_owned(),
-                _ => return Err(entry.error("write \"lf\", \"cr\" or \"crlf\"")),
-            },
+            Some(entry) => {
+                let known = [("lf", "\n"), ("cr", "\r"), ("crlf", "\r\n")];
+                entry.one_of("end of a line", &known)?.to_owned()
+            }
         },
     })
 }
@@ -390,9 +391,14 @@ fn traffic(entry: &Entry<'_>) -> Read<Traffic> {
         _ => None,
     };
     known.ok_or_else(|| {
-        entry.error(
-            "no such traffic: write \"udp:PORT\", \"tcp:PORT\", or \"echo\" of what comes in",
-        )
+        let word = text.split(':').next().unwrap_or_default();
+        let meant = match ["udp", "tcp"].contains(&word) {
+            true => String::new(),
+            false => did_you_mean(word, ["udp", "tcp", "echo"].into_iter()),
+        };
+        entry.error(format!(
+            "no such traffic; {meant}fix: write \"udp:PORT\", \"tcp:PORT\", or \"echo\" of what comes in"
+        ))
     })
 }
 
@@ -436,11 +442,7 @@ fn point(table: &Table<'_>) -> Read<Point> {
     )?;
     let take = match table.get("take") {
         None => Take::Only,
-        Some(entry) => match entry.text()?.as_str() {
-            "first" => Take::First,
-            "last" => Take::Last,
-            _ => return Err(entry.error("write \"first\" or \"last\"")),
-        },
+        Some(entry) => entry.one_of("choice", &[("first", Take::First), ("last", Take::Last)])?,
     };
     Ok(Point {
         name: text,
@@ -456,13 +458,12 @@ fn measure(top: &Table<'_>) -> Read<Option<Measure>> {
     table.known_keys(&["by", "start", "profile"])?;
     let fix = "write \"control\", \"iperf\" or \"iperf3\"";
     let by = table.need("by", fix)?;
-    let text = by.text()?;
-    let measured = match text.as_str() {
-        "control" => Measured::Control,
-        "iperf" => Measured::Iperf,
-        "iperf3" => Measured::Iperf3,
-        _ => return Err(by.error(format!("no such service: {fix}"))),
-    };
+    let known = [
+        ("control", Measured::Control),
+        ("iperf", Measured::Iperf),
+        ("iperf3", Measured::Iperf3),
+    ];
+    let measured = by.one_of("service", &known)?;
     if let (Some(profile), Measured::Control) = (table.get("profile"), measured) {
         return Err(profile.error("a profile starts an iperf: write by = \"iperf\" or \"iperf3\""));
     }
@@ -517,7 +518,7 @@ mod tests {
             (
                 "program",
                 "programme",
-                "m.toml:1:1: programme: no such key: did you mean 'program'?",
+                "m.toml:1:1: programme: no such key; did you mean 'program'?",
             ),
             (
                 "udp:7",
@@ -545,7 +546,7 @@ mod tests {
             (
                 "[receive]",
                 "[address]\nfrom = \"luck\"\n[receive]",
-                "no such source of an address",
+                "unknown source of an address",
             ),
             (
                 "[receive]",
@@ -556,7 +557,7 @@ mod tests {
             (
                 "[receive]",
                 "[measure]\nby = \"luck\"\n[receive]",
-                "no such service",
+                "unknown service",
             ),
             (
                 "[receive]",

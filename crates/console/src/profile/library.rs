@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use wirelab_config::{FileError, read_text};
+use wirelab_trial::nearest::{did_you_mean, unknown};
 
 use super::{MOST_BYTES, Profile};
 
@@ -42,7 +43,7 @@ pub fn text_of(name: &str) -> Option<&'static str> {
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
     /// It is neither a known name nor a path.
-    #[error("there is no profile '{0}'; fix: write one of {known}, or the path of your own, as ./{0}.toml", known = NAMES.join(", "))]
+    #[error("{}", no_profile(.0))]
     Unknown(String),
     /// A variable that is not `NAME=VALUE`, or has no such name.
     #[error("{0}")]
@@ -50,6 +51,11 @@ pub enum ProfileError {
     /// The file is wrong.
     #[error(transparent)]
     File(#[from] FileError),
+}
+
+fn no_profile(name: &str) -> String {
+    let why = unknown("profile", name, NAMES);
+    format!("{why}, or the path of your own, as ./{name}.toml")
 }
 
 /// The profile `NAME` or `FILE`, with the values of `,NAME=VALUE` behind it.
@@ -82,8 +88,13 @@ fn set(profile: &mut Profile, word: &str) -> Result<(), String> {
     let wrong = || {
         let own = profile.variables.keys().map(String::as_str);
         let known: Vec<&str> = own.chain(["user", "password_file", "bits_kilo"]).collect();
+        let key = word.split('=').next().unwrap_or_default();
+        let meant = match known.contains(&key) {
+            true => String::new(),
+            false => did_you_mean(key, known.iter().copied()),
+        };
         format!(
-            "--profile {name}: '{shown}' sets nothing that it has ({}); fix: write NAME=VALUE with one of these, or leave it out",
+            "--profile {name}: '{shown}' sets nothing that it has; {meant}fix: write NAME=VALUE with one of {}, or leave it out",
             known.join(", ")
         )
     };

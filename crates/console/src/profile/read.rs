@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use regex_lite::{Regex, RegexBuilder};
 use wirelab_config::{Entry, Read, Table, read};
+use wirelab_trial::nearest::unknown;
 
 use super::{
     Address, Ask, Boot, Cpu, FigureLine, LineOf, Login, Profile, Program, Prompt, Role, Run,
@@ -398,30 +399,22 @@ fn figure_line(table: &Table<'_>) -> Read<FigureLine> {
     let pattern = compile(&entry, &entry.text()?)?;
     for name in pattern.capture_names().flatten() {
         if !GROUPS.contains(&name) {
-            return Err(entry.error(format!(
-                "there is no group '{name}'; fix: use {}",
-                GROUPS.join(", ")
-            )));
+            return Err(entry.error(unknown("group", name, GROUPS)));
         }
     }
-    let of = match table.get("of").map(|entry| (entry.text(), entry)) {
+    let lines = [
+        ("either", LineOf::Either),
+        ("total", LineOf::Total),
+        ("interval", LineOf::Interval),
+        ("part", LineOf::Part),
+    ];
+    let of = match table.get("of") {
         None => LineOf::Either,
-        Some((text, entry)) => match &*text? {
-            "total" => LineOf::Total,
-            "interval" => LineOf::Interval,
-            "part" => LineOf::Part,
-            "either" => LineOf::Either,
-            _ => return Err(entry.error("write \"either\", \"total\", \"interval\" or \"part\"")),
-        },
+        Some(entry) => entry.one_of("kind of line", &lines)?,
     };
-    let by_client = match table.get("role").map(|entry| (entry.text(), entry)) {
-        None => None,
-        Some((text, entry)) => match &*text? {
-            "client" => Some(true),
-            "server" => Some(false),
-            _ => return Err(entry.error("write \"client\" or \"server\"")),
-        },
-    };
+    let roles = [("client", true), ("server", false)];
+    let by_client = table.get("role").map(|entry| entry.one_of("role", &roles));
+    let by_client = by_client.transpose()?;
     Ok(FigureLine {
         pattern,
         of,

@@ -22,6 +22,7 @@ use crate::wire::{LineFrame, Sniffer};
 use count::Counter;
 use line::Feed;
 use sys::{Inputs, Model, Outputs};
+use wirelab_trial::nearest::unknown;
 
 /// Register offsets and field positions, from `rtl/registers/reference_node.rdl`.
 pub mod registers {
@@ -57,9 +58,7 @@ pub enum Attachment {
 
 /// A name that is not an attachment.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error(
-    "unknown attachment '{0}' of the reference node; fix: choose one of lite-device, lite-ordered, dma"
-)]
+#[error("{}", unknown("attachment of the reference node", .0, ["lite-device", "lite-ordered", "dma"]))]
 pub struct NoAttachment(String);
 
 impl FromStr for Attachment {

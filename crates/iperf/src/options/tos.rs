@@ -2,6 +2,7 @@
 //! numbers.
 
 use wirelab_trial::Dscp;
+use wirelab_trial::nearest::did_you_mean;
 
 /// Names that iperf has in addition to those of code points, and the byte of the IP header for each.
 const NAMES: [(&str, u8); 8] = [
@@ -21,7 +22,8 @@ const MOST_DSCP: u8 = 63;
 /// Text that is not a type of service.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "takes no '{text}'; fix: write a name such as EF, CS1 or AF41, or a number from 0 to {most} (decimal, 0x… or 0…)"
+    "takes no '{text}'; {}fix: write a name such as EF, CS1 or AF41, or a number from 0 to {most} (decimal, 0x… or 0…)",
+    meant(.text)
 )]
 pub struct TosError {
     text: String,
@@ -53,6 +55,19 @@ pub fn parse_dscp(text: &str) -> Result<u8, TosError> {
             text: text.to_owned(),
             most: MOST_DSCP,
         })
+}
+
+/// The name that is nearest to a text, whatever its case, as a question.
+fn meant(text: &str) -> String {
+    if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') {
+        return String::new();
+    }
+    let upper = did_you_mean(&text.to_ascii_uppercase(), Dscp::names());
+    let own = NAMES.iter().map(|(name, _)| *name);
+    match did_you_mean(&text.to_ascii_lowercase(), own) {
+        own if own.is_empty() || text.len() < 4 => upper,
+        own => own,
+    }
 }
 
 fn named(text: &str) -> Option<u8> {

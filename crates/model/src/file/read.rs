@@ -5,6 +5,7 @@ use std::path::Path;
 
 use wirelab_config::{Entry, FileError, Read, Table, read_text, trial};
 use wirelab_trial::Direction;
+use wirelab_trial::nearest;
 use wirelab_trial::observation::Spans;
 
 use super::check::{Problem, Step};
@@ -308,8 +309,8 @@ fn plus_minus(entry: &Entry<'_>) -> Read<BTreeMap<String, f64>> {
 fn calibration(table: &Table<'_>) -> Read<Calibration> {
     table.known_keys(&["what", "cell", "trial", "metric", "point"])?;
     let metric = table.text("metric")?;
-    if metric.as_deref().is_some_and(|m| !METRICS.contains(&m)) {
-        return Err(table.at_key("metric", format!("choose one of {}", METRICS.join(", "))));
+    if let Some(word) = metric.as_deref().filter(|m| !METRICS.contains(m)) {
+        return Err(table.at_key("metric", nearest::unknown("metric", word, METRICS)));
     }
     Ok(Calibration {
         what: table
@@ -507,19 +508,16 @@ pub(super) fn path(table: &Table<'_>) -> Read<PathDecl> {
 }
 
 fn unknown(entry: &Entry<'_>) -> Read<bool> {
-    match entry.text()?.as_str() {
-        "unknown" => Ok(true),
-        _ => Err(entry.error("write \"unknown\", or leave it out where the stages limit the rate")),
-    }
+    entry.one_of("rate", &[("unknown", true)])
 }
 
 fn spans(entry: &Entry<'_>) -> Read<Spans> {
-    match entry.text()?.as_str() {
-        "wire" => Ok(Spans::Wire),
-        "pin" => Ok(Spans::Pin),
-        "call" => Ok(Spans::Call),
-        _ => Err(entry.error("choose one of \"wire\", \"pin\", \"call\"")),
-    }
+    let known = [
+        ("wire", Spans::Wire),
+        ("pin", Spans::Pin),
+        ("call", Spans::Call),
+    ];
+    entry.one_of("span", &known)
 }
 
 fn load(table: &Table<'_>) -> Read<LoadDecl> {
@@ -571,10 +569,16 @@ fn probe(table: &Table<'_>) -> Read<ProbeDecl> {
 
 fn at(entry: &Entry<'_>) -> Read<At> {
     let text = entry.text()?;
-    let (stage, edge) = match text.trim().rsplit_once(' ') {
-        Some((stage, "start")) => (stage, Edge::Start),
-        Some((stage, "end")) => (stage, Edge::End),
-        _ => return Err(entry.error("write \"STAGE start\" or \"STAGE end\"")),
+    let (stage, edge) = text.trim().rsplit_once(' ').unwrap_or_default();
+    let edge = match edge {
+        "start" => Edge::Start,
+        "end" => Edge::End,
+        _ => {
+            let meant = nearest::did_you_mean(edge, ["start", "end"].into_iter());
+            return Err(entry.error(format!(
+                "it is no edge of a stage; {meant}fix: write \"STAGE start\" or \"STAGE end\""
+            )));
+        }
     };
     Ok(At {
         stage: stage.trim().to_owned(),
@@ -619,10 +623,9 @@ pub(super) fn stage(table: &Table<'_>) -> Read<StageDecl> {
         spread: table.get("spread").map(|e| spread(&e)).transpose()?,
         paced: table.text("paced")?,
         polled: table.text("polled")?,
-        drops: match table.text("on_missing")?.as_deref() {
-            None | Some("wait") => false,
-            Some("drop") => true,
-            Some(_) => return Err(table.at_key("on_missing", "choose one of \"wait\", \"drop\"")),
+        drops: match table.get("on_missing") {
+            None => false,
+            Some(entry) => entry.one_of("choice", &[("wait", false), ("drop", true)])?,
         },
     })
 }

@@ -46,7 +46,7 @@ impl NodeFile {
     fn assigned(&self, assignment: &str) -> Result<NodeFile, String> {
         let (key, value) = assignment
             .split_once('=')
-            .ok_or_else(|| format!("there is no '=': {FORMS}"))?;
+            .ok_or_else(|| format!("there is no '='; fix: {FORMS}"))?;
         let (key, value) = (key.trim(), value.trim());
         let mut changed = self.clone();
         if key == "alternative" {
@@ -68,7 +68,7 @@ impl NodeFile {
 
     /// Selects another path of the file than the trial does.
     fn set_path(&mut self, key: &str, value: &str) -> Result<(), String> {
-        let none = || format!("no path of the file has a '{key}': leave it out");
+        let none = || format!("no path of the file has a '{key}'; fix: leave it out");
         if key == "path" {
             let told = self.paths.iter().any(|p| p.path.is_some());
             self.asked_path = Some(value.parse()?);
@@ -80,7 +80,8 @@ impl NodeFile {
     }
 
     fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), String> {
-        let names: Vec<String> = self.parameters.keys().cloned().collect();
+        let keys = ["alternative", "path", "wait"].map(str::to_owned);
+        let names: Vec<String> = self.parameters.keys().cloned().chain(keys).collect();
         let parameter = self
             .parameters
             .get_mut(name)
@@ -103,7 +104,7 @@ impl NodeFile {
             .filter(|n: &f64| plain && n.is_finite())
             .ok_or_else(|| {
                 format!(
-                    "invalid number with a unit '{value}': write e.g. {} {}",
+                    "invalid number with a unit '{value}'; fix: write e.g. {} {}",
                     example(parameter.value, parameter.unit),
                     parameter.unit
                 )
@@ -134,7 +135,7 @@ impl NodeFile {
                 let factor = value.strip_prefix('x').and_then(|n| n.parse::<f64>().ok());
                 let factor = factor.filter(|n| (0.0..=MAX_SCALE).contains(n));
                 stage.scale *= factor.ok_or_else(|| {
-                    format!("invalid factor '{value}' of the stage's cost: write e.g. x0.5")
+                    format!("invalid factor '{value}' of the stage's cost; fix: write e.g. x0.5")
                 })?;
             }
             Some("resource") => stage.resource = Some(value.to_owned()),

@@ -1,6 +1,7 @@
 //! Units of parameters.
 
 use std::fmt;
+use wirelab_trial::nearest::unknown;
 
 /// What a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,11 +93,7 @@ impl Unit {
         UNITS
             .into_iter()
             .find(|unit| unit.name == text)
-            .ok_or_else(|| {
-                let shown: String = text.chars().take(32).collect();
-                let names: Vec<&str> = UNITS.iter().map(|unit| unit.name).collect();
-                format!("unknown unit '{shown}': choose one of {}", names.join(", "))
-            })
+            .ok_or_else(|| unknown("unit", text, UNITS.iter().map(|unit| unit.name)))
     }
 
     /// Whether it counts periods of a clock.
@@ -127,7 +124,7 @@ mod tests {
     fn what_is_no_unit_says_what_is() {
         let error = Unit::parse("cycles").unwrap_err();
         assert!(
-            error.starts_with("unknown unit 'cycles': choose one of Hz, kHz,"),
+            error.starts_with("unknown unit 'cycles'; fix: write one of Hz, kHz,"),
             "{error}"
         );
         assert!(Unit::parse(&"x".repeat(9_000)).unwrap_err().len() < 400);

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::LabError;
 use crate::iface::{Mac, PortName};
+use wirelab_trial::nearest::unknown;
 
 /// Most pairs of a lab, so that the list of its interfaces fits one screen.
 pub const MOST_PAIRS: u8 = 64;
@@ -73,7 +74,7 @@ impl FromStr for Side {
             "node" => Ok(Side::Node),
             "tester" => Ok(Side::Tester),
             _ => Err(LabError::Spec {
-                why: format!("'{text}' is not a side of a lab; fix: write node or tester"),
+                why: unknown("side of a lab", text, ["node", "tester"]),
             }),
         }
     }

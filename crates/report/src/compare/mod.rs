@@ -16,6 +16,7 @@ use std::str::FromStr;
 use serde::Serialize;
 use wirelab_config::parse_percent;
 use wirelab_statistics::shift::{Scale, Shift, fewest_repeats, holm};
+use wirelab_trial::nearest::did_you_mean;
 use wirelab_trial::{Interval, Kind, ResultsFile, Summary};
 
 use figures::{OnCurve, Values, What};
@@ -479,8 +480,16 @@ pub enum FailIf {
 
 /// Why a rule of failing cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("invalid rule '{0}'; fix: write worse, worse:5% or cannot-tell")]
+#[error("{}", invalid_rule(.0))]
 pub struct FailIfError(String);
+
+fn invalid_rule(text: &str) -> String {
+    let meant = match text.split(':').next().unwrap_or_default() {
+        "worse" => String::new(),
+        word => did_you_mean(word, ["worse", "cannot-tell"].into_iter()),
+    };
+    format!("invalid rule '{text}'; {meant}fix: write worse, worse:5% or cannot-tell")
+}
 
 impl FromStr for FailIf {
     type Err = FailIfError;

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use wirelab_port::ebpf::{self, Mode};
 use wirelab_port::iface::PortName;
 use wirelab_port::xdp::XdpError;
+use wirelab_trial::nearest::unknown;
 
 use crate::error::StagesError;
 
@@ -49,9 +50,7 @@ impl FromStr for Xdp {
 
     fn from_str(word: &str) -> Result<Xdp, String> {
         let found = Xdp::ALL.into_iter().find(|x| x.name() == word);
-        found.ok_or_else(|| {
-            format!("invalid XDP mode '{word}'; fix: choose auto, native, generic or off")
-        })
+        found.ok_or_else(|| unknown("XDP mode", word, Xdp::ALL.map(Xdp::name)))
     }
 }
 

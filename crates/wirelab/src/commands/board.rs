@@ -11,6 +11,7 @@ use wirelab_board::console::printable;
 use wirelab_board::folder::{Running, running};
 use wirelab_board::{BOARDS, Board, BoardInfo, Emulator, INTERFACE, Options, image, qemu};
 use wirelab_trial::OpenError;
+use wirelab_trial::nearest::unknown;
 
 use crate::args::{BoardArgs, BoardCommand, BoardConsoleArgs, BoardRunArgs};
 use crate::ask;
@@ -159,11 +160,13 @@ fn chosen(args: &BoardConsoleArgs) -> std::result::Result<Running, Failure> {
         0 if known.is_empty() => Err(Failure::usage(
             "no board runs; start one with 'wirelab board run NAME', and use another terminal for its console",
         )),
-        0 => Err(Failure::usage(format!(
-            "no such board runs; there are {known}"
+        0 => Err(Failure::usage(unknown(
+            "running board",
+            args.board.as_deref().unwrap_or_default(),
+            known.split(", "),
         ))),
         _ => Err(Failure::usage(format!(
-            "several run: name one of {}",
+            "several run; fix: name one of {}",
             ids(&all)
         ))),
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use wirelab_agent::{AgentError, OnRefusal, Options, Serving, Started};
 use wirelab_control::PORT;
 use wirelab_control::token::Token;
+use wirelab_trial::nearest::unknown;
 
 use crate::args::{NodeArgs, NodeCommand, NodeServeArgs};
 use crate::ask;
@@ -59,9 +60,8 @@ fn options(args: &NodeServeArgs) -> std::result::Result<Options, Failure> {
         "steer" => true,
         "leave" => false,
         other => {
-            return Err(Failure::usage(format_args!(
-                "--receive-work {other}: choose steer or leave"
-            )));
+            let what = "place of --receive-work";
+            return Err(Failure::usage(unknown(what, other, ["steer", "leave"])));
         }
     };
     let cores = args.cpus.as_deref().map(str::parse).transpose();

@@ -2,6 +2,7 @@
 
 use wirelab_model::whatif::{WhatifOptions, whatif};
 use wirelab_report::{Format, render_whatif};
+use wirelab_trial::nearest::unknown;
 use wirelab_trial::whatif::{Aim, Change, Whatif};
 
 use crate::args::WhatifArgs;
@@ -53,8 +54,10 @@ fn aim(word: &str) -> std::result::Result<Aim, Failure> {
         "throughput" => Ok(Aim::Throughput),
         "load" => Ok(Aim::Load),
         "latency" => Ok(Aim::Latency),
-        _ => Err(Failure::usage(format!(
-            "--by {word}: choose one of throughput, load, latency"
+        _ => Err(Failure::usage(unknown(
+            "order of --by",
+            word,
+            ["throughput", "load", "latency"],
         ))),
     }
 }

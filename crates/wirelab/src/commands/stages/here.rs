@@ -65,11 +65,9 @@ fn watch(args: &StagesArgs, port: &str) -> Fallible<Watch> {
     }
     let wait = match args.wait.as_deref() {
         None => Wait::Sleep,
-        Some(word) => word.parse().map_err(|_| {
-            Failure::usage(format!(
-                "--wait {word}: write sleep or spin with here:IFACE"
-            ))
-        })?,
+        Some(word) => word
+            .parse()
+            .map_err(|e| Failure::usage(format!("--wait with here:IFACE: {e}")))?,
     };
     let time = args.time.as_deref();
     let time = time.map(|t| ask::time_ps("--time", t)).transpose()?;

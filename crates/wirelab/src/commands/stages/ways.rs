@@ -1,21 +1,30 @@
 //! What `wirelab stages` is asked beyond lengths and frames, read from its options.
 
 use wirelab_bench::stages::{Offered, Ways, flow};
+use wirelab_stages::Xdp;
+use wirelab_trial::nearest::{did_you_mean, unknown};
 use wirelab_trial::{Background, Framing, Load, Probes, Wait};
 use wirelab_wire::rule::Rules;
 
 use crate::args::StagesArgs;
+use crate::ask;
 use crate::exit::{Failure, Fallible};
 
 /// Read what was asked; `may_add_tag` says that a VLAN interface may be on the way to the node.
 pub fn of(args: &StagesArgs, may_add_tag: bool) -> Fallible<Ways> {
+    let invalid = |option: &str, error: String| Failure::usage(format!("{option}: {error}"));
+    let xdp = args.xdp.parse::<Xdp>();
+    xdp.map_err(|error| invalid("--xdp", error))?;
+    let load = args.load.parse::<Load>();
+    load.map_err(|error| invalid("--load", error.to_string()))?;
     let (rule, flow) = rules(args, may_add_tag)?;
     let waits = match (args.wait.as_deref(), &rule) {
         (Some("both"), _) | (None, Some(_)) => vec![Some(Wait::Spin), Some(Wait::Sleep)],
         (Some(word), _) => {
             let wait = word.parse::<Wait>();
+            let known = ["sleep", "spin", "both"];
             vec![Some(wait.map_err(|_| {
-                Failure::usage(format!("--wait {word}: write sleep, spin or both"))
+                Failure::usage(unknown("wait method", word, known))
             })?)]
         }
         (None, None) => vec![None],
@@ -24,8 +33,9 @@ pub fn of(args: &StagesArgs, may_add_tag: bool) -> Fallible<Ways> {
         None => Offered::Nothing,
         Some("half") => Offered::Half,
         Some(text) => Offered::Load(text.parse().map_err(|e| {
+            let meant = did_you_mean(text, ["half"].into_iter());
             Failure::usage(format!(
-                "--background: {e}, or half of the stack's own rate"
+                "--background: {meant}{e}, or half of the stack's own rate"
             ))
         })?),
     };
@@ -60,7 +70,7 @@ fn rules(args: &StagesArgs, may_add_tag: bool) -> Fallible<(Option<Rules>, Frami
         return Ok((None, Framing::default()));
     }
     let text = args.fast_track.join(";");
-    let rules: Rules = text.parse().map_err(|error| bad(&text, &error))?;
+    let rules: Rules = ask::rules("--fast-track", &text)?;
     if args.xdp == "off" {
         let why = "the identifier is an XDP program, and --xdp off allows none: leave --xdp out, or ask --xdp generic";
         return Err(bad(&text, &why));
