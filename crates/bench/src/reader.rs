@@ -226,7 +226,7 @@ fn check_loads(
                 let rate = load.frames_per_s(&sizes, framing.layer, Some(link));
                 rate.map_err(|e| {
                     let (unit, bytes) = (size.unit.name(), size.bytes);
-                    entry.error(format!("at {unit} {bytes}: {e}: lower it, or {instead}"))
+                    entry.error(format!("at {unit} {bytes}: {e}, or {instead}"))
                 })?;
             }
         }
@@ -420,7 +420,9 @@ fn rates(table: &Table<'_>, time_ps: u64) -> Read<Search> {
         table.get("short"),
         search.preliminary_trial_ps >= Some(time_ps),
     ) {
-        return Err(entry.error("short trials are shorter than time: lower it, or leave it out"));
+        return Err(
+            entry.error("short trials are shorter than time; fix: lower it, or leave it out")
+        );
     }
     if let Some(entry) = table.get("warmup") {
         search.warmup_ps = entry.duration()?;

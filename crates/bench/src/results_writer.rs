@@ -28,7 +28,7 @@ const HEAD: u64 = 4096;
 #[derive(Debug, thiserror::Error)]
 pub enum LoadResultsError {
     /// The file cannot be opened or read.
-    #[error("{}: {source}; give a results file that 'wirelab measure -o' wrote", path.display())]
+    #[error("{}: {source}; fix: give a results file that 'wirelab measure -o' wrote", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,

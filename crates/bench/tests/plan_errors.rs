@@ -76,7 +76,7 @@ fn values_say_what_to_write() {
         ),
         (
             "time = \"3 weeks\"",
-            "p.toml:3:8: matrix.time: invalid duration '3 weeks': write a number with ps, ns, us, ms, s, m or h, e.g. 200ms",
+            "p.toml:3:8: matrix.time: invalid duration '3 weeks'; fix: write a number with ps, ns, us, ms, s, m or h, e.g. 200ms",
         ),
         (
             "time = \"0s\"",
@@ -92,7 +92,7 @@ fn values_say_what_to_write() {
         ),
         (
             "rate = \"fast\"",
-            "p.toml:3:8: matrix.rate: invalid rate 'fast': write bit/s with k, M, G or T, from 1 to 10T, e.g. 100M",
+            "p.toml:3:8: matrix.rate: invalid rate 'fast'; fix: write bit/s with k, M, G or T, from 1 to 10T, e.g. 100M",
         ),
         (
             "rate = true",
@@ -129,7 +129,7 @@ fn values_say_what_to_write() {
         ),
         (
             "datagram = 64",
-            "p.toml:3:12: matrix.datagram: a datagram size needs UDP or TCP: choose --frame, --length or --payload \
+            "p.toml:3:12: matrix.datagram: a datagram size needs UDP or TCP; fix: choose --frame, --length or --payload \
              on Ethernet",
         ),
         (
@@ -139,7 +139,7 @@ fn values_say_what_to_write() {
         (
             "load = [\"max\", \"200kpps\"]\nrate = \"100M\"",
             "p.toml:3:16: matrix.load: at frame 64: a load of 200000pps is 200000 frames/s, but a link of 100000000 \
-             bit/s carries 148809 frames/s of this size: lower it, or give a share such as 95%",
+             bit/s carries 148809 frames/s of this size; fix: lower it, or give a share such as 95%",
         ),
     ];
     for (text, expected) in cases {

@@ -11,7 +11,7 @@ use wirelab_trial::{NodeError, OpenError};
 #[non_exhaustive]
 pub enum BoardError {
     /// There is no such board.
-    #[error("there is no board '{name}': {meant}The boards are {names}")]
+    #[error("there is no board '{name}'; {meant}fix: write one of {names}")]
     Unknown {
         /// The requested name.
         name: String,
@@ -22,7 +22,7 @@ pub enum BoardError {
     },
     /// The firmware does not exist.
     #[error(
-        "the image {file} of board {board} does not exist (searched: {}); build it with `make firmware`, or name one with --image FILE or WIRELAB_FIRMWARE=FOLDER",
+        "the image {file} of board {board} does not exist (searched: {}); fix: build it with `make firmware`, or name one with --image FILE or WIRELAB_FIRMWARE=FOLDER",
         list(.searched)
     )]
     NoImage {
@@ -34,7 +34,7 @@ pub enum BoardError {
         searched: Vec<PathBuf>,
     },
     /// The file is not firmware for the board.
-    #[error("{}: {why}; an image is a 32-bit little-endian Arm ELF executable, as `make firmware` builds it", .path.display())]
+    #[error("{}: {why}; fix: give a 32-bit little-endian Arm ELF executable, as `make firmware` builds it", .path.display())]
     BadImage {
         /// The file.
         path: PathBuf,
@@ -45,7 +45,7 @@ pub enum BoardError {
     #[error("{0}")]
     NoQemu(String),
     /// Another emulator runs it.
-    #[error("board {name} runs in wirelab itself, not in QEMU: measure it as board:{name}")]
+    #[error("board {name} runs in wirelab itself, not in QEMU; fix: measure it as board:{name}")]
     NotQemu {
         /// The board.
         name: String,

@@ -91,7 +91,7 @@ mod tests {
         for (text, words) in [
             (
                 "board:zynq",
-                "there is no board 'zynq': The boards are zynq7000",
+                "there is no board 'zynq'; fix: write one of zynq7000",
             ),
             ("board:zynq7000,image=x", "unknown option 'image'"),
             ("board:lpc1768,colour=red", "unknown option 'colour'"),

@@ -11,13 +11,15 @@ pub const HIGHEST_RATE: u64 = 10_000_000_000_000;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnitError {
     /// The text is not a duration.
-    #[error("invalid duration '{0}': write a number with ps, ns, us, ms, s, m or h, e.g. 200ms")]
+    #[error(
+        "invalid duration '{0}'; fix: write a number with ps, ns, us, ms, s, m or h, e.g. 200ms"
+    )]
     Duration(String),
     /// Longer than [`LONGEST_PS`].
-    #[error("'{0}' is too long: a duration is at most 168h")]
+    #[error("'{0}' is too long; fix: write at most 168h")]
     TooLong(String),
     /// The text is not a rate.
-    #[error("invalid rate '{0}': write bit/s with k, M, G or T, from 1 to 10T, e.g. 100M")]
+    #[error("invalid rate '{0}'; fix: write bit/s with k, M, G or T, from 1 to 10T, e.g. 100M")]
     Rate(String),
 }
 
@@ -127,7 +129,7 @@ mod tests {
         }
         assert_eq!(
             parse_duration_ps("3").unwrap_err().to_string(),
-            "invalid duration '3': write a number with ps, ns, us, ms, s, m or h, e.g. 200ms"
+            "invalid duration '3'; fix: write a number with ps, ns, us, ms, s, m or h, e.g. 200ms"
         );
     }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+
 use wirelab_trial::nearest::did_you_mean;
 
 /// Baud rate of a serial line whose name has none.

@@ -52,7 +52,7 @@ impl Default for Patience {
 pub enum ClientError {
     /// No answer arrived.
     #[error(
-        "no answer to '{command}' after {tries} tries: is the node running, and is its control port reachable?"
+        "no answer to '{command}' after {tries} tries; fix: see that the node runs and its control port is reachable"
     )]
     Silent {
         /// The command.
@@ -76,7 +76,7 @@ pub enum ClientError {
     WrongToken,
     /// The node has forgotten the session.
     #[error(
-        "the node does not know this session any more: it was restarted, or others pushed this client out"
+        "the node does not know this session any more: it was restarted, or others pushed this client out; fix: measure again"
     )]
     SessionLost,
     /// The answer breaks the protocol.

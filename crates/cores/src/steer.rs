@@ -24,7 +24,7 @@ const MOST_QUEUES: usize = 1024;
 pub enum SteerError {
     /// The interface does not exist here.
     #[error(
-        "there is no interface {0} with receive queues in this network namespace (see `ip link`)"
+        "there is no interface {0} with receive queues in this network namespace; fix: choose one of `ip link`"
     )]
     NoInterface(String),
     /// sysfs shows another namespace, and cannot be mounted again.

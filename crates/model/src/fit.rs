@@ -181,7 +181,7 @@ pub struct Fit {
 pub enum FitError {
     /// Too few of everything.
     #[error(
-        "too few points to fit: {have}. Needed is at least one of: {NEEDED}. Measure a matrix of sizes and loads, \
+        "too few points to fit: {have}. Needed is at least one of: {NEEDED}; fix: measure a matrix of sizes and loads, \
          e.g. with `wirelab measure`"
     )]
     TooFew {

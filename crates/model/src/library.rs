@@ -37,7 +37,7 @@ const NODES: &[(&str, &str)] = &[
 pub enum OpenError {
     /// No node has that name.
     #[error(
-        "there is no node '{name}': {meant}name one of {names}, or give a file that ends in .toml"
+        "there is no node '{name}'; {meant}fix: name one of {names}, or give a file that ends in .toml"
     )]
     Unknown {
         /// The name.

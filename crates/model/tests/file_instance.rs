@@ -255,7 +255,7 @@ fn what_cannot_be_asked_says_what_can() {
         ),
         (
             "length = 64\nload = \"200M\"",
-            "a load of 200M is 284091 frames/s, but a link of 100000000 bit/s carries 142045 frames/s of this size",
+            "a load of 200M is 284091 frames/s, but a link of 100000000 bit/s carries 142045 frames/s of this size; fix: lower it",
         ),
     ];
     for (text, expected) in cases {

@@ -38,7 +38,7 @@ fn a_file_is_opened_by_its_path() {
     let error = library::open("no/such.toml").unwrap_err().to_string();
     assert!(error.starts_with("cannot read no/such.toml: "), "{error}");
     let error = library::open("boar").unwrap_err().to_string();
-    assert!(error.starts_with("there is no node 'boar': "), "{error}");
+    assert!(error.starts_with("there is no node 'boar'; "), "{error}");
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn too_few_points_are_refused_with_what_is_needed() {
         error.to_string(),
         "too few points to fit: 2 observations, 2 of them usable; udp4-transmit period: 2 of 3 observations. Needed is \
          at least one of: 3 transmit trials at maximum load that the wire does not limit (3 sizes for an interval); CPU \
-         load, not shared with the tester, at 3 combinations of size and load (2 sizes and 2 loads to separate the parameters); overloaded receive trials (loss of 1 % and more) at 3 sizes; a captured series of 2 samples. Measure a \
+         load, not shared with the tester, at 3 combinations of size and load (2 sizes and 2 loads to separate the parameters); overloaded receive trials (loss of 1 % and more) at 3 sizes; a captured series of 2 samples; fix: measure a \
          matrix of sizes and loads, e.g. with `wirelab measure`"
     );
     let mut shared = good();

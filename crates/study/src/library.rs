@@ -34,7 +34,7 @@ const ALSO: [(&str, &str); 1] = [("nxp-an11053", "lpc1768")];
 pub enum OpenError {
     /// No study has that name.
     #[error(
-        "there is no study '{name}': {meant}name one of {names}, or give a file that ends in .toml"
+        "there is no study '{name}'; {meant}fix: name one of {names}, or give a file that ends in .toml"
     )]
     Unknown {
         /// The name.

@@ -38,7 +38,7 @@ fn what_is_no_figure_says_what_to_write() {
     let refused = |text: &str| text.parse::<Quantity>().unwrap_err();
     assert_eq!(
         refused("6.84 MB/sec"),
-        "invalid figure '6.84 MB/sec': its unit is none of ps, ns, us, ms, s, bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, \
+        "invalid figure '6.84 MB/sec': unknown unit 'MB/sec'; did you mean 'MB/s'? fix: write one of ps, ns, us, ms, s, bit/s, kbit/s, Mbit/s, Gbit/s, B/s, kB/s, \
          MB/s, GB/s, KiB/s, MiB/s, bit, kbit, Mbit, B, kB, MB, KiB, MiB, %, frames/s, kpps, Mpps, Hz, kHz, MHz, GHz"
     );
     assert!(refused("148,809 frames/s").contains("nothing between thousands"));

@@ -53,7 +53,7 @@ pub enum LoadError {
     NoLinkRate(Load),
     /// More than the link carries.
     #[error(
-        "a load of {load} is {asked:.0} frames/s, but a link of {link_bits_per_s} bit/s carries {limit:.0} frames/s of this size"
+        "a load of {load} is {asked:.0} frames/s, but a link of {link_bits_per_s} bit/s carries {limit:.0} frames/s of this size; fix: lower it"
     )]
     AboveLink {
         /// The requested load.

@@ -162,7 +162,7 @@ mod tests {
         ] {
             let error = bad.parse::<Background>().unwrap_err();
             assert!(
-                error.contains("write e.g. 50kpps,") || error.contains("write e.g."),
+                error.contains("write e.g.") || error.contains("fix: write one of"),
                 "{error}"
             );
         }

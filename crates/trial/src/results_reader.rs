@@ -12,7 +12,9 @@ pub enum ResultsError {
     #[error("not a results file: {0}")]
     Json(#[from] serde_json::Error),
     /// JSON of something else.
-    #[error("not a results file: its format is '{0}', expected '{FORMAT}'")]
+    #[error(
+        "not a results file: its format is '{0}', expected '{FORMAT}'; fix: give a file that 'wirelab measure -o' wrote"
+    )]
     Format(String),
     /// Written by another version.
     #[error(

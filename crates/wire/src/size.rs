@@ -215,7 +215,9 @@ pub enum SizeError {
         max: u32,
     },
     /// A datagram size on a layer without datagrams.
-    #[error("a datagram size needs UDP or TCP: choose --frame, --length or --payload on Ethernet")]
+    #[error(
+        "a datagram size needs UDP or TCP; fix: choose --frame, --length or --payload on Ethernet"
+    )]
     NoDatagram,
 }
 

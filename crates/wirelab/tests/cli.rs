@@ -49,7 +49,7 @@ fn limits_of_the_ethernet_fmc_sizes() {
 
 #[test]
 fn bad_usage_is_status_2_and_names_the_way_out() {
-    let cases: [(&[&str], &str); 14] = [
+    let cases: [(&[&str], &str); 15] = [
         (&["limits", "--rate", "fast"], "e.g. --rate 100M"),
         (
             &["limits", "--rate", "100"],
@@ -68,6 +68,10 @@ fn bad_usage_is_status_2_and_names_the_way_out() {
             "a datagram size needs UDP or TCP",
         ),
         (&["measure", "am263"], "did you mean 'am263x'?"),
+        (
+            &["predict", "model:am263x,alternatve=x"],
+            "did you mean 'alternative'?",
+        ),
         (&["measure", "lab:0"], "a lab has 1 to"),
         (&["measure", "ports:eth0"], "write A:B"),
         (&["send", "lo", "--to", "nobody"], "write a MAC address"),

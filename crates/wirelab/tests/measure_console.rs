@@ -420,7 +420,7 @@ fn what_is_wrong_is_said_with_its_fix() {
                 "--profile",
                 "lniux",
             ],
-            "there is no profile 'lniux'",
+            "unknown profile 'lniux'; did you mean 'linux'? fix: ",
         ),
         (
             &[
@@ -593,7 +593,7 @@ fn the_profiles_are_listed_and_shown_and_a_silent_board_shows_its_console() {
     }
     assert!(
         stderr(&wirelab(&["console", "show", "nutx"]))
-            .contains("there is no profile 'nutx'; fix: ")
+            .contains("unknown profile 'nutx'; did you mean 'nuttx'? fix: ")
     );
     let alone = wirelab(&["measure", "iperf:127.0.0.1", "--console", "exec:true"]);
     assert_eq!(alone.status.code(), Some(2));

@@ -222,7 +222,7 @@ fn options_of_a_recording_are_refused_with_the_fix() {
         (
             "--active",
             "up",
-            "--active: invalid level 'up'; fix: write one of high, low",
+            "--active: unknown level 'up'; fix: write one of high, low",
         ),
         (
             "--sampling",

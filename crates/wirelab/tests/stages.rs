@@ -224,10 +224,7 @@ fn what_a_board_cannot_count_is_told_as_it_says_it() {
             ["--length", "64", "--count", "99999999"],
             "keeps the records of 1 to",
         ),
-        (
-            ["--length", "64", "--image", hostile],
-            "an image is a 32-bit",
-        ),
+        (["--length", "64", "--image", hostile], "fix: give a 32-bit"),
     ] {
         let output = wirelab(&[&["stages", "board:zynq7000"][..], &args].concat());
         assert_eq!(

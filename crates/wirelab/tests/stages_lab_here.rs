@@ -252,8 +252,8 @@ fn what_has_no_meaning_without_a_tester_is_refused() {
         ),
         (&["--load", "2kpps"], "wirelab send"),
         (&["--count", "0"], "1 to 65536"),
-        (&["--wait", "both"], "sleep or spin"),
-        (&["--probes", "off"], "auto, fentry or raw"),
+        (&["--wait", "both"], "fix: write one of sleep, spin"),
+        (&["--probes", "off"], "fix: write one of auto, fentry, raw"),
     ] {
         refused(&[&["stages", "here:lo"][..], options].concat(), words);
     }

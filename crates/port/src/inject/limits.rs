@@ -43,7 +43,7 @@ pub enum InjectError {
     /// The frame is too small for the fault.
     #[error(
         "frames of this size cannot have the fault '{fault}': it needs an LFSR part of {needed} bytes or more and \
-         these have {lfsr_len}; add {} to the size, or leave the fault out",
+         these have {lfsr_len}; fix: add {} to the size, or leave the fault out",
         needed - lfsr_len
     )]
     TooSmall {
@@ -56,8 +56,8 @@ pub enum InjectError {
     },
     /// More steps than the schedule may have.
     #[error(
-        "the fault '{fault}' at a rate of {rate} over {sequences} frames needs more than {MAX_STEPS} steps: \
-         lower its rate to {lower} or less, or send fewer frames"
+        "the fault '{fault}' at a rate of {rate} over {sequences} frames needs more than {MAX_STEPS} steps; \
+         fix: lower its rate to {lower} or less, or send fewer frames"
     )]
     TooMany {
         /// The fault with the highest rate.
@@ -194,7 +194,10 @@ mod tests {
             ..none
         };
         let text = refuse(many, 100_000_000, 28);
-        assert!(text.contains("lower its rate to 0.02 or less"), "{text}");
+        assert!(
+            text.contains("fix: lower its rate to 0.02 or less"),
+            "{text}"
+        );
         assert!(
             Schedule::plan(
                 &FaultRates {

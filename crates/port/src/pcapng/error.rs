@@ -36,7 +36,7 @@ pub enum CaptureError {
     /// Reading failed in the middle.
     #[error(
         "reading {name} failed at byte {offset} (block {block}): {source}; \
-         copy the file to a sound disk and verify it again"
+         fix: copy the file to a sound disk and verify it again"
     )]
     Read {
         /// The file.

@@ -13,7 +13,7 @@ use crate::options::{Format, Options};
 pub enum CompareError {
     /// The format has no place for several results.
     #[error(
-        "{0} shows one result at a time: side by side there are datasheet, datasheet-md and datasheet-html"
+        "{0} shows one result at a time; fix: choose datasheet, datasheet-md and datasheet-html"
     )]
     Format(Format),
     /// Too many results.
@@ -24,7 +24,7 @@ pub enum CompareError {
     Mixed(#[from] MixedError),
     /// Nothing of any of them belongs on a datasheet.
     #[error(
-        "these results have no figure that a datasheet shows: measure a node by the datasheet's plan"
+        "these results have no figure that a datasheet shows; fix: measure a node by the datasheet's plan"
     )]
     Nothing,
 }

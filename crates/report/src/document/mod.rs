@@ -36,7 +36,7 @@ pub const EMULATED: &str = "Emulated: times, rates, losses and CPU loads are tho
 /// A format that has no place for sentences and pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "an explanation is no table, so it has no {0}: choose one of terminal, markdown, json, html"
+    "an explanation is no table, so it has no {0}; fix: choose one of terminal, markdown, json, html"
 )]
 pub struct NoExplanation(pub Format);
 

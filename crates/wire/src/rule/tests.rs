@@ -186,13 +186,13 @@ fn frame_at(frame: &[u8], part: &[u8]) -> usize {
 fn wrong_rules_are_refused_with_the_place_and_the_way_out() {
     let said = |text: &str| text.parse::<Rules>().unwrap_err().to_string();
     let cases = [
-        ("", "character 1: not known; a rule is made of ethertype"),
+        ("", "character 1: not known; fix: write a rule of ethertype"),
         ("port=1026;", "character 11: not known"),
         ("port=1026, priority=6", "character 11: not known"),
         ("own=1", "character 1: not known"),
         (
             "port=",
-            "character 1: port takes a number from 0 to 65535, such as port=1026",
+            "character 1: port takes a number from 0 to 65535; fix: write e.g. port=1026",
         ),
         ("own,port=65536", "character 5: port takes"),
         ("port=+5", "character 1: port takes"),
