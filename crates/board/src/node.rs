@@ -15,8 +15,8 @@ use wirelab_trial::{
 use crate::facts::hosted;
 use crate::{Board, Options};
 
-/// How long after its wire an emulator may end.
-const DYING: Duration = Duration::from_secs(2);
+/// How long after its wire an emulator may end: one that has memory to give back waits for a processor beside a measurement.
+const DYING: Duration = Duration::from_secs(5);
 
 /// A board in QEMU, with an open session; it ends with this value.
 pub struct BoardNode {
