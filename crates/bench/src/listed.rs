@@ -131,7 +131,7 @@ pub(crate) fn void(
     node: Description,
     error: &NodeError,
 ) -> Observation {
-    let (code, way_out) = match error {
+    let (code, fix) = match error {
         NodeError::Privilege(_) => (
             WarningCode::UNSUPPORTED,
             "grant it, or do without these figures",
@@ -161,6 +161,6 @@ pub(crate) fn void(
         series: Vec::new(),
         counters: BTreeMap::new(),
         tester: TesterObservation::new(Field::absent(not_begun), Field::absent(not_begun)),
-        warnings: vec![Warning::new(code, error.to_string(), way_out)],
+        warnings: vec![Warning::new(code, error.to_string(), fix)],
     }
 }

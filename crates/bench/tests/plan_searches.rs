@@ -359,7 +359,7 @@ time = "3s"
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_place_and_the_way_out() {
+fn what_is_wrong_is_named_with_its_place_and_the_fix() {
     for (lines, error) in [
         (
             "[[serch]]\nframe = 64",

@@ -180,7 +180,7 @@ fn a_pulled_cable_gives_a_reason_and_no_frames() {
 }
 
 #[test]
-fn what_the_board_cannot_do_is_named_with_the_way_out() {
+fn what_the_board_cannot_do_is_named_with_the_fix() {
     let Some(mut node) = board(&Lpc1768Options::default()) else {
         return;
     };

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_refuses_is_named_with_a_way_out() {
+    fn what_the_system_refuses_is_named_with_a_fix() {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let said =
             |chosen: SocketOptions| chosen.apply_stream(&socket, false).unwrap_err().to_string();

@@ -419,7 +419,7 @@ fn a_lab_that_somebody_took_apart_is_shown_so_and_still_taken_down() {
 
 /// Root without capabilities, as in many containers. The test restarts itself like that.
 #[test]
-fn without_capabilities_each_error_names_them_and_the_way_out() {
+fn without_capabilities_each_error_names_them_and_the_fix() {
     if let Ok(lab) = std::env::var("WIRELAB_TEST_WITHOUT_CAPABILITIES") {
         let enter = NetNs::open(&format!("{lab}-node"))
             .unwrap()
@@ -446,7 +446,7 @@ fn without_capabilities_each_error_names_them_and_the_way_out() {
         .env("XDG_RUNTIME_DIR", runtime.path())
         .arg(std::env::current_exe().unwrap())
         .args(["--nocapture", "--exact"])
-        .arg("lab::without_capabilities_each_error_names_them_and_the_way_out")
+        .arg("lab::without_capabilities_each_error_names_them_and_the_fix")
         .stdout(Stdio::null())
         .env("WIRELAB_TEST_WITHOUT_CAPABILITIES", lab.name())
         .status()

@@ -27,7 +27,7 @@ fn load(rig: &Rig, job: &SendJob) -> Result<Generator, XdpError> {
 }
 
 #[test]
-fn what_cannot_be_had_says_so_and_names_the_way_out() {
+fn what_cannot_be_had_says_so_and_names_the_fix() {
     let Some(lab) = lab(1) else { return };
     let rig = Rig::new(&lab);
     let text = |r: Result<Generator, XdpError>| r.err().unwrap().to_string();

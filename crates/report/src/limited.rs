@@ -80,7 +80,7 @@ impl Limited {
 
     /// Nothing that is known was at its end.
     pub fn not_known(reasons: &[String]) -> Limited {
-        let why = format!("not known, because {}", reasons.join("; "));
+        let why = not_known(reasons);
         Limited {
             unknown: why.clone(),
             ..Limited::new(Limiter::Unknown, why)
@@ -188,16 +188,25 @@ pub fn row(row: &Row<'_>) -> Limited {
             "limited by the node: the wire had reserves".to_owned(),
         ),
         _ => {
-            let unknown = Limited::not_known(&reasons);
+            let why = not_known(&reasons);
             // A table has both figures in columns of their own.
-            reasons[0] = wire.map_or(reasons[0].clone(), |_| "the wire had reserves".to_owned());
-            reasons[1] = busy.map_or(reasons[1].clone(), |_| "the CPU had reserves".to_owned());
+            if wire.is_some() {
+                reasons[0] = "the wire had reserves".to_owned();
+            }
+            if busy.is_some() {
+                reasons[1] = "the CPU had reserves".to_owned();
+            }
             Limited {
-                unknown: Limited::not_known(&reasons).unknown,
-                ..unknown
+                unknown: not_known(&reasons),
+                ..Limited::new(Limiter::Unknown, why)
             }
         }
     }
+}
+
+/// Nothing that is known was at its end.
+fn not_known(reasons: &[String]) -> String {
+    format!("not known, because {}", reasons.join("; "))
 }
 
 /// Whether each sender achieved the load that was asked of it.

@@ -327,7 +327,7 @@ fn over_ipv6_where_there_is_any() {
 }
 
 #[test]
-fn a_probe_without_a_rate_is_refused_with_the_way_out() {
+fn a_probe_without_a_rate_is_refused_with_the_fix() {
     let (tester, _node) = pair();
     let asked = offer(1, Pace::Max);
     let error = echo::probe(&tester, &asked, Wait::Sleep, &Cancel::new()).unwrap_err();

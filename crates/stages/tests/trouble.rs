@@ -224,7 +224,7 @@ fn a_killed_process_leaves_nothing_on_the_port() {
 
 /// Root without capabilities, as in many containers. The test restarts itself like that.
 #[test]
-fn without_capabilities_the_error_names_them_and_the_way_out() {
+fn without_capabilities_the_error_names_them_and_the_fix() {
     if std::env::var(CHILD).is_ok() {
         let here = PortName::new(None, "lo").unwrap();
         let said = open(&here, Xdp::Auto).err().unwrap().to_string();
@@ -236,7 +236,7 @@ fn without_capabilities_the_error_names_them_and_the_way_out() {
     }
     let Some(lab) = lab() else { return };
     let again = this_test_again(
-        "without_capabilities_the_error_names_them_and_the_way_out",
+        "without_capabilities_the_error_names_them_and_the_fix",
         lab.name(),
     );
     let status = Command::new("setpriv")

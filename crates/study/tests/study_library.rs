@@ -47,7 +47,7 @@ fn every_study_of_the_library_is_read() {
 }
 
 #[test]
-fn what_is_no_study_is_refused_with_a_way_out() {
+fn what_is_no_study_is_refused_with_a_fix() {
     let error = library::open("no-such-study").unwrap_err().to_string();
     assert!(
         error.starts_with("there is no study 'no-such-study'; "),

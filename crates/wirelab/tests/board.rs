@@ -41,7 +41,7 @@ fn the_list_says_what_each_board_is_and_what_it_lacks_here() {
 }
 
 #[test]
-fn what_is_missing_is_named_with_the_way_out() {
+fn what_is_missing_is_named_with_the_fix() {
     let nowhere = with(
         &[("WIRELAB_FIRMWARE", "/nonexistent")],
         &["measure", "board:zynq7000"],

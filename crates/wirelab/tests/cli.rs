@@ -48,7 +48,7 @@ fn limits_of_the_ethernet_fmc_sizes() {
 }
 
 #[test]
-fn bad_usage_is_status_2_and_names_the_way_out() {
+fn bad_usage_is_status_2_and_names_the_fix() {
     let cases: [(&[&str], &str); 15] = [
         (&["limits", "--rate", "fast"], "e.g. --rate 100M"),
         (

@@ -183,7 +183,7 @@ fn our_two_ends_need_the_same_padding() {
 }
 
 #[test]
-fn bad_usage_names_the_way_out() {
+fn bad_usage_names_the_fix() {
     let server = Ours::start(&["-3"]);
     let asked =
         |name: &str, file: &str| format!("--username {name} --rsa-public-key-path {}", key(file));

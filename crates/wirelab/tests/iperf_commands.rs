@@ -238,7 +238,7 @@ fn the_shape_of_json() {
 }
 
 #[test]
-fn bad_usage_is_status_2_and_names_the_way_out() {
+fn bad_usage_is_status_2_and_names_the_fix() {
     let cases: [(&str, &str); 26] = [
         ("", "--server"),
         ("-s -c localhost", "cannot be used with"),

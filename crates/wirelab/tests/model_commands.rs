@@ -250,7 +250,7 @@ fn a_cycle_has_the_delays_of_its_nodes() {
 }
 
 #[test]
-fn what_is_wrong_is_status_2_and_names_the_way_out() {
+fn what_is_wrong_is_status_2_and_names_the_fix() {
     let cases: [(&[&str], &str); 12] = [
         (&["predict", "lpc1786"], "did you mean 'lpc1768'?"),
         (&["predict", "lpc1768", "--set", "in-fligth=2"], "in-flight"),

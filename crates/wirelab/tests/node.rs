@@ -193,7 +193,7 @@ fn hosts_that_are_not_allowed_are_served_by_no_port() {
 }
 
 #[test]
-fn what_cannot_be_served_is_named_with_the_way_out() {
+fn what_cannot_be_served_is_named_with_the_fix() {
     let said = |arguments: &[&str], part: &str| {
         let mut all = vec!["node", "serve"];
         all.extend(arguments);

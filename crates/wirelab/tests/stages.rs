@@ -143,7 +143,7 @@ fn a_stage_that_grew_fails_and_one_that_shrank_does_not() {
 }
 
 #[test]
-fn what_has_no_stages_is_refused_with_the_way_out() {
+fn what_has_no_stages_is_refused_with_the_fix() {
     let model = wirelab(&[
         "measure", "lpc1768", "--length", "64", "--frames", "5", "--json",
     ]);

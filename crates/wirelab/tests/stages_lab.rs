@@ -231,7 +231,7 @@ fn without_rights_the_way_out_is_named() {
 }
 
 #[test]
-fn labs_that_have_no_stages_are_refused_with_the_way_out() {
+fn labs_that_have_no_stages_are_refused_with_the_fix() {
     for (args, words) in [
         (&["stages", "lab:2"][..], "write lab: for a lab of one pair"),
         (&["stages", "lab:", "--load", "fast"], "--load"),

@@ -129,7 +129,7 @@ class Toolchain(unittest.TestCase):
         path.chmod(0o755)
         return str(path)
 
-    def test_an_old_ghdl_is_named_with_the_way_out(self):
+    def test_an_old_ghdl_is_named_with_the_fix(self):
         said = self.failure(GHDL=self.fake("GHDL 1.0.0 (Ubuntu 1.0.0+dfsg-6) [Dunoon edition]"))
         self.assertIn("GHDL 1.0, which has no synthesis to Verilog; 2.0 or newer is needed; fix:", said)
 
@@ -138,7 +138,7 @@ class Toolchain(unittest.TestCase):
         said = self.failure(GHDL=self.fake("binary manager 0.4.14"))
         self.assertIn("this is no GHDL", said)
 
-    def test_a_missing_ghdl_is_named_with_the_way_out(self):
+    def test_a_missing_ghdl_is_named_with_the_fix(self):
         self.assertIn("fix: scripts/setup.sh test", self.failure(GHDL="/nonexistent/ghdl"))
 
 

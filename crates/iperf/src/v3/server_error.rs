@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_words_and_a_way_out() {
+    fn numbers_have_words_and_a_fix() {
         let said = [(142, 0), (102, 98), (0, 0), (9999, 123_456)].map(|(a, b)| describe(a, b));
         insta::assert_snapshot!(said.join("\n"), @r"
         the server gave the test up: it did not accept the user (iperf3 error 142); fix: check --username, the password, the key and both clocks; for a server older than 3.17 add --use-pkcs1-padding

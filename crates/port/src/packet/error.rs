@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_capability_is_named_with_the_way_out() {
+    fn a_missing_capability_is_named_with_the_fix() {
         let error = PacketError::setup(
             &port(),
             "a socket",

@@ -144,7 +144,7 @@ fn a_damaged_pcap_record_is_named() {
 }
 
 #[test]
-fn what_is_no_capture_is_named_with_the_way_out() {
+fn what_is_no_capture_is_named_with_the_fix() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.pcapng.gz");
     fs::write(&path, [0x1F, 0x8B, 8, 0, 0, 0]).unwrap();

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_background_is_said_with_the_way_out() {
+    fn what_cannot_be_a_background_is_said_with_the_fix() {
         let error = asked("max", None, Some("50kpps")).unwrap_err();
         assert!(error.to_string().contains("--load 10kpps"), "{error}");
         let share = asked("1pps", None, Some("50%")).unwrap_err();

@@ -183,7 +183,7 @@ fn frame_at(frame: &[u8], part: &[u8]) -> usize {
 }
 
 #[test]
-fn wrong_rules_are_refused_with_the_place_and_the_way_out() {
+fn wrong_rules_are_refused_with_the_place_and_the_fix() {
     let said = |text: &str| text.parse::<Rules>().unwrap_err().to_string();
     let cases = [
         ("", "character 1: not known; fix: write a rule of ethertype"),
