@@ -75,7 +75,7 @@ fn there(command: &str) -> String {
 /// What a page shows of a command's output is what it prints, or what a run in its place prints.
 fn held(shown: &Shown, as_written: bool, printed: &str) {
     if let Some(difference) = wrong(shown, as_written, printed) {
-        panic!("{}: {difference}", shown.place());
+        panic!("{}: {difference}\nall of it:\n{printed}", shown.place());
     }
 }
 
