@@ -18,6 +18,8 @@ ROOMS = ["crates", "firmware", "rtl", "scripts", "tests", "bpf", "qemu-plugin", 
 ROOMS += ["nodes", "studies", "consoles", "machines", "plans", "*.md"]
 # These have to spell out what the list forbids.
 EXEMPT = {LIST, "scripts/check-selftest.sh", "scripts/tests/test_words.py"}
+# Names of functions that are sentences, as those of tests.
+NAME = re.compile(r"\b(?:fn|def) (\w+(?:_\w+){3})")
 # What is skipped, a string, or a comment, in this order at each place. A quote of one character is no string.
 TOKENS = re.compile(
     r"""'(?:\\(?:x[0-9a-fA-F]+|u\{\w+\}|.)|[^'\\])'
@@ -89,9 +91,10 @@ def places(root, patterns):
         if path.as_posix() in EXEMPT or not Path(root, path).is_file():
             continue
         is_page = path.suffix == ".md" and path.parts[0] != "crates"
-        for line, piece in pieces(root, path, is_page):
+        sentences = [(*piece, is_page) for piece in pieces(root, path, is_page)] + [(*name, True) for name in names_in(root, path)]
+        for line, piece, strictly in sentences:
             for pattern, instead, docs_only in patterns:
-                if docs_only and not is_page:
+                if docs_only and not strictly:
                     continue
                 for hit in pattern.finditer(piece):
                     at = line + piece.count("\n", 0, hit.start())
@@ -112,6 +115,15 @@ def pieces(root, path, is_page):
     if is_page:
         return prose(text)
     return whole(text, WHOLE[path.suffix]) if is_whole else said(text)
+
+
+def names_in(root, path):
+    """The names of functions that are sentences, as such, each with its line."""
+    if path.suffix not in {".rs", ".py"}:
+        return
+    text = Path(root, path).read_text(encoding="utf-8")
+    for found in NAME.finditer(text):
+        yield text.count("\n", 0, found.start()) + 1, found[1].replace("_", " ")
 
 
 def whole(text, comment):

@@ -168,7 +168,7 @@ async def a_stream_that_stops_is_an_underrun(dut):
 
 
 @cocotb.test()
-async def frames_arrive_and_damage_is_told(dut):
+async def frames_arrive_and_damage_is_reported(dut):
     port = await Port(dut).start()
 
     def line(payload):
@@ -257,7 +257,7 @@ async def a_cable_from_the_port_to_itself(dut):
 
 
 @cocotb.test()
-async def a_reset_within_frames_both_ways(dut):
+async def a_reset_within_frames_in_both_directions(dut):
     port = await Port(dut).start()
     for at in range(1, 90, 11):
         await port.line.send(GmiiFrame.from_payload(port.frame(60)))

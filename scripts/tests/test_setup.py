@@ -256,7 +256,7 @@ class Setup(unittest.TestCase):
         self.machine.rust("1.97.0-nightly")
         self.assertEqual(self.check(["build"]), "")
 
-    def test_other_distribution_is_told_what_to_install(self):
+    def test_other_distribution_gets_what_to_install(self):
         self.machine.everything(but=["clang"])
         self.machine.rust("1.96.0")
         self.check(["build"], "not here yet: clang", "no Debian or Ubuntu")
@@ -266,7 +266,7 @@ class Setup(unittest.TestCase):
         self.assertNotEqual(status, 0)
         self.assertIn("unknown group 'biuld'", output)
 
-    def test_ordinary_user_installs_with_sudo_or_is_told(self):
+    def test_ordinary_user_installs_with_sudo_or_gets_what_to_do(self):
         self.machine.everything(but=["clang"])
         self.machine.rust("1.96.0")
         self.machine.archive(BOOKWORM)

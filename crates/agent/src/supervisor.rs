@@ -294,7 +294,7 @@ mod tests {
     use std::sync::mpsc::sync_channel;
 
     #[test]
-    fn nobody_is_told_of_the_end_before_what_follows_from_it_is_done() {
+    fn the_end_is_reported_after_what_follows_from_it_is_done() {
         let (ending, is_ending) = sync_channel(0);
         let (go_on, may_go_on) = sync_channel(0);
         let ended = move || {

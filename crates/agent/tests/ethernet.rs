@@ -196,7 +196,7 @@ fn frames_come_back_with_their_addresses_swapped() {
 }
 
 #[test]
-fn frames_go_to_no_address_but_the_asking_hosts_unless_the_operator_allows_it() {
+fn frames_go_only_to_the_requesting_host_unless_the_operator_allows_more() {
     let elsewhere = Mac([2, 0, 0, 0, 0, 0x77]);
     let mut asked = start(Layer::Ethernet, Direction::Transmit, 10);
     asked.peer_mac = Some(elsewhere);

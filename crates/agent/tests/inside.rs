@@ -102,7 +102,7 @@ fn a_sent_frame_is_seen_at_every_point_asleep_and_spinning() {
 }
 
 #[test]
-fn an_echo_has_points_of_both_ways_and_one_stream() {
+fn an_echo_has_points_of_both_directions_and_one_stream() {
     let Some(mut bench) = Bench::new() else {
         return;
     };
@@ -137,7 +137,7 @@ fn an_echo_has_points_of_both_ways_and_one_stream() {
 }
 
 #[test]
-fn both_ways_at_once_are_told_apart_by_their_streams() {
+fn both_directions_at_once_are_told_apart_by_their_streams() {
     let Some(mut bench) = Bench::new() else {
         return;
     };

@@ -102,7 +102,7 @@ fn what_no_rule_wants_goes_through_the_stack_to_the_application_and_is_not_the_t
 }
 
 #[test]
-fn a_background_is_counted_beside_the_flow_on_both_ways() {
+fn a_background_is_counted_beside_the_flow_in_both_directions() {
     let Some(mut bench) = Bench::new() else {
         return;
     };

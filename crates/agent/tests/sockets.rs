@@ -87,7 +87,7 @@ fn late_frames_of_the_trial_before_are_counted_apart() {
 }
 
 #[test]
-fn a_receiver_by_time_ends_when_it_is_told_and_takes_what_is_under_way() {
+fn a_receiver_by_time_ends_on_request_and_takes_what_is_under_way() {
     let Some(mut bench) = Bench::new() else {
         return;
     };

@@ -108,7 +108,7 @@ pub fn all(
     }
     let able = node.describe().capabilities;
     let mut all = Vec::new();
-    for direction in stages::both_ways(&able) {
+    for direction in stages::both_directions(&able) {
         if cancel.is_cancelled() {
             break;
         }

@@ -91,7 +91,7 @@ impl Trials<'_> {
     pub fn timed(&self, kept: u64) -> Result<Plan, String> {
         let mut matrix = self.matrix("stages");
         divide(&mut matrix, self.frames, 1, kept)?;
-        matrix.directions = both_ways(self.able);
+        matrix.directions = both_directions(self.able);
         Ok(Plan::of(Section::Matrix(matrix)))
     }
 
@@ -110,7 +110,7 @@ impl Trials<'_> {
         let mut stages = self.matrix("stages");
         divide(&mut stages, self.frames, USUAL_BLOCKS, kept)?;
         let mut beside = stages.clone();
-        stages.directions = both_ways(self.able);
+        stages.directions = both_directions(self.able);
         stages.probes = match ways.probes {
             Probes::Off => vec![Some(Probes::Off)],
             on => vec![Some(on), Some(Probes::Off)],
@@ -185,7 +185,7 @@ pub fn framing(able: &Capabilities) -> Framing {
 }
 
 /// The ways in and out that the node has.
-pub fn both_ways(able: &Capabilities) -> Vec<Direction> {
+pub fn both_directions(able: &Capabilities) -> Vec<Direction> {
     let ways = [Direction::Receive, Direction::Transmit];
     let ways = ways.into_iter().filter(|way| able.directions.contains(way));
     ways.collect()

@@ -154,7 +154,7 @@ fn a_trial_that_the_tester_spoilt_is_asked_again_and_says_so() {
 }
 
 #[test]
-fn a_spoilt_trial_that_the_node_asked_again_by_itself_is_kept_as_it_is() {
+fn a_spoilt_trial_that_the_node_repeated_on_its_own_is_kept_as_it_is() {
     let mut node = SimulatedNode::new(1e6);
     node.keeps_rate = false;
     node.attempts = Some(1);
@@ -290,7 +290,7 @@ fn sent_and_arrived(direction: Direction, sent: f64, arrived: f64) -> Observatio
 }
 
 #[test]
-fn no_ceiling_is_below_what_the_tester_sent_whoever_lost_it() {
+fn no_ceiling_is_below_what_the_tester_sent_whether_tester_or_node_lost_it() {
     let runs = [819_520.0, 861_201.0];
     let ports = {
         let mut seen = sent_and_arrived(Direction::Transmit, 904_532.0, 500e3);

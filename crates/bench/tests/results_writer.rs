@@ -76,7 +76,7 @@ fn the_file_is_whole_after_every_trial() {
 }
 
 #[test]
-fn an_interrupted_plan_leaves_what_was_seen() {
+fn an_interrupted_plan_leaves_what_was_recorded() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("results.json");
     let mut node = SimulatedNode::new(1e6);

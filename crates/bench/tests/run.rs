@@ -165,7 +165,7 @@ fn a_warm_up_that_fails_is_said_to_be_one() {
 }
 
 #[test]
-fn cancelled_in_the_middle_what_was_seen_is_kept() {
+fn cancelled_in_the_middle_what_was_recorded_is_kept() {
     for last in [false, true] {
         let mut node = SimulatedNode::new(1e6);
         let at = if last { 5 } else { 3 };

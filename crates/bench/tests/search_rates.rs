@@ -283,7 +283,7 @@ fn no_load_is_asked_above_the_testers_ceiling() {
 }
 
 #[test]
-fn a_node_that_sends_less_than_asked_fails_the_load_whoever_says_so() {
+fn a_node_that_sends_less_than_requested_fails_the_load_whichever_end_says_so() {
     for sender_is_seen in [true, false] {
         let mut node = CurveNode::of_capacity(f64::MAX);
         node.sender_frames_per_s = 250e3;

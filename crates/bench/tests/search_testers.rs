@@ -297,7 +297,7 @@ fn one_held_back_and_one_that_loses() -> (CurveNode, Trial) {
 }
 
 #[test]
-fn what_one_flow_was_held_back_to_is_no_rate_where_another_loses() {
+fn the_rate_of_a_flow_held_back_is_not_the_result_where_another_loses() {
     let (mut node, trial) = one_held_back_and_one_that_loses();
     let search = Search::new(vec![Goal::no_loss(SECOND_PS)]);
     let (result, kept) = ask(&mut node, |asking| find_rates(asking, &trial, &search));

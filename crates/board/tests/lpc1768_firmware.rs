@@ -120,7 +120,7 @@ fn every_kind_of_buffers_sends_right_frames_with_two_to_eight_descriptors() {
 }
 
 #[test]
-fn what_takes_the_time_is_told_and_adds_up() {
+fn what_takes_the_time_is_reported_and_adds_up() {
     let Some(mut node) = node("lpc1768-ram.elf", None) else {
         return;
     };

@@ -89,7 +89,7 @@ fn an_echo_brings_every_frame_back_with_its_latency() {
 }
 
 #[test]
-fn both_ways_at_once() {
+fn both_directions_at_once() {
     let Some(mut node) = board(&Lpc1768Options::default()) else {
         return;
     };

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn literal_line_both_ways() {
+    fn literal_line_read_and_written() {
         let line = Line::parse(HELLO, true).unwrap();
         assert_eq!(
             (line.kind, line.name, line.checked),

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_load_comes_back_as_it_was_told_and_is_never_more_than_all() {
+    fn a_load_comes_back_as_written_and_is_never_more_than_all() {
         let load = BusyOverTime::new(Cores::Node, 7, &[(200, 20), (210, 210)]);
         let mut counters: BTreeMap<String, u64> = load_counters(&load).into_iter().collect();
         assert_eq!(told_load(&counters), Some(load.clone()));
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_come_back_as_they_were_told_and_few_enough() {
+    fn slices_come_back_as_written_and_few_enough() {
         let slice = |at: u64| Slice {
             ns: 1_000 + at,
             amount: 10,

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_somebody_else_is_refused() {
+    fn a_folder_of_another_program_is_refused() {
         let base = tempfile::tempdir().unwrap();
         let mut path = base.path().to_owned();
         if geteuid().is_root() {

@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_somebody_changed_since_is_left_alone() {
+    fn a_setting_that_changed_since_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("mask");
         for (now, then) in [("2", "0"), ("1", "1")] {

@@ -135,7 +135,7 @@ fn a_steering_outlives_its_interface() {
 }
 
 #[test]
-fn receive_work_goes_from_the_senders_core_to_the_one_that_was_told() {
+fn receive_work_goes_from_the_senders_core_to_the_one_requested() {
     const DATAGRAMS: u64 = 1000;
     let Some((tester, node)) = two_cores() else {
         return;

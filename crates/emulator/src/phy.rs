@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_advertised_is_what_comes_of_it() {
+    fn the_link_is_the_result_of_what_is_advertised() {
         let mut phy = Phy::default();
         phy.write(4, 0x0041, 0);
         let status = phy.read(0x10, NEGOTIATION_CYCLES);

@@ -28,7 +28,7 @@ fn filled() -> Memory {
 }
 
 #[test]
-fn a_word_costs_two_clocks_each_way_and_the_bus_is_given_away_after_four() {
+fn a_word_costs_two_clocks_in_each_direction_and_the_bus_is_released_after_four() {
     for (words, cycles) in [
         (4, 4 * 4 + 2),
         (8, 2 * 18),

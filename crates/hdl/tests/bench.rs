@@ -100,7 +100,7 @@ fn cables_that_cannot_be_are_named() {
 }
 
 #[test]
-fn both_ways_at_once_reach_the_limit_of_the_line_and_every_frame_is_good() {
+fn both_directions_at_once_reach_the_limit_of_the_line_and_every_frame_is_good() {
     for payload in [66_u32, 438, 1498] {
         let frames = 40;
         let mut bench = Bench::new(2, &[(0, 1)]).unwrap();

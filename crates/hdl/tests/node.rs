@@ -31,7 +31,7 @@ fn run(node: &mut HdlNode, trial: &Trial) -> Observation {
 }
 
 #[test]
-fn four_ports_both_ways_are_at_the_limit_of_the_link_with_every_payload() {
+fn four_ports_in_both_directions_are_at_the_limit_of_the_link_with_every_payload() {
     let mut node = node("4");
     for payload in [66_u32, 438, 810, 1182, 1498, 46, 8982, 9216] {
         let frames = 30;
@@ -94,7 +94,7 @@ fn a_probe_of_100_mhz_sees_single_intervals_that_are_shorter_than_the_wire_allow
 }
 
 #[test]
-fn a_load_is_set_to_the_nearest_whole_clock_and_what_was_set_is_told() {
+fn a_load_is_set_to_the_nearest_whole_clock_and_what_was_set_is_reported() {
     let mut node = node("2");
     for (load, period) in [
         ("50%", 208),
@@ -294,7 +294,7 @@ fn a_trial_leaves_nothing_behind_and_gives_the_same_again() {
 }
 
 #[test]
-fn a_cancelled_trial_keeps_what_was_seen() {
+fn a_cancelled_trial_keeps_what_was_recorded() {
     let mut node = node("1");
     let asked = Trial {
         ports: 1,

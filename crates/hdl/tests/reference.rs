@@ -315,7 +315,7 @@ fn an_interrupt_comes_later_for_longer_frames_with_dma_alone() {
 }
 
 #[test]
-fn a_descriptor_outside_of_the_memory_stops_the_ring_and_is_told() {
+fn a_descriptor_outside_of_the_memory_stops_the_ring_and_is_reported() {
     let Some((mut node, _)) = started(Straps::new(Attachment::Dma)) else {
         return;
     };
@@ -339,7 +339,7 @@ fn port_1_tests_itself_and_refuses_while_its_clock_stands() {
 }
 
 #[test]
-fn an_access_to_nothing_is_told_and_a_program_ends_with_its_status() {
+fn an_access_to_nothing_is_reported_and_a_program_ends_with_its_status() {
     let Some((mut node, _)) = started(Straps::new(Attachment::LiteDevice)) else {
         return;
     };
@@ -354,7 +354,7 @@ fn an_access_to_nothing_is_told_and_a_program_ends_with_its_status() {
 }
 
 #[test]
-fn a_cpu_that_leaves_its_memory_is_told() {
+fn a_cpu_that_leaves_its_memory_is_reported() {
     let Some((mut node, _)) = started(Straps::new(Attachment::LiteDevice)) else {
         return;
     };

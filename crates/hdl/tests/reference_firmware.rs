@@ -82,7 +82,7 @@ const LINE_CLOCKS: f64 = 13.0;
 
 /// The MAC's own time at each of [`LENGTHS`]: with slots it varies by two clocks, with DMA it grows by this for each
 /// word (Figures 3 and 8). It may be later by `late` clocks, depending on what the program did before.
-fn assert_by_itself(attachment: Attachment, means: [f64; 3], clocks_a_word: f64, late: f64) {
+fn assert_alone(attachment: Attachment, means: [f64; 3], clocks_a_word: f64, late: f64) {
     const MOST_CLOCKS: f64 = 2.0;
     const MOST_CLOCKS_A_WORD: f64 = 0.2;
     if attachment != Attachment::Dma {
@@ -110,8 +110,8 @@ fn an_interrupt_and_a_start_are_independent_of_the_size_with_slots_and_grow_by_t
         let points = bench.all_points(&sent);
         let [interrupt, start] = [0, 5].map(|point: usize| means_of_each(&points[point], EACH));
         println!("{attachment:?}: interrupt {interrupt:.2?}, start {start:.2?} clocks");
-        assert_by_itself(attachment, interrupt, IN_CLOCKS_A_WORD, 0.0);
-        assert_by_itself(attachment, start, OUT_CLOCKS_A_WORD, 0.0);
+        assert_alone(attachment, interrupt, IN_CLOCKS_A_WORD, 0.0);
+        assert_alone(attachment, start, OUT_CLOCKS_A_WORD, 0.0);
     });
 }
 
@@ -151,8 +151,8 @@ fn each_point_shows_what_the_zynq_document_found() {
             println!("{attachment:?} {point:?}: {clocks:.0?} clocks at 64, 256 and 1024 bytes");
             clocks
         });
-        assert_by_itself(attachment, interrupt, IN_CLOCKS_A_WORD, LINE_CLOCKS);
-        assert_by_itself(attachment, start, OUT_CLOCKS_A_WORD, LINE_CLOCKS);
+        assert_alone(attachment, interrupt, IN_CLOCKS_A_WORD, LINE_CLOCKS);
+        assert_alone(attachment, start, OUT_CLOCKS_A_WORD, LINE_CLOCKS);
         // A copy has a cost for each byte (Figures 4 and 7).
         for linear in [driver, copy] {
             let (few, many) = (

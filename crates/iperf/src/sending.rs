@@ -76,7 +76,7 @@ pub(crate) fn is_wait(error: &io::Error) -> bool {
 }
 
 /// Whether the system's buffers were full, and nothing else was wrong: the datagram was not sent.
-pub(crate) fn has_no_room(error: &io::Error) -> bool {
+pub(crate) fn is_full(error: &io::Error) -> bool {
     is_wait(error) || error.raw_os_error() == Some(Errno::ENOBUFS as i32)
 }
 

@@ -26,7 +26,7 @@ mod v2_real_clients;
 mod v2_real_servers;
 mod v2_trouble;
 mod v2_wrong_peers;
-mod v3_both_ways;
+mod v3_both_directions;
 mod v3_chosen;
 mod v3_common;
 mod v3_jitter;

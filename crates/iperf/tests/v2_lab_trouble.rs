@@ -39,7 +39,7 @@ fn long_datagrams(
 }
 
 #[test]
-fn datagrams_longer_than_the_mtu_are_told_not_hidden() {
+fn datagrams_longer_than_the_mtu_are_reported_not_hidden() {
     let Some([node, tester]) = sides() else {
         return;
     };

@@ -115,7 +115,7 @@ fn a_peer_that_resets_after_all_was_written_is_gone() {
 }
 
 #[test]
-fn a_peer_that_closes_at_once_is_told_with_what_may_refuse() {
+fn a_peer_that_closes_at_once_is_reported_with_what_may_refuse() {
     for mode in [Mode::Forward, Mode::Reverse] {
         // A busy machine may hold the peer for longer than "at once" is; then it is gone, and not one that does not read.
         let until = Instant::now() + Duration::from_secs(60);

@@ -99,7 +99,7 @@ fn a_busy_server_of_ours_says_so() {
 }
 
 #[test]
-fn a_client_that_was_asked_for_its_parameters_is_told_too() {
+fn a_refusal_reaches_a_client_that_was_asked_for_its_parameters() {
     let mut server = Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = server.local_addr();
     let serving = thread::spawn(move || server.serve_one(&Cancel::new()));

@@ -98,7 +98,7 @@ fn a_server_that_sends_at_the_start_alone_has_the_rate_of_the_whole_test() {
 }
 
 #[test]
-fn a_block_that_has_no_room_at_once_is_written_whole_and_none_after_the_end() {
+fn a_block_that_does_not_fit_at_once_is_written_whole_and_none_after_the_end() {
     let (address, thread) = server(|stream| {
         thread::sleep(Duration::from_millis(200));
         let mut block = vec![0; 10_000];

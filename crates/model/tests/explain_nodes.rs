@@ -330,7 +330,7 @@ fn check(e: &Explanation) {
 }
 
 #[test]
-fn both_ways_share_the_cpu_in_an_explanation_as_in_a_prediction() {
+fn both_directions_share_the_cpu_in_an_explanation_as_in_a_prediction() {
     let third = Load::LinkShare { percent: 30.0 };
     let cases = [
         ("am263x", 112, Direction::Both, Load::Max),

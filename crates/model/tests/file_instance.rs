@@ -187,7 +187,7 @@ fn a_tcp_peer_is_held_back_by_the_window() {
 }
 
 #[test]
-fn both_ways_share_the_cpu_and_echo_is_one_chain() {
+fn both_directions_share_the_cpu_and_echo_is_one_chain() {
     let both = instance("length = 1514\ndirection = \"both\"\nbuffers = \"copied\"\nports = 2");
     let names: Vec<&str> = both.net.chains.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(

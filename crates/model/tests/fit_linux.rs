@@ -93,7 +93,7 @@ fn each_stage_holds_the_cpu_that_works_and_a_wait_holds_none() {
 }
 
 #[test]
-fn each_way_through_the_node_is_a_path() {
+fn each_direction_through_the_node_is_a_path() {
     let mut seen = linux(2);
     seen.extend(LENGTHS.map(|l| staged(&STACK[..4], SPIN, l, 5)));
     let file = file(&fitted(&seen));
@@ -220,7 +220,7 @@ fn ways_that_wait_differently_are_not_compared() {
 }
 
 #[test]
-fn whatif_tries_the_fast_track_both_ways() {
+fn whatif_tries_the_fast_track_in_both_directions() {
     let file = file(&fitted(&linux(5)));
     let ask = trial(None, None, 64, slow());
     let whatif = whatif(&file, &ask, &WhatifOptions::default()).unwrap();

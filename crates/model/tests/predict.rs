@@ -169,7 +169,7 @@ fn no_batch_sends_more_than_the_cpu_has_time_for() {
 }
 
 #[test]
-fn a_model_of_one_way_declines_each_way_by_name() {
+fn a_model_of_one_direction_declines_others_by_name() {
     let taken = [
         TrialOption::Link,
         TrialOption::Buffers,

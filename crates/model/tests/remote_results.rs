@@ -293,7 +293,7 @@ fn each_load_of_a_search_is_used_once() {
 }
 
 #[test]
-fn a_tcp_rate_below_every_limit_is_held_against_the_round_trip() {
+fn a_tcp_rate_below_every_limit_is_compared_with_the_round_trip() {
     let tcp = |mut o: Observation| {
         o.trial.framing.layer = Layer::TcpIpv4;
         o.trial.load = Load::Max;

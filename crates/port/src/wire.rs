@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_go_both_ways_and_an_end_that_is_gone_is_an_error() {
+    fn frames_go_in_both_directions_and_an_end_that_is_gone_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let (a, b) = (folder.path().join("a"), folder.path().join("b"));
         let near = UnixWire::bind(&a, &b).unwrap();

@@ -127,7 +127,7 @@ fn spec(seed: u64, forward: DirectionSpec) -> ImpairSpec {
 }
 
 #[test]
-fn without_impairments_all_sizes_and_tags_pass_both_ways_unchanged() {
+fn without_impairments_all_sizes_and_tags_pass_in_both_directions_unchanged() {
     let mut wanted = LabSpec::unique("wlt", 2);
     wanted.mtu = 9000;
     let Some(lab) = lab_of(wanted) else { return };
@@ -395,7 +395,7 @@ fn frames_that_are_not_meant_pass_and_are_counted_apart() {
 }
 
 #[test]
-fn what_the_impairer_loses_by_itself_is_counted_as_its_own() {
+fn what_the_impairer_loses_on_its_own_is_counted_as_its_own() {
     let Some(lab) = lab(2) else { return };
     let bench = Bench::new(lab);
     const FRAMES: u64 = 6000;
@@ -416,7 +416,7 @@ fn what_the_impairer_loses_by_itself_is_counted_as_its_own() {
 }
 
 #[test]
-fn a_port_that_goes_down_is_told_in_the_report() {
+fn a_port_that_goes_down_is_reported_in_the_report() {
     let Some(lab) = lab(2) else { return };
     let bench = Bench::new(lab);
     let handle = bench.start(ImpairSpec::new(0));

@@ -156,7 +156,7 @@ fn a_lab_that_stays_is_opened_used_and_taken_down_by_name() {
 }
 
 #[test]
-fn a_namespace_of_somebody_else_is_left_alone() {
+fn a_namespace_of_another_program_is_left_alone() {
     if !may_test() {
         return;
     }
@@ -394,7 +394,7 @@ fn the_caller_stays_in_its_own_namespace() {
 }
 
 #[test]
-fn a_lab_that_somebody_took_apart_is_shown_so_and_still_taken_down() {
+fn a_lab_that_was_taken_apart_is_shown_so_and_still_taken_down() {
     if !may_test() {
         return;
     }

@@ -14,7 +14,7 @@ use wirelab_trial::{Buffers, Cancel, Extent, FaultRates};
 use wirelab_wire::FrameSpec;
 
 #[test]
-fn what_cannot_be_had_says_so() {
+fn what_is_not_available_says_so() {
     let Some(lab) = lab(1) else { return };
     let rig = Rig::new(&lab);
     let try_send =

@@ -14,7 +14,7 @@ use wirelab_trial::Cancel;
 use wirelab_wire::{Flow, Verdict, classify};
 
 #[test]
-fn a_tap_carries_frames_both_ways() {
+fn a_tap_carries_frames_in_both_directions() {
     if !may_test() || !rig::tap_here() {
         return;
     }

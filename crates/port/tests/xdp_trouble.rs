@@ -27,7 +27,7 @@ fn load(rig: &Rig, job: &SendJob) -> Result<Generator, XdpError> {
 }
 
 #[test]
-fn what_cannot_be_had_says_so_and_names_the_fix() {
+fn what_is_not_available_says_so_and_names_the_fix() {
     let Some(lab) = lab(1) else { return };
     let rig = Rig::new(&lab);
     let text = |r: Result<Generator, XdpError>| r.err().unwrap().to_string();
@@ -78,7 +78,7 @@ fn what_cannot_be_had_says_so_and_names_the_fix() {
 }
 
 #[test]
-fn the_program_of_somebody_else_is_named_and_stays() {
+fn the_program_of_another_program_is_named_and_stays() {
     let Some(lab) = lab(1) else { return };
     let rig = Rig::new(&lab);
     assert_eq!(program_on(&rig.tester).unwrap(), None);

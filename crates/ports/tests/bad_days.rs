@@ -129,7 +129,7 @@ fn interfaces_that_are_unknown_down_or_without_carrier_are_named() {
 }
 
 #[test]
-fn a_program_of_somebody_else_is_refused_on_every_path_that_needs_its_place() {
+fn a_program_of_another_program_is_refused_on_every_path_that_needs_its_place() {
     let Some(mut node) = node(1, Path::Auto) else {
         return;
     };

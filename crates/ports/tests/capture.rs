@@ -61,7 +61,7 @@ fn judged(file: &std::path::Path, sent: u64) -> VerifyReport {
 }
 
 #[test]
-fn each_trial_in_a_capture_is_judged_by_itself() {
+fn each_trial_in_a_capture_is_judged_alone() {
     let _alone = alone();
     let of_buffers = Trial {
         buffers: Some(Buffers::InPlace),

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_nobody_knows() {
+    fn a_name_that_is_unknown() {
         let written = HostPort::parse("no-such-host.invalid", 1).unwrap();
         let error = Addresses::resolve(&written).unwrap_err().to_string();
         assert!(error.contains("'no-such-host.invalid'"), "{error}");

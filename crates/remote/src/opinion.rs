@@ -248,7 +248,7 @@ mod tests {
 ";
 
     #[test]
-    fn the_receivers_word_counts_and_each_way_is_told_apart() {
+    fn the_receivers_word_counts_and_directions_are_told_apart() {
         let udp = parse(UDP, false, true).unwrap();
         assert_eq!((udp.bits_per_s, udp.loss_ratio), (10_042_036.0, Some(0.25)));
         let there = parse(TRADEOFF, false, false).unwrap();

@@ -6,7 +6,7 @@ use wirelab_remote::IperfNode;
 use wirelab_trial::{Cancel, Direction, Extent, Layer, Load, Node, Trial};
 
 #[test]
-fn single_runs_have_intervals_whoever_received() {
+fn single_runs_have_intervals_whichever_end_received() {
     let Some(lab) = lab() else { return };
     let _node = serve(&lab, |_| {});
     let trials: Vec<Trial> = [Layer::UdpIpv4, Layer::TcpIpv4]

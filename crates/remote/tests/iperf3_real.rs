@@ -91,7 +91,7 @@ fn every_layer_in_every_direction() {
 }
 
 #[test]
-fn a_number_of_frames_is_kept_where_we_send() {
+fn a_number_of_frames_is_kept_where_the_tester_sends() {
     let Some(lab) = lab().filter(|_| has("iperf3")) else {
         return;
     };

@@ -255,7 +255,8 @@ fn an_echo_has_round_trips_by_the_testers_clock() {
 }
 
 #[test]
-fn an_echo_beside_a_background_tells_its_round_trips_its_floor_and_what_came_of_the_background() {
+fn an_echo_beside_a_background_reports_its_round_trips_its_floor_and_the_result_of_the_background()
+{
     let Some(lab) = lab() else { return };
     let _node = serve(&lab, |_| {});
     let probes = |layer| Trial {
@@ -404,7 +405,7 @@ impl Progress for WhenRunning<'_> {
 }
 
 #[test]
-fn a_cancelled_trial_keeps_what_was_seen() {
+fn a_cancelled_trial_keeps_what_was_recorded() {
     let Some(lab) = lab() else { return };
     let _node = serve(&lab, |_| {});
     for direction in [Direction::Receive, Direction::Transmit, Direction::Both] {

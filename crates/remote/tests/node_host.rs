@@ -230,7 +230,7 @@ fn beside<T: Send>(
 }
 
 #[test]
-fn foreign_frames_at_the_receivers_interface_are_told() {
+fn foreign_frames_at_the_receivers_interface_are_reported() {
     let Some(lab) = lab() else { return };
     let _node = serve(&lab, |_| {});
     for (direction, ways) in [

@@ -168,7 +168,7 @@ fn observed() -> Observation {
 }
 
 #[test]
-fn what_a_liar_tells_of_its_points_is_bounded_and_told() {
+fn what_a_liar_says_of_its_points_is_bounded_and_reported() {
     let observation = observed();
     assert_eq!(observation.status, Status::Complete, "{observation:#?}");
     let [flow] = &observation.flows[..] else {

@@ -95,7 +95,7 @@ fn assert_none_vanishes(flow: &FlowObservation, way: &str, points: &[&str]) {
 }
 
 #[test]
-fn all_points_both_ways_with_the_testers_own_times() {
+fn all_points_in_both_directions_with_the_testers_own_times() {
     let ways = [
         (Direction::Receive, "wire", "application"),
         (Direction::Transmit, "application", "wire"),

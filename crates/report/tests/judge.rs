@@ -146,7 +146,7 @@ fn each_listed_trial_ends_as_the_table_says() {
 }
 
 #[test]
-fn what_was_asked_and_could_not_be_had_is_a_failure() {
+fn what_was_requested_and_not_available_is_a_failure() {
     // TCP tells a rate, and has no loss that could be counted.
     assert!(
         passes(&one(|o| uncounted(o, Layer::TcpIpv4))),

@@ -236,7 +236,7 @@ fn a_point_that_few_frames_were_seen_at_is_left_out_in_words() {
 }
 
 #[test]
-fn frames_that_passed_a_point_unseen_have_a_column_and_are_told_in_words() {
+fn frames_that_passed_a_point_unseen_have_a_column_and_a_sentence() {
     let mut file = linux::stack();
     let whole = shown(&file, Format::Terminal, 120);
     assert!(!whole.contains("unseen"), "{whole}");
@@ -309,7 +309,7 @@ fn the_fast_track_is_drawn_beside_the_stack_under_like_conditions() {
 }
 
 #[test]
-fn a_second_run_stands_by_itself() {
+fn a_second_run_stands_alone() {
     let mut both = linux::stack();
     both.parts = vec![Part {
         name: "stages".to_owned(),

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_port_is_told_in_the_end() {
+    fn a_closed_port_is_reported_at_the_end() {
         let (a, b) = pair("127.0.0.1");
         drop(b);
         let mut batch = Batch::new(100, 8, false);

@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_the_wall_clock_is_told_and_its_stamps_are_refused() {
+    fn a_step_of_the_wall_clock_is_reported_and_its_stamps_are_refused() {
         let before = WallOffset::of(1_000_000_000_000, 30);
         let mut clock = KernelClock {
             offset: before,

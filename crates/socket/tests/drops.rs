@@ -78,7 +78,7 @@ fn the_bounds_of_what_a_queue_dropped_hold_the_truth() {
 }
 
 #[test]
-fn a_flow_that_came_before_anybody_received_has_no_loss() {
+fn a_flow_that_came_before_the_receiver_started_has_no_loss() {
     for (ip, captures) in ["127.0.0.1", "::1"]
         .into_iter()
         .flat_map(|ip| [(ip, 0), (ip, 10)])

@@ -227,7 +227,7 @@ fn another_sender_is_foreign_and_changes_no_count() {
 }
 
 #[test]
-fn an_echo_takes_as_long_as_the_way_does_and_losses_are_those_of_both_ways() {
+fn an_echo_takes_as_long_as_its_path_and_losses_are_those_of_both_directions() {
     let Some(rig) = rig() else { return };
     let (tester, node) = rig.sockets();
     let way = |drop| DirectionSpec {
@@ -337,7 +337,7 @@ fn damage_in_a_stream_is_found_and_hides_nothing_behind_it() {
 }
 
 #[test]
-fn a_stream_that_ends_inside_a_frame_is_told() {
+fn a_stream_that_ends_inside_a_frame_is_reported() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut near = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (far, _) = listener.accept().unwrap();

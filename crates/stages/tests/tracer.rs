@@ -155,7 +155,7 @@ fn linux() -> (u32, u32) {
 }
 
 #[test]
-fn programs_look_at_the_kernel_by_themselves_where_it_lets_them_and_say_where_not() {
+fn programs_look_at_the_kernel_unaided_where_it_lets_them_and_say_where_not() {
     let Some(lab) = lab() else { return };
     let tracer = Tracer::attach(&options(&node(&lab))).unwrap();
     let copies = |note: &String| note.starts_with("this kernel copies");

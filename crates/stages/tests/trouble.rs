@@ -33,7 +33,7 @@ fn on(port: &PortName, interface: &str) -> PortName {
 }
 
 #[test]
-fn the_program_of_somebody_else_is_named_and_stays() {
+fn the_program_of_another_program_is_named_and_stays() {
     let Some(lab) = lab() else { return };
     let rig = Rig::new(&lab);
     let _somebody = NodeXdp::attach(&rig.node, &NodeOptions::default(), None).unwrap();
@@ -171,7 +171,7 @@ fn options_out_of_range_are_refused_in_words() {
 }
 
 #[test]
-fn a_queue_is_had_again_at_once_when_its_owner_has_gone() {
+fn a_queue_is_available_again_at_once_when_its_owner_has_gone() {
     let Some(lab) = lab() else { return };
     let rig = Rig::new(&lab);
     for _ in 0..8 {

@@ -244,7 +244,7 @@ fn what_is_no_table_of_figures_is_said() {
 }
 
 #[test]
-fn what_is_not_known_is_told() {
+fn what_is_not_known_is_reported() {
     let text = "| Size (bytes) | Bandwidth (Mbps) | CPU load (%) |\n|---|---|---|\n| 64 | 12 | 50 |\n| 512 | what | 60 |\n";
     let mut nobody = Nobody::default();
     let came = import(text.as_bytes(), "page.md", &Options::default(), &mut nobody).unwrap();

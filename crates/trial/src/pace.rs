@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hold_is_made_up_for_within_the_limit() {
+    fn a_hold_is_caught_up_with_within_the_limit() {
         // 100,000 frames/s, paused for 40 ms.
         let mut pacer = Pacer::new(0, 10_000_000);
         pacer.start(0);

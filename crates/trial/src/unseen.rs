@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_that_saw_none_and_was_told_of_is_there() {
+    fn a_point_that_saw_none_and_was_reported_is_there() {
         let mut all = counters(&[("probe_unseen.in.stack", 64)]);
         assert!(count(&mut all, "in", 64).is_some());
         assert_eq!(value(&all, "probe_unseen.in.stack"), Some(64));

@@ -19,7 +19,7 @@ fn the_page_is_that_of_the_tables() {
 }
 
 #[test]
-fn each_name_is_given_by_somebody() {
+fn each_name_is_given_somewhere() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut text = String::new();
     for folder in ["crates", "firmware"] {

@@ -242,7 +242,7 @@ fn a_trial_that_was_held_up_is_asked_again_and_says_so() {
 }
 
 #[test]
-fn one_that_cannot_be_had_is_void_and_holds_no_figure() {
+fn one_that_is_not_available_is_void_and_holds_no_figure() {
     let mut node = listed(vec![held()]);
     let seen = ask(&mut Retrying::new(&mut node));
     let Status::Void { why } = &seen.status else {

@@ -166,7 +166,7 @@ fn by_way<'a>(board: &'a str, direction: &'a str, paths: &'a str) -> Vec<&'a str
 }
 
 #[test]
-fn each_way_through_a_board_is_taken_or_declined_by_name() {
+fn each_path_through_a_board_is_taken_or_declined_by_name() {
     if !can_run("zynq7000") || !can_tap() {
         return;
     }

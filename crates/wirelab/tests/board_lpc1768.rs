@@ -137,7 +137,7 @@ fn what_the_board_cannot_give_stages_of_is_refused() {
 }
 
 #[test]
-fn an_image_that_is_not_there_is_told_with_its_folder() {
+fn an_image_that_is_not_there_is_reported_with_its_folder() {
     let here = std::env::current_dir().unwrap();
     let nowhere = here.join("no-such-folder");
     let file = nowhere.join("nope.elf");

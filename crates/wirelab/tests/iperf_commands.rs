@@ -283,7 +283,7 @@ fn bad_usage_is_status_2_and_names_the_fix() {
 }
 
 #[test]
-fn an_address_or_a_port_that_cannot_be_had_is_status_2() {
+fn an_address_or_a_port_that_is_not_available_is_status_2() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     for more in [&[][..], &["-3"]] {

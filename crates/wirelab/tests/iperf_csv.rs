@@ -155,7 +155,7 @@ fn what_the_server_counted_is_in_the_line_of_the_whole_flow() {
 }
 
 #[test]
-fn each_way_has_the_sender_first_and_sums_have_no_line() {
+fn each_direction_has_the_sender_first_and_sums_have_no_line() {
     let server = Ours::start(&[]);
     let port = server.tcp.clone();
     for (options, columns) in [

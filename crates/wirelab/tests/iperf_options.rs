@@ -9,7 +9,7 @@ use crate::common::{scratch, stderr, stdout, wirelab};
 use crate::iperf_common::{Background, LIMIT, Ours, Real, free_port, has, start, test};
 
 #[test]
-fn a_client_sends_from_where_it_is_told() {
+fn a_client_sends_from_the_address_requested() {
     for (kind, options) in [
         (&[][..], "-n 10K"),
         (&[], "-u -n 10K -b 10m"),

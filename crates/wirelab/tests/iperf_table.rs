@@ -61,7 +61,7 @@ fn the_bytes_of_the_lines_are_those_of_the_total() {
 }
 
 #[test]
-fn both_ends_of_a_connection_are_told_on_both_sides() {
+fn both_ends_of_a_connection_are_reported_on_both_sides() {
     for (listen, options) in [
         (&[][..], "-n 10K"),
         (&[], "-u -n 10K -b 10m"),
@@ -128,7 +128,7 @@ fn streams_without_a_report_are_summed_up_by_what_was_sent() {
 }
 
 #[test]
-fn retransmissions_are_told_of_a_tcp_sender() {
+fn retransmissions_of_a_tcp_sender_are_reported() {
     let server = Ours::start(&[]);
     let output = test(&server.tcp, "-n 1M -b 100m -i 0.05 --json");
     let value: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -139,7 +139,7 @@ fn what_comes_back_to_our_client_has_times() {
 }
 
 #[test]
-fn what_has_no_room_for_times_is_said() {
+fn a_datagram_that_does_not_fit_times_is_reported() {
     for (options, text) in [
         ("-u -l 100 -R --trip-times", "give -l 128 or more"),
         ("-l 50 --trip-times", "give -l 92 or more"),

@@ -236,7 +236,7 @@ fn changed(folder: &Path, name: &str, from: &str, to: &str) -> String {
 }
 
 #[test]
-fn a_machine_that_is_wrong_is_told_what_and_how_to_repair_it() {
+fn a_wrong_machine_file_gets_an_error_that_says_what_and_how_to_repair_it() {
     refused(&["stages", "qemu:"], "names no machine");
     refused(&["stages", "qemu:mps2"], "there is no machine 'mps2'");
     refused(&["stages", "qemu:/no/such.toml"], "/no/such.toml");

@@ -141,7 +141,7 @@ fn bursts_of_a_node_rest_on_its_throughput() {
 }
 
 #[test]
-fn what_is_asked_wrongly_says_what_to_write() {
+fn a_wrong_request_says_what_to_write() {
     for (args, text) in [
         (
             &["--search", "quick"][..],

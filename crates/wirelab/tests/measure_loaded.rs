@@ -5,7 +5,7 @@ use wirelab_port::netns::may_test;
 use wirelab_trial::ResultsFile;
 
 #[test]
-fn one_call_gives_the_latency_with_and_without_the_load_by_turns() {
+fn one_call_gives_the_latency_with_and_without_the_load_in_turn() {
     if !may_test() {
         return;
     }
@@ -66,7 +66,7 @@ fn one_call_gives_the_latency_with_and_without_the_load_by_turns() {
 }
 
 #[test]
-fn a_lab_of_ports_says_how_echoes_are_had() {
+fn a_lab_of_ports_says_how_to_measure_echoes() {
     if !may_test() {
         return;
     }

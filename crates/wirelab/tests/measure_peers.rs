@@ -88,7 +88,7 @@ impl Drop for Lab {
 const SHORTER: &[(&str, &str)] = &[("\"500ms\"", "\"300ms\"")];
 
 /// Whether a trial has a result: if other work delayed the tester in every attempt, it has a reason in place of figures.
-fn was_had(o: &Observation) -> bool {
+fn was_measured(o: &Observation) -> bool {
     let held_up = |why: &str| why.contains("held up by its own host");
     !matches!(&o.status, Status::Void { why } if held_up(why))
 }
@@ -112,7 +112,7 @@ fn check(file: &ResultsFile, kind: &str) {
     );
     assert!(!file.interrupted);
     let goodput = |o: &Observation, way: Direction| {
-        if !was_had(o) {
+        if !was_measured(o) {
             return f64::INFINITY;
         }
         let flow = o.flows.iter().find(|flow| flow.direction == way);
@@ -130,14 +130,14 @@ fn check(file: &ResultsFile, kind: &str) {
             assert_eq!(o.node.kind, kind);
             if o.trial.framing.layer == Layer::UdpIpv4 && o.trial.direction == Direction::Receive {
                 let loss = o.flows[0].loss_ratio.value();
-                assert!(loss.is_some() || !was_had(o), "{}", part.name);
+                assert!(loss.is_some() || !was_measured(o), "{}", part.name);
             }
         }
         if let Some(found) = &part.found {
             let Found::Rates(result) = found else {
                 panic!("{found:?}");
             };
-            let held_up = part.of(&file.observations).iter().any(|o| !was_had(o));
+            let held_up = part.of(&file.observations).iter().any(|o| !was_measured(o));
             assert!(!result.trials.is_empty() || held_up, "{result:?}");
             assert_eq!(result.goals.len(), 2);
         }
@@ -206,14 +206,14 @@ fn a_linux_node_fills_the_page_with_its_cpu_load() {
     let tcp = file.parts[2].of(&file.observations);
     assert!(
         tcp.iter()
-            .any(|o| o.cpu_load.value().is_some() || !was_had(o)),
+            .any(|o| o.cpu_load.value().is_some() || !was_measured(o)),
         "{:?}",
         tcp[0].cpu_load
     );
     let echo = file.parts[8].of(&file.observations);
     assert!(
         echo.iter()
-            .all(|o| !was_had(o) || o.flows.iter().any(|flow| !flow.series.is_empty()))
+            .all(|o| !was_measured(o) || o.flows.iter().any(|flow| !flow.series.is_empty()))
     );
     let page = page(&file, "node.json");
     for row in ["TCP RX", "UDP RX", "UDP TX (Max)", "Echo Latency"] {

@@ -203,7 +203,7 @@ fn a_lab_without_capabilities_asks_for_those_of_labs_alone() {
 
 /// The capabilities are held, and it is a folder that is in the way.
 #[test]
-fn a_folder_of_somebody_else_is_named_as_the_cause() {
+fn a_folder_of_another_program_is_named_as_the_cause() {
     if !may_test() {
         return;
     }

@@ -21,7 +21,7 @@ fn said(script: &str) -> String {
 }
 
 #[test]
-fn a_session_goes_before_others_while_it_measures_and_not_after() {
+fn a_session_has_priority_while_it_measures_and_not_after() {
     let said = said(
         r#"
 measure 1s & measure=$!

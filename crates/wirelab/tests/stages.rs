@@ -211,7 +211,7 @@ fn what_has_no_stages_is_refused_with_the_fix() {
 }
 
 #[test]
-fn what_a_board_cannot_count_is_told_as_it_says_it() {
+fn what_a_board_cannot_count_is_reported_in_its_words() {
     if !can_run("zynq7000") {
         return;
     }

@@ -206,7 +206,7 @@ fn a_node_that_dies_is_said_with_how() {
 }
 
 #[test]
-fn without_rights_the_way_out_is_named() {
+fn without_rights_the_fix_is_named() {
     use std::os::unix::process::CommandExt;
     if !may_test() {
         return;

@@ -107,7 +107,7 @@ fn frames_of_another_process_are_timed_to_our_own_receiver_and_past_it() {
 }
 
 #[test]
-fn frames_and_load_of_the_cores_are_told_over_the_run() {
+fn frames_and_load_of_the_cores_are_reported_over_the_run() {
     if !may_test() {
         return;
     }
@@ -148,7 +148,7 @@ fn frames_and_load_of_the_cores_are_told_over_the_run() {
 }
 
 #[test]
-fn a_copy_of_a_frame_is_not_one_more_and_is_told() {
+fn a_copy_of_a_frame_is_not_one_more_and_is_reported() {
     if !may_test() {
         return;
     }
@@ -215,7 +215,7 @@ fn nothing_seen_fails_and_says_what_to_send() {
 }
 
 #[test]
-fn somebody_elses_program_stays_where_it_is() {
+fn the_program_of_another_stays_where_it_is() {
     use wirelab_stages::{NodeOptions, NodeXdp};
     if !may_test() {
         return;

@@ -34,7 +34,7 @@ fn accounted(trial: &Value, way: &str, points: &[&str], sent: u64) -> u64 {
 }
 
 /// Frames that a point did not see are counted under one name, and there is a warning with a fix; else neither.
-fn assert_unseen_is_told(trial: &Value) {
+fn assert_unseen_is_reported(trial: &Value) {
     let counters = trial["counters"].as_object().unwrap();
     let of_points = counters
         .iter()
@@ -102,7 +102,7 @@ fn under_load_no_frame_is_lost_or_counted_twice_between_stages() {
         let arrived = counts["received_frames"].as_u64().unwrap();
         assert_eq!(counts["duplicated_frames"], 0, "{trial:#}");
         assert_eq!(counts["reordered_frames"], 0, "{trial:#}");
-        assert_unseen_is_told(trial);
+        assert_unseen_is_reported(trial);
         if trial["direction"] == "receive" {
             let mut points = vec!["wire", "driver", "stack"];
             if trial["counters"].get("probe_taken.in.socket").is_some() {

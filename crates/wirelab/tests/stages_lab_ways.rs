@@ -15,7 +15,7 @@ fn trials<'a>(all: &'a Value, path: &str) -> Vec<&'a Value> {
 }
 
 /// Both paths at length 64, whether the limit is held or not.
-fn both_ways(rule: &str, count: &str, more: &[&str]) -> Output {
+fn both_directions(rule: &str, count: &str, more: &[&str]) -> Output {
     let (length, rule) = (["--length", "64"], ["--fast-track", rule]);
     let what = ["stages", "lab:", "--count", count];
     let output = wirelab(&[&what[..], &length, &rule, more].concat());
@@ -28,14 +28,14 @@ fn both_ways(rule: &str, count: &str, more: &[&str]) -> Output {
 }
 
 #[test]
-fn both_ways_stand_beside_each_other_unloaded_and_beside_half_of_the_stacks_rate() {
+fn both_paths_stand_beside_each_other_unloaded_and_beside_half_of_the_stacks_rate() {
     if !may_test() {
         return;
     }
     let results = scratch("ways.json");
     let path = results.to_str().unwrap();
     let more = ["--background", "half", "-o", path];
-    let output = both_ways("port=1026", "64", &more);
+    let output = both_directions("port=1026", "64", &more);
     let all = json(&["stages", path, "--json"]);
     let pairs = all["ways"].as_array().unwrap();
     let conditions: Vec<(&str, bool)> = pairs
@@ -75,7 +75,7 @@ fn both_ways_stand_beside_each_other_unloaded_and_beside_half_of_the_stacks_rate
             assert_ne!(pair["verdict"]["answer"], "holds", "{pair:#}");
             assert_eq!(pair["verdict"]["claim"], "median_and_p99_not_above");
             for way in ["stack", "fast_track"] {
-                ran_and_is_told(&pair[way]["background"]);
+                ran_and_is_reported(&pair[way]["background"]);
             }
         }
     }
@@ -135,7 +135,7 @@ fn a_loss_free_rate_was_found(all: &Value) {
 }
 
 /// What is told of a background that ran: what was sent is what arrived and what was lost.
-fn ran_and_is_told(ran: &Value) {
+fn ran_and_is_reported(ran: &Value) {
     let number = |name: &str| {
         ran[name]
             .as_u64()
@@ -162,7 +162,7 @@ fn rules_of_frames_that_are_no_udp_have_a_flow_of_their_own() {
     for (rule, tags) in [("ethertype=0x88b5", 0), ("ethertype=0x88b5,priority=6", 1)] {
         let results = scratch("flow.json");
         let path = results.to_str().unwrap();
-        both_ways(rule, "16", &["--wait", "sleep", "-o", path]);
+        both_directions(rule, "16", &["--wait", "sleep", "-o", path]);
         let file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
         let all = file["observations"].as_array().unwrap();
         let fast = all.iter().filter(|o| o["trial"]["path"] == "fast-track");

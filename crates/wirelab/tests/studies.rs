@@ -194,7 +194,7 @@ fn am263x_transmit_is_within_1_percent_and_receive_load_within_2_points() {
 }
 
 #[test]
-fn zynq_table_1_is_within_2_percent_in_the_mean_and_none_above_10() {
+fn zynq_table_1_is_within_2_percent_on_average_and_none_above_10() {
     let figures = run("zynq");
     let table = |row: &str| row.starts_with("Rx ") || row.starts_with("Tx ");
     let latencies = held_out(&figures, "latency", table);

@@ -99,7 +99,7 @@ class AnyBoard:
             memory.put("memp_tab_PBUF_POOL", free)
         self.assertTrue(self.board.ping(1472, count=10))
 
-    def test_a_fault_is_told_and_starts_the_board_again(self):
+    def test_a_fault_is_reported_and_starts_the_board_again(self):
         with self.board.faults() as memory:
             memory.put("mac_receive", UNDEFINED_INSTRUCTIONS)
         self.assert_fault(self.FAULT)

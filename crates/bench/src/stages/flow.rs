@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_no_flow_can_match_is_told_by_its_part() {
+    fn a_rule_that_no_flow_can_match_is_reported_by_its_part() {
         for (rules, part) in [
             ("protocol=6", "protocol=6 of the rule"),
             ("port=1026,priority=6", "priority=6 of the rule"),

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_is_told_with_its_intervals_and_what_to_do() {
+    fn a_verdict_is_reported_with_its_intervals_and_what_to_do() {
         let interval = NotDecided::Interval { of: "99 %" };
         let undecided = pair(Answer::NotDecided { why: interval }, 49_900.0);
         has(

@@ -242,7 +242,7 @@ impl<'a> Phase<'a> {
         let flight = self.counting.walker.end();
         if self.is_sent_to {
             self.counting.ring.disarm();
-            self.machine.come_to_rest()?;
+            self.machine.settle()?;
             self.counting.ring.forget();
         }
         Ok(flight)
@@ -374,5 +374,5 @@ fn connect(machine: &mut Machine) -> Result<(), MachineError> {
             return Err(machine.silent("it takes no connection", CONNECT, fix));
         }
     }
-    machine.come_to_rest()
+    machine.settle()
 }

@@ -218,7 +218,7 @@ impl Machine {
     ///
     /// # Errors
     /// As [`Machine::step`].
-    pub fn come_to_rest(&mut self) -> Result<(), MachineError> {
+    pub fn settle(&mut self) -> Result<(), MachineError> {
         self.steps()?.rest_anew();
         self.step()?;
         let mut stops = 0;

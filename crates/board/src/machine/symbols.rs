@@ -633,7 +633,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_is_told() {
+    fn a_file_that_is_not_an_image_is_reported() {
         assert!(
             Symbols::read(b"\x7fELF")
                 .unwrap_err()

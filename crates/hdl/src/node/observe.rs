@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_generator_macs_and_checker_that_do_not_add_up_are_told() {
+    fn counts_of_generator_macs_and_checker_that_do_not_add_up_are_reported() {
         let (doubts, _) = judged(|result| result.checker.mac_frames -= 1);
         assert_warned(&doubts, "identity", "10 frames left port 0 and 9 arrived");
         let (doubts, _) = judged(|result| result.checker.counts.distinct_sequences -= 1);
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_fcs_that_nobody_made_and_one_that_nobody_found_are_told() {
+    fn a_wrong_fcs_that_was_not_made_and_one_that_was_not_found_are_reported() {
         let mut plan = plan();
         let mut result = whole();
         let told = |plan: &Plan, result: &FlowResult| {
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_that_were_not_read_and_extents_that_are_not_counted_are_told() {
+    fn intervals_that_were_not_read_and_extents_that_are_not_counted_are_reported() {
         let (doubts, status) = judged(|result| result.missed_periods = 3);
         assert_warned(&doubts, "probe", "port 0: 3 intervals");
         assert_eq!(status, Status::Complete);
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sticky_is_told_and_voids_where_no_figure_can_be_used() {
+    fn what_is_sticky_is_reported_and_voids_where_no_figure_can_be_used() {
         let of = |name, voids| Sticky { name, voids };
         let (doubts, status) = judged(|result| result.sent.sticky.push(of("mac.underruns", true)));
         assert_warned(
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_that_did_not_end_by_itself_is_partial() {
+    fn a_trial_that_was_ended_is_partial() {
         let plan = plan();
         let result = |cancelled, stuck| RunResult {
             flows: vec![whole()],

@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_that_the_mac_drops_are_told_in_each_trial_of_theirs_and_void_none() {
+    fn frames_that_the_mac_drops_are_reported_in_their_trial_and_void_none() {
         let Some(elf) = image::or_skip("reference.elf") else {
             return;
         };
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_had_no_room_is_told_once_and_beside_what_else_came_up() {
+    fn what_did_not_fit_is_reported_once_and_beside_other_warnings() {
         let said = |dropped, bits: &[&str]| {
             let warnings = [
                 dropped_warning("node", dropped, bits),
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn each_bit_has_its_name_and_a_strange_one_is_told() {
+    fn each_bit_has_its_name_and_a_strange_one_is_reported() {
         assert!(sticky_bits(0).is_empty());
         assert_eq!(sticky_warning("node", 0, &[]), None);
         for (at, (_, name)) in STICKY_BITS.iter().enumerate() {

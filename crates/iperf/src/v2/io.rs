@@ -23,7 +23,7 @@ use super::send::{Sender, Step};
 use super::stream::Meter;
 use super::table::{Id, Row};
 use crate::queue::Queue;
-use crate::sending::{Sending, has_no_room};
+use crate::sending::{Sending, is_full};
 
 mod blocks;
 mod bursts;
@@ -186,7 +186,7 @@ fn send_datagram(
             Some(_) => send_once(),
             None => Err(error),
         }) {
-            Err(error) if has_no_room(&error) && wait_for_room(socket, sender, sending, env) => {}
+            Err(error) if is_full(&error) && wait_for_room(socket, sender, sending, env) => {}
             done => return done,
         }
     }
@@ -248,7 +248,7 @@ fn drive(
         match sender.step(now_ns, wall, &mut buf) {
             Step::Send(len) => {
                 match send_datagram((socket, to), &buf[..len], sender, sending, env) {
-                    Err(error) if has_no_room(&error) => sender.was_refused(),
+                    Err(error) if is_full(&error) => sender.was_refused(),
                     // A late ICMP message about an earlier datagram, while only the report is missing.
                     Err(error)
                         if error.kind() == ErrorKind::ConnectionRefused
@@ -421,7 +421,7 @@ impl Together {
                     sent += more;
                     again = to.is_some();
                 }
-                Err(error) if has_no_room(&error) => {
+                Err(error) if is_full(&error) => {
                     if !wait_for_room(socket, sender, sending, env) {
                         sender.was_refused();
                         sent += 1;

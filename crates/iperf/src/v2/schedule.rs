@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_made_up_for_unless_gaps_are_strict() {
+    fn a_pause_is_caught_up_with_unless_gaps_are_strict() {
         let mut schedule = Schedule::new(0, Some(1_000_000_000));
         schedule.leaves(0);
         schedule.leaves(50_000_000);

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_reads_less_of_each_datagram_is_told() {
+    fn a_server_that_reads_less_of_each_datagram_is_reported() {
         // iperf 2.1.8 counted 14 datagrams of 3000 bytes and the final one as follows.
         let cut = ServerReport {
             bytes: 15 * 1470,

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_had_is_said() {
+    fn what_is_not_available_is_reported() {
         let taken = listen_tcp(([127, 0, 0, 1], 0).into(), Wanted::DEFAULT).unwrap();
         let address = taken.local_addr().unwrap();
         let error = listen_tcp(address, Wanted::DEFAULT)

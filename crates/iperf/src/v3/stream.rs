@@ -24,7 +24,7 @@ use super::receive::Receiver;
 use super::run::{Run, SLICE};
 use super::test::{Counted, Ends, StreamOutcome};
 use crate::queue::Queue;
-use crate::sending::{Sending, has_no_room, is_wait};
+use crate::sending::{Sending, is_full, is_wait};
 use crate::v2::progress::{Progress, Stall};
 use crate::v2::schedule::Schedule;
 
@@ -611,7 +611,7 @@ impl<'a> Sender<'a> {
             }
             match self.send_once(&mut batch, count, now_ns, schedule) {
                 Ok(()) => {}
-                Err(error) if has_no_room(&error) => {
+                Err(error) if is_full(&error) => {
                     schedule.was_blocked(sending.wait_for_room(self.socket));
                 }
                 // An unreachable peer shows on the control connection, where it differs from a lost datagram.

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_card_with_a_clock_is_told_with_its_state() {
+    fn a_card_with_a_clock_is_reported_with_its_state() {
         let on = of(CARD, Some((1, 1))).unwrap();
         assert_eq!((on.clock, on.sent, on.received), (2, true, true));
         assert_eq!(on.to_string(), "by the card of eth1 (/dev/ptp2)");

@@ -90,7 +90,7 @@ fn interfaces_with_different_clocks_and_sections_of_different_byte_order() {
 }
 
 #[test]
-fn simple_and_obsolete_packets_and_blocks_that_nobody_knows() {
+fn simple_and_obsolete_packets_and_unknown_blocks() {
     for order in ORDERS {
         let mut ng = Ng::new(order);
         ng.block(0x0BAD, &[1, 2, 3]);

@@ -184,7 +184,7 @@ fn the_gate_fails_on_what_is_worse_and_on_nothing_in_common() {
 }
 
 #[test]
-fn set_ups_that_differ_are_told_in_every_format_and_hostile_names_stay_text() {
+fn set_ups_that_differ_are_reported_in_every_format_and_hostile_names_stay_text() {
     let steady: Vec<f64> = (0..10).map(|i| 1000.0 + f64::from(i)).collect();
     let slow: Vec<f64> = steady.iter().map(|rate| rate / 2.0).collect();
     let mut after = run_of(&slow);

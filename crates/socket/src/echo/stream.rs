@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stalled_peer_is_asked_all_the_same_and_a_stranger_is_told() {
+    fn a_stalled_peer_is_still_asked_and_a_stranger_is_reported() {
         let (tester, mut peer) = pair();
         let report = std::thread::scope(|scope| {
             scope.spawn(move || {

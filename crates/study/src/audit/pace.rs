@@ -75,7 +75,7 @@ pub fn findings(study: &Study, raised: Option<&Size<'_>>) -> Vec<Finding> {
             found.push(finding(study, &kept, &deviant));
         }
     }
-    found.extend(both_ways(study));
+    found.extend(both_directions(study));
     found
 }
 
@@ -214,7 +214,7 @@ fn finding(study: &Study, column: &[Paced<'_>], deviant: &Deviant) -> Finding {
 }
 
 /// Flows of a trial of both directions that are faster than the same direction alone.
-fn both_ways(study: &Study) -> Vec<Finding> {
+fn both_directions(study: &Study) -> Vec<Finding> {
     let rows: Vec<Facts<'_>> = facts(study)
         .into_iter()
         .filter(|r| r.is_max() && !r.row.limit)

@@ -53,7 +53,7 @@ fn verified(of: &Observation, flow: &FlowObservation, counts: &Counts, findings:
     let least = good as f64 * f64::from(least);
     let most = good as f64 * f64::from(sizes.payload.max(46));
     let verified = counts.verified_payload_bytes;
-    let is_untold = verified == 0 && is_told_by_node(of, flow);
+    let is_untold = verified == 0 && is_reported_by_node(of, flow);
     // A few late frames of a run with another size may be among them.
     let range = least * (1.0 - ROUNDING)..=most * (1.0 + ROUNDING);
     findings.must(
@@ -64,7 +64,7 @@ fn verified(of: &Observation, flow: &FlowObservation, counts: &Counts, findings:
 }
 
 /// Whether the node may have counted: it need not report how many bytes it verified.
-fn is_told_by_node(of: &Observation, flow: &FlowObservation) -> bool {
+fn is_reported_by_node(of: &Observation, flow: &FlowObservation) -> bool {
     match of.node.facts().unverified {
         Unverified::All => true,
         Unverified::Received => {

@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_traffic_is_told_and_much_of_it_is_a_warning() {
+    fn foreign_traffic_is_reported_and_much_of_it_is_a_warning() {
         let (sent, seen) = reports();
         let beside = |foreign_frames| CheckReport {
             counts: Counts {

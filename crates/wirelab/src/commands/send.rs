@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn faults_are_told_in_words() {
+    fn faults_are_reported_in_words() {
         assert_eq!(faults_in_words(&Ledger::default()), "no faults");
         let ledger = Ledger {
             sent_frames: 1_000,

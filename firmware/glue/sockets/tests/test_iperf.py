@@ -305,7 +305,7 @@ class Server(Lab):
 class Node(Lab):
     """wl_node serves iperf beside its own protocol, in one loop."""
 
-    def test_it_serves_udp_and_tcp_both_ways(self):
+    def test_it_serves_udp_and_tcp_in_both_directions(self):
         node = self.start(1, "node", BUILD / "wl_node", NODE)
         wait_for("it is ready", lambda: "READY" in self.said("node"))
         # Over TCP first: then this host is known to receive what is sent to its address.

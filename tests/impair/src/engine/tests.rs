@@ -299,7 +299,7 @@ fn other_ethertypes_pass_and_are_not_numbered() {
 }
 
 #[test]
-fn a_port_that_refuses_is_told() {
+fn a_port_that_refuses_is_reported() {
     struct Refuses;
     impl Sink for Refuses {
         fn send(&mut self, _: &[u8]) -> io::Result<()> {

@@ -42,7 +42,7 @@ fn a_duplicate_hides_a_loss_from_the_peer_but_not_from_us() {
 }
 
 #[test]
-fn a_loss_without_duplicates_is_told_to_both() {
+fn a_loss_without_duplicates_is_reported_to_both() {
     // iperf 2.1.8: lost 1, out of order 0, datagrams 6.
     let receiver = play(&[1, 2, 4, 5, -6]);
     let report = ServerReport::parse(&receiver.answer(&[]).unwrap()).unwrap();

@@ -171,7 +171,7 @@ fn flows_back_end_without_a_report() {
 }
 
 #[test]
-fn a_pause_that_is_too_long_to_be_made_up_for_is_said() {
+fn a_pause_that_is_too_long_to_catch_up_with_is_reported() {
     let mut sender = Sender::new(plan(Amount::Time { centiseconds: 40 }), 0);
     let mut buf = vec![0; sender.buffer_bytes()];
     let mut sent = 0;

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_port_is_told_and_an_open_one_is_not() {
+    fn a_closed_port_is_reported_and_an_open_one_is_not() {
         for ip in ["127.0.0.1", "::1"] {
             let socket = UdpSocket::bind((ip, 0)).unwrap();
             keep(&socket);
