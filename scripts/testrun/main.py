@@ -1,6 +1,7 @@
 """The command line of the runner: `run-tests.py [--long] [--suite NAME]… [--without NAME]…`."""
 
 import argparse
+import contextlib
 import os
 import signal
 import sys
@@ -75,15 +76,16 @@ def lanes_for(cores, others):
 
 
 def run_all(tree, plain, rust, show, prefix, long):
-    """Runs what must be alone; builds the Rust tests, beside which the other suites run; then the Rust tests, some at a
-    time."""
+    """Runs what must be alone, beside which the Rust tests are built as far as nothing notices it; builds the rest of them beside
+    the other suites; then runs them, some at a time."""
     # Tests of hours, of a hundred million frames or on an emulated machine, have all for themselves.
     at_a_time = 1 if long else lanes_for(len(os.sched_getaffinity(0)), machine.used_now(0.5))
     show.out(f"tests: {at_a_time} files of Rust tests run at a time")
     # An interrupted run first gives up what has not begun, then waits for what has.
     with ThreadPoolExecutor(1) as other, jobs.Lanes(1) as side, jobs.Lanes(at_a_time) as lanes:
         alone = [suite for suite in plain if suite.get("alone", False)]
-        show_plain(side, alone, tree, show)()
+        with suites.begun(rust, tree) if rust and alone else contextlib.nullcontext():
+            show_plain(side, alone, tree, show)()
         rest = other.submit(show_plain(side, [suite for suite in plain if suite not in alone], tree, show))
         if long:
             rest.result()

@@ -1,8 +1,10 @@
 """The suites of tests/suites.toml, and the jobs that each of them is made of."""
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tomllib
 from collections import Counter
@@ -90,12 +92,39 @@ def built_by_steps(tree):
     return any(Path(os.environ.get("CARGO_TARGET_DIR", Path(tree, "target")), "debug/incremental").glob("*"))
 
 
-def built(tree, selection):
-    """Builds the Rust tests: file name of each test binary → what cargo says of it, and the name of its package."""
-    os.environ.update({"CARGO_TERM_COLOR": "never", "CARGO_TERM_QUIET": "false"})
+def build_freshly(tree):
+    """Sets for all builds to come how cargo builds in a tree that is not built change by change."""
     if not built_by_steps(tree):
         for name, value in FRESH.items():
             os.environ.setdefault(name, value)
+
+
+def selection_of(suite, more=()):
+    """What cargo builds of the Rust tests. --workspace and a selection of features keep all calls on one build."""
+    return ["--workspace", "--locked", "--features", ",".join(sorted({*suite.get("features", []), *more}))]
+
+
+@contextlib.contextmanager
+def begun(suite, tree):
+    """Builds the Rust tests as far as it gets while suites run that must have the cores for themselves: as an idle task, which gives
+    way at once, and without a word, since what fails fails again in the build that follows."""
+    build_freshly(tree)
+    command = ["chrt", "--idle", "0", "cargo", "test", *selection_of(suite), "--no-run"]
+    nothing = subprocess.DEVNULL
+    cargo = subprocess.Popen(command, cwd=tree, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
+    try:
+        yield
+    finally:
+        # cargo takes its compilers along.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(cargo.pid, signal.SIGINT)
+        cargo.wait()
+
+
+def built(tree, selection):
+    """Builds the Rust tests: file name of each test binary → what cargo says of it, and the name of its package."""
+    os.environ.update({"CARGO_TERM_COLOR": "never", "CARGO_TERM_QUIET": "false"})
+    build_freshly(tree)
     messages = cargo_json(["test", *selection, "--no-run", "--message-format=json-render-diagnostics"], tree)
     tests = [m for m in messages if m.get("executable") and m.get("profile", {}).get("test")]
     manifests = {m["manifest_path"] for m in tests}
@@ -106,9 +135,7 @@ def built(tree, selection):
 def rust(suite, tree, long, prefix):
     """Builds all Rust tests of the workspace; their reader, the jobs that `long` chooses, and one for the examples in docs where it
     is not set. Each job is chosen either with `long` or without."""
-    features = set(suite.get("features", []))
-    # --workspace and a selection of features keep all calls on one build.
-    selection = ["--workspace", "--locked", "--features", ",".join(sorted(features))]
+    selection = selection_of(suite)
     binaries = built(tree, selection)
     jobs = [(name, job) for name, binary in binaries.items() for job in binary_jobs(*binary, prefix)]
     exist("deep", suite, [job.title for _, job in jobs])
@@ -116,7 +143,7 @@ def rust(suite, tree, long, prefix):
     jobs = [(name, job) for name, job in jobs if (job.title in deep) == long]
     if long:
         behind, targets = long_selection(tree)
-        more = built(tree, ["--workspace", "--locked", "--features", ",".join(sorted(features | behind)), *targets])
+        more = built(tree, [*selection_of(suite, behind), *targets])
         binaries |= more
         jobs += [(name, job) for name, binary in more.items() for job in binary_jobs(*binary, prefix)]
     owners = {name: binaries[name][1] for name, _ in jobs}

@@ -8,6 +8,7 @@ import re
 import sys
 import tempfile
 import threading
+import time
 import tomllib
 import unittest
 import unittest.mock
@@ -241,6 +242,18 @@ class Build(unittest.TestCase):
             self.assertEqual(self.asked(tree), ["0", "false"])
             Path(tree, "target/debug/incremental/wirelab_wire-1").mkdir()
             self.assertEqual(self.asked(tree), [None, None])
+
+
+    def test_beside_suites_that_are_alone_it_is_idle_work_and_ends_with_them(self):
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(os.environ):
+            Path(folder, "cargo").write_text('#!/bin/sh\nchrt -p $$ >"$0.new" && mv "$0.new" "$0.said"\nsleep 600\n')
+            Path(folder, "cargo").chmod(0o755)
+            os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
+            said = Path(folder, "cargo.said")
+            with suites.begun({}, folder):
+                while not said.exists():
+                    time.sleep(0.01)
+            self.assertIn("SCHED_IDLE", said.read_text())
 
 
 class Selection(unittest.TestCase):
