@@ -2,7 +2,8 @@
 
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::{fmt, io};
+use std::time::{Duration, Instant};
+use std::{fmt, io, thread};
 
 use crate::batch::Receiver;
 use crate::udp::enlarge_queue;
@@ -12,6 +13,8 @@ use crate::udp::enlarge_queue;
 const TURN: usize = 8;
 /// Longest datagram whose bytes are counted completely.
 const LONGEST: usize = 2048;
+/// A process that this one starts has its sockets, also one that was just closed, until its own program begins.
+const LET_GO: Duration = Duration::from_millis(500);
 
 /// A socket whose datagrams are counted and dropped.
 pub struct Beside {
@@ -30,12 +33,22 @@ pub struct Counted {
 }
 
 impl Beside {
-    /// Open it on an address.
+    /// Open it on an address, and wait half a second where that is in use.
     ///
     /// # Errors
     /// The system's error, e.g. that the port is in use.
     pub fn bind(local: SocketAddr) -> io::Result<Beside> {
-        let socket = UdpSocket::bind(local)?;
+        let began = Instant::now();
+        let socket = loop {
+            match UdpSocket::bind(local) {
+                Err(error)
+                    if error.kind() == io::ErrorKind::AddrInUse && began.elapsed() < LET_GO =>
+                {
+                    thread::sleep(LET_GO / 50);
+                }
+                done => break done?,
+            }
+        };
         socket.set_nonblocking(true)?;
         let _ = enlarge_queue(&socket);
         Ok(Beside {
