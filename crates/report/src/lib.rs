@@ -28,7 +28,7 @@ pub mod document;
 mod explain;
 mod finding;
 mod headline;
-mod interval;
+pub mod interval;
 pub mod judge;
 mod limited;
 mod loaded;
