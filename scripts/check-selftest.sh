@@ -60,9 +60,11 @@ publish = false
 [dependencies]
 a = { path = "../a" }
 X
-    printf '//! A crate that uses another.\n' >"$tree/crates/c/src/lib.rs"
+    # shellcheck disable=SC2016
+    printf '//! A crate that uses another. No crate uses it. It knows `a`. Start reading here.\n' >"$tree/crates/c/src/lib.rs"
     cat >"$tree/crates/a/src/lib.rs" <<'X'
-//! A crate that keeps all rules.
+//! A crate that keeps all rules. All crates but `b` and `d` use it. It knows no other
+//! crate. Start reading at `sys.rs`.
 
 pub mod sys;
 X
@@ -122,7 +124,7 @@ X
     printf 'way out => fix\ndocs: is told => is reported\n' >"$tree/scripts/words.txt"
     printf '| word | meaning | not |\n|---|---|---|\n| fix | what to do | way out |\n| a | b | – |\n' >"$tree/docs/glossary.md"
     mkdir -p "$tree/crates/b/src"
-    printf '//! A crate.\n\n// It is told the fix.\npub fn way_out() {}\n' >"$tree/crates/b/src/lib.rs"
+    printf '//! A crate. No crate uses it. It knows no other crate. Start reading here.\n\n// It is told the fix.\npub fn way_out() {}\n' >"$tree/crates/b/src/lib.rs"
     printf '[package]\nname = "b"\nversion = "0.1.0"\nedition = "2024"\nlicense = "MIT"\n' >"$tree/crates/b/Cargo.toml"
     printf '\n[[package]]\nname = "b"\nversion = "0.1.0"\n' >>"$tree/Cargo.lock"
     good_circles "$tree"
@@ -154,7 +156,7 @@ good_circles() {
     printf '[package]\nname = "d"\nversion = "0.1.0"\nedition = "2024"\nlicense = "MIT"\npublish = false\n' >"$1/crates/d/Cargo.toml"
     printf '\n[[package]]\nname = "d"\nversion = "0.1.0"\n' >>"$1/Cargo.lock"
     echo "crates/d/src/ping.rs crates/d/src/pong.rs" >"$1/scripts/circles.txt"
-    printf '//! A crate.\n\npub mod late;\npub mod part;\npub mod ping;\npub mod pong;\n' >"$src/lib.rs"
+    printf '//! A crate. No crate uses it. It knows no other crate. Start reading here.\n\npub mod late;\npub mod part;\npub mod ping;\npub mod pong;\n' >"$src/lib.rs"
     printf '//! Half of a circle.\n\nuse crate::pong::PONG;\n\npub const PING: u8 = PONG;\n' >"$src/ping.rs"
     printf '//! Its other half.\n\npub const PONG: u8 = 1;\n\npub fn ping() -> u8 {\n    crate::ping::PING\n}\n' >"$src/pong.rs"
     printf '//! A module with a part.\n\nmod inner;\n\npub const PART: u8 = inner::IN;\npub const ONE: u8 = 1;\n' >"$src/part.rs"
@@ -225,6 +227,18 @@ map_rule() {
     must_find architecture "a dependency upwards by a name of the workspace" \
         "printf '[workspace.dependencies]\nx = { path = \"crates/c\", package = \"c\" }\n' >>Cargo.toml
         printf '[dependencies]\nx.workspace = true\n' >>crates/a/Cargo.toml"
+}
+
+# The rule for the heads of crates: crate c uses crate a.
+head_rule() {
+    local a=crates/a/src/lib.rs c=crates/c/src/lib.rs
+    must_find lib_heads "no place to start" "sed -i 's/Start reading//' $a"
+    must_find lib_heads "no users" "sed -i 's/All crates.*use it. //' $a"
+    must_find lib_heads "a user too few" "sed -i 's/ and .d. use/ use/; s/but /but \`c\`, /' $a"
+    must_find lib_heads "a user too many" "sed -i 's/No crate uses/The command line uses/' $c"
+    must_find lib_heads "a crate that it does not know" "sed -i 's/knows/knows \`b\` and/' $c"
+    must_find lib_heads "a crate that it knows unsaid" "sed -i 's/knows .a./knows no other crate/' $c"
+    must_find lib_heads "a dependency that is new" "printf 'b = { path = \"../b\" }\n' >>crates/c/Cargo.toml"
 }
 
 # The rule for circles. The good tree has one, of ping.rs and pong.rs, which is on the list.
@@ -329,6 +343,7 @@ own_rules() {
     must_find unknown_rooms "HDL without a style check" 'mkdir rtl; echo "-- x" >rtl/x.vhd'
     must_find unknown_rooms "TypeScript without a linter" 'mkdir web; echo "// x" >web/x.ts'
     map_rule
+    head_rule
 }
 
 # must_fail STEP WHAT COMMAND…: the step of check.sh passes in the good tree and fails after the command.

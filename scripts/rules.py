@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from itertools import takewhile
 from pathlib import Path
 
 from circles import circles
@@ -275,6 +276,50 @@ def uses(crates, shared):
                         yield folder, used
 
 
+NAME = r"(?:`[\w-]+`|[Tt]he command line)"
+NAMES = rf"{NAME}(?:(?:, | and ){NAME})*"
+USED_BY = re.compile(rf"(All crates but )?({NAMES}|No crate) uses? it[.;:]")
+KNOWS = re.compile(rf"\b[Ii]t knows ({NAMES}|no other crate)[.;:]")
+
+
+def named(written):
+    """The crates of a list in a head; the command line is the crate wirelab."""
+    return {name or "wirelab" for name in re.findall(r"`([\w-]+)`|[Tt]he command line", written)}
+
+
+def in_words(crates):
+    """The crates of a list as a head has it."""
+    *most, last = [f"`{crate}`" for crate in sorted(crates - {"wirelab"})] + ["the command line"] * ("wirelab" in crates)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def lib_heads(root):
+    """The head of each lib.rs says where to start reading, and names the crates that use it and that it knows, as Cargo.toml does."""
+    crates = manifests(root)
+    shared = tomllib.loads(Path(root, "Cargo.toml").read_text())["workspace"].get("dependencies", {})
+    pairs = set(uses(crates, shared))
+    for crate in crates:
+        path = Path("crates", crate, "src/lib.rs")
+        if not Path(root, path).is_file():
+            continue
+        head = " ".join(line[3:].strip() for line in takewhile(lambda line: line.startswith("//!"), text(root, path).split("\n")))
+        if "Start reading" not in head:
+            yield f"{path}: its head does not say where to start; fix: 'Start reading at …'"
+        users = {user for user, used in pairs if used == crate}
+        known = {used for user, used in pairs if user == crate}
+        found = USED_BY.search(head)
+        said = named(found[2]) if found else None
+        if said is not None and found[1]:
+            said = set(crates) - {crate} - said
+        if said != users:
+            right = f"{in_words(users)} {'use' if len(users) > 1 else 'uses'} it." if users else "No crate uses it."
+            yield f"{path}: its head does not name the crates that use it; fix: '{right}'"
+        found = KNOWS.search(head)
+        if not found or named(found[1]) != known:
+            right = in_words(known) if known else "no other crate"
+            yield f"{path}: its head does not name the crates that it knows; fix: 'It knows {right}.'"
+
+
 def reachable(arrows, layer):
     """The layers below one, by all ways."""
     below, left = set(), [layer]
@@ -422,7 +467,7 @@ def unknown_rooms(root):
 
 
 RULES = [lines, circles, header, type_names, commits, unsafe, private, acceptance, skiplist, fuzz, lone_tests]
-RULES += [node_types, unknown_rooms, architecture, figures, words]
+RULES += [node_types, unknown_rooms, architecture, lib_heads, figures, words]
 
 
 def main():

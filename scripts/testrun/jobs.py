@@ -1,6 +1,7 @@
 """Runs the commands that suites are made of, beside each other where there are cores, and hands over what they print."""
 
 import queue
+import re
 import subprocess
 import threading
 import time
@@ -9,12 +10,19 @@ from dataclasses import dataclass, field
 
 # How long the output may stay open after the command itself has ended.
 DRAIN_SECONDS = 10
+# How long a file of tests may take, and how long what takes longest, in seconds.
+LIMIT_SECONDS = 15 * 60
+LONGEST_SECONDS = 6 * 60 * 60
+# How timeout(1) ends where it stopped its command, and where that had to be killed.
+STOPPED = {124, 128 + 9}
+ENDED = re.compile(r"^test (\S+) \.\.\. (?:ok|FAILED|ignored)")
+SLOW = re.compile(r"^test (\S+) has been running for over")
 
 
 @dataclass(frozen=True)
 class Job:
     """A command whose output a reader reads. `heading`: the line that tells the reader whose output comes; `tests`: the tests
-    of a test binary that it runs, all where none is named."""
+    of a test binary that it runs, all where none is named; `limit_seconds`: when timeout(1) in the command stops it."""
 
     title: str
     command: list
@@ -22,6 +30,7 @@ class Job:
     env: dict = None
     heading: str = ""
     tests: tuple = ()
+    limit_seconds: int = 0
 
 
 @dataclass
@@ -33,6 +42,19 @@ class Done:
     status: int = 0
     seconds: float = 0.0
     problem: str = ""
+
+
+def limited(command, seconds):
+    """A command that is stopped after a time; Ctrl-C still reaches it."""
+    return ["timeout", "--foreground", "--kill-after=10", str(seconds), *command]
+
+
+def unended(done):
+    """What is wrong with a job that was stopped: which of its tests had begun, or else which had not ended."""
+    ended = {match[1] for line in done.lines if (match := ENDED.match(line))}
+    slow = [match[1] for line in done.lines if (match := SLOW.match(line))]
+    left = [test for test in slow if test not in ended] or [test for test in done.job.tests if test not in ended]
+    return f"stopped, since it did not end within {done.job.limit_seconds / 60:g} minutes: {', '.join(left) or done.job.title}"
 
 
 def run(job):
@@ -54,6 +76,8 @@ def run(job):
         done.problem = "a process that the tests started outlives them and holds their output"
     done.status = process.wait()
     done.seconds = time.monotonic() - began
+    if done.status in STOPPED and 0 < job.limit_seconds <= done.seconds:
+        done.problem = unended(done)
     return done
 
 

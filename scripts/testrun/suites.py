@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 from . import parse
-from .jobs import Job
+from .jobs import LIMIT_SECONDS, LONGEST_SECONDS, Job, limited
 
 FORMATS = {"unittest": parse.Unittest, "tap": parse.Tap}
 KEYS = {"name", "format", "command", "needs", "long", "first", "alone", "features", "deep"}
@@ -81,7 +81,7 @@ def reader(suite):
 
 def job(suite, tree):
     """The one job of such a suite."""
-    return Job(suite["name"], suite["command"], tree)
+    return Job(suite["name"], limited(suite["command"], LONGEST_SECONDS), tree, limit_seconds=LONGEST_SECONDS)
 
 
 def built_by_steps(tree):
@@ -137,7 +137,8 @@ def rust(suite, tree, long, prefix):
     is not set. Each job is chosen either with `long` or without."""
     selection = selection_of(suite)
     binaries = built(tree, selection)
-    jobs = [(name, job) for name, binary in binaries.items() for job in binary_jobs(*binary, prefix)]
+    limit = LONGEST_SECONDS if long else LIMIT_SECONDS
+    jobs = [(name, job) for name, binary in binaries.items() for job in binary_jobs(*binary, prefix, limit)]
     exist("deep", suite, [job.title for _, job in jobs])
     deep = set(suite.get("deep", []))
     jobs = [(name, job) for name, job in jobs if (job.title in deep) == long]
@@ -145,7 +146,7 @@ def rust(suite, tree, long, prefix):
         behind, targets = long_selection(tree)
         more = built(tree, [*selection_of(suite, behind), *targets])
         binaries |= more
-        jobs += [(name, job) for name, binary in more.items() for job in binary_jobs(*binary, prefix)]
+        jobs += [(name, job) for name, binary in more.items() for job in binary_jobs(*binary, prefix, limit)]
     owners = {name: binaries[name][1] for name, _ in jobs}
     parts = Counter()
     for name, job in jobs:
@@ -159,16 +160,16 @@ def rust(suite, tree, long, prefix):
     return parse.Libtest(owners, parts), jobs
 
 
-def binary_jobs(message, package, prefix):
-    """The jobs that run a test binary as cargo would. Of a crate's `tests/all.rs` each module is a job of its own, in a process of
-    its own, called crate/module; any other binary is one job, called crate/binary."""
+def binary_jobs(message, package, prefix, limit=LIMIT_SECONDS):
+    """The jobs that run a test binary as cargo would, each for `limit` seconds at most. Of a crate's `tests/all.rs` each module is
+    a job of its own, in a process of its own, called crate/module; any other binary is one job, called crate/binary."""
     folder, target = Path(message["manifest_path"]).parent, message["target"]
     # What cargo says before it runs a binary, and what it gives to one.
     heading = f"     Running {Path(target['src_path']).relative_to(folder)} ({message['executable']})\n"
     given = {**os.environ, "CARGO_MANIFEST_DIR": str(folder), "CARGO_PKG_NAME": package}
     modules = modules_of(message["executable"]) if target["name"] == "all" else {target["name"]: ()}
-    command = [*prefix, message["executable"], "--show-output"]
-    return [Job(f"{folder.name}/{name}", command, folder, given, heading, tests) for name, tests in modules.items()]
+    command = [*prefix, *limited([message["executable"], "--show-output"], limit)]
+    return [Job(f"{folder.name}/{name}", command, folder, given, heading, tests, limit) for name, tests in modules.items()]
 
 
 def modules_of(executable):

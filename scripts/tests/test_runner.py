@@ -298,6 +298,9 @@ class Selection(unittest.TestCase):
             self.assertEqual(
                 [(job.title, job.tests) for job in found], [("a/fast", ("fast::b", "fast::a")), ("a/slow", ("slow::of::c",))]
             )
+            for job in found:
+                self.assertEqual(job.command[:4], jobs.limited([], 900))
+                self.assertEqual(job.limit_seconds, 900)
             for listing, status in (("", 0), ("fast::a: test\n", 1)):
                 with self.assertRaisesRegex(suites.SuiteError, "lists no test"):
                     self.modules(folder, listing, status)
@@ -443,6 +446,19 @@ class Jobs(unittest.TestCase):
             done = jobs.run(self.sh("sleep 3 & echo out"))
         self.assertEqual((done.lines, done.status), (["out\n"], 0))
         self.assertIn("outlives", done.problem)
+
+    def test_what_does_not_end_is_stopped_and_named(self):
+        slow = "echo test a::two has been running for over 60 seconds;"
+        both = ("a::one", "a::two")
+        for said, tests, hung in ((slow, (*both, "a::three"), "a::two"), ("", both, "a::two"), ("", (), "a/b")):
+            script = f"echo test a::one ... ok; {said} exec sleep 60"
+            done = jobs.run(jobs.Job("a/b", jobs.limited(["sh", "-c", script], 1), "/", tests=tests, limit_seconds=1))
+            self.assertIn("it did not end within 0.01", done.problem)
+            self.assertTrue(done.problem.endswith(f": {hung}"), done.problem)
+            self.assertEqual((done.status, again.tests_of(done)), (124, []))
+        # A command may end so on its own.
+        done = jobs.run(jobs.Job("a/b", jobs.limited(["sh", "-c", "exit 124"], 9), "/", limit_seconds=9))
+        self.assertEqual((done.status, done.problem), (124, ""))
 
     def test_as_many_at_a_time_as_lanes(self):
         with tempfile.TemporaryDirectory() as folder:

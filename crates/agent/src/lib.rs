@@ -4,8 +4,9 @@
 //! [`Serving`] is the whole node. It listens on one address, sends only to the peer that requested it, and restores
 //! what it changed on the host when it ends.
 //!
-//! It is the other end of `node:HOST` on Linux. The command line and the tests of `remote` use it. Start reading at
-//! `serve.rs`, then `handler.rs`, `planning.rs` and `supervisor.rs`.
+//! It is the other end of `node:HOST` on Linux, for the tests of `remote`, too. The command line uses it. It knows
+//! `control`, `cores`, `iperf`, `port`, `socket`, `stages`, `trial` and `wire`. Start reading at `serve.rs`, then
+//! `handler.rs`, `planning.rs` and `supervisor.rs`.
 
 mod engine;
 mod ethernet;

@@ -6,5 +6,7 @@ mod ethernet;
 mod hostile;
 mod inside;
 mod load;
+#[path = "../../cores/tests/common/over.rs"]
+mod over;
 mod past;
 mod sockets;

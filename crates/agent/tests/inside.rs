@@ -4,6 +4,7 @@
 use std::net::SocketAddr;
 
 use crate::common::{Bench, expect, in_order, names, receiving, send, start};
+use crate::over::Over;
 use wirelab_control::client::{ClientError, PointRecords};
 use wirelab_control::message::Start;
 use wirelab_control::refusal::Code;
@@ -119,10 +120,11 @@ fn an_echo_has_points_of_both_directions_and_one_stream() {
         let back = scope.spawn(|| {
             wirelab_socket::udp::receive(&socket, None, &mine, &Live::default(), &over).unwrap()
         });
+        let ends = Over(over.flag());
         send(&socket, to, FRAMES);
         assert_eq!(bench.ended(started.trial).state, State::Done);
         std::thread::sleep(std::time::Duration::from_millis(100));
-        over.cancel();
+        drop(ends);
         back.join().unwrap()
     });
     assert_eq!(seen.report.counts.good_frames, FRAMES);

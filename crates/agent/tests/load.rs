@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::common::{Bench, offer, skip, start};
+use crate::over::Over;
 use wirelab_agent::{Options, Serving};
 use wirelab_control::client::ClientError;
 use wirelab_control::refusal::Code;
@@ -32,15 +33,6 @@ fn trickle(bench: &mut Bench, time: Duration) -> u32 {
     wirelab_socket::udp::send(&socket, &slow, &Live::default(), &Cancel::new()).unwrap();
     assert_eq!(bench.ended(started.trial).state, State::Done);
     started.trial
-}
-
-/// Sets a flag when it goes.
-struct Over<'a>(&'a AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 #[test]

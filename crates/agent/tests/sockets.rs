@@ -4,6 +4,7 @@ use std::net::{SocketAddr, TcpStream};
 
 use crate::common;
 use crate::common::{Bench, DATAGRAM, expect, offer, on, receiving, send, start};
+use crate::over::Over;
 use wirelab_control::value::{Extent, State};
 use wirelab_port::lab::Side;
 use wirelab_socket::flow::Live;
@@ -179,10 +180,11 @@ fn udp_frames_come_back_from_an_echo_and_nothing_else_does() {
         let receiver = scope.spawn(|| {
             wirelab_socket::udp::receive(&socket, None, &mine, &Live::default(), &cancel).unwrap()
         });
+        let over = Over(cancel.flag());
         send(&socket, to, FRAMES);
         assert_eq!(bench.ended(started.trial).state, State::Done);
         std::thread::sleep(std::time::Duration::from_millis(100));
-        cancel.cancel();
+        drop(over);
         receiver.join().unwrap()
     });
     assert_eq!(seen.report.counts.good_frames, FRAMES);

@@ -5,8 +5,8 @@
 //! that a [`ResultsWriter`] never loses one; [`resume_plan`] continues such a file. [`summaries`] summarizes repeated
 //! trials.
 //!
-//! The command line uses it. It knows `config`, `trial` and `wire`, and no node type. Start reading at [`resume_plan`],
-//! then `listed.rs` (listed trials), `searched.rs` (searches) and [`plan::Plan`].
+//! The command line uses it. It knows `config`, `cores`, `trial` and `wire`. Start reading at [`resume_plan`], then
+//! `listed.rs` (listed trials), `searched.rs` (searches) and [`plan::Plan`].
 #![forbid(unsafe_code)]
 
 mod busy;

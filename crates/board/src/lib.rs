@@ -11,8 +11,9 @@
 //! A board gives access to its frames, its control protocol and its IP address. [`BoardNode`] runs trials on one as on
 //! any node of the control protocol.
 //!
-//! A node type: the command line uses it, and tests of `remote`. Start reading at [`BOARD`], then at [`BoardNode`] and
-//! [`Board::start`] for QEMU, and at [`lpc1768::Lpc1768Node`] for the board of `crates/emulator`.
+//! A node type, for the tests of `remote`, too. The command line uses it. It knows `config`, `control`, `emulator`,
+//! `port`, `remote`, `trial` and `wire`. Start reading at [`BOARD`], then at [`BoardNode`] and [`Board::start`] for
+//! QEMU, and at [`lpc1768::Lpc1768Node`] for the board of `crates/emulator`.
 
 pub mod catalogue;
 pub mod connection;

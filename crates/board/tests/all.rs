@@ -7,5 +7,7 @@ mod lpc1768_firmware;
 mod lpc1768_traffic;
 mod machine_cross;
 mod machine_interrupts;
+#[path = "../../cores/tests/common/over.rs"]
+mod over;
 mod plugin;
 mod qemu;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::common::can_run;
+use crate::over::Over;
 use wirelab_board::machine::count::{CountRequest, Counts, count};
 use wirelab_board::machine::file::MachineFile;
 use wirelab_board::machine::image::Image;
@@ -71,9 +72,8 @@ fn is_undisturbed_by_its_serial_line(board: &str) {
     let over = AtomicBool::new(false);
     let busy = std::thread::scope(|scope| {
         scope.spawn(|| type_in(board, &over));
-        let busy = run(board);
-        over.store(true, Ordering::Relaxed);
-        busy
+        let _over = Over(&over);
+        run(board)
     });
     let (mut interrupted, mut instructions) = (0, 0);
     for (way, counts) in &busy {

@@ -2,8 +2,8 @@
 //!
 //! Plans, node files and studies are read with it, so they have the same syntax and the same errors.
 //!
-//! `bench` (plans), `board` (machine files), `console` (profiles), `model` (node files), `study` (studies), `pulse` and
-//! `report` (units) use it. Start reading at [`table::read`]; [`trial`] reads the fields of a trial.
+//! `bench`, `board`, `console`, `model`, `pulse`, `report` and `study` use it. It knows `trial` and `wire`. Start
+//! reading at [`table::read`]; [`trial`] reads the fields of a trial.
 #![forbid(unsafe_code)]
 
 pub mod error;

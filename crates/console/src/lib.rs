@@ -1,9 +1,9 @@
 //! Consoles of boards: a serial line, telnet, ssh or a command; profiles of what is typed there and how the answers
 //! read; and the board behind both, whose test programs are started, stopped and read.
 //!
-//! `remote` uses it beside its own iperf client, and the command line to try a profile. Start reading at
-//! [`board::Board`]; `docs/console.md` is the page for users. Everything that a console prints is hostile: buffers are
-//! bounded, and regular expressions take time in proportion to a line.
+//! `remote` and the command line use it. It knows `config`, `cores` and `trial`. Start reading at [`board::Board`];
+//! `docs/console.md` is the page for users. Everything that a console prints is hostile: buffers are bounded, and
+//! regular expressions take time in proportion to a line.
 
 pub mod board;
 mod console;

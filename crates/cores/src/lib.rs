@@ -4,9 +4,9 @@
 //! of each is done on its own core. On veth the sender's core does the receiver's work unless it is steered, so both
 //! ends must be.
 //!
-//! It uses no other crate; `port`, `iperf`, the node types and the command line use it. Start reading at
-//! [`busy::Meter`] for CPU load, and at [`pin`] and [`steer::Steering`] for the placement of work and how the host's
-//! settings are restored.
+//! `agent`, `bench`, `console`, `iperf`, `port`, `remote`, `stages` and the command line use it. It knows no other
+//! crate. Start reading at [`busy::Meter`] for CPU load, and at [`pin`] and [`steer::Steering`] for the placement of
+//! work and how the host's settings are restored.
 #![deny(unsafe_code)]
 
 pub mod busy;

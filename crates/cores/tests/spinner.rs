@@ -125,3 +125,14 @@ fn beside(tester: &Cores, meter: &mut Meter) -> CoreShares {
         seen
     })
 }
+
+#[test]
+fn a_test_that_fails_beside_a_spinner_ends() {
+    let _alone = alone();
+    let Some((first, _)) = two_cores() else {
+        return;
+    };
+    let failing = || while_spinning(&first, 10, |_| panic!("a test that fails"));
+    // Without the guard this waits for ever.
+    assert!(std::panic::catch_unwind(failing).is_err());
+}

@@ -1,8 +1,8 @@
 //! For build scripts: compiles eBPF programs of `bpf/` with clang, so that a crate contains them and needs no
 //! compiler at run time.
 //!
-//! The build scripts of `port` and `stages` call [`compile`], the only function. The program itself does not link
-//! this crate. Start reading at `crates/port/build.rs`.
+//! `port` and `stages` use it. Their build scripts call [`compile`], the only function; the program itself does not
+//! link this crate. It knows no other crate. Start reading at `crates/port/build.rs`.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};

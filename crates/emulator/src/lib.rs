@@ -6,8 +6,8 @@
 //!
 //! [`lpc1768::Lpc1768`] is the whole chip with the interfaces that its board has.
 //!
-//! It knows only `wire`, and `board` makes a node of it. Start reading at [`lpc1768::Lpc1768`], then
-//! [`Machine::run_until`], `cpu/mod.rs` and one device, e.g. [`timer`].
+//! `board` uses it. It knows `wire`. Start reading at [`lpc1768::Lpc1768`], then [`Machine::run_until`], `cpu/mod.rs`
+//! and one device, e.g. [`timer`].
 #![forbid(unsafe_code)]
 
 pub mod bus;

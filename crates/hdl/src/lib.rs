@@ -5,9 +5,9 @@
 //! registers, as a CPU would. Its constants are in [`registers`]. An [`HdlNode`] is such a bench as a node that runs
 //! trials. A [`reference::Reference`] is a whole node with a CPU that runs a program.
 //!
-//! A node type: only the command line uses it, with the feature `hdl`; it uses no other node type. Start reading at
-//! [`HDL`], then [`HdlNode`], then `node/plan.rs` and `node/run.rs`. `build.rs` calls `rtl/tools/model.py`, which
-//! makes the library.
+//! A node type, behind the feature `hdl`. The command line uses it. It knows `control`, `port`, `trial` and `wire`.
+//! Start reading at [`HDL`], then [`HdlNode`], then `node/plan.rs` and `node/run.rs`. `build.rs` calls
+//! `rtl/tools/model.py`, which makes the library.
 
 mod bench;
 mod facts;
@@ -23,7 +23,7 @@ mod wire;
 pub use bench::{Bench, BenchError};
 pub use kind::HDL;
 pub use node::{
-    HdlNode, HdlOptions, JoinError, JoinRequest, Joined, JoinedPort, MOST_PORTS, NOT_COUNTED,
+    HdlNode, HdlOptions, JoinError, JoinRequest, Joined, JoinedPort, MOST_PORTS, NOT_COUNTED, When,
 };
 pub use port::{BusError, Line, Port};
 pub use tap::{TapCable, TapCableError};

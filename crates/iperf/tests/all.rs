@@ -8,6 +8,8 @@ mod fuzz;
 mod memory;
 #[path = "v2_common/older.rs"]
 mod older;
+#[path = "../../cores/tests/common/over.rs"]
+mod over;
 mod rings;
 mod stopped;
 mod v2_common;

@@ -6,6 +6,7 @@ use wirelab_iperf::SocketOptions;
 use wirelab_iperf::v3::{Client, Parameters, report};
 use wirelab_trial::Cancel;
 
+use crate::over::Over;
 use crate::v3_common;
 
 fn brief() -> Parameters {
@@ -80,9 +81,9 @@ fn what_our_server_cannot_grant_is_said() {
     let mut server = wirelab_iperf::v3::Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let address = server.local_addr();
     let cancel = Cancel::new();
-    let stop = cancel.clone();
     std::thread::scope(|scope| {
-        scope.spawn(move || server.serve_one(&cancel));
+        scope.spawn(|| server.serve_one(&cancel));
+        let _over = Over(cancel.flag());
         let asked = Parameters {
             congestion: Some("nonesuch".to_owned()),
             ..brief()
@@ -92,6 +93,5 @@ fn what_our_server_cannot_grant_is_said() {
             error.contains("does not have that congestion control (iperf3 error 134); fix: "),
             "{error}"
         );
-        stop.cancel();
     });
 }

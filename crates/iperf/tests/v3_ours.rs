@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use crate::over::Over;
 use crate::v3_common::{ask, bytes, tcp, told_bytes, udp};
 use wirelab_iperf::v3::{Parameters, Server};
 use wirelab_trial::Cancel;
@@ -193,8 +194,8 @@ fn a_thousand_half_open_and_hostile_connections_leave_the_server_answering() {
                 }
             }
         });
+        let _over = Over(&over);
         let served = server.serve_one(&Cancel::new());
-        over.store(true, Ordering::Relaxed);
         assert_eq!(served.unwrap().failure, None);
     });
     assert_eq!(client.join().unwrap().unwrap().failure, None);
@@ -273,9 +274,9 @@ fn what_a_peer_asks_is_bounded() {
     ] {
         let mut stream = TcpStream::connect(address).unwrap();
         let cancel = Cancel::new();
-        let (stop, serving) = (cancel.clone(), &mut server);
         thread::scope(|scope| {
-            let served = scope.spawn(move || serving.serve_one(&cancel));
+            let served = scope.spawn(|| server.serve_one(&cancel));
+            let over = Over(cancel.flag());
             stream.write_all(&[b'a'; 37]).unwrap();
             let json = wrong.to_json();
             let length = u32::try_from(json.len()).unwrap().to_be_bytes();
@@ -286,7 +287,7 @@ fn what_a_peer_asks_is_bounded() {
             stream.read_exact(&mut answer).unwrap();
             // Asked for its parameters, then told of iperf3's error 13: not implemented.
             assert_eq!(answer, [9, 0xFE, 0, 0, 0, 13, 0, 0, 0, 0], "{wrong:?}");
-            stop.cancel();
+            drop(over);
             assert!(served.join().unwrap().is_err());
         });
     }

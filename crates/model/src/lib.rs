@@ -4,7 +4,7 @@
 //! becomes a [`wirelab_sim::net::Net`], whose period [`wirelab_sim::steady`] finds in closed form and whose every frame
 //! [`wirelab_sim::sim`] simulates.
 //!
-//! The command line uses it. It knows `config`, `sim`, `statistics`, `trial` and `wire`, and no real node. Start reading at
+//! The command line uses it. It knows `config`, `sim`, `statistics`, `trial` and `wire`. Start reading at
 //! [`file::NodeFile`], then [`build`] (a trial becomes a net), [`predict::predict`] and [`explain::explain`].
 #![forbid(unsafe_code)]
 

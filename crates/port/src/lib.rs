@@ -12,9 +12,9 @@
 //! - [`job`]: the requests to senders and checkers, on any path;
 //! - [`inject`]: faults that a sender makes on purpose, with their ledger.
 //!
-//! `stages` and the node types with real frames use it (`ports`, `board`, `hdl`, `remote`, `agent`), and it uses none
-//! of them. Start reading at [`job`], then [`packet::send`] and [`packet::Checker`], and [`lab::Lab`] for the
-//! namespaces.
+//! `agent`, `board`, `hdl`, `ports`, `remote`, `stages` and the command line use it. It knows `cores`, `ebpf-build`,
+//! `statistics`, `trial` and `wire`. Start reading at [`job`], then [`packet::send`] and [`packet::Checker`], and
+//! [`lab::Lab`] for the namespaces.
 
 pub mod child;
 mod drops;

@@ -16,6 +16,8 @@ mod formats;
 mod impair;
 mod inject;
 mod lab;
+#[path = "../../cores/tests/common/over.rs"]
+mod over;
 mod packet;
 mod packet_host;
 mod packet_joined;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::common::lab;
+use crate::over::Over;
 use crate::rig;
 use crate::rig::{DRAIN, Rig, job, sizes};
 use wirelab_port::iface::PortName;
@@ -202,8 +203,9 @@ fn cancelling_ends_a_run_and_keeps_it() {
             let sent = std::thread::scope(|scope| {
                 let sender =
                     scope.spawn(|| send(&rig.node, &job, &SendOptions::default(), &cancel));
+                let over = Over(cancel.flag());
                 rig::until("some frames have come", || checker.received_frames() > 5);
-                cancel.cancel();
+                drop(over);
                 sender.join().unwrap().unwrap()
             });
             let seen = checker.finish(DRAIN).unwrap().with_sent(sent.sequences);

@@ -8,6 +8,7 @@ use crate::common::sys::RawSocket;
 use crate::common::{lab, lab_of};
 use crate::fast;
 use crate::fast::{alone, attach, rates, run, settle, with_faults};
+use crate::over::Over;
 use crate::rig;
 use crate::rig::{Rig, built, ip, job, sizes, until};
 use wirelab_port::iface::PortName;
@@ -176,8 +177,9 @@ fn a_cancelled_run_keeps_its_counts_at_any_pace() {
         let cancel = Cancel::new();
         let sent = std::thread::scope(|scope| {
             let run = scope.spawn(|| generator.run(&cancel));
+            let over = Over(cancel.flag());
             until("some frames", || checker.received() > 20);
-            cancel.cancel();
+            drop(over);
             run.join().unwrap().unwrap().remove(0)
         });
         settle(&checker, sent.emitted_frames);
@@ -320,13 +322,14 @@ fn a_receiver_that_goes_down_is_a_loss_and_no_more() {
     let cancel = Cancel::new();
     let sent = std::thread::scope(|scope| {
         let run = scope.spawn(|| generator.run(&cancel));
+        let over = Over(cancel.flag());
         until("some frames", || checker.received() > 100);
         ip(
             &rig.tester,
             &["link", "set", "dev", &rig.tester.interface, "down"],
         );
         std::thread::sleep(Duration::from_millis(100));
-        cancel.cancel();
+        drop(over);
         run.join().unwrap().unwrap().remove(0)
     });
     settle(&checker, sent.emitted_frames);

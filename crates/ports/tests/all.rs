@@ -8,6 +8,8 @@ mod dscp;
 mod held_back;
 mod late;
 mod learned;
+#[path = "../../cores/tests/common/over.rs"]
+mod over;
 mod stopped;
 mod trials;
 mod wire_bytes;

@@ -4,9 +4,9 @@
 //! uses a node with the control protocol (a Linux host with `wirelab node serve`, firmware, also on an emulated board),
 //! over the stack of this host or over a wire of whole frames.
 //!
-//! The command line uses it, and boards, which are such nodes in an emulator. Of other node types it knows only pairs
-//! of ports, because a lab without a Linux node is one. Start reading at `kind.rs`, then `ControlNode` and `IperfNode`;
-//! each has a `plan.rs`, a runner and an `observe.rs`.
+//! `board` and the command line use it: boards are such nodes in an emulator, and a lab without a Linux node is a pair
+//! of ports. It knows `console`, `control`, `cores`, `iperf`, `port`, `ports`, `socket`, `stages`, `trial` and `wire`.
+//! Start reading at `kind.rs`, then `ControlNode` and `IperfNode`; each has a `plan.rs`, a runner and an `observe.rs`.
 #![forbid(unsafe_code)]
 
 pub mod ceiling;

@@ -20,6 +20,8 @@ mod node_neighbour;
 mod node_scripted;
 #[path = "../../iperf/tests/v2_common/older.rs"]
 mod older;
+#[path = "../../cores/tests/common/over.rs"]
+mod over;
 mod search;
 mod serial;
 mod serial_common;

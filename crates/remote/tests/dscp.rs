@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::common::agent::{open, serve};
 use crate::common::{MS, NODE_IPV4, lab, on_tester, trial};
+use crate::over::Over;
 use wirelab_iperf::v2::{Server, ServerConfig};
 use wirelab_iperf::v3 as three;
 use wirelab_port::job::CheckJob;
@@ -141,6 +142,7 @@ fn what_goes_to_an_iperf3_server_and_back_is_marked() {
     std::thread::scope(|scope| {
         let serving = || while server.serve_one(&over).is_ok() || !over.is_cancelled() {};
         scope.spawn(|| namespace.run_in(serving).unwrap());
+        let _over = Over(over.flag());
         for (layer, protocol, direction, side) in [
             (Layer::UdpIpv4, 17, Direction::Receive, Side::Node),
             (Layer::TcpIpv4, 6, Direction::Receive, Side::Node),
@@ -166,6 +168,5 @@ fn what_goes_to_an_iperf3_server_and_back_is_marked() {
             );
             assert_eq!(warned, direction == Direction::Transmit, "{direction}");
         }
-        over.cancel();
     });
 }

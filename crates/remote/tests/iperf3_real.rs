@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::common;
 use crate::common::{MS, Served, counter, flow, has, host_of, lab, on_tester, trial, until};
+use crate::over::Over;
 use wirelab_iperf::v3::{Client, Parameters, TestEvent};
 use wirelab_port::lab::{EphemeralLab, Side};
 use wirelab_remote::IperfNode;
@@ -219,6 +220,7 @@ fn a_busy_server_is_waited_for_and_then_a_void() {
                 assert_eq!(ended.unwrap().failure, None);
             });
         });
+        let _over = Over(cancel.flag());
         begins.recv_timeout(Duration::from_secs(60)).unwrap();
         let observation = asked(lab, &second(Layer::UdpIpv4, Direction::Receive)).unwrap();
         let Status::Void { why } = &observation.status else {

@@ -7,6 +7,7 @@ use crate::common;
 use crate::common::{
     MS, NODE_IPV4, counter, flow, has, has_warning, lab, lab_of, on_tester, real_iperf, trial,
 };
+use crate::over::Over;
 use wirelab_iperf::v2::{Server, ServerConfig};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_remote::IperfNode;
@@ -73,8 +74,9 @@ fn an_iperf3_server_returns_no_blocks_with_or_without_a_background() {
     std::thread::scope(|scope| {
         let (over, serving) = (over.clone(), over.clone());
         let served = scope.spawn(move || server.serve_one(&serving));
+        let ends = Over(over.flag());
         let refusals = [&alone, &beside].map(|trial| asked(&lab, trial));
-        over.cancel();
+        drop(ends);
         assert!(served.join().unwrap().is_err(), "no test of iperf3");
         for refused in refusals {
             let Err(NodeError::Unsupported(refused)) = refused else {

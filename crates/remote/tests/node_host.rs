@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use crate::common::agent::{counts, open, serve};
 use crate::common::{MS, NODE_IPV4, has_warning, lab, on_tester, tool, trial, until};
+use crate::over::Over;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use wirelab_agent::{Options, Serving};
@@ -222,8 +223,9 @@ fn beside<T: Send>(
     };
     std::thread::scope(|scope| {
         let sending = scope.spawn(|| lab.netns(from).unwrap().run_in(stranger).unwrap());
+        let ends = Over(&over);
         let done = work();
-        over.store(true, Ordering::Relaxed);
+        drop(ends);
         sending.join().unwrap();
         done
     })

@@ -8,8 +8,8 @@
 //!
 //! Each report is built once as a tree (`document/mod.rs`), and each format is one renderer of that tree (`document/`).
 //!
-//! The command line uses it; it knows `study` and `trial`, and never a node. Start reading at [`render`], then
-//! `columns.rs`, the one list of columns, and `row.rs`, what a row stands for.
+//! `serve`, `store` and the command line use it. It knows `config`, `statistics`, `study`, `trial` and `wire`. Start
+//! reading at [`render`], then `columns.rs`, the one list of columns, and `row.rs`, what a row stands for.
 #![forbid(unsafe_code)]
 
 mod about;
@@ -28,7 +28,7 @@ pub mod document;
 mod explain;
 mod finding;
 mod headline;
-mod interval;
+pub mod interval;
 pub mod judge;
 mod limited;
 mod loaded;

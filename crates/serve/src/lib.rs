@@ -3,7 +3,7 @@
 //! Pages load nothing from elsewhere, and none but that of a running measurement has a script; words of the store stay words. Reading needs no token on a
 //! loopback address and a token everywhere else; writing needs a token of the page and the page's own origin.
 //!
-//! The command line uses it; it knows `store` and `report`, and never a node. Start reading at `routes.rs`.
+//! The command line uses it. It knows `report`, `statistics`, `store` and `trial`. Start reading at `routes.rs`.
 #![forbid(unsafe_code)]
 
 mod chart;

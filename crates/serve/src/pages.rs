@@ -1,9 +1,10 @@
 //! The pages: runs, the figures of a run, a figure over runs. Words are escaped where they are put in.
 
 use wirelab_report::compare::{change, value};
+use wirelab_report::document::table::{Cell, Table};
 use wirelab_report::document::{Block, Chart, html};
 use wirelab_report::format::{self, integer};
-use wirelab_store::{Run, StoredFigure};
+use wirelab_store::{Point, Run, StoredFigure};
 use wirelab_trial::host_clock::unix_ns;
 
 use crate::chart::gallery;
@@ -51,31 +52,38 @@ pub fn runs(store: &str, filter: &Filter, runs: &[Run], trouble: Option<&str>) -
 }
 
 fn table(runs: &[Run]) -> String {
-    let mut out = "<form class=\"runs\" action=\"/compare\">\n<div class=\"wide\"><table>\n<tr><td></td><th class=\"number\">Run</th>\
-        <th>Begun</th><th>Node</th><th class=\"number\">Trials</th><th>Result</th><th>Tags</th><th>Command</th><td></td></tr>\n"
-        .to_owned();
-    for run in runs {
-        let class = match (run.finished, run.passed) {
-            (false, _) => "quiet",
-            (true, Some(true)) => "good",
-            (true, _) => "bad",
-        };
-        let id = run.id;
-        let tags: Vec<String> = run.tags.iter().map(|tag| link("tag", tag)).collect();
-        out.push_str(&format!(
-            "<tr><td><input type=\"checkbox\" name=\"run\" value=\"{id}\" aria-label=\"run {id}\"></td>\
-             <td class=\"number\"><a href=\"/runs/{id}\">{id}</a></td><td>{}</td><td>{}</td><td class=\"number\">{}</td>\
-             <td class=\"{class}\">{}</td><td>{}</td><td><code>{}</code></td>\
-             <td><a href=\"/runs/{id}/figures\">figures</a></td></tr>\n",
-            xml(&format::utc(run.created_unix_ns)),
-            link("node", &run.node),
-            run.progress(),
-            run.result(),
-            tags.join(" "),
-            html::words_of(run.short_command())
-        ));
-    }
-    out.push_str("</table></div>\n<p><button>Compare two ticked runs</button></p>\n</form>\n");
+    let heads = vec![
+        ("", false),
+        ("Run", true),
+        ("", false),
+        ("Begun", false),
+        ("Node", false),
+        ("Trials", true),
+        ("Result", false),
+        ("Tags", false),
+        ("Command", false),
+    ];
+    let row = |run: &Run| {
+        let id = run.id.to_string();
+        let tags = run.tags.iter().map(|tag| with("tag", tag));
+        let figures = of_run(run.id, "figures");
+        vec![
+            Cell::Tick("run", id.clone()),
+            Cell::Links(vec![(id.clone(), format!("/runs/{id}"))]),
+            Cell::Links(vec![("figures".to_owned(), figures)]),
+            format::utc(run.created_unix_ns).into(),
+            Cell::Links(vec![with("node", &run.node)]),
+            run.progress().into(),
+            result(run),
+            Cell::Links(tags.collect()),
+            Cell::Command(run.short_command().to_owned()),
+        ]
+    };
+    let table = Table::sentences(heads, runs.iter().map(row).collect());
+    let mut out = format!(
+        "<form class=\"runs\" action=\"/compare\">\n{}<p><button>Compare two ticked runs</button></p>\n</form>\n",
+        html::part(&[Block::Table(table)])
+    );
     if runs.len() >= LISTED as usize {
         out.push_str(&format!(
             "<p class=\"quiet\">These are the latest {LISTED}; the filter finds others.</p>\n"
@@ -84,9 +92,28 @@ fn table(runs: &[Run]) -> String {
     out
 }
 
-/// A link to the runs with this word.
-fn link(name: &str, word: &str) -> String {
-    format!("<a href=\"/?{name}={}\">{}</a>", query(word), xml(word))
+/// How a run ended, and why where it failed.
+fn result(run: &Run) -> Cell {
+    let text = run.result().to_owned();
+    match (run.finished, run.passed) {
+        (false, _) | (true, Some(true)) => Cell::Text(text),
+        (true, _) => Cell::Noted {
+            text,
+            note: run.verdict.clone(),
+            kind: None,
+            alarm: true,
+        },
+    }
+}
+
+/// The page of a run's figures.
+fn of_run(id: i64, page: &str) -> String {
+    format!("/runs/{id}/{page}")
+}
+
+/// A word, and the address of the runs with it.
+fn with(name: &str, word: &str) -> (String, String) {
+    (word.to_owned(), format!("/?{name}={}", query(word)))
 }
 
 /// The figures of a run, each with its trend, and what can be done with the run.
@@ -95,7 +122,7 @@ pub fn figures(run: &Run, figures: &[StoredFigure], token: &str) -> String {
     let mut body = format!(
         "<p>{} · {} · <a href=\"/runs/{id}\">report</a> · <a href=\"/runs/{id}/results.json\">results file</a></p>\n\
          <p>{}</p>\n<p><code>{}</code></p>\n<div id=\"live\" data-run=\"{id}\">\n{}</div>\n",
-        link("node", &run.node),
+        html::links(&[with("node", &run.node)]),
         xml(&format::utc(run.created_unix_ns)),
         xml(&run.verdict),
         html::words_of(&run.command),
@@ -124,37 +151,40 @@ pub fn so_far(run: &Run, figures: &[StoredFigure]) -> String {
         ));
     }
     if figures.is_empty() {
-        out.push_str("<p>It has no figures.</p>\n");
-    } else {
-        out.push_str(
-            "<div class=\"wide\"><table>\n<tr><th>Trial</th><th>Figure</th><th class=\"number\">Median</th>\
-             <th class=\"number\">Lowest</th><th class=\"number\">Highest</th><th class=\"number\">Repeats</th><th>Kind</th></tr>\n",
-        );
+        return out + "<p>It has no figures.</p>\n";
     }
-    for figure in figures {
-        let shown = |number| xml(&value(&figure.unit, number));
-        let kind = figure.kind.name();
-        let limited = match figure.tester_limited {
-            0 => "",
-            _ => ", the tester was the limit",
+    let row = |figure: &StoredFigure| {
+        let trend = format!("/trend/{}?node={}", query(&figure.key), query(&run.node));
+        let [median, low, high] = spread(figure);
+        let median = match figure.tester_limited {
+            0 => median,
+            _ => median.with_note("the tester was the limit"),
         };
-        out.push_str(&format!(
-            "<tr><td>{}</td><td><a href=\"/trend/{}?node={}\">{}</a></td><td class=\"number\">{}</td><td class=\"number\">{}</td>\
-             <td class=\"number\">{}</td><td class=\"number\">{}</td><td>{kind}{limited}</td></tr>\n",
-            xml(&figure.trial),
-            query(&figure.key),
-            query(&run.node),
-            xml(&figure.figure),
-            shown(figure.median),
-            shown(figure.low),
-            shown(figure.high),
-            integer(figure.repeats)
-        ));
-    }
-    if !figures.is_empty() {
-        out.push_str("</table></div>\n");
-    }
-    out
+        vec![
+            figure.trial.clone().into(),
+            Cell::Links(vec![(figure.figure.clone(), trend)]),
+            median,
+            low,
+            high,
+            integer(figure.repeats).into(),
+        ]
+    };
+    let heads = [("Trial", false), ("Figure", false)].into_iter();
+    let heads = heads.chain(SPREAD).chain([("Repeats", true)]).collect();
+    let table = Table::sentences(heads, figures.iter().map(row).collect());
+    out + &html::part(&[Block::Table(table)])
+}
+
+/// Heads of [`spread`].
+const SPREAD: [(&str, bool); 3] = [("Median", true), ("Lowest", true), ("Highest", true)];
+
+/// The median of a figure, its lowest and its highest repeat.
+fn spread(figure: &StoredFigure) -> [Cell; 3] {
+    [figure.median, figure.low, figure.high].map(|number| Cell::Figure {
+        text: value(&figure.unit, number),
+        kind: figure.kind,
+        alarm: false,
+    })
 }
 
 fn in_minutes(seconds: u64) -> String {
@@ -177,7 +207,7 @@ fn tags(run: &Run, token: &str) -> String {
     let hidden = hidden(run, token);
     let mut out = "<h2>Tags</h2>\n".to_owned();
     for tag in &run.tags {
-        let (link, tag) = (link("tag", tag), xml(tag));
+        let (link, tag) = (html::links(&[with("tag", tag)]), xml(tag));
         out.push_str(&format!(
             "<form method=\"post\" action=\"/untag\">{hidden}<input type=\"hidden\" name=\"tag\" value=\"{tag}\">{link} \
              <button>Take away</button></form>\n"
@@ -223,22 +253,18 @@ pub fn trend(trend: &Trend, node: &str, tag: &str) -> String {
             b = after.run
         ));
     }
-    body.push_str(
-        "<h2>Runs</h2>\n<div class=\"wide\"><table>\n<tr><th class=\"number\">Run</th><th>Begun</th><th class=\"number\">Median</th>\
-         <th class=\"number\">Lowest</th><th class=\"number\">Highest</th></tr>\n",
-    );
-    for point in trend.points.iter().rev() {
-        let shown = |number| xml(&value(&figure.unit, number));
-        body.push_str(&format!(
-            "<tr><td class=\"number\"><a href=\"/runs/{id}/figures\">{id}</a></td><td>{}</td><td class=\"number\">{}</td>\
-             <td class=\"number\">{}</td><td class=\"number\">{}</td></tr>\n",
-            xml(&format::utc(point.created_unix_ns)),
-            shown(point.figure.median),
-            shown(point.figure.low),
-            shown(point.figure.high),
-            id = point.run
-        ));
-    }
-    body.push_str("</table></div>\n<script src=\"/page.js\"></script>\n");
+    let row = |point: &Point| {
+        let run = (point.run.to_string(), of_run(point.run, "figures"));
+        let begun = format::utc(point.created_unix_ns).into();
+        let row = vec![Cell::Links(vec![run]), begun];
+        row.into_iter().chain(spread(&point.figure)).collect()
+    };
+    let heads = [("Run", true), ("Begun", false)].into_iter();
+    let rows = trend.points.iter().rev().map(row).collect();
+    let table = Table::sentences(heads.chain(SPREAD).collect(), rows);
+    body.push_str(&format!(
+        "<h2>Runs</h2>\n{}<script src=\"/page.js\"></script>\n",
+        html::part(&[Block::Table(table)])
+    ));
     page(&format!("{} over runs", figure.figure), &body)
 }

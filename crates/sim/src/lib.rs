@@ -3,9 +3,8 @@
 //! A [`net::Net`] is a marked graph with costs in picoseconds. [`steady`] finds its period and critical circuit, and
 //! [`sim`] plays every frame.
 //!
-//! `model` makes a net from a node file and a trial. Of the other rooms this one knows `statistics`, for its random
-//! numbers, and `trial`, for cancelling a run. It is a room of its own because it is what plays millions of events: it
-//! is compiled with optimisation in tests, too. Start reading at [`net::Net`], then [`sim::simulate`] and
+//! `model` uses it. It knows `statistics` and `trial`. It is a room of its own because it is what plays millions of
+//! events: it is compiled with optimisation in tests, too. Start reading at [`net::Net`], then [`sim::simulate`] and
 //! [`steady::steady_state`].
 #![forbid(unsafe_code)]
 

@@ -10,8 +10,8 @@
 //! - [`batch`]: many datagrams with few system calls;
 //! - [`mtu`]: whether datagrams fit the packets of a path.
 //!
-//! `control`, `iperf`, `agent`, `remote` and the command line use it; it uses `trial` and `wire`. Start reading at
-//! `flow`, then `udp/send.rs` and `udp/receive.rs`.
+//! `agent`, `control`, `iperf`, `remote`, `stages` and the command line use it. It knows `trial` and `wire`. Start
+//! reading at `flow`, then `udp/send.rs` and `udp/receive.rs`.
 
 pub mod access;
 pub mod batch;

@@ -6,5 +6,7 @@ mod drops;
 mod echo;
 mod flows;
 mod impaired;
+#[path = "../../cores/tests/common/over.rs"]
+mod over;
 mod segmented;
 mod stopped;

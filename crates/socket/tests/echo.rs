@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::time::Duration;
 
+use crate::over::Over;
 use wirelab_socket::echo::{self, EchoReport, PERCENTILES, Stamps, Wait, names};
 use wirelab_socket::{Live, Offer, Reception, udp};
 use wirelab_trial::job::Pace;
@@ -43,8 +44,9 @@ fn reflected<T>(node: &UdpSocket, work: impl FnOnce() -> T) -> (T, Reception) {
             )
             .unwrap()
         });
+        let ends = Over(over.flag());
         let done = work();
-        over.cancel();
+        drop(ends);
         (done, reflector.join().unwrap())
     })
 }
@@ -123,9 +125,8 @@ fn against_a_stall<T>(work: impl FnOnce(&UdpSocket) -> T) -> T {
     let over = Cancel::new();
     std::thread::scope(|scope| {
         scope.spawn(|| stalling(&node, 200, &over));
-        let done = work(&tester);
-        over.cancel();
-        done
+        let _over = Over(over.flag());
+        work(&tester)
     })
 }
 
@@ -187,10 +188,9 @@ fn a_node_that_loses_and_doubles_is_counted_and_never_hidden() {
                 }
             }
         });
+        let _over = Over(over.flag());
         // The last frame is lost, so the probe waits for it in vain.
-        let report = echo::probe(&tester, &asked, Wait::Sleep, &Cancel::new()).unwrap();
-        over.cancel();
-        report
+        echo::probe(&tester, &asked, Wait::Sleep, &Cancel::new()).unwrap()
     });
     let counts = report.seen.counts;
     assert_eq!((counts.lost_frames, counts.duplicated_frames), (50, 50));
@@ -284,8 +284,9 @@ fn a_connected_reflector_serves_its_peer_alone_spinning_or_not() {
             let reflector = scope.spawn(|| {
                 echo::reflect(&node, Some(LOCAL), None, wait, &Live::default(), &over).unwrap()
             });
+            let ends = Over(over.flag());
             let done = echo::ping_pong(&tester, &asked, wait, &Cancel::new()).unwrap();
-            over.cancel();
+            drop(ends);
             (done, reflector.join().unwrap())
         });
         assert_eq!(done.sent.sequences, 200);
@@ -313,9 +314,8 @@ fn over_ipv6_where_there_is_any() {
         scope.spawn(move || {
             echo::reflect(node, Some(local), None, Wait::Sleep, &Live::default(), over).unwrap()
         });
-        let report = echo::probe(&tester, &asked, Wait::Sleep, &Cancel::new()).unwrap();
-        over.cancel();
-        report
+        let _over = Over(over.flag());
+        echo::probe(&tester, &asked, Wait::Sleep, &Cancel::new()).unwrap()
     });
     assert!(report.seen.counts.is_clean(), "{:?}", report.seen);
     assert_eq!(report.seen.counts.verified_payload_bytes, 100 * (64 + 48));

@@ -3,6 +3,7 @@
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::sync::atomic::Ordering;
 
+use crate::over::Over;
 use wirelab_socket::{Expect, Live, Offer, Reception, Sent, tcp, udp};
 use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Counts, Extent};
@@ -39,8 +40,9 @@ fn over_udp(offer: &Offer, captures: u32) -> (Sent, Reception, Live) {
     let (sent, seen) = std::thread::scope(|scope| {
         let receiver =
             scope.spawn(|| udp::receive(&to, Some(source), &expect, &live, &cancel).unwrap());
+        let over = Over(cancel.flag());
         let sent = udp::send(&from, offer, &Live::default(), &Cancel::new()).unwrap();
-        cancel.cancel();
+        drop(over);
         (sent, receiver.join().unwrap())
     });
     (sent, seen, live)
@@ -139,8 +141,9 @@ fn one_socket_sends_and_receives_at_once() {
             (sender, receiver)
         });
         let (senders, receivers): (Vec<_>, Vec<_>) = both.into_iter().unzip();
+        let ends = Over(over.flag());
         let sent = senders.into_iter().map(|s| s.join().unwrap()).collect();
-        over.cancel();
+        drop(ends);
         let seen = receivers.into_iter().map(|r| r.join().unwrap()).collect();
         (sent, seen)
     });

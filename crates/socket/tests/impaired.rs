@@ -5,6 +5,7 @@ use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
 use std::time::Duration;
 
 use crate::common::{Rig, in_node, rig};
+use crate::over::Over;
 use nix::sys::socket::{setsockopt, sockopt};
 use wirelab_impair::{BitErrors, Delay, DirectionSpec, When};
 use wirelab_port::inject::Schedule;
@@ -41,8 +42,9 @@ fn received<T>(rig: &Rig, node: &UdpSocket, work: impl FnOnce() -> T) -> (T, Rec
     let receive = || udp::receive(node, Some(SOURCE), &EXPECT, &Live::default(), &over).unwrap();
     std::thread::scope(|scope| {
         let receiver = scope.spawn(|| in_node(rig, receive));
+        let ends = Over(over.flag());
         let done = work();
-        over.cancel();
+        drop(ends);
         (done, receiver.join().unwrap())
     })
 }
@@ -215,11 +217,12 @@ fn another_sender_is_foreign_and_changes_no_count() {
         let receiver = scope.spawn(|| {
             udp::receive(&node, Some(elsewhere), &EXPECT, &Live::default(), &over).unwrap()
         });
+        let ends = Over(over.flag());
         for sequence in 0..10 {
             tester.send_to(&frame(sequence), to).unwrap();
         }
         impairing.stop(10);
-        over.cancel();
+        drop(ends);
         receiver.join().unwrap()
     });
     let counts = seen.report.counts;
@@ -255,8 +258,9 @@ fn an_echo_takes_as_long_as_its_path_and_losses_are_those_of_both_directions() {
             .unwrap()
         });
         let asked = offer(frames, 1_000.0);
+        let ends = Over(over.flag());
         let report = echo::probe(&tester, &asked, Wait::Sleep, &Cancel::new()).unwrap();
-        over.cancel();
+        drop(ends);
         (report, mirror.join().unwrap())
     });
     let ledger = impairing.stop(frames);

@@ -5,6 +5,7 @@
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::process::{Child, Command};
 
+use crate::over::Over;
 use wirelab_socket::{Expect, Live, Offer, Reception, Sent, tcp, udp};
 use wirelab_trial::job::Pace;
 use wirelab_trial::{Cancel, Extent};
@@ -47,8 +48,9 @@ fn run(
     let mut stopper = stop_for_a_second();
     let both = std::thread::scope(|scope| {
         let seen = scope.spawn(move || receive(over));
+        let ends = Over(over.flag());
         let sent = scope.spawn(send).join().unwrap();
-        over.cancel();
+        drop(ends);
         (sent, seen.join().unwrap())
     });
     assert!(stopper.wait().unwrap().success());

@@ -4,6 +4,8 @@ mod common;
 mod example;
 mod fast_track;
 mod node_program;
+#[path = "../../cores/tests/common/over.rs"]
+mod over;
 mod reflector;
 mod rig;
 mod tracer;

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use crate::over::Over;
 use crate::rig::{
     Echo, OTHER, PORT, datagram, every_point, info, lab, node, print, sequences, socket, until,
 };
@@ -103,8 +104,9 @@ fn no_frame_is_lost_or_taken_twice_between_stages() {
     let (stop, answers) = (AtomicBool::new(false), AtomicU64::new(0));
     let (sent, arrived) = thread::scope(|scope| {
         let background = scope.spawn(|| others(&lab, &stop));
+        let over = Over(&stop);
         offer(&lab, &tester, &answers);
-        stop.store(true, Ordering::Relaxed);
+        drop(over);
         background.join().unwrap()
     });
     println!("background: {arrived} of {sent} datagrams arrived");

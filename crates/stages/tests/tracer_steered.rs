@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::over::Over;
 use crate::rig;
 use crate::rig::{
     PORT, RawSocket, datagram, every_point, info, lab, node, options, sequences, socket, until,
@@ -220,6 +221,7 @@ fn steered_to_a_busy_core_each_frame_is_accounted_for_at_every_point() {
                 received.fetch_add(u64::from(read), Ordering::Relaxed);
             }
         });
+        let _over = Over(&over);
         send(&lab, &tester, 0..FRAMES, Duration::from_micros(300));
         // Frames in flight must pass both loops and all other work of this machine.
         let deadline = Instant::now() + Duration::from_secs(30);
@@ -231,7 +233,6 @@ fn steered_to_a_busy_core_each_frame_is_accounted_for_at_every_point() {
             }
             thread::sleep(Duration::from_millis(10));
         }
-        over.store(true, Ordering::Relaxed);
     });
     let received = received.into_inner();
     drop(steering);

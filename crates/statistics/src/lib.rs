@@ -1,9 +1,9 @@
 //! Statistics over numbers that say nothing of nodes: summaries with intervals, shifts between two samples, changes in
 //! a series, the spread of dependent parts, and the random numbers behind them.
 //!
-//! It knows no other room. `trial` and those above it use it. It is a room of its own because it draws thousands of
-//! samples for one interval: it is compiled with optimisation in tests, too. Start reading at [`summary::Summary`],
-//! then [`shift::Shift`] and [`change::changes`].
+//! `iperf`, `model`, `port`, `report`, `serve`, `sim` and `trial` use it. It knows no other crate. It is a room of its
+//! own because it draws thousands of samples for one interval: it is compiled with optimisation in tests, too. Start
+//! reading at [`summary::Summary`], then [`shift::Shift`] and [`change::changes`].
 #![forbid(unsafe_code)]
 
 pub mod bootstrap;

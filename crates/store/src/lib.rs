@@ -4,7 +4,7 @@
 //! that is killed loses at most its running trial. A [`Selection`] names runs in the words that a person types, and
 //! [`Store::load`] gives a run back as the results file that it was.
 //!
-//! The command line uses it; it knows `report` and `trial`, and never a node. Start reading at `store.rs`.
+//! `serve` and the command line use it. It knows `report` and `trial`. Start reading at `store.rs`.
 #![forbid(unsafe_code)]
 
 mod connection;

@@ -3,8 +3,9 @@
 //! `docs/studies.md` is the manual of the format. A study can be run on any node that implements
 //! [`wirelab_trial::Node`]; the audit needs no node at all.
 //!
-//! `report` and the command line use it. It knows no node type, and gets nodes from a [`run::NodeSource`]. Start
-//! reading at [`table::Study`], then [`audit::audit`], with one file for each rule, and [`run::run`].
+//! `report` and the command line use it. It knows `config`, `trial` and `wire`; it gets nodes from a
+//! [`run::NodeSource`]. Start reading at [`table::Study`], then [`audit::audit`], with one file for each rule, and
+//! [`run::run`].
 #![forbid(unsafe_code)]
 
 pub mod audit;

@@ -4,9 +4,9 @@
 //! and measured figures can be compared. This crate also holds what every node type counts and samples, the results file,
 //! and the formatting of figures for a reader.
 //!
-//! It knows only `wire` and `statistics`; all crates except these, `cores`, `emulator` and `ebpf-build` use it. Start reading at
-//! [`trial::Trial`], then [`node::Node`], [`observation::Observation`] and [`field::Field`]; [`results::ResultsFile`]
-//! is the saved form.
+//! All crates but `cores`, `ebpf-build`, `emulator`, `statistics` and `wire` use it. It knows `statistics` and `wire`.
+//! Start reading at [`trial::Trial`], then [`node::Node`], [`observation::Observation`] and [`field::Field`];
+//! [`results::ResultsFile`] is the saved form.
 #![forbid(unsafe_code)]
 
 pub mod background;

@@ -1,10 +1,10 @@
 //! The frame on the wire: sizes, line-rate arithmetic, addresses, and wirelab's test frame.
 //!
-//! This crate uses no other: no I/O, no allocation, no `std`. Everything else in wirelab uses it, and a Rust firmware
-//! can, too. `spec/test-frame.md` specifies the formats.
+//! No I/O, no allocation, no `std`: a Rust firmware can use it, too. `spec/test-frame.md` specifies the formats.
 //!
-//! All crates but `cores` and `ebpf-build` use it. Start reading at [`frame::FrameSpec`], which builds a test frame, and
-//! [`check::classify`], which judges one; [`size::Sizes`] holds the four sizes that are never mixed.
+//! All crates but `console`, `cores`, `ebpf-build`, `serve`, `sim`, `statistics` and `store` use it. It knows no other
+//! crate. Start reading at [`frame::FrameSpec`], which builds a test frame, and [`check::classify`], which judges one;
+//! [`size::Sizes`] holds the four sizes that are never mixed.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -60,6 +60,8 @@ mod measure_peers;
 mod model_commands;
 mod model_commands_linux;
 mod node;
+#[path = "../../cores/tests/common/over.rs"]
+mod over;
 #[path = "../../store/tests/common/postgres.rs"]
 mod postgres;
 mod privileges;

@@ -125,9 +125,9 @@ fn what_the_host_dropped_of_a_port_is_said_and_not_called_lost() {
     let (code, output) = ended(child);
     let told = stdout(&output);
     assert_eq!(code, Some(1), "{told}");
-    assert!(told.contains("0 lost of 1,000"), "{told}");
+    assert!(told.contains("0  lost of 1,000"), "{told}");
     assert!(
-        told.contains("100 lost, or dropped by this host before they were checked"),
+        told.contains("100  lost, or dropped by this host before they were checked"),
         "{told}"
     );
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::board_common::{can_run, can_tap};
 use crate::common::{scratch, stderr, stdout, wirelab};
+use crate::over::Over;
 use serde_json::Value;
 use wirelab_trial::ResultsFile;
 
@@ -25,9 +26,8 @@ fn beside_busy_cores<T>(work: impl FnOnce() -> T) -> T {
                 }
             });
         }
-        let done = work();
-        over.store(true, Ordering::Relaxed);
-        done
+        let _over = Over(&over);
+        work()
     })
 }
 

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
+use crate::over::Over;
 use wirelab_agent::{Options, Serving};
 use wirelab_control::client::{Client, Patience, PointRecords};
 use wirelab_control::message::{Start, Status};
@@ -239,27 +240,17 @@ pub fn receiving_of<T>(
     expected: &Expect,
     work: impl FnOnce() -> T,
 ) -> (T, Reception) {
-    let over = Over(Cancel::new());
-    let cancel = over.0.clone();
+    let cancel = Cancel::new();
     std::thread::scope(|scope| {
-        let receiver = scope.spawn(move || {
+        let receiver = scope.spawn(|| {
             let live = Live::default();
             wirelab_socket::udp::receive(socket, None, expected, &live, &cancel).unwrap()
         });
-        let over = over;
+        let over = Over(cancel.flag());
         let done = work();
         // Frames in flight still arrive.
         std::thread::sleep(Duration::from_millis(100));
         drop(over);
         (done, receiver.join().unwrap())
     })
-}
-
-/// Cancels when dropped, also after a failed assertion.
-struct Over(Cancel);
-
-impl Drop for Over {
-    fn drop(&mut self) {
-        self.0.cancel();
-    }
 }

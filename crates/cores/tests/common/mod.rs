@@ -1,11 +1,14 @@
 //! Shared by the tests of cores: two cores or the reason for skipping, and a thread that spins for a known share.
 
+mod over;
+
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use nix::time::{ClockId, clock_gettime};
+use over::Over;
 use wirelab_cores::busy::now_ns;
 use wirelab_cores::{Cores, allowed, pin_thread};
 
@@ -59,10 +62,9 @@ pub fn while_spinning<T>(
                 std::thread::sleep(Duration::from_nanos(due.saturating_sub(now_ns())));
             }
         });
+        let _over = Over(&over);
         std::thread::sleep(Duration::from_millis(100));
-        let result = work(&|| spent.load(Ordering::Relaxed));
-        over.store(true, Ordering::Relaxed);
-        result
+        work(&|| spent.load(Ordering::Relaxed))
     })
 }
 

@@ -3,12 +3,14 @@
 //!
 //! Host time and simulated time are unrelated, so the results are counts.
 
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use thiserror::Error;
 use wirelab_port::iface::{Mac, PortName};
 use wirelab_port::tap::{TapError, TapPort, TapSpec};
-use wirelab_trial::{Counts, Direction, NodeError, Trial};
+use wirelab_trial::job::CheckReport;
+use wirelab_trial::{Cancel, Counts, Direction, NodeError, Trial};
 
 use super::island::{
     SETTLE_CLOCKS, address, address_words, checker, control, generator_flow, settings,
@@ -38,6 +40,8 @@ const JUDGED: [u16; 5] = [
     reg::CHECKER_STALE,
     reg::CHECKER_CORRUPTED,
 ];
+/// How long an idle port waits for a frame before it checks whether to end.
+const LOOK: Duration = Duration::from_millis(20);
 /// The MTU of an Ethernet interface in bytes (RFC 894), the minimum of the TAP device.
 const USUAL_MTU: u32 = 1_500;
 
@@ -54,6 +58,19 @@ pub struct JoinRequest {
     pub from: Option<[u8; 6]>,
     /// MTU of the TAP device in bytes; larger if the generator's payload is.
     pub mtu: Option<u32>,
+}
+
+/// When the generator starts, and when everything ends.
+#[derive(Clone, Copy, Debug)]
+pub struct When {
+    /// Whether the generator starts at all.
+    pub generates: bool,
+    /// When it starts; by default when it is told to.
+    pub after: Option<Duration>,
+    /// When everything ends in any case.
+    pub time: Option<Duration>,
+    /// How long the flow rests before everything ends.
+    pub idle: Option<Duration>,
 }
 
 /// Why a port could not be joined.
@@ -78,6 +95,8 @@ pub struct Joined {
     pub sequences: u64,
     /// Sent frames.
     pub sent_frames: u64,
+    /// Whether the end came before the generator had sent everything requested.
+    pub interrupted: bool,
     /// Injected faults.
     pub injected_faults: u64,
     /// Frames passed to the host.
@@ -96,11 +115,34 @@ pub struct Joined {
     pub sticky: Vec<&'static str>,
 }
 
+impl Joined {
+    /// The same with the losses at the end, where the sender's number is known.
+    #[must_use]
+    pub fn with_sent(mut self, sent: Option<u64>) -> Joined {
+        if let Some(sent) = sent {
+            let counts = std::mem::take(&mut self.counts);
+            let report = CheckReport {
+                counts,
+                ..CheckReport::default()
+            };
+            self.counts = report.with_sent(sent).counts;
+        }
+        self
+    }
+
+    /// Whether everything requested was sent, and everything that arrived was good.
+    pub fn is_clean(&self) -> bool {
+        self.counts.is_clean() && !self.interrupted && self.sticky.is_empty()
+    }
+}
+
 /// The port, its cable, and the TAP device, which is removed with it.
 pub struct JoinedPort {
     bench: Bench,
     cable: TapCable,
     plan: Plan,
+    /// Whether the generator waits for its start.
+    waits: bool,
     /// Whether the generator was started and has not finished.
     sends: bool,
     /// Frames that had passed the TAP device in the previous slice.
@@ -146,6 +188,7 @@ impl JoinedPort {
             bench,
             cable: TapCable::new(PORT, tap),
             plan,
+            waits: false,
             sends: false,
             passed: 0,
             judged: 0,
@@ -153,36 +196,49 @@ impl JoinedPort {
         })
     }
 
-    /// Starts the generator.
+    /// Carries frames until the end; `told` starts the generator.
     ///
     /// # Errors
-    /// [`TapCableError`].
-    pub fn start(&mut self) -> Result<(), TapCableError> {
-        let control = control(&self.plan) | reg::GENERATOR_CONTROL_ENABLE.of(1);
-        self.write(reg::GENERATOR_CONTROL, control)?;
-        self.sends = true;
+    /// [`TapCableError`], e.g. if the interface was removed.
+    pub fn carry(
+        &mut self,
+        when: &When,
+        told: &AtomicBool,
+        cancel: &Cancel,
+    ) -> Result<(), TapCableError> {
+        let begun = Instant::now();
+        let (mut passed, mut since) = (0, begun);
+        self.waits = when.generates;
+        while !cancel.is_cancelled() && when.time.is_none_or(|time| begun.elapsed() < time) {
+            let is_due = when.after.is_some_and(|after| begun.elapsed() >= after);
+            if self.waits && (is_due || told.load(Ordering::Relaxed)) {
+                self.start()?;
+            }
+            self.advance(LOOK)?;
+            // Frames that the kernel sends on its own on a new interface do not count.
+            let flow_frames = self.cable.to_host_frames() + self.judged;
+            if flow_frames != passed || self.sends {
+                (passed, since) = (flow_frames, Instant::now());
+            }
+            let is_over = passed > 0 && !self.waits;
+            if is_over && when.idle.is_some_and(|idle| since.elapsed() >= idle) {
+                break;
+            }
+        }
         Ok(())
     }
 
-    /// Whether the generator was started and has not finished.
-    #[must_use]
-    pub fn sends(&self) -> bool {
-        self.sends
-    }
-
-    /// Frames of the flow that have arrived, and frames passed to the host. Frames that the kernel sends on its own
-    /// on a new interface do not count.
-    #[must_use]
-    pub fn flow_frames(&self) -> u64 {
-        self.cable.to_host_frames() + self.judged
+    /// Starts the generator.
+    fn start(&mut self) -> Result<(), TapCableError> {
+        let control = control(&self.plan) | reg::GENERATOR_CONTROL_ENABLE.of(1);
+        self.write(reg::GENERATOR_CONTROL, control)?;
+        (self.waits, self.sends) = (false, true);
+        Ok(())
     }
 
     /// Runs for a while. If nothing is on the line, simulated time stops, and the host waits for a frame, at most
     /// this long.
-    ///
-    /// # Errors
-    /// [`TapCableError`], e.g. if the interface was removed.
-    pub fn advance(&mut self, patience: Duration) -> Result<(), TapCableError> {
+    fn advance(&mut self, patience: Duration) -> Result<(), TapCableError> {
         if self.rests && !self.sends && !self.cable.wait(patience)? {
             return Ok(());
         }
@@ -208,6 +264,7 @@ impl JoinedPort {
     /// # Errors
     /// [`TapCableError`].
     pub fn finish(mut self) -> Result<Joined, TapCableError> {
+        let interrupted = self.waits || self.sends;
         // All counters must be from one moment.
         self.cable.close();
         self.write(reg::GENERATOR_CONTROL, control(&self.plan))?;
@@ -222,6 +279,7 @@ impl JoinedPort {
         Ok(Joined {
             sequences: sent.sequences,
             sent_frames: sent.frames,
+            interrupted,
             injected_faults: sent.injected,
             to_host_frames: self.cable.to_host_frames(),
             kept_back_frames: self.cable.damaged_frames(),

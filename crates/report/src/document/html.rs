@@ -66,12 +66,21 @@ pub fn render(document: &Document<'_>) -> String {
     )
 }
 
-/// Parts for a page that is made elsewhere: it has [`STYLE`] and, behind them, [`SCRIPT`].
+/// Parts for a page that is made elsewhere: it has [`STYLE`] and, behind pictures, [`SCRIPT`].
 pub fn part(blocks: &[Block<'_>]) -> String {
     let mut page = Page::default();
     let body = page.blocks(blocks);
-    let data = page.data(&Document::default(), &[]);
-    format!("{body}{}", inline(&data))
+    match page.pictures.is_empty() {
+        true => body,
+        false => body + &inline(&page.data(&Document::default(), &[])),
+    }
+}
+
+/// Words that lead elsewhere, each with its address.
+pub fn links(all: &[(String, String)]) -> String {
+    let link =
+        |(words, to): &(String, String)| format!("<a href=\"{}\">{}</a>", xml(to), text(words));
+    all.iter().map(link).collect::<Vec<_>>().join(" ")
 }
 
 /// The data of a page where its program looks for them.
@@ -472,6 +481,14 @@ impl Page {
                 let (share, percent) = (share.clamp(0.0, 1.0), format::percent(*share));
                 format!(
                     "<meter value=\"{share:.3}\" aria-label=\"{percent} %\">{percent} %</meter>"
+                )
+            }
+            (Cell::Links(all), _) => links(all),
+            (Cell::Command(command), _) => format!("<code>{}</code>", words_of(command)),
+            (Cell::Tick(name, value), _) => {
+                let value = text(value);
+                format!(
+                    "<input type=\"checkbox\" name=\"{name}\" value=\"{value}\" aria-label=\"{name} {value}\"/>"
                 )
             }
             (_, Some(note)) => {

@@ -26,6 +26,12 @@ pub enum Cell {
     Absent(String),
     /// A share, 0 to 1, as a bar.
     Bar(f64),
+    /// Words, each with the address to which a page leads; a text has the words.
+    Links(Vec<(String, String)>),
+    /// A command.
+    Command(String),
+    /// A box in a form of a page, by its name and value; a text has none.
+    Tick(&'static str, String),
     /// A word that a note explains.
     Noted {
         /// The word.
@@ -83,7 +89,7 @@ impl Cell {
     pub const fn alarm(&self) -> bool {
         match self {
             Cell::Figure { alarm, .. } | Cell::Noted { alarm, .. } => *alarm,
-            Cell::Text(_) | Cell::Trials(_) | Cell::Absent(_) | Cell::Bar(_) => false,
+            _ => false,
         }
     }
 
@@ -92,7 +98,7 @@ impl Cell {
         match self {
             Cell::Figure { kind, .. } => Some(*kind),
             Cell::Noted { kind, .. } => *kind,
-            Cell::Text(_) | Cell::Trials(_) | Cell::Absent(_) | Cell::Bar(_) => None,
+            _ => None,
         }
     }
 
@@ -107,7 +113,15 @@ impl Cell {
     /// Its text with the mark of its kind, without its note.
     pub fn marked(&self, column: ColumnKind) -> String {
         let text = match self {
-            Cell::Text(text) | Cell::Figure { text, .. } | Cell::Noted { text, .. } => text,
+            Cell::Text(text)
+            | Cell::Command(text)
+            | Cell::Figure { text, .. }
+            | Cell::Noted { text, .. } => text,
+            Cell::Links(links) => {
+                let words: Vec<&str> = links.iter().map(|(words, _)| &**words).collect();
+                return words.join(" ");
+            }
+            Cell::Tick(..) => "",
             Cell::Trials(numbers) => return trial_numbers(numbers),
             Cell::Absent(_) => "–",
             Cell::Bar(share) => {
@@ -424,12 +438,13 @@ impl Table {
             let head = &self.heads[at];
             let kind = self.column_kind(at).head();
             let heads = [&*head.name, head.unit, kind].map(|t| t.chars().count());
-            let cells = self.rows.iter().map(|row| match &row[at] {
-                Cell::Text(text) | Cell::Figure { text, .. } => text.chars().count(),
-                Cell::Trials(numbers) => trial_numbers(numbers).len(),
-                Cell::Absent(_) => 2,
-                Cell::Bar(_) => 20,
-                Cell::Noted { text, .. } => text.chars().count() + 3,
+            let cells = self.rows.iter().map(|row| {
+                let number = match &row[at] {
+                    Cell::Absent(_) => 1,
+                    Cell::Noted { .. } => 3,
+                    _ => 0,
+                };
+                row[at].marked(ColumnKind::None).chars().count() + number
             });
             cells.chain(heads).max().unwrap_or(0) + 2
         };

@@ -10,13 +10,15 @@ use serde_json::{Value, json};
 use wirelab_board::console::printable;
 use wirelab_board::folder::{Running, running};
 use wirelab_board::{BOARDS, Board, BoardInfo, Emulator, INTERFACE, Options, image, qemu};
+use wirelab_report::document::Block;
+use wirelab_report::document::table::{Cell, Table};
 use wirelab_trial::OpenError;
 use wirelab_trial::nearest::unknown;
 
 use crate::args::{BoardArgs, BoardCommand, BoardConsoleArgs, BoardRunArgs};
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{cancel_on_signal, complain, put, say};
+use crate::terminal::{cancel_on_signal, complain, put, say, show};
 
 /// Time between checks whether to end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -53,24 +55,39 @@ fn emulator(board: &BoardInfo) -> &'static str {
 }
 
 fn list() -> Result {
-    for board in BOARDS {
-        say!("board:{:<11} {}", board.name, board.about);
+    let row = |board: &BoardInfo| {
         let lacks = lacks(board);
-        if lacks.is_empty() {
-            say!("                  runs here, in {}", emulator(board));
-        }
-        for lack in lacks {
-            say!("                  {lack}");
-        }
+        let here = match lacks.is_empty() {
+            true => format!("in {}", emulator(board)).into(),
+            false => Cell::Noted {
+                text: "no".to_owned(),
+                note: lacks.join("; "),
+                kind: None,
+                alarm: true,
+            },
+        };
+        vec![
+            format!("board:{}", board.name).into(),
+            here,
+            board.about.into(),
+        ]
+    };
+    let heads = vec![("board", false), ("runs here", false), ("about", false)];
+    let boards = Table::sentences(heads, BOARDS.iter().map(row).collect());
+    let mut blocks = vec![Block::Table(boards)];
+    let running = all_running()?;
+    if !running.is_empty() {
+        let row = |Running { id, about, .. }: Running| {
+            let word = |key: &str| about[key].as_str().unwrap_or("none").to_owned();
+            vec![id, word("ip"), word("namespace")]
+        };
+        let heads = vec![("running", false), ("ip", false), ("namespace", false)];
+        blocks.push(Block::sentences(
+            heads,
+            running.into_iter().map(row).collect(),
+        ));
     }
-    for Running { id, about, .. } in all_running()? {
-        let word = |key: &str| about[key].as_str().unwrap_or("none").to_owned();
-        say!(
-            "running  {id}  ip {}  namespace {}",
-            word("ip"),
-            word("namespace")
-        );
-    }
+    show(String::new(), blocks);
     Ok(Outcome::Done)
 }
 

@@ -9,14 +9,16 @@ use wirelab_port::pcapng::{
     CaptureWriter, InterfaceSpec, SharedCapture, WriterOptions, end_shared,
 };
 use wirelab_ports::one_way::{Received, Until, receive};
+use wirelab_report::document::Block;
+use wirelab_report::document::table::{Cell, Table};
 use wirelab_report::format;
-use wirelab_trial::Counts;
+use wirelab_trial::{Counts, Field};
 use wirelab_wire::Flow;
 
 use crate::args::ReceiveArgs;
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{cancel_on_signal, complain, say, while_showing};
+use crate::terminal::{cancel_on_signal, complain, say, show, while_showing};
 
 pub fn run(args: &ReceiveArgs) -> Result {
     let port = ask::port(&args.port)?;
@@ -123,18 +125,24 @@ fn print(args: &ReceiveArgs, received: &Received) -> Result {
     let rate = report
         .frames_per_s()
         .map_or("–".to_owned(), format::frame_rate);
-    say!(
+    let title = format!(
         "{} of the flow at {rate} frames/s (measured, path {path})",
         format::count(c.received_frames, "frame")
     );
-    tell_counts(c, &dropped(args, report));
+    let mut rows = verdicts(c, &dropped(args, report));
+    let mut said = limits(received);
     match args.sent {
-        Some(sent) => tell_lost(c, sent),
-        None => say!("  losses need the sender's number: give it with --sent"),
+        Some(sent) => rows.push(lost(c, sent)),
+        None => said.insert(
+            0,
+            "losses need the sender's number: give it with --sent".to_owned(),
+        ),
     }
-    for line in limits(received).iter().chain(&report.notes) {
-        say!("  {line}");
-    }
+    said.extend(report.notes.iter().cloned());
+    show(
+        title,
+        vec![Block::Table(frames("", rows)), Block::List(said)],
+    );
     Ok(outcome)
 }
 
@@ -184,17 +192,13 @@ fn limits(received: &Received) -> Vec<String> {
     held.into_iter().chain(link).collect()
 }
 
-/// Prints how many of the sent frames were lost.
-pub fn tell_lost(c: &Counts, sent: u64) {
-    say!(
-        "  {:>15} lost of {}",
-        format::integer(c.lost_frames),
-        format::integer(sent)
-    );
+/// How many of the sent frames were lost.
+pub fn lost(c: &Counts, sent: u64) -> (u64, String) {
+    (c.lost_frames, format!("lost of {}", format::integer(sent)))
 }
 
-/// Prints a checker's counts and `more`: the good frames, and of the others those that are not 0.
-pub fn tell_counts(c: &Counts, more: &[(&str, u64)]) {
+/// A checker's counts and `more`: the good frames, and of the others those that are not 0.
+pub fn verdicts(c: &Counts, more: &[(&str, u64)]) -> Vec<(u64, String)> {
     let rows = [
         ("good", c.good_frames),
         ("header-corrupt", c.header_corrupt_frames),
@@ -209,7 +213,23 @@ pub fn tell_counts(c: &Counts, more: &[(&str, u64)]) {
     ];
     let (first, others) = rows.split_at(1);
     let others = others.iter().chain(more).filter(|(_, n)| *n > 0);
-    for (what, n) in first.iter().chain(others) {
-        say!("  {:>15} {what}", format::integer(*n));
+    let all = first.iter().chain(others);
+    all.map(|(what, n)| (*n, (*what).to_owned())).collect()
+}
+
+/// Counted frames, a row for each number of them.
+pub fn frames(caption: &str, rows: Vec<(u64, String)>) -> Table {
+    let row = |(n, what)| {
+        vec![
+            Cell::of(Field::measured(n), format::integer),
+            Cell::Text(what),
+        ]
+    };
+    Table {
+        caption: caption.to_owned(),
+        ..Table::sentences(
+            vec![("frames", true), ("", false)],
+            rows.into_iter().map(row).collect(),
+        )
     }
 }

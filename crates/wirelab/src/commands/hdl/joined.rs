@@ -4,26 +4,23 @@ use std::io::stdin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
-use wirelab_hdl::{JoinError, JoinRequest, Joined, JoinedPort, NOT_COUNTED};
+use wirelab_hdl::{JoinError, JoinRequest, Joined, JoinedPort, NOT_COUNTED, When};
 use wirelab_port::tap::{MTU_BYTES, TapError};
-use wirelab_report::format;
-use wirelab_trial::job::CheckReport;
-use wirelab_trial::{Cancel, Counts, Direction, Extent, Layer, Size, SizeUnit, Trial};
+use wirelab_report::document::Block;
+use wirelab_report::document::table::Table;
+use wirelab_trial::{Counts, Direction, Extent, Layer, Size, SizeUnit, Trial};
 
 use crate::args::HdlArgs;
 use crate::ask;
-use crate::commands::receive;
+use crate::commands::receive::{frames, lost, verdicts};
 use crate::exit::{Failure, Fallible, Outcome, Result};
-use crate::terminal::{cancel_on_signal, complain, say};
-
-/// How long an idle port waits for a frame before it checks whether to end.
-const LOOK: Duration = Duration::from_millis(20);
+use crate::terminal::{cancel_on_signal, complain, say, show};
 
 pub fn run(args: &HdlArgs) -> Result {
-    let (asked, when) = (asked(args)?, When::of(args)?);
+    let (asked, when) = (asked(args)?, when(args)?);
     let port = ask::port(&args.port)?;
     let cancel = cancel_on_signal();
     let mut joined = JoinedPort::up(port, &asked).map_err(failure)?;
@@ -31,9 +28,11 @@ pub fn run(args: &HdlArgs) -> Result {
         "{} is up, with a port of hardware in simulation at its other end; Ctrl-C ends it",
         args.port
     ));
-    let unsent = carry(&mut joined, &when, &cancel)?;
+    joined
+        .carry(&when, &entered(&when), &cancel)
+        .map_err(Failure::failed)?;
     let came = joined.finish().map_err(Failure::failed)?;
-    print(args, &came, unsent)
+    print(args, &came.with_sent(args.sent))
 }
 
 /// The requested work of the port.
@@ -85,65 +84,32 @@ fn mtu(bytes: u32) -> Fallible<u32> {
     }
 }
 
-/// When the generator begins, and when everything ends.
-struct When {
-    generates: bool,
-    after: Option<Duration>,
-    time: Option<Duration>,
-    idle: Option<Duration>,
+fn when(args: &HdlArgs) -> Fallible<When> {
+    let duration = |option: &str, text: &Option<String>| -> Fallible<Option<Duration>> {
+        let ps = text.as_deref().map(|text| ask::time_ps(option, text));
+        Ok(ps.transpose()?.map(|ps| Duration::from_nanos(ps / 1000)))
+    };
+    Ok(When {
+        generates: args.frames.is_some(),
+        after: duration("--after", &args.after)?,
+        time: duration("--time", &args.time)?,
+        idle: duration("--idle", &args.idle)?,
+    })
 }
 
-impl When {
-    fn of(args: &HdlArgs) -> Fallible<When> {
-        let duration = |option: &str, text: &Option<String>| -> Fallible<Option<Duration>> {
-            let ps = text.as_deref().map(|text| ask::time_ps(option, text));
-            Ok(ps.transpose()?.map(|ps| Duration::from_nanos(ps / 1000)))
-        };
-        Ok(When {
-            generates: args.frames.is_some(),
-            after: duration("--after", &args.after)?,
-            time: duration("--time", &args.time)?,
-            idle: duration("--idle", &args.idle)?,
-        })
+/// A flag that is set at a line, or at the end of input.
+fn entered(when: &When) -> Arc<AtomicBool> {
+    let entered = Arc::new(AtomicBool::new(false));
+    if when.generates && when.after.is_none() {
+        complain(format_args!("Enter starts its generator"));
+        let set = Arc::clone(&entered);
+        // The thread may wait at the terminal until the program ends.
+        thread::spawn(move || {
+            let _ = stdin().read_line(&mut String::new());
+            set.store(true, Ordering::Relaxed);
+        });
     }
-
-    /// A flag that is set at a line, or at the end of input.
-    fn entered(&self) -> Arc<AtomicBool> {
-        let entered = Arc::new(AtomicBool::new(false));
-        if self.generates && self.after.is_none() {
-            complain(format_args!("Enter starts its generator"));
-            let set = Arc::clone(&entered);
-            // The thread may wait at the terminal until the program ends.
-            thread::spawn(move || {
-                let _ = stdin().read_line(&mut String::new());
-                set.store(true, Ordering::Relaxed);
-            });
-        }
-        entered
-    }
-}
-
-/// Carries frames until the end; returns whether the generator has not sent everything requested.
-fn carry(joined: &mut JoinedPort, when: &When, cancel: &Cancel) -> Fallible<bool> {
-    let (entered, begun) = (when.entered(), Instant::now());
-    let mut waits = when.generates;
-    let (mut passed, mut since) = (0, begun);
-    while !cancel.is_cancelled() && when.time.is_none_or(|time| begun.elapsed() < time) {
-        let is_due = when.after.is_some_and(|after| begun.elapsed() >= after);
-        if waits && (is_due || entered.load(Ordering::Relaxed)) {
-            joined.start().map_err(Failure::failed)?;
-            waits = false;
-        }
-        joined.advance(LOOK).map_err(Failure::failed)?;
-        if joined.flow_frames() != passed || joined.sends() {
-            (passed, since) = (joined.flow_frames(), Instant::now());
-        }
-        let is_over = passed > 0 && !waits;
-        if is_over && when.idle.is_some_and(|idle| since.elapsed() >= idle) {
-            break;
-        }
-    }
-    Ok(waits || joined.sends())
+    entered
 }
 
 fn failure(error: JoinError) -> Failure {
@@ -158,48 +124,40 @@ fn failure(error: JoinError) -> Failure {
     }
 }
 
-/// The checker's counts, with the losses at the end where the sender's number is known.
-fn counts(came: &Joined, sent: Option<u64>) -> Counts {
-    let Some(sent) = sent else {
-        return came.counts;
-    };
-    let report = CheckReport {
-        counts: came.counts,
-        ..CheckReport::default()
-    };
-    report.with_sent(sent).counts
-}
-
-fn print(args: &HdlArgs, came: &Joined, unsent: bool) -> Result {
-    let counts = counts(came, args.sent);
-    let all = Outcome::of(counts.is_clean() && !unsent && came.sticky.is_empty());
+fn print(args: &HdlArgs, came: &Joined) -> Result {
+    let all = Outcome::of(came.is_clean());
     if args.json {
-        let text = serde_json::to_string_pretty(&document(args, came, &counts, unsent))
-            .map_err(Failure::failed)?;
+        let text = serde_json::to_string_pretty(&document(args, came)).map_err(Failure::failed)?;
         say!("{text}");
         return Ok(all);
     }
+    let mut blocks = Vec::new();
     if args.frames.is_some() {
-        tell_generator(args, came, unsent);
+        blocks.push(Block::Table(generator(args, came)));
+        if came.interrupted {
+            let words = "interrupted: not everything requested was sent";
+            blocks.push(Block::Words(words.to_owned()));
+        }
     }
-    tell_checker(args, came, &counts);
+    blocks.push(Block::Table(checker(args, came)));
     if !came.sticky.is_empty() {
-        say!(
+        blocks.push(Block::Words(format!(
             "sticky bits are set: {}; docs/blocks/ethernet_port.md says what each of them means",
             came.sticky.join(", ")
-        );
+        )));
     }
+    show(String::new(), blocks);
     Ok(all)
 }
 
 /// The output of `--json`.
-fn document(args: &HdlArgs, came: &Joined, counts: &Counts, unsent: bool) -> Value {
+fn document(args: &HdlArgs, came: &Joined) -> Value {
     serde_json::json!({
         "generator": {
             "asked_frames": args.frames.unwrap_or(0), "sequences": came.sequences, "sent_frames": came.sent_frames,
-            "injected_faults": came.injected_faults, "interrupted": unsent,
+            "injected_faults": came.injected_faults, "interrupted": came.interrupted,
         },
-        "checker": { "counts": counted(counts), "sent_frames": args.sent },
+        "checker": { "counts": counted(&came.counts), "sent_frames": args.sent },
         "interface": {
             "name": args.port, "given_frames": came.to_host_frames, "kept_back_frames": came.kept_back_frames,
             "taken_frames": came.from_host_frames,
@@ -217,49 +175,39 @@ fn counted(counts: &Counts) -> Value {
     counted
 }
 
-fn tell_generator(args: &HdlArgs, came: &Joined, unsent: bool) {
-    let sent = format::count(came.sent_frames, "frame");
-    match came.sequences.checked_sub(1) {
-        Some(last) => {
-            say!("generator: {sent} sent (measured, sequences 0 to {last})");
-            say!(
-                "  {:>15} given to {}; check with --sent {}",
-                format::integer(came.to_host_frames),
-                args.port,
-                came.sequences
-            );
-        }
-        None => say!("generator: no frame sent (measured)"),
+fn generator(args: &HdlArgs, came: &Joined) -> Table {
+    let mut rows = vec![(came.sent_frames, "sent".to_owned())];
+    if let Some(last) = came.sequences.checked_sub(1) {
+        let (port, sequences) = (&args.port, came.sequences);
+        rows[0].1 = format!("sent (sequences 0 to {last})");
+        let given = format!("given to {port}; check with --sent {sequences}");
+        rows.push((came.to_host_frames, given));
     }
-    for (frames, what) in [
-        (came.injected_faults, "injected faults"),
-        (
-            came.kept_back_frames,
-            "not delivered: a host gets no frame with a wrong FCS",
-        ),
-    ] {
-        if frames > 0 {
-            say!("  {:>15} {what}", format::integer(frames));
-        }
-    }
-    if unsent {
-        say!("  interrupted: not everything requested was sent");
-    }
+    let kept_back = "not delivered: a host gets no frame with a wrong FCS";
+    let others = [
+        (came.injected_faults, "injected faults".to_owned()),
+        (came.kept_back_frames, kept_back.to_owned()),
+    ];
+    rows.extend(others.into_iter().filter(|(frames, _)| *frames > 0));
+    frames("generator", rows)
 }
 
-fn tell_checker(args: &HdlArgs, came: &Joined, counts: &Counts) {
-    let taken = format::integer(came.from_host_frames);
-    let received = format::count(counts.received_frames, "frame");
-    say!("checker: {received} of the flow (measured), of {taken} that the host sent");
-    receive::tell_counts(counts, &[]);
+fn checker(args: &HdlArgs, came: &Joined) -> Table {
+    let counts = &came.counts;
+    let mut rows = vec![
+        (came.from_host_frames, "sent by the host".to_owned()),
+        (counts.received_frames, "of the flow".to_owned()),
+    ];
+    rows.extend(verdicts(counts, &[]));
     match args.sent {
-        Some(sent) => receive::tell_lost(counts, sent),
-        None if counts.received_frames > 0 => say!(
-            "  {:>15} lost between two that arrived; losses at the end need the sender's number: give it with --sent",
-            format::integer(counts.lost_frames)
-        ),
+        Some(sent) => rows.push(lost(counts, sent)),
+        None if counts.received_frames > 0 => {
+            let what = "lost between two that arrived; losses at the end need the sender's number: give it with --sent";
+            rows.push((counts.lost_frames, what.to_owned()));
+        }
         None => {}
     }
+    frames("checker", rows)
 }
 
 #[cfg(test)]
@@ -296,6 +244,7 @@ mod tests {
         let came = Joined {
             sequences: 0,
             sent_frames: 0,
+            interrupted: false,
             injected_faults: 0,
             to_host_frames: 0,
             kept_back_frames: 0,
@@ -305,7 +254,7 @@ mod tests {
             sticky: Vec::new(),
         };
         let all = serde_json::json!(came.counts);
-        let told = document(&args(&["--json"]), &came, &came.counts, false);
+        let told = document(&args(&["--json"]), &came);
         let told = told["checker"]["counts"].as_object().unwrap();
         for name in NOT_COUNTED {
             assert!(
