@@ -128,6 +128,7 @@ X
     printf '[package]\nname = "b"\nversion = "0.1.0"\nedition = "2024"\nlicense = "MIT"\n' >"$tree/crates/b/Cargo.toml"
     printf '\n[[package]]\nname = "b"\nversion = "0.1.0"\n' >>"$tree/Cargo.lock"
     good_circles "$tree"
+    good_errors "$tree"
     printf '/* A test. */\nint main(void)\n{\n\tRUN(it_holds);\n}\n' >"$tree/crates/a/tests/t.c"
     cat >"$tree/fuzz/Cargo.toml" <<'X'
 [package]
@@ -147,6 +148,39 @@ X
     printf '/* A program. */\nint one(void)\n{\n\treturn 1;\n}\n' >"$tree/bpf/one.bpf.c"
     printf '#!/bin/sh\n# Says yes.\necho yes\n' >"$tree/scripts/yes.sh"
     printf '#!/bin/sh\n# The steps.\n' >"$tree/scripts/check.sh"
+}
+
+# Texts of errors with a fix, and those that take it from what they end in.
+good_errors() {
+    cat >"$1/crates/a/src/errors.rs" <<'X'
+//! Errors.
+
+pub enum Good {
+    #[error("it broke (\"so\"); fix: mend it")]
+    Broke,
+    #[error(transparent)]
+    Inner(#[from] InnerError),
+    #[error("{0}")]
+    Whole(String),
+    #[error("the file {}: {source}", path.display())]
+    File {
+        path: PathBuf,
+        source: FileError,
+    },
+    /// The place, and the fix.
+    #[error("at: {0}")]
+    At(String),
+    #[error(
+        "field {name}: \
+         {why}"
+    )]
+    Field {
+        name: String,
+        /// What is wrong, and the fix.
+        why: String,
+    },
+}
+X
 }
 
 # A crate with a circle that is on the list, and with what looks like one and is none.
@@ -271,6 +305,25 @@ node_type_rule() {
         echo 'pub fn is(n: &str) -> bool { n.starts_with(\"one:\") }' >>$b"
 }
 
+# The rule for the texts of errors.
+fix_rule() {
+    local a=crates/a/src/lib.rs
+    must_find fixes "an error without a fix" 'printf "pub enum E {\n    #[error(\"it broke\")]\n    Broke,\n}\n" >>'$a
+    must_find fixes "one whose attribute has several lines" \
+        'printf "pub enum E {\n    #[error(\n        \"{} broke (\\\n         twice)\", f(\")\")\n    )]\n    Broke,\n}\n" >>'$a
+    must_find fixes "one that ends in the system'\''s words" \
+        'printf "pub enum E {\n    #[error(\"no: {source}\")]\n    /// And the fix.\n    No {\n        /// Why.\n        source: io::Error,\n    },\n}\n" >>'$a
+    must_find fixes "one that ends in a path" \
+        'printf "pub enum E {\n    #[error(\"no {}\", p.display())]\n    No(PathBuf),\n}\n" >>'$a
+    must_find fixes "one that ends in any text" \
+        'printf "pub enum E {\n    #[error(\"no: {0}\")]\n    No(String),\n}\n" >>'$a
+    must_find fixes "a structure" 'printf "#[error(\"it broke\")]\npub struct E;\n" >>'$a
+    must_find fixes "an error of a file" \
+        'printf "use wirelab_config::Entry;\npub fn f(e: &Entry) { e.error(\n\"write 1\") }\n" >>'$a
+    must_find fixes "an exception that is for nothing" \
+        'mkdir -p crates/trial/src; echo "//! A." >crates/trial/src/series.rs'
+}
+
 own_rules() {
     local acceptance=docs/acceptance.md
     must_find lines "a file of 801 lines" 'yes "// line" | head -n 801 >>crates/a/src/lib.rs'
@@ -340,6 +393,7 @@ own_rules() {
     must_find words "no glossary" 'rm docs/glossary.md'
     must_find words "no list" 'rm scripts/words.txt'
     node_type_rule
+    fix_rule
     must_find unknown_rooms "HDL without a style check" 'mkdir rtl; echo "-- x" >rtl/x.vhd'
     must_find unknown_rooms "TypeScript without a linter" 'mkdir web; echo "// x" >web/x.ts'
     map_rule

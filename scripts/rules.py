@@ -420,6 +420,96 @@ def lone_tests(root):
             yield f"{path}: no test binary has it; fix: write `mod {path.stem};` into {path.parent}/all.rs"
 
 
+# Texts of errors without a fix, by file and name: nobody reads them alone, or there is nothing to mend.
+WITHOUT_FIX = {
+    ("crates/console/src/board.rs", "ConsoleError::Cancelled"): "the user ended the run",
+    ("crates/console/src/console.rs", "Waited"): "`Board::failed` says what was waited for, and the fix",
+    ("crates/emulator/src/bus.rs", "Fault"): "a part of a Reason",
+    ("crates/emulator/src/cpu/trap.rs", "Reason"): "a crash of the firmware; the node type `board:` has the fix",
+    ("crates/emulator/src/elf.rs", "ElfError"): "`BoardError::BadImage` has the fix",
+    ("crates/emulator/src/emac/wire.rs", "ArrivalError"): "a slip of the code that offers the frames",
+    ("crates/emulator/src/lpc1768.rs", "Halt"): "the node type `board:` has the fix",
+    ("crates/iperf/src/v3/test.rs", "TestError::Cancelled"): "the user ended the test",
+    ("crates/port/src/xdp/error.rs", "XdpError::Privilege"): "`Privilege` has the fix",
+    ("crates/trial/src/series.rs", "TickMismatch"): "a slip of the code that adds them",
+}
+ERROR_TEXT = re.compile(r"#\[error\(")
+STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
+TYPE = re.compile(r"\b(?:enum|struct)\s+(\w+)")
+# What follows an attribute: `struct` where it is a type, and its name.
+DECLARED = re.compile(r"\s*(?:///[^\n]*\s*|#\[[^\n]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?(struct\s+|enum\s+)?(\w+)")
+COMMENT_BEFORE = re.compile(r"(?:^[ \t]*///[^\n]*\n)*[^\n]*\Z", re.M)
+# The errors of files that people write, and what the files that read them use.
+FILE_ERROR = re.compile(r"\.(?:error|error_here|at_key)\(")
+READS_FILES = "wirelab_config"
+# Errors with a text of wirelab; those of libraries and of the system know no fix.
+OWN_ERROR = re.compile(r"^(?!.*\b(?:io|serde_json|libbpf_rs)::)(?:\w+::)*\w*(?:Error|Fault|Unsupported|Crash|Why)>*$")
+
+
+def closed(source, start):
+    """Where the bracket closes that opened before `start`; those in strings do not count."""
+    depth, at = 1, start
+    while depth and at < len(source):
+        string = STRING.match(source, at)
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(source[at], 0)
+        at = string.end() if string else at + 1
+    return at
+
+
+def has_fix(text, about, after):
+    """Whether the text of an error has the fix by the field that it ends in; `after` declares the fields.
+
+    A field of plain text has the fix where its comment says so, or `about`, the comment of a variant without names.
+    """
+    if re.fullmatch(r"\{\w*\}", text):
+        return True
+    last = re.search(r"\{(\w+)\}$", text)
+    if not last:
+        return False
+    if last[1].isdigit():
+        field = re.search(r"\(\s*(?:#\[\w+\]\s*)?(?:pub )?()([\w:&'<> ]+?),?\s*\)", after)
+    else:
+        field = re.search(rf"((?:^[ \t]*///[^\n]*\n)*)^[^\n/]*\b{last[1]}:\s*([\w:&'<> ]+)", after, re.M)
+    return field is not None and (bool(OWN_ERROR.match(field[2].strip())) or "fix" in (field[1] or about))
+
+
+def fixes(root):
+    """The text of each error says what to do, as `fix: …`."""
+    unused = dict(WITHOUT_FIX)
+    for path in files(root):
+        if path.suffix != ".rs" or path.parts[0] != "crates" or path.parts[2] != "src":
+            continue
+        source = text(root, path)
+        for found in ERROR_TEXT.finditer(source):
+            end = closed(source, found.end())
+            written = STRING.search(source, found.end(), end)
+            if written is None:
+                continue
+            following = source.find("#[error(", end)
+            after = source[end + 1 : following if following >= 0 else len(source)]
+            declared = DECLARED.match(after)
+            name = declared[2] if declared[1] else f"{TYPE.findall(source, 0, found.start())[-1]}::{declared[2]}"
+            about = COMMENT_BEFORE.search(source, 0, found.start())[0]
+            if "fix: " in source[found.end() : end] or has_fix(re.sub(r"\\\n\s*", "", written[1]), about, after):
+                continue
+            key = next((key for key in WITHOUT_FIX if key in ((path.as_posix(), name), (path.as_posix(), name.split("::")[0]))), None)
+            unused.pop(key, None)
+            if key:
+                continue
+            number = source.count("\n", 0, found.start()) + 1
+            yield f"{path}:{number}: the text of {name} names no fix; fix: end it in '; fix: …' with what the user does"
+        for found in FILE_ERROR.finditer(source if READS_FILES in source or path.parts[1] == "config" else ""):
+            end = closed(source, found.end())
+            texts = [text for text in STRING.findall(source, found.end(), end) if " " in text]
+            by_function = "unknown(" in source[found.end() : end]
+            if texts and not by_function and not any("fix: " in text or text.endswith("}") for text in texts):
+                number = source.count("\n", 0, found.start()) + 1
+                yield f"{path}:{number}: an error of a file names no fix; fix: end it in '; fix: write …', or use `Entry::invalid`"
+    for path, name in unused:
+        if Path(root, path).is_file():
+            yield f"scripts/rules.py: {name} of {path} needs no exception from the rule `fixes`; fix: take it off the list"
+
+
 # What each node type had until results files stored it.
 STORED_LATER = "crates/trial/src/facts.rs"
 # The registry, and the grammar of names, in which a name without a type is a model's.
@@ -467,7 +557,7 @@ def unknown_rooms(root):
 
 
 RULES = [lines, circles, header, type_names, commits, unsafe, private, acceptance, skiplist, fuzz, lone_tests]
-RULES += [node_types, unknown_rooms, architecture, lib_heads, figures, words]
+RULES += [node_types, fixes, unknown_rooms, architecture, lib_heads, figures, words]
 
 
 def main():

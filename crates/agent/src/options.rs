@@ -12,6 +12,7 @@ use wirelab_port::iface::{IfaceError, PortNameError};
 use wirelab_socket::access::{Access, Rules};
 use wirelab_socket::prefix::Prefix;
 use wirelab_stages::Xdp;
+use wirelab_trial::system_error::system_fix;
 
 use crate::limits::Limits;
 
@@ -114,7 +115,7 @@ pub enum AgentError {
     )]
     NoAddress(IpAddr),
     /// The kernel does not list addresses.
-    #[error("cannot list the addresses of this host: {0}")]
+    #[error("cannot list the addresses of this host: {}; fix: {}", .0, system_fix(.0))]
     Addresses(io::Error),
     /// Invalid name of an interface.
     #[error(transparent)]
@@ -137,7 +138,9 @@ pub enum AgentError {
         source: io::Error,
     },
     /// A thread cannot be started.
-    #[error("the node's threads cannot be started: {0}")]
+    #[error(
+        "the node's threads cannot be started: {0}; fix: raise the limit of processes (`ulimit -u`)"
+    )]
     Threads(io::Error),
 }
 

@@ -52,7 +52,7 @@ const SECTIONS: [(&str, ReadSection); 4] = [
 /// Keys of a matrix that are not keys of its trials.
 const BESIDE_TRIALS: [&str; 4] = ["name", "inject", "warmup", "repeat"];
 /// The fix for a duplicate value in a list.
-const TWICE: &str = "to run it more often, use repeat";
+const TWICE: &str = "name it once; to run it more often, use repeat";
 
 impl Plan {
     /// Reads a plan's text. `file` is its name in errors.
@@ -91,14 +91,17 @@ fn top(top: &Table<'_>) -> Read<Plan> {
     for (section, index, read) in in_order(top)? {
         let read = read(&section, index)?;
         if plan.sections.iter().any(|s| s.name() == read.name()) {
-            let what = format!("'{}' is the name of another section too", read.name());
+            let what = format!(
+                "'{}' is the name of another section too; fix: choose another",
+                read.name()
+            );
             return Err(section.at_key("name", what));
         }
         plan.sections.push(read);
         check_number(&plan, &section)?;
     }
     if plan.sections.is_empty() {
-        let none = "there is none: add a section [[matrix]] or [[search]] with a size";
+        let none = "there is none; fix: add a section [[matrix]] or [[search]] with a size";
         return Err(match top.get("matrix") {
             Some(entry) => entry.error(none),
             None => top.error("matrix", none),
@@ -123,15 +126,15 @@ fn check_number(plan: &Plan, section: &Table<'_>) -> Read<()> {
     let trials = plan.trials();
     if trials > MAX_TRIALS {
         return Err(section.error_here(format!(
-            "with this one the plan has {trials} trials, and the maximum is {MAX_TRIALS}: \
-             shorten its lists, or split the plan into several files"
+            "with this one the plan has {trials} trials, and the maximum is {MAX_TRIALS}; \
+             fix: shorten its lists, or split the plan into several files"
         )));
     }
     let searches: u64 = plan.searches().map(SearchSection::searches).sum();
     if searches > MAX_SEARCHES {
         return Err(section.error_here(format!(
-            "with this one the plan has {searches} searches, and the maximum is {MAX_SEARCHES}: \
-             shorten its lists, or split the plan into several files"
+            "with this one the plan has {searches} searches, and the maximum is {MAX_SEARCHES}; \
+             fix: shorten its lists, or split the plan into several files"
         )));
     }
     Ok(())
@@ -203,9 +206,9 @@ fn ways(table: &Table<'_>, matrix: &mut Matrix) -> Read<()> {
     if let Some(entry) = table.get("rule") {
         matrix.shared.rule = Some(entry.text()?);
         if !matrix.paths.contains(&Some(NodePath::FastTrack)) {
-            return Err(
-                entry.error("a rule selects frames for the fast track: add path = \"fast-track\"")
-            );
+            return Err(entry.error(
+                "a rule selects frames for the fast track; fix: add path = \"fast-track\"",
+            ));
         }
     }
     Ok(())
@@ -261,7 +264,7 @@ fn sizes(table: &Table<'_>, framings: &[Framing]) -> Read<Vec<Size>> {
     }
     if sizes.is_empty() {
         return Err(table.error_here(
-            "it has no size: write frame = [64, 1518], or length, payload or datagram",
+            "it has no size; fix: write frame = [64, 1518], or length, payload or datagram",
         ));
     }
     Ok(sizes)
@@ -269,7 +272,7 @@ fn sizes(table: &Table<'_>, framings: &[Framing]) -> Read<Vec<Size>> {
 
 fn faults(entry: Entry<'_>) -> Read<FaultRates> {
     let example = "write the faults with their probabilities, e.g. { drop = 1e-5, seed = 7 }";
-    let table = entry.table().map_err(|_| entry.error(example))?;
+    let table = entry.table().map_err(|_| entry.invalid(example))?;
     let mut rates = FaultRates::default();
     let mut keys: Vec<&str> = rates.named().iter().map(|(name, _)| *name).collect();
     keys.push("seed");
@@ -373,7 +376,7 @@ fn bursts(table: &Table<'_>, index: usize) -> Read<SearchSection> {
         .iter()
         .any(|direction| sent_by_node.contains(direction))
     {
-        let what = "the tester sends bursts to the node: write \"receive\" or \"echo\"";
+        let what = "the tester sends bursts to the node; fix: write \"receive\" or \"echo\"";
         return Err(table.at_key("direction", what));
     }
     Ok(section)
@@ -390,7 +393,10 @@ fn rates(table: &Table<'_>, time_ps: u64) -> Read<Search> {
         None => vec![0.0],
     };
     if let (Some(entry), true) = (table.get("loss"), losses.len() > MAX_GOALS) {
-        return Err(entry.error(format!("a search has at most {MAX_GOALS} goals")));
+        return Err(entry.error(format!(
+            "{} goals are too many; fix: write at most {MAX_GOALS}",
+            losses.len()
+        )));
     }
     let trials = match table.get("trials") {
         Some(entry) => entry.whole(1, MAX_TRIALS_PER_LOAD)?,
@@ -433,7 +439,7 @@ fn rates(table: &Table<'_>, time_ps: u64) -> Read<Search> {
     if let Some(entry) = table.get("min_load") {
         let load: wirelab_trial::Load = entry.word()?;
         let wirelab_trial::Load::FrameRate { frames_per_s } = load else {
-            return Err(entry.error("write frames/s, e.g. \"100pps\" or \"2kpps\""));
+            return Err(entry.invalid("write frames/s, e.g. \"100pps\" or \"2kpps\""));
         };
         search.min_load_frames_per_s = Some(frames_per_s);
     }
@@ -446,7 +452,7 @@ fn time(table: &Table<'_>, key: &str) -> Read<Option<u64>> {
         return Ok(None);
     };
     match entry.duration()? {
-        0 => Err(entry.error("it must be above 0: write e.g. \"1s\"")),
+        0 => Err(entry.error("it must be above 0; fix: write e.g. \"1s\"")),
         ps => Ok(Some(ps)),
     }
 }
@@ -461,7 +467,7 @@ fn section(
     let name = name.unwrap_or_else(|| format!("{prefix} {}", index + 1));
     let framings = framings(table)?;
     if framings.iter().any(|framing| framing.layer.is_tcp()) {
-        let what = "TCP retransmits lost data, so a loss ratio does not show its rate: use a TCP trial at load max in a [[matrix]]";
+        let what = "TCP retransmits lost data, so a loss ratio does not show its rate; fix: use a TCP trial at load max in a [[matrix]]";
         return Err(table.at_key("layer", what));
     }
     let mut section = SearchSection::new(name, sizes(table, &framings)?, kind);
@@ -498,7 +504,10 @@ pub fn fuzz_plan(bytes: &[u8]) {
             assert_eq!(listed.sum::<u64>(), plan.trials());
             let _ = crate::plan_estimate_ps(&plan, &Default::default(), 0);
         }
-        Err(FileError::At { line, column, .. }) => {
+        Err(FileError::At {
+            line, column, what, ..
+        }) => {
+            assert!(what.contains("fix: "), "{what}");
             assert!(line >= 1 && line <= text.split('\n').count());
             assert!(column >= 1 && column <= text.chars().count() + 1);
         }

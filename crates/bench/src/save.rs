@@ -26,10 +26,9 @@ impl Target {
     /// The target at `path`.
     pub fn of(path: &Path) -> Result<Target> {
         match std::fs::metadata(path) {
-            Ok(meta) if meta.is_dir() => Err(Error::new(
-                ErrorKind::IsADirectory,
-                "it is a directory: give the name of a file",
-            )),
+            Ok(meta) if meta.is_dir() => {
+                Err(Error::new(ErrorKind::IsADirectory, "it is a directory"))
+            }
             // The link stays, its target is replaced.
             Ok(meta) if meta.is_file() => Ok(Target::Replace(path.canonicalize()?)),
             Ok(_) => Ok(Target::Into(path.to_owned())),
@@ -70,12 +69,9 @@ pub fn check(path: &Path) -> Result<()> {
 
 /// A new file in the same folder: a rename is atomic only within one file system.
 fn beside(path: &Path) -> Result<(PathBuf, File)> {
-    let name = path.file_name().ok_or_else(|| {
-        Error::new(
-            ErrorKind::InvalidInput,
-            "it is not a file name: name a file in a folder",
-        )
-    })?;
+    let name = path
+        .file_name()
+        .ok_or_else(|| Error::new(ErrorKind::InvalidInput, "it is not a file name"))?;
     for attempt in 0..100 {
         let mut temporary = std::ffi::OsString::from(".");
         temporary.push(name);

@@ -163,7 +163,7 @@ fn divide(matrix: &mut Matrix, frames: u64, usual: u32, kept: u64) -> Result<(),
     let repeats = blocks(frames, usual, kept).map_err(|[fewer, more]| {
         format!(
             "--count {frames}: the node keeps the times of {kept} frames of a trial, and {frames} cannot be \
-             divided into few enough trials of one size: ask --count {fewer} or {more}"
+             divided into few enough trials of one size; fix: ask --count {fewer} or {more}"
         )
     })?;
     matrix.repeats = repeats;

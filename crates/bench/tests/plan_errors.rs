@@ -47,7 +47,7 @@ fn values_say_what_to_write() {
         ),
         (
             "load = 95",
-            "p.toml:3:8: matrix.load: write it in quotes, as on the command line",
+            "p.toml:3:8: matrix.load: invalid value 95; fix: write it in quotes, as on the command line",
         ),
         (
             "direction = \"sideways\"",
@@ -60,19 +60,19 @@ fn values_say_what_to_write() {
         ),
         (
             "ports = [1, 0]",
-            "p.toml:3:13: matrix.ports: write a whole number from 1 to 256",
+            "p.toml:3:13: matrix.ports: invalid value 0; fix: write a whole number from 1 to 256",
         ),
         (
             "ports = []",
-            "p.toml:3:9: matrix.ports: the list is empty: give a value, or leave the key out",
+            "p.toml:3:9: matrix.ports: the list is empty; fix: write a value, or leave the key out",
         ),
         (
             "ports = [1, 4, 1]",
-            "p.toml:3:16: matrix.ports: it is in the list twice: to run it more often, use repeat",
+            "p.toml:3:16: matrix.ports: it is in the list twice; fix: name it once; to run it more often, use repeat",
         ),
         (
             "time = 3",
-            "p.toml:3:8: matrix.time: write a duration in quotes, e.g. \"200ms\"",
+            "p.toml:3:8: matrix.time: invalid value 3; fix: write a duration in quotes, e.g. \"200ms\"",
         ),
         (
             "time = \"3 weeks\"",
@@ -80,15 +80,15 @@ fn values_say_what_to_write() {
         ),
         (
             "time = \"0s\"",
-            "p.toml:3:8: matrix.time: a trial needs time: write e.g. \"3s\"",
+            "p.toml:3:8: matrix.time: a trial needs time; fix: write e.g. \"3s\"",
         ),
         (
             "time = \"3s\"\nframes = 50",
-            "p.toml:4:10: matrix.frames: the matrix also has a time: keep one of the two",
+            "p.toml:4:10: matrix.frames: the matrix also has a time; fix: keep one of the two",
         ),
         (
             "frames = 0",
-            "p.toml:3:10: matrix.frames: write a whole number from 1 to 9223372036854775807",
+            "p.toml:3:10: matrix.frames: invalid value 0; fix: write a whole number from 1 to 9223372036854775807",
         ),
         (
             "rate = \"fast\"",
@@ -96,15 +96,15 @@ fn values_say_what_to_write() {
         ),
         (
             "rate = true",
-            "p.toml:3:8: matrix.rate: write bit/s, e.g. \"100M\"",
+            "p.toml:3:8: matrix.rate: invalid value true; fix: write bit/s, e.g. \"100M\"",
         ),
         (
             "inject = \"drop\"",
-            "p.toml:3:10: matrix.inject: write the faults with their probabilities, e.g. { drop = 1e-5, seed = 7 }",
+            "p.toml:3:10: matrix.inject: invalid value \"drop\"; fix: write the faults with their probabilities, e.g. { drop = 1e-5, seed = 7 }",
         ),
         (
             "inject = { drop = 1.5 }",
-            "p.toml:3:19: matrix.inject.drop: a probability is a number from 0 to 1, e.g. 1e-5",
+            "p.toml:3:19: matrix.inject.drop: invalid value 1.5; fix: write a probability from 0 to 1, e.g. 1e-5",
         ),
         (
             "inject = { drop = \"1/h\" }",
@@ -116,7 +116,7 @@ fn values_say_what_to_write() {
         ),
         (
             "inject = { drop = nan }",
-            "p.toml:3:19: matrix.inject.drop: a probability is a number from 0 to 1, e.g. 1e-5",
+            "p.toml:3:19: matrix.inject.drop: invalid value nan; fix: write a probability from 0 to 1, e.g. 1e-5",
         ),
         (
             "layer = \"ip\"",
@@ -125,7 +125,7 @@ fn values_say_what_to_write() {
         (
             "payload = [1500, 20]",
             "p.toml:3:18: matrix.payload: payload 20 is too small: with this framing a test frame has at least 46 \
-             bytes of payload",
+             bytes of payload; fix: choose that or more",
         ),
         (
             "datagram = 64",
@@ -134,7 +134,7 @@ fn values_say_what_to_write() {
         ),
         (
             "name = 7",
-            "p.toml:3:8: matrix.name: write a text in quotes",
+            "p.toml:3:8: matrix.name: invalid value 7; fix: write a text in quotes",
         ),
         (
             "load = [\"max\", \"200kpps\"]\nrate = \"100M\"",
@@ -151,7 +151,7 @@ fn values_say_what_to_write() {
 fn a_size_must_fit_every_framing() {
     assert_eq!(
         line("layer = [\"ethernet\", \"udp6\"]"),
-        "p.toml:2:9: matrix.frame: frame 64 is too small: with this framing a test frame has at least 84 bytes of frame"
+        "p.toml:2:9: matrix.frame: frame 64 is too small: with this framing a test frame has at least 84 bytes of frame; fix: choose that or more"
     );
 }
 
@@ -159,19 +159,19 @@ fn a_size_must_fit_every_framing() {
 fn what_is_missing_is_named() {
     assert_eq!(
         error("title = \"x\""),
-        "p.toml:1:1: matrix: there is none: add a section [[matrix]] or [[search]] with a size"
+        "p.toml:1:1: matrix: there is none; fix: add a section [[matrix]] or [[search]] with a size"
     );
     assert_eq!(
         error("[[matrix]]\nframe = 64\n\n[[matrix]]\nload = \"max\"\n"),
-        "p.toml:4:1: matrix: it has no size: write frame = [64, 1518], or length, payload or datagram"
+        "p.toml:4:1: matrix: it has no size; fix: write frame = [64, 1518], or length, payload or datagram"
     );
     assert_eq!(
         error("[matrix]\nframe = 64"),
-        "p.toml:1:1: matrix: write each matrix as a section of its own: [[matrix]]"
+        "p.toml:1:1: matrix: it is no list of sections; fix: write each matrix as a section of its own, [[matrix]]"
     );
     assert_eq!(
         error("matrix = []"),
-        "p.toml:1:10: matrix: there is none: add a section [[matrix]] or [[search]] with a size"
+        "p.toml:1:10: matrix: there is none; fix: add a section [[matrix]] or [[search]] with a size"
     );
 }
 
@@ -179,7 +179,7 @@ fn what_is_missing_is_named() {
 fn two_matrices_of_one_name() {
     assert_eq!(
         error("[[matrix]]\nframe = 64\nname = \"a\"\n[[matrix]]\nframe = 65\nname = \"a\""),
-        "p.toml:6:8: matrix.name: 'a' is the name of another section too"
+        "p.toml:6:8: matrix.name: 'a' is the name of another section too; fix: choose another"
     );
 }
 
@@ -188,7 +188,7 @@ fn what_is_no_toml_says_where() {
     assert_eq!(
         error("[[matrix]]\nµ = \"€\" x"),
         // Characters, not bytes.
-        "p.toml:2:9: TOML: unexpected key or value, expected newline, `#`"
+        "p.toml:2:9: TOML: unexpected key or value, expected newline, `#`; fix: write TOML, e.g. key = \"value\", and each key once"
     );
     assert!(line("load = \"max\"\nload = \"95%\"").starts_with("p.toml:4:1: TOML: duplicate key"));
 }
@@ -199,7 +199,7 @@ fn too_many_trials_and_too_long_a_file() {
     assert_eq!(most.trials(), MAX_TRIALS);
     assert_eq!(
         error("[[matrix]]\nframe = 64\nrepeat = 10000\n[[matrix]]\nframe = [64, 65]\n"),
-        "p.toml:4:1: matrix: with this one the plan has 10002 trials, and the maximum is 10000: shorten its lists, \
+        "p.toml:4:1: matrix: with this one the plan has 10002 trials, and the maximum is 10000; fix: shorten its lists, \
          or split the plan into several files"
     );
     assert_eq!(

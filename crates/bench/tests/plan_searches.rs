@@ -367,7 +367,7 @@ fn what_is_wrong_is_named_with_its_place_and_the_fix() {
         ),
         (
             "[[search]]",
-            "p.toml:1:1: search: it has no size: write frame = [64, 1518], or length, payload or datagram",
+            "p.toml:1:1: search: it has no size; fix: write frame = [64, 1518], or length, payload or datagram",
         ),
         (
             "[[search]]\nframe = 64\nlos = \"0 %\"",
@@ -375,11 +375,11 @@ fn what_is_wrong_is_named_with_its_place_and_the_fix() {
         ),
         (
             "[[search]]\nframe = 64\nloss = 0.025",
-            "p.toml:3:8: search.loss: write a share from 0 to 99 percent in quotes, e.g. \"2.5 %\"",
+            "p.toml:3:8: search.loss: invalid value 0.025; fix: write a share from 0 to 99 percent in quotes, e.g. \"2.5 %\"",
         ),
         (
             "[[search]]\nframe = 64\nloss = \"100 %\"",
-            "p.toml:3:8: search.loss: write a share from 0 to 99 percent",
+            "p.toml:3:8: search.loss: invalid value \"100 %\"; fix: write a share from 0 to 99 percent",
         ),
         (
             "[[search]]\nframe = 64\nloss = [\"1 %\", \"1%\"]",
@@ -387,11 +387,11 @@ fn what_is_wrong_is_named_with_its_place_and_the_fix() {
         ),
         (
             "[[search]]\nframe = 64\nwidth = \"0 %\"",
-            "p.toml:3:9: search.width: write a share from 0.01 to 50 percent",
+            "p.toml:3:9: search.width: invalid value \"0 %\"; fix: write a share from 0.01 to 50 percent",
         ),
         (
             "[[search]]\nframe = 64\ntime = \"0s\"",
-            "p.toml:3:8: search.time: it must be above 0: write e.g. \"1s\"",
+            "p.toml:3:8: search.time: it must be above 0; fix: write e.g. \"1s\"",
         ),
         (
             "[[search]]\nframe = 64\ntime = \"1s\"\nshort = \"1s\"",
@@ -399,11 +399,11 @@ fn what_is_wrong_is_named_with_its_place_and_the_fix() {
         ),
         (
             "[[search]]\nframe = 64\naround = [\"0 %\"]",
-            "p.toml:3:11: search.around: write a share from 1 to 1000 percent",
+            "p.toml:3:11: search.around: invalid value \"0 %\"; fix: write a share from 1 to 1000 percent",
         ),
         (
             "[[search]]\nframe = 64\nmin_load = \"1M\"",
-            "p.toml:3:12: search.min_load: write frames/s, e.g. \"100pps\"",
+            "p.toml:3:12: search.min_load: invalid value \"1M\"; fix: write frames/s, e.g. \"100pps\"",
         ),
         (
             "[[search]]\nlayer = \"tcp4\"\ndatagram = 1460",
@@ -415,15 +415,15 @@ fn what_is_wrong_is_named_with_its_place_and_the_fix() {
         ),
         (
             "[[loss_curve]]\nframe = 64\nstep = \"20 %\"",
-            "p.toml:3:8: loss_curve.step: write a share from 0.1 to 10 percent",
+            "p.toml:3:8: loss_curve.step: invalid value \"20 %\"; fix: write a share from 0.1 to 10 percent",
         ),
         (
             "[[bursts]]\nframe = 64\nrepeats = 49",
-            "p.toml:3:11: bursts.repeats: write a whole number from 50 to 1000",
+            "p.toml:3:11: bursts.repeats: invalid value 49; fix: write a whole number from 50 to 1000",
         ),
         (
             "[[bursts]]\nframe = 64\ndirection = \"tx\"",
-            "p.toml:3:13: bursts.direction: the tester sends bursts to the node: write \"receive\" or \"echo\"",
+            "p.toml:3:13: bursts.direction: the tester sends bursts to the node; fix: write \"receive\" or \"echo\"",
         ),
         (
             "[[bursts]]\nname = \"x\"\nframe = 64\n[[matrix]]\nname = \"x\"\nframe = 64",
@@ -431,11 +431,11 @@ fn what_is_wrong_is_named_with_its_place_and_the_fix() {
         ),
         (
             "search = 5",
-            "p.toml:1:10: search: write each search as a section of its own: [[search]]",
+            "p.toml:1:10: search: it is no list of sections; fix: write each search as a section of its own, [[search]]",
         ),
         (
             "datasheet = 1",
-            "p.toml:1:13: datasheet: write true or false",
+            "p.toml:1:13: datasheet: invalid value 1; fix: write true or false",
         ),
     ] {
         let text = refused(lines);

@@ -125,7 +125,7 @@ fn where_it_cannot_be_written_is_known_before_the_first_trial() {
     assert_eq!(
         writer(Some(folder.path())).unwrap_err().to_string(),
         format!(
-            "cannot write {}: it is a directory: give the name of a file; {fix}",
+            "cannot write {}: it is a directory; {fix}",
             folder.path().display()
         )
     );

@@ -116,7 +116,7 @@ fn fewer_repeats_than_asked_give_no_average() {
         result
             .unwrap_err()
             .to_string()
-            .starts_with("repeats: it must be 50")
+            .starts_with("repeats: it is not one of RFC 9004")
     );
 }
 

@@ -41,10 +41,10 @@ const ACCEPTS: Accepts<'_> = Accepts {
         ("vlan_tags", "a count run sends UDP over IPv4 without tags"),
         (
             "direction",
-            "the loopback of a count run goes out and in: use both",
+            "the loopback of a count run goes out and in; fix: use both",
         ),
     ],
-    otherwise: "the frames of a count run stay inside the MAC: leave it out",
+    otherwise: "the frames of a count run stay inside the MAC; fix: leave it out",
 };
 /// The name of its flows' path.
 pub const PATH: &str = "loopback";
@@ -151,7 +151,7 @@ impl CountNode {
         if state == State::Running {
             let seconds = LONGEST.as_secs();
             return Err(NodeError::Failed(format!(
-                "the board did not end its trial within {seconds} s"
+                "the board did not end its trial within {seconds} s; fix: see its console (`wirelab board console`)"
             )));
         }
         let report = NodeReport::ask(&mut control, started.trial, false);
@@ -294,7 +294,7 @@ impl Node for CountNode {
         let mut counted = self.count(start, cancel)?;
         if counted.receive.is_empty() && !cancel.is_cancelled() {
             return Err(NodeError::Failed(
-                "the board took no times at its capture points".to_owned(),
+                "the board took no times at its capture points; fix: build its firmware with them (`make firmware`)".to_owned(),
             ));
         }
         let sent = counted.counters.get("sent_frames").copied();

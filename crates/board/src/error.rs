@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use wirelab_control::ClientError;
 use wirelab_port::lab::LabError;
 use wirelab_port::tap::TapError;
+use wirelab_trial::system_error::system_fix;
 use wirelab_trial::{NodeError, OpenError};
 
 /// An error about a board.
@@ -41,6 +43,14 @@ pub enum BoardError {
         /// What is wrong with it.
         why: String,
     },
+    /// The firmware is up, and is not a node.
+    #[error("{}: it is up, but {source}", .path.display())]
+    NoNode {
+        /// The file.
+        path: PathBuf,
+        /// What it answers.
+        source: ClientError,
+    },
     /// QEMU is not installed, as [`crate::qemu::missing`] says it.
     #[error("{0}")]
     NoQemu(String),
@@ -51,7 +61,7 @@ pub enum BoardError {
         name: String,
     },
     /// It does not start.
-    #[error("board {board} with {} was not ready within {seconds} s (a line `READY …` on its UART); {console}", .image.display())]
+    #[error("board {board} with {} was not ready within {seconds} s; fix: give firmware that prints a line `READY …` on its UART; {console}", .image.display())]
     NeverUp {
         /// The board.
         board: String,
@@ -63,7 +73,9 @@ pub enum BoardError {
         console: String,
     },
     /// Its emulator ended.
-    #[error("board {board} has ended ({how}); {console}")]
+    #[error(
+        "board {board} has ended ({how}); fix: see what it printed last, and mend the firmware; {console}"
+    )]
     Died {
         /// The board.
         board: String,
@@ -79,7 +91,7 @@ pub enum BoardError {
     #[error(transparent)]
     Tap(#[from] TapError),
     /// The system refused something else.
-    #[error("{what}: {source}")]
+    #[error("{what}: {source}; fix: {}", system_fix(source))]
     Io {
         /// The attempted action or its object.
         what: String,

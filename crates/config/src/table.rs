@@ -60,8 +60,13 @@ pub struct Table<'a> {
 /// [`FileError::At`] if the text is not TOML, and the errors of `with`.
 pub fn read<T>(text: &str, file: &str, with: impl FnOnce(&Table<'_>) -> Read<T>) -> Read<T> {
     let source = Source { file, text };
-    let document = DeTable::parse(text)
-        .map_err(|e| source.error(e.span().unwrap_or(0..0), "TOML", e.message()))?;
+    let document = DeTable::parse(text).map_err(|e| {
+        let what = format!(
+            "{}; fix: write TOML, e.g. key = \"value\", and each key once",
+            e.message()
+        );
+        source.error(e.span().unwrap_or(0..0), "TOML", what)
+    })?;
     with(&Table {
         source: &source,
         table: document.get_ref(),
@@ -121,7 +126,7 @@ impl<'a> Table<'a> {
     /// If it is missing; `fix` says what to write.
     pub fn need(&self, key: &str, fix: &str) -> Read<Entry<'a>> {
         self.get(key)
-            .ok_or_else(|| self.error(key, format!("it is missing: {fix}")))
+            .ok_or_else(|| self.error(key, format!("it is missing; fix: {fix}")))
     }
 
     /// The text of a key, if present.
@@ -151,7 +156,7 @@ impl<'a> Table<'a> {
         let wrong = || {
             let field = qualified(&self.name, key);
             entry.error(format!(
-                "write each {key} as a section of its own: [[{field}]]"
+                "it is no list of sections; fix: write each {key} as a section of its own, [[{field}]]"
             ))
         };
         if !entry.is_list() {
@@ -309,6 +314,12 @@ impl<'a> Entry<'a> {
         self.source.error(self.value.span(), &self.field, what)
     }
 
+    /// An error at this value: it is not what its key holds; `fix` says what to write, e.g. `write true or false`.
+    pub fn invalid(&self, fix: impl Display) -> FileError {
+        let value = self.to_toml();
+        self.error(format!("invalid value {}; fix: {fix}", head(&value)))
+    }
+
     /// Whether it is a list.
     pub fn is_list(&self) -> bool {
         self.value.get_ref().is_array()
@@ -355,18 +366,21 @@ impl<'a> Entry<'a> {
         let entries = self.entries();
         // It also keeps the search for repeated values short.
         if entries.len() > MAX_LIST {
-            return Err(self.error(format!("at most {MAX_LIST} values are allowed")));
+            let count = entries.len();
+            return Err(self.error(format!(
+                "{count} values are too many; fix: write at most {MAX_LIST}"
+            )));
         }
         let mut list = Vec::new();
         for entry in entries {
             let item = read(&entry)?;
             if list.contains(&item) {
-                return Err(entry.error(format!("it is in the list twice: {twice}")));
+                return Err(entry.error(format!("it is in the list twice; fix: {twice}")));
             }
             list.push(item);
         }
         if list.is_empty() {
-            return Err(self.error("the list is empty: give a value, or leave the key out"));
+            return Err(self.error("the list is empty; fix: write a value, or leave the key out"));
         }
         Ok(list)
     }
@@ -377,7 +391,7 @@ impl<'a> Entry<'a> {
     /// If it is not a table.
     pub fn table(&self) -> Read<Table<'a>> {
         let table = as_table(self.value)
-            .ok_or_else(|| self.error("write a table, e.g. { key = \"value\" }"))?;
+            .ok_or_else(|| self.invalid("write a table, e.g. { key = \"value\" }"))?;
         let (name, span) = (self.field.to_string(), self.value.span());
         Ok(Table::new(self.source, table, name, span))
     }
@@ -389,7 +403,7 @@ impl<'a> Entry<'a> {
     pub fn text(&self) -> Read<String> {
         match self.value.get_ref() {
             DeValue::String(text) if !text.trim().is_empty() => Ok(text.to_string()),
-            _ => Err(self.error("write a text in quotes")),
+            _ => Err(self.invalid("write a text in quotes")),
         }
     }
 
@@ -399,7 +413,7 @@ impl<'a> Entry<'a> {
     /// If it is not one; the text is the type's.
     pub fn word<T: FromStr<Err: Display>>(&self) -> Read<T> {
         let DeValue::String(text) = self.value.get_ref() else {
-            return Err(self.error("write it in quotes, as on the command line"));
+            return Err(self.invalid("write it in quotes, as on the command line"));
         };
         text.parse().map_err(|e| self.error(e))
     }
@@ -446,7 +460,7 @@ impl<'a> Entry<'a> {
             .as_integer()
             .and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok())
             .filter(|n| (min..=max).contains(n))
-            .ok_or_else(|| self.error(format!("write a whole number from {min} to {max}")))
+            .ok_or_else(|| self.invalid(format!("write a whole number from {min} to {max}")))
     }
 
     /// A finite number.
@@ -456,7 +470,7 @@ impl<'a> Entry<'a> {
     pub fn number(&self) -> Read<f64> {
         self.any_number()
             .filter(|n| n.is_finite())
-            .ok_or_else(|| self.error("write a number, e.g. 4.5"))
+            .ok_or_else(|| self.invalid("write a number, e.g. 4.5"))
     }
 
     fn any_number(&self) -> Option<f64> {
@@ -474,7 +488,7 @@ impl<'a> Entry<'a> {
     pub fn probability(&self) -> Read<f64> {
         self.any_number()
             .filter(|n| (0.0..=1.0).contains(n))
-            .ok_or_else(|| self.error("a probability is a number from 0 to 1, e.g. 1e-5"))
+            .ok_or_else(|| self.invalid("write a probability from 0 to 1, e.g. 1e-5"))
     }
 
     /// A share in percent, as a ratio: `"2.5 %"` is 0.025.
@@ -486,7 +500,7 @@ impl<'a> Entry<'a> {
         text.and_then(parse_percent)
             .filter(|ratio| (least..=most).contains(&(ratio * 100.0)))
             .ok_or_else(|| {
-                self.error(format!(
+                self.invalid(format!(
                     "write a share from {least} to {most} percent in quotes, e.g. \"2.5 %\""
                 ))
             })
@@ -500,7 +514,7 @@ impl<'a> Entry<'a> {
         self.value
             .get_ref()
             .as_bool()
-            .ok_or_else(|| self.error("write true or false"))
+            .ok_or_else(|| self.invalid("write true or false"))
     }
 
     /// A duration in ps.
@@ -510,7 +524,7 @@ impl<'a> Entry<'a> {
     pub fn duration(&self) -> Read<u64> {
         match self.value.get_ref().as_str() {
             Some(text) => parse_duration_ps(text).map_err(|e| self.error(e)),
-            None => Err(self.error("write a duration in quotes, e.g. \"200ms\"")),
+            None => Err(self.invalid("write a duration in quotes, e.g. \"200ms\"")),
         }
     }
 
@@ -522,7 +536,7 @@ impl<'a> Entry<'a> {
         match self.value.get_ref() {
             DeValue::String(text) => parse_rate(text).map_err(|e| self.error(e)),
             DeValue::Integer(_) => self.whole(1, HIGHEST_RATE),
-            _ => Err(self.error("write bit/s, e.g. \"100M\"")),
+            _ => Err(self.invalid("write bit/s, e.g. \"100M\"")),
         }
     }
 }

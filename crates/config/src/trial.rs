@@ -165,7 +165,7 @@ fn size(own: &Table<'_>, defaults: Option<&Table<'_>>, framing: Framing) -> Read
         None => defaults.map(of).transpose()?.flatten(),
     };
     size.ok_or_else(|| {
-        own.error_here("it has no size: write frame = 64, or length, payload or datagram")
+        own.error_here("it has no size; fix: write frame = 64, or length, payload or datagram")
     })
 }
 
@@ -180,7 +180,7 @@ fn one_size(
             continue;
         };
         if found.is_some() {
-            return Err(entry.error("the trial also has another size: keep one of them"));
+            return Err(entry.error("the trial also has another size; fix: keep one of them"));
         }
         found = Some(read(&entry, unit)?);
     }
@@ -213,10 +213,12 @@ pub fn extent_of(table: &Table<'_>) -> Read<Option<Extent>> {
                 .next()
                 .unwrap_or_default()
                 .to_owned();
-            Err(frames.error(format!("the {name} also has a time: keep one of the two")))
+            Err(frames.error(format!(
+                "the {name} also has a time; fix: keep one of the two"
+            )))
         }
         (Some(time), None) => match time.duration()? {
-            0 => Err(time.error("a trial needs time: write e.g. \"3s\"")),
+            0 => Err(time.error("a trial needs time; fix: write e.g. \"3s\"")),
             time_ps => Ok(Some(Extent::Time { time_ps })),
         },
         (None, Some(frames)) => Ok(Some(Extent::Frames {

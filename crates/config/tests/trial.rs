@@ -37,11 +37,11 @@ fn what_is_wrong_is_named_with_its_place() {
     let cases = [
         (
             "x = 1",
-            "t.toml:1:1: trial: it is missing: write trial = { length = 64 }",
+            "t.toml:1:1: trial: it is missing; fix: write trial = { length = 64 }",
         ),
         (
             "trial = 5",
-            "t.toml:1:9: trial: write a table, e.g. { key = \"value\" }",
+            "t.toml:1:9: trial: invalid value 5; fix: write a table, e.g. { key = \"value\" }",
         ),
         (
             "trial = { lenght = 64 }",
@@ -51,19 +51,19 @@ fn what_is_wrong_is_named_with_its_place() {
         ),
         (
             "trial = { frames = 5 }",
-            "t.toml:1:9: trial: it has no size: write frame = 64, or length, payload or datagram",
+            "t.toml:1:9: trial: it has no size; fix: write frame = 64, or length, payload or datagram",
         ),
         (
             "trial = { frame = 64, length = 64 }",
-            "t.toml:1:32: trial.length: the trial also has another size: keep one of them",
+            "t.toml:1:32: trial.length: the trial also has another size; fix: keep one of them",
         ),
         (
             "trial = { frame = 64, frames = 1, time = \"1s\" }",
-            "t.toml:1:32: trial.frames: the trial also has a time: keep one of the two",
+            "t.toml:1:32: trial.frames: the trial also has a time; fix: keep one of the two",
         ),
         (
             "trial = { frame = 60 }",
-            "t.toml:1:19: trial.frame: frame 60 is too small: with this framing a test frame has at least 64 bytes of frame",
+            "t.toml:1:19: trial.frame: frame 60 is too small: with this framing a test frame has at least 64 bytes of frame; fix: choose that or more",
         ),
         (
             "trial = { frame = 64, load = \"fast\" }",
@@ -95,6 +95,6 @@ fn sections_are_read_under_their_names() {
     let error = read("row = 5", "t.toml", |top| top.sections("row").map(|_| ())).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "t.toml:1:7: row: write each row as a section of its own: [[row]]"
+        "t.toml:1:7: row: it is no list of sections; fix: write each row as a section of its own, [[row]]"
     );
 }

@@ -268,7 +268,7 @@ impl Board {
     pub(crate) fn prompt(&self) -> Done<&Prompt> {
         self.profile.prompt.as_ref().ok_or_else(|| {
             ConsoleError::Unsupported(format!(
-                "nothing can be typed on this console: the profile {} has no [prompt]",
+                "nothing can be typed on this console: the profile {} has no [prompt]; fix: add one, or name another profile",
                 self.profile.name
             ))
         })

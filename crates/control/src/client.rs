@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use wirelab_trial::Clock;
 use wirelab_trial::stage::PointTimes;
+use wirelab_trial::system_error::system_fix;
 
 use crate::line::RequestId;
 use crate::message::{
@@ -61,7 +62,7 @@ pub enum ClientError {
         tries: u32,
     },
     /// The node refused.
-    #[error("the node refuses '{command}': {refusal}")]
+    #[error("the node refuses '{command}': {refusal}; fix: {}", .refusal.code.fix())]
     Refused {
         /// The command.
         command: &'static str,
@@ -80,7 +81,9 @@ pub enum ClientError {
     )]
     SessionLost,
     /// The answer breaks the protocol.
-    #[error("the answer to '{command}' breaks the protocol: {what}")]
+    #[error(
+        "the answer to '{command}' breaks the protocol: {what}; fix: use the same release of wirelab on both sides"
+    )]
     Protocol {
         /// The command.
         command: &'static str,
@@ -88,10 +91,12 @@ pub enum ClientError {
         what: String,
     },
     /// The request does not fit a line.
-    #[error("the request '{0}' does not fit a line of 512 bytes")]
+    #[error(
+        "the request '{0}' does not fit a line of 512 bytes; fix: shorten the rule or the names in it"
+    )]
     TooLong(&'static str),
     /// The transport failed.
-    #[error("control connection: {0}")]
+    #[error("control connection: {}; fix: {}", .0, system_fix(.0))]
     Io(#[from] io::Error),
 }
 

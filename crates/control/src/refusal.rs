@@ -76,6 +76,32 @@ codes! {
     Failed = "failed",
 }
 
+impl Code {
+    /// What its reader can do.
+    pub const fn fix(self) -> &'static str {
+        match self {
+            Code::Unsupported | Code::Limit | Code::BadValue | Code::MissingField => {
+                "request what the node can do"
+            }
+            Code::Full => "end other testers, or wait until their sessions are idle",
+            Code::Busy | Code::NotOwner => "wait until its trial is over, and measure again",
+            Code::Peer => "start the node with --allow for that address",
+            Code::Token => "give the token that the node was started with",
+            Code::Failed => "see what the node prints",
+            Code::BadCheck | Code::NoCheck | Code::NoSession | Code::Stale | Code::NoTrial => {
+                "measure again"
+            }
+            Code::BadLine
+            | Code::TooLong
+            | Code::Version
+            | Code::UnknownCommand
+            | Code::UnknownField
+            | Code::Pad
+            | Code::Other => "use the same release of wirelab on both sides",
+        }
+    }
+}
+
 /// An error line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {

@@ -21,26 +21,27 @@ pub fn of_start(error: &ClientError) -> NodeError {
         }),
         false => why.clone(),
     };
+    let fix = refusal.code.fix();
     match refusal.code {
-        Code::Unsupported => NodeError::unsupported(field, alone()),
+        Code::Unsupported => NodeError::unsupported(field, format!("{}; fix: {fix}", alone())),
         // An older node that does not know the field or the word.
         Code::UnknownField | Code::BadValue if is_newer(refusal) => NodeError::unsupported(
             field,
             format!(
-                "this node does not know it ({}): leave it out, or ask a newer node",
+                "this node does not know it ({}); fix: leave it out, or ask a newer node",
                 alone()
             ),
         ),
-        Code::Limit => {
-            NodeError::BadTrial(format!("beyond what the node allows: {why}; ask within it"))
-        }
+        Code::Limit => NodeError::BadTrial(format!(
+            "beyond what the node allows: {why}; fix: ask within it"
+        )),
         Code::Busy => NodeError::Failed(format!(
-            "another tester runs a trial on the node ({why}): wait until it is over"
+            "another tester runs a trial on the node ({why}); fix: wait until it is over"
         )),
         Code::Peer => NodeError::Failed(format!(
-            "the node sends to the host that asks it alone: {why}"
+            "the node sends to the host that asks it alone: {why}; fix: {fix}"
         )),
-        _ => NodeError::Failed(format!("the node refuses the trial: {why}")),
+        _ => NodeError::Failed(format!("the node refuses the trial: {why}; fix: {fix}")),
     }
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
+use wirelab_trial::system_error::system_fix;
 
 /// Fewest bytes of a token: a shorter one can be guessed from one observed exchange.
 pub const MIN_BYTES: usize = 16;
@@ -35,7 +36,10 @@ impl fmt::Debug for Token {
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// It cannot be read.
-    #[error("the token file {path} cannot be read: {source}")]
+    #[error(
+        "the token file {path} cannot be read: {source}; fix: {}",
+        system_fix(source)
+    )]
     Read {
         /// The file.
         path: PathBuf,

@@ -28,7 +28,9 @@ const MOST_BYTES: usize = 192 * 1024;
 #[derive(Debug, thiserror::Error)]
 pub enum BusyError {
     /// The kernel does not report it.
-    #[error("the load of the cores is unknown: /proc/stat: {0}")]
+    #[error(
+        "the load of the cores is unknown: /proc/stat: {0}; fix: mount /proc, and let the container show it"
+    )]
     Read(#[from] io::Error),
     /// A core does not exist.
     #[error(
@@ -37,7 +39,7 @@ pub enum BusyError {
     NoCore(usize),
     /// Too short for a share.
     #[error(
-        "{window_ms} ms are too short for a share of busy time: /proc/stat counts in steps of {tick_ms} ms, and {least_ms} ms are needed"
+        "{window_ms} ms are too short for a share of busy time: /proc/stat counts in steps of {tick_ms} ms, and {least_ms} ms are needed; fix: measure for longer"
     )]
     TooShort {
         /// The window.

@@ -25,10 +25,14 @@ pub enum CoreError {
         limit: usize,
     },
     /// The kernel does not report where this process may run.
-    #[error("the cores that this process may use are unknown: {0}")]
+    #[error(
+        "the cores that this process may use are unknown: {0}; fix: let the container permit sched_getaffinity"
+    )]
     Unknown(String),
     /// The kernel refused.
-    #[error("cannot run on cores {cores}: {why}")]
+    #[error(
+        "cannot run on cores {cores}: {why}; fix: choose some that `lscpu --online` shows and `taskset -p $$` permits"
+    )]
     Refused {
         /// The cores.
         cores: Cores,

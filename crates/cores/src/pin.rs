@@ -23,7 +23,7 @@ pub fn allowed() -> Result<Cores, CoreError> {
 pub fn pin_thread(cores: &Cores) -> Result<(), CoreError> {
     pin_task(0, cores.numbers()).map_err(|errno| CoreError::Refused {
         cores: cores.clone(),
-        why: format!("{errno} (see `lscpu --online`)"),
+        why: errno.to_string(),
     })
 }
 

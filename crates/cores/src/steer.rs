@@ -43,7 +43,9 @@ pub enum SteerError {
         mask: String,
     },
     /// The kernel refused.
-    #[error("the receive work of {interface} cannot be steered: {source}")]
+    #[error(
+        "the receive work of {interface} cannot be steered: {source}; fix: leave it where it is, or let a driver with receive queues do it"
+    )]
     Io {
         /// The interface.
         interface: String,

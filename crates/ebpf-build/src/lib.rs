@@ -37,8 +37,8 @@ pub fn compile(programs: &[&str]) {
             Ok(status) if status.success() => {}
             Ok(status) => panic!("{clang} could not compile {}: {status}", source.display()),
             Err(error) => panic!(
-                "{clang} is needed to compile the eBPF programs and did not start ({error}): \
-                 install it with 'apt-get install clang libbpf-dev', or name another with CLANG=…"
+                "{clang} is needed to compile the eBPF programs and did not start ({error}); \
+                 fix: install it with 'apt-get install clang libbpf-dev', or name another with CLANG=…"
             ),
         }
     }

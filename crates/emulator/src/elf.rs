@@ -13,7 +13,7 @@ pub enum ElfError {
     Cut(&'static str),
     /// ELF for another machine.
     #[error(
-        "this ELF file is not a program for a Cortex-M3 (32-bit little-endian ARM executable): {0}; fix: build it with -mcpu=cortex-m3"
+        "this ELF file is not a program for a Cortex-M3 (32-bit little-endian ARM executable): {0}"
     )]
     Foreign(&'static str),
     /// More segments than any linker writes.

@@ -16,10 +16,12 @@ pub enum BenchError {
         ports: usize,
     },
     /// Two cables end at one port.
-    #[error("two cables end at port {0}")]
+    #[error("two cables end at port {0}; fix: give each port one cable")]
     TwoCables(usize),
     /// A checker is not ready.
-    #[error("the checker of port {port} is not ready {clocks} clocks after it was cleared")]
+    #[error(
+        "the checker of port {port} is not ready {clocks} clocks after it was cleared; fix: check the clock and the reset of the design"
+    )]
     NotReady {
         /// Its port.
         port: usize,

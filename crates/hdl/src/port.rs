@@ -22,13 +22,17 @@ pub struct Line {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum BusError {
     /// The reply was an error: there is no register at that offset, or it is read-only or write-only.
-    #[error("the register at 0x{0:03X} refused the access")]
+    #[error("the register at 0x{0:03X} refused the access; fix: check the design's address map")]
     Refused(u16),
     /// There was no reply.
-    #[error("the register at 0x{0:03X} did not answer within {BUS_PATIENCE} clocks")]
+    #[error(
+        "the register at 0x{0:03X} did not answer within {BUS_PATIENCE} clocks; fix: check that the design answers each access"
+    )]
     Silent(u16),
     /// Another access is pending.
-    #[error("an access to the register at 0x{0:03X} is still pending")]
+    #[error(
+        "an access to the register at 0x{0:03X} is still pending; fix: wait for its answer first"
+    )]
     Busy(u16),
 }
 

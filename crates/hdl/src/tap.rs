@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 use wirelab_port::tap::TapPort;
+use wirelab_trial::system_error::system_fix;
 
 use crate::bench::{Bench, BenchError};
 use crate::wire::{Sniffer, Talker};
@@ -26,7 +27,10 @@ pub enum TapCableError {
     #[error(transparent)]
     Bench(#[from] BenchError),
     /// An error of the host's side.
-    #[error("the TAP device {port} cannot be {what}: {source}")]
+    #[error(
+        "the TAP device {port} cannot be {what}: {source}; fix: {}",
+        system_fix(source)
+    )]
     Tap {
         /// The interface.
         port: String,

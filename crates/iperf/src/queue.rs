@@ -96,6 +96,6 @@ impl<'a> Queue<'a> {
 /// The warning about a receiver whose own queues dropped datagrams.
 pub(crate) fn too_slow(at_least: u64, at_most: u64, lost: u64) -> String {
     format!(
-        "this host was too slow: its own queues dropped {at_least} to {at_most} datagrams, which are not in the {lost} that were lost for certain; ask for a lower rate (-b)"
+        "this host was too slow: its own queues dropped {at_least} to {at_most} datagrams, which are not in the {lost} that were lost for certain; fix: ask for a lower rate (-b)"
     )
 }

@@ -236,7 +236,7 @@ impl NodeFile {
             return Err(unsupported(
                 "size",
                 format!(
-                    "this is a frame of {} bytes with FCS, and the node's largest has {largest}",
+                    "this is a frame of {} bytes with FCS, and the node's largest has {largest}; fix: request a smaller size",
                     sizes.frame
                 ),
             ));

@@ -363,7 +363,7 @@ impl NodeFile {
             Kind::Time => clock.value * clock.unit.factor,
             _ => {
                 return Err(format!(
-                    "invalid clock '{name}': its unit is {}, write one of Hz, kHz, MHz, GHz, or a period in ns",
+                    "invalid clock '{name}': its unit is {}; fix: write one of Hz, kHz, MHz, GHz, or a period in ns",
                     clock.unit.name
                 ));
             }
@@ -372,7 +372,7 @@ impl NodeFile {
             Ok(period)
         } else {
             Err(format!(
-                "the clock '{name}' stands still: its value is {}",
+                "the clock '{name}' stands still, its value is {}; fix: write a rate above 0",
                 clock.value
             ))
         }
@@ -403,7 +403,7 @@ impl NodeFile {
             Ok(pace)
         } else {
             Err(format!(
-                "'{name}' is less than a picosecond: write a longer time, or leave it out"
+                "'{name}' is less than a picosecond; fix: write a longer time, or leave it out"
             ))
         }
     }
@@ -411,7 +411,7 @@ impl NodeFile {
     /// The period of the clock of `parameter`, which is called `name`.
     pub(crate) fn clock_of(&self, name: &str, parameter: &Parameter) -> Result<f64, String> {
         let clock = parameter.clock.as_deref().ok_or_else(|| {
-            format!("'{name}' counts clk of no clock: add clock = \"NAME\" with the parameter that is its clock")
+            format!("'{name}' counts clk of no clock; fix: add clock = \"NAME\" with the parameter that is its clock")
         })?;
         self.period_ps(clock)
     }
@@ -419,7 +419,7 @@ impl NodeFile {
 
 /// The message for a unit that does not fit its use.
 pub(crate) fn wrong_unit(name: &str, unit: Unit, wanted: &str) -> String {
-    format!("'{name}' is in {}; write {wanted}", unit.name)
+    format!("'{name}' is in {}; fix: write {wanted}", unit.name)
 }
 
 /// The message that `name` does not exist, with the names that do.

@@ -83,7 +83,8 @@ impl Node for ModelNode {
         if !trial.faults.is_clean() {
             return Err(Unsupported {
                 field: "faults",
-                why: "a model moves no frames that could be damaged; leave --inject out".to_owned(),
+                why: "a model moves no frames that could be damaged; fix: leave --inject out"
+                    .to_owned(),
             }
             .into());
         }

@@ -42,7 +42,7 @@ pub fn same_bus(setup: &Setup) -> Result<(), NodeError> {
             [setup, &file.setup].map(|keys| keys.get(key).map_or("none", String::as_str));
         if node != model {
             return Err(NodeError::BadTrial(format!(
-                "--predicted: {key} of the node is {node}, and the model {} is of {model}, as the document has it: leave \
+                "--predicted: {key} of the node is {node}, and the model {} is of {model}, as the document has it; fix: leave \
                  read-clocks and write-clocks out",
                 file.name
             )));

@@ -22,7 +22,7 @@ fn hostile_sizes() {
         "{BOARD}\n[parameter.{name}]\nvalue = 1\nunit = \"1\"\nsource = \"x\""
     ));
     assert!(
-        named.contains("a name has 1 to 96 letters") && named.len() < 400,
+        named.contains("fix: write 1 to 96 letters") && named.len() < 400,
         "{named}"
     );
     let unknown = error(&format!(
@@ -34,7 +34,7 @@ fn hostile_sizes() {
         writeln!(many, "[resource.r{i}]").unwrap();
     }
     assert!(
-        error(&many).contains("at most 500 are read"),
+        error(&many).contains("write at most 500"),
         "{}",
         error(&many)
     );

@@ -239,19 +239,19 @@ fn what_cannot_be_asked_says_what_can() {
     let cases = [
         (
             "length = 64\nports = 3",
-            "this node cannot do that: ports: 3 requested, and the node has 2: request 1 to 2",
+            "this node cannot do that: ports: 3 requested, and the node has 2; fix: request 1 to 2",
         ),
         (
             "length = 200\nlayer = \"tcp4\"",
-            "this node cannot do that: layer: no path for transmit on tcp4: ask for ethernet, udp4",
+            "this node cannot do that: layer: no path for transmit on tcp4; fix: ask for ethernet, udp4",
         ),
         (
             "length = 64\nbuffers = \"in-place\"",
-            "this node cannot do that: buffers: no path for transmit on ethernet with in-place buffers: ask for prefilled, copied",
+            "this node cannot do that: buffers: no path for transmit on ethernet with in-place buffers; fix: ask for prefilled, copied",
         ),
         (
             "length = 1600",
-            "this node cannot do that: size: this is a frame of 1604 bytes with FCS, and the node's largest has 1518",
+            "this node cannot do that: size: this is a frame of 1604 bytes with FCS, and the node's largest has 1518; fix: request a smaller size",
         ),
         (
             "length = 64\nload = \"200M\"",
@@ -327,11 +327,11 @@ fn changes_that_cannot_be_made() {
         ),
         (
             "in-flight=1.5",
-            "'in-flight' is 1.5: write a whole number from 0 to 100000",
+            "'in-flight' is 1.5; fix: write a whole number from 0 to 100000",
         ),
         (
             "in-flight=-1",
-            "-1 is not a valid value: write a number from 0",
+            "-1 is not a valid value; fix: write a number from 0",
         ),
         (
             "in-flight=inf",
@@ -339,7 +339,10 @@ fn changes_that_cannot_be_made() {
         ),
         ("restart-gap=2 furlongs", "unknown unit 'furlongs'"),
         ("restart-gap=2 clk", "'restart-gap' counts clk of no clock"),
-        ("restart-gap=2 MHz", "'restart-gap' is in MHz; write a time"),
+        (
+            "restart-gap=2 MHz",
+            "'restart-gap' is in MHz; fix: write a time",
+        ),
         ("cpu-clock=0", "the clock 'cpu-clock' stands still"),
         (
             "stage.copy=x2",

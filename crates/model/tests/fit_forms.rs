@@ -87,7 +87,7 @@ fn a_jump_breaks_sizes_into_classes_and_each_gets_a_path() {
     let file = NodeFile::parse(&below, "below.toml").unwrap();
     let error = file.instance(&seen[8].trial()).unwrap_err().to_string();
     assert!(
-        error.ends_with("size: the paths of the file end at 699 bytes of data, and this is 1514"),
+        error.ends_with("size: the paths of the file end at 699 bytes of data, and this is 1514; fix: request a smaller size"),
         "{error}"
     );
 }

@@ -367,5 +367,5 @@ fn one_generator_keeps_the_addresses_of_its_ports_apart() {
     let error = Generator::load(&mixed, GeneratorOptions::default())
         .err()
         .unwrap();
-    assert!(matches!(&error, XdpError::BadJob(text) if text.contains("share pace, size")));
+    assert!(matches!(&error, XdpError::BadJob(text) if text.contains("another pace, size")));
 }

@@ -88,7 +88,7 @@ impl Addresses {
     pub fn resolve(written: &HostPort) -> Result<Addresses, NodeError> {
         let unknown = |why: String| {
             NodeError::Failed(format!(
-                "cannot find the host '{}': {why}; check its spelling, or write its address",
+                "cannot find the host '{}': {why}; fix: check its spelling, or write its address",
                 written.host
             ))
         };
@@ -131,7 +131,7 @@ impl Addresses {
         found.ok_or_else(|| Unsupported {
             field: "layer",
             why: format!(
-                "{} has no {family} address: choose --layer {other}, or name the host by its {family} address",
+                "{} has no {family} address; fix: choose --layer {other}, or name the host by its {family} address",
                 self.written.host
             ),
         })
@@ -147,7 +147,7 @@ impl Addresses {
 pub fn unreachable_peer(peer: SocketAddr, error: &io::Error) -> NodeError {
     let way_out = match error.kind() {
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
-            "there is no route: check the cable, this host's addresses (ip addr) and routes (ip route)"
+            "there is no route; fix: check the cable, this host's addresses (ip addr) and routes (ip route)"
         }
         io::ErrorKind::ConnectionRefused => "the host is there, but nothing listens on that port",
         io::ErrorKind::TimedOut => "nothing answers: the host is off, or a firewall is between",

@@ -58,7 +58,7 @@ impl LabNode {
                 Some(EphemeralLab::up(&spec)?)
             }
             number if number.parse::<u8>().is_ok() => {
-                let why = "a Linux node in a lab has one interface; write lab: for a lab of one pair, or lab:NAME for an existing one";
+                let why = "a Linux node in a lab has one interface; fix: write lab: for a lab of one pair, or lab:NAME for an existing one";
                 return Err(NameError::new(name, why).into());
             }
             _ => None,
@@ -188,7 +188,7 @@ fn serve(lab: &Lab, options: &[String]) -> Result<(Process, Value, Messages), Op
     };
     let line = first_line(said).map_err(|error| match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => failed(format!(
-            "was not ready within {} s: try again when this machine is less busy",
+            "was not ready within {} s; fix: try again when this machine is less busy",
             READY.as_secs()
         )),
         _ => failed(format!("does not respond: {error}")),

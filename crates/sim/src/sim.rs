@@ -208,7 +208,9 @@ pub enum SimError {
     #[error("chain '{0}' has no end; fix: ask for a number of frames or for a time")]
     NoEnd(String),
     /// A watch of a stage that does not exist.
-    #[error("a watch names stage {stage}, but there are {count}, counted from 0")]
+    #[error(
+        "a watch names stage {stage}, but there are {count}; fix: name one of them, counted from 0"
+    )]
     NoSuchStage {
         /// The index.
         stage: usize,
@@ -218,7 +220,7 @@ pub enum SimError {
     /// Nothing can proceed although frames are left.
     #[error(
         "at {at_ps} ps the net is stuck with {frames} frames in flight: stage '{stage}' waits for \
-         a token of place '{place}'"
+         a token of place '{place}'; fix: give that place more tokens"
     )]
     Stuck {
         /// The instant in ps.

@@ -7,6 +7,7 @@ use wirelab_port::iface::IfaceError;
 use wirelab_port::netns::{NetNsError, Work};
 use wirelab_port::xdp::XdpError;
 use wirelab_trial::NodeError;
+use wirelab_trial::system_error::system_fix;
 
 /// Why points cannot be recorded.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +20,7 @@ pub enum StagesError {
         what: String,
     },
     /// The host does not let programs trace its kernel in this way, although they have the privilege.
-    #[error("{what}: this host refuses it ({why}); {fix}")]
+    #[error("{what}: this host refuses it ({why}); fix: {fix}")]
     Refused {
         /// The action.
         what: String,
@@ -62,7 +63,7 @@ pub enum StagesError {
     #[error(transparent)]
     NetNs(#[from] NetNsError),
     /// libbpf or the kernel refused.
-    #[error("{what}: {source}")]
+    #[error("{what}: {source}; fix: {}", system_fix(source))]
     Kernel {
         /// The action.
         what: String,

@@ -348,8 +348,8 @@ fn refused(what: String, why: &io::Error, set: ProbeSet) -> StagesError {
         what,
         why: format!("{why}, with all required capabilities"),
         fix: match set {
-            ProbeSet::Fentry => "fix: --probes raw, whose tracepoints give the same stages",
-            ProbeSet::Raw => "fix: measure without probes, or on the host itself",
+            ProbeSet::Fentry => "--probes raw, whose tracepoints give the same stages",
+            ProbeSet::Raw => "measure without probes, or on the host itself",
         },
     }
 }

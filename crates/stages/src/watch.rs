@@ -173,7 +173,7 @@ impl Watch {
             .map_err(NodeError::bad)?;
         let failed = |e: std::io::Error| {
             NodeError::BadTrial(format!(
-                "UDP port {udp} is not available here ({e}): choose another with --port, or --watch where another program \
+                "UDP port {udp} is not available here ({e}); fix: choose another with --port, or --watch where another program \
                  receives the frames"
             ))
         };
@@ -356,7 +356,7 @@ impl Watch {
             (None, Some(length), _) => Ok(length.max(60)),
             (None, None, 0) if recorded.served.is_some() => Ok(64),
             _ => Err(NodeError::bad(
-                "the frames' length is not known: give it with --length, one only, as the sender has it",
+                "the frames' length is not known; fix: give it with --length, one only, as the sender has it",
             )),
         }
     }

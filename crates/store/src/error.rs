@@ -3,7 +3,7 @@
 /// Why a store did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// A store's name that names none.
+    /// A store's name that names none, with the fix.
     #[error("--store: {0}")]
     Location(String),
     /// There is no store at that place.
@@ -48,7 +48,7 @@ pub enum StoreError {
     Selection {
         /// What was typed.
         text: String,
-        /// The reason, and what to write.
+        /// The reason, and the fix.
         why: String,
     },
     /// No run is selected.

@@ -114,7 +114,7 @@ impl Store {
         if runs.len() > 1 && selection.ids.is_empty() && selection.last.is_none() {
             let count = runs.len();
             return Err(self.no_run(format!(
-                "{count} runs are selected; add ',last' for the latest of them, or ',last={count}' for all"
+                "{count} runs are selected; fix: add ',last' for the latest of them, or ',last={count}' for all"
             )));
         }
         runs.reverse();

@@ -190,7 +190,7 @@ fn number_of(text: &str) -> Result<(Option<f64>, usize, &str), String> {
     let split = text.find("..").map_or(split, |at| at.min(split));
     let (digits, rest) = text.split_at(split);
     if digits.len() > MAX_DIGITS {
-        return Err(format!("a number has at most {MAX_DIGITS} digits"));
+        return Err(format!("write at most {MAX_DIGITS} digits"));
     }
     let plain = digits.replace('_', "");
     let number = plain.parse::<f64>().ok();
@@ -207,7 +207,7 @@ fn after<'t>(text: &'t str, words: &[&str]) -> Option<&'t str> {
     words.iter().find_map(|word| text.strip_prefix(word))
 }
 
-/// A figure before its unit is read: number, decimals, precision, and the unit's text.
+/// A figure before its unit is read: number, decimals, precision, and the unit's text; or the fix.
 fn figure_of(text: &str) -> Result<(f64, usize, Precision, &str), String> {
     let need = |n: Option<f64>| {
         n.ok_or_else(|| "write a number as printed and its unit, e.g. 7.10 ms".to_owned())
@@ -248,15 +248,14 @@ impl FromStr for Quantity {
 
     fn from_str(text: &str) -> Result<Quantity, String> {
         let text = text.trim();
-        let refuse = |way_out: String| {
-            let shown: String = text.chars().take(40).collect();
-            format!("invalid figure '{shown}': {way_out}")
-        };
-        let (number, decimals, precision, name) = figure_of(text).map_err(refuse)?;
+        let shown: String = text.chars().take(40).collect();
+        let (number, decimals, precision, name) =
+            figure_of(text).map_err(|fix| format!("invalid figure '{shown}'; fix: {fix}"))?;
         // The micro sign has two code points.
         let name = name.replace(['µ', 'μ'], "u");
         let found = UNITS.iter().find(|u| u.name == name);
-        let unit = *found.ok_or_else(|| refuse(way_out(&name)))?;
+        let unit =
+            *found.ok_or_else(|| format!("invalid figure '{shown}': {}", wrong_unit(&name)))?;
         Ok(Quantity {
             number,
             decimals,
@@ -271,16 +270,18 @@ const MOST: f64 = 1e24;
 /// Most characters of a number.
 const MAX_DIGITS: usize = 32;
 
-/// The fix for an unknown unit.
-fn way_out(name: &str) -> String {
+/// What is wrong with a unit, and the fix.
+fn wrong_unit(name: &str) -> String {
     if name.starts_with(',') {
-        return "write a point before decimals, and nothing between thousands".into();
+        return "it has a comma; fix: write a point before decimals, and nothing between thousands"
+            .into();
     }
     let ambiguous = ["b", "b/s", "bps"];
     let lower = name.to_ascii_lowercase();
     let stem = lower.trim_start_matches(['k', 'm', 'g']);
     if ambiguous.contains(&stem) {
-        return "write bit or B, with k, M or G before it, so that bits and bytes cannot be mixed up".into();
+        return "its unit may mean bits or bytes; fix: write bit or B, with k, M or G before it"
+            .into();
     }
     let names = UNITS.iter().map(|u| u.name).filter(|n| !n.is_empty());
     let names: Vec<&str> = names.collect();

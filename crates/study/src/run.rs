@@ -42,7 +42,7 @@ pub enum RunError {
         row: String,
         /// The node's name.
         node: String,
-        /// The reason.
+        /// The reason, and the fix.
         why: String,
     },
     /// No node is named.

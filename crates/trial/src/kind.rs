@@ -188,12 +188,12 @@ impl NodeKinds {
     ) -> Result<Box<dyn Node>, OpenError> {
         if options.image.is_some() && !(kind.profile)(name).takes_image {
             return Err(OpenError::usage(
-                "--image is the firmware of a board: measure board:NAME (wirelab board list)",
+                "--image is the firmware of a board; fix: measure board:NAME (wirelab board list)",
             ));
         }
         if options.console.is_some() && !(kind.profile)(name).takes_console {
             return Err(OpenError::usage(
-                "--console is that of a board with an iperf: measure iperf:HOST or iperf3:HOST with it",
+                "--console is that of a board with an iperf; fix: measure iperf:HOST or iperf3:HOST with it",
             ));
         }
         (kind.open)(name, options).map_err(|error| self.or_of_a_kind(name, error))

@@ -61,6 +61,7 @@ pub mod search;
 pub mod series;
 pub mod slices;
 pub mod stage;
+pub mod system_error;
 pub mod tracker;
 pub mod trial;
 pub mod unseen;

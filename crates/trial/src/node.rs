@@ -16,7 +16,7 @@ use crate::trial::Trial;
 pub struct Unsupported {
     /// The field of the trial.
     pub field: &'static str,
-    /// Why not, and what can be requested instead.
+    /// Why not, and the fix: what can be requested instead.
     pub why: String,
 }
 
@@ -186,7 +186,7 @@ pub trait Node {
     /// [`NodeError`] where its frames are not between ports, or the file cannot be made.
     fn start_capture(&mut self, _: &std::path::Path) -> Result<(), NodeError> {
         Err(NodeError::bad(
-            "--capture takes frames between ports: measure lab:N, ports:… or hdl:N with it",
+            "--capture takes frames between ports; fix: measure lab:N, ports:… or hdl:N with it",
         ))
     }
 

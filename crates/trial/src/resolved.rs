@@ -83,11 +83,14 @@ impl Accepts<'_> {
         self.among("direction", &trial.direction, directions, word)?;
         let (tags, most) = (trial.framing.vlan_tags, self.vlan_tags);
         if tags > most {
-            let why = || format!("it supports {most} tags at most: leave --vlan out");
+            let why = || format!("it supports {most} tags at most; fix: leave --vlan out");
             return Err(self.refusal("vlan_tags", why));
         }
         if !(1..=self.ports).contains(&trial.ports) {
-            let why = || format!("{} requested, the node has {}", trial.ports, self.ports);
+            let why = || {
+                let (asked, all) = (trial.ports, self.ports);
+                format!("{asked} requested, the node has {all}; fix: request 1 to {all}")
+            };
             return Err(self.refusal("ports", why));
         }
         for option in trial.options() {
@@ -122,10 +125,11 @@ impl Accepts<'_> {
             return Ok(());
         }
         Err(self.refusal(field, || match can {
-            [] => "this node supports none of these: leave it out".to_owned(),
+            [] => "this node supports none of these; fix: leave it out".to_owned(),
             can => {
-                let list: Vec<String> = can.iter().map(shown).collect();
-                format!("this node supports {}", list.join(", "))
+                let list: Vec<String> = can.iter().map(&shown).collect();
+                let (asked, list) = (shown(asked), list.join(", "));
+                format!("this node does not support {asked}; fix: request one of {list}")
             }
         }))
     }
@@ -138,7 +142,7 @@ impl Accepts<'_> {
 pub fn check_mark(trial: &Trial) -> Result<(), NodeError> {
     let has_room = matches!(trial.framing.layer, Layer::UdpIpv4 | Layer::TcpIpv4);
     if trial.dscp.is_some() && !has_room {
-        let why = "a code point is marked in the IPv4 header: ask --layer udp4 or tcp4";
+        let why = "a code point is marked in the IPv4 header; fix: ask --layer udp4 or tcp4";
         return Err(NodeError::unsupported("dscp", why));
     }
     Ok(())
@@ -163,7 +167,7 @@ impl Resolved {
         };
         if let (Link::Fixed(rate), Some(asked)) = (link, trial.link_bits_per_s) {
             if asked != rate {
-                let why = || format!("its link carries {rate} bit/s: leave --rate out");
+                let why = || format!("its link carries {rate} bit/s; fix: leave --rate out");
                 return Err(accepts.refusal("link_bits_per_s", why));
             }
         }
@@ -177,7 +181,7 @@ impl Resolved {
     pub fn of_sizes(trial: &Trial, sizes: Sizes, link: Link) -> Result<Resolved, NodeError> {
         if trial.link_bits_per_s == Some(0) {
             return Err(NodeError::bad(
-                "a link rate of 0 carries nothing: give e.g. --rate 1G",
+                "a link rate of 0 carries nothing; fix: give e.g. --rate 1G",
             ));
         }
         let layer = trial.framing.layer;

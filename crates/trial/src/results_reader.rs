@@ -9,7 +9,7 @@ use crate::results::{FORMAT, ResultsFile, VERSION};
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
     /// Not JSON, or a field is missing or has another type; the text has line and column.
-    #[error("not a results file: {0}")]
+    #[error("not a results file: {0}; fix: give a file that 'wirelab measure -o' wrote")]
     Json(#[from] serde_json::Error),
     /// JSON of something else.
     #[error(

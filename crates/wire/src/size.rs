@@ -193,7 +193,7 @@ pub struct Sizes {
 pub enum SizeError {
     /// Smaller than the smallest frame with a test header in this framing.
     #[error(
-        "{} {bytes} is too small: with this framing a test frame has at least {min} bytes of {}",
+        "{} {bytes} is too small: with this framing a test frame has at least {min} bytes of {}; fix: choose that or more",
         unit.name(), unit.name()
     )]
     TooSmall {
@@ -205,7 +205,7 @@ pub enum SizeError {
         min: u32,
     },
     /// Larger than the payload table allows.
-    #[error("{} {bytes} is too large: the test frame ends at {max} bytes of {}", unit.name(), unit.name())]
+    #[error("{} {bytes} is too large: the test frame ends at {max} bytes of {}; fix: choose that or less", unit.name(), unit.name())]
     TooLarge {
         /// The requested unit.
         unit: SizeUnit,

@@ -175,12 +175,12 @@ pub fn time_ps(option: &str, text: &str) -> Fallible<u64> {
 pub fn extent(args: &ExtentArgs, default: Extent) -> Fallible<Extent> {
     match (args.frames, &args.time) {
         (Some(0), _) => Err(Failure::usage(
-            "--frames 0 requests nothing: give at least 1",
+            "--frames 0 requests nothing; fix: give at least 1",
         )),
         (Some(frames), _) => Ok(Extent::Frames { frames }),
         (None, Some(text)) => match time_ps("--time", text)? {
             0 => Err(Failure::usage(format!(
-                "--time {text} requests nothing: give a longer time, e.g. 200ms"
+                "--time {text} requests nothing; fix: give a longer time, e.g. 200ms"
             ))),
             time_ps => Ok(Extent::Time { time_ps }),
         },
@@ -197,11 +197,13 @@ pub fn faults(text: Option<&str>) -> Fallible<FaultRates> {
         .filter(|p| !p.is_empty())
     {
         let bad = |why: &str| Failure::usage(format!("--inject {part}: {why}"));
-        let (name, value) = part
-            .split_once('=')
-            .ok_or_else(|| bad("write FAULT=PROBABILITY, e.g. drop=1e-4, or FAULT=TIMES/s"))?;
+        let (name, value) = part.split_once('=').ok_or_else(|| {
+            bad("it is no fault; fix: write FAULT=PROBABILITY, e.g. drop=1e-4, or FAULT=TIMES/s")
+        })?;
         if name == "seed" {
-            rates.seed = value.parse().map_err(|_| bad("a seed is a whole number"))?;
+            rates.seed = value
+                .parse()
+                .map_err(|_| bad("invalid seed; fix: write a whole number"))?;
             continue;
         }
         rates
@@ -250,7 +252,7 @@ pub fn mac(option: &str, text: &str) -> Fallible<[u8; 6]> {
         .collect();
     bytes.and_then(|b| b.try_into().ok()).ok_or_else(|| {
         Failure::usage(format!(
-            "{option} {text}: write a MAC address, e.g. 02:57:4c:00:00:01"
+            "invalid {option} {text}; fix: write a MAC address, e.g. 02:57:4c:00:00:01"
         ))
     })
 }

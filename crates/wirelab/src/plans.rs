@@ -77,7 +77,7 @@ fn ways(args: &MeasureArgs, matrix: &mut Matrix) -> Fallible<()> {
     }
     if matrix.shared.rule.is_some() && !matrix.paths.contains(&Some(Path::FastTrack)) {
         return Err(Failure::usage(
-            "--rule selects frames for the fast track: add --path fast-track",
+            "--rule selects frames for the fast track; fix: add --path fast-track",
         ));
     }
     let background = ways.background.as_deref().map(str::parse).transpose();
@@ -109,23 +109,23 @@ fn search(args: &MeasureArgs, profile: &Profile) -> Fallible<SearchSection> {
     };
     let Extent::Time { time_ps } = matrix.shared.extent else {
         return Err(Failure::usage(
-            "--frames: the trials of a search have a time: give --time instead",
+            "--frames: the trials of a search have a time; fix: give --time instead",
         ));
     };
     let layer = matrix.framings[0].layer;
     if layer.is_tcp() {
         return Err(Failure::usage(
-            "TCP retransmits lost data, so a loss ratio does not show its rate: use a TCP trial at load max",
+            "TCP retransmits lost data, so a loss ratio does not show its rate; fix: use a TCP trial at load max",
         ));
     }
     if !matrix.shared.faults.is_clean() || !args.matrix.buffers.is_empty() || args.repeat != 1 {
         return Err(Failure::usage(
-            "--inject, --buffers and --repeat cannot be combined with a search: --trials repeats each load",
+            "--inject, --buffers and --repeat cannot be combined with a search; fix: leave them out, --trials repeats each load",
         ));
     }
     if args.ways.is_asked() || node_paths(&args.offer.path).is_some() {
         return Err(Failure::usage(
-            "a search uses the node's default path: leave --path, --wait, --rule, --background and --probes out",
+            "a search uses the node's default path; fix: leave --path, --wait, --rule, --background and --probes out",
         ));
     }
     let kind = search_kind(asked, time_ps, warm_up_ps(args)?)?;
@@ -142,7 +142,7 @@ fn search(args: &MeasureArgs, profile: &Profile) -> Fallible<SearchSection> {
             .any(|way| sent_by_node.contains(way))
     {
         return Err(Failure::usage(
-            "--bursts: the tester sends bursts to the node: give --direction rx or echo",
+            "--bursts: the tester sends bursts to the node; fix: give --direction rx or echo",
         ));
     }
     (section.load, section.ports) = match (&matrix.loads[..], &matrix.ports[..]) {
@@ -150,7 +150,7 @@ fn search(args: &MeasureArgs, profile: &Profile) -> Fallible<SearchSection> {
         ([load], [ports]) => (*load, Some(*ports)),
         _ => {
             return Err(Failure::usage(
-                "a search takes one --load, the highest, and one number of --ports",
+                "a search has one highest load and one number of ports; fix: give one --load and one --ports",
             ));
         }
     };
@@ -219,7 +219,7 @@ fn share(option: &str, text: &str, range: std::ops::RangeInclusive<f64>) -> Fall
     ratio.ok_or_else(|| {
         let (least, most) = (range.start() * 100.0, range.end() * 100.0);
         Failure::usage(format!(
-            "{option} {text}: write a share from {least}% to {most}%, e.g. 2.5%"
+            "invalid {option} {text}; fix: write a share from {least}% to {most}%, e.g. 2.5%"
         ))
     })
 }

@@ -198,7 +198,7 @@ fn each_path_through_a_board_is_taken_or_declined_by_name() {
         ),
         (
             by_way("board:lpc1768", "tx", "driver"),
-            "path: the board has one path, on which it polls: leave it out",
+            "path: the board has one path, on which it polls; fix: leave it out",
         ),
     ] {
         let declined = wirelab(&asked);

@@ -245,7 +245,7 @@ fn bad_usage_is_status_2_and_names_the_fix() {
         ("-c localhost -b fast", "write a number with k, m, g"),
         (
             "-c localhost -l 70000 -u",
-            "takes 1 to 65507 bytes, not 70000",
+            "takes no 70000; fix: give 1 to 65507 bytes",
         ),
         ("-c localhost -t 0", "takes 0.01 to"),
         ("-c localhost -n 0", "give a number of bytes"),

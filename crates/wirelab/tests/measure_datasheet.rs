@@ -149,7 +149,7 @@ fn a_wrong_request_says_what_to_write() {
         ),
         (
             &["--search", "loss=half"],
-            "--search loss half: write a share from 0% to 99%",
+            "invalid --search loss half; fix: write a share from 0% to 99%",
         ),
         (
             &["--search", "no-loss", "--width", "0%"],
@@ -165,7 +165,7 @@ fn a_wrong_request_says_what_to_write() {
         ),
         (
             &["--search", "no-loss", "--load", "10%,20%"],
-            "one --load, the highest",
+            "one highest load",
         ),
         (
             &["--search", "no-loss", "--repeat", "3"],

@@ -29,7 +29,7 @@ pub fn back_to_back(
     if matches!(trial.direction, Direction::Transmit | Direction::Both) {
         return Err(SearchError::Goal {
             field: "direction",
-            why: "the tester sends bursts to the node: use receive or echo",
+            why: "the tester sends bursts to the node; fix: use receive or echo",
         });
     }
     if !(throughput_frames_per_s.is_finite() && throughput_frames_per_s >= 0.0) {
@@ -82,13 +82,22 @@ pub fn back_to_back(
 fn check(search: &BurstSearch) -> Result<(), SearchError> {
     let bad = |field, why| Err(SearchError::Goal { field, why });
     if !(MIN_REPEATS..=MAX_REPEATS).contains(&search.repeats) {
-        return bad("repeats", "it must be 50 (RFC 9004) to 1,000");
+        return bad(
+            "repeats",
+            "it is not one of RFC 9004; fix: give 50 to 1,000",
+        );
     }
     if search.longest_ps == 0 {
-        return bad("longest_ps", "it must be above 0; RFC 2544 has 2 s");
+        return bad(
+            "longest_ps",
+            "no burst fits; fix: give more than 0, as the 2 s of RFC 2544",
+        );
     }
     if search.resolution_frames == 0 {
-        return bad("resolution_frames", "it must be at least 1");
+        return bad(
+            "resolution_frames",
+            "a search in steps of 0 does not end; fix: give at least 1",
+        );
     }
     check_limits(search.max_trials, search.max_time_ps)
 }
@@ -171,7 +180,7 @@ fn burst(asker: &mut Asker, link: LineRate, frames: u64) -> Result<bool, SearchE
     if reading.tester_was_limit {
         // A burst with gaps is not a burst, so its length is unusable.
         return Err(SearchEnded::Failed {
-            why: "the tester cannot send frames back to back at line rate: use a faster host or larger frames; wirelab selftest shows what this host can do".to_owned(),
+            why: "the tester cannot send frames back to back at line rate; fix: use a faster host or larger frames; wirelab selftest shows what this host can do".to_owned(),
         });
     }
     if reading.held_back {
@@ -183,7 +192,7 @@ fn burst(asker: &mut Asker, link: LineRate, frames: u64) -> Result<bool, SearchE
         });
     }
     reading.loss.is_within(0.0).ok_or_else(|| SearchEnded::Failed {
-        why: "the tester's own queue dropped frames of a burst, so it is unknown whether the node did: use a faster host or larger frames".to_owned(),
+        why: "the tester's own queue dropped frames of a burst, so it is unknown whether the node did; fix: use a faster host or larger frames".to_owned(),
     })
 }
 

@@ -121,10 +121,13 @@ fn loss(reading: &TrialReading) -> Field<f64> {
 fn check(curve: &LossCurve) -> Result<(), SearchError> {
     let bad = |field, why| Err(SearchError::Goal { field, why });
     if curve.trial_ps == 0 {
-        return bad("trial_ps", "a trial must take some time: give e.g. 1s");
+        return bad("trial_ps", "a trial must take some time; fix: give e.g. 1s");
     }
     if !(0.1..=10.0).contains(&curve.step_percent) {
-        return bad("step_percent", "it must be 0.1 to 10 (RFC 2544, 26.3)");
+        return bad(
+            "step_percent",
+            "it is not one of RFC 2544, 26.3; fix: give 0.1 to 10",
+        );
     }
     check_limits(1, curve.max_time_ps)
 }

@@ -15,23 +15,32 @@ fn check_goal(goal: &Goal) -> Result<(), SearchError> {
     if goal.final_trial_ps == 0 {
         return bad(
             "final_trial_ps",
-            "a trial must take some time: give e.g. 1s",
+            "a trial must take some time; fix: give e.g. 1s",
         );
     }
     if goal.duration_sum_ps < goal.final_trial_ps {
-        return bad("duration_sum_ps", "it must hold at least one full trial");
+        return bad(
+            "duration_sum_ps",
+            "it does not hold a full trial; fix: give at least the time of one",
+        );
     }
     if !(0.0..1.0).contains(&goal.loss_ratio) {
         return bad(
             "loss_ratio",
-            "it must be at least 0 and less than 1 (2.5 % is 0.025)",
+            "it is no share of frames; fix: give 0 or more and less than 1 (2.5 % is 0.025)",
         );
     }
     if !(0.0..1.0).contains(&goal.exceed_ratio) {
-        return bad("exceed_ratio", "it is from 0 up to, but not, 1");
+        return bad(
+            "exceed_ratio",
+            "it is no share of trials; fix: give 0 or more and less than 1",
+        );
     }
     if !(MIN_WIDTH_RATIO..1.0).contains(&goal.width_ratio) {
-        return bad("width_ratio", "it must be at least 0.0001 and less than 1");
+        return bad(
+            "width_ratio",
+            "it is no share of a load; fix: give 0.0001 or more and less than 1",
+        );
     }
     Ok(())
 }
@@ -40,18 +49,21 @@ fn check_goal(goal: &Goal) -> Result<(), SearchError> {
 pub(super) fn check_search(search: &Search) -> Result<(), SearchError> {
     let bad = |field, why| Err(SearchError::Goal { field, why });
     if search.goals.is_empty() || search.goals.len() > MAX_GOALS {
-        return bad("goals", "a search has 1 to 16 goals");
+        return bad("goals", "it has none or too many; fix: give 1 to 16");
     }
     search.goals.iter().try_for_each(check_goal)?;
     if search.preliminary_trial_ps == Some(0) {
         return bad(
             "preliminary_trial_ps",
-            "a trial must take some time: leave it out for none",
+            "a trial must take some time; fix: leave it out for none",
         );
     }
     let min = search.min_load_frames_per_s.unwrap_or(1.0);
     if !(min.is_finite() && min > 0.0) {
-        return bad("min_load_frames_per_s", "it is above 0");
+        return bad(
+            "min_load_frames_per_s",
+            "no frames would be sent; fix: give more than 0",
+        );
     }
     check_limits(search.max_trials, search.max_time_ps)
 }
@@ -60,10 +72,13 @@ pub(super) fn check_search(search: &Search) -> Result<(), SearchError> {
 pub(super) fn check_limits(max_trials: u64, max_time_ps: u64) -> Result<(), SearchError> {
     let bad = |field, why| Err(SearchError::Goal { field, why });
     if max_trials == 0 || max_trials > MAX_SEARCH_TRIALS {
-        return bad("max_trials", "it must be 1 to 100,000");
+        return bad(
+            "max_trials",
+            "the search would not end, or not begin; fix: give 1 to 100,000",
+        );
     }
     if max_time_ps == 0 {
-        return bad("max_time_ps", "it is above 0");
+        return bad("max_time_ps", "no trial fits; fix: give more than 0");
     }
     Ok(())
 }
@@ -84,7 +99,7 @@ pub enum SearchError {
     Goal {
         /// The parameter.
         field: &'static str,
-        /// Its valid values.
+        /// What is wrong with it, and the fix.
         why: &'static str,
     },
     /// TCP retransmits lost data.

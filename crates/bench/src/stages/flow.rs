@@ -144,7 +144,7 @@ fn why_not(rule: &Rule, udp: Flow, ethernet: Flow) -> String {
         false => (udp, by_udp),
     };
     format!(
-        "{} of the rule {rule} can match no frame of the flow, which is {}: leave that part out, or make it a rule of \
+        "{} of the rule {rule} can match no frame of the flow, which is {}; fix: leave that part out, or make it a rule of \
          its own behind a ';' (without IP a flow is Ethernet: ethertype=0x88b5, also with priority=6)",
         parts.join(" and "),
         flow.words()
@@ -195,7 +195,7 @@ pub fn keeps_off(rules: &Rules, background: &Background) -> Result<(), String> {
         None => Ok(()),
         Some(rule) => Err(format!(
             "the rule {rule} also wants the frames of the background {background}, which is UDP over IPv4 to another \
-             port of the node: name the flow's port in the rule, e.g. {rule},port=1026"
+             port of the node; fix: name the flow's port in the rule, e.g. {rule},port=1026"
         )),
     }
 }

@@ -112,9 +112,9 @@ impl Lpc1768Node {
                 console: printed(&serial),
             });
         }
-        let no_node = |error: wirelab_control::ClientError| BoardError::BadImage {
+        let no_node = |source| BoardError::NoNode {
             path: image.path.clone(),
-            why: format!("it is up, but {error}"),
+            source,
         };
         // No other client uses this line, and a nonce of another length would shift all times by some bits.
         let mut client = Client::open_with(serial, PATIENCE, NONCE).map_err(no_node)?;
@@ -157,8 +157,8 @@ impl Lpc1768Node {
         let place = wirelab_emulator::symbol(&self.elf, function).filter(|place| place.1 > 0);
         let Some((start, bytes)) = place else {
             return Err(NodeError::BadTrial(format!(
-                "the image has no function '{function}': `arm-none-eabi-nm IMAGE` lists those it has, \
-                 and the copies are board_copy_halfwords and board_copy_words"
+                "the image has no function '{function}'; fix: name one that `arm-none-eabi-nm IMAGE` lists; \
+                 the copies are board_copy_halfwords and board_copy_words"
             )));
         };
         self.board().machine().watch(start, bytes);

@@ -55,16 +55,16 @@ impl Plan {
 const REASONS: [(&str, &str); 4] = [
     (
         "layer",
-        "this board has no stack: use --layer ethernet, or board:zynq7000 for UDP and TCP",
+        "this board has no stack; fix: use --layer ethernet, or board:zynq7000 for UDP and TCP",
     ),
     (
         "vlan_tags",
-        "the firmware makes no tagged frames: leave the tags out",
+        "the firmware makes no tagged frames; fix: leave the tags out",
     ),
-    ("ports", "the board has one: use --ports 1"),
+    ("ports", "the board has one; fix: use --ports 1"),
     (
         "link_bits_per_s",
-        "its link runs at 100 Mbit/s: leave --rate out",
+        "its link runs at 100 Mbit/s; fix: leave --rate out",
     ),
 ];
 
@@ -90,11 +90,12 @@ fn resolve(trial: &Trial, node: &Identity) -> Result<Resolved, NodeError> {
         ],
         sizes: SizeLimits::TestFrame,
         reasons: &REASONS,
-        otherwise: "the board has one path, on which it polls: leave it out",
+        otherwise: "the board has one path, on which it polls; fix: leave it out",
     };
     accepts.check(trial)?;
     if trial.direction == Direction::Transmit && !trial.faults.is_clean() {
-        let why = "the tester makes faults, and it sends nothing here: use receive, echo or both";
+        let why =
+            "the tester makes faults, and it sends nothing here; fix: use receive, echo or both";
         return Err(NodeError::unsupported("faults", why));
     }
     Resolved::new(trial, &accepts, Link::Fixed(LINK_BITS_PER_S))?.with_echo_rate()
@@ -113,7 +114,7 @@ pub fn plan(trial: &Trial, node: &Identity, descriptors: Option<u16>) -> Result<
         plan.sequences = plan.frames();
         if !(1..=MOST_OFFERED).contains(&plan.sequences) {
             return Err(NodeError::bad(format!(
-                "{} frames: 1 to {MOST_OFFERED} can be offered to the emulated board",
+                "{} frames cannot be offered to the emulated board; fix: offer 1 to {MOST_OFFERED}",
                 plan.sequences
             )));
         }

@@ -56,7 +56,9 @@ pub fn broken(error: &ClientError) -> NodeError {
 }
 
 fn halted(error: &io::Error) -> NodeError {
-    NodeError::Failed(format!("board lpc1768: {error}"))
+    NodeError::Failed(format!(
+        "board lpc1768: {error}; fix: mend the firmware at that place"
+    ))
 }
 
 /// A running trial.
@@ -203,7 +205,7 @@ fn settle(client: &mut Client<Serial>, started: &Started) -> Result<Status, Node
             .map_err(|error| broken(&error))?;
     }
     Err(NodeError::Failed(
-        "the firmware of board lpc1768 does not end its trial".to_owned(),
+        "the firmware of board lpc1768 does not end its trial; fix: give other firmware with --image".to_owned(),
     ))
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use wirelab_config::FileError;
 use wirelab_port::lab::LabError;
 use wirelab_port::tap::TapError;
+use wirelab_trial::system_error::system_fix;
 use wirelab_trial::{NodeError, OpenError};
 
 /// An error about a machine in QEMU.
@@ -72,7 +73,9 @@ pub enum MachineError {
         said: String,
     },
     /// It ended.
-    #[error("{machine}: QEMU has ended ({how}); {console}")]
+    #[error(
+        "{machine}: QEMU has ended ({how}); fix: see what it printed last, and check the arguments of the machine file; {console}"
+    )]
     Ended {
         /// The machine.
         machine: String,
@@ -102,7 +105,7 @@ pub enum MachineError {
     #[error(transparent)]
     Tap(#[from] TapError),
     /// The system refused something.
-    #[error("{what}: {source}")]
+    #[error("{what}: {source}; fix: {}", system_fix(source))]
     Io {
         /// The attempted action or its object.
         what: String,

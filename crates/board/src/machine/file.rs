@@ -281,13 +281,13 @@ impl MachineFile {
         if has_commands && self.console.prompt.is_none() {
             return Err(top.at_key(
                 "console",
-                "it has commands, and no prompt by which their end is known: write prompt = \"nsh> \"",
+                "it has commands, and no prompt by which their end is known; fix: write prompt = \"nsh> \"",
             ));
         }
         if !self.network.iter().any(|word| word.contains("{netdev}")) {
             return Err(top.at_key(
                 "network",
-                "it has no place for the network device: write \"-netdev\", \"{netdev}\"; its id is n0",
+                "it has no place for the network device, whose id is n0; fix: write \"-netdev\", \"{netdev}\"",
             ));
         }
         let echoes = |frame_path: &&FramePath| frame_path.traffic == Traffic::Echo;
@@ -297,11 +297,11 @@ impl MachineFile {
         ) {
             (Some(frame_path), _) if frame_path.traffic == Traffic::Echo => Err(top.at_key(
                 "receive",
-                "what comes back is sent: write \"udp:PORT\" here, and \"echo\" in transmit",
+                "what comes back is sent; fix: write \"udp:PORT\" here, and \"echo\" in transmit",
             )),
             (None, Some(_)) => Err(top.at_key(
                 "transmit",
-                "an echo needs frames that are received: add [receive] with traffic = \"udp:7\"",
+                "an echo needs frames that are received; fix: add [receive] with traffic = \"udp:7\"",
             )),
             _ => Ok(()),
         }
@@ -349,7 +349,7 @@ fn fixed(table: &Table<'_>) -> Read<Address> {
         let text = entry.text()?;
         let ip = text
             .parse()
-            .map_err(|_| entry.error("write an address, e.g. \"192.168.1.2\""))?;
+            .map_err(|_| entry.invalid("write an address, e.g. \"192.168.1.2\""))?;
         Ok((ip, entry))
     };
     let (node, _) = ip("node", "write the image's address, e.g. \"192.168.1.2\"")?;
@@ -357,7 +357,7 @@ fn fixed(table: &Table<'_>) -> Read<Address> {
     match tester != node && tester.octets()[..3] == node.octets()[..3] {
         true => Ok(Address::Fixed { node, tester }),
         false => Err(entry.error(format!(
-            "it is not another address of the network {node}/24"
+            "it is not in the network {node}/24, or is the image's own; fix: write another address of it"
         ))),
     }
 }
@@ -413,12 +413,18 @@ fn frame_path(table: &Table<'_>, direction: Direction) -> Read<FramePath> {
     for each in entry.entries() {
         let next = point(&each.table()?)?;
         if points.iter().any(|p| p.name == next.name) {
-            return Err(each.error(format!("there is a point '{}' before", next.name)));
+            return Err(each.error(format!(
+                "there is a point '{}' before; fix: choose another name",
+                next.name
+            )));
         }
         points.push(next);
     }
     if !(2..=MOST_POINTS).contains(&points.len()) {
-        return Err(entry.error(format!("a path has 2 to {MOST_POINTS} points")));
+        return Err(entry.error(format!(
+            "it has {} points; fix: write 2 to {MOST_POINTS}",
+            points.len()
+        )));
     }
     Ok(FramePath {
         direction,
@@ -434,7 +440,7 @@ fn point(table: &Table<'_>) -> Read<Point> {
     let text = name.text()?;
     let is_word = text.len() <= 40 && !text.contains(|c: char| c.is_whitespace() || c.is_control());
     if !is_word {
-        return Err(name.error("a point's name is one word of at most 40 bytes"));
+        return Err(name.invalid("write one word of at most 40 bytes"));
     }
     let at = table.need(
         "at",
@@ -465,7 +471,9 @@ fn measure(top: &Table<'_>) -> Read<Option<Measure>> {
     ];
     let measured = by.one_of("service", &known)?;
     if let (Some(profile), Measured::Control) = (table.get("profile"), measured) {
-        return Err(profile.error("a profile starts an iperf: write by = \"iperf\" or \"iperf3\""));
+        return Err(
+            profile.error("a profile starts an iperf; fix: write by = \"iperf\" or \"iperf3\"")
+        );
     }
     Ok(Some(Measure {
         by: measured,
@@ -480,7 +488,10 @@ pub fn fuzz_machine_file(bytes: &[u8]) {
         return;
     };
     if let Err(error) = MachineFile::parse(text, "fuzz.toml") {
-        assert!(matches!(error, FileError::At { .. }), "{error}");
+        let FileError::At { what, .. } = &error else {
+            panic!("{error}");
+        };
+        assert!(what.contains("fix: "), "{error}");
     }
 }
 
@@ -526,7 +537,7 @@ mod tests {
                 "m.toml:3:11: receive.traffic: no such traffic",
             ),
             ("udp:7", "echo", "what comes back is sent"),
-            ("\"x\"", "\"x y\"", "invalid place 'x y': write"),
+            ("\"x\"", "\"x y\"", "invalid place 'x y'; fix: write"),
             (
                 "name = \"b\"",
                 "name = \"a\"",
@@ -536,7 +547,7 @@ mod tests {
             (
                 ", { name = \"b\", at = \"y\" }",
                 "",
-                "a path has 2 to 64 points",
+                "it has 1 points; fix: write 2 to 64",
             ),
             (
                 "[receive]",
@@ -572,7 +583,7 @@ mod tests {
             (
                 "[receive]",
                 "[address]\nfrom = \"fixed\"\nnode = \"10.0.0.2\"\ntester = \"10.0.1.1\"\n[receive]",
-                "not another address of the network 10.0.0.2/24",
+                "it is not in the network 10.0.0.2/24",
             ),
         ] {
             let text = whole.replacen(from, to, 1);

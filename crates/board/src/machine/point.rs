@@ -30,7 +30,7 @@ impl FromStr for CodeLocation {
     fn from_str(text: &str) -> Result<CodeLocation, String> {
         let wrong = || {
             format!(
-                "invalid place '{}': write a symbol, \"symbol+0x10\", an address such as \"0x8000\", or \"return of symbol\"",
+                "invalid place '{}'; fix: write a symbol, \"symbol+0x10\", an address such as \"0x8000\", or \"return of symbol\"",
                 wirelab_trial::nearest::head(text)
             )
         };

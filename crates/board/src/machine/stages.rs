@@ -94,10 +94,10 @@ impl StagesNode {
                 ("vlan_tags", "the frames of a count run have no tags"),
                 (
                     "direction",
-                    "the machine file says which directions are counted: use both",
+                    "the machine file says which directions are counted; fix: use both",
                 ),
             ],
-            otherwise: "one frame at a time goes through the machine: leave it out",
+            otherwise: "one frame at a time goes through the machine; fix: leave it out",
         }
         .check(trial)?;
         Ok(CountRequest {

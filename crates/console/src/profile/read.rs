@@ -198,7 +198,7 @@ fn keys(table: &Table<'_>, key: &str, otherwise: &str) -> Read<String> {
     let text = entry.word::<String>()?;
     match text.len() {
         0..=8 => Ok(text),
-        _ => Err(entry.error("these are keys: write at most 8 characters, e.g. \"\\r\\n\"")),
+        _ => Err(entry.invalid("write keys of at most 8 characters, e.g. \"\\r\\n\"")),
     }
 }
 
@@ -326,7 +326,7 @@ fn kilo(table: &Table<'_>, key: &str) -> Read<u32> {
     };
     match entry.whole(1, 1024)? {
         n @ (1000 | 1024) => Ok(n as u32),
-        _ => Err(entry.error("write 1000 or 1024")),
+        _ => Err(entry.invalid("write 1000 or 1024")),
     }
 }
 

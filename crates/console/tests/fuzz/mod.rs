@@ -53,6 +53,12 @@ pub fn fuzz_profile(bytes: &[u8]) {
             let line = "iperf exit 0.00-1.00 sec 1 Bytes";
             let _ = (profile.plain(line), profile.is_boot(line));
         }
-        Err(error) => assert!(error.to_string().starts_with("own.toml:"), "{error}"),
+        Err(error) => {
+            let error = error.to_string();
+            assert!(
+                error.starts_with("own.toml:") && error.contains("fix: "),
+                "{error}"
+            );
+        }
     }
 }

@@ -14,7 +14,7 @@ const RISC_V: u16 = 243;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ImageError {
     /// Not ELF, or truncated.
-    #[error("not an ELF file, or a truncated one: {0} is missing")]
+    #[error("not an ELF file, or a truncated one: {0} is missing; fix: link it again")]
     Cut(&'static str),
     /// ELF for another machine.
     #[error(
@@ -22,11 +22,13 @@ pub enum ImageError {
     )]
     Foreign(&'static str),
     /// More segments than any linker writes.
-    #[error("{0} program headers; at most {MAX_SEGMENTS} are allowed")]
+    #[error(
+        "{0} program headers; at most {MAX_SEGMENTS} are allowed; fix: link it into fewer segments"
+    )]
     Segments(usize),
     /// A segment outside the memory.
     #[error(
-        "segment {index} ({bytes} bytes at {address:#010x}) does not fit the memory, 1 MiB from address 0"
+        "segment {index} ({bytes} bytes at {address:#010x}) does not fit the memory, 1 MiB from address 0; fix: link it to addresses below 1 MiB"
     )]
     Outside {
         /// The index of the program header, from 0.
@@ -37,7 +39,7 @@ pub enum ImageError {
         bytes: u32,
     },
     /// Nothing to load.
-    #[error("the file has no segment to load")]
+    #[error("the file has no segment to load; fix: link it as an executable")]
     Empty,
 }
 

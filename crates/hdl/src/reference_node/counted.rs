@@ -64,7 +64,7 @@ pub fn counted(
         // The first one was the warm-up.
         if counted.len() as u64 != FRAMES + 1 {
             return Err(StartError::Silent(NodeError::Failed(format!(
-                "hdl:reference: only {} of {} frames passed all counted points",
+                "hdl:reference: only {} of {} frames passed all counted points; fix: give a program that takes each frame through all of them",
                 counted.len(),
                 FRAMES + 1
             ))));

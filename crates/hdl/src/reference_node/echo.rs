@@ -112,7 +112,7 @@ impl Echoes {
         self.rest(node, begun, back.as_ref(), cancel);
         back.map(|_| ()).ok_or_else(|| {
             NodeError::Failed(
-                "hdl:reference: the first frame did not return unchanged within 10 ms of simulated time"
+                "hdl:reference: the first frame did not return unchanged within 10 ms of simulated time; fix: give a program that returns frames"
                     .to_owned(),
             )
         })

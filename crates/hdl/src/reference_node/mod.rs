@@ -53,7 +53,7 @@ pub enum StartError {
     Image(#[from] ImageError),
     /// It did not print that it is ready.
     #[error(
-        "the program of hdl:reference is not ready within 0.5 s of simulated time; its output: {0}"
+        "the program of hdl:reference is not ready within 0.5 s of simulated time; fix: give a program that prints its line READY; its output: {0}"
     )]
     NeverUp(String),
     /// It is not a node.

@@ -127,7 +127,7 @@ impl Session {
             status = self.client.status(Some(trial)).map_err(broken)?;
         }
         Err(NodeError::Failed(
-            "the program of hdl:reference does not end its trial".to_owned(),
+            "the program of hdl:reference does not end its trial; fix: give a program that does on stop".to_owned(),
         ))
     }
 }

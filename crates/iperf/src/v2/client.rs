@@ -234,16 +234,16 @@ impl ClientConfig {
                 && self.generation == Generation::Bare
                 && asks_back =>
             {
-                "without a client header the server cannot be asked for traffic back"
+                "without a client header the server cannot be asked for traffic back; fix: send to it only"
             }
             Amount::Bytes(bytes) if asks_back && bytes > i32::MAX as u64 => {
-                "iperf's header asks for 2147483647 bytes of traffic back at most; give a time (-t)"
+                "iperf's header asks for 2147483647 bytes of traffic back at most; fix: give a time (-t)"
             }
             _ if self.trip_times && self.generation != Generation::Wide => {
-                "one-way times are asked in the header of iperf 2.1, and older servers read another one; leave --trip-times out"
+                "one-way times are asked in the header of iperf 2.1, and older servers read another one; fix: leave --trip-times out"
             }
             _ if self.is_small_timed() && asks_back => {
-                "datagrams of less than 128 bytes do not hold a header beside --trip-times, so that nothing can be asked back; give -l 128 or more"
+                "datagrams of less than 128 bytes do not hold a header beside --trip-times, so that nothing can be asked back; fix: give -l 128 or more"
             }
             _ if self.trip_times
                 && self.protocol == Protocol::Tcp
@@ -251,10 +251,10 @@ impl ClientConfig {
                     .length_bytes
                     .is_some_and(|bytes| bytes < BURST_LEN as u32) =>
             {
-                "with --trip-times each write begins with 92 bytes of times; give -l 92 or more"
+                "with --trip-times each write begins with 92 bytes of times; fix: give -l 92 or more"
             }
             _ if u32::from(self.listen_port) + self.streams > 65_536 => {
-                "each stream takes a port from the one of -L on, and these end at 65535; give a lower one"
+                "each stream takes a port from the one of -L on, and these end at 65535; fix: give a lower one"
             }
             _ => return None,
         };

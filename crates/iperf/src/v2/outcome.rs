@@ -166,7 +166,7 @@ impl UdpReceived {
         }
         if let (Some(mtu), 2..) = (self.mtu_bytes, self.fragments) {
             notes.push(format!(
-                "fragmented: datagrams of {} bytes come in {} packets on a path with an MTU of {mtu} bytes, and one that is lost loses the datagram; ask for shorter ones (-l)",
+                "fragmented: datagrams of {} bytes come in {} packets on a path with an MTU of {mtu} bytes, and one that is lost loses the datagram; fix: ask for shorter ones (-l)",
                 self.longest_bytes, self.fragments
             ));
         }

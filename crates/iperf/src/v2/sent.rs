@@ -155,13 +155,13 @@ impl Sent {
         }
         if self.refused > 0 {
             notes.push(format!(
-                "{} datagrams never left: this system's buffers did not take them; ask for less, or for a larger window (-w)",
+                "{} datagrams never left: this system's buffers did not take them; fix: ask for less, or for a larger window (-w)",
                 self.refused
             ));
         }
         if let (Some(mtu), 2..) = (self.mtu_bytes, self.fragments) {
             notes.push(format!(
-                "fragmented: each datagram of {} bytes became {} packets on a path with an MTU of {mtu} bytes, and one that is lost loses the datagram; ask for shorter ones (-l)",
+                "fragmented: each datagram of {} bytes became {} packets on a path with an MTU of {mtu} bytes, and one that is lost loses the datagram; fix: ask for shorter ones (-l)",
                 self.datagram_bytes, self.fragments
             ));
         }
@@ -173,7 +173,7 @@ impl Sent {
         notes.extend(self.mended.notes());
         if let Some(bytes) = self.cut_to_bytes() {
             notes.push(format!(
-                "the other end read {bytes} bytes of each datagram of {}: its own -l is shorter (1470 where none is given), so its transfer and bandwidth are too low; give it -l {}",
+                "the other end read {bytes} bytes of each datagram of {}: its own -l is shorter (1470 where none is given), so its transfer and bandwidth are too low; fix: give it -l {}",
                 self.datagram_bytes, self.datagram_bytes
             ));
         }

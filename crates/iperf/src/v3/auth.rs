@@ -164,7 +164,9 @@ pub enum NotAuthorized {
     )]
     Skew(u64),
     /// The name or the password is wrong.
-    #[error("the user or the password is wrong")]
+    #[error(
+        "the user or the password is wrong; fix: give those of a line of the server's file of users"
+    )]
     Wrong,
     /// The list of users cannot be read.
     #[error("{0}")]

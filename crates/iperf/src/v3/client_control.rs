@@ -249,7 +249,7 @@ mod tests {
             system: 98,
         };
         assert_eq!(after(&[9, 0xFE, 0, 0, 0, 130, 0, 0, 0, 98]), server);
-        insta::assert_snapshot!(after(&[2]), @"the peer sent TestRunning while the parameters are agreed on");
+        insta::assert_snapshot!(after(&[2]), @"the peer sent TestRunning while the parameters are agreed on; fix: check that it is an iperf3, and start it again");
         assert_eq!(after(b"x"), ControlError::UnknownState(b'x'));
     }
 }

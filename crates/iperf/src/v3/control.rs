@@ -115,7 +115,9 @@ pub enum ControlError {
     )]
     UnknownState(u8),
     /// A state that is invalid in this phase.
-    #[error("the peer sent {state:?} while {during}")]
+    #[error(
+        "the peer sent {state:?} while {during}; fix: check that it is an iperf3, and start it again"
+    )]
     Unexpected {
         /// The state.
         state: State,
@@ -123,7 +125,9 @@ pub enum ControlError {
         during: &'static str,
     },
     /// JSON longer than the limit.
-    #[error("the peer announces {what} of {bytes} bytes; at most {limit} are read")]
+    #[error(
+        "the peer announces {what} of {bytes} bytes; at most {limit} are read; fix: check that it is an iperf3, or use fewer streams"
+    )]
     TooLong {
         /// Which JSON.
         what: &'static str,
@@ -133,7 +137,9 @@ pub enum ControlError {
         limit: usize,
     },
     /// JSON that is invalid or incomplete.
-    #[error("the peer's {what} cannot be used: {why}")]
+    #[error(
+        "the peer's {what} cannot be used: {why}; fix: check that it is an iperf3, and its options"
+    )]
     Json {
         /// Which JSON.
         what: &'static str,
@@ -169,7 +175,7 @@ pub enum ControlError {
         system: i32,
     },
     /// The peer was stopped.
-    #[error("the peer was stopped before the test was over")]
+    #[error("the peer was stopped before the test was over; fix: start it again")]
     Stopped,
 }
 
@@ -289,7 +295,7 @@ mod tests {
         let mut inbox = Inbox::default();
         inbox.push(&[0xFF; 4]);
         let error = inbox.json("results", MAX_RESULTS).unwrap_err();
-        insta::assert_snapshot!(error, @"the peer announces results of 4294967295 bytes; at most 4194304 are read");
+        insta::assert_snapshot!(error, @"the peer announces results of 4294967295 bytes; at most 4194304 are read; fix: check that it is an iperf3, or use fewer streams");
         inbox = Inbox::default();
         inbox.push(b"H");
         assert_eq!(inbox.state(), Err(ControlError::UnknownState(b'H')));

@@ -122,7 +122,7 @@ impl Parameters {
             return Err(wrong("they are not a JSON object".to_owned()));
         }
         if flag(&value, "sctp") {
-            return Err(wrong("SCTP is asked for; ask for TCP or UDP".to_owned()));
+            return Err(wrong("SCTP is requested, not TCP or UDP".to_owned()));
         }
         let udp = flag(&value, "udp");
         let default = Parameters::default();
@@ -184,7 +184,7 @@ impl Parameters {
             ));
         }
         if self.reverse && self.bidirectional {
-            return Err("-R and --bidir exclude each other; choose one".to_owned());
+            return Err("-R and --bidir exclude each other".to_owned());
         }
         if self.window_bytes > MAX_WINDOW {
             let window = self.window_bytes;
@@ -409,16 +409,16 @@ mod tests {
         .map(|text| Parameters::parse(text.as_bytes()).unwrap_err().to_string())
         .join("\n");
         insta::assert_snapshot!(wrong, @r"
-        the peer's parameters cannot be used: a length of 65508 bytes is not within 12 to 65507
-        the peer's parameters cannot be used: a length of 12 bytes is not within 16 to 65507
-        the peer's parameters cannot be used: 129 streams are not within 1 to 128
-        the peer's parameters cannot be used: parallel is 4294967297, which no test can have
-        the peer's parameters cannot be used: SCTP is asked for; ask for TCP or UDP
-        the peer's parameters cannot be used: neither a time nor an amount is given, so the test has no end
-        the peer's parameters cannot be used: 86401 s are more than 86400 s
-        the peer's parameters cannot be used: the type of service is more than 255
-        the peer's parameters cannot be used: a segment of 9217 bytes is more than 9216
-        the peer's parameters cannot be used: they are not a JSON object
+        the peer's parameters cannot be used: a length of 65508 bytes is not within 12 to 65507; fix: check that it is an iperf3, and its options
+        the peer's parameters cannot be used: a length of 12 bytes is not within 16 to 65507; fix: check that it is an iperf3, and its options
+        the peer's parameters cannot be used: 129 streams are not within 1 to 128; fix: check that it is an iperf3, and its options
+        the peer's parameters cannot be used: parallel is 4294967297, which no test can have; fix: check that it is an iperf3, and its options
+        the peer's parameters cannot be used: SCTP is requested, not TCP or UDP; fix: check that it is an iperf3, and its options
+        the peer's parameters cannot be used: neither a time nor an amount is given, so the test has no end; fix: check that it is an iperf3, and its options
+        the peer's parameters cannot be used: 86401 s are more than 86400 s; fix: check that it is an iperf3, and its options
+        the peer's parameters cannot be used: the type of service is more than 255; fix: check that it is an iperf3, and its options
+        the peer's parameters cannot be used: a segment of 9217 bytes is more than 9216; fix: check that it is an iperf3, and its options
+        the peer's parameters cannot be used: they are not a JSON object; fix: check that it is an iperf3, and its options
         ");
     }
 

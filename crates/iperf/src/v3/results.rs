@@ -205,11 +205,11 @@ mod tests {
         ];
         let wrong = wrong.map(|text| Results::parse(text.as_bytes()).unwrap_err().to_string());
         insta::assert_snapshot!(wrong.join("\n"), @r"
-        the peer's results cannot be used: the list of streams is missing
-        the peer's results cannot be used: a stream has no bytes
-        the peer's results cannot be used: a stream has no id
-        the peer's results cannot be used: 257 streams are listed, at most 256 can be
-        the peer's results cannot be used: EOF while parsing a value at line 1 column 3
+        the peer's results cannot be used: the list of streams is missing; fix: check that it is an iperf3, and its options
+        the peer's results cannot be used: a stream has no bytes; fix: check that it is an iperf3, and its options
+        the peer's results cannot be used: a stream has no id; fix: check that it is an iperf3, and its options
+        the peer's results cannot be used: 257 streams are listed, at most 256 can be; fix: check that it is an iperf3, and its options
+        the peer's results cannot be used: EOF while parsing a value at line 1 column 3; fix: check that it is an iperf3, and its options
         ");
     }
 }

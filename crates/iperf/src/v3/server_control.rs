@@ -246,6 +246,6 @@ mod tests {
         let mut server = asked();
         server.accept();
         server.receive(&[4]);
-        insta::assert_snapshot!(server.next_event().unwrap_err(), @"the peer sent TestEnd while the streams are opened");
+        insta::assert_snapshot!(server.next_event().unwrap_err(), @"the peer sent TestEnd while the streams are opened; fix: check that it is an iperf3, and start it again");
     }
 }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use thiserror::Error;
+use wirelab_trial::system_error::system_fix;
 use wirelab_trial::{Histogram, Holds};
 
 use super::auth::{AuthError, NotAuthorized};
@@ -284,7 +285,7 @@ pub enum TestError {
     #[error(transparent)]
     Refused(#[from] RefusedOption),
     /// The system refused.
-    #[error("{what}: {source}")]
+    #[error("{what}: {source}; fix: {}", system_fix(source))]
     Io {
         /// The attempted action, and with which peer.
         what: String,
@@ -300,7 +301,7 @@ pub enum TestError {
         source: ControlError,
     },
     /// The peer stopped talking before data flowed.
-    #[error("{peer} {how} while {during}")]
+    #[error("{peer} {how} while {during}; fix: start its iperf3 again")]
     Lost {
         /// The peer.
         peer: SocketAddr,
@@ -313,7 +314,7 @@ pub enum TestError {
     #[error("{0}")]
     Credentials(AuthError),
     /// A request that this end does not support.
-    #[error("{0}")]
+    #[error("{0}; fix: correct that option")]
     Unsupported(String),
     /// The caller cancelled.
     #[error("stopped before data flowed")]

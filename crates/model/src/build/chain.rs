@@ -102,7 +102,7 @@ impl<'a> Build<'a> {
         self.places(&stages, &legs)?;
         if source.is_none() && !self.takes_time(&legs)? {
             return Err(BuildError::Model(
-                "no stage that holds frames back takes any time, so the node would send without end: give one a cost"
+                "no stage that holds frames back takes any time, so the node would send without end; fix: give one a cost"
                     .to_owned(),
             ));
         }
@@ -344,7 +344,7 @@ impl StageDecl {
 fn trigger(file: &NodeFile, decl: &StageDecl) -> Result<Trigger, String> {
     let period = |name: &String| {
         let ps = file.pace_ps(name)?;
-        cost::whole_ps(ps).ok_or_else(|| format!("'{name}' is beyond 1000 s: lower it"))
+        cost::whole_ps(ps).ok_or_else(|| format!("'{name}' is beyond 1000 s; fix: lower it"))
     };
     Ok(match (&decl.paced, &decl.polled) {
         (Some(name), _) => Trigger::Paced {

@@ -22,7 +22,7 @@ pub(crate) enum Choice {
 fn accepts(file: &NodeFile, trial: &Trial) -> Result<(), NodeError> {
     let all = file.ports;
     let ports = format!(
-        "{} requested, and the node has {all}: request 1 to {all}",
+        "{} requested, and the node has {all}; fix: request 1 to {all}",
         trial.ports
     );
     let accepts = Accepts {
@@ -45,18 +45,24 @@ fn accepts(file: &NodeFile, trial: &Trial) -> Result<(), NodeError> {
         sizes: SizeLimits::TestFrame,
         reasons: &[
             ("ports", &ports),
-            ("faults", "a model sends no damaged frames: leave them out"),
-            ("background", "a model has no other traffic: leave it out"),
+            (
+                "faults",
+                "a model sends no damaged frames; fix: leave them out",
+            ),
+            (
+                "background",
+                "a model has no other traffic; fix: leave it out",
+            ),
             (
                 "rule",
-                "a model's fast track takes every frame of the trial: leave it out",
+                "a model's fast track takes every frame of the trial; fix: leave it out",
             ),
             (
                 "probes",
-                "a model takes its times without probes: leave it out",
+                "a model takes its times without probes; fix: leave it out",
             ),
         ],
-        otherwise: "a model does not have this: leave it out",
+        otherwise: "a model does not have this; fix: leave it out",
     };
     accepts.check(trial)
 }
@@ -100,7 +106,7 @@ fn pick(file: &NodeFile, trial: &Trial, direction: Direction) -> Result<usize, B
             Some(largest) => unsupported(
                 "size",
                 format!(
-                    "the paths of the file end at {largest} bytes of data, and this is {bytes}"
+                    "the paths of the file end at {largest} bytes of data, and this is {bytes}; fix: request a smaller size"
                 ),
             ),
             None => no_path(file, layer, direction),
@@ -165,12 +171,12 @@ fn narrowed<'p, T: Copy + PartialEq + ToString>(
         Some(_) if have.is_empty() && said => Ok(paths),
         Some(_) if have.is_empty() => Err(unsupported(
             field,
-            "the paths of this file say none: leave it out",
+            "the paths of this file say none; fix: leave it out",
         )),
         Some(word) if !have.contains(&word) => Err(unsupported(
             field,
             format!(
-                "no path for {direction} by {}: ask for {}",
+                "no path for {direction} by {}; fix: ask for {}",
                 word.to_string(),
                 have.iter()
                     .map(ToString::to_string)
@@ -199,14 +205,14 @@ fn no_path(file: &NodeFile, layer: Layer, direction: Direction) -> BuildError {
         };
         return unsupported(
             "direction",
-            format!("the file has no path for {direction}: ask for {other}"),
+            format!("the file has no path for {direction}; fix: ask for {other}"),
         );
     }
     let names: Vec<&str> = layers.into_iter().map(Layer::word).collect();
     unsupported(
         "layer",
         format!(
-            "no path for {direction} on {}: ask for {}",
+            "no path for {direction} on {}; fix: ask for {}",
             layer.word(),
             names.join(", ")
         ),
@@ -232,7 +238,7 @@ fn no_buffers(
     unsupported(
         "buffers",
         format!(
-            "no path for {direction} on {} with {wanted} buffers: {ask}",
+            "no path for {direction} on {} with {wanted} buffers; fix: {ask}",
             layer.word()
         ),
     )

@@ -61,7 +61,7 @@ pub(super) fn lines(
             let scaled = term.ps * scale;
             let ps = whole_ps(scaled).ok_or_else(|| {
                 BuildError::Model(format!(
-                    "a cost of {} is beyond 1000 s for one frame: lower it",
+                    "a cost of {} is beyond 1000 s for one frame; fix: lower it",
                     term.words
                 ))
             })?;
@@ -84,7 +84,7 @@ pub(super) fn lines(
 pub(super) fn spread(file: &NodeFile, spread: Option<&SpreadDecl>) -> Result<Spread, String> {
     let time = |name: &String| {
         let ps = file.time_ps(name)?;
-        whole_ps(ps).ok_or_else(|| format!("'{name}' is beyond 1000 s: lower it"))
+        whole_ps(ps).ok_or_else(|| format!("'{name}' is beyond 1000 s; fix: lower it"))
     };
     Ok(match spread {
         None => Spread::None,
@@ -305,7 +305,7 @@ fn bit_rate(name: &str, parameter: &Parameter) -> Result<f64, String> {
     match parameter.unit.kind {
         Kind::BitRate if (1.0..=1e15).contains(&rate) => Ok(rate),
         Kind::BitRate => Err(format!(
-            "'{name}' is {} {}: write a rate from 1 bit/s",
+            "'{name}' is {} {}; fix: write a rate from 1 bit/s",
             parameter.value, parameter.unit
         )),
         _ => Err(wrong_unit(
@@ -321,7 +321,7 @@ impl NodeFile {
     pub(crate) fn link_rate(&self, name: &str) -> Result<LineRate, String> {
         let rate = bit_rate(name, self.parameter(name)?)?;
         LineRate::new(rate.round() as u64)
-            .ok_or_else(|| format!("'{name}' is 0: write a rate from 1 bit/s"))
+            .ok_or_else(|| format!("'{name}' is 0; fix: write a rate from 1 bit/s"))
     }
 
     /// The bytes of the parameter `name`.
@@ -352,7 +352,7 @@ impl NodeFile {
         let ratio = parameter.value * parameter.unit.factor;
         match parameter.unit.kind {
             Kind::Ratio | Kind::Count if !(0.0..=1.0).contains(&ratio) => Err(format!(
-                "'{name}' is {} {}: write a share from 0 to 100 %",
+                "'{name}' is {} {}; fix: write a share from 0 to 100 %",
                 parameter.value, parameter.unit
             )),
             Kind::Ratio | Kind::Count => Ok(ratio),
@@ -370,7 +370,7 @@ fn whole(name: &str, value: f64, most: u32) -> Result<u32, String> {
         Ok(value as u32)
     } else {
         Err(format!(
-            "'{name}' is {value}: write a whole number from 0 to {most}"
+            "'{name}' is {value}; fix: write a whole number from 0 to {most}"
         ))
     }
 }

@@ -125,7 +125,7 @@ pub(super) fn structure(file: &NodeFile) -> Checked {
             .as_ref()
             .is_some_and(|cell| cell.split('/').count() < 3)
         {
-            let what = "write STUDY/ROW/METRIC, e.g. \"lpc1768/scenario 1/time\"".to_owned();
+            let what = "it is no name of a figure; fix: write STUDY/ROW/METRIC, e.g. \"lpc1768/scenario 1/time\"".to_owned();
             return Err(Problem {
                 at: at!["calibration", name, "cell"],
                 what,
@@ -156,7 +156,7 @@ pub(super) fn structure(file: &NodeFile) -> Checked {
 fn parameters(file: &NodeFile) -> Checked {
     for (name, parameter) in &file.parameters {
         if name == "link" {
-            let what = "the name stands for the link's rate: choose another".to_owned();
+            let what = "the name stands for the link's rate; fix: choose another".to_owned();
             return Err(Problem {
                 at: at!["parameter", name],
                 what,
@@ -164,7 +164,7 @@ fn parameters(file: &NodeFile) -> Checked {
         }
         if !(parameter.value.is_finite() && parameter.value >= 0.0) {
             let what = format!(
-                "{} is not a valid value: write a number from 0",
+                "{} is not a valid value; fix: write a number from 0",
                 parameter.value
             );
             return Err(Problem {
@@ -193,7 +193,7 @@ fn parameters(file: &NodeFile) -> Checked {
             )?,
             (Some(_), false) => {
                 let what = format!(
-                    "{} counts no clock: leave the clock out, or write clk",
+                    "{} counts no clock; fix: leave the clock out, or write clk",
                     parameter.unit
                 );
                 return Err(Problem {
@@ -244,7 +244,7 @@ fn arrivals_and_tool(file: &NodeFile) -> Checked {
     if let Some(name) = &file.arrivals.burst {
         let burst = file.count(name).and_then(|n| {
             if n == 0 {
-                Err("a burst has at least 1 frame".to_owned())
+                Err("a burst has at least 1 frame; fix: name a parameter from 1".to_owned())
             } else {
                 Ok(n)
             }

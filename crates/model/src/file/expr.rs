@@ -44,7 +44,7 @@ impl SizeExpr {
     /// A text that names the part that is invalid, and the form.
     pub fn parse(text: &str) -> Result<SizeExpr, String> {
         if text.chars().count() > MAX_CHARS {
-            return Err(format!("longer than {MAX_CHARS} characters: {FORM}"));
+            return Err(format!("longer than {MAX_CHARS} characters; fix: {FORM}"));
         }
         let terms: Result<Vec<Term>, String> = text
             .split('+')
@@ -86,7 +86,7 @@ impl SizeExpr {
                 Which::Length => u64::from(sizes.length),
                 Which::Payload => u64::from(sizes.payload),
                 Which::Datagram => u64::from(sizes.datagram.ok_or_else(|| {
-                    format!("'{}' counts a datagram, and an Ethernet frame has none: count length or payload", self.text)
+                    format!("'{}' counts a datagram, and an Ethernet frame has none; fix: count length or payload", self.text)
                 })?),
                 Which::Link => Overhead::default().link_bytes(sizes),
             };
@@ -104,7 +104,7 @@ impl fmt::Display for SizeExpr {
 }
 
 fn parse_term(term: &str) -> Result<Term, String> {
-    let unreadable = || format!("cannot read '{term}': {FORM}");
+    let unreadable = || format!("cannot read '{term}'; fix: {FORM}");
     if let Some(factor) = number(term) {
         return Ok(Term {
             factor,
@@ -212,7 +212,7 @@ mod tests {
         assert!(SizeExpr::parse(&"1+".repeat(5_000)).unwrap_err().len() < 300);
         assert_eq!(
             value("datagram", Layer::Ethernet, 64).unwrap_err(),
-            "'datagram' counts a datagram, and an Ethernet frame has none: count length or payload"
+            "'datagram' counts a datagram, and an Ethernet frame has none; fix: count length or payload"
         );
     }
 }

@@ -106,7 +106,7 @@ fn node(top: &Table<'_>) -> Read<NodeFile> {
     if paths.is_empty() {
         return Err(top.error(
             "path",
-            "there is none: add a section [[path]] with layer, direction and stages",
+            "there is none; fix: add a section [[path]] with layer, direction and stages",
         ));
     }
     Ok(NodeFile {
@@ -163,20 +163,25 @@ fn distinct<T: Clone>(
 ) -> Read<Vec<T>> {
     for (index, item) in items.iter().enumerate() {
         if items[..index].iter().any(|other| name(other) == name(item)) {
-            let what = format!("the name '{}' is used twice", name(item));
+            let what = format!(
+                "the name '{}' is used twice; fix: choose another",
+                name(item)
+            );
             return Err(tables[index].at_key("name", what));
         }
     }
     Ok(items.to_vec())
 }
 
+fn too_many(most: usize) -> String {
+    format!("this is one too many; fix: write at most {most}")
+}
+
 /// The tables under `[[key]]`, at most `most`.
 pub(super) fn sections<'a>(table: &Table<'a>, key: &str, most: usize) -> Read<Vec<Table<'a>>> {
     let all = table.sections(key)?;
     match all.get(most) {
-        Some(over) => {
-            Err(over.error_here(format!("this is one too many: at most {most} are read")))
-        }
+        Some(over) => Err(over.error_here(too_many(most))),
         None => Ok(all),
     }
 }
@@ -189,7 +194,7 @@ pub(super) fn bounded_list<'a, T>(
 ) -> Read<Vec<T>> {
     let entries = entry.entries();
     match entries.get(most) {
-        Some(over) => Err(over.error(format!("this is one too many: at most {most} are read"))),
+        Some(over) => Err(over.error(too_many(most))),
         None => entries.iter().map(read).collect(),
     }
 }
@@ -202,9 +207,7 @@ fn named<T>(
 ) -> Read<BTreeMap<String, T>> {
     let all = top.named(key)?;
     if let Some((_, over)) = all.get(MAX_NAMED) {
-        return Err(over.error_here(format!(
-            "this is one too many: at most {MAX_NAMED} are read"
-        )));
+        return Err(over.error_here(too_many(MAX_NAMED)));
     }
     all.into_iter()
         .map(|(name, table)| {
@@ -223,7 +226,7 @@ fn plain_name(name: &str) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!(
-            "a name has 1 to {MAX_NAME} letters, digits, '-' and '_'"
+            "such a name cannot be in --set; fix: write 1 to {MAX_NAME} letters, digits, '-' and '_'"
         ))
     }
 }
@@ -254,11 +257,11 @@ pub(super) fn provenance(table: &Table<'_>) -> Read<Provenance> {
         (Some(source), None) => Ok(Provenance::Source(source)),
         (None, Some(entry)) => Ok(Provenance::CalibratedFrom(entry.list("name it once", Entry::text)?)),
         (Some(_), Some(entry)) => {
-            Err(entry.error("it also has a source: keep the one that the figure is from"))
+            Err(entry.error("it also has a source; fix: keep the one that the figure is from"))
         }
         (None, None) => Err(table.error(
             "source",
-            "it has neither a source nor calibrated_from: name the document it is from, or the calibration",
+            "it has neither a source nor calibrated_from; fix: name the document it is from, or the calibration",
         )),
     }
 }
@@ -297,7 +300,7 @@ fn plus_minus(entry: &Entry<'_>) -> Read<BTreeMap<String, f64>> {
         return Ok(BTreeMap::from([(OWN.to_owned(), by)]));
     }
     let table = entry.table().map_err(|_| {
-        entry.error("write half of its 95 % interval, or { CAUSE = SHIFT, … } for causes that move other parameters too")
+        entry.invalid("write half of its 95 % interval, or { CAUSE = SHIFT, … } for causes that move other parameters too")
     })?;
     let each = table.keys().map(|cause| {
         let by = table.need(cause, "write how far it moves the parameter")?;
@@ -358,7 +361,7 @@ fn tool(table: &Table<'_>) -> Read<ToolDecl> {
     table.known_keys(&["min_datagram", "first_id", "timestamps", "interval"])?;
     let interval_ps = match table.get("interval") {
         Some(entry) => match entry.duration()? {
-            0 => return Err(entry.error("a report interval of 0: write e.g. \"1s\"")),
+            0 => return Err(entry.error("a report interval of 0; fix: write e.g. \"1s\"")),
             ps => Some(ps),
         },
         None => None,
@@ -390,7 +393,7 @@ fn alternative(table: &Table<'_>) -> Read<Alternative> {
     })?;
     if replace.is_empty() && set.is_empty() {
         return Err(table.error_here(
-            "it changes nothing: add replace = { STAGE = \"OTHER\" } or set = [\"PARAMETER=4\"]",
+            "it changes nothing; fix: add replace = { STAGE = \"OTHER\" } or set = [\"PARAMETER=4\"]",
         ));
     }
     Ok(Alternative {
@@ -411,7 +414,10 @@ pub fn fuzz_node_file(bytes: &[u8]) {
     };
     match NodeFile::parse(text, "fuzz.toml") {
         Ok(node) => check::try_every_path(&node),
-        Err(FileError::At { line, column, .. }) => {
+        Err(FileError::At {
+            line, column, what, ..
+        }) => {
+            assert!(what.contains("fix: "), "{what}");
             assert!(line >= 1 && line <= text.split('\n').count());
             assert!(column >= 1 && column <= text.chars().count() + 1);
         }
@@ -451,7 +457,7 @@ pub(super) fn path(table: &Table<'_>) -> Read<PathDecl> {
     let (Some(first), Some(last)) = (stages.first(), stages.last()) else {
         return Err(table.at_key(
             "stages",
-            "a path has at least one stage: write stages = [\"NAME\", ...]",
+            "a path has at least one stage; fix: write stages = [\"NAME\", ...]",
         ));
     };
     let direction = table.need("direction", "write \"transmit\" or \"receive\"")?;
@@ -460,7 +466,7 @@ pub(super) fn path(table: &Table<'_>) -> Read<PathDecl> {
         Direction::Receive => Direction::Receive,
         other => {
             return Err(direction.error(format!(
-                "a path is transmit or receive; a trial with {other} automatically uses one of each"
+                "a trial with {other} uses a path of each direction; fix: write \"transmit\" or \"receive\""
             )));
         }
     };
@@ -606,7 +612,7 @@ const MAX_COSTS: usize = 64;
 pub(super) fn stage(table: &Table<'_>) -> Read<StageDecl> {
     table.known_keys(&STAGE_KEYS)?;
     if let (Some(_), Some(polled)) = (table.get("paced"), table.get("polled")) {
-        return Err(polled.error("the stage is also paced: keep one of the two"));
+        return Err(polled.error("the stage is also paced; fix: keep one of the two"));
     }
     Ok(StageDecl {
         resource: table.text("resource")?,
@@ -632,7 +638,7 @@ pub(super) fn stage(table: &Table<'_>) -> Read<StageDecl> {
 
 fn cost(entry: &Entry<'_>) -> Read<Cost> {
     if !entry.is_table() {
-        return Err(entry.error(COST_FORMS));
+        return Err(entry.invalid(COST_FORMS));
     }
     let table = entry.table()?;
     table.known_keys(&["constant", "bytes", "at", "accesses", "of"])?;
@@ -652,7 +658,10 @@ fn cost(entry: &Entry<'_>) -> Read<Cost> {
             accesses: size(&table.need("accesses", COST_FORMS)?)?,
             latency: table.need("of", COST_FORMS)?.text()?,
         },
-        _ => return Err(table.error_here(COST_FORMS)),
+        _ => {
+            let what = format!("no cost has these keys; fix: {COST_FORMS}");
+            return Err(table.error_here(what));
+        }
     })
 }
 
@@ -663,7 +672,7 @@ fn size(entry: &Entry<'_>) -> Read<SizeExpr> {
     }
     let number = entry.number()?;
     if !(0.0..=1e9).contains(&number) {
-        return Err(entry.error("write a number from 0 to 1000000000"));
+        return Err(entry.invalid("write a number from 0 to 1000000000"));
     }
     Ok(SizeExpr::number(number))
 }
@@ -671,13 +680,13 @@ fn size(entry: &Entry<'_>) -> Read<SizeExpr> {
 fn spread(entry: &Entry<'_>) -> Read<SpreadDecl> {
     let forms = "write { normal = PARAMETER } with its sigma, or { uniform = PARAMETER } with its whole width";
     if !entry.is_table() {
-        return Err(entry.error(forms));
+        return Err(entry.invalid(forms));
     }
     let table = entry.table()?;
     table.known_keys(&["normal", "uniform"])?;
     match (table.text("normal")?, table.text("uniform")?) {
         (Some(name), None) => Ok(SpreadDecl::Normal(name)),
         (None, Some(name)) => Ok(SpreadDecl::Uniform(name)),
-        _ => Err(table.error_here(forms)),
+        _ => Err(table.error_here(format!("it needs one of its two keys; fix: {forms}"))),
     }
 }

@@ -139,7 +139,7 @@ impl NodeFile {
                 })?;
             }
             Some("resource") => stage.resource = Some(value.to_owned()),
-            Some(other) => return Err(format!("a stage has no '{other}' to set: {FORMS}")),
+            Some(other) => return Err(format!("a stage has no '{other}' to set; fix: {FORMS}")),
         }
         Ok(())
     }
@@ -155,13 +155,14 @@ impl NodeFile {
         }
         if hits == 0 && !alternative.replace.is_empty() {
             return Err(
-                "no path has a stage that it replaces: name stages that are in a path".to_owned(),
+                "no path has a stage that it replaces; fix: name stages that are in a path"
+                    .to_owned(),
             );
         }
         for assignment in &alternative.set {
             if assignment.trim_start().starts_with("alternative") {
                 return Err(format!(
-                    "'{assignment}': an alternative cannot name another"
+                    "'{assignment}': an alternative cannot name another; fix: write what that one sets"
                 ));
             }
             changed = changed
@@ -204,7 +205,7 @@ fn replace(path: &mut PathDecl, old: &str, new: Option<&str>) -> Result<bool, St
             });
             let none = || {
                 format!(
-                    "'{old}' is the only stage of the path '{}' and cannot be left out",
+                    "'{old}' is the only stage of the path '{}' and cannot be left out; fix: replace it by another stage",
                     path.name
                 )
             };

@@ -17,8 +17,7 @@ use wirelab_sim::steady::Steady;
 
 const PS_PER_S: f64 = 1e12;
 /// Why a rate at full speed is absent.
-pub(super) const UNLIMITED: &str =
-    "the node file does not know what limits the rate of this path; give a load below its limit";
+pub(super) const UNLIMITED: &str = "the node file does not know what limits the rate of this path; fix: give a load below its limit";
 
 /// What to simulate: as many frames as the trial has, within bounds, and for each chain the ends of its wire and of its
 /// last stage.
@@ -106,7 +105,7 @@ pub fn flow(subject: &Subject<'_>, chain: usize) -> FlowObservation {
     let payload = rate * 8.0 * f64::from(sizes.payload);
     let efficiency = match instance.resolved.link {
         Some(link) => seen(payload / link.bits_per_s() as f64),
-        None => Field::absent("the link has no rate: give it with --rate"),
+        None => Field::absent("the link has no rate; fix: give it with --rate"),
     };
     let goodput = match (instance.resolved.trial.framing.layer, sizes.datagram) {
         (Layer::Ethernet, _) | (_, None) => {

@@ -302,7 +302,12 @@ pub(crate) fn delay(file: &NodeFile, trial: &Trial) -> Result<Delay, BuildError>
             })
         })
         .max_by(|a, b| a.mean_ps.total_cmp(&b.mean_ps));
-    longest.ok_or_else(|| BuildError::Model("no frame got through the model".to_owned()))
+    longest.ok_or_else(|| {
+        BuildError::Model(
+            "no frame got through the model; fix: lower the load, or give its rooms more tokens"
+                .to_owned(),
+        )
+    })
 }
 
 /// Whether a point's time excludes the wire.

@@ -1,5 +1,7 @@
 //! Errors of an interface, each with the fix.
 
+use wirelab_trial::system_error::system_fix;
+
 use super::PortName;
 use crate::netns::{NetNsError, Privilege, known_names};
 
@@ -14,7 +16,7 @@ pub enum IfaceError {
     #[error(transparent)]
     Privilege(#[from] Privilege),
     /// No interface of that name.
-    #[error("there is no interface '{port}'; {}", known_names(.known))]
+    #[error("there is no interface '{port}'; fix: {}", known_names(.known))]
     Unknown {
         /// The requested port.
         port: PortName,
@@ -60,7 +62,10 @@ pub enum IfaceError {
         holder: String,
     },
     /// The port's lock could not be taken for another reason.
-    #[error("the lock of {port} could not be taken: {source}")]
+    #[error(
+        "the lock of {port} could not be taken: {source}; fix: {}",
+        system_fix(source)
+    )]
     Lock {
         /// The port.
         port: PortName,
@@ -68,7 +73,10 @@ pub enum IfaceError {
         source: std::io::Error,
     },
     /// The kernel did not answer a question about it.
-    #[error("the {what} of {port} could not be read: {source}")]
+    #[error(
+        "the {what} of {port} could not be read: {source}; fix: {}",
+        system_fix(source)
+    )]
     Ask {
         /// The port.
         port: PortName,
@@ -78,7 +86,10 @@ pub enum IfaceError {
         source: std::io::Error,
     },
     /// The interfaces of a namespace could not be listed.
-    #[error("the interfaces of {place} could not be listed: {source}")]
+    #[error(
+        "the interfaces of {place} could not be listed: {source}; fix: {}",
+        system_fix(source)
+    )]
     List {
         /// The namespace.
         place: String,
@@ -86,7 +97,10 @@ pub enum IfaceError {
         source: std::io::Error,
     },
     /// A feature could not be set.
-    #[error("{feature} of {interface} could not be set: {source}")]
+    #[error(
+        "{feature} of {interface} could not be set: {source}; fix: {}",
+        system_fix(source)
+    )]
     Feature {
         /// The interface.
         interface: String,

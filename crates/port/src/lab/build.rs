@@ -133,15 +133,25 @@ pub(super) fn unknown(name: &str) -> LabError {
 fn refuse_existing(spec: &LabSpec) -> Result<(), LabError> {
     if let Some(found) = record::read(&spec.name)? {
         let name = &spec.name;
-        let fix = match found.owner {
-            None => format!("fix: use it, or remove it with `sudo wirelab lab down {name}`"),
-            Some(pid) if record::is_orphan(&found) => format!(
-                "process {pid} left it, and it could not be removed (`wirelab lab down {name}` says why); fix: choose another name"
+        let (why, fix) = match found.owner {
+            None => (
+                String::new(),
+                format!("use it, or remove it with `sudo wirelab lab down {name}`"),
             ),
-            Some(pid) => format!("it belongs to process {pid}; fix: choose another name"),
+            Some(pid) if record::is_orphan(&found) => (
+                format!(
+                    "; process {pid} left it, and it could not be removed (`wirelab lab down {name}` says why)"
+                ),
+                "choose another name".to_owned(),
+            ),
+            Some(pid) => (
+                format!("; it belongs to process {pid}"),
+                "choose another name".to_owned(),
+            ),
         };
         return Err(LabError::Exists {
             name: name.clone(),
+            why,
             fix,
         });
     }

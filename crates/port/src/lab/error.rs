@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use wirelab_trial::OpenError;
+use wirelab_trial::system_error::system_fix;
 
 use crate::iface::IfaceError;
 use crate::netns::{NetNsError, Privilege, ToolError, known_names};
@@ -14,14 +15,16 @@ pub enum LabError {
     /// The request is invalid.
     #[error("{why}")]
     Spec {
-        /// What is wrong, and what is allowed.
+        /// What is wrong, and the fix.
         why: String,
     },
     /// A lab of that name exists.
-    #[error("lab {name} exists already; {fix}")]
+    #[error("lab {name} exists already{why}; fix: {fix}")]
     Exists {
         /// Its name.
         name: String,
+        /// Whose it is, where another process made it.
+        why: String,
         /// What to do about it.
         fix: String,
     },
@@ -34,7 +37,7 @@ pub enum LabError {
         namespace: String,
     },
     /// No lab of that name.
-    #[error("there is no lab '{name}'; {}", known_names(.known))]
+    #[error("there is no lab '{name}'; fix: {}", known_names(.known))]
     Unknown {
         /// The given name.
         name: String,
@@ -78,11 +81,11 @@ pub enum LabError {
         what: &'static str,
         /// The interface.
         port: String,
-        /// Why not.
+        /// Why not, and the fix.
         why: String,
     },
     /// The list of labs cannot be read or written.
-    #[error("the list of labs in {}: {what}: {source}", .folder.display())]
+    #[error("the list of labs in {}: {what}: {source}; fix: {}", .folder.display(), system_fix(source))]
     Registry {
         /// Where it is.
         folder: std::path::PathBuf,
@@ -107,7 +110,7 @@ pub enum LabError {
     #[error(transparent)]
     Tool(#[from] ToolError),
     /// The system refused something else.
-    #[error("{what}: {source}")]
+    #[error("{what}: {source}; fix: {}", system_fix(source))]
     Io {
         /// The action.
         what: String,

@@ -48,8 +48,8 @@ pub(super) fn pin(port: &PortName, cpu: usize) -> Result<Vec<i32>, LabError> {
     for pid in &threads {
         wirelab_cores::pin_task(*pid, &[cpu]).map_err(|errno| {
             failed(match errno {
-                Errno::EINVAL => format!("there is no CPU {cpu} that this process may use"),
-                _ => format!("thread {pid} refused ({errno})"),
+                Errno::EINVAL => format!("there is no CPU {cpu} that this process may use; fix: choose one that `lscpu --online` shows"),
+                _ => format!("thread {pid} refused ({errno}); fix: run it with `sudo wirelab …`"),
             })
         })?;
     }

@@ -148,13 +148,13 @@ impl LabSpec {
         let bad = |why: String| Err(LabError::Spec { why });
         if self.pairs > MOST_PAIRS {
             return bad(format!(
-                "a lab has at most {MOST_PAIRS} pairs, not {}",
+                "a lab of {} pairs is too large; fix: give at most {MOST_PAIRS} pairs",
                 self.pairs
             ));
         }
         if !MTU_RANGE.contains(&self.mtu) {
             return bad(format!(
-                "an MTU of {} is outside the range of veth, {} to {}",
+                "an MTU of {} is outside the range of veth; fix: give {} to {}",
                 self.mtu,
                 MTU_RANGE.start(),
                 MTU_RANGE.end()
@@ -162,7 +162,7 @@ impl LabSpec {
         }
         if !(1..=MOST_QUEUES).contains(&self.queues) {
             return bad(format!(
-                "an interface has 1 to {MOST_QUEUES} queues, not {}",
+                "an interface cannot have {} queues; fix: give 1 to {MOST_QUEUES} queues",
                 self.queues
             ));
         }
@@ -175,7 +175,7 @@ impl LabSpec {
         }
         Err(LabError::Spec {
             why: format!(
-                "lab {} has no pair {pair}; it has {}, counted from 0",
+                "lab {} has no pair {pair}, it has {}; fix: name one, counted from 0",
                 self.name, self.pairs
             ),
         })
@@ -192,7 +192,7 @@ pub(super) fn check_name(name: &str) -> Result<(), LabError> {
     {
         return Err(LabError::Spec {
             why: format!(
-                "'{name}' cannot be the name of a lab: use 1 to {LONGEST_NAME} lower-case letters, digits and '-', not '-' first"
+                "'{name}' cannot be the name of a lab; fix: use 1 to {LONGEST_NAME} lower-case letters, digits and '-', not '-' first"
             ),
         });
     }

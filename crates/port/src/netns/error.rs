@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use wirelab_trial::system_error::system_fix;
+
 use super::privilege::Privilege;
 
 /// An error of a network namespace.
@@ -9,7 +11,7 @@ use super::privilege::Privilege;
 #[non_exhaustive]
 pub enum NetNsError {
     /// The name cannot be a namespace's name.
-    #[error("'{name}' cannot be the name of a network namespace: {why}")]
+    #[error("'{name}' cannot be the name of a network namespace: {why}; fix: choose another name")]
     BadName {
         /// The given name.
         name: String,
@@ -17,7 +19,7 @@ pub enum NetNsError {
         why: &'static str,
     },
     /// No namespace of that name.
-    #[error("there is no network namespace '{name}'; {}", known_names(.known))]
+    #[error("there is no network namespace '{name}'; fix: {}", known_names(.known))]
     Unknown {
         /// The given name.
         name: String,
@@ -61,7 +63,7 @@ pub enum NetNsError {
         source: std::io::Error,
     },
     /// The system refused something else.
-    #[error("{what}: {source}")]
+    #[error("{what}: {source}; fix: {}", system_fix(source))]
     Io {
         /// The action, or the file.
         what: String,
@@ -86,7 +88,7 @@ pub enum ToolError {
     #[error(transparent)]
     Privilege(#[from] Privilege),
     /// It failed otherwise.
-    #[error("`{command}` failed: {said}")]
+    #[error("`{command}` failed: {said}; fix: run it by hand, and mend what it says")]
     Failed {
         /// The command line.
         command: String,
@@ -94,7 +96,7 @@ pub enum ToolError {
         said: String,
     },
     /// It could not be run.
-    #[error("`{command}` could not be run: {source}")]
+    #[error("`{command}` could not be run: {source}; fix: {}", system_fix(source))]
     Io {
         /// The command line.
         command: String,
@@ -123,8 +125,8 @@ impl NetNsError {
 /// Lists the existing names, for the end of an error message.
 pub(crate) fn known_names(known: &[String]) -> String {
     match known {
-        [] => "there are none here".to_owned(),
-        [one] => format!("the only one here is {one}"),
-        many => format!("those here are {}", many.join(", ")),
+        [] => "make it first, there are none here".to_owned(),
+        [one] => format!("name {one}, the only one here"),
+        many => format!("name one of {}", many.join(", ")),
     }
 }

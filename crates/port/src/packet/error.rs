@@ -2,6 +2,7 @@
 
 use std::io;
 
+use wirelab_trial::system_error::system_fix;
 use wirelab_trial::{NodeError, Unsupported};
 
 use crate::iface::{IfaceError, PortName};
@@ -25,7 +26,10 @@ pub enum PacketError {
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
     /// The kernel refused to set up the socket.
-    #[error("{port}: the kernel refused {what}: {source}")]
+    #[error(
+        "{port}: the kernel refused {what}: {source}; fix: {}",
+        system_fix(source)
+    )]
     Setup {
         /// The port.
         port: PortName,
@@ -47,7 +51,7 @@ pub enum PacketError {
         source: io::Error,
     },
     /// A run ended early by an error; what was done until then is kept.
-    #[error("{port}: sending broke off after {} frames: {source}{}", partial.emitted_frames, fix(source, port))]
+    #[error("{port}: sending broke off after {} frames: {source}; fix: {}", partial.emitted_frames, fix(source, port))]
     Broken {
         /// The port.
         port: PortName,
@@ -67,15 +71,14 @@ pub enum PacketError {
 }
 
 fn fix(source: &io::Error, port: &PortName) -> String {
-    let command = |rest: &str| format!("; fix: `{}`", port.ip_command(rest));
+    let command = |rest: &str| format!("`{}`", port.ip_command(rest));
     match source.raw_os_error() {
         Some(libc::ENETDOWN) => command(&format!("link set dev {} up", port.interface)),
         Some(libc::ENOBUFS | libc::EAGAIN) => format!(
-            ": its queue took no frame for 5 s; fix: check what holds it, `{}`, and whether the other end is up",
+            "check what holds its queue, `{}`, and whether the other end is up",
             port.command("tc", &format!("-s qdisc show dev {}", port.interface))
         ),
-        Some(libc::ENXIO | libc::ENODEV) => "; the interface was removed".to_owned(),
-        _ => String::new(),
+        _ => system_fix(source).to_owned(),
     }
 }
 

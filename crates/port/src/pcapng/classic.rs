@@ -88,7 +88,7 @@ pub(super) fn header(head: &[u8]) -> Option<(Classic, Interface)> {
 pub(super) fn describe(head: &[u8]) -> String {
     let unpack = |tool: &str| format!("it is compressed; fix: `{tool} FILE | wirelab verify -`");
     match head {
-        [] => "the file is empty".to_owned(),
+        [] => "the file is empty; fix: record it again".to_owned(),
         [0x1F, 0x8B, ..] => unpack("gzip -dc"),
         [0x28, 0xB5, 0x2F, 0xFD, ..] => unpack("zstd -dc"),
         [0xFD, b'7', b'z', b'X', b'Z', ..] => unpack("xz -dc"),
@@ -100,11 +100,11 @@ pub(super) fn describe(head: &[u8]) -> String {
         [b's', b'n', b'o', b'o', b'p', ..] => {
             "it is of snoop; fix: convert it with `editcap FILE NEW.pcapng`".to_owned()
         }
-        [0x0A, ..] if head.len() < 4 => "the file ends after its first bytes".to_owned(),
+        [0x0A, ..] if head.len() < 4 => "the file ends after its first bytes; fix: record it again".to_owned(),
         _ => {
             let shown: Vec<String> = head.iter().take(4).map(|b| format!("{b:02x}")).collect();
             format!(
-                "it starts with {}; captures are pcapng or pcap, as tcpdump, dumpcap and wirelab write them",
+                "it starts with {}; fix: give pcapng or pcap, as tcpdump, dumpcap and wirelab write them",
                 shown.join(" ")
             )
         }

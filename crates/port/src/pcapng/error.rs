@@ -68,7 +68,7 @@ pub enum CaptureError {
     BadRequest {
         /// The file.
         name: String,
-        /// What is wrong, and what is allowed.
+        /// What is wrong, and the fix.
         why: String,
     },
 }

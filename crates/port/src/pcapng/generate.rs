@@ -75,7 +75,7 @@ pub fn generate_into(
     let Some(longest) = spec.sizes.iter().map(|s| s.length).max() else {
         return Err(CaptureError::BadRequest {
             name: spec.interface.clone(),
-            why: "no size was given for its frames".to_owned(),
+            why: "no size was given for its frames; fix: give one".to_owned(),
         });
     };
     let mut out = vec![0; longest as usize];

@@ -233,7 +233,7 @@ impl<S: Sink> Inner<S> {
         options: &WriterOptions,
     ) -> Result<Inner<S>, CaptureError> {
         if interfaces.is_empty() {
-            let why = "a capture needs at least one interface".to_owned();
+            let why = "a capture needs an interface; fix: announce one".to_owned();
             return Err(CaptureError::BadRequest { name, why });
         }
         let mut inner = Inner {
@@ -280,7 +280,9 @@ impl<S: Sink> Inner<S> {
             Some(seen) => Ok(seen),
             None => Err(CaptureError::BadRequest {
                 name: self.name.clone(),
-                why: format!("interface {interface} was not announced, there are {known} (from 0)"),
+                why: format!(
+                    "interface {interface} was not announced; fix: use one of the {known}, counted from 0"
+                ),
             }),
         }
     }

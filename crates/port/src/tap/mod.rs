@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use wirelab_trial::system_error::system_fix;
 
 use crate::iface::{Interface, Mac, PortName};
 use crate::netns::{NetNsError, Privilege, Work};
@@ -89,7 +90,10 @@ pub enum TapError {
         port: PortName,
     },
     /// The kernel refused a step of making it.
-    #[error("{port}: the kernel refused {what}: {source}")]
+    #[error(
+        "{port}: the kernel refused {what}: {source}; fix: {}",
+        system_fix(source)
+    )]
     Setup {
         /// The port.
         port: PortName,

@@ -148,7 +148,7 @@ impl Checker {
     pub fn load(job: CheckJob, options: CheckerOptions) -> Result<Checker, XdpError> {
         if !job.time_every.is_power_of_two() {
             let text = format!(
-                "one frame in {} is timed: must be a power of two",
+                "one frame in {} is timed; fix: give a power of two",
                 job.time_every
             );
             return Err(XdpError::BadJob(text));

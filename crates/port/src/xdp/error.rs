@@ -9,7 +9,7 @@ use crate::netns::{NetNsError, Privilege, Work, lacks};
 #[derive(Debug, thiserror::Error)]
 pub enum XdpError {
     /// A privilege is missing.
-    #[error("{}; or use the slower path with --path packet", Privilege::new(format!("for {what}"), Work::Xdp))]
+    #[error("{}, or use the slower path with --path packet", Privilege::new(format!("for {what}"), Work::Xdp))]
     Privilege {
         /// The action.
         what: &'static str,
@@ -69,7 +69,9 @@ pub enum XdpError {
     #[error(transparent)]
     NetNs(#[from] NetNsError),
     /// libbpf or the kernel refused.
-    #[error("{what}: {source}")]
+    #[error(
+        "{what}: {source}; fix: see the kernel's log (`sudo dmesg`), or use the slower path, --path packet"
+    )]
     Kernel {
         /// The action.
         what: String,

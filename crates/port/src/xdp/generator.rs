@@ -317,14 +317,14 @@ fn batch_for(per_frame_ns: u64) -> u32 {
 fn check_jobs(jobs: &[(PortName, SendJob)]) -> Result<&SendJob, XdpError> {
     let Some((_, first)) = jobs.first() else {
         return Err(XdpError::BadJob(
-            "a generator needs at least one port".to_owned(),
+            "a generator has no port; fix: give one".to_owned(),
         ));
     };
     if jobs.len() > abi::GEN_PORTS {
         let text = format!(
-            "a generator serves {} ports at most, {} were given",
-            abi::GEN_PORTS,
-            jobs.len()
+            "{} ports are too many for a generator; fix: give at most {}",
+            jobs.len(),
+            abi::GEN_PORTS
         );
         return Err(XdpError::BadJob(text));
     }
@@ -338,7 +338,9 @@ fn check_jobs(jobs: &[(PortName, SendJob)]) -> Result<&SendJob, XdpError> {
         let same =
             job.pace == first.pace && job.sizes == first.sizes && job.with_time == first.with_time;
         if !same {
-            let text = format!("{port}: the ports of one generator share pace, size and flags");
+            let text = format!(
+                "{port} has another pace, size or flags than the first port; fix: give it a generator of its own"
+            );
             return Err(XdpError::BadJob(text));
         }
         if let Some(buffers) = job.buffers {

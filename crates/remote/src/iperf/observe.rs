@@ -53,7 +53,7 @@ pub fn observation(
     }
     if flows.is_empty() && !ran.cancelled {
         return Err(NodeError::Failed(format!(
-            "{}: nothing was measured; is an iperf 2 server running there (iperf -s, with -u for UDP)?",
+            "{}: nothing was measured; fix: start an iperf 2 server there (iperf -s, with -u for UDP)",
             node.name
         )));
     }

@@ -78,21 +78,21 @@ const REASONS: [(&str, &str); 6] = [
     (
         "direction",
         ask_a_node!(
-            "iperf returns no datagrams, but blocks of a TCP stream (--bounceback of iperf 2.1.8): use --layer tcp4; for UDP "
+            "iperf returns no datagrams, but blocks of a TCP stream (--bounceback of iperf 2.1.8); fix: use --layer tcp4; for UDP "
         ),
     ),
     (
         "vlan_tags",
-        "the stack of this host makes the frames: set up a VLAN interface and use the address behind it",
+        "the stack of this host makes the frames; fix: set up a VLAN interface and use the address behind it",
     ),
-    ("ports", "an iperf peer has one port: use --ports 1"),
+    ("ports", "an iperf peer has one port; fix: use --ports 1"),
     (
         "buffers",
-        "the buffers of an iperf peer cannot be chosen: leave --buffers out",
+        "the buffers of an iperf peer cannot be chosen; fix: leave --buffers out",
     ),
     (
         "faults",
-        "faults cannot be detected in iperf's datagrams: leave --inject out, or use ports",
+        "faults cannot be detected in iperf's datagrams; fix: leave --inject out, or use ports",
     ),
 ];
 
@@ -131,7 +131,7 @@ pub fn accepts(trial: &Trial) -> Accepts<'static> {
         },
         sizes: SizeLimits::Any,
         reasons: &REASONS,
-        otherwise: ask_a_node!("an iperf peer does not support this: leave it out, or "),
+        otherwise: ask_a_node!("an iperf peer does not support this; fix: leave it out, or "),
     }
 }
 
@@ -196,7 +196,7 @@ fn check_size(datagram: u32, layer: Layer) -> Result<(), NodeError> {
         return Ok(());
     }
     Err(NodeError::bad(format!(
-        "a {what} of {datagram} bytes: iperf's have {least} to {most} here"
+        "iperf has no {what} of {datagram} bytes; fix: choose {least} to {most}"
     )))
 }
 
@@ -218,7 +218,9 @@ fn amount(trial: &Trial, datagram: u32, frames_per_s: Option<f64>) -> Result<Amo
             return Ok(Amount::time(Duration::from_nanos(time_ps.div_ceil(1000))));
         }
         Extent::Frames { frames: 0 } => {
-            return Err(NodeError::bad("a trial of 0 frames shows nothing"));
+            return Err(NodeError::bad(
+                "a trial of 0 frames shows nothing; fix: give at least 1",
+            ));
         }
         Extent::Frames { frames } => frames,
     };
@@ -241,7 +243,7 @@ fn amount(trial: &Trial, datagram: u32, frames_per_s: Option<f64>) -> Result<Amo
         ))),
         None => Err(NodeError::unsupported(
             "extent",
-            "iperf's header requests at most 2 GiB: give a time instead of frames",
+            "iperf's header requests at most 2 GiB; fix: give a time instead of frames",
         )),
     }
 }

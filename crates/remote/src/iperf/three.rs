@@ -42,7 +42,7 @@ pub fn accepts(trial: &Trial) -> Accepts<'static> {
     const DIRECTIONS: [Direction; 3] = [Direction::Transmit, Direction::Receive, Direction::Both];
     const NO_ECHO: (&str, &str) = (
         "direction",
-        "an iperf3 server returns no data: start iperf 2.1.8 there and use iperf:HOST, or run 'wirelab node serve' there and use node:HOST",
+        "an iperf3 server returns no data; fix: start iperf 2.1.8 there and use iperf:HOST, or run 'wirelab node serve' there and use node:HOST",
     );
     match trial.direction {
         Direction::Echo => Accepts {
@@ -86,7 +86,7 @@ pub fn parameters(plan: &Plan) -> Result<Parameters, NodeError> {
         // With losses, a fixed number of datagrams would never arrive.
         (Extent::Frames { frames }, Some(rate)) => asked.seconds = whole(frames as f64 / rate),
         (Extent::Frames { .. }, None) => {
-            let why = "an iperf3 server that sends as fast as it can ends only by time: give a time instead of frames";
+            let why = "an iperf3 server that sends as fast as it can ends only by time; fix: give a time instead of frames";
             return Err(NodeError::unsupported("extent", why));
         }
     }
@@ -285,10 +285,7 @@ fn untold(plan: &Plan, outcome: &Outcome) -> Option<(u64, u64)> {
 /// Why a test shows nothing of the peer.
 fn failed(plan: &Plan, outcome: &Outcome) -> Option<String> {
     if let Some(why) = &outcome.failure {
-        return Some(match why.contains("fix: ") {
-            true => why.clone(),
-            false => format!("{why}; fix: start its iperf3 server again"),
-        });
+        return Some(why.clone());
     }
     let (_, sent) = untold(plan, outcome).filter(|(tail, sent)| *tail > sent / 2)?;
     Some(format!(

@@ -132,18 +132,23 @@ const fn hello() -> Patience {
 }
 
 fn of_hello(to: SocketAddr, error: &ClientError) -> NodeError {
-    let text = match error {
-        ClientError::Silent { .. } | ClientError::Io(_) => format!(
-            "nothing answers at {to}, over UDP or TCP ({error}); fix: start 'wirelab node serve --listen {}' there (without --listen it serves its own host alone), let its --allow name this host, and open the port in a firewall between",
+    let nothing = |why: String| {
+        format!(
+            "nothing answers at {to}, over UDP or TCP ({why}); fix: start 'wirelab node serve --listen {}' there (without --listen it serves its own host alone), let its --allow name this host, and open the port in a firewall between",
             to.ip()
-        ),
+        )
+    };
+    let text = match error {
+        ClientError::Silent { tries, .. } => nothing(format!("{tries} tries")),
+        ClientError::Io(error) => nothing(error.to_string()),
         ClientError::Refused { refusal, .. } if refusal.code == Code::Version => format!(
-            "the node at {to} requires version {} of the control protocol, and this wirelab has version {}: use the same release on both sides",
+            "the node at {to} requires version {} of the control protocol, and this wirelab has version {}; fix: use the same release on both sides",
             refusal.limit.unwrap_or_default(),
             wirelab_control::message::VERSION
         ),
         ClientError::Refused { refusal, .. } if refusal.code == Code::Full => format!(
-            "the node at {to} has no session free: end other testers, or wait until their sessions are idle"
+            "the node at {to} has no session free; fix: {}",
+            refusal.code.fix()
         ),
         ClientError::NeedsToken => format!(
             "the node at {to} requires a token; fix: add the file that it was started with to its name, as in node:{},token=FILE",

@@ -50,7 +50,7 @@ pub fn prepare(
     let Some(interface) = interface.filter(|i| !i.loopback) else {
         return Err(Unsupported {
             field: "layer",
-            why: "no interface of this host leads to the node by Ethernet: use udp4 or tcp4"
+            why: "no interface of this host leads to the node by Ethernet; fix: use udp4 or tcp4"
                 .to_owned(),
         }
         .into());
@@ -103,7 +103,7 @@ pub fn sides<'a>(
 ) -> io::Result<Sides<'a>> {
     if let Some(slots) = started.slots.filter(|n| *n != PREFILLED_SLOTS) {
         return Err(io::Error::other(format!(
-            "the node repeats {slots} frames, and this tester checks {PREFILLED_SLOTS}; use other buffers"
+            "the node repeats {slots} frames, and this tester checks {PREFILLED_SLOTS}; fix: use other buffers"
         )));
     }
     let Ready { interface, checker } = ready;

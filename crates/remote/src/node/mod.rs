@@ -461,7 +461,7 @@ impl ControlNode {
         cancel: &Cancel,
     ) -> Result<(Started, flows::FlowsResult), NodeError> {
         if plan.background.is_some() {
-            let why = "a background goes to the node's address, and a serial line has none: leave it out, or name node:HOST";
+            let why = "a background goes to the node's address, and a serial line has none; fix: leave it out, or name node:HOST";
             return Err(NodeError::unsupported("background", why));
         }
         let leaving = Leaving::by(self.interface());
@@ -491,7 +491,7 @@ impl ControlNode {
             ),
             FrameTransport::Port(_) if trial.framing.layer != Layer::Ethernet => (
                 "layer",
-                "a node on a serial line has no address here: use --layer ethernet, or name it node:HOST or iperf:HOST",
+                "a node on a serial line has no address here; fix: use --layer ethernet, or name it node:HOST or iperf:HOST",
             ),
             _ => return Ok(()),
         };
@@ -555,7 +555,7 @@ impl ControlNode {
             return Err(NodeError::Failed("there is no wire to the node".to_owned()));
         };
         if plan.background.is_some() {
-            let why = "the tester builds every frame of this wire itself, and sends one flow: leave it out";
+            let why = "the tester builds every frame of this wire itself, and sends one flow; fix: leave it out";
             return Err(NodeError::unsupported("background", why));
         }
         let line = wire.line();
@@ -651,7 +651,7 @@ impl Node for ControlNode {
         let Some(interface) = self.interface() else {
             return Err(NodeError::unsupported(
                 "capture",
-                "no interface of this host hears the node: leave --capture out",
+                "no interface of this host hears the node; fix: leave --capture out",
             ));
         };
         let interface = InterfaceSpec::named(interface.port.to_string());

@@ -34,7 +34,7 @@ pub fn check(trial: &Trial) -> Result<(), NodeError> {
     };
     let inward = matches!(trial.direction, Direction::Receive | Direction::Echo);
     if !inward || trial.framing.layer.is_tcp() {
-        let why = "it needs a flow that the node receives or returns by UDP or Ethernet: use --direction rx or echo without TCP";
+        let why = "it needs a flow that the node receives or returns by UDP or Ethernet; fix: use --direction rx or echo without TCP";
         return Err(NodeError::unsupported("background", why));
     }
     let framing = framing(trial.framing.layer);
@@ -56,7 +56,7 @@ pub fn background(resolved: &Resolved) -> Result<Option<Background>, NodeError> 
     };
     if resolved.frames_per_s.is_none() {
         return Err(NodeError::bad(
-            "at load max the flow leaves no time for a background: give a load with a rate, e.g. --load 10kpps",
+            "at load max the flow leaves no time for a background; fix: give a load with a rate, e.g. --load 10kpps",
         ));
     }
     let framing = framing(trial.framing.layer);

@@ -149,16 +149,16 @@ const OPTIONS: [TrialOption; 9] = [
 const REASONS: [(&str, &str); 4] = [
     (
         "vlan_tags",
-        "the stack of this host makes the frames: set up a VLAN interface and use the address behind it",
+        "the stack of this host makes the frames; fix: set up a VLAN interface and use the address behind it",
     ),
-    ("ports", "this node has one port: use --ports 1"),
+    ("ports", "this node has one port; fix: use --ports 1"),
     (
         "faults",
-        "faults are supported only between ports of this host: leave --inject out",
+        "faults are supported only between ports of this host; fix: leave --inject out",
     ),
     (
         "dscp",
-        "the tester marks what it sends, and the node control protocol has no field for what the node sends: use --direction rx or echo",
+        "the tester marks what it sends, and the node control protocol has no field for what the node sends; fix: use --direction rx or echo",
     ),
 ];
 
@@ -182,12 +182,12 @@ fn resolve(
         },
         sizes: SizeLimits::TestFrame,
         reasons: &REASONS,
-        otherwise: "a node does not support this: leave it out",
+        otherwise: "a node does not support this; fix: leave it out",
     };
     accepts.check(trial)?;
     node_path::check(trial)?;
     if trial.direction == Direction::Echo && layer.is_tcp() {
-        let why = "echo needs UDP or Ethernet: use udp4 or udp6";
+        let why = "echo needs UDP or Ethernet; fix: use udp4 or udp6";
         return Err(NodeError::unsupported("direction", why));
     }
     let resolved = Resolved::new(trial, &accepts, Link::Carrier(carrier))?;

@@ -17,7 +17,7 @@ pub enum CompareError {
     )]
     Format(Format),
     /// Too many results.
-    #[error("{0} results do not fit side by side: give at most {MOST}")]
+    #[error("{0} results do not fit side by side; fix: give at most {MOST}")]
     TooMany(usize),
     /// Figures of an emulation beside measured ones.
     #[error(transparent)]

@@ -18,7 +18,7 @@ const RATES_PER_S: std::ops::RangeInclusive<f64> = 1e-3..=1e12;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NetError {
     /// More of something than [`MAX_ITEMS`].
-    #[error("{count} {what} are more than the {MAX_ITEMS} that a net may have")]
+    #[error("{count} {what} are too many for a net; fix: use at most {MAX_ITEMS}")]
     TooMany {
         /// The items that are too many.
         what: &'static str,
@@ -26,7 +26,9 @@ pub enum NetError {
         count: usize,
     },
     /// An index out of range.
-    #[error("{what} '{name}' names {target} {index}, but there are {count}, counted from 0")]
+    #[error(
+        "{what} '{name}' names {target} {index}, but there are {count}; fix: name one of them, counted from 0"
+    )]
     NoSuch {
         /// What holds the index.
         what: &'static str,
@@ -40,10 +42,12 @@ pub enum NetError {
         count: usize,
     },
     /// A chain without a stage.
-    #[error("chain '{0}' has no stage")]
+    #[error("chain '{0}' has no stage; fix: give it one")]
     EmptyChain(String),
     /// A stage that is in chains more than once.
-    #[error("stage '{stage}' of chain '{chain}' is already in a chain")]
+    #[error(
+        "stage '{stage}' of chain '{chain}' is already in a chain; fix: use another stage for the second"
+    )]
     StageTwice {
         /// The stage.
         stage: String,
@@ -53,7 +57,7 @@ pub enum NetError {
     /// A stage that nothing ever starts.
     #[error(
         "nothing starts stage '{0}': no place leads to it, it is not the first of a chain, and nothing arrives at it; \
-         add a place that leads to it"
+         fix: add a place that leads to it"
     )]
     NeverStarts(String),
     /// Arrivals do not depend on the node, so no place may lead to them.
@@ -67,18 +71,20 @@ pub enum NetError {
         place: String,
     },
     /// Arrivals at a stage that is not the first of a chain.
-    #[error("frames arrive at stage '{0}', which is not the first of a chain")]
+    #[error(
+        "frames arrive at stage '{0}', which is not the first of a chain; fix: let them arrive at the first"
+    )]
     ArrivalsInside(String),
     /// An invalid figure of a stage.
     #[error("stage '{stage}': {what}")]
     Figure {
         /// The stage.
         stage: String,
-        /// Which figure, and its range.
+        /// Which figure, and the fix.
         what: String,
     },
     /// More tokens than [`MAX_TOKENS`].
-    #[error("place '{place}' starts with {tokens} tokens; the maximum is {MAX_TOKENS}")]
+    #[error("place '{place}' starts with {tokens} tokens; fix: use at most {MAX_TOKENS}")]
     TooManyTokens {
         /// The place.
         place: String,
@@ -87,12 +93,14 @@ pub enum NetError {
     },
     /// Tokens of frames that no stage sent.
     #[error(
-        "place '{0}' carries frames and starts with tokens; frames come from the first stage of a chain only, \
-         room for them from places that do not carry frames"
+        "place '{0}' carries frames and starts with tokens, and frames come from the first stage of a chain only; \
+         fix: let it start empty, or let it not carry frames"
     )]
     FramesAtStart(String),
     /// A place for frames that receives none.
-    #[error("place '{place}' carries frames from stage '{stage}', which gets none")]
+    #[error(
+        "place '{place}' carries frames from stage '{stage}', which gets none; fix: lead frames to that stage"
+    )]
     NoFrames {
         /// The place.
         place: String,
@@ -111,12 +119,12 @@ pub enum NetError {
     /// A chain without any limit.
     #[error(
         "nothing limits how fast the net goes: stage '{0}' has neither a resource nor room to wait for; \
-         give it one of them"
+         fix: give it one of them"
     )]
     Unlimited(String),
     /// Room that frames lost inside it would never give back.
     #[error(
-        "place '{place}' leads from after stage '{stage}', which loses frames, back to before it: a lost frame would never free its room"
+        "place '{place}' leads from after stage '{stage}', which loses frames, back to before it: a lost frame would never free its room; fix: let the place begin before that stage"
     )]
     RoomLost {
         /// The place.
@@ -321,30 +329,32 @@ fn check_figures(stage: &Stage) -> Result<(), NetError> {
         super::Spread::Normal { sigma_ps } => sigma_ps,
     };
     if stage.cost_ps > MAX_COST_PS || spread_ps > MAX_COST_PS {
-        return refuse("its cost or the spread of it is more than an hour".into());
+        return refuse("its cost or the spread of it is more than an hour; fix: lower it".into());
     }
     match stage.trigger {
         Trigger::Tokens => Ok(()),
         Trigger::Paced { period_ps } | Trigger::Polled { period_ps } => {
             if period_ps == 0 || period_ps > MAX_COST_PS {
-                return refuse("its period must be more than 0 and at most an hour".into());
+                return refuse(
+                    "its period is 0 or more than an hour; fix: choose one between".into(),
+                );
             }
             Ok(())
         }
         Trigger::Arrivals(arrivals) => {
             let rate = arrivals.frames_per_s;
             if !RATES_PER_S.contains(&rate) {
-                return refuse(format!("{rate} frames/s arrive; it must be 0.001 to 1e12"));
+                return refuse(format!("{rate} frames/s arrive; fix: choose 0.001 to 1e12"));
             }
             if arrivals.burst == 0 || arrivals.burst > MAX_BURST {
                 return refuse(format!(
-                    "bursts of {} frames; there may be 1 to {MAX_BURST}",
+                    "bursts of {} frames; fix: choose 1 to {MAX_BURST}",
                     arrivals.burst
                 ));
             }
             if !(0.0..=1.0).contains(&arrivals.lost_before_ratio) {
                 return refuse(format!(
-                    "a share of {} is lost before; it must be 0 to 1",
+                    "a share of {} is lost before; fix: choose 0 to 1",
                     arrivals.lost_before_ratio
                 ));
             }

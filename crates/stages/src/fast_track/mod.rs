@@ -267,7 +267,7 @@ fn open_socket(
         Some(libc::EBUSY) => StagesError::Refused {
             what: what(),
             why: "another AF_XDP socket uses that queue".to_owned(),
-            fix: "fix: end its owner, or use fewer queues",
+            fix: "end its owner, or use fewer queues",
         },
         Some(libc::ENOBUFS | libc::ENOMEM) => StagesError::Refused {
             what: what(),
@@ -275,12 +275,12 @@ fn open_socket(
                 "{} KiB of memory could not be locked ({error})",
                 u64::from(frames) * u64::from(chunk) / 1024
             ),
-            fix: "fix: use fewer frames a queue or fewer queues, or raise the limit (ulimit -l)",
+            fix: "use fewer frames a queue or fewer queues, or raise the limit (ulimit -l)",
         },
         Some(libc::EAFNOSUPPORT) => StagesError::Refused {
             what: what(),
             why: "this kernel was built without CONFIG_XDP_SOCKETS".to_owned(),
-            fix: "frames reach the application through the stack without it",
+            fix: "leave it out; frames then reach the application through the stack",
         },
         Some(libc::EPERM | libc::EACCES) => StagesError::Privilege {
             what: format!("{} (CAP_NET_RAW)", what()),

@@ -108,10 +108,8 @@ pub(super) fn attach(
         ),
         why,
         fix: match wanted {
-            Xdp::Native => {
-                "fix: choose auto or generic, which is slower and works with every driver"
-            }
-            _ => "frames reach the application through the stack without it",
+            Xdp::Native => "choose auto or generic, which is slower and works with every driver",
+            _ => "leave it out; frames then reach the application through the stack",
         },
     })
 }
@@ -125,7 +123,7 @@ pub(super) fn in_words(error: XdpError) -> StagesError {
         XdpError::Unsupported { what, why } => StagesError::Refused {
             what: what.to_owned(),
             why,
-            fix: "frames reach the application through the stack without it",
+            fix: "leave it out; frames then reach the application through the stack",
         },
         other => StagesError::Xdp(other),
     }

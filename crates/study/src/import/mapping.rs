@@ -13,7 +13,7 @@ use super::plan::{Plan, PlanRow, token};
 use super::text;
 use super::words::said;
 use crate::quantity::Quantity;
-use crate::reader::{MAX_PARTS, OF_ROWS, fits};
+use crate::reader::{MAX_PARTS, OF_ROWS, fits, too_many};
 
 /// Keys of a table that say what it takes of the page.
 const TAKING: [&str; 6] = ["take", "lines", "only", "size", "decimals", "split"];
@@ -108,7 +108,7 @@ fn lines_of(entry: &Entry<'_>) -> Read<(usize, usize)> {
     let ends = (from.trim().parse().ok(), to.trim().parse().ok());
     match ends {
         (Some(from), Some(to)) if from >= 1 && from <= to => Ok((from, to)),
-        _ => Err(entry.error("write lines of the page, e.g. \"339-352\"")),
+        _ => Err(entry.invalid("write lines of the page, e.g. \"339-352\"")),
     }
 }
 
@@ -129,7 +129,7 @@ fn rows_of(table: &Table<'_>, document: &Document, page: &[&str]) -> Read<Vec<Ra
             let Some((from, to)) = range else {
                 return Err(table.error(
                     "take",
-                    "it does not say what it takes: write take = 2 for the second table of the page, take = \"words above it\", or lines = \"20-24\"",
+                    "it does not say what it takes; fix: write take = 2 for the second table of the page, take = \"words above it\", or lines = \"20-24\"",
                 ));
             };
             of_lines(page, from, to)
@@ -152,7 +152,7 @@ fn rows_of(table: &Table<'_>, document: &Document, page: &[&str]) -> Read<Vec<Ra
         .filter(|row| wanted(&row.label))
         .collect();
     if rows.is_empty() {
-        let what = "the page has no such row: correct take, lines or only";
+        let what = "the page has no such row; fix: correct take, lines or only";
         return Err(table.at_key(if only.is_some() { "only" } else { "take" }, what));
     }
     Ok(rows)
@@ -162,10 +162,9 @@ fn grid_of<'d>(take: &Entry<'_>, document: &'d Document) -> Read<&'d Grid> {
     let count = document.grids.len();
     if !take.is_text() {
         let number = take.whole(1, count.max(1) as u64)? as usize;
-        return document
-            .grids
-            .get(number - 1)
-            .ok_or_else(|| take.error("the page has no table"));
+        return document.grids.get(number - 1).ok_or_else(|| {
+            take.error("the page has no table; fix: write lines, e.g. lines = \"20-24\"")
+        });
     }
     let words = take.text()?.to_lowercase();
     let has = |text: &String| text.to_lowercase().contains(&words);
@@ -175,7 +174,7 @@ fn grid_of<'d>(take: &Entry<'_>, document: &'d Document) -> Read<&'d Grid> {
     });
     found.ok_or_else(|| {
         take.error(format!(
-            "none of the page's {count} tables has these words above it or in its headings"
+            "none of the page's {count} tables has these words above it or in its headings; fix: write other words, or the number of the table"
         ))
     })
 }
@@ -279,11 +278,11 @@ fn taken(table: &Table<'_>, document: &Document, page: &[&str]) -> Read<Plan> {
     )?;
     let groups: Vec<String> = match table.get("groups") {
         Some(groups) if groups.is_list() => groups.entries().iter().map(Entry::to_toml).collect(),
-        Some(groups) => return Err(groups.error("write a list of groups")),
+        Some(groups) => return Err(groups.invalid("write a list of groups")),
         None => Vec::new(),
     };
     if groups.len() > MAX_PARTS {
-        return Err(table.at_key("groups", format!("at most {MAX_PARTS} are read")));
+        return Err(table.at_key("groups", too_many(MAX_PARTS)));
     }
     let small = |e: &Entry<'_>| e.whole(0, 20).map(|n| n as usize);
     let taking = Taking {
@@ -332,7 +331,9 @@ impl Taking {
         let (label, found) = self.figures(raw, wanted)?;
         let size = match &self.size {
             Some(_) => {
-                let size = said(&label).size.ok_or("its label has no size in bytes")?;
+                let size = said(&label)
+                    .size
+                    .ok_or("its label has no size in bytes; fix: leave size out")?;
                 Some(size.0)
             }
             None => None,
@@ -363,8 +364,8 @@ impl Taking {
     fn figures(&self, raw: &Raw, wanted: usize) -> Result<(String, Vec<(Figure, usize)>), String> {
         if !self.split.is_empty() {
             let text: String = raw.cells.iter().map(|(text, _)| text.as_str()).collect();
-            let parts =
-                split(&text, &self.split).ok_or("it cannot be split into so many digits")?;
+            let parts = split(&text, &self.split)
+                .ok_or("it cannot be split into so many digits; fix: correct split")?;
             let figure = |token: String| Figure {
                 token,
                 unit: None,
@@ -413,7 +414,7 @@ fn counted(
         return Ok((label, found));
     }
     Err(format!(
-        "it has {} figures at its end, and the table has {wanted} columns",
+        "it has {} figures at its end, and the table has {wanted} columns; fix: correct columns, or take other rows with lines or only",
         found.len()
     ))
 }
@@ -447,7 +448,8 @@ fn bound(table: &Table<'_>, running: &Running, pairs: &mut Vec<(String, String)>
         return Ok(());
     };
     let unit = figure.column.strip_prefix("published").map(str::trim);
-    let unit = unit.ok_or_else(|| words.error("write {published UNIT} where the figure stands"))?;
+    let unit =
+        unit.ok_or_else(|| words.invalid("write {published UNIT} where the figure stands"))?;
     let relation = table.text("published")?.unwrap_or_default();
     let text = format!("{relation} {} {unit}", figure.token);
     pairs.retain(|(key, _)| key != "published");
@@ -498,7 +500,7 @@ fn sentence(table: &Table<'_>, running: &Running) -> Read<Plan> {
     }
     if tokens.is_empty() {
         return Err(table.error_here(
-            "it has no figure: write {METRIC UNIT} in its words where one stands, or published = { … }",
+            "it has no figure; fix: write {METRIC UNIT} in its words where one stands, or published = { … }",
         ));
     }
     plan.keys.insert(0, ("name".to_owned(), quoted("{label}")));

@@ -49,7 +49,7 @@ impl Running {
     pub fn find(&self, pattern: &str) -> Result<(usize, Vec<Found>), String> {
         let parts = parts(pattern);
         let Some(Part::Words(first)) = parts.first() else {
-            return Err("begin with words of the page, not with a figure".to_owned());
+            return Err("it begins with a figure; fix: begin with words of the page".to_owned());
         };
         let mut nearest = first.clone();
         for (at, _) in self.text.match_indices(first.as_str()) {
@@ -58,7 +58,9 @@ impl Running {
                 Err(words) => nearest = words,
             }
         }
-        Err(format!("the document does not have the words '{nearest}'"))
+        Err(format!(
+            "the document does not have the words '{nearest}'; fix: copy them from it"
+        ))
     }
 
     /// The figures of a pattern that begins here, or the words that are not there.
@@ -139,7 +141,7 @@ mod tests {
         assert_eq!(of(&found[1]), ("2.85".to_owned(), 326));
         assert_eq!(
             running.find("Bytes to {latency us} ms"),
-            Err("the document does not have the words ' ms'".to_owned())
+            Err("the document does not have the words ' ms'; fix: copy them from it".to_owned())
         );
     }
 }

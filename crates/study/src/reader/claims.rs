@@ -6,7 +6,7 @@ use wirelab_config::{Entry, FileError, Read, Table};
 use wirelab_trial::nearest::did_you_mean;
 
 use super::row::{figure, need_reason};
-use super::{MAX_CLAIMS, MAX_PARTS, name};
+use super::{MAX_CLAIMS, list, name, too_many};
 use crate::metric::Metric;
 use crate::quantity::Quantity;
 use crate::table::{CellName, Claim, ClaimOf, Relation, Role, Study, Sum};
@@ -26,7 +26,7 @@ const SUM_KEYS: [&str; 2] = ["total", "parts"];
 fn sections<'a>(top: &Table<'a>, key: &str) -> Read<Vec<Table<'a>>> {
     let sections = top.sections(key)?;
     match sections.get(MAX_CLAIMS) {
-        Some(section) => Err(section.error_here(format!("at most {MAX_CLAIMS} are read"))),
+        Some(section) => Err(section.error_here(too_many(MAX_CLAIMS))),
         None => Ok(sections),
     }
 }
@@ -38,7 +38,10 @@ pub(super) fn claims(top: &Table<'_>, study: &mut Study, wrong: &mut Vec<FileErr
         match claim(&table, study) {
             Ok(claim) if names.insert(claim.name.clone()) => study.claims.push(claim),
             Ok(claim) => {
-                let what = format!("another row or claim is named '{}' too", claim.name);
+                let what = format!(
+                    "another row or claim is named '{}' too; fix: choose another",
+                    claim.name
+                );
                 wrong.push(table.at_key("name", what));
             }
             Err(error) => wrong.push(error),
@@ -88,34 +91,21 @@ fn of(table: &Table<'_>, study: &Study) -> Read<ClaimOf> {
     match (table.get("value_of"), table.get("difference")) {
         (Some(row), None) => Ok(ClaimOf::Row(known_row(&row, study)?)),
         (None, Some(pairs)) => {
-            let pairs: Vec<_> = parts(&pairs)?
+            let pairs: Vec<_> = list(&pairs)?
                 .iter()
                 .map(|pair| match &pair.entries()[..] {
                     [a, b] => Ok((known_row(a, study)?, known_row(b, study)?)),
-                    _ => Err(pair.error("write pairs of rows, e.g. [[\"row a\", \"row b\"]]")),
+                    _ => Err(pair.invalid("write pairs of rows, e.g. [[\"row a\", \"row b\"]]")),
                 })
                 .collect::<Read<_>>()?;
             Ok(ClaimOf::LargestDifference(pairs))
         }
         (Some(_), Some(both)) => {
-            Err(both.error("the claim also has value_of: keep one of the two"))
+            Err(both.error("the claim also has value_of; fix: keep one of the two"))
         }
         (None, None) => Err(table.error_here(
-            "it does not say how it follows from the rows: write value_of = \"ROW\" or difference",
+            "it does not say how it follows from the rows; fix: write value_of = \"ROW\" or difference",
         )),
-    }
-}
-
-fn parts<'a>(entry: &Entry<'a>) -> Read<Vec<Entry<'a>>> {
-    let parts = if entry.is_list() {
-        entry.entries()
-    } else {
-        Vec::new()
-    };
-    match parts.len() {
-        0 => Err(entry.error("write a list that is not empty")),
-        n if n > MAX_PARTS => Err(entry.error(format!("at most {MAX_PARTS} are read"))),
-        _ => Ok(parts),
     }
 }
 
@@ -131,7 +121,7 @@ fn unknown(entry: &Entry<'_>, wanted: &str, study: &Study) -> FileError {
     let meant = did_you_mean(wanted, study.rows.iter().map(|row| row.name.as_str()));
     let shown: String = wanted.chars().take(40).collect();
     entry.error(format!(
-        "no row is named '{shown}': {meant}write the name of a row"
+        "no row is named '{shown}'; {meant}fix: write the name of a row"
     ))
 }
 
@@ -148,8 +138,8 @@ pub(super) fn sums(top: &Table<'_>, study: &mut Study, wrong: &mut Vec<FileError
 fn sum(table: &Table<'_>, study: &Study) -> Read<Sum> {
     table.known_keys(&SUM_KEYS)?;
     let total = table.need("total", "write the sum as \"ROW/METRIC\"")?;
-    let list = table.need("parts", "write what is added, as [\"ROW/METRIC\", …]")?;
-    let all = parts(&list)?;
+    let summands = table.need("parts", "write what is added, as [\"ROW/METRIC\", …]")?;
+    let all = list(&summands)?;
     let sum = Sum {
         line: table.line(),
         total: cell_name(&total, study)?,
@@ -161,7 +151,10 @@ fn sum(table: &Table<'_>, study: &Study) -> Read<Sum> {
     let wanted = sum.total.metric.dimension();
     for (part, entry) in sum.parts.iter().zip(&all) {
         if !part.metric.dimension().compares_with(wanted) {
-            let what = format!("{} cannot be added to {}", part.metric, sum.total.metric);
+            let what = format!(
+                "{} cannot be added to {}; fix: name figures of one unit",
+                part.metric, sum.total.metric
+            );
             return Err(entry.error(what));
         }
     }
@@ -173,12 +166,14 @@ fn cell_name(entry: &Entry<'_>, study: &Study) -> Read<CellName> {
     let text = entry.text()?;
     // The row's name may contain a slash too.
     let Some((row, metric)) = text.rsplit_once('/') else {
-        return Err(entry.error("write a row and a metric, e.g. \"scenario 3/time\""));
+        return Err(entry.invalid("write a row and a metric, e.g. \"scenario 3/time\""));
     };
     let metric: Metric = metric.parse().map_err(|e: String| entry.error(e))?;
     let found = study.row(row).ok_or_else(|| unknown(entry, row, study))?;
     if found.cell(metric).is_none() {
-        return Err(entry.error(format!("row '{row}' has no published {metric}")));
+        return Err(entry.error(format!(
+            "row '{row}' has no published {metric}; fix: name one that it has, or add it there"
+        )));
     }
     Ok(CellName {
         row: row.to_owned(),

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 
 use wirelab_config::trial::TRIAL_KEYS;
 use wirelab_config::{Entry, FileError, Read, Table, quoted, read};
-use wirelab_trial::nearest::did_you_mean;
+use wirelab_trial::nearest::unknown;
 
 use super::row::{Keys, OF_ROWS, row};
-use super::{MAX_CLAIMS, MAX_PARTS};
+use super::{MAX_CLAIMS, list, too_many};
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity};
 use crate::table::{CellName, Row, Sum};
@@ -49,7 +49,7 @@ pub(super) struct Note<'a> {
 pub(super) fn notes<'a>(top: &Table<'a>) -> Read<Vec<Note<'a>>> {
     let sections = top.sections("note")?;
     if let Some(section) = sections.get(MAX_CLAIMS) {
-        return Err(section.error_here(format!("at most {MAX_CLAIMS} are read")));
+        return Err(section.error_here(too_many(MAX_CLAIMS)));
     }
     let of = |own: Table<'a>| {
         own.known_keys(&NOTE_KEYS)?;
@@ -84,7 +84,7 @@ impl Note<'_> {
         (!self.used.get()).then(|| {
             self.own.at_key(
                 "rows",
-                "no row of a [[table]] has such a name: correct it, or leave the note out",
+                "no row of a [[table]] has such a name; fix: correct it, or leave the note out",
             )
         })
     }
@@ -124,13 +124,10 @@ fn column(entry: &Entry<'_>) -> Read<Column> {
         if of_trial(key).is_some() || OF_COLUMNS.contains(&key.as_str()) {
             continue;
         }
-        key.parse::<Metric>().map_err(|e| {
-            let others = TRIAL_KEYS.into_iter().chain(OF_COLUMNS);
-            let meant = did_you_mean(key, others);
-            entry.error(format!(
-                "{e}; keys of a trial may stand here too: {meant}{}",
-                TRIAL_KEYS.join(", ")
-            ))
+        key.parse::<Metric>().map_err(|_| {
+            let metrics = Metric::ALL.iter().map(|metric| metric.name());
+            let known = metrics.chain(TRIAL_KEYS).chain(OF_COLUMNS);
+            entry.error(unknown("metric or key of a trial", key, known))
         })?;
     }
     let unit = unit.trim().to_owned();
@@ -219,7 +216,7 @@ pub(super) fn rows(
     let shared = common(table)?;
     let lines = table.need("rows", "write each row as [\"name\", \"figures\"]")?;
     if !lines.is_list() {
-        return Err(lines.error("write a list of rows: [[\"name\", \"figures\"], …]"));
+        return Err(lines.invalid("write a list of rows: [[\"name\", \"figures\"], …]"));
     }
     let total = table
         .get("total")
@@ -234,7 +231,7 @@ pub(super) fn rows(
         };
         if cells.len() != groups.len() + 1 {
             let wanted = groups.len();
-            wrong.push(line.error(format!(
+            wrong.push(line.invalid(format!(
                 "write a name and the figures of {wanted} group{}, each in quotes",
                 if wanted == 1 { "" } else { "s" }
             )));
@@ -286,13 +283,15 @@ pub(super) fn rows(
 fn total(entry: &Entry<'_>, groups: &[Common<'_>], columns: &[Column]) -> Read<(usize, Metric)> {
     let name = entry.text()?;
     let at = groups.iter().position(|group| group.name == name);
-    let at = at.ok_or_else(|| entry.error("no group of the table has this name"))?;
+    let at = at.ok_or_else(|| {
+        entry.error("no group of the table has this name; fix: write the name of one")
+    })?;
     let keys = columns.iter().flat_map(|column| &column.keys);
     let mut metrics = keys.filter_map(|key| key.parse::<Metric>().ok());
     match (metrics.next(), metrics.next(), groups.len()) {
         (Some(metric), None, 3..) => Ok((at, metric)),
         _ => Err(entry.error(
-            "a total needs two other groups, and a table of one metric: write a [[sum]] instead",
+            "a total needs two other groups, and a table of one metric; fix: write a [[sum]] instead",
         )),
     }
 }
@@ -303,19 +302,6 @@ fn label(entry: &Entry<'_>) -> Read<String> {
         Ok(entry.text().unwrap_or_default())
     } else {
         entry.text()
-    }
-}
-
-fn list<'a>(entry: &Entry<'a>) -> Read<Vec<Entry<'a>>> {
-    let all = if entry.is_list() {
-        entry.entries()
-    } else {
-        Vec::new()
-    };
-    match all.len() {
-        0 => Err(entry.error("write a list that is not empty")),
-        n if n > MAX_PARTS => Err(entry.error(format!("at most {MAX_PARTS} are read"))),
-        _ => Ok(all),
     }
 }
 
@@ -343,7 +329,7 @@ fn tokens<'a>(cell: &Entry<'_>, text: &'a str, line: &mut Option<usize>) -> Read
             Some(number) => {
                 let number = number.parse().ok().filter(|n| *n > 0);
                 *line = Some(number.ok_or_else(|| {
-                    cell.error("write the line of the page after @ as a number, e.g. @132")
+                    cell.invalid("write the line of the page after @ as a number, e.g. @132")
                 })?);
             }
             None => tokens.push(Token {
@@ -363,7 +349,7 @@ impl One<'_> {
         source_line: &mut Option<usize>,
     ) -> Read<Option<Row>> {
         if !self.cell.is_text() {
-            return Err(self.cell.error("write the figures of a row in quotes"));
+            return Err(self.cell.invalid("write the figures of a row in quotes"));
         }
         let text = self.cell.text().unwrap_or_default();
         let tokens = tokens(self.cell, &text, source_line)?;
@@ -372,16 +358,14 @@ impl One<'_> {
         }
         if tokens.len() != self.columns.len() {
             return Err(self.cell.error(format!(
-                "{} figures stand here, and the table has {} columns: write {NONE} for one that the page does not have",
+                "{} figures stand here, and the table has {} columns; fix: write {NONE} for one that the page does not have",
                 tokens.len(),
                 self.columns.len()
             )));
         }
         let (name, written) = self.written(&tokens, notes)?;
         let read = read(&written, "", |top| {
-            let own = top
-                .section("row")?
-                .ok_or_else(|| top.error_here("no row"))?;
+            let own = top.need("row", "write it")?.table()?;
             row(&Keys {
                 own: &own,
                 defaults,

@@ -100,25 +100,45 @@ fn clocks(entry: Entry<'_>) -> Read<Vec<f64>> {
     entry.list("keep one of them", |e| {
         let clock: Quantity = e.word()?;
         if clock.unit.dimension != Dimension::Frequency || clock.number <= 0.0 {
-            return Err(e.error("write a clock, e.g. \"100 MHz\""));
+            return Err(e.invalid("write a clock, e.g. \"100 MHz\""));
         }
         Ok(clock.base())
     })
+}
+
+pub(crate) fn too_many(most: usize) -> String {
+    format!("there are too many; fix: write at most {most}")
+}
+
+/// The values of a list of bounded length.
+fn list<'a>(entry: &Entry<'a>) -> Read<Vec<Entry<'a>>> {
+    let all = if entry.is_list() {
+        entry.entries()
+    } else {
+        Vec::new()
+    };
+    match all.len() {
+        0 => Err(entry.invalid("write a list that is not empty")),
+        n if n > MAX_PARTS => Err(entry.error(too_many(MAX_PARTS))),
+        _ => Ok(all),
+    }
 }
 
 /// A name of bounded length.
 fn name(entry: &Entry<'_>) -> Read<String> {
     let text = entry.text()?;
     if text.chars().count() > MAX_NAME {
-        return Err(entry.error(format!("a name has at most {MAX_NAME} characters")));
+        return Err(entry.error(format!(
+            "the name is too long; fix: write at most {MAX_NAME} characters"
+        )));
     }
     Ok(text)
 }
 
-/// Entry for fuzzing: reads and audits hostile bytes as a study; errors must name a place in the text.
+/// Entry for fuzzing: reads and audits hostile bytes as a study; errors must name a place in the text, and the fix.
 ///
 /// # Panics
-/// If an error names a place outside the text, or an accepted figure prints differently.
+/// If an error names a place outside the text or no fix, or an accepted figure prints differently.
 pub fn fuzz_study(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -140,7 +160,10 @@ pub fn fuzz_study(bytes: &[u8]) {
 
 fn points_into(text: &str, error: &FileError) {
     match error {
-        FileError::At { line, column, .. } => {
+        FileError::At {
+            line, column, what, ..
+        } => {
+            assert!(what.contains("fix: "), "{error}");
             assert!(*line >= 1 && *line <= text.split('\n').count());
             assert!(*column >= 1 && *column <= text.chars().count() + 1);
         }

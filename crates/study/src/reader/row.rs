@@ -6,7 +6,7 @@ use wirelab_config::trial::published;
 use wirelab_config::{Entry, FileError, Read, Table};
 use wirelab_trial::{Direction, Extent, Size, Trial};
 
-use super::{MAX_PARTS, name};
+use super::{MAX_PARTS, name, too_many};
 use crate::metric::Metric;
 use crate::quantity::{Dimension, Quantity};
 use crate::table::{Cell, Role, Row};
@@ -51,7 +51,7 @@ pub(super) fn row(keys: &Keys<'_>) -> Read<Row> {
     if limit {
         for key in OF_A_NODE {
             if let Some(entry) = own.get(key) {
-                return Err(entry.error("a limit needs no node: leave the key out"));
+                return Err(entry.error("a limit needs no node; fix: leave the key out"));
             }
         }
     }
@@ -83,7 +83,7 @@ pub(super) fn row(keys: &Keys<'_>) -> Read<Row> {
 fn window(entry: Entry<'_>) -> Read<Quantity> {
     let window: Quantity = entry.word()?;
     if window.unit.dimension != Dimension::Bytes || window.number <= 0.0 {
-        return Err(entry.error("write an amount of data, e.g. \"64 KiB\""));
+        return Err(entry.invalid("write an amount of data, e.g. \"64 KiB\""));
     }
     Ok(window)
 }
@@ -98,7 +98,7 @@ fn trial_of(keys: &Keys<'_>) -> Read<(Trial, Option<Size>)> {
         (None, Some(shared)) => published(shared, None),
         (None, None) => Err(keys.own.error(
             "trial",
-            "it is missing: write e.g. trial = { layer = \"udp4\", datagram = 1470 }",
+            "it is missing; fix: write e.g. trial = { layer = \"udp4\", datagram = 1470 }",
         )),
     }
 }
@@ -107,7 +107,7 @@ fn settings(entry: Entry<'_>) -> Read<BTreeMap<String, String>> {
     let table = entry.table()?;
     let keys: Vec<&str> = table.keys().collect();
     if keys.len() > MAX_PARTS {
-        return Err(entry.error(format!("at most {MAX_PARTS} settings are read")));
+        return Err(entry.error(too_many(MAX_PARTS)));
     }
     keys.into_iter()
         .filter_map(|key| table.get(key).map(|value| (key, value)))
@@ -123,7 +123,7 @@ pub(super) fn cells(keys: &Keys<'_>, row: &Row) -> Read<Vec<Cell>> {
     let published = entry.table()?;
     let metrics = metrics_of(&published)?;
     if metrics.is_empty() {
-        return Err(entry.error("the row has no figure: write e.g. { time = \"7.10 ms\" }"));
+        return Err(entry.error("the row has no figure; fix: write e.g. { time = \"7.10 ms\" }"));
     }
     for key in ["role", "reason"] {
         let Some(table) = keys.own.get(key).filter(Entry::is_table) else {
@@ -131,7 +131,9 @@ pub(super) fn cells(keys: &Keys<'_>, row: &Row) -> Read<Vec<Cell>> {
         };
         for (metric, entry) in metrics_of(&table.table()?)? {
             if !metrics.iter().any(|(m, _)| *m == metric) {
-                return Err(entry.error(format!("the row has no published {metric}")));
+                return Err(entry.error(format!(
+                    "the row has no published {metric}; fix: add its figure, or leave this out"
+                )));
             }
         }
     }
@@ -163,7 +165,10 @@ fn cell(keys: &Keys<'_>, row: &Row, metric: Metric, entry: &Entry<'_>) -> Read<C
 pub(super) fn figure(entry: &Entry<'_>, metric: Metric, figure: Quantity) -> Read<Quantity> {
     let wanted = metric.dimension();
     if !figure.unit.dimension.compares_with(wanted) {
-        return Err(entry.error(format!("{metric} is {}", wanted.in_words())));
+        return Err(entry.error(format!(
+            "{metric} has another unit; fix: write {}",
+            wanted.in_words()
+        )));
     }
     Ok(figure)
 }
@@ -172,7 +177,7 @@ pub(super) fn figure(entry: &Entry<'_>, metric: Metric, figure: Quantity) -> Rea
 pub(super) fn need_reason(at: Option<&Entry<'_>>, role: Role, reason: Option<&String>) -> Read<()> {
     match at {
         Some(at) if reason.is_none() && matches!(role, Role::Disputed | Role::Unpredictable) => {
-            Err(at.error(format!("{role} needs a reason: write reason = \"…\"")))
+            Err(at.error(format!("{role} needs a reason; fix: write reason = \"…\"")))
         }
         _ => Ok(()),
     }
@@ -186,24 +191,26 @@ fn fits(entry: &Entry<'_>, row: &Row, metric: Metric) -> Read<()> {
         let all = Metric::ALL.iter().filter(|m| m.is_of_a_link());
         let all: Vec<&str> = all.map(|m| m.name()).collect();
         return refuse(&format!(
-            "a link alone has no {metric}: it has {}",
+            "a link alone has no {metric}; fix: write one of {}",
             all.join(", ")
         ));
     }
     match metric {
         Metric::Frames | Metric::Data if !matches!(trial.extent, Extent::Frames { .. }) => {
-            refuse("the trial names no number of frames: write frames = N in it")
+            refuse("the trial names no number of frames; fix: write frames = N in it")
         }
         Metric::ThroughputReceive | Metric::ThroughputTransmit | Metric::ThroughputSum
             if trial.direction != Direction::Both =>
         {
-            refuse("the trial goes one way: write direction = \"both\" in it, or throughput here")
+            refuse(
+                "the trial goes one way; fix: write direction = \"both\" in it, or throughput here",
+            )
         }
         _ if row.interval.is_some() && !metric.is_of_an_interval() => {
             let all = Metric::ALL.iter().filter(|m| m.is_of_an_interval());
             let all: Vec<&str> = all.map(|m| m.name()).collect();
             refuse(&format!(
-                "a report interval has no {metric}: it has {}",
+                "a report interval has no {metric}; fix: write one of {}",
                 all.join(", ")
             ))
         }

@@ -21,7 +21,7 @@ pub(super) fn rows(top: &Table<'_>, study: &mut Study, wrong: &mut Vec<FileError
     if alone.is_empty() && tables.is_empty() {
         return Err(top.error(
             "row",
-            "there is none: add a section [[row]] with a trial and its published figures",
+            "there is none; fix: add a section [[row]] with a trial and its published figures",
         ));
     }
     let notes = matrix::notes(top)?;
@@ -72,11 +72,14 @@ impl Taken {
         self.full = self.cells > MAX_CELLS || study.rows.len() >= MAX_ROWS;
         if self.full {
             return Err(at(format!(
-                "at most {MAX_ROWS} rows are read, and {MAX_CELLS} figures: split the study into several files"
+                "at most {MAX_ROWS} rows are read, and {MAX_CELLS} figures; fix: split the study into several files"
             )));
         }
         if !self.names.insert(row.name.clone()) {
-            return Err(at(format!("another row is named '{}' too", row.name)));
+            return Err(at(format!(
+                "another row is named '{}' too; fix: choose another",
+                row.name
+            )));
         }
         study.rows.push(row);
         Ok(())

@@ -89,22 +89,31 @@ fn what_every_trial_has_is_refused_with_what_the_node_does() {
     let layer = asked(|trial| trial.framing.layer = Layer::UdpIpv6);
     assert_eq!(layer, "layer: ask udp4");
     let direction = asked(|trial| trial.direction = Direction::Echo);
-    assert_eq!(direction, "direction: this node supports receive, both");
+    assert_eq!(
+        direction,
+        "direction: this node does not support echo; fix: request one of receive, both"
+    );
     let tags = asked(|trial| trial.framing.vlan_tags = 2);
     assert_eq!(
         tags,
-        "vlan_tags: it supports 1 tags at most: leave --vlan out"
+        "vlan_tags: it supports 1 tags at most; fix: leave --vlan out"
     );
     for ports in [0, 3] {
         let accepts = PLAIN;
         let trial = Trial { ports, ..trial() };
-        let why = format!("ports: {ports} requested, the node has 2");
+        let why = format!("ports: {ports} requested, the node has 2; fix: request 1 to 2");
         assert_eq!(refused(&trial, &accepts), why);
     }
     let buffers = asked(|trial| trial.buffers = Some(Buffers::DmaCopied));
-    assert_eq!(buffers, "buffers: this node supports prefilled");
+    assert_eq!(
+        buffers,
+        "buffers: this node does not support dma-copied; fix: request one of prefilled"
+    );
     let path = asked(|trial| trial.path = Some(Path::Driver));
-    assert_eq!(path, "path: this node supports none of these: leave it out");
+    assert_eq!(
+        path,
+        "path: this node supports none of these; fix: leave it out"
+    );
 }
 
 #[test]
@@ -146,7 +155,7 @@ fn a_link_rate_that_is_given_paces_what_nothing_else_would() {
     let other = Resolved::new(&given, &accepts, Link::Fixed(1_000_000_000));
     assert_eq!(
         other.unwrap_err().to_string(),
-        "this node cannot do that: link_bits_per_s: its link carries 1000000000 bit/s: leave --rate out"
+        "this node cannot do that: link_bits_per_s: its link carries 1000000000 bit/s; fix: leave --rate out"
     );
     let none = Trial {
         link_bits_per_s: Some(0),

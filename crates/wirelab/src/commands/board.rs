@@ -14,6 +14,7 @@ use wirelab_report::document::Block;
 use wirelab_report::document::table::{Cell, Table};
 use wirelab_trial::OpenError;
 use wirelab_trial::nearest::unknown;
+use wirelab_trial::system_error::system_fix;
 
 use crate::args::{BoardArgs, BoardCommand, BoardConsoleArgs, BoardRunArgs};
 use crate::ask;
@@ -175,7 +176,7 @@ fn chosen(args: &BoardConsoleArgs) -> std::result::Result<Running, Failure> {
     match all.len() {
         1 => Ok(all.remove(0)),
         0 if known.is_empty() => Err(Failure::usage(
-            "no board runs; start one with 'wirelab board run NAME', and use another terminal for its console",
+            "no board runs; fix: start one with 'wirelab board run NAME', and use another terminal for its console",
         )),
         0 => Err(Failure::usage(unknown(
             "running board",
@@ -192,7 +193,12 @@ fn chosen(args: &BoardConsoleArgs) -> std::result::Result<Running, Failure> {
 fn console(args: &BoardConsoleArgs) -> Result {
     let chosen = chosen(args)?;
     let socket = chosen.about["uart"].as_str().unwrap_or_default().to_owned();
-    let gone = |error: std::io::Error| Failure::failed(format!("the console {socket}: {error}"));
+    let gone = |error: std::io::Error| {
+        Failure::failed(format!(
+            "the console {socket}: {error}; fix: {}",
+            system_fix(&error)
+        ))
+    };
     let mut stream = UnixStream::connect(&socket).map_err(gone)?;
     stream.set_read_timeout(Some(LOOK)).map_err(gone)?;
     let cancel = cancel_on_signal();
@@ -209,7 +215,11 @@ fn console(args: &BoardConsoleArgs) -> Result {
     let is_done = |heard: Instant| typed_all.load(Ordering::Relaxed) && heard.elapsed() > QUIET;
     while !cancel.is_cancelled() && !is_done(heard) {
         match stream.read(&mut bytes) {
-            Ok(0) => return Err(Failure::failed("the board has ended")),
+            Ok(0) => {
+                return Err(Failure::failed(
+                    "the board has ended; fix: start it again with 'wirelab board run'",
+                ));
+            }
             Ok(length) => {
                 heard = Instant::now();
                 put!("{}", printable(&String::from_utf8_lossy(&bytes[..length])));

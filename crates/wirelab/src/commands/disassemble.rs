@@ -17,7 +17,7 @@ pub fn run(args: &BoardDisassembleArgs) -> Result {
     let board = catalogue::find(name.target()).map_err(OpenError::from)?;
     if board.emulator != Emulator::Own {
         return Err(Failure::usage(format!(
-            "{}: only board lpc1768 counts cycles; the others run in QEMU, which does not",
+            "{}: QEMU counts no cycles; fix: name board:lpc1768",
             board.name
         )));
     }

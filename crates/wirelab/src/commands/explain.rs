@@ -46,7 +46,7 @@ pub fn run(args: &ExplainArgs) -> Result {
     };
     let [explanation] = all.as_slice() else {
         return Err(Failure::usage(
-            "-o writes the page of one trial: give one size, load, direction and kind of buffers",
+            "-o writes the page of one trial; fix: give one size, load, direction and kind of buffers",
         ));
     };
     let (format, options) = page(path)?;
@@ -61,7 +61,7 @@ fn results(args: &ExplainArgs) -> Result {
     };
     if !args.set.is_empty() || ask::asks_something(&args.matrix, &beside_rate) {
         return Err(Failure::usage(
-            "a results file holds its own trials: leave out --set and the options that say what to offer; --rate alone may say \
+            "a results file holds its own trials; fix: leave out --set and the options that say what to offer; --rate alone may say \
              the rate of the link",
         ));
     }
@@ -120,7 +120,7 @@ pub fn page(path: &Path) -> std::result::Result<(Format, Options), Failure> {
 pub fn write(path: &Path, text: &str) -> Result {
     std::fs::write(path, text).map_err(|e| {
         Failure::failed(format!(
-            "{} cannot be written: {e}; free the space or name another file with -o",
+            "{} cannot be written: {e}; fix: free the space or name another file with -o",
             path.display()
         ))
     })?;

@@ -41,7 +41,7 @@ fn of(args: &FitArgs) -> Fallible<Option<Table>> {
     }
     let [path] = args.results.as_slice() else {
         return Err(Failure::usage(
-            "a table is fitted alone: name one table (a study's name or a .toml file), or results files (.json) only",
+            "a table is fitted alone; fix: name one table (a study's name or a .toml file), or results files (.json) only",
         ));
     };
     let study = library::open(&path.to_string_lossy()).map_err(Failure::usage)?;

@@ -62,7 +62,7 @@ fn options(args: &ImportArgs) -> Fallible<Options> {
     if let Some(clock) = args.core_clock.as_deref().filter(|text| !is_clock(text)) {
         let shown: String = clock.chars().take(40).collect();
         return Err(Failure::usage(format!(
-            "--core-clock: invalid clock '{shown}': write e.g. \"400 MHz\""
+            "--core-clock: invalid clock '{shown}'; fix: write e.g. \"400 MHz\""
         )));
     }
     let mapping = args.mapping.as_ref().map(|path| {

@@ -51,7 +51,7 @@ fn format(args: &IperfArgs) -> std::result::Result<Format, Failure> {
     let letter = args.format;
     Format::from_letter(letter).ok_or_else(|| {
         let way = "write a, k, m or g for bits, A, K, M or G for bytes";
-        wrong("--format", format_args!("knows no '{letter}'; {way}"))
+        wrong("--format", format_args!("knows no '{letter}'; fix: {way}"))
     })
 }
 
@@ -78,11 +78,14 @@ fn resolve(args: &IperfArgs, host: &str, port: u16) -> std::result::Result<Socke
     let bare = bare.trim_start_matches('[').trim_end_matches(']');
     let port = args.port.unwrap_or(port);
     if port == 0 {
-        return Err(wrong("--port", "0 is not a port to connect to"));
+        return Err(wrong(
+            "--port",
+            "0 is not a port to connect to; fix: give 1 to 65535",
+        ));
     }
     let found = (bare, port).to_socket_addrs().map_err(|error| {
         let way = "give an address, or a name that this machine knows";
-        wrong("--client", format_args!("{host}: {error}; {way}"))
+        wrong("--client", format_args!("{host}: {error}; fix: {way}"))
     })?;
     let found: Vec<SocketAddr> = found.collect();
     let wanted = |address: &&SocketAddr| address.is_ipv6() == args.ipv6;
@@ -100,7 +103,7 @@ fn resolve(args: &IperfArgs, host: &str, port: u16) -> std::result::Result<Socke
         };
         wrong(
             "--client",
-            format_args!("{host} has no {kind} address; {way}"),
+            format_args!("{host} has no {kind} address; fix: {way}"),
         )
     })
 }

@@ -36,7 +36,7 @@ pub fn run(args: &LimitsArgs) -> Result {
     };
     let bits_per_s = ask::rate("--rate", &args.rate)?;
     let link = LineRate::new(bits_per_s)
-        .ok_or_else(|| Failure::usage("--rate 0 carries nothing"))?
+        .ok_or_else(|| Failure::usage("--rate 0 carries nothing; fix: give e.g. --rate 1G"))?
         .with_overhead(overhead);
     let cpu_hz = args
         .cpu

@@ -45,7 +45,7 @@ pub fn run(args: &MeasureArgs) -> Result {
     };
     if profile.is_computed && path != Path::Auto {
         return Err(Failure::usage(
-            "--path is a path through the kernel, and a model sends nothing: leave it out",
+            "--path is a path through the kernel, and a model sends nothing; fix: leave it out",
         ));
     }
     let options = OpenOptions {

@@ -39,7 +39,9 @@ fn serve(args: &NodeServeArgs) -> Result {
     let ended = node.is_running();
     drop(node);
     if !ended {
-        return Err(Failure::failed("the node's sockets failed; start it again"));
+        return Err(Failure::failed(
+            "the node's sockets failed; fix: start it again",
+        ));
     }
     complain(format_args!(
         "the node has ended; the cores of receive work are restored"
@@ -91,7 +93,7 @@ fn address(text: &str) -> std::result::Result<SocketAddr, Failure> {
     }
     text.parse().map_err(|_| {
         Failure::usage(format_args!(
-            "--listen {text}: write an address of this host, with a port if another than {PORT} is wanted, e.g. \
+            "invalid --listen {text}; fix: write an address of this host, with a port if another than {PORT} is wanted, e.g. \
              10.0.0.1 or 10.0.0.1:6002 or [fd00::1]:6002"
         ))
     })

@@ -80,7 +80,8 @@ pub fn run(args: &ReceiveArgs) -> Result {
 /// Ends a capture when all its writers have ended, and prints its contents.
 fn finish(capture: SharedCapture) -> std::result::Result<(), Failure> {
     let written = end_shared(capture).map_err(Failure::failed)?;
-    let written = written.ok_or_else(|| Failure::failed("the capture is still in use"))?;
+    let written =
+        written.ok_or_else(|| Failure::failed("the capture is still in use; fix: run it again"))?;
     tell_captured(written.frames);
     Ok(())
 }

@@ -121,7 +121,7 @@ pub fn save(path: &Path, text: &(impl AsRef<[u8]> + ?Sized)) -> std::result::Res
             let _ = std::fs::remove_file(path);
         }
         Failure::failed(format!(
-            "{} cannot be written: {e}; free the space or name another file with -o",
+            "{} cannot be written: {e}; fix: free the space or name another file with -o",
             path.display()
         ))
     })

@@ -25,7 +25,9 @@ pub fn run(args: &SelftestArgs) -> Result {
         Vec::new()
     };
     if cancel.is_cancelled() {
-        return Err(Failure::failed("interrupted; run it again for all figures"));
+        return Err(Failure::failed(
+            "interrupted; fix: run it again for all figures",
+        ));
     }
     let end = if allowed {
         Ok(Outcome::of(features.iter().all(|f| f.missing.is_none())))

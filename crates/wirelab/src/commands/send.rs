@@ -28,7 +28,7 @@ pub fn run(args: &SendArgs) -> Result {
     let sizes = ask::sizes(&args.size, &[Size::new(SizeUnit::Frame, 64)]);
     let [size] = sizes[..] else {
         return Err(Failure::usage(
-            "send takes one size; 'wirelab measure' takes many",
+            "send takes one size; fix: give one, or use 'wirelab measure'",
         ));
     };
     let trial = Trial {
@@ -169,7 +169,8 @@ fn to_file(args: &SendArgs, trial: &Trial, to: [u8; 6], file: &FilePath) -> Resu
         sizes: vec![job.sizes],
         stream: args.stream,
         sequences: args.offer.extent.frames.unwrap_or(0),
-        link: link.ok_or_else(|| Failure::usage("--rate 0 carries nothing"))?,
+        link: link
+            .ok_or_else(|| Failure::usage("--rate 0 carries nothing; fix: give e.g. --rate 1G"))?,
         start_ns: 0,
         with_time: true,
         slots: None,

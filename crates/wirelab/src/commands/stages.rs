@@ -183,7 +183,7 @@ fn measure(args: &StagesArgs, asking: &Asking, outputs: &Outputs) -> Fallible<Me
     if ways.rule.is_some() && !able.paths.contains(&wirelab_trial::Path::FastTrack) {
         let why = description.setup.get("xdp").map_or("none", String::as_str);
         return Err(Failure::usage(format!(
-            "{}: this node has no path fast-track (XDP: {why}): see what it says when it starts, or leave --fast-track out",
+            "{}: this node has no path fast-track (XDP: {why}); fix: see what it says when it starts, or leave --fast-track out",
             args.node
         )));
     }
@@ -249,7 +249,7 @@ fn refuse(args: &StagesArgs, ways: &Ways) -> Fallible<()> {
     match ways.is_plain() {
         true => Ok(()),
         false => Err(Failure::usage(format!(
-            "{}: --fast-track, --wait, --background and --probes are for Linux nodes that trace themselves: lab:, or \
+            "{}: --fast-track, --wait, --background and --probes are for Linux nodes that trace themselves; fix: name lab:, or \
              node:HOST where 'wirelab node serve' runs",
             args.node
         ))),
@@ -307,7 +307,7 @@ impl Before {
         match rows.iter().any(|row| row.clock == ClockKind::Instructions) {
             true => Ok(Some(Before { file, rows, gate })),
             false => Err(Failure::usage(format!(
-                "--against {}: it holds no stages counted in instructions, and times are not compared; make one with \
+                "--against {}: it holds no stages counted in instructions, and times are not compared; fix: make one with \
                  'wirelab stages board:NAME -o FILE.json'",
                 path.display()
             ))),

@@ -222,7 +222,7 @@ fn outputs(paths: &[PathBuf]) -> Fallible<Vec<(&Path, Format)>> {
         match format {
             Format::Markdown | Format::Html | Format::Json => Ok((path, format)),
             _ => Err(Failure::usage(format!(
-                "-o {}: a study is written as .md, .html or .json",
+                "-o {}: a study has no such format; fix: name a file with .md, .html or .json",
                 path.display()
             ))),
         }

@@ -41,7 +41,7 @@ pub fn run(args: &WhatifArgs) -> Result {
     };
     let [whatif] = all.as_slice() else {
         return Err(Failure::usage(
-            "-o writes the page of one trial: give one size, load, direction and kind of buffers",
+            "-o writes the page of one trial; fix: give one size, load, direction and kind of buffers",
         ));
     };
     let (format, options) = page(path)?;

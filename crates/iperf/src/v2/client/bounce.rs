@@ -37,7 +37,7 @@ pub fn bounceback(
     })?;
     if report.seen.counts.received_frames == 0 && !cancel.is_cancelled() {
         return Err(Trouble::Unsupported(
-            "the server returns no blocks: iperf 2.1.8 does (iperf -s), older ones and iperf3 do not; for echo run 'wirelab node serve' there and ask node:HOST",
+            "the server returns no blocks: iperf 2.1.8 does (iperf -s), older ones and iperf3 do not; fix: for echo run 'wirelab node serve' there and ask node:HOST",
         ));
     }
     Ok(report)

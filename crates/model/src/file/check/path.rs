@@ -14,8 +14,9 @@ pub(super) fn path(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
             exists("stage", stage, &file.stages),
         )?;
         if path.stages[..item].contains(stage) {
-            let what =
-                format!("the path names '{stage}' twice: declare another stage for the second");
+            let what = format!(
+                "the path names '{stage}' twice; fix: declare another stage for the second"
+            );
             return Err(Problem {
                 at: at!["path", index, "stages", item],
                 what,
@@ -56,7 +57,7 @@ pub(super) fn path(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
             instant(path, &point.to),
         )?;
         if to <= from {
-            let what = "it is not after 'from' on the path: swap the two".to_owned();
+            let what = "it is not after 'from' on the path; fix: swap the two".to_owned();
             return Err(Problem {
                 at: at!["path", index, "point", item, "to"],
                 what,
@@ -115,7 +116,7 @@ fn bounded(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
         }
     }
     let Some(start) = path.stages.first() else {
-        let what = "a path has at least one stage".to_owned();
+        let what = "a path has at least one stage; fix: write stages = [\"NAME\", ...]".to_owned();
         return Err(Problem {
             at: at!["path", index, "stages"],
             what,
@@ -130,7 +131,7 @@ fn bounded(file: &NodeFile, index: usize, path: &PathDecl) -> Checked {
     }
     let wire = &path.wire;
     let what = format!(
-        "in '{}' nothing holds '{start}' back while '{wire}' is busy, so frames pile up between them: add a [[path.room]] \
+        "in '{}' nothing holds '{start}' back while '{wire}' is busy, so frames pile up between them; fix: add a [[path.room]] \
          that leads from '{wire}' to '{start}' with the descriptors or buffers there are",
         path.name
     );

@@ -67,7 +67,7 @@ impl Line {
     pub fn prepare(&self, plan: &Plan, start: &mut Start) -> Result<Option<Judging>, NodeError> {
         let layer = plan.resolved.trial.framing.layer;
         if !matches!(layer, Layer::Ethernet | Layer::UdpIpv4) {
-            let why = "this board is on a wire whose frames wirelab builds, which carries only Ethernet and UDP over IPv4: run it with sudo, and it gets an interface of this host (TAP) and all layers";
+            let why = "this board is on a wire whose frames wirelab builds, which carries only Ethernet and UDP over IPv4; fix: run it with sudo, and it gets an interface of this host (TAP) and all layers";
             return Err(NodeError::unsupported("layer", why));
         }
         start.peer_mac = Some(Mac(self.ends.tester_mac));

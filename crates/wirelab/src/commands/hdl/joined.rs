@@ -42,11 +42,11 @@ fn asked(args: &HdlArgs) -> Fallible<JoinRequest> {
     let says_what = !sizes.is_empty() || args.framing.layer.is_some() || args.framing.vlan > 0;
     let frames = match args.frames {
         Some(0) => {
-            let why = "--frames 0 requests nothing: give at least 1, or leave it out for a port that only checks";
+            let why = "--frames 0 requests nothing; fix: give at least 1, or leave it out for a port that only checks";
             return Err(Failure::usage(why));
         }
         None if says_what => {
-            let why = "sizes, --layer and --vlan describe the generator's frames: give their number with --frames";
+            let why = "sizes, --layer and --vlan describe the generator's frames; fix: give their number with --frames";
             return Err(Failure::usage(why));
         }
         frames => frames.unwrap_or(1),
@@ -54,7 +54,11 @@ fn asked(args: &HdlArgs) -> Fallible<JoinRequest> {
     let size = match sizes[..] {
         [] => Size::new(SizeUnit::Frame, 64),
         [size] => size,
-        _ => return Err(Failure::usage("hdl takes one size: the generator has one")),
+        _ => {
+            return Err(Failure::usage(
+                "the generator of hdl has one size; fix: give one",
+            ));
+        }
     };
     let load = args.load.parse().map_err(Failure::usage)?;
     let extent = Extent::Frames { frames };
@@ -77,7 +81,7 @@ fn mtu(bytes: u32) -> Fallible<u32> {
     match MTU_BYTES.contains(&bytes) {
         true => Ok(bytes),
         false => Err(Failure::usage(format!(
-            "--mtu {bytes}: a TAP device has {} to {} bytes: give one of these, or leave it out",
+            "--mtu {bytes}: a TAP device has {} to {} bytes; fix: give one of these, or leave it out",
             MTU_BYTES.start(),
             MTU_BYTES.end()
         ))),

@@ -42,7 +42,7 @@ fn bytes(option: &str, text: &str, most: u32) -> Fallible<u32> {
         Ok(bytes) if (1..=most).contains(&bytes) => Ok(bytes),
         _ => Err(wrong(
             option,
-            format_args!("takes 1 to {most} bytes, not {bytes}"),
+            format_args!("takes no {bytes}; fix: give 1 to {most} bytes"),
         )),
     }
 }
@@ -88,7 +88,10 @@ fn config(args: &IperfArgs, server: SocketAddr) -> Fallible<ClientConfig> {
     if let Some(text) = &test.num {
         let bytes = parse_bytes(text).map_err(|error| wrong("--num", error))?;
         if bytes == 0 {
-            return Err(wrong("--num", "0 sends nothing; give a number of bytes"));
+            return Err(wrong(
+                "--num",
+                "0 sends nothing; fix: give a number of bytes",
+            ));
         }
         config.amount = Amount::Bytes(bytes);
     }

@@ -50,7 +50,7 @@ pub fn run(args: &StagesArgs, port: &str) -> Result {
     match &file.observations[0].status {
         Status::Complete => Ok(shown),
         Status::Partial { why } | Status::Void { why } => Err(Failure::failed(format!(
-            "{why}; more come with a longer --time, or ask for fewer with --count"
+            "{why}; fix: give a longer --time, or ask for fewer with --count"
         ))),
     }
 }
@@ -60,7 +60,7 @@ fn watch(args: &StagesArgs, port: &str) -> Fallible<Watch> {
     let frames = args.count.unwrap_or(super::FRAMES);
     if !(1..=MOST_WATCHED_FRAMES).contains(&frames) {
         return Err(Failure::usage(format!(
-            "--count {frames}: the times of 1 to {MOST_WATCHED_FRAMES} frames are kept"
+            "--count {frames} is out of range; fix: give 1 to {MOST_WATCHED_FRAMES}"
         )));
     }
     let wait = match args.wait.as_deref() {

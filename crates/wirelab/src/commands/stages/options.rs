@@ -41,7 +41,7 @@ const OPTIONS: [(&str, &str); 22] = [
     ("watch", "only here:IFACE watches frames of other programs"),
     (
         "time",
-        "trials end with their frames: give --count, or ask here:IFACE",
+        "trials end with their frames; fix: give --count, or ask here:IFACE",
     ),
     (
         "routed",
@@ -49,7 +49,7 @@ const OPTIONS: [(&str, &str); 22] = [
     ),
     (
         "wall",
-        "only an emulated board has both times and instructions: leave it out",
+        "only an emulated board has both times and instructions; fix: leave it out",
     ),
     (
         "image",
@@ -82,7 +82,7 @@ const OPTIONS: [(&str, &str); 22] = [
 const IMPORT: &str = "put the file into a store with 'wirelab results import'";
 
 const ASK_AGAIN: &str =
-    "a results file holds what was measured: leave it out, or ask the node again";
+    "a results file holds what was measured; fix: leave it out, or ask the node again";
 const ASK_LAB: &str =
     "both paths of a node are measured from a tester; fix: name lab: or node:HOST";
 

@@ -24,7 +24,7 @@ pub fn names(args: &StagesArgs, node: &NodeName) -> Fallible<Vec<NodeName>> {
     }
     if args.wait_states.len() % 2 == 1 {
         return Err(Failure::usage(
-            "--wait-states: write the clocks from one read to the next and from one write to the next, e.g. 17,18",
+            "--wait-states: one of the two numbers of a pair is missing; fix: write the clocks from one read to the next and from one write to the next, e.g. 17,18",
         ));
     }
     let of_slots = |pair: &[u8]| {
@@ -38,7 +38,7 @@ pub fn names(args: &StagesArgs, node: &NodeName) -> Fallible<Vec<NodeName>> {
     names.dedup();
     if names.len() < given {
         return Err(Failure::usage(
-            "--wait-states: the same pair was given twice: give each once",
+            "--wait-states: the same pair was given twice; fix: give each once",
         ));
     }
     if given > 1 {
@@ -93,7 +93,9 @@ pub fn measure(
         }
     }
     let Some(ran) = all else {
-        return Err(Failure::usage("--wait-states: no pair was given"));
+        return Err(Failure::usage(
+            "--wait-states: no pair was given; fix: write e.g. 17,18",
+        ));
     };
     Ok(Measured::whole(ran))
 }

@@ -72,7 +72,7 @@ fn rules(args: &StagesArgs, may_add_tag: bool) -> Fallible<(Option<Rules>, Frami
     let text = args.fast_track.join(";");
     let rules: Rules = ask::rules("--fast-track", &text)?;
     if args.xdp == "off" {
-        let why = "the identifier is an XDP program, and --xdp off allows none: leave --xdp out, or ask --xdp generic";
+        let why = "the identifier is an XDP program, and --xdp off allows none; fix: leave --xdp out, or ask --xdp generic";
         return Err(bad(&text, &why));
     }
     let flow = flow::matching(&rules, may_add_tag).map_err(|why| bad(&text, &why))?;
@@ -83,7 +83,7 @@ fn rules(args: &StagesArgs, may_add_tag: bool) -> Fallible<(Option<Rules>, Frami
 pub fn refuse(args: &StagesArgs, ways: &Ways) -> Fallible<()> {
     if ways.probes != Probes::Auto || args.wait.is_some() {
         return Err(Failure::usage(format!(
-            "{}: --wait and --probes are for Linux nodes: leave them out",
+            "{}: --wait and --probes are for Linux nodes; fix: leave them out",
             args.node
         )));
     }
@@ -96,7 +96,7 @@ pub fn load(args: &StagesArgs) -> Fallible<Load> {
     let load: Load = load.map_err(|e| Failure::usage(format!("--load: {e}")))?;
     match load {
         Load::Max => Err(Failure::usage(
-            "--load max: at the highest load queues are full, and a stage's time is the queue's; give a rate that the \
+            "--load max: at the highest load queues are full, and a stage's time is the queue's; fix: give a rate that the \
              node takes with ease, e.g. --load 1kpps",
         )),
         load => Ok(load),

@@ -1,0 +1,59 @@
+//! What a user can do about an error of the system.
+
+use std::io::{Error, ErrorKind};
+
+/// Too many open files, of this process and of the system.
+const TOO_MANY_FILES: [i32; 2] = [24, 23];
+/// No such device, and no such device or address.
+const NO_DEVICE: [i32; 2] = [19, 6];
+
+/// The fix for an error of the system whose cause is known no better.
+pub fn system_fix(error: &Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(number) if TOO_MANY_FILES.contains(&number) => {
+            return "raise the limit of open files (`ulimit -n`)";
+        }
+        Some(number) if NO_DEVICE.contains(&number) => {
+            return "check that its interface is still there (`ip link`)";
+        }
+        _ => {}
+    }
+    match error.kind() {
+        ErrorKind::PermissionDenied => "run it with `sudo wirelab …`, or check who may use it",
+        ErrorKind::ReadOnlyFilesystem => "run it where its file system can be written",
+        ErrorKind::NotFound => "check that it is there, and that /proc, /sys and /run are mounted",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space",
+        ErrorKind::OutOfMemory => "free memory, or raise the limit of this process or container",
+        ErrorKind::ResourceBusy | ErrorKind::AddrInUse => "end what uses it, or choose another",
+        ErrorKind::AddrNotAvailable => "give an address that `ip -brief address` shows",
+        ErrorKind::NetworkDown => "bring the interface up (`ip link set dev NAME up`)",
+        ErrorKind::NetworkUnreachable | ErrorKind::HostUnreachable => {
+            "check the address and the route to it (`ip route get ADDRESS`)"
+        }
+        ErrorKind::ConnectionRefused
+        | ErrorKind::ConnectionReset
+        | ErrorKind::ConnectionAborted
+        | ErrorKind::BrokenPipe
+        | ErrorKind::UnexpectedEof
+        | ErrorKind::TimedOut
+        | ErrorKind::WouldBlock => "check that the other end still runs, and run it again",
+        ErrorKind::Unsupported => "use a newer kernel, or one that was built with it",
+        _ => "run it again; where it stays, the kernel's log (`sudo dmesg`) may say more",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_says_often_has_a_fix_of_its_own() {
+        let unknown = system_fix(&Error::other("odd"));
+        for number in [
+            1, 2, 6, 12, 13, 16, 19, 23, 24, 28, 30, 32, 98, 99, 100, 101, 104, 110, 111, 113,
+        ] {
+            let error = Error::from_raw_os_error(number);
+            assert_ne!(system_fix(&error), unknown, "{error}");
+        }
+    }
+}
