@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_system_says_often_has_a_fix_of_its_own() {
+    fn frequent_errors_of_the_system_have_a_fix_of_their_own() {
         let unknown = system_fix(&Error::other("odd"));
         for number in [
             1, 2, 6, 12, 13, 16, 19, 23, 24, 28, 30, 32, 98, 99, 100, 101, 104, 110, 111, 113,
