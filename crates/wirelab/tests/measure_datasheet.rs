@@ -153,7 +153,7 @@ fn a_wrong_request_says_what_to_write() {
         ),
         (
             &["--search", "no-loss", "--width", "0%"],
-            "--width 0%: write a share from 0.01% to 50%",
+            "invalid --width 0%; fix: write a share from 0.01% to 50%",
         ),
         (
             &["--search", "no-loss", "--layer", "tcp4"],
