@@ -10,7 +10,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import lab  # noqa: E402
 
-NAMES = ["zynq7000", "mps2-an385", "lpc1768-ram", "lpc1768-flash", "reference", "reference-port"]
+BOARDS = sorted((lab.TREE / "firmware/boards").glob("*/board.cmake"))
+NAMES = [name for board in BOARDS for name in re.findall(r"^wl_image\(([\w-]+)", board.read_text(), re.M)]
 
 
 def setUpModule():
