@@ -46,6 +46,11 @@ class Images(unittest.TestCase):
             # What fills the gaps between functions is nobody's, and more of a small image.
             self.assertLess(abs(text + data - together), max(0.02 * together, 200), name)
 
+    def test_the_page_has_a_row_for_each_board(self):
+        page = (lab.TREE / "firmware/README.md").read_text()
+        for board in BOARDS:
+            self.assertIn(f"\n| `{board.parent.name}` | ", page)
+
     def test_a_board_that_does_not_exist_is_named(self):
         done = subprocess.run([lab.TREE / "scripts/firmware.sh", "zynq9000"], check=False, capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
