@@ -324,6 +324,24 @@ fix_rule() {
         'mkdir -p crates/trial/src; echo "//! A." >crates/trial/src/series.rs'
 }
 
+# The rule for VHDL blocks, which the good tree has none of.
+block_rule() {
+    # shellcheck disable=SC2016
+    local block='mkdir -p rtl/src rtl/tb docs/blocks; echo "entity one is" >rtl/src/one.vhd
+        echo "unit : entity work.one" >rtl/tb/tb_one.vhd; echo "- src/one.vhd" >rtl/one.core; echo "# one" >docs/blocks/one.md'
+    must_find blocks "a block without a bench" "$block; echo '-- work.one' >rtl/tb/tb_one.vhd"
+    must_find blocks "a block that only a block without a bench has" "$block; mkdir rtl/reference
+        mv rtl/tb/tb_one.vhd rtl/reference/two.vhd"
+    must_find blocks "a block in no core" "$block; rm rtl/one.core"
+    must_find blocks "a block without a page" "$block; mv docs/blocks/one.md docs/blocks/README.md"
+    local tree="$scratch/tree"
+    rm -rf "$tree"
+    good_tree "$tree"
+    (cd "$tree" && eval "$block")
+    python3 -B "$here/rules.py" --root "$tree" blocks >"$scratch/log" 2>&1
+    report $? "blocks holds where a block has all"
+}
+
 own_rules() {
     local acceptance=docs/acceptance.md
     must_find lines "a file of 801 lines" 'yes "// line" | head -n 801 >>crates/a/src/lib.rs'
@@ -394,6 +412,7 @@ own_rules() {
     must_find words "no list" 'rm scripts/words.txt'
     node_type_rule
     fix_rule
+    block_rule
     must_find unknown_rooms "HDL without a style check" 'mkdir rtl; echo "-- x" >rtl/x.vhd'
     must_find unknown_rooms "TypeScript without a linter" 'mkdir web; echo "// x" >web/x.ts'
     map_rule

@@ -548,6 +548,36 @@ def node_types(root):
                 yield f"{path}:{number}: compares a node type with '{name}'; fix: ask its NodeKind, its Node or the facts of its description"
 
 
+# The reference node as a whole runs in the tests of crates/hdl, with its firmware.
+NO_BENCH = {"reference_node"}
+
+
+def blocks(root):
+    """Each VHDL block is in a bench, alone or inside of another block; each of rtl/src is in a core and on a page."""
+    vhdl = {path: re.sub(r"--[^\n]*", "", text(root, path)) for path in files(root) if path.suffix == ".vhd" and path.parts[0] == "rtl"}
+    own = {path.stem: path for path in vhdl if path.parts[1] in ("src", "reference")}
+    left = [path for path in vhdl if path.parts[1] == "tb" and path.stem.startswith("tb_")]
+    benched = set()
+    while left:
+        for name in re.findall(r"\bwork\.(\w+)", vhdl[left.pop()]):
+            if name in own and name not in benched:
+                benched.add(name)
+                left.append(own[name])
+    cores = "".join(text(root, path) for path in files(root) if path.suffix == ".core")
+    pages = Path(root, "docs/blocks").glob("*.md")
+    # The table of areas in README.md is written by a tool, and says nothing of a block.
+    told = "".join(page.read_text() for page in sorted(pages) if page.name != "README.md")
+    for name, path in sorted(own.items()):
+        if name not in benched | NO_BENCH:
+            yield f"{path}: no bench has it; fix: write rtl/tb/tb_{name}.vhd"
+        if path.parts[1] != "src":
+            continue
+        if f"src/{name}.vhd" not in cores:
+            yield f"{path}: no core has it; fix: write it into rtl/wirelab_blocks.core"
+        if re.search(r"^entity\b", vhdl[path], re.M) and not re.search(rf"\b{name}\b", told):
+            yield f"{path}: no page of docs/blocks says what it is; fix: write docs/blocks/{name}.md, or name it on the page of its block"
+
+
 def unknown_rooms(root):
     """A room whose language has no style check is not let in without one."""
     for room, tool in (("rtl", "a VHDL style check"), ("web", "eslint")):
@@ -557,7 +587,7 @@ def unknown_rooms(root):
 
 
 RULES = [lines, circles, header, type_names, commits, unsafe, private, acceptance, skiplist, fuzz, lone_tests]
-RULES += [node_types, fixes, unknown_rooms, architecture, lib_heads, figures, words]
+RULES += [node_types, fixes, blocks, unknown_rooms, architecture, lib_heads, figures, words]
 
 
 def main():

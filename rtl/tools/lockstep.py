@@ -64,7 +64,8 @@ def vhdl_bench(entity, inputs, outputs):
     first, second = [p for p in placed if not is_clock(p[0])], [p for p in placed if is_clock(p[0])]
     fall = "".join(f"      {port.name} <= '0';\n" for port, _, _ in second)
     everything = [verilog.Port(MAIN_CLOCK, True, 1, False), *inputs, *outputs]
-    joined = " & ".join(port.name for port in outputs)
+    # Joined to nothing, one output of one bit is a vector, too.
+    joined = " & ".join(['""', *(port.name for port in outputs)])
     return f"""library ieee;
 use ieee.std_logic_1164.all;
 use std.textio.all;

@@ -1,6 +1,9 @@
 //! What is wrong in a plan is named with file, line, column and field, and with what to write instead.
 
+use std::collections::BTreeSet;
+
 use wirelab_bench::{MAX_TRIALS, Plan};
+use wirelab_config::trial::TRIAL_KEYS;
 
 fn error(text: &str) -> String {
     Plan::parse(text, "p.toml").unwrap_err().to_string()
@@ -12,9 +15,27 @@ fn line(line: &str) -> String {
 }
 
 #[test]
+fn the_page_has_a_row_for_each_key_of_a_matrix() {
+    let told = line("nothing = 1");
+    let (_, keys) = told.split_once("write one of ").expect("the keys");
+    let page = include_str!("../../../docs/plans.md");
+    let section = page.split("\n## The keys of a matrix\n").nth(1);
+    let section = section
+        .expect("the section")
+        .split("\n## ")
+        .next()
+        .expect("a text");
+    let rows = section.lines().filter(|row| row.starts_with("| `"));
+    let cells = rows.filter_map(|row| row.split('|').nth(1));
+    let on_page: BTreeSet<&str> = cells
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .collect();
+    assert_eq!(on_page, keys.split(", ").collect());
+}
+
+#[test]
 fn unknown_keys_name_the_nearest() {
-    let keys = "name, layer, vlan, frame, length, payload, datagram, load, direction, ports, \
-                buffers, time, frames, rate, path, wait, rule, background, probes, strict_gaps, dscp, inject, warmup, repeat";
+    let keys = format!("name, {}, inject, warmup, repeat", TRIAL_KEYS.join(", "));
     assert_eq!(
         line("laod = \"max\""),
         format!(

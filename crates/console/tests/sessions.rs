@@ -247,6 +247,10 @@ fn the_page_says_what_each_profile_asks() {
         .collect();
     let told: Vec<String> = rows.iter().map(|row| row[0].replace('`', "")).collect();
     assert_eq!(told, NAMES);
+    let tried = page.split("| profile | what was tested |").nth(1);
+    let tried = tried.expect("the table").lines().skip(2);
+    let tried = tried.map_while(|row| row.strip_prefix("| `")?.split('`').next());
+    assert_eq!(tried.collect::<BTreeSet<_>>(), BTreeSet::from(NAMES));
     for (name, row) in NAMES.into_iter().zip(rows) {
         let profile = find(name).unwrap();
         let asks = [

@@ -14,14 +14,17 @@ pub fn commands(file: &ResultsFile) -> BTreeMap<usize, String> {
 
 /// The command that repeats a trial; `None` where no options do: faults are of a plan or of `--inject` alone.
 fn command(o: &Observation) -> Option<String> {
-    let trial = &o.trial;
-    if !trial.faults.is_clean() {
-        return None;
-    }
     let node = match harmless(&o.node.name) {
         true => &o.node.name,
         false => "NODE",
     };
+    of_trial(node, &o.trial)
+}
+
+fn of_trial(node: &str, trial: &Trial) -> Option<String> {
+    if !trial.faults.is_clean() {
+        return None;
+    }
     let mut words = vec![format!("wirelab measure {node}")];
     let mut say = |option: &str, value: String| words.push(format!("--{option} {value}"));
     if trial.framing.layer != Layer::Ethernet {
@@ -94,4 +97,32 @@ fn time(ps: u64) -> String {
 pub fn harmless(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || ".:_-[]%/,=".contains(c);
     !text.is_empty() && !text.starts_with('-') && text.len() <= 200 && text.chars().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelab_trial::{Framing, Load, Size, SizeUnit, TrialOption};
+
+    #[test]
+    fn each_option_of_a_trial_is_in_its_command() {
+        let framing = Framing {
+            layer: Layer::UdpIpv4,
+            vlan_tags: 0,
+        };
+        let size = Size::new(SizeUnit::Datagram, 1000);
+        let extent = Extent::Frames { frames: 10 };
+        let plain = Trial::new(framing, Direction::Both, size, Load::Max, extent);
+        let without = of_trial("lab:1", &plain);
+        assert_eq!(
+            without.as_deref(),
+            Some(
+                "wirelab measure lab:1 --layer udp4 --datagram 1000 --direction both --load max --frames 10"
+            )
+        );
+        for option in TrialOption::ALL {
+            let with = of_trial("lab:1", &plain.asking(*option));
+            assert_ne!(with, without, "{option:?}: another trial would be repeated");
+        }
+    }
 }

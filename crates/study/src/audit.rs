@@ -40,6 +40,32 @@ use crate::table::{Row, Study};
 
 pub use suspect::Suspect;
 
+/// The names of all rules, in the order of the table of `docs/studies.md`.
+pub const RULES: [&str; 22] = [
+    "limit",
+    "link",
+    "share",
+    "load",
+    "size",
+    "negative",
+    "percentiles",
+    "row",
+    "unit",
+    "offered",
+    "twice",
+    "pace",
+    "claim",
+    "sum",
+    "monotony",
+    "cost",
+    "minimum-size",
+    "whole-clocks",
+    "identical",
+    "page",
+    "jitter-is-spacing",
+    "first-id",
+];
+
 /// Probability below which a pattern does not count as chance.
 pub const CHANCE: f64 = 1e-4;
 
@@ -111,6 +137,7 @@ const ARITHMETIC: &str = "certain: it holds for every value that rounds to the p
 
 impl Finding {
     fn new(study: &Study, line: usize, severity: Severity, rule: &'static str) -> Finding {
+        debug_assert!(RULES.contains(&rule), "RULES lacks the rule {rule}");
         Finding {
             severity,
             rule,

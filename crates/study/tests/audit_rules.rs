@@ -1,6 +1,6 @@
 //! Each rule of the audit finds what it is for, and lets the nearest honest table pass.
 
-use wirelab_study::audit::{Finding, Severity, audit, audit_all};
+use wirelab_study::audit::{Finding, RULES, Severity, audit, audit_all};
 use wirelab_study::table::Study;
 
 const UDP: &str =
@@ -29,6 +29,15 @@ fn one(defaults: &str, rows: &[String]) -> Finding {
 fn none(defaults: &str, rows: &[String]) {
     let findings = found(defaults, rows);
     assert!(findings.is_empty(), "{findings:#?}");
+}
+
+#[test]
+fn the_manual_has_a_row_for_each_rule() {
+    let manual = include_str!("../../../docs/studies.md");
+    let table = manual.split("| rule | what it finds | severity |\n").nth(1);
+    let rows = table.expect("the table of the rules").lines().skip(1);
+    let rows = rows.map_while(|row| row.strip_prefix("| `")?.split('`').next());
+    assert_eq!(rows.collect::<Vec<_>>(), RULES);
 }
 
 #[test]

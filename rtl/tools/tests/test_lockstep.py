@@ -22,6 +22,9 @@ begin
 end architecture;
 """
 
+# One output of one bit.
+LONE = SILENT.replace("silent", "lone").replace("y, never", "y")
+
 # Its second clock sees the SFD behind a byte of a preamble.
 SECOND = """library ieee;
 use ieee.std_logic_1164.all;
@@ -104,6 +107,13 @@ class Unseen(unittest.TestCase):
         self.assertFalse(well)
         self.assertIn("never known: never", said)
         self.assertTrue(lockstep.judged(outcome._replace(unseen=[]))[0])
+
+    def test_one_output_of_one_bit_is_compared(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "lone.vhd")
+            path.write_text(LONE)
+            outcome = lockstep.compare("lone", [path], 50, 1)
+        self.assertEqual((outcome.differing, outcome.moved, outcome.unseen), (0, 1, []))
 
     def test_each_output_that_differs_is_counted_and_the_first_is_named(self):
         outputs = [verilog.Port("a", False, 1, False), verilog.Port("b", False, 3, True)]

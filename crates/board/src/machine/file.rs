@@ -186,6 +186,11 @@ const KEYS: &[&str] = &[
     "measure",
 ];
 
+const ADDRESS_KEYS: &[&str] = &["from", "node", "tester"];
+const CONSOLE_KEYS: &[&str] = &["prompt", "ready", "commands", "enter"];
+const MEASURE_KEYS: &[&str] = &["by", "start", "profile"];
+const WAY_KEYS: &[&str] = &["traffic", "start", "points"];
+
 impl MachineFile {
     /// The machine of a name: a file that ends in .toml, or one that comes along.
     ///
@@ -328,7 +333,7 @@ fn address(top: &Table<'_>) -> Read<Address> {
     let Some(table) = top.section("address")? else {
         return Ok(Address::Mac);
     };
-    table.known_keys(&["from", "node", "tester"])?;
+    table.known_keys(ADDRESS_KEYS)?;
     let fix = "write \"mac\", \"console\", \"dhcp\" or \"fixed\"";
     let from = table.need("from", fix)?;
     let known = [
@@ -366,7 +371,7 @@ fn dialogue(top: &Table<'_>) -> Read<Dialogue> {
     let Some(table) = top.section("console")? else {
         return Ok(Dialogue::default());
     };
-    table.known_keys(&["prompt", "ready", "commands", "enter"])?;
+    table.known_keys(CONSOLE_KEYS)?;
     Ok(Dialogue {
         prompt: table.text("prompt")?,
         ready: table.text("ready")?,
@@ -403,7 +408,7 @@ fn traffic(entry: &Entry<'_>) -> Read<Traffic> {
 }
 
 fn frame_path(table: &Table<'_>, direction: Direction) -> Read<FramePath> {
-    table.known_keys(&["traffic", "start", "points"])?;
+    table.known_keys(WAY_KEYS)?;
     let fix = "write \"udp:7\", \"tcp:5001\" or \"echo\"";
     let entry = table.need(
         "points",
@@ -461,7 +466,7 @@ fn measure(top: &Table<'_>) -> Read<Option<Measure>> {
     let Some(table) = top.section("measure")? else {
         return Ok(None);
     };
-    table.known_keys(&["by", "start", "profile"])?;
+    table.known_keys(MEASURE_KEYS)?;
     let fix = "write \"control\", \"iperf\" or \"iperf3\"";
     let by = table.need("by", fix)?;
     let known = [
@@ -517,6 +522,36 @@ mod tests {
         );
         let error = MachineFile::find("zynq700").unwrap_err().to_string();
         assert!(error.contains("did you mean 'zynq7000'?"), "{error}");
+    }
+
+    #[test]
+    fn the_page_has_a_row_for_each_key() {
+        let page = include_str!("../../../../docs/machines.md");
+        let section = page.split("\n## The keys\n").nth(1).unwrap();
+        let section = section.split("\n## ").next().unwrap();
+        let rows = section.lines().filter(|line| line.starts_with("| `"));
+        let mut told: Vec<&str> = rows
+            .flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2))
+            .collect();
+        let tables = [
+            ("address", ADDRESS_KEYS),
+            ("console", CONSOLE_KEYS),
+            ("measure", MEASURE_KEYS),
+        ];
+        let top = KEYS
+            .iter()
+            .filter(|key| tables.iter().all(|(of, _)| of != *key));
+        let inner = tables
+            .iter()
+            .flat_map(|(of, keys)| keys.iter().map(move |key| format!("{of}.{key}")));
+        let mut read: Vec<String> = top
+            .chain(WAY_KEYS)
+            .map(|key| (*key).to_owned())
+            .chain(inner)
+            .collect();
+        told.sort_unstable();
+        read.sort_unstable();
+        assert_eq!(told, read);
     }
 
     #[test]

@@ -10,7 +10,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import lab  # noqa: E402
 
-NAMES = ["zynq7000", "mps2-an385", "lpc1768-ram", "lpc1768-flash", "reference", "reference-port"]
+BOARDS = sorted((lab.TREE / "firmware/boards").glob("*/board.cmake"))
+NAMES = [name for board in BOARDS for name in re.findall(r"^wl_image\(([\w-]+)", board.read_text(), re.M)]
 
 
 def setUpModule():
@@ -44,6 +45,11 @@ class Images(unittest.TestCase):
             text, data = (int(word) for word in loaded.stdout.splitlines()[1].split()[:2])
             # What fills the gaps between functions is nobody's, and more of a small image.
             self.assertLess(abs(text + data - together), max(0.02 * together, 200), name)
+
+    def test_the_page_has_a_row_for_each_board(self):
+        page = (lab.TREE / "firmware/README.md").read_text()
+        for board in BOARDS:
+            self.assertIn(f"\n| `{board.parent.name}` | ", page)
 
     def test_a_board_that_does_not_exist_is_named(self):
         done = subprocess.run([lab.TREE / "scripts/firmware.sh", "zynq9000"], check=False, capture_output=True, text=True)
