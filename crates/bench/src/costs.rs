@@ -2,11 +2,10 @@
 //! the node warm.
 
 use wirelab_trial::{
-    Cancel, CostLoad, Extent, Field, Load, Node, NodeError, Observation, PointCost, Probes, Size,
-    SizeUnit, Trial, pooled,
+    Cancel, CostLoad, Extent, Field, Load, Node, NodeError, Observation, PointCost, PointCount,
+    PointCounter, Probes, Size, SizeUnit, Trial, pooled,
 };
 
-/// A load that keeps a node warm, in frames/s.
 use crate::stages::{self, Ways};
 
 /// A load that keeps a node warm, in frames/s.
@@ -17,8 +16,6 @@ const ATTEMPTS: u32 = 3;
 const FRAMES: u64 = 4096;
 /// Sufficient share of the load.
 const KEPT: f64 = 0.9;
-/// The median of a point's cost, before the point's name. Related counters are named after it.
-const COST: &str = "probe_cost_ns.";
 
 /// The point costs in trials, each point once: from the first trial with probes that has it.
 pub fn point_costs(observations: &[Observation], at: CostLoad) -> Vec<PointCost> {
@@ -42,20 +39,21 @@ fn of_trial(whole: &Observation, at: CostLoad) -> Vec<PointCost> {
     let frames_per_s = rates.flatten().copied().reduce(f64::min);
     let all = || std::iter::once(&whole.counters).chain(flows.clone());
     let value = |name: String| all().find_map(|c| c.get(&name).and_then(Field::value).copied());
-    let points = all().flat_map(|counters| counters.keys());
-    let points = points.filter_map(|name| name.strip_prefix(COST));
-    let cost = |point: &str| {
-        let of = |name: &str| value(format!("{name}.{point}"));
+    let names = all().flat_map(|counters| counters.keys());
+    let points = names.filter_map(|name| PointCounter::of(name));
+    let points = points.filter(|of| of.count == PointCount::Cost);
+    let cost = |PointCounter { place, .. }| {
+        let of = |count| value(PointCounter { count, place }.to_string());
         Some(PointCost {
-            point: point.to_owned(),
+            point: place.to_string(),
             at,
             load: whole.trial.load,
             frames_per_s,
             length_bytes: whole.sizes.length,
-            q1_ns: of("probe_cost_q1_ns")?,
-            median_ns: of("probe_cost_ns")?,
-            q3_ns: of("probe_cost_q3_ns")?,
-            clock_ns: of("probe_clock_ns")?,
+            q1_ns: of(PointCount::CostQ1)?,
+            median_ns: of(PointCount::Cost)?,
+            q3_ns: of(PointCount::CostQ3)?,
+            clock_ns: of(PointCount::Clock)?,
         })
     };
     points.filter_map(cost).collect()

@@ -3,16 +3,18 @@
 
 use wirelab_trial::{
     Background, Capabilities, Direction, Extent, Framing, Layer, Load, Path, Probes, Size,
-    SizeUnit, Wait,
+    SizeUnit, StageSource, Wait,
 };
 
 use crate::paths::{FRAMES_FOR_P99, block, blocks};
 use crate::{Matrix, Plan, Section};
 
+mod facts;
 pub mod flow;
 mod half;
 mod notes;
 
+pub use facts::facts;
 pub use half::{Half, half};
 pub use notes::notes;
 
@@ -52,6 +54,15 @@ impl Ways {
         let plain = self.rule.is_none() && self.background == Offered::Nothing;
         plain && self.waits == [None] && self.probes == Probes::Auto
     }
+
+    /// What arrives beside the flow; `half` is the result of the search, where half of a rate was asked.
+    pub fn beside(&self, half: Option<&Half>) -> Option<Background> {
+        match self.background {
+            Offered::Nothing => None,
+            Offered::Half => half?.background,
+            Offered::Load(background) => Some(background),
+        }
+    }
 }
 
 /// What was asked of any node.
@@ -68,6 +79,26 @@ pub struct Trials<'a> {
 }
 
 impl Trials<'_> {
+    /// For a node whose stages are from `source`, and which keeps the times of `kept` frames of a trial; beside a background
+    /// with `loaded_frames`.
+    ///
+    /// # Errors
+    /// Numbers of frames that can be asked instead.
+    pub fn plan(
+        &self,
+        source: StageSource,
+        kept: u64,
+        (ways, background): (&Ways, Option<Background>),
+        loaded_frames: Option<u64>,
+    ) -> Result<Plan, String> {
+        match source {
+            StageSource::Traced => self.linux(kept, ways, background, loaded_frames),
+            StageSource::Simulated => Ok(self.at_once(ways.rule.as_deref())),
+            StageSource::Counted => Ok(self.at_once(None)),
+            StageSource::Timed => self.timed(kept),
+        }
+    }
+
     /// For a node that is asked both directions of all frames at once: one that counts instructions, or the reference node, which
     /// sends one when the one before is back. With a rule the stack and the fast track stand beside each other.
     pub fn at_once(&self, rule: Option<&str>) -> Plan {
@@ -100,7 +131,7 @@ impl Trials<'_> {
     ///
     /// # Errors
     /// Numbers of frames that can be asked instead.
-    pub fn linux(
+    fn linux(
         &self,
         kept: u64,
         ways: &Ways,

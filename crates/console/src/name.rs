@@ -50,7 +50,22 @@ pub struct ConsoleNameError {
     why: String,
 }
 
-const TYPES: [&str; 5] = ["serial", "tcp", "unix", "ssh", "exec"];
+/// Reads what follows a type's colon.
+type Read = fn(&str) -> Result<ConsoleName, &'static str>;
+
+const TYPES: [(&str, Read); 5] = [
+    ("serial", serial),
+    ("tcp", tcp),
+    ("unix", |target| {
+        let path = target.to_owned();
+        Ok(ConsoleName::Unix { path })
+    }),
+    ("ssh", ssh),
+    ("exec", |target| {
+        let command = target.to_owned();
+        Ok(ConsoleName::Exec { command })
+    }),
+];
 
 impl FromStr for ConsoleName {
     type Err = ConsoleNameError;
@@ -69,28 +84,24 @@ impl FromStr for ConsoleName {
         if target.contains('\0') {
             return Err(bad("it has a zero byte"));
         }
-        match transport {
-            "serial" => serial(target).map_err(bad),
-            "tcp" => tcp(target).map_err(bad),
-            "unix" => Ok(ConsoleName::Unix {
-                path: target.to_owned(),
-            }),
-            "ssh" if target.starts_with('-') || target.contains(char::is_whitespace) => {
-                Err(bad("a host has no spaces and begins with no '-'"))
-            }
-            "ssh" => Ok(ConsoleName::Ssh {
-                target: target.to_owned(),
-            }),
-            "exec" => Ok(ConsoleName::Exec {
-                command: target.to_owned(),
-            }),
-            _ => {
-                let meant = did_you_mean(transport, TYPES.into_iter());
+        match TYPES.into_iter().find(|(name, _)| *name == transport) {
+            Some((_, read)) => read(target).map_err(bad),
+            None => {
+                let meant = did_you_mean(transport, TYPES.into_iter().map(|(name, _)| name));
                 let why = format!("there is no such type; {meant}");
                 Err(bad(why.trim_end_matches([' ', ';'])))
             }
         }
     }
+}
+
+fn ssh(target: &str) -> Result<ConsoleName, &'static str> {
+    if target.starts_with('-') || target.contains(char::is_whitespace) {
+        return Err("a host has no spaces and begins with no '-'");
+    }
+    Ok(ConsoleName::Ssh {
+        target: target.to_owned(),
+    })
 }
 
 fn serial(target: &str) -> Result<ConsoleName, &'static str> {

@@ -8,7 +8,7 @@
 //!   caller's clock;
 //! - [`schedule`], [`intervals`]: when packets and lines are due; [`clock`]: timestamps of datagrams;
 //! - [`server`], [`client`]: both on sockets; [`outcome`] is their result;
-//! - [`amount`]: amounts and rates of options; [`table`], [`enhanced`], [`sums`], [`csv`]: the text that iperf prints.
+//! - [`amount`]: amounts and rates of options; [`table`], [`enhanced`], [`sums`], [`csv`]: the text that iperf prints; [`json`]: a result as JSON.
 
 pub mod amount;
 mod bytes;
@@ -22,6 +22,7 @@ pub mod flags;
 mod fuzz;
 pub mod intervals;
 mod io;
+pub mod json;
 pub mod outcome;
 mod peer_count;
 pub mod progress;

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use wirelab_port::packet::{self, SendOptions};
 use wirelab_port::xdp;
 use wirelab_trial::host_clock::now_ns;
+use wirelab_trial::series;
 use wirelab_trial::{
     Cancel, Clock, ClockKind, Elapsed, Extent, Field, NodeError, Observation, Progress,
     SeriesBuilder, Spans, Summary, Warning,
@@ -20,9 +21,6 @@ use crate::watch::Watch;
 
 /// Runs before those that count, because caches and clocks of an idle host are cold, which would slow the first type.
 const WARM_UP_RUNS: u64 = 20;
-
-/// Name of the series of times, one for each run.
-pub const RUN_TIMES: &str = "time of a run";
 
 /// Run the trial as often as the options say.
 pub fn run(
@@ -212,7 +210,7 @@ fn summarise(observation: &mut Observation, times_ns: &[u64], frames: u64, plan:
     let Some(summary) = Summary::of(&seconds, 0.95) else {
         return;
     };
-    let mut series = SeriesBuilder::new(RUN_TIMES, Clock::TESTER_NS, 1);
+    let mut series = SeriesBuilder::new(series::RUN_TIMES, Clock::TESTER_NS, 1);
     times_ns.iter().for_each(|ns| series.push(*ns));
     observation.series.push(series.finish());
     let rate = frames as f64 / summary.median;

@@ -349,10 +349,7 @@ fn each_kind_of_buffers_is_clean_and_gives_its_median() {
         assert_clean(&observation, &what);
         let flow = &observation.flows[0];
         assert_eq!((sent(flow), counts(flow).good_frames), (50, 50), "{what}");
-        let series = observation
-            .series
-            .iter()
-            .find(|s| s.name == "time of a run");
+        let series = observation.series.iter().find(|s| s.is_of_runs());
         let mut times = series.expect("times of the runs").raw_ticks.clone();
         assert_eq!(times.len(), 3, "{what}");
         times.sort_unstable();

@@ -26,6 +26,8 @@ use crate::ControlNode;
 const READY: Duration = Duration::from_secs(120);
 /// How long after its last answer the end of the process may be noticed.
 const DYING: Duration = Duration::from_millis(500);
+/// Exit status of a node that refuses its options.
+const USAGE: i32 = 2;
 /// Longest ready message of a node, in bytes.
 const MOST_SAID: u64 = 1 << 20;
 /// Bytes kept of the end of its messages.
@@ -182,7 +184,7 @@ fn serve(lab: &Lab, options: &[String]) -> Result<(Process, Value, Messages), Op
     let messages = Messages::keep(heard);
     let failed = |why: String| match ended(&child, DYING, &messages) {
         // A usage error of the node is one of this command; any other end is a failure.
-        Some(ended) if ended.contains("exit status: 2") => OpenError::usage(ended),
+        Some(ended) if child.life().exit_code() == Some(USAGE) => OpenError::usage(ended),
         Some(ended) => OpenError::failed(ended),
         None => OpenError::failed(format!("the node in the lab {why}{}", messages.tail())),
     };

@@ -12,10 +12,8 @@ impl Tracer {
     pub fn counters(&self) -> Vec<(String, u64)> {
         let mut all = Vec::new();
         for info in self.points() {
-            let key = info.point.key();
-            let seen = |(_, count): &(&str, u64)| *count > 0;
-            let named = |(name, count): (&str, u64)| (format!("probe_{name}.{key}"), count);
-            all.extend(info.counts.named().into_iter().filter(seen).map(named));
+            let seen = info.counts.each().into_iter().filter(|(_, n)| *n > 0);
+            all.extend(seen.map(|(count, n)| (info.point.counter(count), n)));
         }
         all.extend(self.costs().iter().flat_map(Cost::counters));
         polls(&self.polls(), &mut all);

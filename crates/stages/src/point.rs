@@ -1,7 +1,7 @@
 //! The capture points of a Linux node: their names, their order, and what records the time at each.
 
-use wirelab_trial::Direction;
 use wirelab_trial::stage::CapturePoint;
+use wirelab_trial::{Direction, PointCount, PointCounter, PointPlace};
 
 /// A place on a frame's path through the node, in the order of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,11 +63,20 @@ impl Point {
 
     /// Its name with the direction of its frames, `in.driver`: both directions have points of the same name.
     pub fn key(self) -> String {
-        let way = match self.direction() {
-            Direction::Transmit => "out",
-            _ => "in",
-        };
-        format!("{way}.{}", self.name())
+        self.place().to_string()
+    }
+
+    /// The name of its counter of something.
+    pub fn counter(self, count: PointCount) -> String {
+        let place = self.place();
+        PointCounter { count, place }.to_string()
+    }
+
+    fn place(self) -> PointPlace<'static> {
+        PointPlace {
+            way: Some(self.direction()),
+            point: self.name(),
+        }
     }
 
     /// Whether frames pass it when the node receives or when it sends.

@@ -8,7 +8,7 @@ use libbpf_rs::{MapCore, MapHandle, MapType, OpenObject, libbpf_sys};
 use wirelab_port::ebpf::{Hist, Plain, Shared, silence_libbpf};
 use wirelab_port::iface::{Interface, PortName};
 use wirelab_trial::stage::PointTimes;
-use wirelab_trial::{Clock, ClockKind, Direction, Histogram, Owner};
+use wirelab_trial::{Clock, ClockKind, Direction, Histogram, Owner, PointCount};
 
 use crate::abi::{ANY_STREAM, CPUS, Cfg, Head, POINTS, PORTS, Poll, Record, SLOTS, Slot};
 use crate::error::StagesError;
@@ -72,16 +72,16 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Each count with the name of a node's counter.
-    pub fn named(&self) -> [(&'static str, u64); 7] {
+    /// Each count with what it counts.
+    pub fn each(&self) -> [(PointCount, u64); 7] {
         [
-            ("taken", self.taken),
-            ("missed", self.missed),
-            ("unreadable", self.unreadable),
-            ("unmatched", self.unmatched),
-            ("dropped", self.dropped),
-            ("corrupt", self.corrupt),
-            ("unseen", self.unseen),
+            (PointCount::Taken, self.taken),
+            (PointCount::Missed, self.missed),
+            (PointCount::Unreadable, self.unreadable),
+            (PointCount::Unmatched, self.unmatched),
+            (PointCount::Dropped, self.dropped),
+            (PointCount::Corrupt, self.corrupt),
+            (PointCount::Unseen, self.unseen),
         ]
     }
 }
@@ -300,15 +300,15 @@ pub struct Cost {
 impl Cost {
     /// Its figures, with the names of a node's counters: quartiles, and the median of the clock alone.
     pub fn counters(&self) -> [(String, u64); 4] {
-        let of = |name: &str, from: &Histogram, percent: f64| {
+        let of = |count, from: &Histogram, percent: f64| {
             let ns = from.percentile(percent).unwrap_or_default();
-            (format!("{name}.{}", self.point.key()), ns)
+            (self.point.counter(count), ns)
         };
         [
-            of("probe_cost_q1_ns", &self.all, 25.0),
-            of("probe_cost_ns", &self.all, 50.0),
-            of("probe_cost_q3_ns", &self.all, 75.0),
-            of("probe_clock_ns", &self.clock, 50.0),
+            of(PointCount::CostQ1, &self.all, 25.0),
+            of(PointCount::Cost, &self.all, 50.0),
+            of(PointCount::CostQ3, &self.all, 75.0),
+            of(PointCount::Clock, &self.clock, 50.0),
         ]
     }
 }

@@ -287,7 +287,7 @@ impl Watch {
         let came = flows.iter().map(longest).max().unwrap_or(0);
         let mut counters = counters(recorded);
         // What came while the points were being attached was received too, so that only what they say themselves counts.
-        for way in ["in", "out"] {
+        for way in [Direction::Receive, Direction::Transmit] {
             warnings.extend(unseen::count(&mut counters, way, 0));
         }
         Ok(Observation {

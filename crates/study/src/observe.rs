@@ -12,6 +12,7 @@ use wirelab_trial::{
 use wirelab_wire::Layer;
 
 use crate::metric::Metric;
+use crate::run::StudyRun;
 use crate::table::{Role, Row, Study};
 
 /// Why a row of a table has no observation.
@@ -171,6 +172,21 @@ impl Study {
         nodes
     }
 
+    /// The node that a fit is of: the asked one, or the only one.
+    ///
+    /// # Errors
+    /// The nodes that there are.
+    pub fn node_to_fit<'a>(&'a self, asked: Option<&'a str>) -> Result<&'a str, String> {
+        match (asked, self.nodes().as_slice()) {
+            (Some(node), nodes) if nodes.contains(&node) => Ok(node),
+            (None, [node]) => Ok(node),
+            (_, nodes) => Err(format!(
+                "the table has rows of the nodes {}; fix: choose one of them with --node",
+                nodes.join(", ")
+            )),
+        }
+    }
+
     /// The rows of one node for another one that is fitted to them: cells that are trained on have the role `calibration`,
     /// and all others but disputed and unpredictable ones `held-out`. Conditions of rows belong to the study's own model,
     /// but for the share of frames that was lost before they reached the node, which `lost_before` names as a parameter.
@@ -214,18 +230,36 @@ impl Study {
         study
     }
 
-    /// Counts more cells as held out.
-    pub fn hold_out_too(&mut self, which: impl Fn(&Row, Metric) -> bool) {
+    /// Counts cells as held out that were given to the fit and not used by it: those that the fitted node predicts.
+    pub fn hold_out_predicted(&mut self, run: &StudyRun) {
         for row in &mut self.rows {
-            let whole = row.clone();
-            let trained = row
-                .cells
-                .iter_mut()
-                .filter(|cell| cell.role == Role::Calibration);
-            for cell in trained.filter(|cell| which(&whole, cell.metric)) {
-                cell.role = Role::HeldOut;
+            let cells = row.cells.iter_mut();
+            for cell in cells.filter(|cell| cell.role == Role::Calibration) {
+                let mut figures = run.rows.iter();
+                let figure = figures.find(|f| f.row == row.name && f.metric == cell.metric);
+                if figure.is_some_and(|f| f.kind == Some(Kind::Predicted)) {
+                    cell.role = Role::HeldOut;
+                }
             }
         }
+    }
+
+    /// Each row's figures of `of` from what `without` says of it: a run of a node that is fitted to all other rows. Where
+    /// these are too few for a fit there is no prediction.
+    pub fn leave_one_out(
+        &self,
+        of: StudyRun,
+        without: impl Fn(&Row) -> Option<StudyRun>,
+    ) -> StudyRun {
+        let mut kept = Vec::new();
+        for row in &self.rows {
+            if !of.rows.iter().any(|figure| figure.row == row.name) {
+                continue;
+            }
+            let figures = without(row).into_iter().flat_map(|run| run.rows);
+            kept.extend(figures.filter(|figure| figure.row == row.name));
+        }
+        StudyRun { rows: kept, ..of }
     }
 
     /// The rows as observations, of the cells that are trained on, each with the rounding of these.

@@ -427,3 +427,43 @@ fn every_metric_has_its_place_in_an_observation() -> Result<(), NodeError> {
     );
     Ok(())
 }
+
+#[test]
+fn each_row_is_left_out_once_and_has_its_figures_from_the_fit_to_the_others() {
+    let (whole, _) = run_small(Kind::Predicted, Answer::Complete, None);
+    let study = small();
+    let rows = whole.rows.len();
+    let asked = Mutex::new(Vec::new());
+    let run = study.leave_one_out(whole.clone(), |row: &Row| {
+        asked.lock().unwrap().push(row.name.clone());
+        let mut without = whole.clone();
+        for figure in &mut without.rows {
+            figure.value = Some(1.0);
+        }
+        (row.name != "latency 64").then_some(without)
+    });
+    let asked = asked.into_inner().unwrap();
+    let once = |name: &String| asked.iter().filter(|other| *other == name).count() == 1;
+    assert!(asked.len() > 2 && asked.iter().all(once), "{asked:?}");
+    // Nothing predicts a row whose others are too few, and none is taken from another row's fit.
+    assert!(
+        run.rows
+            .iter()
+            .all(|f| f.row != "latency 64" && f.value == Some(1.0))
+    );
+    assert!(!run.rows.is_empty() && run.rows.len() < rows);
+    assert_eq!(run.study, whole.study);
+}
+
+#[test]
+fn a_fit_is_of_the_node_that_is_asked_or_the_only_one() {
+    let mut study = small();
+    let node = study.nodes()[0].to_owned();
+    assert_eq!(study.node_to_fit(Some(&node)), Ok(&*node));
+    let error = study.node_to_fit(Some("another")).unwrap_err();
+    assert!(error.contains(&node) && error.contains("fix: "), "{error}");
+    study
+        .rows
+        .retain(|row| row.node.is_none() || row.node.as_deref() == Some(&*node));
+    assert_eq!(study.node_to_fit(None), Ok(&*node));
+}

@@ -3,25 +3,50 @@
 use crate::format::{decimal, integer, time};
 use crate::named::named;
 
+/// What a counter is of, which says where an observation and its report have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CounterKind {
+    /// The polls of a node's driver, which are of received frames.
+    Polls,
+    /// A node's fast track, which is of received frames.
+    FastTrack,
+    /// A node that turns frames around in its driver.
+    Reflector,
+    /// The flow beside that of the trial.
+    Background,
+    /// What a checker found about received frames: the counts of a flow have it.
+    Verdict,
+    /// Something else that a field of the observation has.
+    Held,
+    /// A total of a node that no field has.
+    Total,
+    /// What the tester counts itself, or takes from elsewhere than a node's counters.
+    Tester,
+}
+
 named! {
     /// A counter of a trial or of a flow. Of those that a node tells, the tester puts `node_` before the words of its totals.
-    Counter {
-        "Linux nodes" {
+    Counter of CounterKind {
+        "Linux nodes", CounterKind::Polls => {
             NAPI_POLLS = "napi_polls": "polls of the driver that brought frames";
             NAPI_MEAN = "napi_poll_frames_mean_milli": "frames of a poll of the driver, mean";
             NAPI_MEDIAN = "napi_poll_frames_median": "frames of a poll of the driver, median";
             NAPI_P99 = "napi_poll_frames_p99": "frames of a poll of the driver, 99 %";
             NAPI_MAX = "napi_poll_frames_max": "frames of a poll of the driver, most";
+        }
+        "Linux nodes", CounterKind::FastTrack => {
             FAST_TRACK_MATCHED = "fast_track_matched_frames": "wanted by a rule";
             FAST_TRACK_RECEIVED = "fast_track_received_frames": "taken by the fast track";
             FAST_TRACK_PASSED = "fast_track_passed_frames": "passed to the stack";
             FAST_TRACK_NO_SOCKET = "fast_track_no_socket_frames": "wanted by a rule, but their queue has no socket";
             FAST_TRACK_RING_FULL = "fast_track_ring_full_frames": "lost because the fast track's ring was full";
             FAST_TRACK_DROPPED = "fast_track_dropped_frames": "lost because the fast track's memory was in use";
+        }
+        "Linux nodes", CounterKind::Reflector => {
             REFLECTED = "reflected_frames": "turned around by the driver";
             NOT_REFLECTED = "not_reflected_frames": "not turned around by the driver";
         }
-        "the tester, of a background" {
+        "the tester, of a background", CounterKind::Background => {
             BACKGROUND_SENT = "background_sent_frames": "frames of the background sent";
             BACKGROUND_DUE = "background_due_frames": "frames of the background due meanwhile";
             BACKGROUND_LASTED = "background_lasted_ns": "the background lasted";
@@ -32,15 +57,19 @@ named! {
             BACKGROUND_REFUSED = "background_refused_frames": "frames of the background that did not leave";
             BACKGROUND_SLIPS = "background_sender_slips": "pauses of the background's sender";
         }
-        "the tester" {
+        "the tester", CounterKind::Tester => {
             DEPARTURE_UNKNOWN = "departure_unknown_frames": "frames lost, or dropped by the sender's interface";
             UNSEEN = "unseen_frames": "frames that passed a capture point without a record (the point with the most)";
             ATTEMPTS = "tester_attempts": "attempts of a trial until the tester's own host did not spoil it";
             SHARED_TIME = "frames_that_share_a_transmit_time": "frames of a flow at maximum load that share one transmit time";
+        }
+        "the tester", CounterKind::Total => {
             CHECKER_MISSED = "checker_missed_frames": "frames that the checker's own queue dropped for certain";
+        }
+        "the tester", CounterKind::Tester => {
             FOREIGN_RATE = "foreign_frames_per_s": "frames of other senders during the flow, per second";
         }
-        "nodes over the node control protocol" {
+        "nodes over the node control protocol", CounterKind::Total => {
             SENT = "sent_frames": "sequences that the node used; of an echo the frames that it returned";
             SENT_BYTES = "sent_bytes": "bytes that the node sent";
             SENT_REFUSED = "sent_refused_frames": "frames that the queue of the node's driver did not take";
@@ -50,14 +79,27 @@ named! {
             SENT_BLOCKED = "sent_blocked_ns": "time in which the path took no more from the node";
             SENT_BURST = "sent_longest_burst_frames": "most frames that left the node back to back, to catch up";
             SENT_SEGMENTED = "sent_segmented": "1 where the node's system segmented datagrams late";
+            RECEIVED_BYTES = "received_bytes": "bytes that the node or the peer received";
+            INTERFACE_SENT = "interface_sent_frames": "frames sent at the node's interface, of all flows";
+            INTERFACE_DROPPED = "interface_dropped_frames": "frames that the node's interface dropped before they left";
+            INTERFACE_RECEIVED = "interface_received_frames": "frames received at the node's interface, of all flows";
+        }
+        "nodes over the node control protocol", CounterKind::Held => {
             SENT_FIRST = "sent_first_ns": "first frame sent, by the node's clock";
             SENT_LAST = "sent_last_ns": "last frame sent, by the node's clock";
             RECEIVED = "received_frames": "test frames that the node received";
-            RECEIVED_BYTES = "received_bytes": "bytes that the node or the peer received";
             RECEIVED_FIRST = "received_first_ns": "first frame received, by the node's clock";
             RECEIVED_LAST = "received_last_ns": "last frame received, by the node's clock";
             RECEIVED_JITTER = "received_jitter_ns": "interarrival jitter at the node (RFC 3550)";
             RECEIVED_HELD_UP = "received_held_up_ns": "time in which the node's host held its receiver up";
+            FOREIGN = "foreign_frames": "frames that do not belong to the test";
+            OTHER_RUN = "other_run_frames": "frames of an earlier trial";
+            VERIFIED = "verified_payload_bytes": "payload bytes compared and found correct";
+            WATCHED = "watched_ns": "time over which the interface was watched";
+            LOST = "lost_frames": "frames that the node counts as lost";
+            LOAD_FROM = "load_from_ns": "time from the first frame to the first slice of the node's load";
+        }
+        "nodes over the node control protocol", CounterKind::Verdict => {
             GOOD = "good_frames": "frames with every byte correct";
             HEADER_CORRUPT = "header_corrupt_frames": "frames with a damaged test header";
             TRUNCATED = "truncated_frames": "frames that were cut short";
@@ -68,15 +110,8 @@ named! {
             REORDERING_EXTENT = "reordering_extent_frames": "largest distance over which a frame was reordered";
             TOO_LATE = "too_late_frames": "frames received too late to tell whether they are duplicates";
             DISTINCT = "distinct_sequences": "distinct sequences received";
-            FOREIGN = "foreign_frames": "frames that do not belong to the test";
-            OTHER_RUN = "other_run_frames": "frames of an earlier trial";
-            VERIFIED = "verified_payload_bytes": "payload bytes compared and found correct";
-            WATCHED = "watched_ns": "time over which the interface was watched";
-            INTERFACE_SENT = "interface_sent_frames": "frames sent at the node's interface, of all flows";
-            INTERFACE_DROPPED = "interface_dropped_frames": "frames that the node's interface dropped before they left";
-            INTERFACE_RECEIVED = "interface_received_frames": "frames received at the node's interface, of all flows";
         }
-        "boards" {
+        "boards", CounterKind::Total => {
             RING_FULL = "ring_full_events": "how often the receive ring of the MAC was full";
             NO_BUFFER = "no_buffer_frames": "frames for which the firmware had no buffer";
             LOOP_MISSED = "loop_missed_frames": "frames of a loopback that did not return";
@@ -86,12 +121,14 @@ named! {
             WAIT_TICKS = "wait_ticks": "time in which the CPU did nothing but wait";
             OWN_SHARE = "own_transmit_share_ppm": "frame rate of a receive trial as a share of the node's own transmit";
             OWN_LENGTH = "own_transmit_length_bytes": "length of the frames of that transmit";
+        }
+        "boards", CounterKind::Tester => {
             PIN_ELAPSED = "pin_elapsed_ps": "length of the pulse of the pin";
             PIN_UNCERTAINTY = "pin_uncertainty_ps": "how far the sampling of a recording leaves that length open, up and down";
             WIRE_ELAPSED = "wire_elapsed_ps": "time of the same frames on the wire";
             BEFORE_EMULATOR = "dropped_before_emulator_frames": "frames that the emulator did not take in time";
         }
-        "iperf peers" {
+        "iperf peers", CounterKind::Tester => {
             REPORTED_BYTES = "reported_bytes": "bytes that the server reports";
             REPORTED_DATAGRAMS = "reported_datagrams": "datagrams that the server reports";
             REPORTED_LOST = "reported_lost": "datagrams that the server reports as lost";
@@ -110,7 +147,7 @@ named! {
             STREAM_BYTES = "stream_bytes": "bytes of a TCP stream";
             SERVER_CPU = "iperf3_server_process_cpu_ppm": "CPU time of the iperf3 server's process, of one core";
         }
-        "consoles of boards" {
+        "consoles of boards", CounterKind::Tester => {
             CONSOLE_BYTES = "console_bytes": "bytes that the node's test program printed on its console";
             CONSOLE_DURATION = "console_duration_ps": "time that it printed";
             CONSOLE_RECEIVED = "console_received_datagrams": "datagrams that it printed as received";
@@ -118,7 +155,7 @@ named! {
             CONSOLE_SENT = "console_sent_datagrams": "datagrams that it printed as sent";
             CONSOLE_OUT_OF_ORDER = "console_out_of_order": "datagrams that it printed as out of order";
         }
-        "hardware in simulation" {
+        "hardware in simulation", CounterKind::Tester => {
             SIMULATED_CLOCKS = "simulated_clocks": "clocks that were simulated";
             PERIOD_CLOCKS = "period_clocks": "set time from one frame to the next";
             FIRST_TO_LAST = "clocks_first_to_last": "clocks from the first frame to the last";
@@ -127,6 +164,8 @@ named! {
             PROBE_SHORTEST = "probe_shortest_ticks": "shortest gap that the rate meter saw";
             PROBE_LAST = "probe_last_ticks": "last gap that it saw";
             PROBE_LONGEST = "probe_longest_ticks": "longest gap that it saw";
+        }
+        "hardware in simulation", CounterKind::Total => {
             MAC_DROPPED = "mac_dropped_frames": "good frames that the node's MAC dropped";
         }
     }
@@ -134,9 +173,16 @@ named! {
 
 /// What a counter is called, as far as it has a row.
 pub fn words(name: &str) -> Option<&'static str> {
-    let mut all = Counter::ALL.iter();
-    all.find(|known| known.word() == name)
-        .map(|known| known.meaning())
+    Counter::of(name).map(Counter::meaning)
+}
+
+/// Whether a counter that a node tells is one of an observation's totals. A name without a row is of the node's own, unless
+/// it has a place.
+pub fn is_total(name: &str) -> bool {
+    match Counter::of(name) {
+        Some(known) => known.kind() == CounterKind::Total,
+        None => !name.contains('.'),
+    }
 }
 
 /// The place of a counter among those that have a row, for a list in the order of a frame's way.
@@ -164,6 +210,10 @@ mod tests {
     fn counters_have_words_and_values_have_units() {
         assert_eq!(words("fast_track_matched_frames"), Some("wanted by a rule"));
         assert_eq!(words("fast_track"), None);
+        let total = ["sent_frames", "ring_full_events", "mac_runts"];
+        assert!(total.iter().all(|name| is_total(name)));
+        let other = ["good_frames", "napi_polls", "slice_ns.00", "sent_last_ns"];
+        assert!(!other.iter().any(|name| is_total(name)));
         assert!(
             rank("napi_polls") < rank("unseen_frames") && rank("unseen_frames") < rank("another")
         );

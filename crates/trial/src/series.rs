@@ -212,6 +212,9 @@ impl Histogram {
     }
 }
 
+/// Name of the series of times of whole runs, one for each run of a trial of buffers.
+pub const RUN_TIMES: &str = "time of a run";
+
 /// What the names of series start with whose values are times between frames at a probe.
 const SPACING: &str = "spacing: ";
 
@@ -224,6 +227,11 @@ impl Series {
     /// The probe, of a series of times between frames at one.
     pub fn probe(&self) -> Option<&str> {
         self.name.strip_prefix(SPACING)
+    }
+
+    /// Whether it has the times of whole runs.
+    pub fn is_of_runs(&self) -> bool {
+        self.name == RUN_TIMES
     }
 
     /// Percentile as in [`Histogram::percentile`]; exact where all samples are kept.

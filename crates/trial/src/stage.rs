@@ -17,7 +17,7 @@ use crate::trial::Direction;
 pub use between::between;
 pub use chain::is_stage;
 pub use delay::{Delay, delays, delays_of, every_delay_of, table};
-pub use point::{CapturePoint, StageName};
+pub use point::{CapturePoint, PassedBy, StageName};
 
 /// The records of one capture point.
 #[derive(Clone, Debug, PartialEq, Eq)]

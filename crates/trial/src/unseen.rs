@@ -9,14 +9,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::counter::Counter;
 use crate::field::Field;
 use crate::observation::Warning;
+use crate::point_counter::{PointCount, PointCounter, PointPlace};
+use crate::stage::{CapturePoint, PassedBy};
+use crate::trial::Direction;
 use crate::warning_code::WarningCode;
 
+/// The counts of a point that saw a frame.
+const SEEN: [PointCount; 3] = [
+    PointCount::Taken,
+    PointCount::Unmatched,
+    PointCount::Unreadable,
+];
 /// The counter of unseen frames, beside `probe_unseen.WAY.POINT` of each point.
 const UNSEEN: &str = Counter::UNSEEN.word();
-/// Points with an account of their own, which other points report.
-const TOLD_ELSEWHERE: [&str; 3] = ["wire", "interrupt", "copy"];
 
-/// Counts the unseen frames of a direction (`in` or `out`) at whose end at least `arrived` different frames arrived.
+/// Counts the unseen frames of a way (received or transmitted) at whose end at least `arrived` different frames arrived.
 ///
 /// Each of these passed every point. The node's own knowledge of single frames is in its counters
 /// `probe_unseen.WAY.POINT`; frames missing from a point's count are added. So the figures are lower bounds: a frame
@@ -24,19 +31,23 @@ const TOLD_ELSEWHERE: [&str; 3] = ["wire", "interrupt", "copy"];
 /// counter [`Counter::UNSEEN`] exists, 0 or not, wherever points counted.
 pub fn count(
     counters: &mut BTreeMap<String, Field<u64>>,
-    way: &str,
+    way: Direction,
     arrived: u64,
 ) -> Option<Warning> {
+    let at = |point: &str, count| {
+        let place = place(way, point);
+        PointCounter { count, place }.to_string()
+    };
     let mut unseen = Vec::new();
     for point in points(counters, way) {
-        let told = |kind: &str| {
-            let counter = counters.get(&format!("probe_{kind}.{way}.{point}"));
+        let told = |count: PointCount| {
+            let counter = counters.get(&at(&point, count));
             counter
                 .and_then(|field| field.value().copied())
                 .unwrap_or(0)
         };
-        let known = told("unseen");
-        let seen = ["taken", "unmatched", "unreadable"].map(told);
+        let known = told(PointCount::Unseen);
+        let seen = SEEN.map(told);
         if seen == [0; 3] && known == 0 {
             continue;
         }
@@ -53,22 +64,30 @@ pub fn count(
     );
     unseen.retain(|(_, frames)| *frames > 0);
     for (point, frames) in &unseen {
-        counters.insert(
-            format!("probe_unseen.{way}.{point}"),
-            Field::measured(*frames),
-        );
+        counters.insert(at(point, PointCount::Unseen), Field::measured(*frames));
     }
-    let names: Vec<String> = unseen.iter().map(|(p, _)| format!("{way}.{p}")).collect();
+    let names: Vec<String> = unseen
+        .iter()
+        .map(|(p, _)| place(way, p).to_string())
+        .collect();
     (!names.is_empty()).then(|| warning(&names))
 }
 
-/// Points of the direction that count anything.
-fn points(counters: &BTreeMap<String, Field<u64>>, way: &str) -> BTreeSet<String> {
+const fn place(way: Direction, point: &str) -> PointPlace<'_> {
+    PointPlace {
+        way: Some(way),
+        point,
+    }
+}
+
+/// Points of the way that count anything, where each frame would be seen.
+fn points(counters: &BTreeMap<String, Field<u64>>, way: Direction) -> BTreeSet<String> {
     let point = |name: &String| {
-        let rest = name.strip_prefix("probe_taken.");
-        let rest = rest.or_else(|| name.strip_prefix("probe_unseen."))?;
-        let point = rest.strip_prefix(way)?.strip_prefix('.')?;
-        (!TOLD_ELSEWHERE.contains(&point)).then(|| point.to_owned())
+        let PointCounter { count, place } = PointCounter::of(name)?;
+        let counts = matches!(count, PointCount::Taken | PointCount::Unseen);
+        let known = CapturePoint::of(place.point).map(CapturePoint::kind);
+        (counts && place.way == Some(way) && known != Some(PassedBy::Some))
+            .then(|| place.point.to_owned())
     };
     counters.keys().filter_map(point).collect()
 }
@@ -114,7 +133,7 @@ mod tests {
             ("probe_taken.in.copy", 3),
             ("probe_taken.out.queue", 1),
         ]);
-        let warning = count(&mut all, "in", 996).unwrap();
+        let warning = count(&mut all, Direction::Receive, 996).unwrap();
         assert_eq!(warning.code, "unseen-frames");
         assert!(
             warning
@@ -130,24 +149,24 @@ mod tests {
         assert_eq!(value(&all, "probe_unseen.in.driver"), None);
         assert_eq!(value(&all, UNSEEN), Some(10));
         // The other direction of an echo has its own account; the larger is kept.
-        assert_eq!(count(&mut all, "out", 1), None);
+        assert_eq!(count(&mut all, Direction::Transmit, 1), None);
         assert_eq!(value(&all, UNSEEN), Some(10));
     }
 
     #[test]
     fn where_all_were_seen_that_is_said_and_where_nobody_looked_nothing() {
         let mut all = counters(&[("probe_taken.in.stack", 5), ("probe_taken.in.socket", 0)]);
-        assert_eq!(count(&mut all, "in", 5), None);
+        assert_eq!(count(&mut all, Direction::Receive, 5), None);
         assert_eq!(value(&all, UNSEEN), Some(0));
         let mut none = counters(&[("received_frames", 5)]);
-        assert_eq!(count(&mut none, "in", 5), None);
+        assert_eq!(count(&mut none, Direction::Receive, 5), None);
         assert_eq!(value(&none, UNSEEN), None);
     }
 
     #[test]
     fn a_point_that_saw_none_and_was_reported_is_there() {
         let mut all = counters(&[("probe_unseen.in.stack", 64)]);
-        assert!(count(&mut all, "in", 64).is_some());
+        assert!(count(&mut all, Direction::Receive, 64).is_some());
         assert_eq!(value(&all, "probe_unseen.in.stack"), Some(64));
     }
 }

@@ -6,8 +6,8 @@ use wirelab_control::node_report;
 use wirelab_control::value::State;
 use wirelab_trial::job::{self, CheckReport, FlowRequest, SendReport};
 use wirelab_trial::{
-    ClockKind, Counter, Counts, Description, Direction, Extent, Field, FlowObservation, Layer,
-    Observation, Status, TesterObservation, Warning,
+    ClockKind, Counter, CounterKind, Counts, Description, Direction, Extent, Field,
+    FlowObservation, Layer, Observation, Status, TesterObservation, Warning,
 };
 use wirelab_wire::LineRate;
 
@@ -203,21 +203,9 @@ impl Parts<'_> {
     }
 
     fn counters(&self) -> BTreeMap<String, Field<u64>> {
-        let counters = self.result.report.counters.iter();
-        let further = |name: &str| {
-            [
-                "_ticks",
-                "_events",
-                "_frames",
-                "_ppm",
-                "_bytes",
-                "underruns",
-            ]
-            .iter()
-            .any(|end| name.ends_with(end))
-                && !is_of_the_counts(name)
-        };
-        let named = counters.filter(|(name, _)| further(name));
+        let told = self.result.report.counters.iter();
+        let named = told
+            .filter(|(name, _)| Counter::of(name).map(Counter::kind) != Some(CounterKind::Verdict));
         let mut all: BTreeMap<String, Field<u64>> = named
             .map(|(name, value)| (format!("node_{name}"), Field::measured(*value)))
             .collect();
@@ -225,17 +213,4 @@ impl Parts<'_> {
         all.insert("node_instructions".to_owned(), instructions);
         all
     }
-}
-
-/// Whether a field of the counts already holds a counter of the protocol.
-fn is_of_the_counts(name: &str) -> bool {
-    const HELD: [&str; 6] = [
-        "good",
-        "corrupt",
-        "truncated",
-        "stale",
-        "duplicated",
-        "late",
-    ];
-    HELD.iter().any(|part| name.contains(part)) || name.contains("reorder")
 }

@@ -17,6 +17,7 @@ use super::datagram::Generation;
 use super::io::{BURST_LEN, Env};
 use super::outcome::{Leg, MOST_ROWS, Outcome, Trouble};
 use super::sockets::{Wanted, connect_tcp};
+use super::stream::WRITE_BYTES;
 use super::sums::Sums;
 use super::table::{Id, Row};
 use crate::options::SocketOptions;
@@ -299,6 +300,14 @@ impl ClientConfig {
             (true, false) => header.of_generation(self.generation),
             (false, false) => header,
             (_, true) => header.with_trip_times(start),
+        }
+    }
+
+    /// Bytes of a datagram or a write.
+    pub fn call_bytes(&self) -> u32 {
+        match self.protocol {
+            Protocol::Tcp => self.length_bytes.unwrap_or(WRITE_BYTES),
+            Protocol::Udp => self.datagram_bytes(),
         }
     }
 

@@ -446,7 +446,7 @@ fn delays(o: &Observation) -> Vec<Delay> {
 
 /// Whether a series is the time of a frame, not of a whole run and not the spacing at a probe.
 fn is_time(series: &Series) -> bool {
-    series.name != "time of a run" && series.probe().is_none() && !is_round_trip(&series.name)
+    !series.is_of_runs() && series.probe().is_none() && !is_round_trip(&series.name)
 }
 
 pub(super) fn in_ns(series: &Series) -> Option<Capture> {

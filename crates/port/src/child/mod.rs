@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -82,7 +82,7 @@ pub struct Life(Arc<Mutex<State>>);
 #[derive(Debug)]
 enum State {
     Runs(Pid),
-    Ended(String),
+    Ended { how: String, code: Option<i32> },
 }
 
 impl Life {
@@ -90,7 +90,15 @@ impl Life {
     pub fn ended(&self) -> Option<String> {
         match &*self.state() {
             State::Runs(_) => None,
-            State::Ended(how) => Some(how.clone()),
+            State::Ended { how, .. } => Some(how.clone()),
+        }
+    }
+
+    /// Its exit status, once it has ended with one and not by a signal.
+    pub fn exit_code(&self) -> Option<i32> {
+        match *self.state() {
+            State::Runs(_) => None,
+            State::Ended { code, .. } => code,
         }
     }
 
@@ -98,7 +106,7 @@ impl Life {
     pub fn pid(&self) -> Option<i32> {
         match &*self.state() {
             State::Runs(pid) => Some(pid.as_raw()),
-            State::Ended(_) => None,
+            State::Ended { .. } => None,
         }
     }
 
@@ -206,10 +214,10 @@ fn watch(mut child: Child, life: &Life) {
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT;
     while let Err(nix::Error::EINTR) = waitid(Id::Pid(pid), flags) {}
     let mut state = life.state();
-    *state = State::Ended(match child.wait() {
-        Ok(status) => status.to_string(),
-        Err(error) => error.to_string(),
-    });
+    let ended = child.wait();
+    let code = ended.as_ref().ok().and_then(ExitStatus::code);
+    let how = ended.map_or_else(|error| error.to_string(), |status| status.to_string());
+    *state = State::Ended { how, code };
 }
 
 #[cfg(test)]
@@ -237,8 +245,14 @@ mod tests {
 
     #[test]
     fn an_end_is_seen_with_its_reason() {
-        assert!(end(shell("exit 3").life()).contains('3'));
-        assert!(end(shell("kill -9 $$").life()).contains("signal: 9"));
+        for (script, how, code) in [
+            ("exit 3", "exit status: 3", Some(3)),
+            ("kill -9 $$", "signal: 9", None),
+        ] {
+            let process = shell(script);
+            assert!(end(process.life()).contains(how));
+            assert_eq!(process.life().exit_code(), code);
+        }
     }
 
     #[test]

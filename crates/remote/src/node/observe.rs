@@ -3,11 +3,11 @@
 use wirelab_control::message::Status as Last;
 use wirelab_control::node_report::{self, NodeReport};
 use wirelab_control::slices;
-use wirelab_trial::counter::Counter;
+use wirelab_trial::counter::{self, Counter, CounterKind};
 use wirelab_trial::job::{self, CheckReport, FlowRequest, SendReport};
 use wirelab_trial::{
-    ClockKind, CpuLoad, Description, Direction, Field, FlowObservation, Observation, Status,
-    TesterObservation, Warning, WarningCode, unseen,
+    ClockKind, CpuLoad, Description, Direction, Field, FlowObservation, Observation, PointCounter,
+    Status, TesterObservation, Warning, WarningCode, unseen,
 };
 
 use super::background;
@@ -59,7 +59,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         .report
         .counters
         .iter()
-        .filter(|(name, _)| is_further(name));
+        .filter(|(name, _)| counter::is_total(name));
     let counters = counters
         .map(|(name, value)| (format!("node_{name}"), Field::measured(*value)))
         .collect();
@@ -120,34 +120,17 @@ fn status(result: &FlowsResult) -> Status {
     }
 }
 
-/// Whether no field of the observation holds this counter.
-fn is_further(name: &str) -> bool {
-    let times = name.ends_with("_first_ns") || name.ends_with("_last_ns");
-    let further = ["sent_", "interface_"];
-    !times
-        && (further.iter().any(|of| name.starts_with(of))
-            || name.contains("mac_")
-            || OTHERS.contains(&name))
-}
-
 /// Whether the counter belongs to programs that watch a flow inside the node, or move it past the stack.
 fn is_inside(name: &str, direction: Direction) -> bool {
-    let sent = direction == Direction::Transmit;
-    if name.starts_with("probe_") {
-        let side = if sent { ".in." } else { ".out." };
-        return direction == Direction::Echo || !name.contains(side);
+    if let Some(PointCounter { place, .. }) = PointCounter::of(name) {
+        return direction == Direction::Echo || place.way.is_none_or(|way| way == direction);
     }
-    let received = ["napi_", "fast_track_"];
-    name.starts_with("reflected_") || (!sent && received.iter().any(|of| name.starts_with(of)))
+    match Counter::of(name).map(Counter::kind) {
+        Some(CounterKind::Polls | CounterKind::FastTrack) => direction != Direction::Transmit,
+        Some(CounterKind::Reflector) => true,
+        _ => false,
+    }
 }
-
-const OTHERS: [&str; 5] = [
-    "ring_full_events",
-    "no_buffer_frames",
-    "stack_dropped_frames",
-    "checker_missed_frames",
-    "received_bytes",
-];
 
 impl Parts<'_> {
     fn warn(&mut self, code: WarningCode, text: String, way_out: &str) {
@@ -237,8 +220,8 @@ impl Parts<'_> {
         } else {
             arrived
         };
-        for side in ["in", "out"] {
-            let warning = unseen::count(&mut flow.counters, side, arrived);
+        for way in [Direction::Receive, Direction::Transmit] {
+            let warning = unseen::count(&mut flow.counters, way, arrived);
             self.warnings.extend(warning);
         }
         flow

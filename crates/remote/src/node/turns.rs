@@ -2,11 +2,10 @@
 //! that every disturbance of the node affects both paths.
 
 use wirelab_socket::udp::is_second;
-use wirelab_trial::counter::Counter;
 use wirelab_trial::stage::{self, CapturePoint, PointTimes};
 use wirelab_trial::{
-    Counts, Direction, Extent, Field, FlowIntervals, FlowObservation, Layer, Load, Observation,
-    Path, Tracker, Trial, Warning,
+    Counter, CounterKind, Counts, Direction, Extent, Field, FlowIntervals, FlowObservation, Layer,
+    Load, Observation, Path, PointCounter, Tracker, Trial, Warning,
 };
 
 use super::node_path::rule_ports;
@@ -18,10 +17,6 @@ const PATHS: u64 = 2;
 const RECEIVER: &str = "node; frames in turn with the other path";
 /// Why figures of a single path are absent.
 const IN_TURN: &str = "frames of two paths were sent in turn";
-/// Counters that do not belong to the stack.
-const OF_FAST_TRACK: &str = "fast_track_";
-/// Counters of the capture points, which see both paths: reported once.
-const OF_POINTS: &str = "probe_";
 
 /// The path of a frame.
 const fn path_of(sequence: u32) -> Path {
@@ -79,9 +74,14 @@ fn one(trial: Trial, both: &Observation, points: &[PointTimes]) -> Observation {
     mine.trial = trial;
     mine.cpu_load = Field::absent(IN_TURN);
     mine.busy_over_time.clear();
+    // The capture points see both paths, and are reported once.
     let is_mine = |name: &str| {
-        let foreign = name.starts_with(OF_FAST_TRACK) || name.starts_with(OF_POINTS);
-        path == Path::FastTrack || !(foreign || name == Counter::UNSEEN.word())
+        let of_points = PointCounter::of(name).is_some();
+        let foreign = match Counter::of(name) {
+            Some(known) => known.kind() == CounterKind::FastTrack || known == Counter::UNSEEN,
+            None => of_points,
+        };
+        path == Path::FastTrack || !foreign
     };
     mine.counters.retain(|name, _| is_mine(name));
     let points: Vec<PointTimes> = points.iter().map(|point| of_way(point, path)).collect();

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wirelab_trial::format::{integer, time_f};
-use wirelab_trial::{Direction, Observation, Overhead, PointCost, ResultsFile};
+use wirelab_trial::{
+    Direction, Observation, Overhead, PointCost, PointCount, PointCounter, ResultsFile,
+};
 
-use super::sheet::{self, counters, dash, place};
+use super::sheet::{self, counters, dash};
 use super::{frames, point_costs};
 use crate::document::Block;
 
@@ -20,15 +22,15 @@ const TAKEN: [(&str, &str); 5] = [
 /// The kernel function of a capture point.
 const FUNCTION: &str = "function.";
 /// Counters of a capture point, and the heads of their columns.
-const OF_POINT: [(&str, &str); 8] = [
-    ("probe_cost_ns.", "median ns"),
-    ("probe_taken.", "taken"),
-    ("probe_missed.", "no room"),
-    ("probe_unreadable.", "unreadable"),
-    ("probe_unmatched.", "no time"),
-    ("probe_dropped.", "dropped"),
-    ("probe_corrupt.", "header corrupt"),
-    ("probe_unseen.", "unseen"),
+const OF_POINT: [(PointCount, &str); 8] = [
+    (PointCount::Cost, "median ns"),
+    (PointCount::Taken, "taken"),
+    (PointCount::Missed, "no room"),
+    (PointCount::Unreadable, "unreadable"),
+    (PointCount::Unmatched, "no time"),
+    (PointCount::Dropped, "dropped"),
+    (PointCount::Corrupt, "header corrupt"),
+    (PointCount::Unseen, "unseen"),
 ];
 /// The index of frames that passed when all records were used.
 const NO_ROOM: usize = 2;
@@ -137,12 +139,13 @@ fn point_counts(file: &ResultsFile) -> BTreeMap<PointKey, PointCounts> {
     let mut found: BTreeMap<PointKey, PointCounts> = BTreeMap::new();
     for o in &file.observations {
         for (direction, name, value) in counters(o) {
-            let known = OF_POINT
-                .iter()
-                .position(|(prefix, _)| name.starts_with(prefix));
-            let Some(at) = known else { continue };
-            let is_sent = direction == Direction::Transmit;
-            let (sent, point) = place(&name[OF_POINT[at].0.len()..], is_sent);
+            let Some(PointCounter { count, place }) = PointCounter::of(name) else {
+                continue;
+            };
+            let column = OF_POINT.iter().position(|(of, _)| *of == count);
+            let Some(at) = column else { continue };
+            let sent = place.way.unwrap_or(direction) == Direction::Transmit;
+            let point = place.point;
             let key = (sent, sheet::rank(point, sent), point.to_owned());
             let entry = found.entry(key).or_default();
             let so_far = entry.counts[at].unwrap_or(0);

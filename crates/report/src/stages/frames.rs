@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_trial::counter::Counter;
+use wirelab_trial::counter::{Counter, CounterKind};
 use wirelab_trial::format::integer;
 use wirelab_trial::{Direction, Kind, Observation, ResultsFile, counter, stage};
 
@@ -10,15 +10,16 @@ use super::sheet::{self, counters, dash};
 use crate::document::Block;
 use crate::loss::{self, Loss};
 
-/// Counters for this section.
-const OF_WAY: [&str; 6] = [
-    "fast_track_",
-    "napi_",
-    "background_",
-    "reflected_",
-    "xdp_",
-    Counter::UNSEEN.word(),
-];
+/// Whether this section has a counter.
+fn is_of_way(name: &str) -> bool {
+    Counter::of(name).is_some_and(|known| match known.kind() {
+        CounterKind::FastTrack
+        | CounterKind::Polls
+        | CounterKind::Background
+        | CounterKind::Reflector => true,
+        _ => known == Counter::UNSEEN,
+    })
+}
 
 /// Whether the counts of several trials are added; for medians and the like the maximum is shown.
 fn adds_up(name: &str) -> bool {
@@ -95,9 +96,8 @@ fn became(trials: &[&Observation]) -> Vec<Block<'static>> {
 fn node_counted(trials: &[&Observation]) -> Option<Block<'static>> {
     // Path and direction, then the rank of the counter.
     let mut counted: BTreeMap<(String, String, usize, String), u64> = BTreeMap::new();
-    let known = |name: &str| OF_WAY.iter().any(|prefix| name.starts_with(prefix));
     for o in trials {
-        for (direction, name, value) in counters(o).filter(|(_, name, _)| known(name)) {
+        for (direction, name, value) in counters(o).filter(|(_, name, _)| is_of_way(name)) {
             let (path, direction) = (sheet::options(o), direction.to_string());
             let key = (path, direction, counter::rank(name), name.to_owned());
             let sum = counted.entry(key).or_default();

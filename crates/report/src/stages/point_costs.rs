@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use wirelab_trial::format::integer;
-use wirelab_trial::{CostLoad, Load, PointCost};
+use wirelab_trial::{CostLoad, Direction, Load, PointCost, PointPlace};
 
-use super::sheet::{self, dash, place};
+use super::sheet::{self, dash};
 use crate::document::Block;
 
 /// A direction and a capture point, in the order of the path: whether it is of sent frames, its rank, its name.
@@ -20,7 +20,8 @@ pub fn blocks(all: &[PointCost]) -> Vec<Block<'static>> {
     }
     let mut found: BTreeMap<PointKey, Both<'_>> = BTreeMap::new();
     for cost in all {
-        let (sent, point) = place(&cost.point, false);
+        let PointPlace { point, way } = PointPlace::of(&cost.point);
+        let sent = way == Some(Direction::Transmit);
         let key = (sent, sheet::rank(point, sent), point.to_owned());
         let at = usize::from(cost.at == CostLoad::Trial);
         found.entry(key).or_default()[at] = Some(cost);
@@ -76,8 +77,10 @@ fn about(all: &[PointCost]) -> String {
 
 /// The load of a cost in words: the measured one, else the requested one.
 fn load(cost: &PointCost) -> String {
-    let (sent, _) = place(&cost.point, false);
-    let direction = if sent { "sent" } else { "received" };
+    let direction = match PointPlace::of(&cost.point).way {
+        Some(Direction::Transmit) => "sent",
+        _ => "received",
+    };
     let rate = |rate: f64| format!("{} frames/s", integer(rate.round() as u64));
     let load = match (cost.frames_per_s, cost.load) {
         (Some(passed), _) => rate(passed),

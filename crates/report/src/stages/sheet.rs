@@ -302,15 +302,6 @@ pub fn rank(point: &str, outgoing: bool) -> usize {
     place.unwrap_or(points.len())
 }
 
-/// Whether a point is of sent frames, and its name; if a counter does not say, the flow does.
-pub fn place(text: &str, flow_is_sent: bool) -> (bool, &str) {
-    match (text.strip_prefix("in."), text.strip_prefix("out.")) {
-        (Some(point), _) => (false, point),
-        (_, Some(point)) => (true, point),
-        _ => (flow_is_sent, text),
-    }
-}
-
 /// The text of an absent figure.
 pub fn dash() -> String {
     "–".to_owned()

@@ -2,28 +2,43 @@
 
 use crate::named::named;
 
+/// Which frames of a way pass a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassedBy {
+    /// Each: one that arrived without a record there was not seen.
+    Each,
+    /// One for several, or only those for which the node waited.
+    Some,
+}
+
 named! {
     /// A place on a frame's way at which a node takes a time. Stages lie between two of them. Models and firmware of others may
     /// have more.
-    CapturePoint {
-        "the tester, by its own clock" {
+    CapturePoint of PassedBy {
+        "the tester, by its own clock", PassedBy::Some => {
             WIRE = "wire": "the frame left the tester, or came back to it";
         }
-        "Linux nodes, boards and the reference node" {
+        "Linux nodes, boards and the reference node", PassedBy::Some => {
             INTERRUPT = "interrupt": "the interrupt's work began, in which the driver took the frame";
+        }
+        "Linux nodes, boards and the reference node", PassedBy::Each => {
             DRIVER = "driver": "the driver hands the frame over, or is given it to send";
         }
-        "Linux nodes" {
+        "Linux nodes", PassedBy::Each => {
             STACK = "stack": "a socket buffer has been made of it";
             SOCKET = "socket": "it is in the socket's queue";
+        }
+        "Linux nodes", PassedBy::Some => {
             COPY = "copy": "the application has been woken, and its data are about to be copied";
+        }
+        "Linux nodes", PassedBy::Each => {
             CALL = "call": "the system call returns, or is entered to send";
             QUEUE = "queue": "the frame to send reaches the queueing discipline";
         }
-        "applications of all nodes" {
+        "applications of all nodes", PassedBy::Each => {
             APPLICATION = "application": "the application has the frame, or is about to send it";
         }
-        "boards and the reference node" {
+        "boards and the reference node", PassedBy::Each => {
             LINE = "line": "the first bit of the frame at the node's own line";
             MAC = "mac": "the processor has started the MAC";
         }

@@ -11,7 +11,7 @@ use wirelab_study::metric::Metric;
 use wirelab_study::observe::{self as study, HoldOut};
 use wirelab_study::run::{NodeSource, StudyRun, run as run_study};
 use wirelab_study::table::{Row, Study};
-use wirelab_trial::{Cancel, Kind, Node};
+use wirelab_trial::{Cancel, Node};
 
 use crate::args::FitArgs;
 use crate::commands::fit::{self, options, print};
@@ -45,17 +45,8 @@ fn of(args: &FitArgs) -> Fallible<Option<Table>> {
         ));
     };
     let study = library::open(&path.to_string_lossy()).map_err(Failure::usage)?;
-    let nodes = study.nodes();
-    let node = match (&args.node, nodes.as_slice()) {
-        (Some(node), nodes) if nodes.contains(&node.as_str()) => node.clone(),
-        (None, [node]) => (*node).to_owned(),
-        (_, nodes) => {
-            return Err(Failure::usage(format!(
-                "the table has rows of the nodes {}; fix: choose one of them with --node",
-                nodes.join(", ")
-            )));
-        }
-    };
+    let node = study.node_to_fit(args.node.as_deref());
+    let node = node.map_err(Failure::usage)?.to_owned();
     Ok(Some(Table {
         study,
         node,
@@ -124,36 +115,14 @@ fn fit_and_ask(
     let ask = |study: &Study, node: &mut Fitted, name| {
         run_study(study, name, node, &(), &Cancel::new()).map_err(Failure::usage)
     };
-    // A cell that the file predicts was given to the fit and not used by it: its error counts.
     let first = ask(&asked, &mut node, Some("the fitted file"))?;
-    asked.hold_out_too(|row, metric| {
-        let mut figures = first.rows.iter();
-        let figure = figures.find(|f| f.row == row.name && f.metric == metric);
-        figure.is_some_and(|f| f.kind == Some(Kind::Predicted))
-    });
+    asked.hold_out_predicted(&first);
     if let Some(only) = only {
         asked.rows.retain(|row| row.name == only.name);
     }
     node.intervals = true;
     let run = ask(&asked, &mut node, None)?;
     Ok((fitted, run))
-}
-
-/// Each row's figures from a fit to all other rows.
-fn leave_one_out(table: &Table, options: &FitOptions, of: StudyRun) -> Fallible<StudyRun> {
-    let mut kept = Vec::new();
-    for row in &table.study.rows {
-        if !of.rows.iter().any(|figure| figure.row == row.name) {
-            continue;
-        }
-        // Where the others are too few for a fit there is no prediction.
-        if let Ok((_, run)) =
-            fit_and_ask(table, options, |other, _| other.name != row.name, Some(row))
-        {
-            kept.extend(run.rows.into_iter().filter(|figure| figure.row == row.name));
-        }
-    }
-    Ok(StudyRun { rows: kept, ..of })
 }
 
 /// Fits to a table, or to results.
@@ -182,7 +151,11 @@ fn fit_to(args: &FitArgs, table: &Table) -> Result {
         ));
     }
     if table.hold_out == Some(HoldOut::LeaveOneOut) {
-        run = leave_one_out(table, &options, run)?;
+        run = table.study.leave_one_out(run, |row| {
+            let others = |other: &Row, _| other.name != row.name;
+            let asked = fit_and_ask(table, &options, others, Some(row));
+            asked.ok().map(|(_, run)| run)
+        });
     }
     // Errors of the lines that were fitted are not those of the file: the table below has them.
     fitted.leave_one_out.clear();

@@ -12,7 +12,6 @@ use crate::args::IperfArgs;
 use crate::exit::{Failure, Result};
 
 mod fragments;
-mod json2;
 mod output;
 mod report2;
 mod routed;

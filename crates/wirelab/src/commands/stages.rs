@@ -3,14 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use wirelab_bench::NoCeiling;
-use wirelab_bench::costs;
-use wirelab_bench::paths::overheads;
-use wirelab_bench::stages::{Offered, Trials, Ways, framing, half, notes};
+use wirelab_bench::stages::{self, Offered, Trials, Ways, facts, framing};
 use wirelab_model::reference;
 use wirelab_report::compare::share;
 use wirelab_report::{Against, Format, folded, paths_of, reason, render_stages, svg};
 use wirelab_stages::Watch;
-use wirelab_trial::measuring::Measuring;
 use wirelab_trial::stage::functions::changed;
 use wirelab_trial::stage::{self, Change, StageFigures};
 use wirelab_trial::{
@@ -147,76 +144,36 @@ fn measure(args: &StagesArgs, asking: &Asking, outputs: &Outputs) -> Fallible<Me
         load: ways::load(args)?,
         able,
     };
-    let plan = match node.stages() {
-        StageSource::Traced => None,
-        StageSource::Simulated => {
-            ways::refuse(args, &ways)?;
-            Some(trials.at_once(ways.rule.as_deref()))
-        }
-        StageSource::Counted => {
-            refuse(args, &ways)?;
-            Some(trials.at_once(None))
-        }
-        StageSource::Timed => {
-            refuse(args, &ways)?;
-            Some(trials.timed(kept.of_a_trial).map_err(Failure::usage)?)
-        }
-    };
-    if let Some(plan) = plan {
-        let mut ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
-        let call_paths = node.call_paths();
-        if !call_paths.is_empty() {
-            ran.file.measuring = Some(Measuring {
-                notes: counted_apart(&ran.file),
-                call_paths,
-                ..Measuring::default()
-            });
-            outputs.save_again(&ran)?;
-        }
-        if args.predicted {
-            let predicted = reference::delays(&description, &args.length, frames, &cancel)?;
-            ran.file.observations.extend(predicted);
-            outputs.save_again(&ran)?;
-        }
-        return Ok(Measured::whole(ran));
+    let source = node.stages();
+    match source {
+        StageSource::Traced => ways::has_path(args, &ways, &description)?,
+        StageSource::Simulated => ways::refuse(args, &ways)?,
+        StageSource::Counted | StageSource::Timed => refuse(args, &ways)?,
     }
-    if ways.rule.is_some() && !able.paths.contains(&wirelab_trial::Path::FastTrack) {
-        let why = description.setup.get("xdp").map_or("none", String::as_str);
-        return Err(Failure::usage(format!(
-            "{}: this node has no path fast-track (XDP: {why}); fix: see what it says when it starts, or leave --fast-track out",
-            args.node
-        )));
+    let mut half = None;
+    if source == StageSource::Traced && ways.background == Offered::Half {
+        let wait = ways.waits.first().copied().flatten();
+        let found = stages::half(&mut *node, framing(able), wait, &bar, &cancel);
+        bar.clear();
+        let found = half.insert(found.map_err(Failure::usage)?);
+        bar.line(&found.text);
     }
-    let (mut told, mut searched) = (Vec::new(), None);
-    let background = match ways.background {
-        Offered::Nothing => None,
-        Offered::Load(background) => Some(background),
-        Offered::Half => {
-            let wait = ways.waits.first().copied().flatten();
-            let half = half(&mut *node, framing(able), wait, &bar, &cancel);
-            bar.clear();
-            let half = half.map_err(Failure::usage)?;
-            bar.line(&half.text);
-            told.push(half.text);
-            searched = Some(half.part);
-            half.background
-        }
-    };
-    let is_whole = background.is_some() || ways.background == Offered::Nothing;
-    let plan = trials.linux(kept.of_a_trial, &ways, background, args.count);
+    let background = ways.beside(half.as_ref());
+    let plan = trials.plan(source, kept.of_a_trial, (&ways, background), args.count);
     let plan = plan.map_err(Failure::usage)?;
     let mut ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
-    let seen = &ran.file.observations;
-    told.extend(notes(&description, seen));
-    let costs = costs::all(&mut *node, args.length[0], &ways, seen, &mut told, &cancel);
-    ran.file.measuring = Some(Measuring {
-        overheads: overheads(&ran.file.observations),
-        costs,
-        notes: told,
-        call_paths: Vec::new(),
-    });
+    let is_whole = half.as_ref().is_none_or(|half| half.background.is_some());
+    let (told, searched) = half.map(|half| (half.text, half.part)).unzip();
+    let (seen, told) = (&ran.file.observations, told.into_iter().collect());
+    ran.file.measuring = facts(&mut *node, args.length[0], &ways, seen, told, &cancel);
     ran.file.parts.extend(searched);
-    outputs.save_again(&ran)?;
+    if args.predicted {
+        let predicted = reference::delays(&description, &args.length, frames, &cancel)?;
+        ran.file.observations.extend(predicted);
+    }
+    if args.predicted || ran.file.measuring.is_some() {
+        outputs.save_again(&ran)?;
+    }
     Ok(Measured { ran, is_whole })
 }
 
@@ -270,16 +227,6 @@ fn frames(asked: Option<u64>, most: Option<u64>) -> Fallible<u64> {
         Some(frames) => Ok(frames),
         None => Ok(FRAMES.min(most)),
     }
-}
-
-/// What is counted apart from stages, in a sentence for each trial and direction.
-fn counted_apart(file: &ResultsFile) -> Vec<String> {
-    let notes = file.observations.iter().flat_map(|o| {
-        let is_note = |w: &&wirelab_trial::Warning| w.code == WarningCode::CAPTURE_NOTES.word();
-        let own = o.warnings.iter().filter(is_note);
-        own.map(|w| format!("at length {}: {}", o.sizes.length, w.text))
-    });
-    notes.collect()
 }
 
 /// The run that this one is compared with, and the limit.

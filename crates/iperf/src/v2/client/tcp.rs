@@ -107,7 +107,7 @@ fn send(
     header: &[u8],
     id: Id,
 ) -> Result<(), Trouble> {
-    let length = config.length_bytes.unwrap_or(WRITE_BYTES).max(1);
+    let length = config.call_bytes().max(1);
     let mut blocks = match config.mode {
         _ if config.trip_times => Blocks::timed(length, env),
         Mode::Tradeoff | Mode::Dual => Blocks::led_by(header, length),

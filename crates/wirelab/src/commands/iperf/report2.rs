@@ -70,7 +70,7 @@ impl Printer {
             say!("{RULER}\nClient connecting to {ip}, TCP port {port}\n{RULER}");
             return;
         }
-        let length = super::json2::length_bytes(config);
+        let length = config.call_bytes();
         let gap = match config.rate.interval_ps(length) {
             Some(ps) => format!(", IPG target: {:.2} us", ps as f64 / 1e6),
             None => String::new(),

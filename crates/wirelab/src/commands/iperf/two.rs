@@ -11,14 +11,14 @@ use wirelab_iperf::v2::send::FINAL_TRIES;
 use wirelab_iperf::v2::server::ServerEvent;
 use wirelab_iperf::v2::table::{Id, Row};
 use wirelab_iperf::v2::{
-    Amount, ClientConfig, ClientEvent, Generation, Leg, Mode, Protocol, Server, ServerConfig,
+    Amount, ClientConfig, ClientEvent, Generation, Leg, Mode, Protocol, Server, ServerConfig, json,
 };
 use wirelab_socket::access::Access;
 
 use super::output::ServerOutput;
 use super::report2::{Printer, RULER};
 use super::sockets::{listen, options};
-use super::{PORT, interval, json2, protocol, resolve, routed, seconds, sending, wrong};
+use super::{PORT, interval, protocol, resolve, routed, seconds, sending, wrong};
 use crate::args::IperfArgs;
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::refusals::Refusals;
@@ -134,7 +134,7 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
     }
     let interrupted = cancel.is_cancelled();
     if args.json {
-        let value = json2::test(&config, &outcome, interrupted);
+        let value = json::test(&config, &outcome, interrupted);
         let text = serde_json::to_string_pretty(&value).map_err(Failure::failed)?;
         say!("{text}");
     } else {
@@ -200,7 +200,7 @@ pub fn serve(args: &IperfArgs, output: ServerOutput) -> Result {
     let (tcp, udp) = (server.tcp_address(), server.udp_address());
     let mut log = Log::new(args, &printer);
     if args.json {
-        say!("{}", json2::listening(tcp, udp));
+        say!("{}", json::listening(tcp, udp));
     } else if !printer.is_csv() {
         say!(
             "{RULER}\nServer listening on TCP port {}\nServer listening on UDP port {}\nat {}, iperf 2\n{RULER}",
@@ -286,7 +286,7 @@ impl Log<'_> {
                 if self.json {
                     let (own, others) = self.rows.drain(..).partition(|row| row.id == id);
                     self.rows = others;
-                    say!("{}", json2::served(peer, id, &leg, &own, trouble.as_ref()));
+                    say!("{}", json::served(peer, id, &leg, &own, trouble.as_ref()));
                 } else {
                     self.printer.leg(id, &leg);
                 }

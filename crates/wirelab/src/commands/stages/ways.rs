@@ -3,7 +3,7 @@
 use wirelab_bench::stages::{Offered, Ways, flow};
 use wirelab_stages::Xdp;
 use wirelab_trial::nearest::{did_you_mean, unknown};
-use wirelab_trial::{Background, Framing, Load, Probes, Wait};
+use wirelab_trial::{Background, Description, Framing, Load, Path, Probes, Wait};
 use wirelab_wire::rule::Rules;
 
 use crate::args::StagesArgs;
@@ -77,6 +77,18 @@ fn rules(args: &StagesArgs, may_add_tag: bool) -> Fallible<(Option<Rules>, Frami
     }
     let flow = flow::matching(&rules, may_add_tag).map_err(|why| bad(&text, &why))?;
     Ok((Some(rules), flow))
+}
+
+/// Refuse a fast track that a Linux node does not have.
+pub fn has_path(args: &StagesArgs, ways: &Ways, node: &Description) -> Fallible<()> {
+    if ways.rule.is_none() || node.capabilities.paths.contains(&Path::FastTrack) {
+        return Ok(());
+    }
+    let why = node.setup.get("xdp").map_or("none", String::as_str);
+    Err(Failure::usage(format!(
+        "{}: this node has no path fast-track (XDP: {why}); fix: see what it says when it starts, or leave --fast-track out",
+        args.node
+    )))
 }
 
 /// Refuse what the reference node cannot be asked.

@@ -3,24 +3,15 @@
 use std::net::SocketAddr;
 
 use serde_json::{Map, Value, json};
-use wirelab_iperf::v2::enhanced::{More, Transit};
-use wirelab_iperf::v2::intervals::Span;
-use wirelab_iperf::v2::outcome::Trouble;
-use wirelab_iperf::v2::send::Sent;
-use wirelab_iperf::v2::stream::{Pace, WRITE_BYTES};
-use wirelab_iperf::v2::table::{Id, Row};
-use wirelab_iperf::v2::{
-    Amount, ClientConfig, Leg, Mode, Outcome, Protocol, Rate, ServerReport, UdpReceived,
-};
 use wirelab_trial::Holds;
 
-/// Bytes of a datagram or a write.
-pub fn length_bytes(config: &ClientConfig) -> u32 {
-    match config.protocol {
-        Protocol::Tcp => config.length_bytes.unwrap_or(WRITE_BYTES),
-        Protocol::Udp => config.datagram_bytes(),
-    }
-}
+use super::enhanced::{More, Transit};
+use super::intervals::Span;
+use super::outcome::Trouble;
+use super::send::Sent;
+use super::stream::Pace;
+use super::table::{Id, Row};
+use super::{Amount, ClientConfig, Leg, Mode, Outcome, Protocol, Rate, ServerReport, UdpReceived};
 
 /// The result of a client.
 pub fn test(config: &ClientConfig, outcome: &Outcome, interrupted: bool) -> Value {
@@ -82,7 +73,7 @@ fn asked(config: &ClientConfig) -> Value {
         "protocol": protocol,
         "mode": mode,
         "streams": config.streams,
-        "length_bytes": length_bytes(config),
+        "length_bytes": config.call_bytes(),
         "interval_ns": config.interval.as_nanos() as u64,
     });
     let (name, value) = rate(config.rate);

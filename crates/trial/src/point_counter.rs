@@ -1,0 +1,158 @@
+//! The counters of a capture point: what they count, and the only names of theirs, such as `probe_taken.in.driver`.
+
+use std::fmt;
+
+use crate::trial::Direction;
+
+/// What a counter of a capture point counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PointCount {
+    /// First quartile of what a record costs, in ns.
+    CostQ1,
+    /// Median of what a record costs, in ns.
+    Cost,
+    /// Third quartile of what a record costs, in ns.
+    CostQ3,
+    /// Median of two readings of the clock with nothing between them, in ns.
+    Clock,
+    /// Frames that passed and have a record.
+    Taken,
+    /// Frames that passed when there was no room for a record.
+    Missed,
+    /// Frames whose test header could not be read.
+    Unreadable,
+    /// Frames whose time cannot be known.
+    Unmatched,
+    /// Frames that the system dropped on the way there.
+    Dropped,
+    /// Frames of a damaged test header.
+    Corrupt,
+    /// Frames that reached a later point while no program ran at this one.
+    Unseen,
+}
+
+impl PointCount {
+    /// All.
+    const ALL: [PointCount; 11] = [
+        PointCount::CostQ1,
+        PointCount::Cost,
+        PointCount::CostQ3,
+        PointCount::Clock,
+        PointCount::Taken,
+        PointCount::Missed,
+        PointCount::Unreadable,
+        PointCount::Unmatched,
+        PointCount::Dropped,
+        PointCount::Corrupt,
+        PointCount::Unseen,
+    ];
+
+    const fn word(self) -> &'static str {
+        match self {
+            PointCount::CostQ1 => "probe_cost_q1_ns",
+            PointCount::Cost => "probe_cost_ns",
+            PointCount::CostQ3 => "probe_cost_q3_ns",
+            PointCount::Clock => "probe_clock_ns",
+            PointCount::Taken => "probe_taken",
+            PointCount::Missed => "probe_missed",
+            PointCount::Unreadable => "probe_unreadable",
+            PointCount::Unmatched => "probe_unmatched",
+            PointCount::Dropped => "probe_dropped",
+            PointCount::Corrupt => "probe_corrupt",
+            PointCount::Unseen => "probe_unseen",
+        }
+    }
+}
+
+/// Where a point is: the frames that pass it and its name, as in `in.driver`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PointPlace<'a> {
+    /// Whether the frames are those that the node receives or sends; `None` where a node has one way only.
+    pub way: Option<Direction>,
+    /// The point's name.
+    pub point: &'a str,
+}
+
+impl<'a> PointPlace<'a> {
+    /// The place in a text.
+    pub fn of(text: &'a str) -> PointPlace<'a> {
+        let (way, point) = match text.split_once('.') {
+            Some(("in", point)) => (Some(Direction::Receive), point),
+            Some(("out", point)) => (Some(Direction::Transmit), point),
+            _ => (None, text),
+        };
+        PointPlace { way, point }
+    }
+}
+
+impl fmt::Display for PointPlace<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let way = self.way.map_or("", |way| match way {
+            Direction::Transmit => "out.",
+            _ => "in.",
+        });
+        write!(f, "{way}{}", self.point)
+    }
+}
+
+/// The name of a counter of a capture point. Nothing else writes such a name or reads one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PointCounter<'a> {
+    /// What it counts.
+    pub count: PointCount,
+    /// Where.
+    pub place: PointPlace<'a>,
+}
+
+impl<'a> PointCounter<'a> {
+    /// The counter of a name; `None` for a counter of no capture point.
+    pub fn of(name: &'a str) -> Option<PointCounter<'a>> {
+        let (word, place) = name.split_once('.')?;
+        let count = PointCount::ALL
+            .into_iter()
+            .find(|count| count.word() == word)?;
+        let place = PointPlace::of(place);
+        Some(PointCounter { count, place })
+    }
+}
+
+impl fmt::Display for PointCounter<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.count.word(), self.place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_says_what_is_counted_and_where() {
+        let read = |name| {
+            let counter = PointCounter::of(name)?;
+            assert_eq!(counter.to_string(), name);
+            Some((counter.count, counter.place.way, counter.place.point))
+        };
+        let received = Some(Direction::Receive);
+        for (name, is) in [
+            (
+                "probe_taken.in.driver",
+                (PointCount::Taken, received, "driver"),
+            ),
+            (
+                "probe_unseen.out.a.b",
+                (PointCount::Unseen, Some(Direction::Transmit), "a.b"),
+            ),
+            ("probe_cost_ns.driver", (PointCount::Cost, None, "driver")),
+        ] {
+            assert_eq!(read(name), Some(is));
+        }
+        for name in ["probe_taken", "probe_lent.in.driver", "slice_frames.00"] {
+            assert_eq!(read(name), None);
+        }
+        for count in PointCount::ALL {
+            let name = format!("{}.in.mac", count.word());
+            assert_eq!(PointCounter::of(&name).unwrap().count, count);
+        }
+    }
+}
