@@ -111,7 +111,8 @@ def begun(suite, tree):
     build_freshly(tree)
     command = ["chrt", "--idle", "0", "cargo", "test", *selection_of(suite), "--no-run"]
     nothing = subprocess.DEVNULL
-    cargo = subprocess.Popen(command, cwd=tree, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
+    # Not in a session of its own, which Linux gives as much of the cores as that of the suites (autogroup).
+    cargo = subprocess.Popen(command, cwd=tree, stdin=nothing, stdout=nothing, stderr=nothing, process_group=0)
     try:
         yield
     finally:
