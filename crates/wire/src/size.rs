@@ -343,7 +343,7 @@ mod tests {
             .unwrap_err();
         assert_eq!(
             std::format!("{error}"),
-            "frame 60 is too small: with this framing a test frame has at least 64 bytes of frame"
+            "frame 60 is too small: with this framing a test frame has at least 64 bytes of frame; fix: choose that or more"
         );
         let error = Size::new(SizeUnit::Datagram, 17)
             .resolve_test(framing(Layer::UdpIpv4, 0))

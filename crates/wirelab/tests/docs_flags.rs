@@ -171,7 +171,7 @@ fn each_option_that_a_page_names_is_one_of_its_commands() {
         }
         for span in &spans {
             let mut words: Vec<&str> = span.split_whitespace().collect();
-            words.retain(|word| !["sudo", "time", "wirelab"].contains(word));
+            words.retain(|word| !["sudo", "time", "wirelab", "INSTA_UPDATE=always"].contains(word));
             if words.is_empty() || is_of_another(words[0]) {
                 continue;
             }
