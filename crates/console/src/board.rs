@@ -308,6 +308,7 @@ impl Board {
     }
 
     pub(crate) fn failed(&self, waited: Waited, what: String) -> ConsoleError {
+        let last = self.last_line();
         match waited {
             Waited::Cancelled => ConsoleError::Cancelled,
             Waited::Closed(why) => {
@@ -317,25 +318,27 @@ impl Board {
                     }
                     _ => "check the cable and the power",
                 };
-                ConsoleError::Failed(format!("{why}; fix: {what}"))
+                ConsoleError::Failed(format!("{why} ({last}); fix: {what}"))
             }
-            Waited::TimedOut => {
-                let output = self.console.since(self.console.mark().saturating_sub(1));
-                let last = match output.open.trim().is_empty() {
-                    false => Some(output.open),
-                    true => output.lines.last().cloned(),
-                };
-                let last = last.map_or("it printed nothing".to_owned(), |line| {
-                    let line: String = line.chars().filter(|c| !c.is_control()).take(100).collect();
-                    format!("its last line is '{line}'")
-                });
-                ConsoleError::Failed(format!(
-                    "console {}: {what} ({last}); fix: check the prompt in the profile {} and the line (wirelab console check)",
-                    self.console.name(),
-                    self.profile.name
-                ))
-            }
+            Waited::TimedOut => ConsoleError::Failed(format!(
+                "console {}: {what} ({last}); fix: check the prompt in the profile {} and the line (wirelab console check)",
+                self.console.name(),
+                self.profile.name
+            )),
         }
+    }
+
+    /// What the console printed last, in words.
+    fn last_line(&self) -> String {
+        let output = self.console.since(self.console.mark().saturating_sub(10));
+        let lines = [output.open]
+            .into_iter()
+            .chain(output.lines.into_iter().rev());
+        let last = lines.into_iter().find(|line| !line.trim().is_empty());
+        last.map_or("it printed nothing".to_owned(), |line| {
+            let line: String = line.chars().filter(|c| !c.is_control()).take(100).collect();
+            format!("its last line is '{line}'")
+        })
     }
 
     fn find_address(&mut self, cancel: &Cancel) -> Done<()> {

@@ -274,7 +274,9 @@ fn a_console_that_is_closed_is_said_at_once() {
     let error = board.ready(&Cancel::new()).unwrap_err().to_string();
     assert!(begun.elapsed() < Duration::from_secs(10));
     assert!(
-        error.contains("was closed by its other end; fix: run the command behind exec: by hand")
+        error.contains(
+            "was closed by its other end (its last line is 'gone'); fix: run the command behind exec: by hand"
+        )
             || error.contains("cannot write to the console"),
         "{error}"
     );
