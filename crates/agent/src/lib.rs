@@ -1,4 +1,4 @@
-//! A Linux host as a node under test. It speaks the node control protocol, sends, receives and reflects test frames,
+//! A Linux host as a node. It speaks the node control protocol, sends, receives and reflects test frames,
 //! and reports the load of its cores. iperf servers run beside it.
 //!
 //! [`Serving`] is the whole node. It listens on one address, sends only to the peer that requested it, and restores

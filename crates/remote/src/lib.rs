@@ -1,4 +1,4 @@
-//! Peers on the network as nodes: `iperf:HOST[:PORT]` and `node:HOST[:PORT]`, and `lab:` on this host.
+//! Peers on the network as nodes: `iperf:HOST`, `iperf3:HOST` and `node:HOST`, `serial:DEVICE` on a line, and `lab:` on this host.
 //!
 //! Most boards have an iperf 2 server; [`IperfNode`] uses it, and names what it cannot do or report. [`ControlNode`]
 //! uses a node with the control protocol (a Linux host with `wirelab node serve`, firmware, also on an emulated board),

@@ -23,7 +23,7 @@ const KNOWN: &str = "write /dev/ttyUSB0, with ,BAUD (115200 by default) and ,por
 
 /// The node type of `serial:`.
 pub static SERIAL: NodeKind = NodeKind {
-    about: "firmware with wirelab's protocol at a serial line, heard at a port",
+    about: "firmware controlled over a serial line; its frames arrive at a port of this host",
     target: "DEVICE[,BAUD][,port=[NS/]IF]",
     examples: &["serial:/dev/ttyUSB0,port=eth1"],
     profile: |_| Profile::USUAL,

@@ -1,4 +1,4 @@
-//! What changes of a node would buy, for a reader: those that gain in a table, the others in a few lines.
+//! What changes of a node would gain, for a reader: those that gain in a table, the others in a few lines.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::row;
 /// Changes in the picture; the table has all.
 const RANKED: usize = 20;
 
-/// What each change would buy, in one of the formats; the text ends with a line end.
+/// What each change would gain, in one of the formats; the text ends with a line end.
 ///
 /// # Errors
 /// [`NoExplanation`] for CSV and JUnit, which have no place for it.
@@ -28,7 +28,7 @@ pub fn render_whatif(
     let title = options
         .title
         .clone()
-        .unwrap_or_else(|| format!("What changes of {} would buy", whatif.node));
+        .unwrap_or_else(|| format!("What changes of {} would gain", whatif.node));
     match format {
         Format::Json => Ok(whatif.to_json()),
         _ => document(title, blocks(whatif)).written(format, options),

@@ -1,7 +1,7 @@
 //! Where time is spent inside a Linux node: capture points in the kernel (eBPF), and a fast track past its stack.
 //!
 //! `agent`, `remote` and the command line use it. It knows `cores`, `ebpf-build`, `port`, `socket`, `trial` and
-//! `wire`. Start reading at [`Tracer`], then [`Store`] and `bpf/stages.bpf.c`; [`FastTrack`] is the way past the
+//! `wire`. Start reading at [`Tracer`], then [`Store`] and `bpf/stages.bpf.c`; [`FastTrack`] is the path past the
 //! stack, and [`Watch`] times frames that another program sends.
 
 mod abi;

@@ -222,7 +222,7 @@ impl NodeKinds {
             .map_or(String::new(), |kind| format!("did you mean '{kind}:'? "));
         let all: Vec<&str> = names.collect();
         format!(
-            "there is no node type '{}': {meant}The types are {}; fix: write TYPE:TARGET, e.g. lab:1, or a model's file as \
+            "unknown node type '{}'; {meant}fix: write TYPE:TARGET, e.g. lab:1, with a type of {}, or a model's file as \
              ./FILE.toml",
             crate::nearest::head(kind),
             all.join(", ")

@@ -401,7 +401,7 @@ pub struct ReportArgs {
   wirelab compare main.json branch.json
   wirelab compare main.json branch.json --fail-if worse:5% -o comparison.md
 
-Repeats make it sure: measure both with --repeat 10. See docs/compare.md.")]
+For a reliable result, measure both with --repeat 10. See docs/compare.md.")]
 pub struct CompareArgs {
     /// The first run: a results file (JSON), or a selection of the store, as store:12 or store:node=lab:1,tag=main,last
     pub before: PathBuf,
@@ -425,7 +425,7 @@ pub struct CompareArgs {
 /// When a comparison fails.
 #[derive(Args, Clone, Debug)]
 pub struct GateArgs {
-    /// End with 1 if a figure is worse (worse), worse by more than a share (worse:5%), or cannot be told (cannot-tell)
+    /// End with 1 if a figure is worse (worse), worse by more than a share (worse:5%), or cannot be judged (cannot-tell)
     #[arg(long, value_name = "RULE,…", value_delimiter = ',')]
     pub fail_if: Vec<FailIf>,
 }

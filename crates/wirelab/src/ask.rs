@@ -160,7 +160,7 @@ fn with_unit(option: &str, text: &str, unit: &str) -> Fallible<u64> {
         (Some(number), _) => return Ok(number.round() as u64),
     };
     let what = match number {
-        None => format!("{option} {text} is no number"),
+        None => format!("invalid {option} '{text}'"),
         Some(_) => format!("{option} {text} has no unit"),
     };
     Err(Failure::usage(format!("{what}; fix: {why}")))

@@ -134,7 +134,7 @@ fn an_interrupted_sweep_leaves_what_was_measured() {
     let out = running.0.stderr.as_mut().expect("it is a pipe");
     out.read_to_string(&mut said).expect("it is text");
     assert_eq!(running.0.wait().expect("it ends").code(), Some(1), "{said}");
-    let kept = format!("those that were are in {path}");
+    let kept = format!("the finished trials are in {path}");
     assert!(said.contains(&kept) && !said.contains("--resume"), "{said}");
     // The file says that it is not whole, and holds whole nodes' times.
     let all = json(&["stages", path, "--json"]);

@@ -238,7 +238,7 @@ fn changed(folder: &Path, name: &str, from: &str, to: &str) -> String {
 #[test]
 fn a_wrong_machine_file_gets_an_error_that_says_what_and_how_to_repair_it() {
     refused(&["stages", "qemu:"], "names no machine");
-    refused(&["stages", "qemu:mps2"], "there is no machine 'mps2'");
+    refused(&["stages", "qemu:mps2"], "unknown machine 'mps2'");
     refused(&["stages", "qemu:/no/such.toml"], "/no/such.toml");
     refused(
         &["stages", "qemu:mps2-an385", "--gate", "+2%"],

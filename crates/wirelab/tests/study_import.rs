@@ -113,7 +113,7 @@ fn what_is_wrong_with_a_page_is_said() {
     let out = folder.join("out.toml");
     let cases: [(&[&str], i32, &str); 5] = [
         (&["/nonexistent.html"], 2, "cannot read /nonexistent.html"),
-        (&[text(&empty)], 1, "no table of network figures is found"),
+        (&[text(&empty)], 1, "it has no table with network figures"),
         (
             &[PAGE, "--link-rate", "fast"],
             2,

@@ -14,7 +14,7 @@ use wirelab_trial::{NodeError, OpenError};
 pub enum MachineError {
     /// No machine has that name.
     #[error(
-        "there is no machine '{name}': {meant}Those that come along are {names}; fix: name one, or a machine file that ends in .toml"
+        "unknown machine '{name}'; {meant}fix: write one of {names}, or a machine file that ends in .toml"
     )]
     Unknown {
         /// The name.

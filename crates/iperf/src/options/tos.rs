@@ -22,7 +22,7 @@ const MOST_DSCP: u8 = 63;
 /// Text that is not a type of service.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "takes no '{text}'; {}fix: write a name such as EF, CS1 or AF41, or a number from 0 to {most} (decimal, 0x… or 0…)",
+    "invalid value '{text}'; {}fix: write a name such as EF, CS1 or AF41, or a number from 0 to {most} (decimal, 0x… or 0…)",
     meant(.text)
 )]
 pub struct TosError {

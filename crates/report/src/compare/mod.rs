@@ -474,7 +474,7 @@ fn said<T: fmt::Display>(field: &wirelab_trial::Field<T>) -> String {
 pub enum FailIf {
     /// A figure is worse by more than this share; shares between 0 and 1, as a loss, fail by any change that counts.
     Worse(f64),
-    /// A figure cannot be told.
+    /// A figure cannot be judged.
     CannotTell,
 }
 

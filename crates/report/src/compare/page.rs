@@ -97,7 +97,7 @@ fn blocks(comparison: &Comparison) -> Vec<Block<'static>> {
             .map(|figure| format!("{}: {}: {}.", figure.trial, figure.figure, figure.reason))
             .collect();
         if !reasons.is_empty() {
-            blocks.push(Block::heading("What cannot be told"));
+            blocks.push(Block::heading("What cannot be judged"));
             blocks.push(Block::List(reasons));
         }
     }
@@ -136,7 +136,7 @@ pub fn answer(comparison: &Comparison) -> String {
         (Verdict::Worse, "worse"),
         (Verdict::Better, "better"),
         (Verdict::Same, "same"),
-        (Verdict::CannotTell, "cannot be told"),
+        (Verdict::CannotTell, "cannot be judged"),
     ]
     .into_iter()
     .filter_map(|(verdict, word)| match comparison.count(verdict) {

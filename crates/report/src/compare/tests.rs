@@ -1,4 +1,4 @@
-//! Whether runs that are alike are the same, whether a slower node is found, and what cannot be told.
+//! Whether runs that are alike are the same, whether a slower node is found, and what cannot be judged.
 
 use std::sync::LazyLock;
 

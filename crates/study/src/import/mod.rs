@@ -103,7 +103,7 @@ pub enum ImportError {
     TooLong(String),
     /// Nothing was found.
     #[error(
-        "{file}: no table of network figures is found in it ({tables} tables, {lines} lines of text); fix: say what its tables are in a \
+        "{file}: it has no table with network figures ({tables} tables, {lines} lines of text); fix: say what its tables are in a \
          mapping file (--mapping FILE, see docs/studies.md), or save the page as HTML, Markdown or CSV"
     )]
     Nothing {

@@ -14,7 +14,7 @@ pub struct ConsoleArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum ConsoleCommand {
-    /// List the profiles that come along
+    /// List the built-in profiles
     List,
     /// Print the file of a profile, to copy and change it
     Show {
@@ -29,7 +29,7 @@ pub enum ConsoleCommand {
     },
 }
 
-/// Bring a board to its prompt, ask what its profile asks, start and stop its servers
+/// Bring a board to its prompt, run its profile's queries, start and stop its servers
 #[derive(Args, Debug)]
 pub struct ConsoleCheckArgs {
     /// The board's IP address, which the profile looks for and sets [default: leave it alone]

@@ -156,6 +156,7 @@ const HEADINGS: Headings = &[
             "image",
             "console",
             "profile",
+            "pulse",
             "repeat",
             "warmup",
             "buffer_runs",
@@ -188,7 +189,8 @@ const HEADINGS: Headings = &[
             "each_flow",
             "json",
             "capture",
-            "pulse",
+            "store",
+            "tag",
         ],
     ),
 ];

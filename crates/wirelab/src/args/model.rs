@@ -54,7 +54,7 @@ pub struct PredictArgs {
     pub json: bool,
 }
 
-/// Explain what limits a node and where its time goes: bottleneck loop, shares, overlaps, roofline
+/// Explain what limits a node and where its time goes: critical circuit, shares, overlaps, roofline
 #[derive(Args, Debug)]
 pub struct ExplainArgs {
     /// A node model, a node file (.toml), or a results file (.json)

@@ -24,7 +24,7 @@ const HEADINGS: Headings = &[
     ("Cores and kernel", &["cpus", "receive_work", "xdp"]),
 ];
 
-/// Run this host as a node under test
+/// Run this host as a node, so that another host can measure it
 #[derive(Args, Debug)]
 pub struct NodeArgs {
     #[command(subcommand)]

@@ -102,9 +102,9 @@ fn steps(
     }
     match load(board, cancel) {
         Ok(Some(Ok(Some(busy)))) => say!("CPU load: {:.1} %", busy * 100.0),
-        Ok(Some(Ok(None))) => say!("CPU load: the board's counters stand still"),
+        Ok(Some(Ok(None))) => say!("CPU load: unknown, because the board's counters do not change"),
         Ok(Some(Err(unread))) => passed &= told(board, "CPU load", "cpu.lines", Some(&unread)),
-        Ok(None) => say!("CPU load: the profile does not ask"),
+        Ok(None) => say!("CPU load: not measured, because the profile has no command for it"),
         Err(ConsoleError::Cancelled) => return Err(ConsoleError::Cancelled),
         Err(error) => {
             passed = false;

@@ -43,14 +43,17 @@ pub fn run(args: &IperfArgs) -> Result {
 
 /// The error for an invalid option value, with its fix.
 fn wrong(option: &str, why: impl std::fmt::Display) -> Failure {
-    Failure::usage(format_args!("{option} {why}"))
+    Failure::usage(format_args!("{}: {why}", option.trim_end_matches(':')))
 }
 
 fn format(args: &IperfArgs) -> std::result::Result<Format, Failure> {
     let letter = args.format;
     Format::from_letter(letter).ok_or_else(|| {
         let way = "write a, k, m or g for bits, A, K, M or G for bytes";
-        wrong("--format", format_args!("knows no '{letter}'; fix: {way}"))
+        wrong(
+            "--format",
+            format_args!("unknown unit '{letter}'; fix: {way}"),
+        )
     })
 }
 
@@ -59,7 +62,7 @@ fn seconds(option: &str, value: f64, least: f64) -> std::result::Result<Duration
     if (least..=MOST_SECONDS).contains(&value) {
         return Ok(Duration::from_secs_f64(value));
     }
-    let range = format_args!("takes {least} to {MOST_SECONDS} seconds, not {value}");
+    let range = format_args!("invalid value {value}; fix: give {least} to {MOST_SECONDS} seconds");
     Err(wrong(option, range))
 }
 

@@ -1,4 +1,4 @@
-//! `wirelab node`: runs this host as a node under test.
+//! `wirelab node`: runs this host as a node.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;

@@ -78,6 +78,6 @@ fn list(json: bool) -> Result {
         vec![("model", false), ("what it is", false)],
         rows.collect(),
     );
-    show("Models that come with wirelab".to_owned(), vec![table]);
+    show("Built-in models".to_owned(), vec![table]);
     Ok(Outcome::Done)
 }

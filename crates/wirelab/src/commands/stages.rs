@@ -218,7 +218,7 @@ fn frames(asked: Option<u64>, most: Option<u64>) -> Fallible<u64> {
     let most = most.unwrap_or(u64::MAX);
     match asked {
         Some(0) => Err(Failure::usage(
-            "--count 0: no frame has no times; fix: write at least 1, e.g. --count 512",
+            "--count 0: without frames there are no times; fix: write at least 1, e.g. --count 512",
         )),
         Some(frames) if frames > most => Err(Failure::usage(format!(
             "--count {frames}: this node keeps the records of 1 to {most} frames of a trial; fix: give --count \

@@ -186,7 +186,7 @@ impl Outputs {
     fn place(&self) -> String {
         match (&self.results, self.resumes) {
             (None, _) => String::new(),
-            (Some(path), false) => format!("; those that were are in {}", path.display()),
+            (Some(path), false) => format!("; the finished trials are in {}", path.display()),
             (Some(path), true) => format!(
                 "; to continue, give the same command with --resume {}",
                 path.display()

@@ -21,7 +21,7 @@ struct Bind {
 /// `ADDRESS`, `ADDRESS:PORT`, `[ADDRESS]:PORT`, each with `%DEVICE` after it or after the address.
 fn parse_bind(text: &str) -> Fallible<Bind> {
     let way = "write an address such as 198.18.0.1, 198.18.0.1:5002, [::1]:5002 or 198.18.0.1%eth0";
-    let none = || wrong("--bind", format_args!("takes no '{text}'; fix: {way}"));
+    let none = || wrong("--bind", format_args!("invalid value '{text}'; fix: {way}"));
     let (place, device) = match text.split_once('%') {
         None => (text.to_owned(), None),
         Some((address, rest)) => {
@@ -64,7 +64,7 @@ pub fn listen(args: &IperfArgs, port: u16) -> Fallible<SocketAddr> {
     let ip = match bind(args)? {
         Some(Bind { port: Some(_), .. }) => {
             let way = "a server has its port from -p; fix: give the address alone";
-            return Err(wrong("--bind", format_args!("names a port; {way}")));
+            return Err(wrong("--bind", format_args!("it names a port; {way}")));
         }
         Some(bind) => bind.ip,
         None => any,
@@ -122,7 +122,7 @@ pub fn options(args: &IperfArgs) -> Fallible<SocketOptions> {
 fn mss(text: &str) -> Fallible<u32> {
     let bytes = parse_bytes(text).map_err(|error| wrong("--mss", error))?;
     let way = "fix: give 88 to 32767 bytes, as Linux takes them";
-    u32::try_from(bytes).map_err(|_| wrong("--mss", format_args!("takes no {bytes}; {way}")))
+    u32::try_from(bytes).map_err(|_| wrong("--mss", format_args!("invalid value {bytes}; {way}")))
 }
 
 fn tos(args: &IperfArgs) -> Fallible<Option<u8>> {
@@ -138,7 +138,7 @@ fn congestion(args: &IperfArgs) -> Fallible<Option<Name>> {
     let way = "fix: name an algorithm, such as reno, cubic or bbr";
     let named = |option: &str, text: &Option<String>| match text {
         Some(text) => text.parse().map_err(|error| wrong(option, error)),
-        None => Err(wrong(option, format_args!("has no algorithm; {way}"))),
+        None => Err(wrong(option, format_args!("it has no algorithm; {way}"))),
     };
     let long = args.socket.congestion.clone().map(Some);
     match (

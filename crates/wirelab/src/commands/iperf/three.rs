@@ -57,7 +57,7 @@ fn check(args: &IperfArgs) -> Fallible<()> {
     match cases.iter().find(|(given, ..)| *given) {
         Some((_, option, way)) => Err(wrong(
             option,
-            format_args!("is not of iperf3; fix: {way}, or leave --iperf3 out"),
+            format_args!("iperf3 has no such option; fix: {way}, or leave --iperf3 out"),
         )),
         None => Ok(()),
     }
@@ -67,7 +67,7 @@ fn check(args: &IperfArgs) -> Fallible<()> {
 fn bytes(option: &str, text: &str) -> Fallible<u64> {
     parse_bytes(&text.to_uppercase()).map_err(|_| {
         let way = "write a number with K, M or G (powers of 1024), such as 8K";
-        wrong(option, format_args!("takes no '{text}'; fix: {way}"))
+        wrong(option, format_args!("invalid value '{text}'; fix: {way}"))
     })
 }
 
@@ -80,7 +80,7 @@ fn rate(text: &str) -> Fallible<u64> {
             let way = "write bit/s with K, M or G (powers of 1000), such as 5M";
             Err(wrong(
                 "--bandwidth",
-                format_args!("takes no '{text}'; fix: {way}"),
+                format_args!("invalid value '{text}'; fix: {way}"),
             ))
         }
     }
@@ -93,7 +93,9 @@ fn whole_seconds(option: &str, value: f64) -> Fallible<u64> {
     }
     Err(wrong(
         option,
-        format_args!("of iperf3 takes no {value}; fix: give whole seconds from 1 to {MAX_SECONDS}"),
+        format_args!(
+            "invalid value {value} for iperf3; fix: give whole seconds from 1 to {MAX_SECONDS}"
+        ),
     ))
 }
 

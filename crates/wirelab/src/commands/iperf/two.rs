@@ -42,7 +42,7 @@ fn bytes(option: &str, text: &str, most: u32) -> Fallible<u32> {
         Ok(bytes) if (1..=most).contains(&bytes) => Ok(bytes),
         _ => Err(wrong(
             option,
-            format_args!("takes no {bytes}; fix: give 1 to {most} bytes"),
+            format_args!("invalid value {bytes}; fix: give 1 to {most} bytes"),
         )),
     }
 }

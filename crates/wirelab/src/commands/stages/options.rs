@@ -57,7 +57,7 @@ const OPTIONS: [(&str, &str); 22] = [
     ),
     (
         "mac",
-        "only the reference node's MAC is attached in one way or another; fix: name hdl:reference",
+        "only the reference node has a choice of how its MAC is attached; fix: name hdl:reference",
     ),
     (
         "wait-states",
@@ -65,7 +65,7 @@ const OPTIONS: [(&str, &str); 22] = [
     ),
     (
         "predicted",
-        "'wirelab predict' asks a model by itself; only the reference node's models have the points that it has",
+        "only the reference node's models predict stages; fix: name hdl:reference, or use 'wirelab predict'",
     ),
     (
         "against",
