@@ -76,7 +76,7 @@ def lanes_for(cores, others):
 
 
 def run_all(tree, plain, rust, show, prefix, long):
-    """Runs what must be alone, beside which the Rust tests are built as far as nothing notices it; builds the rest of them beside
+    """Runs what must be alone, with a build of the Rust tests begun beside where a suite allows it; builds the rest of them beside
     the other suites; then runs them, some at a time."""
     # Tests of hours, of a hundred million frames or on an emulated machine, have all for themselves.
     at_a_time = 1 if long else lanes_for(len(os.sched_getaffinity(0)), machine.used_now(0.5))
@@ -84,8 +84,9 @@ def run_all(tree, plain, rust, show, prefix, long):
     # An interrupted run first gives up what has not begun, then waits for what has.
     with ThreadPoolExecutor(1) as other, jobs.Lanes(1) as side, jobs.Lanes(at_a_time) as lanes:
         alone = [suite for suite in plain if suite.get("alone", False)]
-        with suites.begun(rust, tree) if rust and alone else contextlib.nullcontext():
-            show_plain(side, alone, tree, show)()
+        for suite in alone:
+            with suites.begun(rust, tree) if rust and suite.get("build", False) else contextlib.nullcontext():
+                show_plain(side, [suite], tree, show)()
         rest = other.submit(show_plain(side, [suite for suite in plain if suite not in alone], tree, show))
         if long:
             rest.result()

@@ -14,7 +14,7 @@ from . import parse
 from .jobs import LIMIT_SECONDS, LONGEST_SECONDS, Job, limited
 
 FORMATS = {"unittest": parse.Unittest, "tap": parse.Tap}
-KEYS = {"name", "format", "command", "needs", "long", "first", "alone", "features", "deep"}
+KEYS = {"name", "format", "command", "needs", "long", "first", "alone", "build", "features", "deep"}
 
 # How cargo builds in a fresh clone; web/tests/run.sh does the same.
 FRESH = {"CARGO_INCREMENTAL": "0", "CARGO_PROFILE_DEV_DEBUG": "false"}
@@ -106,8 +106,8 @@ def selection_of(suite, more=()):
 
 @contextlib.contextmanager
 def begun(suite, tree):
-    """Builds the Rust tests as far as it gets while suites run that must have the cores for themselves: as an idle task, which gives
-    way at once, and without a word, since what fails fails again in the build that follows."""
+    """Builds the Rust tests as far as it gets while a suite runs before all others: as an idle task, which gives way, and without a
+    word, since what fails fails again in the build that follows."""
     build_freshly(tree)
     command = ["chrt", "--idle", "0", "cargo", "test", *selection_of(suite), "--no-run"]
     nothing = subprocess.DEVNULL
