@@ -91,7 +91,11 @@ def places(root, patterns):
         if path.as_posix() in EXEMPT or not Path(root, path).is_file():
             continue
         is_page = path.suffix == ".md" and path.parts[0] != "crates"
-        sentences = [(*piece, is_page) for piece in pieces(root, path, is_page)] + [(*name, True) for name in names_in(root, path)]
+        kinds = C_LIKE | {".py"} if path.parts[0] == "crates" else C_LIKE | WHOLE.keys()
+        if not (is_page or path.suffix in kinds):
+            continue
+        text = Path(root, path).read_text(encoding="utf-8")
+        sentences = [(*piece, is_page) for piece in pieces(path, text, is_page)] + [(*name, True) for name in names_in(path, text)]
         for line, piece, strictly in sentences:
             for pattern, instead, docs_only in patterns:
                 if docs_only and not strictly:
@@ -102,13 +106,12 @@ def places(root, patterns):
                     yield f"{path}:{at}: '{shown}'; fix: write {instead}"
 
 
-def pieces(root, path, is_page):
-    """What of a file is looked at, each piece with its line."""
+def pieces(path, text, is_page):
+    """What of a file's text is looked at, each piece with its line."""
     # In the crates these are what tests read, and what others wrote.
     is_whole = path.suffix in WHOLE and path.parts[0] != "crates"
     if not (is_page or is_whole or path.suffix in C_LIKE):
         return []
-    text = Path(root, path).read_text(encoding="utf-8")
     if path.as_posix() == GLOSSARY:
         # The last column is the words that are rejected.
         text = re.sub(r"(?m)^(\|.*\|)[^|\n]*\|$", r"\1", text)
@@ -117,11 +120,10 @@ def pieces(root, path, is_page):
     return whole(text, WHOLE[path.suffix]) if is_whole else said(text)
 
 
-def names_in(root, path):
+def names_in(path, text):
     """The names of functions that are sentences, as such, each with its line."""
     if path.suffix not in {".rs", ".py"}:
         return
-    text = Path(root, path).read_text(encoding="utf-8")
     for found in NAME.finditer(text):
         yield text.count("\n", 0, found.start()) + 1, found[1].replace("_", " ")
 
