@@ -88,7 +88,8 @@ impl Trials<'_> {
         &self,
         source: StageSource,
         kept: u64,
-        (ways, background): (&Ways, Option<Background>),
+        ways: &Ways,
+        background: Option<Background>,
         loaded_frames: Option<u64>,
     ) -> Result<Plan, String> {
         match source {

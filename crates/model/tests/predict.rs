@@ -147,7 +147,7 @@ fn frames_that_neither_leave_nor_are_lost_are_said() {
         }
         let seen = run(node("zynq-emaclite-so"), &asked);
         let of = seen.warnings.iter().filter(|w| w.code == "piles-up");
-        of.map(|w| w.way_out.clone()).collect::<Vec<_>>()
+        of.map(|w| w.fix.clone()).collect::<Vec<_>>()
     };
     // Receive goes first at the CPU and has the whole link; what is echoed waits, without a bound.
     let said = codes(Direction::Echo, None);

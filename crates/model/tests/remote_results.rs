@@ -43,7 +43,7 @@ fn warned(mut o: Observation, code: &str) -> Observation {
     o.warnings.push(Warning {
         code: code.to_owned(),
         text: "made for a test".to_owned(),
-        way_out: "none".to_owned(),
+        fix: "none".to_owned(),
     });
     o
 }

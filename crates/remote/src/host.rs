@@ -145,7 +145,7 @@ impl Addresses {
 
 /// The error for a socket that cannot reach a peer, with the fix.
 pub fn unreachable_peer(peer: SocketAddr, error: &io::Error) -> NodeError {
-    let way_out = match error.kind() {
+    let fix = match error.kind() {
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
             "there is no route; fix: check the cable, this host's addresses (ip addr) and routes (ip route)"
         }
@@ -154,7 +154,7 @@ pub fn unreachable_peer(peer: SocketAddr, error: &io::Error) -> NodeError {
         io::ErrorKind::PermissionDenied => "a firewall of this host forbids it",
         _ => "check the address",
     };
-    NodeError::Failed(format!("cannot reach {peer}: {error}; {way_out}"))
+    NodeError::Failed(format!("cannot reach {peer}: {error}; {fix}"))
 }
 
 #[cfg(test)]

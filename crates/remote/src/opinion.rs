@@ -124,7 +124,7 @@ impl Opinions {
                 loss.unwrap_or_default()
             )
         };
-        let (verdict, code, way_out) = match self.agree() {
+        let (verdict, code, fix) = match self.agree() {
             true => ("agree", WarningCode::SECOND_OPINION, "nothing is wrong"),
             false => (
                 "do not agree",
@@ -142,7 +142,7 @@ impl Opinions {
                 self.version,
                 percent(self.within)
             ),
-            way_out,
+            fix,
         )
     }
 }

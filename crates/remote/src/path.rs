@@ -28,7 +28,7 @@ mod tests {
         assert_eq!(fragmented(1472, Layer::UdpIpv4, Some(1500)), None);
         let warning = fragmented(1473, Layer::UdpIpv4, Some(1500)).unwrap();
         assert!(warning.text.contains("2 packets"), "{}", warning.text);
-        assert!(warning.way_out.contains("1472"), "{}", warning.way_out);
+        assert!(warning.fix.contains("1472"), "{}", warning.fix);
         assert!(fragmented(1453, Layer::UdpIpv6, Some(1500)).is_some());
         assert_eq!(fragmented(9000, Layer::TcpIpv4, Some(1500)), None);
         assert_eq!(fragmented(9000, Layer::UdpIpv4, None), None);

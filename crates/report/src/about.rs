@@ -71,7 +71,7 @@ pub fn notices(file: &ResultsFile) -> Notices {
 
 /// Warnings of a file with the trials that each belongs to; the same warning of several trials is one.
 fn warnings(file: &ResultsFile) -> Vec<Notice> {
-    let key = |w: &Warning| (w.code.clone(), w.text.clone(), w.way_out.clone());
+    let key = |w: &Warning| (w.code.clone(), w.text.clone(), w.fix.clone());
     let found = alike(file, |_| true, key).into_iter();
     let total = file.observations.len();
     found
@@ -81,7 +81,7 @@ fn warnings(file: &ResultsFile) -> Vec<Notice> {
 
 /// Warnings of some trials of a file, each code and fix once: the text of the first, and how many say the like.
 pub fn warnings_once(file: &ResultsFile, is_one: impl Fn(usize) -> bool) -> Vec<Notice> {
-    let key = |w: &Warning| (w.code.clone(), w.way_out.clone());
+    let key = |w: &Warning| (w.code.clone(), w.fix.clone());
     let found = alike(file, is_one, key).into_iter();
     let total = file.observations.len();
     let each = found.map(|(trials, texts)| {
@@ -95,7 +95,7 @@ pub fn warnings_once(file: &ResultsFile, is_one: impl Fn(usize) -> bool) -> Vec<
 }
 
 fn warned(warning: &Warning, text: &str) -> Notice {
-    Notice::warning(&warning.code, String::new(), text, &warning.way_out)
+    Notice::warning(&warning.code, String::new(), text, &warning.fix)
 }
 
 /// Warnings of some trials, those of one key together: the numbers of the trials that have them, and those whose text

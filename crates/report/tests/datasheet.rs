@@ -338,7 +338,7 @@ fn where_the_tester_was_the_limit_the_figure_says_so() {
     let warning = |n: u64| Warning {
         code: "checker-missed".to_owned(),
         text: format!("{} frames went by unseen", n + 1),
-        way_out: "offer less".to_owned(),
+        fix: "offer less".to_owned(),
     };
     let mut missed = 0;
     for o in &mut file.observations {

@@ -191,7 +191,7 @@ fn sheet() -> ResultsFile {
     o.warnings.push(Warning {
         code: "checker-missed".to_owned(),
         text: "frames went by unseen".to_owned(),
-        way_out: "offer less".to_owned(),
+        fix: "offer less".to_owned(),
     });
     file
 }

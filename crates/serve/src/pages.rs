@@ -66,7 +66,7 @@ fn table(runs: &[Run]) -> String {
     let row = |run: &Run| {
         let id = run.id.to_string();
         let tags = run.tags.iter().map(|tag| with("tag", tag));
-        let figures = of_run(run.id, "figures");
+        let figures = figures_of(run.id);
         vec![
             Cell::Tick("run", id.clone()),
             Cell::Links(vec![(id.clone(), format!("/runs/{id}"))]),
@@ -107,8 +107,8 @@ fn result(run: &Run) -> Cell {
 }
 
 /// The page of a run's figures.
-fn of_run(id: i64, page: &str) -> String {
-    format!("/runs/{id}/{page}")
+fn figures_of(id: i64) -> String {
+    format!("/runs/{id}/figures")
 }
 
 /// A word, and the address of the runs with it.
@@ -254,7 +254,7 @@ pub fn trend(trend: &Trend, node: &str, tag: &str) -> String {
         ));
     }
     let row = |point: &Point| {
-        let run = (point.run.to_string(), of_run(point.run, "figures"));
+        let run = (point.run.to_string(), figures_of(point.run));
         let begun = format::utc(point.created_unix_ns).into();
         let row = vec![Cell::Links(vec![run]), begun];
         row.into_iter().chain(spread(&point.figure)).collect()

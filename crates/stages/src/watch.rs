@@ -268,9 +268,8 @@ impl Watch {
                 "no test frame of stream {} to UDP port {} passed {}",
                 self.stream, self.udp_port, self.port
             );
-            let way_out =
-                "send some meanwhile: wirelab send IFACE --layer udp4 --load 1kpps --to MAC";
-            warnings.push(Warning::new(WarningCode::NOTHING_SEEN, text, way_out));
+            let fix = "send some meanwhile: wirelab send IFACE --layer udp4 --load 1kpps --to MAC";
+            warnings.push(Warning::new(WarningCode::NOTHING_SEEN, text, fix));
         }
         let unheard =
             |served: &Served| served.report.counts.received_frames == 0 && !flows.is_empty();
@@ -279,9 +278,9 @@ impl Watch {
                 "frames passed {}, and none came to our receiver on UDP port {}",
                 self.port, self.udp_port
             );
-            let way_out = "they are for another port or address, or a firewall drops them; 'wirelab send' sends to \
+            let fix = "they are for another port or address, or a firewall drops them; 'wirelab send' sends to \
                            198.18.0.2: sudo ip address add 198.18.0.2/24 dev IFACE";
-            warnings.push(Warning::new(WarningCode::NONE_RECEIVED, text, way_out));
+            warnings.push(Warning::new(WarningCode::NONE_RECEIVED, text, fix));
         }
         let busy_over_time = recorded.readings.between(&flows).into_iter().collect();
         let came = flows.iter().map(longest).max().unwrap_or(0);

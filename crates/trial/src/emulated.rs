@@ -25,10 +25,10 @@ impl Observation {
     }
 
     /// The same, with a warning that says why and what to use instead.
-    pub fn tell_emulated(&mut self, why: impl Into<String>, way_out: impl Into<String>) {
+    pub fn tell_emulated(&mut self, why: impl Into<String>, fix: impl Into<String>) {
         self.mark_emulated();
         self.warnings
-            .push(Warning::new(WarningCode::EMULATED, why, way_out));
+            .push(Warning::new(WarningCode::EMULATED, why, fix));
     }
 
     /// Whether any of its rates or times is emulated.

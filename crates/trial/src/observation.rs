@@ -247,23 +247,24 @@ pub struct Warning {
     /// What happened.
     pub text: String,
     /// What to do.
-    pub way_out: String,
+    #[serde(rename = "way_out")]
+    pub fix: String,
 }
 
 impl Warning {
     /// A warning with this text.
-    pub fn new(code: WarningCode, text: impl Into<String>, way_out: impl Into<String>) -> Warning {
+    pub fn new(code: WarningCode, text: impl Into<String>, fix: impl Into<String>) -> Warning {
         Warning {
             code: code.word().to_owned(),
             text: text.into(),
-            way_out: way_out.into(),
+            fix: fix.into(),
         }
     }
 
     /// A node's own note about a trial's times: which point has none, or how to interpret one.
     pub fn of_node(note: impl Into<String>) -> Warning {
-        let way_out = "nothing to do: the figures that are shown are valid; the note names those that are missing, or says how to interpret them";
-        Warning::new(WarningCode::NODE, note, way_out)
+        let fix = "nothing to do: the figures that are shown are valid; the note names those that are missing, or says how to interpret them";
+        Warning::new(WarningCode::NODE, note, fix)
     }
 
     /// Whether it has this code.

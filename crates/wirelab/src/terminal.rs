@@ -30,8 +30,8 @@ pub fn cancel_on_signal() -> Cancel {
 /// Prints the known limitations of the figures before anything is sent.
 pub fn warn_of(warnings: &[Warning]) {
     for warning in warnings {
-        let (text, way_out) = (&warning.text, &warning.way_out);
-        complain(format_args!("wirelab: warning: {text}; fix: {way_out}"));
+        let (text, fix) = (&warning.text, &warning.fix);
+        complain(format_args!("wirelab: warning: {text}; fix: {fix}"));
     }
 }
 

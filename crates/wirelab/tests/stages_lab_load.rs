@@ -51,8 +51,8 @@ fn assert_unseen_is_reported(trial: &Value) {
         counter(trial, "unseen_frames") > 0,
         "{trial:#}"
     );
-    let way_out = told.map(|w| w["way_out"].as_str().unwrap());
-    assert!(way_out.is_none_or(|way| way.contains("--receive-work leave")));
+    let fix = told.map(|w| w["way_out"].as_str().unwrap());
+    assert!(fix.is_none_or(|way| way.contains("--receive-work leave")));
 }
 
 /// Whether points inside the kernel were taken here.

@@ -153,7 +153,7 @@ pub const FAST: [Truth; 3] = [
     ("interrupt to driver", 400.0, 0.1, 20.0),
     ("driver to application", 6_700.0, 0.2, 300.0),
 ];
-/// What a frame takes on its way out.
+/// What a frame takes where the node sends it.
 pub const SENT: [Truth; 4] = [
     ("application to call", 200.0, 0.0, 10.0),
     ("call to queue", 1_200.0, 0.5, 50.0),

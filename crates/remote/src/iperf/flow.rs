@@ -81,9 +81,9 @@ impl About<'_> {
         } = leg
         {
             let text = format!("{}: {}", self.peer, stall.note());
-            let way_out = "look at what the peer, or the path, did then; repeat the trial";
+            let fix = "look at what the peer, or the path, did then; repeat the trial";
             self.warnings
-                .push(Warning::new(WarningCode::STALLED, text, way_out));
+                .push(Warning::new(WarningCode::STALLED, text, fix));
         }
         if matches!(leg, Leg::TcpSent { read_ns: None, .. }) {
             self.warnings.push(Warning::new(
@@ -175,9 +175,9 @@ impl About<'_> {
                 "the kernel's buffers did not take {} to send",
                 format::count(report.refused_frames, "datagram")
             );
-            let way_out = "offer less: these datagrams are the tester's loss, not the node's";
+            let fix = "offer less: these datagrams are the tester's loss, not the node's";
             self.warnings
-                .push(Warning::new(WarningCode::DRIVER_REFUSED, text, way_out));
+                .push(Warning::new(WarningCode::DRIVER_REFUSED, text, fix));
         }
         let Some((server, (lost, received))) = sent.report.zip(told) else {
             let mut flow = self.base(Direction::Receive, &report, 0, 0, Slices::default());
@@ -238,9 +238,9 @@ impl About<'_> {
     fn tell_time(&mut self, sent: &Sent, over_ns: u64) {
         for note in sent.mended.notes() {
             let text = format!("{}: {note}", self.peer);
-            let way_out = "where that matters, use a newer iperf 2 or node:HOST";
+            let fix = "where that matters, use a newer iperf 2 or node:HOST";
             self.warnings
-                .push(Warning::new(WarningCode::IPERF_NOTE, text, way_out));
+                .push(Warning::new(WarningCode::IPERF_NOTE, text, fix));
         }
         if !sent.peer_took_longer() {
             return;
@@ -252,9 +252,9 @@ impl About<'_> {
             s(over_ns),
             s(sent.duration_ns)
         );
-        let way_out = "a queue on the path or in the peer delayed the datagrams: offer less, or use a longer trial";
+        let fix = "a queue on the path or in the peer delayed the datagrams: offer less, or use a longer trial";
         self.warnings
-            .push(Warning::new(WarningCode::PEER_TIME, text, way_out));
+            .push(Warning::new(WarningCode::PEER_TIME, text, fix));
     }
 
     /// What the peer sent over UDP, in wirelab's count.
@@ -406,7 +406,7 @@ fn held_up(ns: Option<u64>) -> Field<u64> {
 }
 
 fn no_report(sent: &Sent) -> Warning {
-    let (why, way_out) = match sent.strange_answers {
+    let (why, fix) = match sent.strange_answers {
         0 => (
             "sent no report",
             "the servers of some boards send none and print it: add --console and --profile, or use node:HOST",
@@ -423,7 +423,7 @@ fn no_report(sent: &Sent) -> Warning {
             format::count(sent.final_tries.into(), "final datagram"),
             format::count(sent.datagrams, "datagram")
         ),
-        way_out,
+        fix,
     )
 }
 

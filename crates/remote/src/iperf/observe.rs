@@ -100,8 +100,8 @@ pub fn observation(
 /// Makes a trial void because the peer failed.
 pub fn fail(observation: &mut Observation, why: &str) {
     observation.make_void(why);
-    let way_out = "repair the peer, and repeat the trial: --resume repeats only such trials";
-    let failed = Warning::new(WarningCode::NODE_FAILED, why.to_owned(), way_out);
+    let fix = "repair the peer, and repeat the trial: --resume repeats only such trials";
+    let failed = Warning::new(WarningCode::NODE_FAILED, why.to_owned(), fix);
     observation.warnings.push(failed);
 }
 

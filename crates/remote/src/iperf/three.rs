@@ -296,7 +296,7 @@ fn failed(plan: &Plan, outcome: &Outcome) -> Option<String> {
 /// Warnings in addition to those of iperf 2.
 fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let mut warn = |code, text, way_out| warnings.push(Warning::new(code, text, way_out));
+    let mut warn = |code, text, fix| warnings.push(Warning::new(code, text, fix));
     let seconds = outcome.parameters.seconds;
     let asked_s = match plan.resolved.trial.extent {
         Extent::Time { time_ps } => Some(time_ps as f64 / 1e12),
@@ -313,15 +313,15 @@ fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
         );
     }
     for note in outcome.jitter_notes() {
-        let way_out = "update the iperf3 of the peer where the jitter matters";
-        warn(WarningCode::IPERF_NOTE, note, way_out);
+        let fix = "update the iperf3 of the peer where the jitter matters";
+        warn(WarningCode::IPERF_NOTE, note, fix);
     }
     if let Some((tail, sent)) = untold(plan, outcome) {
         let text = format!(
             "the server stopped counting before the last {tail} of {sent} datagrams; whether they arrived is unknown, and they do not count as lost"
         );
-        let way_out = "use a longer trial, or offer less; node:HOST counts to the end";
-        warn(WarningCode::UNTOLD_END, text, way_out);
+        let fix = "use a longer trial, or offer less; node:HOST counts to the end";
+        warn(WarningCode::UNTOLD_END, text, fix);
     }
     warnings
 }

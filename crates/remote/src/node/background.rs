@@ -118,8 +118,8 @@ pub fn tell(
     put("due_frames", due, few);
     let slipped = sent.map(|(report, _)| report.slips);
     put("sender_slips", slipped, "the flow was not sent");
-    let mut warn = |code: WarningCode, text: String, way_out: &str| {
-        observation.warnings.push(Warning::new(code, text, way_out));
+    let mut warn = |code: WarningCode, text: String, fix: &str| {
+        observation.warnings.push(Warning::new(code, text, fix));
     };
     if let Some(refused) = refused.filter(|refused| *refused > 0) {
         warn(

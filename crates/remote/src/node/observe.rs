@@ -105,8 +105,8 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
     }
     if let Some(why) = observation.node_held_up() {
         let text = format!("{why}: an idle node may be faster and lose less");
-        let way_out = "end the other work on the node and measure again";
-        let warning = Warning::new(WarningCode::NODE_BUSY, text, way_out);
+        let fix = "end the other work on the node and measure again";
+        let warning = Warning::new(WarningCode::NODE_BUSY, text, fix);
         observation.warnings.push(warning);
     }
     observation
@@ -133,8 +133,8 @@ fn is_inside(name: &str, direction: Direction) -> bool {
 }
 
 impl Parts<'_> {
-    fn warn(&mut self, code: WarningCode, text: String, way_out: &str) {
-        self.warnings.push(Warning::new(code, text, way_out));
+    fn warn(&mut self, code: WarningCode, text: String, fix: &str) {
+        self.warnings.push(Warning::new(code, text, fix));
     }
 
     fn asked(&self, direction: Direction) -> FlowRequest {
@@ -195,8 +195,8 @@ impl Parts<'_> {
             let text = format!(
                 "{from}: the queue or the driver of the interface dropped frames, of which {either} may be the flow's, so the loss is a range"
             );
-            let way_out = "offer less, or stop other traffic by that interface";
-            self.warn(WarningCode::DEPARTURE_UNKNOWN, text, way_out);
+            let fix = "offer less, or stop other traffic by that interface";
+            self.warn(WarningCode::DEPARTURE_UNKNOWN, text, fix);
         }
         seen.missed.at_most = seen.missed.at_most.saturating_add(either);
         let mut flow = job::flow_observation(asked, sent, seen);
@@ -291,9 +291,9 @@ impl Parts<'_> {
                 .iter()
                 .any(|w| w.is(WarningCode::FOREIGN_TRAFFIC));
             if rate as f64 * 100.0 > of_flow && !known {
-                let way_out = "stop their sender, or measure on a separate link";
+                let fix = "stop their sender, or measure on a separate link";
                 self.warnings
-                    .push(Warning::new(WarningCode::FOREIGN_TRAFFIC, text, way_out));
+                    .push(Warning::new(WarningCode::FOREIGN_TRAFFIC, text, fix));
             }
         }
     }
@@ -351,7 +351,7 @@ impl Parts<'_> {
         let held_ms = self.counter("sent_held_up_ns").unwrap_or(0) / 1_000_000;
         self.warnings.extend(slow.map(|warning| Warning {
             text: "the node's sender fell behind the requested rate".to_owned(),
-            way_out: match held_ms {
+            fix: match held_ms {
                 0 => "nothing is wrong with the tester: the node sends no faster".to_owned(),
                 ms => format!(
                     "end the other work on the node, whose host paused its sender for {ms} ms, and measure again"
@@ -410,14 +410,13 @@ impl Parts<'_> {
             (None, Some(ratio)) => {
                 load.idle_baseline_ratio = Some(ratio);
                 let text = "the node was not idle long enough before the trial: its idle baseline is from an earlier trial";
-                let way_out =
-                    "nothing is wrong; a pause between trials gives each its own baseline";
-                self.warn(WarningCode::EARLIER_IDLE_BASELINE, text.to_owned(), way_out);
+                let fix = "nothing is wrong; a pause between trials gives each its own baseline";
+                self.warn(WarningCode::EARLIER_IDLE_BASELINE, text.to_owned(), fix);
             }
             (None, None) => {
                 let text = "the node has no idle baseline, so its CPU load includes its other work";
-                let way_out = "leave the node idle before the trial";
-                self.warn(WarningCode::NO_IDLE_BASELINE, text.to_owned(), way_out);
+                let fix = "leave the node idle before the trial";
+                self.warn(WarningCode::NO_IDLE_BASELINE, text.to_owned(), fix);
             }
         }
         let why = match (&self.shared, load.shared) {
@@ -428,8 +427,8 @@ impl Parts<'_> {
         load.shared = why.is_some();
         if load.was_busy_before() {
             let text = "the node's cores were busy before the trial, with other work or because it waits by spinning: an idle node may be faster and lose less";
-            let way_out = "end the other work on the node and measure again";
-            self.warn(WarningCode::NODE_BUSY, text.to_owned(), way_out);
+            let fix = "end the other work on the node and measure again";
+            self.warn(WarningCode::NODE_BUSY, text.to_owned(), fix);
         }
         self.warnings
             .extend(why.map(|why| tester_cores::warning(&why)));

@@ -310,7 +310,7 @@ fn warnings(file: &ResultsFile, node: (&str, &str)) -> Vec<Notice> {
                 None => out.push(Notice {
                     code: w.code.clone(),
                     text: w.text.clone(),
-                    way_out: w.way_out.clone(),
+                    fix: w.fix.clone(),
                     trials: vec![at + 1],
                 }),
             }

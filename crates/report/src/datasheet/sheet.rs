@@ -83,7 +83,7 @@ pub struct Notice {
     /// What is the matter.
     pub text: String,
     /// What to do.
-    pub way_out: String,
+    pub fix: String,
     /// Numbers of the trials, from 1.
     pub trials: Vec<usize>,
 }

@@ -359,7 +359,7 @@ pub fn iperf_page() -> ResultsFile {
         o.warnings.push(Warning {
             code: "unsupported".to_owned(),
             text: why.to_owned(),
-            way_out: "run 'wirelab node serve' on the peer and measure node:HOST".to_owned(),
+            fix: "run 'wirelab node serve' on the peer and measure node:HOST".to_owned(),
         });
     };
     for o in &mut all.observations {

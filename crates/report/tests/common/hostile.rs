@@ -21,7 +21,7 @@ pub fn hostile() -> ResultsFile {
         o.warnings.push(Warning {
             code: bad(),
             text: bad(),
-            way_out: bad(),
+            fix: bad(),
         });
         let mut s = series(HOSTILE, 5_000_000, 100_000);
         s.clock.tick_ps = None;

@@ -229,7 +229,7 @@ pub fn lab() -> ResultsFile {
             code: "tester-was-limit".to_owned(),
             text: "the tester reached its own ceiling, so the node may be faster than this"
                 .to_owned(),
-            way_out: "give the tester more cores, or a rate with --rate".to_owned(),
+            fix: "give the tester more cores, or a rate with --rate".to_owned(),
         });
         observations.push(o);
     }

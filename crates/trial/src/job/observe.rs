@@ -227,8 +227,8 @@ pub fn below_rate(asked_frames_per_s: Option<f64>, sent: &[SendReport]) -> Optio
 /// between a receiver's counts and the injector's ledger.
 pub fn flow_warnings(asked: &FlowRequest, sent: &SendReport, seen: &CheckReport) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let mut push = |code: WarningCode, text: String, way_out: &str| {
-        warnings.push(Warning::new(code, text, way_out));
+    let mut push = |code: WarningCode, text: String, fix: &str| {
+        warnings.push(Warning::new(code, text, fix));
     };
     let (from, to) = (&asked.from, &asked.to);
     let left = sent.sequences_left(seen.counts.distinct_sequences);

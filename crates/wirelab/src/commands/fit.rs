@@ -90,7 +90,7 @@ pub fn print(fitted: &Fit, confidence: f64) {
     ];
     let warnings = fitted.warnings.iter();
     let notices =
-        warnings.map(|w| Notice::warning(&w.code, "this fit".to_owned(), &w.text, &w.way_out));
+        warnings.map(|w| Notice::warning(&w.code, "this fit".to_owned(), &w.text, &w.fix));
     let blocks = blocks
         .into_iter()
         .chain([Block::Notices(notices.collect())]);

@@ -159,7 +159,7 @@ fn measure(args: &StagesArgs, asking: &Asking, outputs: &Outputs) -> Fallible<Me
         bar.line(&found.text);
     }
     let background = ways.beside(half.as_ref());
-    let plan = trials.plan(source, kept.of_a_trial, (&ways, background), args.count);
+    let plan = trials.plan(source, kept.of_a_trial, &ways, background, args.count);
     let plan = plan.map_err(Failure::usage)?;
     let mut ran = outputs.run(&mut *node, &plan, &mut ceiling, &bar, &cancel, None)?;
     let is_whole = half.as_ref().is_none_or(|half| half.background.is_some());
@@ -361,7 +361,7 @@ fn show(
     }
     if rows.is_empty() {
         let said = file.observations.iter().flat_map(|o| &o.warnings);
-        let said: Vec<String> = said.map(|w| format!("{}; {}", w.text, w.way_out)).collect();
+        let said: Vec<String> = said.map(|w| format!("{}; {}", w.text, w.fix)).collect();
         return Err(Failure::failed(said.join("\n")));
     }
     let Some(against) = against else {
