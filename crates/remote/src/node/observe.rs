@@ -123,7 +123,7 @@ fn status(result: &FlowsResult) -> Status {
 /// Whether the counter belongs to programs that watch a flow inside the node, or move it past the stack.
 fn is_inside(name: &str, direction: Direction) -> bool {
     if let Some(PointCounter { place, .. }) = PointCounter::of(name) {
-        return direction == Direction::Echo || place.way.is_none_or(|way| way == direction);
+        return direction == Direction::Echo || place.direction.is_none_or(|own| own == direction);
     }
     match Counter::of(name).map(Counter::kind) {
         Some(CounterKind::Polls | CounterKind::FastTrack) => direction != Direction::Transmit,
