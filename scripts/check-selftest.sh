@@ -124,7 +124,7 @@ X
     printf 'way out => fix\ndocs: is told => is reported\n' >"$tree/scripts/words.txt"
     printf '| word | meaning | not |\n|---|---|---|\n| fix | what to do | way out |\n| a | b | – |\n' >"$tree/docs/glossary.md"
     mkdir -p "$tree/crates/b/src"
-    printf '//! A crate. No crate uses it. It knows no other crate. Start reading here.\n\n// It is told the fix.\npub fn way_out() {}\n' >"$tree/crates/b/src/lib.rs"
+    printf '//! A crate. No crate uses it. It knows no other crate. Start reading here.\n\n// It is told the fix.\npub fn the_way_out() {}\n' >"$tree/crates/b/src/lib.rs"
     printf '[package]\nname = "b"\nversion = "0.1.0"\nedition = "2024"\nlicense = "MIT"\n' >"$tree/crates/b/Cargo.toml"
     printf '\n[[package]]\nname = "b"\nversion = "0.1.0"\n' >>"$tree/Cargo.lock"
     good_circles "$tree"
@@ -352,6 +352,14 @@ own_rules() {
     must_find type_names "a type that is named by position" 'echo "pub struct Seen;" >>crates/a/src/lib.rs'
     must_find type_names "a private type in a test" 'echo "    enum Way { A }" >>crates/a/tests/replay.rs'
     must_find type_names "an import under such a name" 'echo "use std::fmt::{Debug as Told};" >>crates/a/src/lib.rs'
+    must_find type_names "a type that is named by position, in the plural" 'echo "pub struct Ways;" >>crates/a/src/lib.rs'
+    must_find type_names "a type that is named by what is done" 'echo "struct Asking { a: u8 }" >>crates/a/src/lib.rs'
+    must_find names "a variable" 'echo "fn f() { let told = 1; }" >>crates/a/src/lib.rs'
+    must_find names "a field" 'printf "struct S {\n    asked: u8,\n}\n" >>crates/a/src/lib.rs'
+    must_find names "a parameter of a closure, after others" 'echo "fn f() { g(|a, seen| a); }" >>crates/a/src/lib.rs'
+    must_find names "a word of a longer name" 'echo "fn other_ways(told_ns: u64) {}" >>crates/a/src/lib.rs'
+    must_find names "an exception that is for nothing" \
+        'mkdir -p crates/trial/src; echo "//! A." >crates/trial/src/lib.rs'
     local commit='git -c user.name=a -c user.email=a@b commit -q --allow-empty -m'
     must_find commits "a subject that is too long" "$commit 'Add $(printf 'x%.0s' {1..69})'"
     must_find commits "a subject that ends in a full stop" "$commit 'Add it.'"

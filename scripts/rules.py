@@ -12,7 +12,7 @@ import tomllib
 from itertools import takewhile
 from pathlib import Path
 
-from circles import circles
+from circles import NO_CODE, circles
 from readme_figures import figures
 from words import words
 
@@ -36,13 +36,25 @@ MAY_USE = re.compile(r"^\s*(\w+) --> (\w+(?: & \w+)*)\s*$", re.M)
 # A path as the map writes it: from the root of the tree, with a name of that file behind it where that is meant.
 ROOT_FILE = re.compile(r"^[\w-]+\.(?:md|toml|lock)$")
 MAP_PATH = re.compile(r"^(?P<path>\.?[\w*-][\w.*-]*(?:/[\w.*-]+)*/?)(?:::(?P<name>\w+(?:::\w+)*))?$")
-# Names of types that say where a value comes from or goes, not what it holds. A place is a term of Petri nets.
+# Names that say where a value comes from or goes, not what it holds. A place is a term of Petri nets.
 VAGUE = re.compile(
-    r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:struct|enum|trait|type|union)\s+(Way|Told|Ran|Seen|Came|Place|Asked)\b"
-    r"|^\s*(?:pub\s+)?use\b.*\bas\s+(Way|Told|Ran|Seen|Came|Place|Asked)\b",
+    r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:struct|enum|trait|type|union)\s+(Ways?|Told|Ran|Seen|Came|Places?|Placing|Asked|Asking)\b"
+    r"|^\s*(?:pub\s+)?use\b.*\bas\s+(Ways?|Told|Ran|Seen|Came|Places?|Placing|Asked|Asking)\b",
     re.M,
 )
 TERMS = {("crates/sim/src/net.rs", "Place")}
+# The same of variables, fields and functions; a name of four words or more is a sentence, as tests have it.
+VAGUE_NAME = re.compile(
+    r"(?<![\w.'])(?:ran|asking|(?:told|asked|seen|came|ways?)(?:_[a-z0-9]+){0,2}|(?:[a-z0-9]+_){1,2}(?:told|asked|asking|seen|came|ways?))(?!\w|::|!)",
+)
+# Names that others have fixed, each with its reason.
+FIXED_NAMES = {
+    "asked_ps": "a key of the results file",
+    "trials_asked": "a key of a datasheet as JSON",
+    "one_way": "a delay from one end to the other; a trial in one direction",
+}
+# Whose types, variables and fields have such names yet; the next change there renames them.
+VAGUE_YET = ("crates/wirelab/src/", "crates/bench/src/costs.rs", "crates/bench/src/stages", "crates/stages/src/watch.rs")
 # The newest commits are checked: those before may be of before the rule, and a shallow clone has one.
 COMMITS = 50
 MAX_SUBJECT = 72
@@ -95,9 +107,31 @@ def type_names(root):
         source = text(root, path)
         for found in VAGUE.finditer(source):
             name = found[1] or found[2]
-            if (path.as_posix(), name) not in TERMS:
+            if (path.as_posix(), name) not in TERMS and not path.as_posix().startswith(VAGUE_YET):
                 number = source.count("\n", 0, found.start(found.lastindex)) + 1
                 yield f"{path}:{number}: '{name}' does not say what the type holds; fix: name it so, e.g. Reply or FramePath"
+
+
+def names(root):
+    """A variable, field or function of the product is named after what it holds."""
+    unused, old = dict(FIXED_NAMES), set(VAGUE_YET)
+    for path in files(root):
+        if path.suffix != ".rs" or path.parts[0] != "crates" or path.parts[2] != "src":
+            continue
+        code = NO_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text(root, path))
+        first = {}
+        for found in VAGUE_NAME.finditer(code):
+            if unused.pop(found[0], None) is None and found[0] not in FIXED_NAMES:
+                first.setdefault(found[0], found.start())
+        yet = next((yet for yet in VAGUE_YET if path.as_posix().startswith(yet)), None)
+        old -= {yet} if first else set()
+        for name, at in first.items() if yet is None else ():
+            number = code.count("\n", 0, at) + 1
+            yield f"{path}:{number}: '{name}' does not say what it holds; fix: name it so, e.g. reply, request, direction or received"
+    for name in unused if Path(root, "crates/trial").is_dir() else ():
+        yield f"scripts/rules.py: '{name}' needs no exception from the rule `names`; fix: take it off the list"
+    for path in sorted(old) if Path(root, "crates/trial").is_dir() else ():
+        yield f"scripts/rules.py: {path} needs no exception from the rule `names`; fix: take it off the list"
 
 
 def commits(root):
@@ -586,7 +620,7 @@ def unknown_rooms(root):
                 yield f"{room}/ is here and scripts/check.sh has no {tool} for it (step_{room})"
 
 
-RULES = [lines, circles, header, type_names, commits, unsafe, private, acceptance, skiplist, fuzz, lone_tests]
+RULES = [lines, circles, header, type_names, names, commits, unsafe, private, acceptance, skiplist, fuzz, lone_tests]
 RULES += [node_types, fixes, blocks, unknown_rooms, architecture, lib_heads, figures, words]
 
 

@@ -117,12 +117,12 @@ impl Leg {
         sleeps_ps: Option<u64>,
     ) -> io::Result<Leg> {
         let cancel = Cancel::new();
-        let (told, flag) = (Arc::clone(&live), cancel.clone());
+        let (leg_live, flag) = (Arc::clone(&live), cancel.clone());
         let thread = std::thread::Builder::new()
             .name(name.to_owned())
             .spawn(move || {
                 prefer_this_thread(sleeps_ps);
-                work(&told, &flag)
+                work(&leg_live, &flag)
             })?;
         Ok(Leg {
             live,

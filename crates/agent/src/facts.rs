@@ -117,8 +117,8 @@ fn inside_keys(location: &Location, allowed: &Allowed) -> Vec<(String, String)> 
 }
 
 /// Why a trial that requested these probes has this set.
-pub fn why_this_set(allowed: &Allowed, asked: Probes) -> &str {
-    match (asked, &allowed.remark) {
+pub fn why_this_set(allowed: &Allowed, requested: Probes) -> &str {
+    match (requested, &allowed.remark) {
         (Probes::Raw | Probes::Fentry, _) => "requested",
         (_, Some(why)) => why,
         (_, None) => "the better one",

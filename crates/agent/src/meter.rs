@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use wirelab_control::slices::MOST_TOLD;
+use wirelab_control::slices::MOST_REPORTED;
 use wirelab_cores::busy::now_ns;
 use wirelab_cores::{Busy, BusyError, Cores, Course, Meter, Sample};
 use wirelab_socket::flow::Live;
@@ -103,7 +103,7 @@ impl Watch {
             first: None,
             inside: None,
             last: VecDeque::with_capacity(LAST),
-            course: Course::new(MOST_TOLD),
+            course: Course::new(MOST_REPORTED),
         });
         self.shared.changed.notify_all();
         Begun(Arc::clone(&self.shared))

@@ -244,11 +244,13 @@ impl Beside<'_> {
     }
 
     fn iperf2(&self, address: SocketAddr) -> Result<v2::server::Server, String> {
-        let asked = self.options.limits.bits_per_s;
+        let limit_bits_per_s = self.options.limits.bits_per_s;
         let config = v2::server::ServerConfig {
             max_back_time: self.longest(),
-            max_back_bits_per_s: asked.or(self.link_bits_per_s).unwrap_or(NO_LINK_BITS_PER_S),
-            budget_bits_per_s: asked,
+            max_back_bits_per_s: limit_bits_per_s
+                .or(self.link_bits_per_s)
+                .unwrap_or(NO_LINK_BITS_PER_S),
+            budget_bits_per_s: limit_bits_per_s,
             access: Arc::clone(self.access),
             ..v2::server::ServerConfig::default()
         };

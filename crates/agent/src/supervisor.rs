@@ -58,7 +58,7 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Inner {
     /// The requested end state.
-    asked: Option<State>,
+    end_state: Option<State>,
     result: Option<Arc<TrialReport>>,
 }
 
@@ -116,7 +116,7 @@ impl Running {
 
     /// Request the end; the first request sets the state.
     pub fn ask(&self, state: State) {
-        self.shared.lock().asked.get_or_insert(state);
+        self.shared.lock().end_state.get_or_insert(state);
         self.shared.changed.notify_all();
     }
 
@@ -169,8 +169,8 @@ impl Supervisor {
     fn until_end(&self) -> State {
         loop {
             let inner = self.shared.lock();
-            let asked = inner.asked;
-            if let Some(state) = asked {
+            let end_state = inner.end_state;
+            if let Some(state) = end_state {
                 return state;
             }
             let _ = self.shared.changed.wait_timeout(inner, LOOK);
@@ -198,11 +198,11 @@ impl Supervisor {
     /// Let the receiver take frames in flight.
     fn drain(&self) {
         let Some(receive) = &self.receive else { return };
-        let asked = now_ns();
+        let drain_from_ns = now_ns();
         let over = |now: u64| {
-            let quiet = now.saturating_sub(receive.progress().1.max(asked));
+            let quiet = now.saturating_sub(receive.progress().1.max(drain_from_ns));
             quiet >= QUIET.as_nanos() as u64
-                || now.saturating_sub(asked) >= LONGEST_TAIL.as_nanos() as u64
+                || now.saturating_sub(drain_from_ns) >= LONGEST_TAIL.as_nanos() as u64
         };
         while !receive.is_over() && !over(now_ns()) {
             std::thread::sleep(LOOK);

@@ -12,15 +12,15 @@ pub fn beside<E>(run: impl FnOnce() -> Result<Observation, E>) -> Result<Observa
     let Some(mut meter) = allowed().ok().and_then(|cores| Meter::new(&cores).ok()) else {
         return run();
     };
-    let (over, told) = (Mutex::new(false), Condvar::new());
-    let (ran, course) = std::thread::scope(|scope| {
-        let read = scope.spawn(|| read_on(&mut meter, &over, &told));
-        let ends = Ends(&over, &told);
-        let ran = run();
+    let (over, wake) = (Mutex::new(false), Condvar::new());
+    let (observed, course) = std::thread::scope(|scope| {
+        let read = scope.spawn(|| read_on(&mut meter, &over, &wake));
+        let ends = Ends(&over, &wake);
+        let observed = run();
         drop(ends);
-        (ran, read.join().ok())
+        (observed, read.join().ok())
     });
-    let mut observation = ran?;
+    let mut observation = observed?;
     let span = arrivals(&observation).zip(course);
     let slices = span.and_then(|((first, last), course)| course.between(&meter, first, last));
     observation
@@ -39,14 +39,14 @@ impl Drop for Ends<'_> {
     }
 }
 
-fn read_on(meter: &mut Meter, over: &Mutex<bool>, told: &Condvar) -> Course {
+fn read_on(meter: &mut Meter, over: &Mutex<bool>, wake: &Condvar) -> Course {
     let mut course = Course::new(MOST_KEPT);
     let mut is_over = over.lock().unwrap_or_else(PoisonError::into_inner);
     while !*is_over {
         if let Ok(sample) = meter.sample() {
             course.take(&sample);
         }
-        is_over = match told.wait_timeout_while(is_over, EVERY, |over| !*over) {
+        is_over = match wake.wait_timeout_while(is_over, EVERY, |over| !*over) {
             Ok((over, _)) => over,
             Err(poisoned) => poisoned.into_inner().0,
         };
@@ -103,13 +103,13 @@ mod tests {
 
     #[test]
     fn a_trial_has_the_load_of_this_host_from_its_first_arrival_on() {
-        let ran = beside(|| trial(ClockKind::Wall, 0)).unwrap();
-        let [load] = &ran.busy_over_time[..] else {
-            panic!("{:?}", ran.busy_over_time);
+        let observation = beside(|| trial(ClockKind::Wall, 0)).unwrap();
+        let [load] = &observation.busy_over_time[..] else {
+            panic!("{:?}", observation.busy_over_time);
         };
         assert_eq!(load.of, Cores::Tester);
         let lasted = |list: &[u64]| list.iter().sum::<u64>();
-        let all = lasted(&ran.flows[0].over_time.slice_ns);
+        let all = lasted(&observation.flows[0].over_time.slice_ns);
         assert!(
             load.from_ns + lasted(&load.slice_ns) <= all,
             "{load:?} of {all}"
@@ -117,8 +117,11 @@ mod tests {
         assert!(lasted(&load.busy_ns) <= lasted(&load.slice_ns));
         // Arrivals at another time, or of a simulation, have none.
         for (clock, later_ns) in [(ClockKind::Wall, 5_000_000_000), (ClockKind::Simulated, 0)] {
-            let ran = beside(|| trial(clock, later_ns)).unwrap();
-            assert!(ran.busy_over_time.is_empty(), "{clock:?}, {later_ns}");
+            let observation = beside(|| trial(clock, later_ns)).unwrap();
+            assert!(
+                observation.busy_over_time.is_empty(),
+                "{clock:?}, {later_ns}"
+            );
         }
         assert!(beside(|| Err::<Observation, u8>(7)).is_err());
     }

@@ -298,7 +298,7 @@ fn was_limit(observation: &Observation) -> Field<bool> {
     let trial = &observation.trial;
     let rates = || observation.flows.iter().map(|flow| &flow.frames_per_s);
     if rates().any(|r| r.value().is_some())
-        && rates().all(|r| !r.kind().is_some_and(Kind::was_seen))
+        && rates().all(|r| !r.kind().is_some_and(Kind::is_of_node))
     {
         return Field::absent("no tester took part: nothing was measured");
     }

@@ -69,7 +69,7 @@ pub fn warm(
     trial: &Trial,
     cancel: &Cancel,
 ) -> Result<Vec<PointCost>, NodeError> {
-    let asked = Trial {
+    let short = Trial {
         load: Load::FrameRate {
             frames_per_s: WARM_FRAMES_PER_S,
         },
@@ -79,7 +79,7 @@ pub fn warm(
     let rate = |costs: &[PointCost]| costs.iter().find_map(|cost| cost.frames_per_s);
     let mut best: Vec<PointCost> = Vec::new();
     for _ in 0..ATTEMPTS {
-        let observation = node.run(&asked, &(), cancel)?;
+        let observation = node.run(&short, &(), cancel)?;
         let costs = point_costs(&[observation], CostLoad::Warm);
         if rate(&costs) > rate(&best) {
             best = costs;
@@ -96,13 +96,13 @@ pub fn all(
     node: &mut dyn Node,
     length_bytes: u32,
     ways: &Ways,
-    ran: &[Observation],
+    observations: &[Observation],
     notes: &mut Vec<String>,
     cancel: &Cancel,
 ) -> Vec<PointCost> {
-    let asked = point_costs(ran, CostLoad::Trial);
-    if asked.is_empty() {
-        return asked;
+    let trial_costs = point_costs(observations, CostLoad::Trial);
+    if trial_costs.is_empty() {
+        return trial_costs;
     }
     let able = node.describe().capabilities;
     let mut all = Vec::new();
@@ -129,6 +129,6 @@ pub fn all(
             "no cost of capture points on a warm node, {direction}: {missing}"
         ));
     }
-    all.extend(asked);
+    all.extend(trial_costs);
     all
 }

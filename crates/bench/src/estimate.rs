@@ -101,9 +101,9 @@ impl Estimate {
     fn search_ps(&self, template: &Template, search: &Search) -> u64 {
         let (trial, sizes) = (&template.trial, &template.sizes);
         let link = trial.link().or(self.link);
-        let asked = trial.load.frames_per_s(sizes, trial.framing.layer, link);
+        let requested = trial.load.frames_per_s(sizes, trial.framing.layer, link);
         let carried = link.map(|link| link.frames_per_s(sizes));
-        let highest = asked.ok().flatten().or(carried);
+        let highest = requested.ok().flatten().or(carried);
         let range = match highest.zip(search.min_load_frames_per_s) {
             // A plan may name a load too low for any trial; the search then uses a larger one.
             Some((max, min)) => (max / min).clamp(1.0, MOST_RANGE),
@@ -115,14 +115,16 @@ impl Estimate {
         let longest = search.goals.iter().map(|goal| goal.final_trial_ps).max();
         let trials_ps = longest.unwrap_or(0).saturating_mul(trials);
         let overhead_ps = self.overhead_ps.saturating_mul(trials.saturating_add(1));
-        let asked_ps = trials_ps.saturating_add(search.warmup_ps);
-        asked_ps.min(search.max_time_ps).saturating_add(overhead_ps)
+        let requested_ps = trials_ps.saturating_add(search.warmup_ps);
+        requested_ps
+            .min(search.max_time_ps)
+            .saturating_add(overhead_ps)
     }
 
     fn curve_ps(&self, curve: &LossCurve) -> u64 {
         let steps = (100.0 / curve.step_percent).ceil() as u64;
-        let asked_ps = curve.trial_ps.saturating_mul(steps).min(curve.max_time_ps);
-        asked_ps.saturating_add(self.overhead_ps.saturating_mul(steps))
+        let requested_ps = curve.trial_ps.saturating_mul(steps).min(curve.max_time_ps);
+        requested_ps.saturating_add(self.overhead_ps.saturating_mul(steps))
     }
 
     /// A typical burst is a hundredth of the longest; the bound would be hours.

@@ -42,7 +42,7 @@ impl Run<'_> {
         if self.cancel.is_cancelled() {
             return Err(Ended::Interrupted);
         }
-        let ran = self.warm_up(step, &progress).and_then(|()| {
+        let observed = self.warm_up(step, &progress).and_then(|()| {
             if self.cancel.is_cancelled() {
                 return Ok(None);
             }
@@ -50,7 +50,7 @@ impl Run<'_> {
             self.ceiling.judge(&mut observation);
             Ok(Some(observation))
         });
-        let (observation, fatal) = match ran {
+        let (observation, fatal) = match observed {
             Ok(None) => return Err(Ended::Interrupted),
             Ok(Some(observation)) => {
                 self.failures = 0;

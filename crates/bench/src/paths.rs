@@ -117,14 +117,14 @@ fn pair(stack: &[Observation], fast: &[Observation]) -> Option<Beside> {
         each.map(|series| series.raw_ticks.into()).collect()
     };
     let pairs: Vec<(Vec<u64>, Vec<u64>)> = samples(fast).into_iter().zip(samples(stack)).collect();
-    let (stack_way, fast_way) = (figures(stack)?, figures(fast)?);
+    let (stack_figures, fast_figures) = (figures(stack)?, figures(fast)?);
     let trial = &stack.first()?.trial;
     let mut pair = Beside {
         length_bytes: stack[0].sizes.length,
         wait: trial.wait,
         background: trial.background,
-        stack: stack_way,
-        fast_track: fast_way,
+        stack: stack_figures,
+        fast_track: fast_figures,
         blocks: pairs.len() as u64,
         median_ratio: Ratio::of_percentiles(&pairs, 50.0, CONFIDENCE, SEED),
         p99_ratio: p99_ratio(&pairs),
@@ -262,7 +262,7 @@ fn overhead(observations: &[Observation], off: &Trial) -> Option<Overhead> {
     let length_bytes = observations.iter().find(|o| o.trial == *off)?.sizes.length;
     Some(Overhead {
         what: format!("{from} to {to}"),
-        way: way(off),
+        path: path_in_words(off),
         length_bytes,
         runs: differences.len() as u32,
         on_ns: Summary::of(&with, CONFIDENCE)?.median,
@@ -273,7 +273,7 @@ fn overhead(observations: &[Observation], off: &Trial) -> Option<Overhead> {
 }
 
 /// A path in words.
-fn way(trial: &Trial) -> String {
+fn path_in_words(trial: &Trial) -> String {
     let path = trial.path.unwrap_or(Path::Stack);
     match trial.wait {
         Some(wait) => format!("{path}, {wait}"),

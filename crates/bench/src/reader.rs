@@ -162,7 +162,7 @@ fn matrix(table: &Table<'_>, index: usize) -> Read<Matrix> {
     if let Some(entry) = table.get("buffers") {
         matrix.buffers = entry.list(TWICE, |e| e.word().map(Some))?;
     }
-    ways(table, &mut matrix)?;
+    paths_and_waits(table, &mut matrix)?;
     if let Some(entry) = table.get("inject") {
         matrix.shared.faults = faults(entry)?;
     }
@@ -190,7 +190,7 @@ fn matrix(table: &Table<'_>, index: usize) -> Read<Matrix> {
     Ok(matrix)
 }
 
-fn ways(table: &Table<'_>, matrix: &mut Matrix) -> Read<()> {
+fn paths_and_waits(table: &Table<'_>, matrix: &mut Matrix) -> Read<()> {
     if let Some(entry) = table.get("path") {
         matrix.paths = entry.list(TWICE, |e| e.word().map(Some))?;
     }

@@ -24,13 +24,13 @@ pub enum ResumeError {
     Gap(String),
     /// Another node.
     #[error(
-        "it holds results of {stored}, and {asked} was requested; fix: name {stored}, or measure anew with -o"
+        "it holds results of {stored}, and {requested} was requested; fix: name {stored}, or measure anew with -o"
     )]
     Node {
         /// The node of the file.
         stored: String,
         /// The node that was named.
-        asked: String,
+        requested: String,
     },
     /// The node has changed since.
     #[error(
@@ -150,10 +150,10 @@ impl Stored {
 impl StoredPart {
     fn check(&self, planned: &PlannedPart) -> Result<(), ResumeError> {
         let other = |what: String| Err(ResumeError::Plan(what));
-        let (name, asked) = (&self.part.name, &planned.name);
-        if name != asked {
+        let (name, planned_name) = (&self.part.name, &planned.name);
+        if name != planned_name {
             return other(format!(
-                "the plan has '{asked}' in place of its part '{name}'"
+                "the plan has '{planned_name}' in place of its part '{name}'"
             ));
         }
         let changed = || other(format!("its part '{name}' requested something else"));
@@ -161,9 +161,14 @@ impl StoredPart {
             (Asks::Steps(steps), _) => {
                 let stored = self.observations.iter().map(|o| &o.trial);
                 let short = self.finished && self.observations.len() < steps.len();
-                let asked = steps.iter().map(|step| &step.trial);
+                let planned_trials = steps.iter().map(|step| &step.trial);
                 let more = self.observations.len() > steps.len();
-                if short || more || stored.zip(asked).any(|(stored, asked)| stored != asked) {
+                if short
+                    || more
+                    || stored
+                        .zip(planned_trials)
+                        .any(|(stored, planned)| stored != planned)
+                {
                     return changed();
                 }
             }
@@ -219,7 +224,7 @@ fn same_node(stored: &Description, now: &Description) -> Result<(), ResumeError>
     if (&stored.name, &stored.kind) != (&now.name, &now.kind) {
         return Err(ResumeError::Node {
             stored: stored.name.clone(),
-            asked: now.name.clone(),
+            requested: now.name.clone(),
         });
     }
     let value = |setup: &BTreeMap<String, String>, key: &str| {

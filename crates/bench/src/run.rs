@@ -253,12 +253,12 @@ impl Run<'_> {
             let after = left_ps[at + 1..].iter();
             self.after_ps = after.fold(0, |sum, ps| sum.saturating_add(*ps));
             self.sink.begin_part(&part.name);
-            let ran = match stored.next() {
+            let done = match stored.next() {
                 Some(stored) if stored.finished => self.take(part, stored),
                 Some(stored) => self.go_on(part, stored),
                 None => self.part(part),
             };
-            if let Err(ended) = ran {
+            if let Err(ended) = done {
                 self.outcome.ended = ended;
                 break;
             }
@@ -301,7 +301,7 @@ impl Run<'_> {
         self.ceiling.replay(&stored.observations);
         let listed = matches!(part.what, Asks::Steps(_));
         self.node.answer_with(stored.observations, listed);
-        let ran = self.part(part);
+        let done = self.part(part);
         self.ceiling.replay([]);
         let left = self.node.is_left() && !self.cancel.is_cancelled();
         match self.node.other.take() {
@@ -310,7 +310,7 @@ impl Run<'_> {
                 "its part '{}' holds more trials than the plan asks",
                 part.name
             )))),
-            None => ran,
+            None => done,
         }
     }
 }

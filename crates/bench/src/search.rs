@@ -12,7 +12,7 @@ mod rates;
 mod reading;
 mod refuse;
 
-pub use asker::{Asking, MAX_SEARCH_TRIALS};
+pub use asker::{MAX_SEARCH_TRIALS, SearchContext};
 pub use bursts::back_to_back;
 pub use curve::loss_curve;
 pub use rates::find_rates;

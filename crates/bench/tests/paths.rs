@@ -97,7 +97,7 @@ fn what_measuring_costs_is_the_difference_within_pairs_of_blocks() {
     assert_eq!(costs.len(), 1, "{costs:?}");
     let cost = &costs[0];
     assert_eq!(
-        (cost.what.as_str(), cost.way.as_str()),
+        (cost.what.as_str(), cost.path.as_str()),
         ("wire to application", "stack, spin")
     );
     assert_eq!((cost.length_bytes, cost.runs), (64, 8));

@@ -169,7 +169,7 @@ fn progress_goes_forward_and_never_past_its_end() {
         }
     }
     let watch = Watch(std::sync::Mutex::default());
-    let asking = Asking {
+    let asking = SearchContext {
         node: &mut CurveNode::of_capacity(200e3),
         ceiling: &mut wirelab_bench::NoCeiling("not measured in this test".to_owned()),
         progress: &watch,
@@ -193,7 +193,7 @@ fn a_result_is_a_part_of_a_results_file() {
             .unwrap();
     writer.begin_part("rates");
     let result = find_rates(
-        Asking {
+        SearchContext {
             node: &mut node,
             ceiling: &mut wirelab_bench::NoCeiling("not measured".to_owned()),
             progress: &(),

@@ -265,7 +265,7 @@ fn a_node_that_loses_is_found_by_a_tester_that_is_held_up() {
 fn no_load_is_asked_above_the_testers_ceiling() {
     let mut node = CurveNode::of_capacity(1e6);
     let mut kept = Vec::new();
-    let asking = Asking {
+    let asking = SearchContext {
         node: &mut node,
         ceiling: &mut |_: &Trial| Field::measured(300e3),
         progress: &(),

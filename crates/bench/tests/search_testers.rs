@@ -3,7 +3,7 @@
 use crate::search_common::*;
 use wirelab_bench::NoCeiling;
 use wirelab_bench::search::{
-    Asking, BurstSearch, CurveResult, Goal, GoalResult, Limit, LossCurve, Outcome, Search,
+    BurstSearch, CurveResult, Goal, GoalResult, Limit, LossCurve, Outcome, Search, SearchContext,
     SearchEnded, back_to_back, find_rates, loss_curve,
 };
 use wirelab_trial::{Cancel, Field, Load, Observation, Retrying, Status, Trial};
@@ -11,10 +11,10 @@ use wirelab_trial::{Cancel, Field, Load, Observation, Retrying, Status, Trial};
 /// Run something that asks, each trial again where the tester was held up.
 fn ask_steadily<T>(
     node: &mut CurveNode,
-    with: impl FnOnce(Asking<'_>) -> T,
+    with: impl FnOnce(SearchContext<'_>) -> T,
 ) -> (T, Vec<Observation>) {
     let mut kept = Vec::new();
-    let result = with(Asking {
+    let result = with(SearchContext {
         node: &mut Retrying::new(node),
         ceiling: &mut NoCeiling("not measured in this test".to_owned()),
         progress: &(),

@@ -105,7 +105,7 @@ impl CountNode {
         })
     }
 
-    fn asked(&self, trial: &Trial) -> Result<(Start, u64), NodeError> {
+    fn request(&self, trial: &Trial) -> Result<(Start, u64), NodeError> {
         let most = u64::from(self.identity.max_captures).min(self.identity.max_frames);
         let frames = match trial.extent {
             Extent::Frames { frames } if (1..=most).contains(&frames) => frames,
@@ -204,7 +204,7 @@ impl CountNode {
         counted: &Counted,
         sent: u64,
     ) -> FlowObservation {
-        let asked = FlowRequest {
+        let request = FlowRequest {
             port: self.name.clone(),
             direction,
             stream: STREAM,
@@ -223,11 +223,11 @@ impl CountNode {
             sequences: sent,
             ..SendReport::default()
         };
-        let (seen, missing) = match node_report::counts(&counted.counters) {
+        let (received, missing) = match node_report::counts(&counted.counters) {
             Ok(counts) => (node_report::report(&counted.counters, counts, None), None),
             Err(name) => (Default::default(), Some(name)),
         };
-        let mut flow = flow_observation(&asked, &report, seen);
+        let mut flow = flow_observation(&request, &report, received);
         flow.without_rates(NO_TIME);
         flow.jitter_ps = Field::absent(NO_TIME);
         flow.sender = Field::absent("the board sends to itself");
@@ -288,7 +288,7 @@ impl Node for CountNode {
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
         let sizes = trial.sizes().map_err(NodeError::bad)?;
-        let (start, frames) = self.asked(trial)?;
+        let (start, frames) = self.request(trial)?;
         progress.report(0, 1, "counting instructions");
         let started_unix_ns = unix_ns();
         let mut counted = self.count(start, cancel)?;

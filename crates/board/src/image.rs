@@ -25,12 +25,12 @@ pub struct Image {
 }
 
 impl Image {
-    /// The image of a board: `asked`, or the board's default where it is installed.
+    /// The image of a board: `given`, or the board's default where it is installed.
     ///
     /// # Errors
     /// [`BoardError::NoImage`], which names the searched folders; [`BoardError::BadImage`].
-    pub fn find(board: &BoardInfo, asked: Option<&Path>) -> Result<Image, BoardError> {
-        let path = match asked {
+    pub fn find(board: &BoardInfo, given: Option<&Path>) -> Result<Image, BoardError> {
+        let path = match given {
             Some(path) if path.is_file() => path.to_owned(),
             Some(path) => {
                 let file = path.file_name().unwrap_or(path.as_os_str());

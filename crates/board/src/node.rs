@@ -88,15 +88,18 @@ impl BoardNode {
     }
 
     /// Compares both clients of iperf 2, after a successful trial that both can run.
-    fn opinion(&mut self, seen: &Observation, cancel: &Cancel) -> Option<Warning> {
+    fn opinion(&mut self, observation: &Observation, cancel: &Cancel) -> Option<Warning> {
         let (version, ip) = (self.second.clone()?, self.board.ip()?);
-        let trial = &seen.trial;
+        let trial = &observation.trial;
         let which = (trial.framing.layer, trial.direction);
         // Only the largest datagrams of the page: with small ones both clients are the limit.
-        let large = seen.sizes.datagram.is_some_and(|bytes| bytes >= 1460);
+        let large = observation
+            .sizes
+            .datagram
+            .is_some_and(|bytes| bytes >= 1460);
         let known = self.heard.contains(&which) || cancel.is_cancelled();
-        let slow = seen.flows.iter().any(|flow| flow.sender_was_slow());
-        if known || slow || !large || !opinion::suits(trial) || !seen.passed() {
+        let slow = observation.flows.iter().any(|flow| flow.sender_was_slow());
+        if known || slow || !large || !opinion::suits(trial) || !observation.passed() {
             return None;
         }
         self.heard.push(which);
@@ -147,10 +150,10 @@ impl Node for BoardNode {
             .map_err(|dead| NodeError::Failed(dead.to_string()))?;
         let before = self.board.dropped_frames();
         let node = &mut self.node;
-        let ran = within(self.namespace.as_ref(), || {
+        let observed = within(self.namespace.as_ref(), || {
             node.run(trial, progress, cancel)
         });
-        let well = match &ran {
+        let well = match &observed {
             Ok(observation) => observation.status == Status::Complete,
             Err(error) => !matches!(error, NodeError::Failed(_)),
         };
@@ -159,7 +162,7 @@ impl Node for BoardNode {
             self.board.wait_for_end(DYING);
         }
         let trouble = self.trouble();
-        let mut observation = with_trouble(ran, trouble)?;
+        let mut observation = with_trouble(observed, trouble)?;
         self.tell_emulated(&mut observation);
         if let Some((before, after)) = before.zip(self.board.dropped_frames()) {
             dropped(&mut observation, after.saturating_sub(before));

@@ -219,7 +219,7 @@ fn what_the_board_cannot_do_is_named_with_the_fix() {
         TrialOption::StrictGaps,
         TrialOption::Faults,
     ];
-    let refused = plain.asking_all_but(&taken);
+    let refused = plain.with_each_but(&taken);
     let refused = refused.map(|(field, asked)| (asked, field, "has one path"));
     for (asked, field, words) in others.into_iter().chain(refused) {
         match node.run(&asked, &(), &Cancel::new()) {

@@ -130,7 +130,7 @@ fn a_count_run_has_one_way_and_declines_others_by_name() {
         Extent::Frames { frames: 10 },
     );
     let taken = [TrialOption::Link, TrialOption::StrictGaps];
-    for (field, asked) in plain.asking_all_but(&taken) {
+    for (field, asked) in plain.with_each_but(&taken) {
         let Err(NodeError::Unsupported(no)) = node.run(&asked, &(), &Cancel::new()) else {
             panic!("{field} was accepted");
         };

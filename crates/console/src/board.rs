@@ -70,30 +70,30 @@ impl std::fmt::Debug for Board {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unread {
     /// It was not asked, for this reason.
-    NotAsked(String),
+    NotTyped(String),
     /// The board has none, as this line of its answer says.
     Absent(String),
     /// The board printed nothing.
     Silent {
         /// What was typed.
-        asked: String,
+        typed: String,
     },
     /// The profile does not read the answer.
     Unreadable {
         /// What was typed.
-        asked: String,
+        typed: String,
         /// What came.
-        came: Vec<String>,
+        lines: Vec<String>,
     },
 }
 
 impl Unread {
-    /// The answer to `asked`, in which the profile found no value.
-    pub fn of(asked: String, lines: &[String]) -> Unread {
-        let came = lines.iter().map(|line| plain(line));
-        match came.filter(|line| !line.is_empty()).collect::<Vec<_>>() {
-            came if came.is_empty() => Unread::Silent { asked },
-            came => Unread::Unreadable { asked, came },
+    /// The answer to `typed`, in which the profile found no value.
+    pub fn of(typed: String, lines: &[String]) -> Unread {
+        let lines = lines.iter().map(|line| plain(line));
+        match lines.filter(|line| !line.is_empty()).collect::<Vec<_>>() {
+            lines if lines.is_empty() => Unread::Silent { typed },
+            lines => Unread::Unreadable { typed, lines },
         }
     }
 }
@@ -393,18 +393,18 @@ impl Board {
     }
 
     fn ask(&mut self, ask: &Ask, cancel: &Cancel) -> Done<Result<String, Unread>> {
-        let asked = match self.fill(&ask.command, &Values::new()) {
+        let typed = match self.fill(&ask.command, &Values::new()) {
             Ok(text) => text,
-            Err(why) => return Ok(Err(Unread::NotAsked(why.to_string()))),
+            Err(why) => return Ok(Err(Unread::NotTyped(why.to_string()))),
         };
-        let lines = match self.answer_to(&asked, cancel) {
+        let lines = match self.answer_to(&typed, cancel) {
             Ok(lines) => lines,
             // The prompt did not come back: what was answered so far is all there is.
             Err(ConsoleError::Failed(why)) => {
                 self.remark(&why);
                 return Ok(Err(Unread::Unreadable {
-                    asked,
-                    came: vec![why],
+                    typed,
+                    lines: vec![why],
                 }));
             }
             Err(error) => return Err(error),
@@ -422,7 +422,7 @@ impl Board {
             Some(value) => Ok(format!("{value} {}", ask.unit)),
             None => Err(match lines.iter().find(absent) {
                 Some(line) => Unread::Absent(plain(line)),
-                None => Unread::of(asked, &lines),
+                None => Unread::of(typed, &lines),
             }),
         })
     }
@@ -489,10 +489,10 @@ impl Board {
         let Some(of) = self.profile.cpu.clone() else {
             return Ok(None);
         };
-        let asked = self.fill(&of.command, &Values::new())?;
-        let lines = self.command(&asked, cancel)?;
+        let typed = self.fill(&of.command, &Values::new())?;
+        let lines = self.command(&typed, cancel)?;
         Ok(Some(
-            cpu::sample(&of, &lines).ok_or_else(|| Unread::of(asked, &lines)),
+            cpu::sample(&of, &lines).ok_or_else(|| Unread::of(typed, &lines)),
         ))
     }
 

@@ -31,13 +31,13 @@ pub fn sample(cpu: &Cpu, lines: &[String]) -> Option<CpuSample> {
                 let number = groups
                     .name(name)
                     .and_then(|m| m.as_str().parse::<u64>().ok());
-                let place = match name.as_bytes()[0] {
+                let count = match name.as_bytes()[0] {
                     b'b' => &mut busy,
                     b'i' => &mut idle,
                     _ => &mut all,
                 };
                 if let Some(number) = number {
-                    *place = Some(place.unwrap_or(0).saturating_add(number));
+                    *count = Some(count.unwrap_or(0).saturating_add(number));
                 }
             }
         }

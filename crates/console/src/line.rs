@@ -115,8 +115,8 @@ fn tcp(address: &str) -> Result<Line, String> {
     };
     let mut last = io::Error::from(ErrorKind::NotFound);
     let mut stream = None;
-    for place in address.to_socket_addrs().map_err(failed)? {
-        match TcpStream::connect_timeout(&place, CONNECT) {
+    for resolved in address.to_socket_addrs().map_err(failed)? {
+        match TcpStream::connect_timeout(&resolved, CONNECT) {
             Ok(open) => stream = Some(open),
             Err(error) => last = error,
         }

@@ -72,7 +72,7 @@ impl Screen {
             return;
         }
         match self.line.get_mut(self.column) {
-            Some(place) => *place = byte,
+            Some(cell) => *cell = byte,
             None => {
                 self.line.resize(self.column, b' ');
                 self.line.push(byte);

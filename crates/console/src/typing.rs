@@ -49,17 +49,17 @@ impl Board {
             let mut question = None;
             let profile = &self.profile;
             let looked = self.console.wait(mark, AGAIN, cancel, |output| {
-                let asked = profile
+                let login = profile
                     .login
                     .iter()
                     .position(|login| login.expect.is_match(&output.open));
-                if asked.is_some() && output.quiet >= QUIET {
-                    question = asked;
+                if login.is_some() && output.quiet >= QUIET {
+                    question = login;
                     return Some(false);
                 }
                 let first = prompt.first.as_ref().unwrap_or(&prompt.pattern);
                 let here = prompt.pattern.is_match(&output.open) || first.is_match(&output.open);
-                (asked.is_none() && here && output.quiet >= QUIET).then_some(true)
+                (login.is_none() && here && output.quiet >= QUIET).then_some(true)
             });
             match looked {
                 Ok(true) => return Ok(()),
@@ -120,7 +120,7 @@ impl Board {
             self.console
                 .send(text.as_bytes(), pause)
                 .map_err(ConsoleError::Failed)?;
-            let came = !prompt.echo
+            let echoed = !prompt.echo
                 || self
                     .console
                     .wait(mark, ECHO, cancel, |output| {
@@ -130,7 +130,7 @@ impl Board {
             if cancel.is_cancelled() {
                 return Err(ConsoleError::Cancelled);
             }
-            if came {
+            if echoed {
                 let mark = self.console.mark();
                 self.console
                     .send(prompt.newline.as_bytes(), Duration::ZERO)

@@ -32,9 +32,9 @@ macro_rules! message {
             }
             /// Whether the message has a field of this name.
             #[allow(dead_code)]
-            pub(crate) fn knows(asked: &str) -> bool {
-                let _ = asked;
-                $(<$type as Slot>::knows(stringify!($field), asked) ||)* false
+            pub(crate) fn knows(field: &str) -> bool {
+                let _ = field;
+                $(<$type as Slot>::knows(stringify!($field), field) ||)* false
             }
         }
     };

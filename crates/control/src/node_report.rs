@@ -47,21 +47,21 @@ impl NodeReport {
 
     /// Requests everything about a trial. A part that fails is left out with a note.
     pub fn ask<T: Transport>(control: &mut Client<T>, trial: u32, captures: bool) -> NodeReport {
-        let mut told = NodeReport::nothing("the node tells none");
+        let mut report = NodeReport::nothing("the node tells none");
         match control.counters(trial, 0) {
-            Ok(counters) => told.counters = counters.into_iter().take(MOST_COUNTERS).collect(),
-            Err(error) => told.notes.push(format!("no counters: {error}")),
+            Ok(counters) => report.counters = counters.into_iter().take(MOST_COUNTERS).collect(),
+            Err(error) => report.notes.push(format!("no counters: {error}")),
         }
-        told.load = load(control, trial);
+        report.load = load(control, trial);
         if captures {
             match points(control, trial) {
                 Ok(points) => {
-                    told.points = points.iter().map(PointRecords::times).collect();
+                    report.points = points.iter().map(PointRecords::times).collect();
                 }
-                Err(error) => told.notes.push(format!("no captures: {error}")),
+                Err(error) => report.notes.push(format!("no captures: {error}")),
             }
         }
-        told
+        report
     }
 
     /// Removes the points of a stream, and returns the times between them. Omissions are added to the notes.
@@ -211,7 +211,7 @@ pub fn report(
         counts,
         first: first.filter(|_| received > 1),
         last: last.filter(|_| received > 1),
-        slices: slices::told(counters),
+        slices: slices::reported(counters),
         // Any value of the node must fit when it is converted to ps.
         jitter_ns: get("received_jitter_ns").map(|ns| ns.min(u64::MAX / 1000)),
         watched_ns: get("watched_ns"),
@@ -287,10 +287,10 @@ mod tests {
                 counters.insert(format!("slice_{what}.{at:02}"), u64::MAX - at);
             }
         }
-        let seen = report(&counters, counts(&counters).unwrap(), Some(u64::MAX));
+        let received = report(&counters, counts(&counters).unwrap(), Some(u64::MAX));
         let framing = wirelab_wire::Framing::default();
         let size = wirelab_wire::Size::new(wirelab_wire::SizeUnit::Frame, 64);
-        let asked = wirelab_trial::job::FlowRequest {
+        let request = wirelab_trial::job::FlowRequest {
             port: String::new(),
             direction: wirelab_trial::Direction::Receive,
             stream: 0,
@@ -308,12 +308,12 @@ mod tests {
             sequences: u64::MAX,
             ..wirelab_trial::job::SendReport::default()
         };
-        let flow = wirelab_trial::job::flow_observation(&asked, &sent, seen.clone());
+        let flow = wirelab_trial::job::flow_observation(&request, &sent, received.clone());
         assert!(flow.intervals.loss_ratio.is_none_or(|i| i.high <= 1.0));
         let sent = wirelab_trial::job::SendReport::default();
-        let warnings = wirelab_trial::job::flow_warnings(&asked, &sent, &seen);
+        let warnings = wirelab_trial::job::flow_warnings(&request, &sent, &received);
         assert!(warnings.iter().any(|w| w.is(WarningCode::IDENTITY)));
-        let flow = wirelab_trial::job::flow_observation(&asked, &sent, seen);
+        let flow = wirelab_trial::job::flow_observation(&request, &sent, received);
         assert_eq!(flow.loss_ratio.value(), None, "nothing was sent");
     }
 }

@@ -11,10 +11,10 @@ pub fn of_start(error: &ClientError) -> NodeError {
         return NodeError::Failed(error.to_string());
     };
     let why = words(refusal);
-    let asked = refusal.field.as_deref().unwrap_or_default();
-    let field = trial_field(asked);
+    let wire_field = refusal.field.as_deref().unwrap_or_default();
+    let field = trial_field(wire_field);
     // The field is already named beside the reason.
-    let alone = || match field == asked {
+    let alone = || match field == wire_field {
         true => words(&Refusal {
             field: None,
             ..refusal.clone()

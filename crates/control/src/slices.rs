@@ -8,12 +8,12 @@ use wirelab_trial::over_time::Cores;
 use wirelab_trial::slices::{Slice, Slices};
 
 /// Most slices in a report: each is at least two counters, and a page holds some fifteen.
-pub const MOST_TOLD: usize = 32;
+pub const MOST_REPORTED: usize = 32;
 
 /// The counters of a flow's slices, which are merged in pairs until there are few enough.
 pub fn counters(slices: &Slices) -> Vec<(String, u64)> {
     let mut all = Vec::new();
-    for (at, slice) in slices.joined(MOST_TOLD).all.iter().enumerate() {
+    for (at, slice) in slices.joined(MOST_REPORTED).all.iter().enumerate() {
         let mut put = |what: &str, value: u64| all.push((format!("slice_{what}.{at:02}"), value));
         put("ns", slice.ns);
         put("frames", slice.amount);
@@ -27,7 +27,7 @@ pub fn counters(slices: &Slices) -> Vec<(String, u64)> {
 }
 
 /// The slices that a node reported, in order; empty where it reported none.
-pub fn told(counters: &BTreeMap<String, u64>) -> Slices {
+pub fn reported(counters: &BTreeMap<String, u64>) -> Slices {
     let slice = |at: usize| {
         let get = |what: &str| counters.get(&format!("slice_{what}.{at:02}")).copied();
         let amount = get("frames")?;
@@ -38,14 +38,14 @@ pub fn told(counters: &BTreeMap<String, u64>) -> Slices {
             passed: get("passed").unwrap_or(amount),
         })
     };
-    of((0..MOST_TOLD).map_while(slice).collect())
+    of((0..MOST_REPORTED).map_while(slice).collect())
 }
 
-/// The counters of a node's load over a trial; slices beyond [`MOST_TOLD`] are left out.
+/// The counters of a node's load over a trial; slices beyond [`MOST_REPORTED`] are left out.
 pub fn load_counters(of: &BusyOverTime) -> Vec<(String, u64)> {
     let mut all = vec![("load_from_ns".to_owned(), of.from_ns)];
     let slices = of.slice_ns.iter().zip(of.busy_ns.iter());
-    for (at, (ns, busy_ns)) in slices.take(MOST_TOLD).enumerate() {
+    for (at, (ns, busy_ns)) in slices.take(MOST_REPORTED).enumerate() {
         all.push((format!("load_ns.{at:02}"), *ns));
         all.push((format!("load_busy_ns.{at:02}"), *busy_ns));
     }
@@ -53,13 +53,13 @@ pub fn load_counters(of: &BusyOverTime) -> Vec<(String, u64)> {
 }
 
 /// The load that a node reported over a trial; `None` where it reported none.
-pub fn told_load(counters: &BTreeMap<String, u64>) -> Option<BusyOverTime> {
+pub fn reported_load(counters: &BTreeMap<String, u64>) -> Option<BusyOverTime> {
     let slice = |at: usize| {
         let get = |what: &str| counters.get(&format!("load_{what}.{at:02}")).copied();
         let ns = get("ns")?;
         Some((ns, get("busy_ns")?.min(ns)))
     };
-    let slices: Vec<(u64, u64)> = (0..MOST_TOLD).map_while(slice).collect();
+    let slices: Vec<(u64, u64)> = (0..MOST_REPORTED).map_while(slice).collect();
     let from_ns = counters.get("load_from_ns").copied().unwrap_or(0);
     (!slices.is_empty()).then(|| BusyOverTime::new(Cores::Node, from_ns, &slices))
 }
@@ -80,17 +80,17 @@ mod tests {
     fn a_load_comes_back_as_written_and_is_never_more_than_all() {
         let load = BusyOverTime::new(Cores::Node, 7, &[(200, 20), (210, 210)]);
         let mut counters: BTreeMap<String, u64> = load_counters(&load).into_iter().collect();
-        assert_eq!(told_load(&counters), Some(load.clone()));
+        assert_eq!(reported_load(&counters), Some(load.clone()));
         counters.insert("load_busy_ns.00".to_owned(), u64::MAX);
-        let told = told_load(&counters).unwrap();
+        let reported = reported_load(&counters).unwrap();
         assert_eq!(
-            told.busy_ns.first(),
+            reported.busy_ns.first(),
             Some(&200),
             "a node cannot work longer than time passes"
         );
         let many = BusyOverTime::new(Cores::Node, 0, &[(1, 1); 99]);
-        assert_eq!(load_counters(&many).len(), 1 + 2 * MOST_TOLD);
-        assert_eq!(told_load(&BTreeMap::new()), None);
+        assert_eq!(load_counters(&many).len(), 1 + 2 * MOST_REPORTED);
+        assert_eq!(reported_load(&BTreeMap::new()), None);
     }
 
     #[test]
@@ -104,12 +104,12 @@ mod tests {
         for number in [0, 1, 31, 32] {
             let slices = of((0..number).map(slice).collect());
             let counters: BTreeMap<String, u64> = counters(&slices).into_iter().collect();
-            assert_eq!(told(&counters), slices, "{number}");
+            assert_eq!(reported(&counters), slices, "{number}");
         }
         let many = of((0..127).map(slice).collect());
         let counters: BTreeMap<String, u64> = counters(&many).into_iter().collect();
-        let fewer = told(&counters).all;
-        assert_eq!(fewer.len(), MOST_TOLD);
+        let fewer = reported(&counters).all;
+        assert_eq!(fewer.len(), MOST_REPORTED);
         let sum = |of: fn(&Slice) -> u64| {
             let sum = |slices: &[Slice]| slices.iter().map(of).sum::<u64>();
             assert_eq!(sum(&fewer), sum(&many.all));

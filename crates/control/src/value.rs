@@ -37,9 +37,9 @@ pub trait Slot: Sized {
     fn take(line: &Line<'_>, key: &'static str) -> Result<Self, FieldError>;
     /// Add it to a line.
     fn put(&self, key: &'static str, out: &mut LineBuf);
-    /// Whether `asked` belongs to the slot `key`.
-    fn knows(key: &'static str, asked: &str) -> bool {
-        key == asked
+    /// Whether `field` belongs to the slot `key`.
+    fn knows(key: &'static str, field: &str) -> bool {
+        key == field
     }
 }
 
@@ -379,7 +379,7 @@ impl Slot for Option<Load> {
             Some(Load::GapBytes(n)) => out.number_field("load_gap_bytes", u64::from(n)),
         }
     }
-    fn knows(_: &'static str, asked: &str) -> bool {
+    fn knows(_: &'static str, field: &str) -> bool {
         [
             "load",
             "load_ppm",
@@ -387,7 +387,7 @@ impl Slot for Option<Load> {
             "load_bits_per_s",
             "load_gap_bytes",
         ]
-        .contains(&asked)
+        .contains(&field)
     }
 }
 
@@ -409,8 +409,8 @@ impl Slot for Extent {
             Extent::TimePs(n) => out.number_field("time_ps", n),
         }
     }
-    fn knows(_: &'static str, asked: &str) -> bool {
-        asked == "frames" || asked == "time_ps"
+    fn knows(_: &'static str, field: &str) -> bool {
+        field == "frames" || field == "time_ps"
     }
 }
 
@@ -443,11 +443,11 @@ impl Slot for Option<Size> {
         Ok(found)
     }
     fn put(&self, _: &'static str, out: &mut LineBuf) {
-        if let Some(asked) = self {
-            out.number_field(size(asked.unit).0, u64::from(asked.bytes));
+        if let Some(size_field) = self {
+            out.number_field(size(size_field.unit).0, u64::from(size_field.bytes));
         }
     }
-    fn knows(_: &'static str, asked: &str) -> bool {
-        UNITS.map(size).iter().any(|(key, _)| *key == asked)
+    fn knows(_: &'static str, field: &str) -> bool {
+        UNITS.map(size).iter().any(|(key, _)| *key == field)
     }
 }

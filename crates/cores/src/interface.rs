@@ -135,13 +135,13 @@ mod tests {
     fn what_a_killed_process_left_is_restored_once() {
         let kind = format!("test-recorded-{}", std::process::id());
         let left = |restore: bool| {
-            let mut seen = Vec::new();
+            let mut restored = Vec::new();
             restore_recorded(&kind, |interface, old| {
-                seen.push(format!("{interface} {old}"));
+                restored.push(format!("{interface} {old}"));
                 restore
             })
             .unwrap();
-            seen
+            restored
         };
         let held = Recorded::new(&kind, "lo", "0 1").unwrap();
         // Its process lives, and restores it itself.

@@ -33,10 +33,10 @@ pub struct RuntimeError {
 /// [`RuntimeError`], with the error of each folder.
 pub fn folder() -> Result<PathBuf, RuntimeError> {
     let mut tried = Vec::new();
-    for place in candidates() {
-        match private(&place) {
-            Ok(()) => return Ok(place),
-            Err(error) => tried.push(format!("{}: {error}", place.display())),
+    for path in candidates() {
+        match private(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) => tried.push(format!("{}: {error}", path.display())),
         }
     }
     Err(RuntimeError {

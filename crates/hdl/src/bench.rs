@@ -60,10 +60,10 @@ impl Bench {
                 .into_iter()
                 .take(1 + usize::from(one != other))
             {
-                let place = peers
+                let slot = peers
                     .get_mut(end)
                     .ok_or(BenchError::NoPort { port: end, ports })?;
-                if place.replace(peer).is_some() {
+                if slot.replace(peer).is_some() {
                     return Err(BenchError::TwoCables(end));
                 }
             }

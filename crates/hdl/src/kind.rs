@@ -137,11 +137,11 @@ mod tests {
         ] {
             std::fs::write(&path, content).unwrap();
             let error = reference(&name, Some(path.clone())).unwrap_err();
-            let OpenError::Usage(told) = &error else {
+            let OpenError::Usage(text) = &error else {
                 panic!("{error:?}");
             };
             for words in [words, &path.display().to_string(), "make firmware"] {
-                assert!(told.contains(words), "{words}: {told}");
+                assert!(text.contains(words), "{words}: {text}");
             }
         }
         std::fs::remove_file(&path).unwrap();

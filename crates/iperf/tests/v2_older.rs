@@ -100,7 +100,11 @@ fn what_an_older_server_counts_is_what_arrived() {
                 });
                 let sent = sent(&outcome);
                 assert_eq!(sent.server, Some(generation), "{what}");
-                assert_eq!(sent.told(), Some((lost, 100 - lost)), "{what}: {sent:#?}");
+                assert_eq!(
+                    sent.lost_and_arrived(),
+                    Some((lost, 100 - lost)),
+                    "{what}: {sent:#?}"
+                );
                 assert_eq!(sent.mended.first_taken, asked != generation, "{what}");
                 let report = sent.report.unwrap();
                 assert_eq!((report.lost, report.out_of_order), (lost, 0), "{what}");
@@ -214,7 +218,7 @@ fn older_servers_send_back_what_they_are_asked() {
             let received = back.received;
             assert_eq!((received.distinct, received.lost), (50, 0), "{what}");
             assert!(back.finished, "{what}");
-            assert_eq!(sent(&outcome).told(), Some((0, 100)), "{what}");
+            assert_eq!(sent(&outcome).lost_and_arrived(), Some((0, 100)), "{what}");
             assert_eq!(outcome.server(), Some(generation), "{what}");
             assert_eq!(
                 server.told.lock().unwrap().as_slice(),

@@ -49,7 +49,7 @@ fn tells(jitter_s: f64) -> Outcome {
             let out = control.take_output();
             control.receive(&exchange(&mut stream, &out));
             match control.next_event().unwrap() {
-                Some(ServerEvent::Asked(..)) => {
+                Some(ServerEvent::Requested(..)) => {
                     control.accept();
                     stream.write_all(&control.take_output()).unwrap();
                     let mut opening = [0; 4];

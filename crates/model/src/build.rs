@@ -183,12 +183,12 @@ impl NodeFile {
     /// [`BuildError::Unsupported`] names the field of the trial that the node cannot do and what can be requested;
     /// [`BuildError::BadTrial`] an impossible size or load; [`BuildError::Model`] an error in the file.
     pub fn instance(&self, trial: &Trial) -> Result<Instance, BuildError> {
-        let choice = choose(self, &self.asked(trial))?;
+        let choice = choose(self, &self.with_set(trial))?;
         self.instance_of(trial, &choice)
     }
 
     /// The same for the trial as it was requested, without the changes of `--set`.
-    pub(crate) fn instance_as_asked(&self, trial: &Trial) -> Result<Instance, BuildError> {
+    pub(crate) fn instance_without_set(&self, trial: &Trial) -> Result<Instance, BuildError> {
         self.instance_of(trial, &choose(self, trial)?)
     }
 
@@ -227,10 +227,10 @@ impl NodeFile {
     }
 
     fn setting(&self, trial: &Trial) -> Result<Setting, BuildError> {
-        let asked = trial
+        let sizes = trial
             .sizes()
             .map_err(|e| BuildError::BadTrial(e.to_string()))?;
-        let (sizes, raised_from) = self.raise(trial, asked)?;
+        let (sizes, raised_from) = self.raise(trial, sizes)?;
         let largest = self.max_frame_bytes + 4 * u32::from(trial.framing.vlan_tags);
         if sizes.frame > largest {
             return Err(unsupported(
@@ -256,16 +256,16 @@ impl NodeFile {
     }
 
     /// The sizes that the tool sends, and the requested datagram where that is smaller.
-    fn raise(&self, trial: &Trial, asked: Sizes) -> Result<(Sizes, Option<u32>), BuildError> {
+    fn raise(&self, trial: &Trial, sizes: Sizes) -> Result<(Sizes, Option<u32>), BuildError> {
         use wirelab_trial::Layer::{UdpIpv4, UdpIpv6};
         let (Some(name), UdpIpv4 | UdpIpv6, Some(datagram)) =
-            (&self.tool.min_datagram, trial.framing.layer, asked.datagram)
+            (&self.tool.min_datagram, trial.framing.layer, sizes.datagram)
         else {
-            return Ok((asked, None));
+            return Ok((sizes, None));
         };
         let least = self.bytes(name).map_err(BuildError::Model)?;
         if datagram >= least {
-            return Ok((asked, None));
+            return Ok((sizes, None));
         }
         let raised = Size::new(SizeUnit::Datagram, least)
             .resolve_test(trial.framing)

@@ -169,9 +169,10 @@ fn uses(instance: &Instance, solved: &Solved) -> Vec<ResourceUse> {
 
 fn notes(file: &NodeFile, instance: &Instance, solved: &Solved) -> Vec<String> {
     let mut out = Vec::new();
-    if let (Some(asked), Some(sent)) = (instance.raised_from, instance.resolved.sizes.datagram) {
+    if let (Some(requested), Some(sent)) = (instance.raised_from, instance.resolved.sizes.datagram)
+    {
         out.push(format!(
-            "The test tool sends datagrams of at least {sent} B: the requested {asked} B are {sent} B on the wire."
+            "The test tool sends datagrams of at least {sent} B: the requested {requested} B are {sent} B on the wire."
         ));
     }
     out.extend(solved.notes(instance));

@@ -59,9 +59,9 @@ pub struct NodeFile {
     /// Changes by `--set` since the file was read, in order.
     pub changes: Vec<String>,
     /// The path that `--set` selects, in place of the trial's.
-    pub asked_path: Option<Path>,
+    pub set_path_to: Option<Path>,
     /// The wait method that `--set` selects, in place of the trial's.
-    pub asked_wait: Option<Wait>,
+    pub set_wait_to: Option<Wait>,
 }
 
 /// A figure with its unit and source.
@@ -326,10 +326,10 @@ impl Default for ToolDecl {
 
 impl NodeFile {
     /// `trial` with the path and wait that `--set` selects.
-    pub(crate) fn asked(&self, trial: &Trial) -> Trial {
+    pub(crate) fn with_set(&self, trial: &Trial) -> Trial {
         Trial {
-            path: self.asked_path.or(trial.path),
-            wait: self.asked_wait.or(trial.wait),
+            path: self.set_path_to.or(trial.path),
+            wait: self.set_wait_to.or(trial.wait),
             ..trial.clone()
         }
     }

@@ -249,7 +249,7 @@ pub fn fit(observations: &[Observation], options: &FitOptions) -> Result<Fit, Fi
     if !options.rounding.is_empty() {
         // What scatters is known after a first fit of all.
         paths::fit_paths(&mut gathered.clone(), options, &mut report);
-        report = figures::Report::new(options.confidence, report.seen);
+        report = figures::Report::new(options.confidence, report.scatter);
     }
     let paths = paths::fit_paths(&mut gathered, options, &mut report);
     if paths.iter().all(|w| !w.says_something()) {

@@ -154,7 +154,7 @@ impl Subject<'_> {
 
 /// Calibrated if the node file was calibrated from this metric of the trial, else predicted.
 pub(crate) fn kind(file: &NodeFile, trial: &Trial, metric: &str, point: Option<&str>) -> Kind {
-    let trial = &file.asked(trial);
+    let trial = &file.with_set(trial);
     let paths = |trial: &Trial| choose(file, trial).ok();
     let link = |trial: &Trial| {
         let own = file
@@ -217,7 +217,7 @@ fn cpu_load(subject: &Subject<'_>) -> Field<CpuLoad> {
 
 fn warnings(instance: &Instance) -> Vec<Warning> {
     let sent = instance.resolved.sizes.datagram.unwrap_or(0);
-    let raised = instance.raised_from.map(|asked| Warning::new(WarningCode::DATAGRAM_RAISED, format!("the test tool sends datagrams of {sent} bytes where {asked} were requested"), format!(
+    let raised = instance.raised_from.map(|requested| Warning::new(WarningCode::DATAGRAM_RAISED, format!("the test tool sends datagrams of {sent} bytes where {requested} were requested"), format!(
             "read the figures as those of {sent}-byte datagrams, or set the tool's smallest datagram to 0 with --set"
         )));
     raised.into_iter().collect()

@@ -78,18 +78,18 @@ pub fn delays(
             let size = Size::new(SizeUnit::Length, *length);
             let extent = Extent::Frames { frames };
             let trial = Trial::new(framing, direction, size, Load::Max, extent);
-            let mut told = model.run(&trial, &(), cancel)?;
-            for flow in &mut told.flows {
+            let mut observation = model.run(&trial, &(), cancel)?;
+            for flow in &mut observation.flows {
                 let mut series = std::mem::take(&mut flow.series);
-                for (point, way) in points {
+                for (point, delay_name) in points {
                     let found = series.iter().position(|series| series.name == point);
                     let Some(at) = found else { continue };
                     let mut delay = series.swap_remove(at);
-                    way.clone_into(&mut delay.name);
+                    delay_name.clone_into(&mut delay.name);
                     flow.series.push(delay);
                 }
             }
-            all.push(told);
+            all.push(observation);
         }
     }
     Ok(all)

@@ -176,12 +176,12 @@ fn point(
 
 fn notes(before: &Solved, aim: Aim) -> Vec<String> {
     let mut notes = Vec::new();
-    if let (Some(asked), Some(sent)) = (
+    if let (Some(requested), Some(sent)) = (
         before.instance.raised_from,
         before.instance.resolved.sizes.datagram,
     ) {
         notes.push(format!(
-            "The test tool sends datagrams of {sent} bytes where {asked} were requested."
+            "The test tool sends datagrams of {sent} bytes where {requested} were requested."
         ));
     }
     if !before.steady.exact && aim != Aim::Latency {

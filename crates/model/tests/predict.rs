@@ -177,7 +177,7 @@ fn a_model_of_one_direction_declines_others_by_name() {
         TrialOption::Dscp,
         TrialOption::Faults,
     ];
-    for (field, asked) in nxp("copied", 50).asking_all_but(&taken) {
+    for (field, asked) in nxp("copied", 50).with_each_but(&taken) {
         let refused = ModelNode::new(node("lpc1768")).run(&asked, &(), &Cancel::new());
         let Err(NodeError::Unsupported(no)) = refused else {
             panic!("{field} was accepted");

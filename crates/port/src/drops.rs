@@ -17,7 +17,7 @@ pub(crate) struct Drops {
 }
 
 impl Drops {
-    /// Bounds on how many frames of the flow were dropped, besides the frames that were `seen`.
+    /// Bounds on how many frames of the flow were dropped, besides the `judged` frames.
     ///
     /// Upper bound: every buffer held one frame of the flow, or any number if buffers hold many.
     /// [`wirelab_trial::job::CheckReport::with_sent`] limits it to the frames that did not arrive.
@@ -26,12 +26,12 @@ impl Drops {
     /// frames that it passed before and after do not limit that. Each drop of the own queue is a frame of the flow
     /// with its own sequence number, unless other frames look like it: test frames of another stream or run, and
     /// copies. If any of these was seen, some may be among the dropped ones, and the lower bound is 0.
-    pub(crate) fn missed(&self, seen: &Counts, strangers: u64) -> Missed {
+    pub(crate) fn missed(&self, judged: &Counts, strangers: u64) -> Missed {
         let at_most = match self.joined {
             true => u64::MAX,
             false => self.own + self.shared,
         };
-        let alike = strangers + seen.other_run_frames + seen.duplicated_frames;
+        let alike = strangers + judged.other_run_frames + judged.duplicated_frames;
         Missed {
             at_least: if alike == 0 { self.own } else { 0 },
             at_most,
@@ -160,7 +160,7 @@ mod tests {
             let mut judged = JudgedDrops::default();
             looks
                 .iter()
-                .for_each(|(seen, dropped)| judged.look(*seen, *dropped));
+                .for_each(|(passed, dropped)| judged.look(*passed, *dropped));
             judged
         };
         // One to one, each comparison within what arrived meanwhile; then the host dropped 30 more.

@@ -62,7 +62,7 @@ pub fn run(
             break;
         }
         let wrong = what_went_wrong(flow, &result, frames);
-        match (wrong, wire_time_ns(&result.seen[0], frames)) {
+        match (wrong, wire_time_ns(&result.received[0], frames)) {
             (None, Some(ns)) => times_ns.push(ns),
             (wrong, _) => {
                 let wrong = wrong.unwrap_or_else(|| "fewer than two timed frames arrived".into());
@@ -90,10 +90,10 @@ pub fn run(
 /// What was wrong with a run, in words; `None` if every frame left and arrived once, in order, intact.
 fn what_went_wrong(flow: &FlowPlan, result: &RunResult, frames: u64) -> Option<String> {
     let (sent, undeparted) = (&result.sent[0], result.undeparted[0]);
-    let left = sent.sequences_left(result.seen[0].counts.distinct_sequences);
-    let mut seen = result.seen[0].clone();
-    seen.missed.at_most = seen.missed.at_most.saturating_add(undeparted);
-    let counts = seen.with_sent(left).counts;
+    let left = sent.sequences_left(result.received[0].counts.distinct_sequences);
+    let mut received = result.received[0].clone();
+    received.missed.at_most = received.missed.at_most.saturating_add(undeparted);
+    let counts = received.with_sent(left).counts;
     let (from, to) = (&flow.from, &flow.to);
     let refused = [(
         sent.refused_frames,
@@ -124,20 +124,20 @@ fn what_went_wrong(flow: &FlowPlan, result: &RunResult, frames: u64) -> Option<S
         (counts.reordered_frames, "arrived out of order".to_owned()),
         (counts.too_late_frames, "arrived too late".to_owned()),
     ];
-    let told: Vec<_> = refused
+    let reasons: Vec<_> = refused
         .iter()
         .chain(&of_checker)
         .filter(|(n, _)| *n > 0)
         .map(|(n, what)| format!("{n} of {frames} frames {what}"))
         .collect();
     let whole = counts.is_clean() && counts.received_frames == frames;
-    match told.is_empty() {
+    match reasons.is_empty() {
         true if whole => None,
         true => Some(format!(
             "{} of {frames} frames arrived, or their slots were out of order",
             counts.received_frames
         )),
-        false => Some(told.join(", ")),
+        false => Some(reasons.join(", ")),
     }
 }
 
@@ -177,20 +177,20 @@ fn one_run(
     run::drain_short(&checker, sent.emitted_frames);
     run::finish_recorders(recorders, &plan.flows, warnings)?;
     let receiver_path = AnyChecker::path(&checker);
-    let seen = match checker {
+    let received = match checker {
         AnyChecker::Xdp(checker) => {
-            let seen = checker.report();
+            let received = checker.report();
             kept.checker = Some(checker);
-            seen
+            received
         }
         other => other.finish()?,
     };
-    let unseen = sent.unseen(&seen);
+    let unseen = sent.unseen(&received);
     let undeparted = watch.reconcile(&flow.from, &mut sent, unseen);
     Ok(RunResult {
         started,
         sent: vec![sent],
-        seen: vec![seen],
+        received: vec![received],
         undeparted: vec![undeparted],
         broke_off: None,
         sender_path: "packet",
@@ -199,8 +199,8 @@ fn one_run(
 }
 
 /// From the arrival times: (t_last − t_first)·N/(N−1).
-fn wire_time_ns(seen: &wirelab_port::job::CheckReport, frames: u64) -> Option<u64> {
-    let ((t0, n0), (t1, n1)) = (seen.first?, seen.last?);
+fn wire_time_ns(received: &wirelab_port::job::CheckReport, frames: u64) -> Option<u64> {
+    let ((t0, n0), (t1, n1)) = (received.first?, received.last?);
     (n1 > n0).then(|| (t1 - t0) * frames / (n1 - n0))
 }
 

@@ -18,7 +18,7 @@ use crate::flow::{FlowPlan, Plan};
 pub struct RunResult {
     pub started: u64,
     pub sent: Vec<SendReport>,
-    pub seen: Vec<CheckReport>,
+    pub received: Vec<CheckReport>,
     /// Frames of each flow that may have been lost, or never left their port.
     pub undeparted: Vec<u64>,
     /// Why sending ended early, in words, if it did.
@@ -37,13 +37,13 @@ pub fn observation(
 ) -> Observation {
     let mut flows = Vec::new();
     for (i, flow) in plan.flows.iter().enumerate() {
-        let (sent, mut seen) = (&result.sent[i], result.seen[i].clone());
-        let asked = requested(plan, flow, sent, &result);
-        warnings.extend(job::flow_warnings(&asked, sent, &seen));
+        let (sent, mut received) = (&result.sent[i], result.received[i].clone());
+        let request = requested(plan, flow, sent, &result);
+        warnings.extend(job::flow_warnings(&request, sent, &received));
         let undeparted = result.undeparted[i];
         warnings.extend((undeparted > 0).then(|| departure_unknown(flow, undeparted)));
-        seen.missed.at_most = seen.missed.at_most.saturating_add(undeparted);
-        let mut flow = job::flow_observation(&asked, sent, seen);
+        received.missed.at_most = received.missed.at_most.saturating_add(undeparted);
+        let mut flow = job::flow_observation(&request, sent, received);
         if undeparted > 0 {
             let unknown = Field::measured(undeparted);
             flow.counters

@@ -135,8 +135,8 @@ pub fn finish_recorders(
     warnings: &mut Vec<Warning>,
 ) -> Result<(), NodeError> {
     for (recorder, flow) in recorders.into_iter().zip(flows) {
-        let seen = recorder.finish(QUIET)?;
-        if let Some(lacks) = what_a_capture_lacks(&seen) {
+        let received = recorder.finish(QUIET)?;
+        if let Some(lacks) = what_a_capture_lacks(&received) {
             warnings.push(Warning::new(
                 WarningCode::CAPTURE,
                 format!("{}: {lacks}", flow.to),
@@ -148,17 +148,17 @@ pub fn finish_recorders(
 }
 
 /// A capture takes every frame of the port, so it is unknown whose frames its ring dropped; the note gives a bound.
-fn what_a_capture_lacks(seen: &CheckReport) -> Option<String> {
+fn what_a_capture_lacks(received: &CheckReport) -> Option<String> {
     // If the host joined frames there is no bound, and a note says so.
-    let bound = match seen.missed.at_most {
+    let bound = match received.missed.at_most {
         0 | u64::MAX => None,
         frames => Some(format!(
             "the capture may lack up to {}",
             format::count(frames, "frame")
         )),
     };
-    let told: Vec<_> = bound.into_iter().chain(seen.notes.clone()).collect();
-    (!told.is_empty()).then(|| told.join("; "))
+    let notes: Vec<_> = bound.into_iter().chain(received.notes.clone()).collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 fn fallback_warning(error: &XdpError) -> Warning {
@@ -402,7 +402,7 @@ pub fn run(
     }
     finish_recorders(recorders, &plan.flows, &mut warnings).map_err(because)?;
     let receiver_path = checkers.first().map_or("none", AnyChecker::path);
-    let seen = checkers
+    let received = checkers
         .into_iter()
         .map(AnyChecker::stop)
         .collect::<Result<Vec<_>, _>>()
@@ -411,14 +411,14 @@ pub fn run(
     let mut undeparted = vec![0; sent.len()];
     if sender_path == "packet" && fault.is_none() {
         for (i, flow) in plan.flows.iter().enumerate() {
-            let unseen = sent[i].unseen(&seen[i]);
+            let unseen = sent[i].unseen(&received[i]);
             undeparted[i] = watch.reconcile(&flow.from, &mut sent[i], unseen);
         }
     }
     let result = RunResult {
         started,
         sent,
-        seen,
+        received,
         undeparted,
         broke_off: broke_off.map(|error| error.to_string()),
         sender_path,

@@ -121,8 +121,8 @@ pub fn ceilings() -> Vec<Ceiling> {
 }
 
 fn ceiling(name: &'static str, lab: &mut CeilingLab, frame_bytes: u32) -> Ceiling {
-    let seen = lab.at_max_load(&trial(frame_bytes, Load::Max, 1));
-    let flow = seen.map(|o| o.flows.into_iter().next());
+    let observed = lab.at_max_load(&trial(frame_bytes, Load::Max, 1));
+    let flow = observed.map(|o| o.flows.into_iter().next());
     let flow = match flow {
         Ok(Some(flow)) => flow,
         Ok(None) | Err(_) => {
@@ -155,8 +155,8 @@ pub fn steadiness() -> Vec<Steadiness> {
         frames_per_s: STEADY_FRAMES_PER_S,
     };
     let steady = |(name, path): (&'static str, Path)| {
-        let seen = CeilingLab::new(options(path)).run(&trial(64, load, 300_000_000_000));
-        let gap = match seen.map(|o| o.flows.into_iter().next().map(|f| f.sender)) {
+        let observed = CeilingLab::new(options(path)).run(&trial(64, load, 300_000_000_000));
+        let gap = match observed.map(|o| o.flows.into_iter().next().map(|f| f.sender)) {
             Ok(Some(Field::Observed { value, .. })) => value.gap,
             Ok(Some(Field::Absent { absent })) => Field::absent(absent),
             Ok(None) => Field::absent("no flow"),

@@ -14,7 +14,7 @@ pub fn bypassed_shapers<'a>(
     ports: impl IntoIterator<Item = &'a PortName>,
     path: Path,
 ) -> Vec<Warning> {
-    let mut seen = BTreeSet::new();
+    let mut listed = BTreeSet::new();
     let condition = match path {
         Path::Packet => return Vec::new(),
         Path::Xdp => "",
@@ -22,7 +22,7 @@ pub fn bypassed_shapers<'a>(
     };
     ports
         .into_iter()
-        .filter(|port| seen.insert(port.to_string()))
+        .filter(|port| listed.insert(port.to_string()))
         .filter_map(|port| {
             // A port that cannot be queried does not prevent the rest.
             let kind = shaper_of(port).ok().flatten()?;

@@ -88,7 +88,7 @@ fn what_a_trial_cannot_have_is_named_with_the_limit() {
         TrialOption::Faults,
         TrialOption::Dscp,
     ];
-    for (field, asked) in trial(10).asking_all_but(&taken) {
+    for (field, asked) in trial(10).with_each_but(&taken) {
         let NodeError::Unsupported(no) = refused(&mut node, &asked) else {
             panic!("{field} was accepted");
         };

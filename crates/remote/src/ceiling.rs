@@ -71,7 +71,7 @@ fn iperf(trial: &Trial) -> Field<f64> {
         Ok(sizes) => sizes.datagram.unwrap_or(0).max(1),
         Err(error) => return absent(&error.to_string()),
     };
-    let (tell, told) = std::sync::mpsc::channel();
+    let (tell, report) = std::sync::mpsc::channel();
     let tell = Mutex::new(tell);
     let handler = Arc::new(move |event| {
         if let ServerEvent::Leg { leg, .. } = event {
@@ -95,7 +95,7 @@ fn iperf(trial: &Trial) -> Field<f64> {
     if let Some(trouble) = outcome.trouble {
         return absent(&trouble.to_string());
     }
-    let Ok(leg) = told.recv_timeout(REPORT) else {
+    let Ok(leg) = report.recv_timeout(REPORT) else {
         return absent("the tester's own server reported nothing");
     };
     let (frames, ns) = match leg {

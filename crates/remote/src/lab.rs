@@ -177,7 +177,7 @@ fn serve(lab: &Lab, options: &[String]) -> Result<(Process, Value, Messages), Op
         sysfs: true,
         keep: None,
         // On a normal end it restores where receive work runs, also in a lab that stays.
-        ending: Ending::Asked,
+        ending: Ending::Terminated,
     };
     let child = Process::start(command, home)
         .map_err(|e| OpenError::failed(format!("the node cannot be started in the lab: {e}")))?;
@@ -211,13 +211,13 @@ fn first_line(said: UnixStream) -> std::io::Result<String> {
 
 /// How the node ended and its last message, if it ends within this time.
 fn ended(child: &Process, patience: Duration, messages: &Messages) -> Option<String> {
-    let asked = Instant::now();
+    let since = Instant::now();
     loop {
         if let Some(how) = child.life().ended() {
             let tail = messages.tail();
             return Some(format!("the node in the lab has ended ({how}){tail}"));
         }
-        if asked.elapsed() >= patience {
+        if since.elapsed() >= patience {
             return None;
         }
         std::thread::sleep(Duration::from_millis(5));

@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn foreign_frames_are_those_beyond_the_flows_own_and_its_control() {
-        let told = |received: u64| {
+        let foreign_per_s = |received: u64| {
             let counters = [
                 ("interface_received_frames", received),
                 ("watched_ns", 500_000_000),
@@ -137,9 +137,13 @@ mod tests {
             let counters = counters.map(|(name, value)| (name.to_owned(), value));
             Left::of_node(&counters.into()).foreign_per_s(1_000)
         };
-        assert_eq!(told(900), None, "frames that were joined count once");
-        assert_eq!(told(1_100), None, "the control of the trial");
-        assert_eq!(told(1_600), Some(1_200));
+        assert_eq!(
+            foreign_per_s(900),
+            None,
+            "frames that were joined count once"
+        );
+        assert_eq!(foreign_per_s(1_100), None, "the control of the trial");
+        assert_eq!(foreign_per_s(1_600), Some(1_200));
         assert_eq!(Left::default().foreign_per_s(0), None, "nobody looked");
     }
 }

@@ -116,7 +116,7 @@ impl Opinions {
 
     /// The note for a reader of the trial.
     pub fn warning(&self) -> Warning {
-        let told = |found: &Found| {
+        let rate_and_loss = |found: &Found| {
             let loss = found.loss_ratio.map(|l| format!(", {} % lost", percent(l)));
             format!(
                 "{}{}",
@@ -137,8 +137,8 @@ impl Opinions {
             format!(
                 "the node's own iperf 2 for {} ms: {} by wirelab, {} by {}; they {verdict} within {} %",
                 TIME.as_millis(),
-                told(&self.ours),
-                told(&self.theirs),
+                rate_and_loss(&self.ours),
+                rate_and_loss(&self.theirs),
                 self.version,
                 percent(self.within)
             ),

@@ -133,7 +133,7 @@ fn a_report_that_never_comes_is_said_and_the_own_count_kept() {
     let asked = trial(Layer::UdpIpv4, Direction::Receive);
     let observation = on_tester(&lab, || {
         let node = IperfNode::open("iperf:198.18.0.1", NODE_IPV4).unwrap();
-        node.without_asking().run(&asked, &(), &Cancel::new())
+        node.without_probe().run(&asked, &(), &Cancel::new())
     });
     let observation = observation.unwrap();
     drop(silent);

@@ -36,7 +36,7 @@ fn trial(layer: Layer, direction: Direction) -> Trial {
 /// A node that sends its load without asking first, so that the trial itself meets the peer.
 fn opened(address: &SocketAddr) -> IperfNode {
     let node = IperfNode::open("iperf:bad", &address.to_string()).unwrap();
-    node.without_asking()
+    node.without_probe()
 }
 
 /// A peer that does something with its sockets until the test is over.

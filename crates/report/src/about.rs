@@ -47,8 +47,8 @@ pub fn of_file(file: &ResultsFile) -> Document<'_> {
 /// The board of the first node that tells one, else its chip, and the host of the tester.
 pub fn hosts(file: &ResultsFile) -> Vec<String> {
     let setups = file.observations.iter().map(|o| &o.node.setup);
-    let told = setups.flat_map(|of| ["board", "soc", "cpu"].map(|key| of.get(key)));
-    let board = told.flatten().next().map(|name| clip(name, 80));
+    let names = setups.flat_map(|of| ["board", "soc", "cpu"].map(|key| of.get(key)));
+    let board = names.flatten().next().map(|name| clip(name, 80));
     let e = &file.environment;
     let host = [&e.cpu, &e.kernel].map(|field| field.value().map(|name| clip(name, 80)));
     let virtual_machine = e.virtual_machine.value() == Some(&true);
@@ -128,11 +128,11 @@ fn alike<K: Eq + Hash>(
 
 /// Each node that was tested, once, as it described itself, and the host the tester ran on; for pages alone.
 pub fn nodes_and_tester(file: &ResultsFile) -> Block<'static> {
-    let mut seen = BTreeSet::new();
+    let mut listed = BTreeSet::new();
     let mut nodes = vec![Block::Heading(3, "The node".to_owned())];
     for o in &file.observations {
         let d = &o.node;
-        if seen.insert((&d.name, &d.kind, &d.setup)) {
+        if listed.insert((&d.name, &d.kind, &d.setup)) {
             nodes.push(Block::Heading(4, d.name.clone()));
             nodes.push(Block::Facts(node(d)));
         }

@@ -210,8 +210,8 @@ pub fn gaps(rows: &[Row<'_>]) -> Gallery {
     let series = rows.iter().filter_map(|row| {
         let senders = || row.flows.iter().filter_map(|f| f.sender.value());
         let gaps = senders().filter_map(|s| s.gap.value());
-        let asked = senders().find_map(|s| s.asked_frames_per_s.value());
-        let asked = asked.filter(|fps| **fps > 0.0);
+        let requested = senders().find_map(|s| s.asked_frames_per_s.value());
+        let requested = requested.filter(|fps| **fps > 0.0);
         let samples = stats::Samples::of(None, gaps)?;
         let kind = senders().find_map(|s| s.gap.kind())?;
         let label = format!(
@@ -220,7 +220,7 @@ pub fn gaps(rows: &[Row<'_>]) -> Gallery {
             row::load(&row.observation.trial.load)
         );
         Some(samples::Series {
-            mark: asked
+            mark: requested
                 .map(|fps| (1e12 / fps, "requested"))
                 .filter(|(ps, _)| usable(*ps)),
             ..samples::Series::of(label, Some(row.trial), kind, &samples)

@@ -32,7 +32,7 @@ const NAME: usize = 40;
 const PORT: &str = "port";
 const LOSS: &str = "loss";
 const TIME: &str = "time";
-const WAY: &str = "way";
+const OPTIONS: &str = "way";
 
 /// Name of a column of CSV with its unit, whether its kind stands beside it, and what it has of a flow.
 type Csv = (&'static str, bool, fn(&Record<'_>) -> Value);
@@ -121,14 +121,16 @@ macro_rules! ends {
 /// All columns. A new one is an entry at the end: `figure("name_unit", …)` for CSV, `.shown(place, …)` for readers.
 fn columns() -> Vec<Column> {
     use Shown::{Always, IfObserved, IfVaries};
-    let all = [asked(), flow(), counts(), figures(), echo(), intervals()];
+    let all = [request(), flow(), counts(), figures(), echo(), intervals()];
     let mut all: Vec<Column> = all.into_iter().flatten().collect();
     all.extend([
         plain("loss_ratio_at_most", |r| {
             number(r.flow().and_then(|f| f.loss_ratio_at_most))
         }),
         plain("run_passed", |r| number(Some(r.run_passed))),
-        reader(7, Head::words(WAY, IfVaries, 0), |r| Cell::Text(way(r))),
+        reader(7, Head::words(OPTIONS, IfVaries, 0), |r| {
+            Cell::Text(options_in_words(r))
+        }),
         reader(11, Head::words("path", IfVaries, 3), path),
         reader(12, Head::words(TIME, IfVaries, 0), |r| {
             Cell::Text(if simulated(r) { "simulated" } else { "real" }.to_owned())
@@ -159,7 +161,7 @@ fn columns() -> Vec<Column> {
 }
 
 /// What was asked, and how the trial ended.
-fn asked() -> Vec<Column> {
+fn request() -> Vec<Column> {
     use Shown::{Always, IfVaries};
     vec![
         plain("trial", |r| number(Some(r.row.trial))).shown(
@@ -258,7 +260,7 @@ fn flow() -> Vec<Column> {
         plain("direction", |r| number(r.flow().map(|f| f.direction))).shown(
             4,
             Head::words("direction", Always, 0),
-            |r| Cell::Text(r.way()),
+            |r| Cell::Text(r.direction_in_words()),
         ),
         plain("port", |r| word(r.flow().map_or("", |f| &f.port))).shown(
             5,
@@ -603,11 +605,16 @@ pub fn table(rows: &[Row<'_>], each_flow: bool) -> Table {
     columns.sort_by_key(|(place, ..)| *place);
     // Counts say more than a share, so that the share is shown only where some node tells nothing else.
     let lost = rows.iter().any(Row::only_share_of_loss);
-    let ways = rows
+    let has_options = rows
         .iter()
         .any(|row| sheet::chosen_options(row.observation).is_some());
     let clocks = rows.iter().any(simulated);
-    for (name, needed) in [(PORT, each_flow), (LOSS, lost), (WAY, ways), (TIME, clocks)] {
+    for (name, needed) in [
+        (PORT, each_flow),
+        (LOSS, lost),
+        (OPTIONS, has_options),
+        (TIME, clocks),
+    ] {
         columns.retain(|(_, head, _)| needed || head.name != name);
     }
     let cells = rows
@@ -640,9 +647,9 @@ fn simulated(r: &Row<'_>) -> bool {
 }
 
 /// The way through the node, and what ran beside it; whole, since what tells two ways apart may be its end.
-fn way(r: &Row<'_>) -> String {
-    let asked = sheet::chosen_options(r.observation);
-    asked.map_or_else(|| "node's own".to_owned(), |words| line(&words))
+fn options_in_words(r: &Row<'_>) -> String {
+    let options = sheet::chosen_options(r.observation);
+    options.map_or_else(|| "node's own".to_owned(), |words| line(&words))
 }
 
 fn layer(r: &Row<'_>) -> Cell {

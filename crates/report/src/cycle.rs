@@ -41,14 +41,14 @@ fn blocks(c: &CycleTimes) -> Vec<Block<'static>> {
         ("cycle", true),
         ("with the node", true),
     ];
-    let row = |name: &str, way: &CycleTime| {
+    let row = |name: &str, cycle: &CycleTime| {
         vec![
             name.to_owned(),
-            integer(way.frames),
-            integer(way.link_bytes),
-            percent(way.efficiency_ratio),
-            time(way.cycle_ps),
-            field(&way.cycle_with_node_ps),
+            integer(cycle.frames),
+            integer(cycle.link_bytes),
+            percent(cycle.efficiency_ratio),
+            time(cycle.cycle_ps),
+            field(&cycle.cycle_with_node_ps),
         ]
     };
     let mut out = vec![
@@ -70,12 +70,12 @@ fn blocks(c: &CycleTimes) -> Vec<Block<'static>> {
             ],
         ),
     ];
-    for (name, way) in [
+    for (name, cycle) in [
         ("Individual frames", &c.individual),
         ("Summation frame", &c.summation),
     ] {
         out.push(Block::heading(name.to_owned()));
-        let terms = way.terms.iter();
+        let terms = cycle.terms.iter();
         out.push(Block::List(
             terms
                 .map(|term| format!("{}: {}", term.what, time(term.time_ps)))
@@ -99,9 +99,11 @@ fn field(value: &Field<u64>) -> String {
     }
 }
 
-fn delay(way: &str, delay: &NodeDelay) -> String {
+fn delay(direction: &str, delay: &NodeDelay) -> String {
     match &delay.mean_ps {
-        Field::Observed { .. } => format!("{way}: {} ({})", field(&delay.mean_ps), delay.span),
-        Field::Absent { absent } => format!("{way}: – ({absent})"),
+        Field::Observed { .. } => {
+            format!("{direction}: {} ({})", field(&delay.mean_ps), delay.span)
+        }
+        Field::Absent { absent } => format!("{direction}: – ({absent})"),
     }
 }

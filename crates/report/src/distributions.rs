@@ -42,11 +42,11 @@ pub fn series(file: &ResultsFile) -> Gallery {
             _ => "",
         };
         let o = &file.observations[trial - 1];
-        let asked = row::load(&o.trial.load);
+        let load = row::load(&o.trial.load);
         Named {
             group: clip(&line(&format!("{}{simulated}", series.name)), 60),
             of: of.clone(),
-            name: format!("{trial} · {} B · {asked} · {of}", o.sizes.payload),
+            name: format!("{trial} · {} B · {load} · {of}", o.sizes.payload),
             trial: *trial,
             series,
         }

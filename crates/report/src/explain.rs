@@ -5,7 +5,7 @@ mod results;
 
 use wirelab_trial::explanation::{Explanation, ResultsExplanation};
 
-pub(crate) use blocks::asked;
+pub(crate) use blocks::request;
 
 use crate::document::{Block, Document, NoExplanation};
 use crate::options::{Format, Options};

@@ -42,7 +42,7 @@ pub fn findings(trial: usize, observation: &Observation) -> Vec<Finding> {
     }
     for flow in &observation.flows {
         texts.extend(contradictions(flow));
-        if let Some(share) = told_loss(flow) {
+        if let Some(share) = reported_loss(flow) {
             let share = crate::format::percent(share);
             texts.push(format!(
                 "{}: {share} % lost, as the node tells it.",
@@ -99,7 +99,7 @@ pub fn unsupported(observation: &Observation) -> bool {
 }
 
 /// The share of frames lost above 0 that a flow tells which was not counted here.
-pub fn told_loss(flow: &FlowObservation) -> Option<f64> {
+pub fn reported_loss(flow: &FlowObservation) -> Option<f64> {
     if flow.counts.value().is_some() {
         return None;
     }

@@ -103,7 +103,7 @@ fn data_rate(rows: &[&Row<'_>]) -> Option<Headline> {
         goodput => goodput,
     };
     let (row, value, kind) = largest(rows, rate)?;
-    let of = asked(row);
+    let of = request(row);
     Some(
         Headline::new("Highest data rate", &format::si(value, "bit/s"), kind, of)
             .limited(limited::row(row), row.trial),
@@ -114,7 +114,7 @@ fn frame_rate(rows: &[&Row<'_>]) -> Option<Headline> {
     let (row, value, kind) = largest(rows, |row| row.sum(|f| &f.frames_per_s))?;
     let value = format!("{} frames/s", format::frame_rate(value));
     Some(
-        Headline::new("Highest frame rate", &value, kind, asked(row))
+        Headline::new("Highest frame rate", &value, kind, request(row))
             .limited(limited::row(row), row.trial),
     )
 }
@@ -209,7 +209,7 @@ fn one_way(rows: &[&Row<'_>]) -> Option<Headline> {
     });
     let (row, kind, count, median, late) = times.min_by_key(|(.., median, _)| *median)?;
     let (late, count) = (format::time(late), format::integer(count));
-    let of = format!("99 % within {late}; {}; {count} frames", asked(row));
+    let of = format!("99 % within {late}; {}; {count} frames", request(row));
     let headline = Headline::new("Median time on the way", &format::time(median), kind, of);
     let limited = Limited::new(
         Limiter::Unknown,
@@ -224,7 +224,7 @@ fn cpu(rows: &[&Row<'_>]) -> Option<Headline> {
     })?;
     let value = format!("{} %", format::percent(value));
     Some(
-        Headline::new("Highest CPU load", &value, kind, asked(row))
+        Headline::new("Highest CPU load", &value, kind, request(row))
             .limited(limited::row(row), row.trial),
     )
 }
@@ -232,7 +232,7 @@ fn cpu(rows: &[&Row<'_>]) -> Option<Headline> {
 fn loss(rows: &[&Row<'_>]) -> Option<Headline> {
     let (row, value, kind) = largest(rows, |row| row.loss().map(|loss| loss.low))?;
     if value <= 0.0 {
-        let headline = Headline::new("Highest loss", "0 %", kind, asked(row));
+        let headline = Headline::new("Highest loss", "0 %", kind, request(row));
         let limited = Limited {
             why: "no trial lost a frame".to_owned(),
             ..limited::row(row)
@@ -241,14 +241,18 @@ fn loss(rows: &[&Row<'_>]) -> Option<Headline> {
     }
     let value = format!("{} %", format::percent(value));
     Some(
-        Headline::new("Highest loss", &value, kind, asked(row))
+        Headline::new("Highest loss", &value, kind, request(row))
             .limited(limited::row(row), row.trial),
     )
 }
 
 /// What was asked, in a few words.
-fn asked(row: &Row<'_>) -> String {
+fn request(row: &Row<'_>) -> String {
     let o = row.observation;
     let load = row::load(&o.trial.load);
-    format!("payload {} B, {}, load {load}", o.sizes.payload, row.way())
+    format!(
+        "payload {} B, {}, load {load}",
+        o.sizes.payload,
+        row.direction_in_words()
+    )
 }

@@ -8,7 +8,7 @@ use wirelab_trial::{
 use wirelab_wire::Layer;
 
 use crate::datasheet::is_datasheet;
-use crate::finding::{self, told_loss, unsupported};
+use crate::finding::{self, reported_loss, unsupported};
 use crate::format::frame_rate;
 use crate::row;
 use crate::search;
@@ -146,7 +146,7 @@ fn trial(number: usize, o: &Observation, expected: Expectation) -> End {
 }
 
 fn tells_loss(o: &Observation) -> bool {
-    o.flows.iter().any(|flow| told_loss(flow).is_some())
+    o.flows.iter().any(|flow| reported_loss(flow).is_some())
 }
 
 /// Faults that were asked for must be found, exactly.

@@ -10,7 +10,7 @@ use crate::row::Row;
 /// A link that carries this share of its most is the limit: within 2 %.
 const FULL_WIRE: f64 = 0.98;
 /// A sender that achieves this share of the load that was asked was held by the load alone.
-const AS_ASKED: f64 = 0.98;
+const KEPT_SHARE: f64 = 0.98;
 
 /// What limited a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -127,18 +127,18 @@ pub fn row(row: &Row<'_>) -> Limited {
         );
     }
     // A node that waits by spinning works all the time, whatever is asked of it.
-    let all_came = row
+    let all_arrived = row
         .loss()
         .value()
         .is_some_and(|loss| loss.low <= 0.0 && loss.at_most().is_none());
-    let as_asked = o.trial.load != Load::Max && kept(o);
+    let as_requested = o.trial.load != Load::Max && kept(o);
     let by_load = || {
         Limited::new(
             Limiter::Load,
             "limited by the load: no more was requested".to_owned(),
         )
     };
-    if as_asked && all_came {
+    if as_requested && all_arrived {
         return by_load();
     }
     let load = o.cpu_load.value();
@@ -154,7 +154,7 @@ pub fn row(row: &Row<'_>) -> Limited {
             format!("limited by the CPU{whose}: it works {percent} % of the time"),
         );
     }
-    if as_asked {
+    if as_requested {
         return by_load();
     }
     let paper = |flow: &&FlowObservation| {
@@ -212,18 +212,18 @@ fn not_known(reasons: &[String]) -> String {
 /// Whether each sender achieved the load that was asked of it.
 fn kept(o: &Observation) -> bool {
     let senders = o.flows.iter().filter_map(|flow| flow.sender.value());
-    let mut told = false;
+    let mut any_rate = false;
     for sender in senders {
-        let (Some(asked), Some(achieved)) = (
+        let (Some(requested), Some(achieved)) = (
             sender.asked_frames_per_s.value(),
             sender.achieved_frames_per_s.value(),
         ) else {
             return false;
         };
-        told = true;
-        if *achieved < *asked * AS_ASKED {
+        any_rate = true;
+        if *achieved < *requested * KEPT_SHARE {
             return false;
         }
     }
-    told
+    any_rate
 }

@@ -86,7 +86,7 @@ fn family(unit: &str) -> (&'static str, f64) {
 pub fn openmetrics(file: &ResultsFile) -> String {
     let records = records(file);
     let mut out = String::new();
-    let mut seen: HashMap<String, usize> = HashMap::new();
+    let mut counted: HashMap<String, usize> = HashMap::new();
     let mut done: Vec<&str> = Vec::new();
     for unit in records.iter().map(|record| family(record.unit).0) {
         if done.contains(&unit) {
@@ -98,7 +98,7 @@ pub fn openmetrics(file: &ResultsFile) -> String {
             "# TYPE wirelab_{unit} gauge\n# HELP wirelab_{unit} Figures of a run of wirelab; of repeats the median, the lowest and the highest."
         );
         for record in records.iter().filter(|r| family(r.unit).0 == unit) {
-            let labels = labels(record, &mut seen);
+            let labels = labels(record, &mut counted);
             let divisor = family(record.unit).1;
             for (of, value) in [
                 ("median", record.median),
@@ -123,7 +123,7 @@ pub fn openmetrics(file: &ResultsFile) -> String {
 
 /// The labels of a figure. Trials that differ in what their words do not have are numbered, since two samples of the same
 /// labels are an error.
-fn labels(record: &Record<'_>, seen: &mut HashMap<String, usize>) -> String {
+fn labels(record: &Record<'_>, counted: &mut HashMap<String, usize>) -> String {
     let mut labels = format!(
         "node=\"{}\",trial=\"{}\",figure=\"{}\",kind=\"{}\",tester_limited=\"{}\"",
         label(record.node),
@@ -132,7 +132,9 @@ fn labels(record: &Record<'_>, seen: &mut HashMap<String, usize>) -> String {
         record.kind.name(),
         record.tester_limited_repeats > 0
     );
-    let times = seen.entry(format!("{labels} {}", record.unit)).or_insert(0);
+    let times = counted
+        .entry(format!("{labels} {}", record.unit))
+        .or_insert(0);
     *times += 1;
     if *times > 1 {
         let _ = write!(labels, ",number=\"{times}\"");

@@ -34,7 +34,7 @@ fn of_trial(node: &str, trial: &Trial) -> Option<String> {
         say("vlan", trial.framing.vlan_tags.to_string());
     }
     say(trial.size.unit.name(), trial.size.bytes.to_string());
-    say("direction", way(trial.direction).to_owned());
+    say("direction", direction_word(trial.direction).to_owned());
     say("load", trial.load.to_string());
     match trial.extent {
         Extent::Frames { frames } => say("frames", frames.to_string()),
@@ -70,7 +70,7 @@ fn options(trial: &Trial) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-const fn way(direction: Direction) -> &'static str {
+const fn direction_word(direction: Direction) -> &'static str {
     match direction {
         Direction::Transmit => "tx",
         Direction::Receive => "rx",
@@ -121,7 +121,7 @@ mod tests {
             )
         );
         for option in TrialOption::ALL {
-            let with = of_trial("lab:1", &plain.asking(*option));
+            let with = of_trial("lab:1", &plain.with_option(*option));
             assert_ne!(with, without, "{option:?}: another trial would be repeated");
         }
     }

@@ -218,7 +218,7 @@ impl<'a> Row<'a> {
     }
 
     /// The way and the number of ports, e.g. `transmit ×4`.
-    pub fn way(&self) -> String {
+    pub fn direction_in_words(&self) -> String {
         match self.flows.len() {
             0 | 1 => self.direction.to_string(),
             n => format!("{} ×{n}", self.direction),
@@ -232,7 +232,7 @@ impl<'a> Row<'a> {
         if let Some(buffers) = o.trial.buffers {
             text.push_str(&format!(" · {buffers}"));
         }
-        format!("{text} · {}", self.way())
+        format!("{text} · {}", self.direction_in_words())
     }
 }
 

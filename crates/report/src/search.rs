@@ -159,7 +159,7 @@ fn name(part: &Part) -> Cell {
 }
 
 /// What was asked of the node: layer, direction and size as asked.
-fn asked(trial: &Trial, sizes: &Sizes) -> String {
+fn request(trial: &Trial, sizes: &Sizes) -> String {
     let unit = trial.size.unit.name();
     let more = match sizes.datagram {
         Some(bytes) if unit == "datagram" && bytes != trial.size.bytes => {
@@ -204,7 +204,7 @@ fn rate_row(part: &Part, r: &SearchResult, goal: &GoalResult) -> Vec<Cell> {
     };
     vec![
         name(part),
-        Cell::Text(asked(&r.trial, &r.sizes)),
+        Cell::Text(request(&r.trial, &r.sizes)),
         Cell::Text(allowed(goal.goal.loss_ratio)),
         rate(&rate_of(goal, &goal.conditional_throughput_frames_per_s)),
         mbit(&goal.conditional_throughput_payload_bits_per_s),
@@ -251,7 +251,7 @@ fn curve(part: &Part, c: &CurveResult) -> Table {
         }
         row
     });
-    let asked = asked(&c.trial, &c.sizes);
+    let request = request(&c.trial, &c.sizes);
     let end = if c.ends_without_loss {
         "two loads in a row lost nothing"
     } else {
@@ -265,7 +265,7 @@ fn curve(part: &Part, c: &CurveResult) -> Table {
         ),
     };
     let caption = format!(
-        "Loss against load: {}, {asked}, trials of {}; {end}{held_back}",
+        "Loss against load: {}, {request}, trials of {}; {end}{held_back}",
         clip(&line(&part.name), NAME),
         format::time(c.curve.trial_ps)
     );
@@ -308,7 +308,7 @@ fn burst_row(part: &Part, b: &BurstResult) -> Vec<Cell> {
     };
     vec![
         name(part),
-        Cell::Text(asked(&b.trial, &b.sizes)),
+        Cell::Text(request(&b.trial, &b.sizes)),
         Cell::Text(format::frame_rate(b.max_frames_per_s)),
         match b.lengths.kind().or(b.implied_buffer_time_ps.kind()) {
             Some(kind) => Cell::of(

@@ -10,7 +10,7 @@ use crate::chart::spans::Spans;
 use crate::document::{Block, Chart};
 
 /// Events of trials in the order in which a frame has them.
-const WAY: [(&str, &str); 12] = [
+const EVENTS: [(&str, &str); 12] = [
     ("pin rises", "the node's pin, before its first frame"),
     (
         "due",
@@ -75,7 +75,7 @@ fn of_latencies(found: &[Latency]) -> Option<Block<'static>> {
     };
     let between = |name: &str| BETWEEN.iter().any(|(of, own)| *own == name && has(of));
     let mut spans = Spans::default();
-    for (name, about) in WAY.iter().filter(|(name, _)| has(name) || between(name)) {
+    for (name, about) in EVENTS.iter().filter(|(name, _)| has(name) || between(name)) {
         spans.event(name, about);
     }
     let places = |name: &str| spans.events.iter().position(|event| event.name == name);
@@ -115,10 +115,10 @@ fn time(flow: &FlowObservation) -> Option<Latency> {
 /// The picture of a datasheet's layer 2 latencies: of each its direction, the stage in which the node's was measured, and
 /// whether the PHY's is known.
 pub fn of_layer2<'a>(
-    ways: impl Iterator<Item = (Direction, &'a str, bool)>,
+    delays: impl Iterator<Item = (Direction, &'a str, bool)>,
 ) -> Option<Block<'static>> {
     let mut spans = Spans::default();
-    for (direction, stage, has_phy) in ways {
+    for (direction, stage, has_phy) in delays {
         let received = direction == Direction::Receive;
         let name = if received { "RX" } else { "TX" };
         let Some(StageName { from, to }) = StageName::of(stage) else {

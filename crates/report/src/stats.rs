@@ -23,10 +23,10 @@ pub fn complete(series: &Series) -> bool {
 fn bucket_percentile(histogram: &Histogram, share: f64) -> Option<u64> {
     let total = total(histogram);
     let rank = (share * total as f64).ceil().max(1.0) as u128;
-    let mut seen = 0u128;
+    let mut counted = 0u128;
     for (value, count) in &histogram.buckets {
-        seen += u128::from(*count);
-        if seen >= rank && *count > 0 {
+        counted += u128::from(*count);
+        if counted >= rank && *count > 0 {
             // A bucket is known by its upper end, which may lie above the largest sample.
             return Some((*value).min(histogram.max_ticks));
         }
@@ -120,10 +120,10 @@ impl Samples {
     pub fn of_sorted(&self, share: f64) -> f64 {
         let total: u128 = self.values.iter().map(|(_, n)| u128::from(*n)).sum();
         let rank = (share * total as f64).ceil().max(1.0) as u128;
-        let mut seen = 0u128;
+        let mut counted = 0u128;
         for (value, n) in &self.values {
-            seen += u128::from(*n);
-            if seen >= rank {
+            counted += u128::from(*n);
+            if counted >= rank {
                 return *value;
             }
         }

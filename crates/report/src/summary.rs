@@ -149,7 +149,7 @@ fn totals(file: &ResultsFile) -> String {
         let (Some(s), Some(c)) = (flow.sent_frames.value(), flow.counts.value()) else {
             continue;
         };
-        if let Some(kind) = flow.counts.kind().filter(|kind| kind.was_seen()) {
+        if let Some(kind) = flow.counts.kind().filter(|kind| kind.is_of_node()) {
             weakest = weakest.max(kind);
             sent = sent.saturating_add(*s);
             lost = lost.plus(loss::frames(c));
@@ -184,16 +184,16 @@ pub fn summary_line(observation: &Observation) -> String {
     if let Some(buffers) = trial.buffers {
         text.push_str(&format!(", {buffers}"));
     }
-    if let Some(way) = sheet::chosen_options(observation) {
-        text.push_str(&format!(", {way}"));
+    if let Some(options) = sheet::chosen_options(observation) {
+        text.push_str(&format!(", {options}"));
     }
     let rows = row::rows(std::slice::from_ref(observation), false);
-    let ways: Vec<String> = rows
+    let texts: Vec<String> = rows
         .iter()
-        .map(|r| way_in_words(r, rows.len() > 1))
+        .map(|r| row_in_words(r, rows.len() > 1))
         .collect();
     text.push_str(": ");
-    text.push_str(&ways.join("; "));
+    text.push_str(&texts.join("; "));
     match &observation.status {
         Status::Complete => {}
         Status::Partial { why } => text.push_str(&format!(" — PARTIAL: {why}")),
@@ -202,7 +202,7 @@ pub fn summary_line(observation: &Observation) -> String {
     escape::line(&text)
 }
 
-fn way_in_words(row: &row::Row<'_>, named: bool) -> String {
+fn row_in_words(row: &row::Row<'_>, named: bool) -> String {
     let mut text = if named {
         format!("{} ", row.direction)
     } else {

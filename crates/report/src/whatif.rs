@@ -9,7 +9,7 @@ use wirelab_trial::whatif::{Aim, Change, ChangeKind, Gain, Whatif, WhatifFigures
 use crate::chart::{Axis, Bar, Bars, Look, Part, Picture, Show};
 use crate::document::escape::{clip, line};
 use crate::document::{Block, Chart, Gallery, NoExplanation};
-use crate::explain::{asked, document};
+use crate::explain::{document, request};
 use crate::options::{Format, Options};
 use crate::row;
 
@@ -38,7 +38,11 @@ pub fn render_whatif(
 fn blocks(w: &Whatif) -> Vec<Block<'static>> {
     let mut out = vec![
         Block::Words(w.title.clone()),
-        Block::Words(format!("{}; {}.", asked(&w.trial, &w.sizes), unchanged(w))),
+        Block::Words(format!(
+            "{}; {}.",
+            request(&w.trial, &w.sizes),
+            unchanged(w)
+        )),
         Block::Answer(answer(w)),
         Block::heading("One change at a time"),
     ];

@@ -67,10 +67,10 @@ impl Guard {
             let is_in = cookie.is_some_and(|said| known(&said))
                 || bearer.is_some_and(|said| same(said, token));
             let query = uri.query().unwrap_or_default();
-            let asked = query
+            let given = query
                 .split('&')
                 .find_map(|part| part.strip_prefix("token="));
-            match asked {
+            match given {
                 Some(said) if same(said, token) && *method == Method::GET => {
                     return Answer::SignedIn {
                         again: uri.path().to_owned(),

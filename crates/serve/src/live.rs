@@ -22,9 +22,9 @@ struct Watch {
     stores: Stores,
     run: i64,
     /// Trials that were told; none before the first event.
-    told: Option<u64>,
+    shown: Option<u64>,
     is_over: Arc<AtomicBool>,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 /// Events of a run until it ends, the server does, or the reader goes.
@@ -32,14 +32,14 @@ pub fn events(
     stores: Stores,
     run: i64,
     is_over: Arc<AtomicBool>,
-    place: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
 ) -> impl IntoResponse {
     let watch = Watch {
         stores,
         run,
-        told: None,
+        shown: None,
         is_over,
-        _place: place,
+        _permit: permit,
     };
     let events = stream::unfold(Some(watch), async |watch| next(watch?).await);
     Sse::new(events).keep_alive(KeepAlive::default())
@@ -52,10 +52,10 @@ async fn next(mut watch: Watch) -> Next {
         if watch.is_over.load(Ordering::Relaxed) {
             return None;
         }
-        let (id, told) = (watch.run, watch.told);
+        let (id, shown) = (watch.run, watch.shown);
         let found = watch.stores.ask(move |store| {
             let run = store.chosen(&Selection::of(id))?.remove(0);
-            let is_new = told != Some(run.trials) && !run.finished;
+            let is_new = shown != Some(run.trials) && !run.finished;
             let figures = if is_new {
                 store.figures(id)?
             } else {
@@ -69,8 +69,8 @@ async fn next(mut watch: Watch) -> Next {
         if run.finished {
             return Some((Ok(Event::default().event("end").data("finished")), None));
         }
-        if watch.told != Some(run.trials) {
-            watch.told = Some(run.trials);
+        if watch.shown != Some(run.trials) {
+            watch.shown = Some(run.trials);
             let data = pages::so_far(&run, &figures);
             return Some((
                 Ok(Event::default().event("figures").data(data)),

@@ -216,7 +216,7 @@ async fn figures(State(served): Shared, Path(id): Path<i64>) -> Response {
 }
 
 async fn events(State(served): Shared, Path(id): Path<i64>) -> Response {
-    let Ok(place) = Arc::clone(&served.watchers).try_acquire_owned() else {
+    let Ok(permit) = Arc::clone(&served.watchers).try_acquire_owned() else {
         return trouble(
             StatusCode::SERVICE_UNAVAILABLE,
             "Too many readers watch; fix: close pages of running measurements.",
@@ -226,7 +226,7 @@ async fn events(State(served): Shared, Path(id): Path<i64>) -> Response {
         served.stores.clone(),
         id,
         Arc::clone(&served.is_over),
-        place,
+        permit,
     )
     .into_response()
 }

@@ -165,7 +165,7 @@ pub struct Samples {
     /// The first samples, in ps, in the order of their ends.
     pub kept_ps: Vec<u64>,
     /// Number of all samples.
-    pub seen: u64,
+    pub count: u64,
 }
 
 /// The result of a simulation.

@@ -278,7 +278,7 @@ fn latency_us(net: &Net, frames: u64) -> Vec<u64> {
         },
     )
     .unwrap();
-    assert_eq!(run.samples[0].seen, frames);
+    assert_eq!(run.samples[0].count, frames);
     run.samples[0].kept_ps.iter().map(|ps| ps / US).collect()
 }
 

@@ -123,7 +123,7 @@ fn ping_pong(options: &Options) -> Result<(), Box<dyn Error>> {
         options.wait,
         options.bytes,
         done.round_trip.histogram.count,
-        done.seen.counts.lost_frames,
+        done.received.counts.lost_frames,
         median / 2,
         percentiles(&done.round_trip),
     );
@@ -143,11 +143,11 @@ fn probe(options: &Options) -> Result<(), Box<dyn Error>> {
         r#"{{"mode":"probe","wait":"{:?}","sent_frames":{},"lost_frames":{},"slips":{},"arrivals":"{}","stamps":"{}","jitter_ns":{},"round_trip_ns":{},"from_sending_ns":{},"floor_ns":{floor}}}"#,
         options.wait,
         report.sent.sequences,
-        report.seen.counts.lost_frames,
+        report.received.counts.lost_frames,
         report.sent.slips,
         report.arrivals.name(),
         report.stamps.name(),
-        report.seen.jitter_ns.unwrap_or(0),
+        report.received.jitter_ns.unwrap_or(0),
         percentiles(&report.round_trip),
         percentiles(&report.from_sending),
     );

@@ -74,13 +74,13 @@ fn over_udp(ip: IpAddr, bytes: u32) -> io::Result<CheckReport> {
             scope.spawn(|| udp::receive_from(&sink, ready, Some(ip).into(), &expect, &live, &over));
         let sent = udp::send(&source, &offer(bytes), &Live::default(), &Cancel::new());
         over.cancel();
-        let seen = receiver
+        let received = receiver
             .join()
             .map_err(|_| io::Error::other("the sink died"))?;
         if let Some(failure) = sent?.failure {
             return Err(failure);
         }
-        Ok(seen?.report)
+        Ok(received?.report)
     })
 }
 
@@ -94,12 +94,12 @@ fn over_tcp(ip: IpAddr, bytes: u32) -> io::Result<CheckReport> {
         let receiver = scope.spawn(|| tcp::receive(&sink, &expect, &live, &over));
         let sent = tcp::send(&source, &offer(bytes), &Live::default(), &Cancel::new());
         over.cancel();
-        let seen = receiver
+        let received = receiver
             .join()
             .map_err(|_| io::Error::other("the sink died"))?;
         if let Some(failure) = sent?.failure {
             return Err(failure);
         }
-        Ok(seen?.report)
+        Ok(received?.report)
     })
 }

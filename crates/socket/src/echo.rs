@@ -69,7 +69,7 @@ pub struct EchoReport {
     /// Frames sent, and how the schedule was kept.
     pub sent: SendReport,
     /// Counts of the replies, and their jitter (RFC 3550) over the round trip. A loss may be in either direction.
-    pub seen: CheckReport,
+    pub received: CheckReport,
     /// From the time each frame was due to the arrival of its echo, in ns. Reports show this latency.
     pub round_trip: Series,
     /// The clock of the arrivals in [`EchoReport::round_trip`].

@@ -446,9 +446,9 @@ mod tests {
         want(&a, Want::Nothing).unwrap();
         a.send(b"two").unwrap();
         let mut fetcher = Fetcher::new(100);
-        let came = fetcher.arrival(&b, true).unwrap();
-        assert_eq!(came.bytes, b"one");
-        let arrived = came.stamp.kernel_ns;
+        let arrival = fetcher.arrival(&b, true).unwrap();
+        assert_eq!(arrival.bytes, b"one");
+        let arrived = arrival.stamp.kernel_ns;
         let now = now_ns();
         let mut clock = KernelClock::new(now);
         let arrived = clock.monotonic(arrived.unwrap(), before, now).unwrap();

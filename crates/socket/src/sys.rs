@@ -343,11 +343,11 @@ fn read_control(control: &[u64; CONTROL_WORDS], len: usize, arrived: &mut Arrive
         }
         let data = bytes - HEADER;
         // SAFETY: the data lie inside the buffer, since `at + bytes` does.
-        let place = unsafe { start.add(at + HEADER) };
+        let pointer = unsafe { start.add(at + HEADER) };
         match (header.cmsg_level, header.cmsg_type) {
             (libc::SOL_UDP, libc::UDP_GRO) if data >= size_of::<libc::c_int>() => {
                 // SAFETY: this many bytes are there, in any alignment.
-                let segment = unsafe { place.cast::<libc::c_int>().read_unaligned() };
+                let segment = unsafe { pointer.cast::<libc::c_int>().read_unaligned() };
                 arrived.segment = usize::try_from(segment).ok().filter(|bytes| *bytes > 0);
             }
             // SO_TIMESTAMPING has three times: the first by the system's clock, the last by the device's.
@@ -355,7 +355,8 @@ fn read_control(control: &[u64; CONTROL_WORDS], len: usize, arrived: &mut Arrive
                 let times = data / size_of::<libc::timespec>();
                 let time = |n: usize| {
                     // SAFETY: this many bytes are there, in any alignment.
-                    let read = || unsafe { place.cast::<libc::timespec>().add(n).read_unaligned() };
+                    let read =
+                        || unsafe { pointer.cast::<libc::timespec>().add(n).read_unaligned() };
                     (n < times).then(read).and_then(time_ns)
                 };
                 arrived.kernel_ns = time(0).or(arrived.kernel_ns);
@@ -377,7 +378,7 @@ fn time_ns(time: libc::timespec) -> Option<u64> {
 }
 
 fn write_name(name: &mut libc::sockaddr_storage, to: SocketAddr) -> libc::socklen_t {
-    let place = ptr::from_mut(name);
+    let pointer = ptr::from_mut(name);
     match to {
         SocketAddr::V4(to) => {
             let v4 = libc::sockaddr_in {
@@ -389,7 +390,7 @@ fn write_name(name: &mut libc::sockaddr_storage, to: SocketAddr) -> libc::sockle
                 sin_zero: [0; 8],
             };
             // SAFETY: sockaddr_storage has space and alignment for any address.
-            unsafe { place.cast::<libc::sockaddr_in>().write(v4) };
+            unsafe { pointer.cast::<libc::sockaddr_in>().write(v4) };
             size_of::<libc::sockaddr_in>() as _
         }
         SocketAddr::V6(to) => {
@@ -403,24 +404,24 @@ fn write_name(name: &mut libc::sockaddr_storage, to: SocketAddr) -> libc::sockle
                 sin6_scope_id: to.scope_id(),
             };
             // SAFETY: as above.
-            unsafe { place.cast::<libc::sockaddr_in6>().write(v6) };
+            unsafe { pointer.cast::<libc::sockaddr_in6>().write(v6) };
             size_of::<libc::sockaddr_in6>() as _
         }
     }
 }
 
 fn read_name(name: &libc::sockaddr_storage, len: libc::socklen_t) -> Option<SocketAddr> {
-    let (len, place) = (len as usize, ptr::from_ref(name));
+    let (len, pointer) = (len as usize, ptr::from_ref(name));
     match i32::from(name.ss_family) {
         libc::AF_INET if len >= size_of::<libc::sockaddr_in>() => {
             // SAFETY: sockaddr_storage has space and alignment for any address, and the family identifies it.
-            let v4 = unsafe { place.cast::<libc::sockaddr_in>().read() };
+            let v4 = unsafe { pointer.cast::<libc::sockaddr_in>().read() };
             let ip = Ipv4Addr::from(v4.sin_addr.s_addr.to_ne_bytes());
             Some(SocketAddrV4::new(ip, u16::from_be(v4.sin_port)).into())
         }
         libc::AF_INET6 if len >= size_of::<libc::sockaddr_in6>() => {
             // SAFETY: as above.
-            let v6 = unsafe { place.cast::<libc::sockaddr_in6>().read() };
+            let v6 = unsafe { pointer.cast::<libc::sockaddr_in6>().read() };
             let ip = Ipv6Addr::from(v6.sin6_addr.s6_addr);
             let port = u16::from_be(v6.sin6_port);
             Some(SocketAddrV6::new(ip, port, v6.sin6_flowinfo, v6.sin6_scope_id).into())

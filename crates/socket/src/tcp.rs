@@ -227,10 +227,10 @@ pub fn receive(
             break;
         }
     }
-    let mut seen = cutter.finish(failure);
-    seen.report.held_up_ns = Some(watch.finish().held_ns);
-    seen.report.missed.at_most = unread;
-    Ok(seen)
+    let mut received = cutter.finish(failure);
+    received.report.held_up_ns = Some(watch.finish().held_ns);
+    received.report.missed.at_most = unread;
+    Ok(received)
 }
 
 /// Splits a stream into frames and judges them.
@@ -307,8 +307,8 @@ pub fn fuzz_stream(input: &[u8]) {
     let [high, low, piece, bytes @ ..] = input else {
         return;
     };
-    let asked = u32::from(u16::from_be_bytes([*high, *low]));
-    let length = asked.clamp(LEAST_BYTES, MOST_BYTES) as usize;
+    let frame_bytes = u32::from(u16::from_be_bytes([*high, *low]));
+    let length = frame_bytes.clamp(LEAST_BYTES, MOST_BYTES) as usize;
     let count = |piece: usize| {
         let mut cutter = Cutter::new(0, length);
         for part in bytes.chunks(piece) {
@@ -385,12 +385,12 @@ mod tests {
     #[test]
     fn the_fuzz_corpus_is_replayed() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/tcp_frames");
-        let mut seen = 0;
+        let mut inputs = 0;
         for entry in std::fs::read_dir(folder).unwrap() {
             fuzz_stream(&std::fs::read(entry.unwrap().path()).unwrap());
-            seen += 1;
+            inputs += 1;
         }
-        assert!(seen > 0, "no corpus for tcp_frames");
+        assert!(inputs > 0, "no corpus for tcp_frames");
     }
 
     #[test]

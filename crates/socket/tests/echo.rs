@@ -65,8 +65,8 @@ fn every_echo_is_timed_by_the_kernel_and_the_floor_stands_beside_it() {
         let (report, seen) = probe(wait, 300);
         assert!(report.failure.is_none() && report.wait == wait);
         assert_eq!(report.sent.sequences, 300);
-        assert!(report.seen.counts.is_clean(), "{:?}", report.seen);
-        assert_eq!(report.seen.counts.check_identity(300), Ok(()));
+        assert!(report.received.counts.is_clean(), "{:?}", report.received);
+        assert_eq!(report.received.counts.check_identity(300), Ok(()));
         assert!(seen.report.with_sent(300).counts.is_clean());
         // Loopback has software stamps in both directions, and no device.
         assert_eq!(
@@ -81,7 +81,7 @@ fn every_echo_is_timed_by_the_kernel_and_the_floor_stands_beside_it() {
             (names::FLOOR, 256)
         );
         assert_eq!(report.lateness.count, 300);
-        assert!(report.seen.jitter_ns.is_some() && report.pdv().is_some());
+        assert!(report.received.jitter_ns.is_some() && report.pdv().is_some());
         let names: Vec<_> = report.series().into_iter().map(|s| s.name).collect();
         assert_eq!(
             names,
@@ -147,7 +147,7 @@ fn a_stall_shows_in_the_percentiles_of_an_open_loop_and_hides_in_a_closed_one() 
     assert!(open.round_trip.histogram.max_ticks >= STALL_NS);
     assert!(closed.sent.sequences == 1_000);
     // Open loop: some 300 frames were due during the stall, and 150 of them waited for at least half of it.
-    assert_eq!(open.seen.counts.lost_frames, 0);
+    assert_eq!(open.received.counts.lost_frames, 0);
     let waited = open.round_trip.percentile(90.0).unwrap();
     assert!(
         waited >= STALL_NS / 2,
@@ -192,7 +192,7 @@ fn a_node_that_loses_and_doubles_is_counted_and_never_hidden() {
         // The last frame is lost, so the probe waits for it in vain.
         echo::probe(&tester, &asked, Wait::Sleep, &Cancel::new()).unwrap()
     });
-    let counts = report.seen.counts;
+    let counts = report.received.counts;
     assert_eq!((counts.lost_frames, counts.duplicated_frames), (50, 50));
     assert_eq!(
         (counts.distinct_sequences, counts.received_frames),
@@ -221,7 +221,7 @@ fn a_node_that_is_gone_keeps_what_was_measured() {
     let failure = report.failure.unwrap();
     assert_eq!(failure.kind(), std::io::ErrorKind::ConnectionRefused);
     assert_eq!(report.round_trip.histogram.count, 100);
-    assert_eq!(report.seen.counts.distinct_sequences, 100);
+    assert_eq!(report.received.counts.distinct_sequences, 100);
     assert!((100..10_000).contains(&report.sent.sequences));
 }
 
@@ -293,7 +293,7 @@ fn a_connected_reflector_serves_its_peer_alone_spinning_or_not() {
         assert_eq!(seen.report.counts.foreign_frames, 1);
         assert_eq!(seen.sent_back_frames, 200);
         // On a machine that is busy for longer than the wait an echo is missed, but none is damaged.
-        let counts = done.seen.counts;
+        let counts = done.received.counts;
         assert_eq!(counts.good_frames, counts.received_frames);
         assert!(done.round_trip.histogram.count > 0);
     }
@@ -317,8 +317,11 @@ fn over_ipv6_where_there_is_any() {
         let _over = Over(over.flag());
         echo::probe(&tester, &asked, Wait::Sleep, &Cancel::new()).unwrap()
     });
-    assert!(report.seen.counts.is_clean(), "{:?}", report.seen);
-    assert_eq!(report.seen.counts.verified_payload_bytes, 100 * (64 + 48));
+    assert!(report.received.counts.is_clean(), "{:?}", report.received);
+    assert_eq!(
+        report.received.counts.verified_payload_bytes,
+        100 * (64 + 48)
+    );
     assert_eq!(
         (report.arrivals, report.stamps),
         (Stamps::Kernel, Stamps::Kernel)

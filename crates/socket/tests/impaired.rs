@@ -266,7 +266,7 @@ fn an_echo_takes_as_long_as_its_path_and_losses_are_those_of_both_directions() {
     let ledger = impairing.stop(frames);
     let lost = ledger.forward.dropped_frames + ledger.backward.dropped_frames;
     assert_eq!((ledger.forward.dropped_frames, lost), (30, 33));
-    let counts = report.seen.counts;
+    let counts = report.received.counts;
     assert_eq!(counts.lost_frames, lost);
     assert_eq!(counts.check_identity(frames), Ok(()));
     assert_eq!(counts.good_frames, frames - lost);

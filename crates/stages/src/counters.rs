@@ -12,8 +12,8 @@ impl Tracer {
     pub fn counters(&self) -> Vec<(String, u64)> {
         let mut all = Vec::new();
         for info in self.points() {
-            let seen = info.counts.each().into_iter().filter(|(_, n)| *n > 0);
-            all.extend(seen.map(|(count, n)| (info.point.counter(count), n)));
+            let counted = info.counts.each().into_iter().filter(|(_, n)| *n > 0);
+            all.extend(counted.map(|(count, n)| (info.point.counter(count), n)));
         }
         all.extend(self.costs().iter().flat_map(Cost::counters));
         polls(&self.polls(), &mut all);
@@ -46,7 +46,7 @@ mod tests {
 
     use super::*;
 
-    fn told(frames: &[u64]) -> Vec<(String, u64)> {
+    fn poll_counters(frames: &[u64]) -> Vec<(String, u64)> {
         let clock = Clock {
             owner: Owner::Node,
             ..Clock::TESTER_NS
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn polls_that_took_no_frame_are_not_seen_and_no_zeros() {
-        assert_eq!(told(&[]), []);
+        assert_eq!(poll_counters(&[]), []);
         let expected = [
             ("napi_polls", 4),
             ("napi_poll_frames_mean_milli", 2250),
@@ -69,6 +69,6 @@ mod tests {
             ("napi_poll_frames_max", 6),
         ];
         let expected = expected.map(|(name, n)| (name.to_owned(), n));
-        assert_eq!(told(&[1, 1, 1, 6]), expected);
+        assert_eq!(poll_counters(&[1, 1, 1, 6]), expected);
     }
 }

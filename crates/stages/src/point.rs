@@ -74,7 +74,7 @@ impl Point {
 
     fn place(self) -> PointPlace<'static> {
         PointPlace {
-            way: Some(self.direction()),
+            direction: Some(self.direction()),
             point: self.name(),
         }
     }
@@ -106,15 +106,15 @@ mod tests {
         let names = Point::ALL.map(Point::name);
         let manual = include_str!("../../../docs/stages.md");
         let head = "| point | set `raw` | set `fentry` | the time at which |\n";
-        let seen_here = &names[..names.len() - 1];
-        assert_eq!(points(manual, head), seen_here, "docs/stages.md");
+        let documented = &names[..names.len() - 1];
+        assert_eq!(points(manual, head), documented, "docs/stages.md");
 
         // The protocol also has the points of boards.
         let protocol = include_str!("../../../spec/node-control.md");
-        let mut told = points(protocol, "| | point | the moment |\n").into_iter();
+        let mut documented_point = points(protocol, "| | point | the moment |\n").into_iter();
         for name in names {
             assert!(
-                told.any(|point| point == name),
+                documented_point.any(|point| point == name),
                 "spec/node-control.md: {name}"
             );
         }

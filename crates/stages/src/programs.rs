@@ -216,14 +216,14 @@ impl Programs {
                 }
                 (tried, _) => (tried, program),
             };
-            links.push(tried.map_err(|e| self.no_place(program, e))?);
+            links.push(tried.map_err(|e| self.not_attached(program, e))?);
         }
         Ok(links)
     }
 
-    fn no_place(&self, program: &Program, error: io::Error) -> StagesError {
-        let place = program.tracepoint.unwrap_or(program.name);
-        let what = format!("attaching a program to {place}");
+    fn not_attached(&self, program: &Program, error: io::Error) -> StagesError {
+        let attach_point = program.tracepoint.unwrap_or(program.name);
+        let what = format!("attaching a program to {attach_point}");
         match error.raw_os_error() {
             Some(libc::EPERM | libc::EACCES) => refused(what, &error, self.set),
             _ => StagesError::kernel(what, error),

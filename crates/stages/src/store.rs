@@ -244,8 +244,8 @@ impl Store {
 
     /// The records of the points in a direction, in the order of the path, each stream separately.
     pub fn times_of(&self, direction: Direction) -> Vec<PointTimes> {
-        let way = Point::ALL.iter().filter(|p| p.direction() == direction);
-        way.flat_map(|p| self.of_point(*p)).collect()
+        let points = Point::ALL.iter().filter(|p| p.direction() == direction);
+        points.flat_map(|p| self.of_point(*p)).collect()
     }
 
     fn of_point(&self, point: Point) -> Vec<PointTimes> {

@@ -35,8 +35,8 @@ pub fn changes(values: &[f64], scale: Scale, wrong: f64) -> Vec<Change> {
 
 fn split(values: &[f64], offset: usize, wrong: f64, splits: &mut Vec<usize>) {
     let tried = values.len().saturating_sub(1);
-    let place = |at: usize| Some((at, rank_sum(&values[..at], &values[at..])?));
-    let least = (1..values.len()).filter_map(place);
+    let candidate = |at: usize| Some((at, rank_sum(&values[..at], &values[at..])?));
+    let least = (1..values.len()).filter_map(candidate);
     let Some((at, p)) = least.min_by(|a, b| a.1.total_cmp(&b.1)) else {
         return;
     };

@@ -80,12 +80,12 @@ fn shift_interval(changes: &[f64], n: usize, m: usize, confidence: f64) -> Inter
     if n + m <= EXACT {
         // Of U, which is the rank sum less its smallest value; ranks are doubled.
         let plain: Vec<u64> = (1..=(n + m) as u64).map(|rank| 2 * rank).collect();
-        let ways = ways(&plain, n);
-        let all: f64 = ways.iter().sum();
+        let counts = counts(&plain, n);
+        let all: f64 = counts.iter().sum();
         let first = n * (n + 1);
         let mut tail = 0.0;
         for u in 0..changes.len().div_ceil(2) {
-            tail += ways[first + 2 * u] / all;
+            tail += counts[first + 2 * u] / all;
             // The whole range leaves out what lies below the smallest change, or above the largest.
             if u == 0 || 2.0 * tail <= outside {
                 (cut, real) = (u, 1.0 - 2.0 * tail);
@@ -151,9 +151,9 @@ impl Ranks {
             // The rank sums of both groups are uneven alike, and there are fewer of the smaller group.
             let few = self.first.min(self.second);
             let mean = (few * (count + 1)) as f64;
-            let ways = ways(&self.doubled, few);
-            let all: f64 = ways.iter().sum();
-            let uneven = ways.iter().enumerate();
+            let counts = counts(&self.doubled, few);
+            let all: f64 = counts.iter().sum();
+            let uneven = counts.iter().enumerate();
             let uneven = uneven.filter(|(sum, _)| (*sum as f64 - mean).abs() >= off - 0.5);
             return (uneven.map(|(_, n)| n).sum::<f64>() / all).min(1.0);
         }
@@ -174,21 +174,21 @@ impl Ranks {
 }
 
 /// In how many ways `chosen` of the ranks, which ascend, add up to each sum.
-fn ways(ranks: &[u64], chosen: usize) -> Vec<f64> {
+fn counts(ranks: &[u64], chosen: usize) -> Vec<f64> {
     let most = ranks.iter().rev().take(chosen).sum::<u64>() as usize;
-    let mut ways = vec![vec![0.0; most + 1]; chosen + 1];
-    ways[0][0] = 1.0;
-    for (seen, rank) in ranks.iter().enumerate() {
+    let mut counts = vec![vec![0.0; most + 1]; chosen + 1];
+    counts[0][0] = 1.0;
+    for (before, rank) in ranks.iter().enumerate() {
         let rank = *rank as usize;
-        for taken in (1..=chosen.min(seen + 1)).rev() {
-            let (fewer, these) = ways.split_at_mut(taken);
+        for taken in (1..=chosen.min(before + 1)).rev() {
+            let (fewer, these) = counts.split_at_mut(taken);
             let fewer = &fewer[taken - 1];
             for (sum, count) in these[0].iter_mut().enumerate().skip(rank) {
                 *count += fewer[sum - rank];
             }
         }
     }
-    ways.swap_remove(chosen)
+    counts.swap_remove(chosen)
 }
 
 /// The probabilities of several tests, raised so that all of them together are wrong no more often than one would be (S.

@@ -128,7 +128,7 @@ impl Connection {
 
     /// Connects to a PostgreSQL database by its address, with TLS where the address asks for it.
     pub fn postgres(address: &str) -> Result<Connection, Refused> {
-        let (address, tls) = tls::asked(address).map_err(Refused)?;
+        let (address, tls) = tls::of_address(address).map_err(Refused)?;
         let mut config: postgres::Config = address.parse()?;
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(CONNECT);

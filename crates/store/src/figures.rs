@@ -86,10 +86,10 @@ pub fn replace(connection: &mut Connection, run: i64, file: &ResultsFile) -> Res
     let sql = format!(
         "INSERT INTO figures (run, place, {COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
     );
-    for (place, figure) in of(file).into_iter().enumerate() {
+    for (index, figure) in of(file).into_iter().enumerate() {
         let values = [
             run.into(),
-            Value::Int(place as i64),
+            Value::Int(index as i64),
             Value::Text(figure.key),
             Value::text(&figure.trial),
             Value::text(&figure.figure),

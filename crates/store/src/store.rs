@@ -300,8 +300,8 @@ fn insert_trials(
     from: usize,
 ) -> Result<(), Refused> {
     let each = file.observations.iter().enumerate().skip(from);
-    for (place, observation) in each {
-        let values = [run.into(), Value::Int(place as i64), packed(observation)];
+    for (index, observation) in each {
+        let values = [run.into(), Value::Int(index as i64), packed(observation)];
         connection.run(
             "INSERT INTO trials (run, place, observation) VALUES ($1, $2, $3)",
             &values,

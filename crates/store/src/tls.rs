@@ -50,12 +50,12 @@ impl Tls {
 
 /// An address without what it asks of TLS, and that: libpq's `sslmode` and `sslrootcert`. The modes that do not insist on TLS
 /// take none, since they would take none from whoever stands between, too.
-pub fn asked(address: &str) -> Result<(String, Option<Tls>), String> {
-    let (place, query) = address.split_once('?').unwrap_or((address, ""));
-    let (mut rest, mut is_asked, mut roots) = (Vec::new(), false, None);
+pub fn of_address(address: &str) -> Result<(String, Option<Tls>), String> {
+    let (base, query) = address.split_once('?').unwrap_or((address, ""));
+    let (mut rest, mut is_required, mut roots) = (Vec::new(), false, None);
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         match pair.split_once('=') {
-            Some(("sslmode", "require" | "verify-ca" | "verify-full")) => is_asked = true,
+            Some(("sslmode", "require" | "verify-ca" | "verify-full")) => is_required = true,
             Some(("sslmode", "disable" | "allow" | "prefer")) => {}
             Some(("sslmode", other)) => {
                 return Err(format!(
@@ -66,17 +66,17 @@ pub fn asked(address: &str) -> Result<(String, Option<Tls>), String> {
             _ => rest.push(pair),
         }
     }
-    if roots.is_some() && !is_asked {
+    if roots.is_some() && !is_required {
         return Err("sslrootcert is for TLS, which the address does not ask for; fix: add sslmode=verify-full"
                 .to_owned());
     }
-    rest.push(if is_asked {
+    rest.push(if is_required {
         "sslmode=require"
     } else {
         "sslmode=disable"
     });
-    let tls = is_asked.then(|| Tls::new(roots)).transpose()?;
-    Ok((format!("{place}?{}", rest.join("&")), tls))
+    let tls = is_required.then(|| Tls::new(roots)).transpose()?;
+    Ok((format!("{base}?{}", rest.join("&")), tls))
 }
 
 /// What to do about a connection over TLS that failed.

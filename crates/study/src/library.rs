@@ -76,8 +76,8 @@ pub fn open_whole(name_or_path: &str) -> Result<(Study, Vec<FileError>), OpenErr
         return Ok(Study::load_whole(path)?);
     }
     let also = ALSO.iter().find(|(other, _)| *other == name_or_path);
-    let asked = also.map_or(name_or_path, |(_, name)| name);
-    let found = STUDIES.iter().find(|(name, _)| *name == asked);
+    let wanted = also.map_or(name_or_path, |(_, name)| name);
+    let found = STUDIES.iter().find(|(name, _)| *name == wanted);
     let (name, text) = found.ok_or_else(|| OpenError::Unknown {
         name: name_or_path.chars().take(64).collect(),
         meant: did_you_mean(name_or_path, names().chain(ALSO.map(|(other, _)| other))),

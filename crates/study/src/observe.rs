@@ -128,15 +128,15 @@ impl HoldOut {
                 Key::Size => row.trial.size.bytes.to_string() == *value,
                 Key::Load => value.parse() == Ok(row.trial.load),
                 Key::Direction => {
-                    let way = match row.trial.direction {
+                    let direction = match row.trial.direction {
                         Direction::Transmit => "transmit",
                         Direction::Receive => "receive",
                         Direction::Both => "both",
                         Direction::Echo => "echo",
                     };
-                    way == value
-                        || (value == "tx" && way == "transmit")
-                        || (value == "rx" && way == "receive")
+                    direction == value
+                        || (value == "tx" && direction == "transmit")
+                        || (value == "rx" && direction == "receive")
                 }
                 Key::Row => row.name.starts_with(value.as_str()),
                 Key::Metric => metric.name() == value,
@@ -176,8 +176,8 @@ impl Study {
     ///
     /// # Errors
     /// The nodes that there are.
-    pub fn node_to_fit<'a>(&'a self, asked: Option<&'a str>) -> Result<&'a str, String> {
-        match (asked, self.nodes().as_slice()) {
+    pub fn node_to_fit<'a>(&'a self, wantedd: Option<&'a str>) -> Result<&'a str, String> {
+        match (wantedd, self.nodes().as_slice()) {
             (Some(node), nodes) if nodes.contains(&node) => Ok(node),
             (None, [node]) => Ok(node),
             (_, nodes) => Err(format!(

@@ -156,7 +156,7 @@ pub fn run(
         let mut node = Retrying::new(node.as_mut());
         for TrialRows { trial, rows } in group.trials {
             let name = format!("{}: {}", study.name, study.rows[rows[0]].name);
-            let came = if cancel.is_cancelled() {
+            let observed = if cancel.is_cancelled() {
                 interrupted = true;
                 Err("cancelled before this row was run".to_owned())
             } else {
@@ -168,15 +168,15 @@ pub fn run(
                 };
                 observe(&mut node, trial, &part, cancel, &mut refusals)?
             };
-            if let Ok(observation) = &came {
+            if let Ok(observation) = &observed {
                 chosen.extend(observation.node.setup.get(CHOSEN_AFTER).cloned());
                 if nodes.observed(&study.name, observation) {
                     cancel.cancel();
                 }
             }
             for row in rows {
-                notes[row] = note(&came);
-                values[row] = take(&study.rows[row], &wanted[row], &came);
+                notes[row] = note(&observed);
+                values[row] = take(&study.rows[row], &wanted[row], &observed);
             }
             done += 1;
         }
@@ -277,8 +277,11 @@ fn groups<'a>(study: &'a Study, node: Option<&'a str>, wanted: &[Vec<Metric>]) -
             groups.len() - 1
         });
         let trials = &mut groups[group].trials;
-        match trials.iter_mut().find(|asked| *asked.trial == row.trial) {
-            Some(asked) => asked.rows.push(at),
+        match trials
+            .iter_mut()
+            .find(|known_trial| *known_trial.trial == row.trial)
+        {
+            Some(known_trial) => known_trial.rows.push(at),
             None => trials.push(TrialRows {
                 trial: &row.trial,
                 rows: vec![at],
@@ -332,8 +335,8 @@ fn observe(
     }
 }
 
-fn take(row: &Row, wanted: &[Metric], came: &Result<Observation, String>) -> Values {
-    let value = |metric: &Metric| match came {
+fn take(row: &Row, wanted: &[Metric], observed: &Result<Observation, String>) -> Values {
+    let value = |metric: &Metric| match observed {
         Ok(observation) => match ends_of(row, observation, *metric) {
             ends if ends.low.value().is_some_and(|value| !value.is_finite()) => {
                 Field::absent("the node gave no finite number").into()
@@ -365,8 +368,8 @@ fn without_a_node(study: &Study, row: &Row, wanted: &[Metric], values: &mut Valu
 }
 
 /// Notes on all figures of a trial.
-fn note(came: &Result<Observation, String>) -> Option<String> {
-    match came.as_ref().map(|observation| &observation.status) {
+fn note(observed: &Result<Observation, String>) -> Option<String> {
+    match observed.as_ref().map(|observation| &observation.status) {
         Ok(Status::Partial { why }) => Some(format!("the trial ended early: {why}")),
         _ => None,
     }

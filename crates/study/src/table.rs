@@ -108,7 +108,7 @@ impl FromStr for Forwarding {
     fn from_str(text: &str) -> Result<Forwarding, String> {
         let found = FORWARDING.iter().find(|(_, name)| *name == text);
         found
-            .map(|(way, _)| *way)
+            .map(|(forwarding, _)| *forwarding)
             .ok_or_else(|| unknown("way of forwarding", text, FORWARDING.map(|(_, name)| name)))
     }
 }

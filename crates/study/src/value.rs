@@ -54,14 +54,14 @@ fn flow_of<'o>(
     observation: &'o Observation,
     metric: Metric,
 ) -> Option<&'o FlowObservation> {
-    let way = match metric {
+    let direction = match metric {
         Metric::ThroughputReceive => Direction::Receive,
         Metric::ThroughputTransmit => Direction::Transmit,
         _ => row.trial.direction,
     };
     let mut flows = observation.flows.iter();
-    let either = matches!(way, Direction::Both | Direction::Echo);
-    flows.find(|flow| either || flow.direction == way)
+    let either = matches!(direction, Direction::Both | Direction::Echo);
+    flows.find(|flow| either || flow.direction == direction)
 }
 
 /// The value of a metric of `row` in `observation`, as in [`value_of`], and its largest possible value where the tester
@@ -259,10 +259,10 @@ fn given(observation: &Observation, flow: &FlowObservation, field: Field<f64>) -
 
 fn carries_the_load(observation: &Observation, flow: &FlowObservation) -> bool {
     let trial = &observation.trial;
-    let asked = trial
+    let requested = trial
         .load
         .frames_per_s(&observation.sizes, trial.framing.layer, trial.link());
-    let (Ok(Some(asked)), Some(carried)) = (asked, flow.frames_per_s.value()) else {
+    let (Ok(Some(requested)), Some(carried)) = (requested, flow.frames_per_s.value()) else {
         return false;
     };
     // A loss that is an input of the model is not the node's loss.
@@ -273,7 +273,7 @@ fn carries_the_load(observation: &Observation, flow: &FlowObservation) -> bool {
         } => *value,
         _ => 0.0,
     };
-    *carried >= (1.0 - LOAD_TOLERANCE) * asked * (1.0 - lost_before)
+    *carried >= (1.0 - LOAD_TOLERANCE) * requested * (1.0 - lost_before)
 }
 
 /// Why a figure that needs a link rate is absent; `study run` has no option for it.

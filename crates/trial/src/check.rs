@@ -250,7 +250,7 @@ fn place_of(part: &Part, (free, total): (u64, u64), findings: &mut Findings) {
 fn look_at(one: &Observation, findings: &mut Findings) {
     // An impossible trial has no frame of that size, and no figure.
     if !matches!(one.status, Status::Void { .. }) {
-        asked(one, findings);
+        request(one, findings);
         counters(one, findings);
     }
     for (at, one_flow) in one.flows.iter().enumerate() {
@@ -297,7 +297,7 @@ fn busy_over_time(busy: &BusyOverTime, findings: &mut Findings) {
 }
 
 /// The requested trial is possible, and its frames have the requested sizes.
-fn asked(one: &Observation, findings: &mut Findings) {
+fn request(one: &Observation, findings: &mut Findings) {
     let (trial, sizes) = (&one.trial, &one.sizes);
     let follows = trial.size.resolve(trial.framing).is_ok_and(|these| {
         // A model's protocol may add data of its own.
@@ -350,9 +350,9 @@ fn flows(one: &Observation, findings: &mut Findings) {
     findings.must(number as u64 <= most, "flows", || {
         format!("{number}, but the trial has {ports} ports")
     });
-    let mut seen = HashSet::new();
+    let mut known = HashSet::new();
     for (at, flow) in one.flows.iter().enumerate() {
-        let is_new = seen.insert((&flow.port, flow.direction, flow.stream));
+        let is_new = known.insert((&flow.port, flow.direction, flow.stream));
         findings.must(is_new, "flows", || {
             format!("flow {} is there twice", at + 1)
         });

@@ -178,8 +178,8 @@ fn kind(file: &ResultsFile, node: &str) -> Option<Kind> {
 }
 
 fn is_like(one: &StageFigures, other: &StageFigures) -> bool {
-    let asked = |f: &StageFigures| (f.direction, f.layer, f.path, f.length_bytes, f.cpu_time);
-    asked(one) == asked(other) && (&one.from, &one.to) == (&other.from, &other.to)
+    let setting = |f: &StageFigures| (f.direction, f.layer, f.path, f.length_bytes, f.cpu_time);
+    setting(one) == setting(other) && (&one.from, &one.to) == (&other.from, &other.to)
 }
 
 fn mean_ps(row: &StageFigures) -> Option<f64> {

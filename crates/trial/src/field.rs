@@ -72,7 +72,7 @@ impl Kind {
     }
 
     /// Whether a node or an emulation was used, so that a tester took part.
-    pub const fn was_seen(self) -> bool {
+    pub const fn is_of_node(self) -> bool {
         matches!(self, Kind::Measured | Kind::Emulated)
     }
 }

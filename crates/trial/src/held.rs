@@ -32,14 +32,14 @@ impl FlowObservation {
         let Some(sender) = self.sender.value() else {
             return false;
         };
-        let (asked, achieved) = (&sender.asked_frames_per_s, &sender.achieved_frames_per_s);
-        let (Some(asked), Some(achieved)) = (asked.value(), achieved.value()) else {
+        let (requested, achieved) = (&sender.asked_frames_per_s, &sender.achieved_frames_per_s);
+        let (Some(requested), Some(achieved)) = (requested.value(), achieved.value()) else {
             return false;
         };
         let (Some(blocked), Some(lasted)) = (sender.blocked_ps.value(), self.sent_for_ps()) else {
             return false;
         };
-        let short = 1.0 - achieved / asked;
+        let short = 1.0 - achieved / requested;
         let explains = |ps: u64| ps as f64 >= EXPLAINED * short * lasted as f64;
         let slipped = sender.slipped_ps.value().copied().unwrap_or(0);
         sender.kept_rate.value() == Some(&false) && explains(*blocked) && !explains(slipped)
@@ -59,8 +59,8 @@ impl FlowObservation {
         (*rate > 0.0).then(|| (*sent as f64 / rate * 1e12) as u64)
     }
 
-    /// Time in ps in which its host paused its sender, in a trial of `asked_ps`.
-    fn sender_held_ps(&self, asked_ps: Option<u64>) -> u64 {
+    /// Time in ps in which its host paused its sender, in a trial of `requested_ps`.
+    fn sender_held_ps(&self, requested_ps: Option<u64>) -> u64 {
         let Some(sender) = self.sender.value() else {
             return 0;
         };
@@ -81,17 +81,19 @@ impl FlowObservation {
             }
             None => slipped,
         };
-        slipped.max(self.sender_idle_ps(asked_ps))
+        slipped.max(self.sender_idle_ps(requested_ps))
     }
 
-    /// Time in ps of `asked_ps` in which its sender neither sent nor was held back.
-    fn sender_idle_ps(&self, asked_ps: Option<u64>) -> u64 {
+    /// Time in ps of `requested_ps` in which its sender neither sent nor was held back.
+    fn sender_idle_ps(&self, requested_ps: Option<u64>) -> u64 {
         let sender = self.sender.value();
         let blocked = sender.and_then(|sender| sender.blocked_ps.value());
-        let idle = asked_ps.zip(self.sent_for_ps()).map(|(asked, sent)| {
-            let blocked = blocked.copied().unwrap_or(0);
-            asked.saturating_sub(sent).saturating_sub(blocked)
-        });
+        let idle = requested_ps
+            .zip(self.sent_for_ps())
+            .map(|(requested, sent)| {
+                let blocked = blocked.copied().unwrap_or(0);
+                requested.saturating_sub(sent).saturating_sub(blocked)
+            });
         idle.unwrap_or(0)
     }
 }
@@ -144,9 +146,9 @@ impl Observation {
     fn node_holds(&self, flow: &FlowObservation) -> Option<String> {
         let (who, held) = match flow.direction {
             Direction::Transmit => {
-                let told = self.counters.get(NODE_SENDER_HELD)?.value()?;
-                let idle = flow.sender_idle_ps(self.asked_ps());
-                ("sender", told.saturating_mul(1000).max(idle))
+                let held_ns = self.counters.get(NODE_SENDER_HELD)?.value()?;
+                let idle = flow.sender_idle_ps(self.requested_ps());
+                ("sender", held_ns.saturating_mul(1000).max(idle))
             }
             _ if self.node_kept_all(flow) => return None,
             Direction::Receive => ("receiver", *flow.checker_held_up_ps.value()?),
@@ -168,7 +170,7 @@ impl Observation {
         !self.trial.framing.layer.is_tcp() && lost == Some(0)
     }
 
-    fn asked_ps(&self) -> Option<u64> {
+    fn requested_ps(&self) -> Option<u64> {
         match self.trial.extent {
             Extent::Time { time_ps } => Some(time_ps),
             Extent::Frames { .. } => None,
@@ -181,27 +183,31 @@ impl Observation {
         if elapsed.is_some_and(|elapsed| elapsed.clock != ClockKind::Wall) {
             return None;
         }
-        let lasted = [self.asked_ps(), flow.sent_for_ps(), elapsed.map(|e| e.ps)];
+        let lasted = [
+            self.requested_ps(),
+            flow.sent_for_ps(),
+            elapsed.map(|e| e.ps),
+        ];
         lasted.into_iter().flatten().max()
     }
 
     fn held_up(&self, flow: &FlowObservation) -> Option<String> {
         let lasted = self.lasted_ps(flow)?;
-        let asked_ps = self.asked_ps();
+        let requested_ps = self.requested_ps();
         let beyond = |held: u64| is_beyond(held, lasted);
         // The port of a flow between two ports is the tester's own, otherwise it is the node's.
         let own = self.node.is_testers_own();
-        let says = |who: &str, way: &str, held: u64| {
+        let says = |who: &str, preposition: &str, held: u64| {
             format!(
                 "the tester's {who} ({}{}) was held up by its own host for {} ms of {} ms",
-                if own { "" } else { way },
+                if own { "" } else { preposition },
                 flow.port,
                 ms(held),
                 ms(lasted)
             )
         };
         if self.tester_sends(flow) {
-            let held = flow.sender_held_ps(asked_ps);
+            let held = flow.sender_held_ps(requested_ps);
             if beyond(held) {
                 return Some(says("sender", "to ", held));
             }
@@ -232,7 +238,7 @@ impl Observation {
 
     /// Whether the tester's own queues dropped what the node sent. Where the tester sends too, a lower load is no
     /// solution: the question is how a node behaves under all of it.
-    pub(crate) fn dropped_what_came(&self) -> bool {
+    pub(crate) fn dropped_arrivals(&self) -> bool {
         self.status == Status::Complete
             && !self.node.is_testers_own()
             && self.trial.direction == Direction::Transmit
@@ -240,7 +246,7 @@ impl Observation {
     }
 
     pub(crate) fn arrived_whole(&self) -> bool {
-        self.status == Status::Complete && !self.dropped_what_came()
+        self.status == Status::Complete && !self.dropped_arrivals()
     }
 
     /// Frames/s that arrived, of the slowest flow, where each has it.

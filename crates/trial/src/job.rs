@@ -113,11 +113,11 @@ impl SendReport {
     }
 
     /// Emitted frames that the checker neither saw nor may have dropped.
-    pub fn unseen(&self, seen: &CheckReport) -> u64 {
+    pub fn unseen(&self, received: &CheckReport) -> u64 {
         let uncounted = self
             .emitted_frames
-            .saturating_sub(seen.counts.distinct_sequences);
-        uncounted.saturating_sub(seen.missed.at_most)
+            .saturating_sub(received.counts.distinct_sequences);
+        uncounted.saturating_sub(received.missed.at_most)
     }
 
     /// Corrects for frames that were emitted but not sent: the system dropped them after the sender.
@@ -128,8 +128,8 @@ impl SendReport {
 
     /// Whether the requested rate was kept within 0.5 %; `None` where none was requested, or fewer than two frames were
     /// sent.
-    pub fn kept_rate(&self, asked_frames_per_s: Option<f64>) -> Option<bool> {
-        Some(self.frames_per_s()? >= KEPT * asked_frames_per_s?)
+    pub fn kept_rate(&self, requested_frames_per_s: Option<f64>) -> Option<bool> {
+        Some(self.frames_per_s()? >= KEPT * requested_frames_per_s?)
     }
 }
 
@@ -257,7 +257,7 @@ mod tests {
             emitted_frames: 100,
             ..SendReport::default()
         };
-        let seen = |at_most| CheckReport {
+        let received = |at_most| CheckReport {
             counts: Counts {
                 distinct_sequences: 90,
                 ..Counts::default()
@@ -268,7 +268,7 @@ mod tests {
             },
             ..CheckReport::default()
         };
-        let unseen = [0, 3, 10, 11, u64::MAX].map(|most| sent.unseen(&seen(most)));
+        let unseen = [0, 3, 10, 11, u64::MAX].map(|most| sent.unseen(&received(most)));
         assert_eq!(unseen, [10, 7, 0, 0, 0]);
     }
 }

@@ -330,11 +330,11 @@ mod tests {
 
     #[test]
     fn a_misspelt_kind_gets_the_nearest_one() {
-        let told = |text: &str, options: &OpenOptions| {
+        let refusal = |text: &str, options: &OpenOptions| {
             KINDS.open(text, options).err().unwrap().to_string()
         };
         let options = OpenOptions::default();
-        let error = told("nothign:much", &options);
+        let error = refusal("nothign:much", &options);
         for words in [
             "'nothign:much'",
             "did you mean 'nothing:'?",
@@ -343,9 +343,11 @@ mod tests {
         ] {
             assert!(error.contains(words), "{words}: {error}");
         }
-        assert!(told("gone:1", &options).contains("'gone:1': it is not built in; fix: build it"));
-        assert!(!told("zzzzzzzzzzz:1", &options).contains("did you mean"));
-        let bare = told("nothin", &options);
+        assert!(
+            refusal("gone:1", &options).contains("'gone:1': it is not built in; fix: build it")
+        );
+        assert!(!refusal("zzzzzzzzzzz:1", &options).contains("did you mean"));
+        let bare = refusal("nothin", &options);
         for words in [
             "no model 'nothin'",
             "nothing:…",

@@ -53,13 +53,13 @@ pub enum LoadError {
     NoLinkRate(Load),
     /// More than the link carries.
     #[error(
-        "a load of {load} is {asked:.0} frames/s, but a link of {link_bits_per_s} bit/s carries {limit:.0} frames/s of this size; fix: lower it"
+        "a load of {load} is {requested:.0} frames/s, but a link of {link_bits_per_s} bit/s carries {limit:.0} frames/s of this size; fix: lower it"
     )]
     AboveLink {
         /// The requested load.
         load: Load,
         /// In frames/s.
-        asked: f64,
+        requested: f64,
         /// What the link carries in frames/s.
         limit: f64,
         /// The link's rate.
@@ -99,7 +99,7 @@ impl Load {
             Some(link) if rate > link.frames_per_s(sizes) * 1.000_001 => {
                 Err(LoadError::AboveLink {
                     load: *self,
-                    asked: rate,
+                    requested: rate,
                     // Whole frames, as `limits` prints them.
                     limit: link.frames_per_s(sizes).floor(),
                     link_bits_per_s: link.bits_per_s(),

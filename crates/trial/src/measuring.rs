@@ -49,7 +49,8 @@ pub struct Overhead {
     /// The timed delay, e.g. `round trip`.
     pub what: String,
     /// The path of the frames through the node, in words.
-    pub way: String,
+    #[serde(rename = "way")]
+    pub path: String,
     /// Length of the frames in bytes, without FCS.
     pub length_bytes: u32,
     /// Alternating runs with and without probes, each.

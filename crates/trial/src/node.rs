@@ -91,10 +91,10 @@ impl Progress for () {
 /// # Errors
 /// Those of the trial.
 pub fn with_trouble(
-    ran: Result<Observation, NodeError>,
+    observed: Result<Observation, NodeError>,
     trouble: Option<String>,
 ) -> Result<Observation, NodeError> {
-    match (ran, trouble) {
+    match (observed, trouble) {
         (Ok(mut observation), Some(why)) => {
             observation.status = Status::Partial { why };
             Ok(observation)
@@ -102,7 +102,7 @@ pub fn with_trouble(
         (Err(NodeError::Failed(text)), Some(why)) => {
             Err(NodeError::Failed(format!("{why}; {text}")))
         }
-        (ran, _) => ran,
+        (observed, _) => observed,
     }
 }
 

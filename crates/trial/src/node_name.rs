@@ -276,11 +276,11 @@ mod tests {
         assert!(node.with("mac", "lite-device").is_err());
         assert_eq!(node.without_options(), name("hdl:reference"));
         let error = node.only_options(&["clocks"], "write clocks=N");
-        let told = error.unwrap_err().to_string();
-        assert!(told.contains("unknown option 'mac'; fix: write clocks=N"));
+        let text = error.unwrap_err().to_string();
+        assert!(text.contains("unknown option 'mac'; fix: write clocks=N"));
         let error = node.only_options(&["mec"], "write mec=N");
-        let told = error.unwrap_err().to_string();
-        assert!(told.contains("unknown option 'mac'; did you mean 'mec'? fix: write mec=N"));
+        let text = error.unwrap_err().to_string();
+        assert!(text.contains("unknown option 'mac'; did you mean 'mec'? fix: write mec=N"));
     }
 
     #[test]

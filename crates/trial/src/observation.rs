@@ -89,10 +89,10 @@ pub struct SenderObservation {
     /// Sum of those pauses in ps.
     pub slipped_ps: Field<u64>,
     /// Time in ps of back-pressure: the achieved load is then the path's.
-    #[serde(default = "not_told")]
+    #[serde(default = "not_reported")]
     pub blocked_ps: Field<u64>,
     /// Most frames sent back to back, faster than the pace, to catch up after a pause; 1 where none were.
-    #[serde(default = "not_told")]
+    #[serde(default = "not_reported")]
     pub longest_burst_frames: Field<u64>,
     /// Whether the kernel copied the data of sent frames.
     pub kernel_copied: Field<bool>,
@@ -101,7 +101,7 @@ pub struct SenderObservation {
     pub ledger: Option<Ledger>,
 }
 
-fn not_told() -> Field<u64> {
+fn not_reported() -> Field<u64> {
     Field::absent("not reported by the wirelab that wrote this")
 }
 
@@ -150,7 +150,7 @@ pub struct FlowObservation {
     /// The path of received and checked frames: `xdp`, `packet`, or a node's own word.
     pub receiver_path: String,
     /// Time in ps in which its own host paused the checker.
-    #[serde(default = "not_told")]
+    #[serde(default = "not_reported")]
     pub checker_held_up_ps: Field<u64>,
     /// Latency and other series of this flow.
     pub series: Vec<Series>,

@@ -68,7 +68,7 @@ impl PointCount {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointPlace<'a> {
     /// Whether the frames are those that the node receives or sends; `None` where a node has one way only.
-    pub way: Option<Direction>,
+    pub direction: Option<Direction>,
     /// The point's name.
     pub point: &'a str,
 }
@@ -76,22 +76,22 @@ pub struct PointPlace<'a> {
 impl<'a> PointPlace<'a> {
     /// The place in a text.
     pub fn of(text: &'a str) -> PointPlace<'a> {
-        let (way, point) = match text.split_once('.') {
+        let (direction, point) = match text.split_once('.') {
             Some(("in", point)) => (Some(Direction::Receive), point),
             Some(("out", point)) => (Some(Direction::Transmit), point),
             _ => (None, text),
         };
-        PointPlace { way, point }
+        PointPlace { direction, point }
     }
 }
 
 impl fmt::Display for PointPlace<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let way = self.way.map_or("", |way| match way {
+        let direction = self.direction.map_or("", |direction| match direction {
             Direction::Transmit => "out.",
             _ => "in.",
         });
-        write!(f, "{way}{}", self.point)
+        write!(f, "{direction}{}", self.point)
     }
 }
 
@@ -131,7 +131,7 @@ mod tests {
         let read = |name| {
             let counter = PointCounter::of(name)?;
             assert_eq!(counter.to_string(), name);
-            Some((counter.count, counter.place.way, counter.place.point))
+            Some((counter.count, counter.place.direction, counter.place.point))
         };
         let received = Some(Direction::Receive);
         for (name, is) in [

@@ -312,7 +312,7 @@ mod tests {
             layer: wirelab_wire::Layer::UdpIpv4,
             vlan_tags: 0,
         };
-        let asked = crate::job::FlowRequest {
+        let request = crate::job::FlowRequest {
             port: "node:x".to_owned(),
             direction: crate::Direction::Receive,
             stream: 0,
@@ -334,7 +334,7 @@ mod tests {
                 sequences: 100,
                 ..crate::job::SendReport::default()
             };
-            let seen = crate::job::CheckReport {
+            let received = crate::job::CheckReport {
                 counts: Counts {
                     received_frames: 90,
                     good_frames: 90,
@@ -347,7 +347,7 @@ mod tests {
                 },
                 ..crate::job::CheckReport::default()
             };
-            crate::job::flow_observation(&asked, &sent, seen)
+            crate::job::flow_observation(&request, &sent, received)
         };
         let mut whole = block(0);
         join(&mut whole, &[block(0), block(6)]);

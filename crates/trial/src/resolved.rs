@@ -88,8 +88,8 @@ impl Accepts<'_> {
         }
         if !(1..=self.ports).contains(&trial.ports) {
             let why = || {
-                let (asked, all) = (trial.ports, self.ports);
-                format!("{asked} requested, the node has {all}; fix: request 1 to {all}")
+                let (ports, all) = (trial.ports, self.ports);
+                format!("{ports} requested, the node has {all}; fix: request 1 to {all}")
             };
             return Err(self.refusal("ports", why));
         }
@@ -117,19 +117,19 @@ impl Accepts<'_> {
     fn among<T: PartialEq>(
         &self,
         field: &'static str,
-        asked: &T,
+        requested: &T,
         can: &[T],
         shown: impl Fn(&T) -> String,
     ) -> Result<(), NodeError> {
-        if can.contains(asked) {
+        if can.contains(requested) {
             return Ok(());
         }
         Err(self.refusal(field, || match can {
             [] => "this node supports none of these; fix: leave it out".to_owned(),
             can => {
                 let list: Vec<String> = can.iter().map(&shown).collect();
-                let (asked, list) = (shown(asked), list.join(", "));
-                format!("this node does not support {asked}; fix: request one of {list}")
+                let (requested, list) = (shown(requested), list.join(", "));
+                format!("this node does not support {requested}; fix: request one of {list}")
             }
         }))
     }
@@ -165,8 +165,8 @@ impl Resolved {
             true => trial.size.resolve(trial.framing),
             false => trial.sizes(),
         };
-        if let (Link::Fixed(rate), Some(asked)) = (link, trial.link_bits_per_s) {
-            if asked != rate {
+        if let (Link::Fixed(rate), Some(requested)) = (link, trial.link_bits_per_s) {
+            if requested != rate {
                 let why = || format!("its link carries {rate} bit/s; fix: leave --rate out");
                 return Err(accepts.refusal("link_bits_per_s", why));
             }
@@ -232,10 +232,10 @@ impl Resolved {
 
     /// The flows of a port, as the node sees them: one for each direction in which frames are not echoes.
     pub fn flows(&self) -> impl Iterator<Item = Direction> + use<> {
-        let asked = self.trial.direction;
+        let requested = self.trial.direction;
         [Direction::Transmit, Direction::Receive]
             .into_iter()
-            .filter(move |flow| asked == *flow || asked == Direction::Both)
+            .filter(move |flow| requested == *flow || requested == Direction::Both)
     }
 
     /// Expected time of the trial in ps; `None` where only the node knows how fast its frames are.

@@ -41,7 +41,7 @@ const KEPT: f64 = 0.95;
 pub struct Retrying<'a> {
     node: &'a mut dyn Node,
     /// Time of all trials in ps, and of the repeats for slightly missed rates.
-    asked_ps: u64,
+    requested_ps: u64,
     repeated_ps: u64,
     repeats: u64,
     /// Consecutive failed trials.
@@ -53,7 +53,7 @@ impl<'a> Retrying<'a> {
     pub fn new(node: &'a mut dyn Node) -> Retrying<'a> {
         Retrying {
             node,
-            asked_ps: 0,
+            requested_ps: 0,
             repeated_ps: 0,
             repeats: 0,
             in_vain: 0,
@@ -84,19 +84,20 @@ impl<'a> Retrying<'a> {
                 return (dropped, attempt - 1);
             };
             // A node that sends only at maximum load keeps that observation.
-            let Ok(seen) = self.at(rate, trial, progress, cancel) else {
+            let Ok(observed) = self.at(rate, trial, progress, cancel) else {
                 return (dropped, attempt - 1);
             };
-            if cancel.is_cancelled() || seen.tester_held_up().is_some() {
+            if cancel.is_cancelled() || observed.tester_held_up().is_some() {
                 return (dropped, attempt);
             }
-            if seen.arrived_whole() {
+            if observed.arrived_whole() {
                 // If more was dropped before, that is the bound.
                 let most = if attempt == 1 { MOST_RAISED } else { 0 };
-                let (seen, raised) = self.raised((seen, rate), most, trial, progress, cancel);
-                return (seen, attempt + raised);
+                let (observed, raised) =
+                    self.raised((observed, rate), most, trial, progress, cancel);
+                return (observed, attempt + raised);
             }
-            taken = seen.slowest_frames_per_s();
+            taken = observed.slowest_frames_per_s();
         }
         (dropped, MOST_LOWERED)
     }
@@ -113,14 +114,17 @@ impl<'a> Retrying<'a> {
     ) -> (Observation, u64) {
         let mut attempts = 0;
         while attempts < most && best.slowest_frames_per_s() >= Some(rate * KEPT) {
-            let Ok(seen) = self.at(2.0 * rate, trial, progress, cancel) else {
+            let Ok(observed) = self.at(2.0 * rate, trial, progress, cancel) else {
                 break;
             };
             attempts += 1;
-            if cancel.is_cancelled() || seen.tester_held_up().is_some() || !seen.arrived_whole() {
+            if cancel.is_cancelled()
+                || observed.tester_held_up().is_some()
+                || !observed.arrived_whole()
+            {
                 break;
             }
-            (best, rate) = (seen, 2.0 * rate);
+            (best, rate) = (observed, 2.0 * rate);
         }
         best.trial = trial.clone();
         best.tester.was_limit = Field::measured(true);
@@ -135,17 +139,17 @@ impl<'a> Retrying<'a> {
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
-        let asked = Trial {
+        let at_rate = Trial {
             load: Load::FrameRate { frames_per_s },
             ..trial.clone()
         };
-        self.node.run(&asked, progress, cancel)
+        self.node.run(&at_rate, progress, cancel)
     }
 
     /// Whether a slightly missed rate is worth another attempt of `trial_ps`.
     fn may_repeat(&mut self, attempts: u64, trial_ps: u64) -> bool {
         let after = self.repeated_ps.saturating_add(trial_ps);
-        let allowed = self.repeats < FREE_REPEATS || after <= self.asked_ps / REPEATS_SHARE;
+        let allowed = self.repeats < FREE_REPEATS || after <= self.requested_ps / REPEATS_SHARE;
         let again = attempts < MOST_ATTEMPTS && allowed;
         if again {
             self.repeats += 1;
@@ -180,7 +184,7 @@ impl Node for Retrying<'_> {
             let spoilt = held.is_some() || observation.node_held_up().is_some();
             let own = observation.counters.contains_key(Counter::ATTEMPTS.word())
                 || cancel.is_cancelled();
-            let dropped = held.is_none() && !own && observation.dropped_what_came();
+            let dropped = held.is_none() && !own && observation.dropped_arrivals();
             let again = match spoilt {
                 _ if own => false,
                 true => self.may_ask_again(attempts, begun),
@@ -194,11 +198,11 @@ impl Node for Retrying<'_> {
                 continue;
             }
             if dropped && trial.load == Load::Max {
-                let (seen, lowered) = self.lowered(trial, observation, progress, cancel);
-                observation = seen;
+                let (observed, lowered) = self.lowered(trial, observation, progress, cancel);
+                observation = observed;
                 attempts += lowered;
             }
-            self.asked_ps = self.asked_ps.saturating_add(trial_ps);
+            self.requested_ps = self.requested_ps.saturating_add(trial_ps);
             if attempts > 1 {
                 let counted = Field::measured(attempts);
                 observation

@@ -140,11 +140,11 @@ impl Change {
 pub fn changes(before: &[StageFigures], now: &[StageFigures]) -> Option<Vec<Change>> {
     let counted = |row: &&StageFigures| row.clock == ClockKind::Instructions && !row.cumulated;
     let same = |a: &StageFigures, b: &StageFigures| {
-        let asked = |row: &StageFigures| {
-            let way = (row.path, row.wait, row.rule.clone(), row.background);
-            (row.layer, row.direction, row.length_bytes, way)
+        let setting = |row: &StageFigures| {
+            let path_setting = (row.path, row.wait, row.rule.clone(), row.background);
+            (row.layer, row.direction, row.length_bytes, path_setting)
         };
-        asked(a) == asked(b) && (&a.from, &a.to) == (&b.from, &b.to)
+        setting(a) == setting(b) && (&a.from, &a.to) == (&b.from, &b.to)
     };
     let before: Vec<&StageFigures> = before.iter().filter(counted).collect();
     if before.is_empty() {

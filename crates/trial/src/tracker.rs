@@ -41,7 +41,7 @@ pub struct Tracker {
     max_extent: u64,
     too_late: u64,
     /// A bit for each of the last [`WINDOW`] sequences: whether it arrived.
-    seen: Box<[u64]>,
+    arrived: Box<[u64]>,
     /// For each of them that is missing: the index of the arrival that skipped it.
     jumped_at: Box<[u64]>,
 }
@@ -63,7 +63,7 @@ impl Tracker {
             reordered: 0,
             max_extent: 0,
             too_late: 0,
-            seen: vec![0; WINDOW as usize / 64].into_boxed_slice(),
+            arrived: vec![0; WINDOW as usize / 64].into_boxed_slice(),
             jumped_at: vec![0; WINDOW as usize].into_boxed_slice(),
         }
     }
@@ -84,11 +84,11 @@ impl Tracker {
         }
         let slot = slot_of(self.next - age);
         let (word, bit) = (slot / 64, 1u64 << (slot % 64));
-        if self.seen[word] & bit != 0 {
+        if self.arrived[word] & bit != 0 {
             self.duplicated += 1;
             return Event::Duplicate;
         }
-        self.seen[word] |= bit;
+        self.arrived[word] |= bit;
         self.distinct += 1;
         self.reordered += 1;
         let extent = index - self.jumped_at[slot];
@@ -103,7 +103,7 @@ impl Tracker {
             self.forget(self.next + missing - kept, kept as usize, index);
         }
         let slot = slot_of(self.next + missing);
-        self.seen[slot / 64] |= 1 << (slot % 64);
+        self.arrived[slot / 64] |= 1 << (slot % 64);
         self.next += missing + 1;
         self.distinct += 1;
         match missing {
@@ -122,7 +122,7 @@ impl Tracker {
             let mut at = from;
             while at < to {
                 let bits = (64 - at % 64).min(to - at);
-                self.seen[at / 64] &= !((u64::MAX >> (64 - bits)) << (at % 64));
+                self.arrived[at / 64] &= !((u64::MAX >> (64 - bits)) << (at % 64));
                 at += bits;
             }
         }

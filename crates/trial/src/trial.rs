@@ -248,12 +248,12 @@ impl Trial {
             (TrialOption::Dscp, dscp.is_some()),
         ]
         .into_iter()
-        .filter_map(|(option, asked)| asked.then_some(option))
+        .filter_map(|(option, is_set)| is_set.then_some(option))
     }
 
     /// This trial with one optional field set, to test a node type that refuses the field.
     #[must_use]
-    pub fn asking(&self, option: TrialOption) -> Trial {
+    pub fn with_option(&self, option: TrialOption) -> Trial {
         let mut trial = self.clone();
         match option {
             TrialOption::Link => trial.link_bits_per_s = Some(1_000_000_000),
@@ -279,14 +279,14 @@ impl Trial {
 
     /// This trial with each optional field except those of `taken`, alone, and the name of the field, to test a node
     /// type that supports no others.
-    pub fn asking_all_but<'a>(
+    pub fn with_each_but<'a>(
         &'a self,
         taken: &'a [TrialOption],
     ) -> impl Iterator<Item = (&'static str, Trial)> + use<'a> {
         let refused = TrialOption::ALL
             .iter()
             .filter(|option| !taken.contains(option));
-        refused.map(|option| (option.name(), self.asking(*option)))
+        refused.map(|option| (option.name(), self.with_option(*option)))
     }
 }
 

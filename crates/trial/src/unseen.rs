@@ -15,7 +15,7 @@ use crate::trial::Direction;
 use crate::warning_code::WarningCode;
 
 /// The counts of a point that saw a frame.
-const SEEN: [PointCount; 3] = [
+const COUNTED: [PointCount; 3] = [
     PointCount::Taken,
     PointCount::Unmatched,
     PointCount::Unreadable,
@@ -31,27 +31,27 @@ const UNSEEN: &str = Counter::UNSEEN.word();
 /// counter [`Counter::UNSEEN`] exists, 0 or not, wherever points counted.
 pub fn count(
     counters: &mut BTreeMap<String, Field<u64>>,
-    way: Direction,
+    direction: Direction,
     arrived: u64,
 ) -> Option<Warning> {
     let at = |point: &str, count| {
-        let place = place(way, point);
+        let place = place(direction, point);
         PointCounter { count, place }.to_string()
     };
     let mut unseen = Vec::new();
-    for point in points(counters, way) {
-        let told = |count: PointCount| {
+    for point in points(counters, direction) {
+        let count_of = |count: PointCount| {
             let counter = counters.get(&at(&point, count));
             counter
                 .and_then(|field| field.value().copied())
                 .unwrap_or(0)
         };
-        let known = told(PointCount::Unseen);
-        let seen = SEEN.map(told);
-        if seen == [0; 3] && known == 0 {
+        let known = count_of(PointCount::Unseen);
+        let counts = COUNTED.map(count_of);
+        if counts == [0; 3] && known == 0 {
             continue;
         }
-        let counted = seen.into_iter().fold(known, u64::saturating_add);
+        let counted = counts.into_iter().fold(known, u64::saturating_add);
         unseen.push((point, known + arrived.saturating_sub(counted)));
     }
     let most = unseen.iter().map(|(_, frames)| *frames).max()?;
@@ -68,25 +68,25 @@ pub fn count(
     }
     let names: Vec<String> = unseen
         .iter()
-        .map(|(p, _)| place(way, p).to_string())
+        .map(|(p, _)| place(direction, p).to_string())
         .collect();
     (!names.is_empty()).then(|| warning(&names))
 }
 
-const fn place(way: Direction, point: &str) -> PointPlace<'_> {
+const fn place(direction: Direction, point: &str) -> PointPlace<'_> {
     PointPlace {
-        way: Some(way),
+        direction: Some(direction),
         point,
     }
 }
 
 /// Points of the way that count anything, where each frame would be seen.
-fn points(counters: &BTreeMap<String, Field<u64>>, way: Direction) -> BTreeSet<String> {
+fn points(counters: &BTreeMap<String, Field<u64>>, direction: Direction) -> BTreeSet<String> {
     let point = |name: &String| {
         let PointCounter { count, place } = PointCounter::of(name)?;
         let counts = matches!(count, PointCount::Taken | PointCount::Unseen);
         let known = CapturePoint::of(place.point).map(CapturePoint::kind);
-        (counts && place.way == Some(way) && known != Some(PassedBy::Some))
+        (counts && place.direction == Some(direction) && known != Some(PassedBy::Some))
             .then(|| place.point.to_owned())
     };
     counters.keys().filter_map(point).collect()

@@ -123,11 +123,11 @@ impl Verdict {
             (None, _) => Claim::MedianNotAbove,
         };
         let both = [&pair.stack.background, &pair.fast_track.background];
-        let mut ran = both.into_iter().flatten();
+        let mut backgrounds = both.into_iter().flatten();
         Verdict {
             claim,
             answer: answer(pair, claim),
-            background_missed_its_rate: ran.any(super::BackgroundResult::missed_its_rate),
+            background_missed_its_rate: backgrounds.any(super::BackgroundResult::missed_its_rate),
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::run::{FAILURES_IN_A_ROW, Sink};
 pub const MAX_SEARCH_TRIALS: u64 = 100_000;
 
 /// The node, the observers and the limits of a search.
-pub struct Asking<'a> {
+pub struct SearchContext<'a> {
     /// The node.
     pub node: &'a mut dyn Node,
     /// The tester's rate against itself.
@@ -44,7 +44,7 @@ pub(super) struct Asker<'a> {
     pub description: Description,
     pub link: Option<LineRate>,
     pub records: Vec<TrialRecord>,
-    pub asked_ps: u64,
+    pub requested_ps: u64,
     /// Common kind of all figures so far; measured figures are not mixed with others.
     pub kind: Option<Kind>,
     /// Longest time of the search, for its progress; never above `max_time_ps`.
@@ -56,27 +56,27 @@ pub(super) struct Asker<'a> {
 
 impl<'a> Asker<'a> {
     pub fn new(
-        asking: Asking<'a>,
+        context: SearchContext<'a>,
         name: &'static str,
         template: &Trial,
         sizes: Sizes,
         limits: (u64, u64),
     ) -> Asker<'a> {
-        let description = asking.node.describe();
+        let description = context.node.describe();
         let carrier = description.capabilities.link_bits_per_s;
         Asker {
-            node: asking.node,
-            ceiling: CachedCeiling::new(asking.ceiling),
-            progress: asking.progress,
-            cancel: asking.cancel,
-            sink: asking.sink,
+            node: context.node,
+            ceiling: CachedCeiling::new(context.ceiling),
+            progress: context.progress,
+            cancel: context.cancel,
+            sink: context.sink,
             template: template.clone(),
             name,
             sizes,
             link: template.link().or(carrier.and_then(LineRate::new)),
             description,
             records: Vec::new(),
-            asked_ps: 0,
+            requested_ps: 0,
             kind: None,
             at_most_ps: limits.1,
             max_trials: limits.0,
@@ -159,11 +159,11 @@ impl<'a> Asker<'a> {
         if self.cancel.is_cancelled() {
             return Err(SearchEnded::Interrupted);
         }
-        let after_ps = self.asked_ps.saturating_add(trial_ps);
+        let after_ps = self.requested_ps.saturating_add(trial_ps);
         if after_ps > self.max_time_ps {
             return Err(SearchEnded::TimeLimit);
         }
-        self.asked_ps = after_ps;
+        self.requested_ps = after_ps;
         Ok(())
     }
 
@@ -177,12 +177,12 @@ impl<'a> Asker<'a> {
         let trial = self.trial(load, extent);
         let number = self.records.len() as u64 + 1;
         let label = format!("{} trial {number}, load {load}", self.name);
-        let before_ps = self.asked_ps - trial_ps;
-        let total_ps = self.at_most_ps.max(self.asked_ps);
+        let before_ps = self.requested_ps - trial_ps;
+        let total_ps = self.at_most_ps.max(self.requested_ps);
         let progress = StepProgress::new(self.progress, before_ps, trial_ps, total_ps, label);
         progress.report(0, 1, "");
         let layer = trial.framing.layer;
-        let asked = match load.frames_per_s(&self.sizes, layer, self.link) {
+        let requested = match load.frames_per_s(&self.sizes, layer, self.link) {
             Ok(rate) => rate,
             Err(error) => {
                 return Err(SearchEnded::Failed {
@@ -193,7 +193,7 @@ impl<'a> Asker<'a> {
         let mut observation = match self.node.run(&trial, &progress, self.cancel) {
             Ok(observation) => observation,
             Err(NodeError::Failed(why)) => {
-                self.records.push(record_without(asked, trial_ps, &why));
+                self.records.push(record_without(requested, trial_ps, &why));
                 return Ok(Err(why));
             }
             Err(error) => {
@@ -204,12 +204,12 @@ impl<'a> Asker<'a> {
             }
         };
         self.ceiling.judge(&mut observation);
-        let reading = reading(&observation, asked);
+        let reading = reading(&observation, requested);
         self.records.push(match &reading {
-            Ok(reading) => record(&observation, asked, trial_ps, reading),
+            Ok(reading) => record(&observation, requested, trial_ps, reading),
             Err(why) => TrialRecord {
                 tester_was_limit: observation.is_void_by_tester(),
-                ..record_without(asked, trial_ps, why)
+                ..record_without(requested, trial_ps, why)
             },
         });
         let step = Step {

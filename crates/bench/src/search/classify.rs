@@ -88,7 +88,7 @@ impl LoadRecord {
         let high = long_high + (sum(false, true) - balance).max(0.0);
         let whole = (high + long_low).max(goal.duration_sum_ps as f64);
         let allowed = whole * goal.exceed_ratio;
-        let in_doubt = self.trials.iter().filter(|seen| seen.is_in_doubt(goal));
+        let in_doubt = self.trials.iter().filter(|trial| trial.is_in_doubt(goal));
         let limited = self.tester_limited + in_doubt.count() as u64;
         if high > allowed {
             Class::Upper
@@ -166,7 +166,7 @@ impl LoadRecord {
 mod tests {
     use super::*;
 
-    fn seen(trials: &[(u64, f64)]) -> LoadRecord {
+    fn record_of(trials: &[(u64, f64)]) -> LoadRecord {
         LoadRecord {
             trials: trials
                 .iter()
@@ -219,7 +219,7 @@ mod tests {
             ((1, 60, 0.001), [U, N, L, U]),
             ((1, 60, 0.0), [U, L, L, U]),
         ];
-        let mut load = seen(&[]);
+        let mut load = record_of(&[]);
         for (point, (added, classes)) in points.into_iter().enumerate() {
             let (count, trial_ps, loss_ratio) = added;
             let trial = LoadTrial {
@@ -249,7 +249,7 @@ mod tests {
             (&[(1, 0.0)], Class::Undecided),
             (&[(60, 0.0), (60, 0.1)], Class::Upper),
         ] {
-            assert_eq!(seen(trials).class(&goal), class, "{trials:?}");
+            assert_eq!(record_of(trials).class(&goal), class, "{trials:?}");
         }
     }
 
@@ -264,17 +264,17 @@ mod tests {
             (&[(10, 0.1), (10, 0.0)], Class::Undecided),
             (&[(40, 0.1), (10, 0.0), (60, 0.1)], Class::Upper),
         ] {
-            assert_eq!(seen(trials).class(&tst009()), class, "{trials:?}");
+            assert_eq!(record_of(trials).class(&tst009()), class, "{trials:?}");
         }
     }
 
     #[test]
     fn the_result_is_what_arrived_in_the_worst_trial_that_counts() {
         assert_eq!(
-            seen(&[(60, 0.25)]).conditional_throughput(&Goal::at_loss(0.3, 60)),
+            record_of(&[(60, 0.25)]).conditional_throughput(&Goal::at_loss(0.3, 60)),
             750.0
         );
-        let both = seen(&[(60, 0.5), (60, 0.0)]);
+        let both = record_of(&[(60, 0.5), (60, 0.0)]);
         assert_eq!(both.conditional_throughput(&tst009()), 1000.0);
         let goal = Goal {
             exceed_ratio: 0.4,
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_tester_that_failed_once_is_asked_again() {
-        let mut load = seen(&[]);
+        let mut load = record_of(&[]);
         load.tester_limited = 1;
         assert_eq!(load.class(&tst009()), Class::Undecided);
         load.tester_limited = TESTER_ATTEMPTS;
@@ -307,7 +307,7 @@ mod tests {
             (&[(400.0, 0.1), (300.0, 0.0), (500.0, 0.0)], Class::Passed),
             (&[(400.0, 0.1), (300.0, 0.0), (500.0, 0.1)], Class::TooFast),
         ] {
-            let mut load = seen(&[]);
+            let mut load = record_of(&[]);
             load.offered_less = offered.to_vec();
             load.tester_limited = offered.len() as u64;
             assert_eq!(load.class(&most_of_three), class, "{offered:?}");

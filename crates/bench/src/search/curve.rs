@@ -3,7 +3,7 @@
 use wirelab_trial::search::{CurveResult, LossCurve, LossPoint, SearchEnded};
 use wirelab_trial::{Extent, Field, Load, Trial};
 
-use super::asker::{Asker, Asking};
+use super::asker::{Asker, SearchContext};
 use super::reading::{Loss, TrialReading};
 use super::refuse::{SearchError, check_limits, check_trial};
 
@@ -15,7 +15,7 @@ const WITHOUT_LOSS: u32 = 2;
 /// # Errors
 /// [`SearchError`] before the first trial, [`SearchError::NoLinkRate`] where neither load nor link is known.
 pub fn loss_curve(
-    asking: Asking<'_>,
+    context: SearchContext<'_>,
     trial: &Trial,
     curve: &LossCurve,
 ) -> Result<CurveResult, SearchError> {
@@ -25,12 +25,12 @@ pub fn loss_curve(
     let steps = (100.0 / curve.step_percent).ceil() as u64;
     // Each point may have a trial without a result before the valid one.
     let limits = (2 * steps, curve.max_time_ps);
-    let mut asker = Asker::new(asking, "loss curve", trial, sizes, limits);
-    let asked = trial
+    let mut asker = Asker::new(context, "loss curve", trial, sizes, limits);
+    let requested = trial
         .load
         .frames_per_s(&sizes, trial.framing.layer, asker.link)?;
     let carried = asker.link.map(|link| link.frames_per_s(&sizes));
-    let max = asked.or(carried).ok_or(SearchError::NoLinkRate)?;
+    let max = requested.or(carried).ok_or(SearchError::NoLinkRate)?;
     asker.at_most_ps = curve.trial_ps.saturating_mul(steps).min(curve.max_time_ps);
     let mut points = Vec::new();
     let mut without_loss = 0;
@@ -62,7 +62,7 @@ pub fn loss_curve(
         points,
         ends_without_loss: without_loss == WITHOUT_LOSS,
         trials: asker.records,
-        asked_ps: asker.asked_ps,
+        asked_ps: asker.requested_ps,
         ended,
     })
 }

@@ -6,7 +6,7 @@ use wirelab_trial::search::{
 };
 use wirelab_trial::{Direction, Extent, Field, Kind, Load, Trial};
 
-use super::asker::{Asker, Asking};
+use super::asker::{Asker, SearchContext};
 use super::classify::{Class, LoadRecord, LoadTrial};
 use super::reading::CarriedLoad;
 use super::refuse::{SearchError, check_search, check_trial};
@@ -29,7 +29,7 @@ const ROUNDING: f64 = 1e-9;
 /// [`SearchError`] where there is nothing to search. Later errors are in [`SearchResult::ended`], and the results until
 /// then in the goals.
 pub fn find_rates(
-    asking: Asking<'_>,
+    context: SearchContext<'_>,
     trial: &Trial,
     search: &Search,
 ) -> Result<SearchResult, SearchError> {
@@ -37,15 +37,15 @@ pub fn find_rates(
     check_trial(trial)?;
     let sizes = trial.sizes()?;
     let limits = (search.max_trials, search.max_time_ps);
-    let mut asker = Asker::new(asking, "search", trial, sizes, limits);
-    let asked = highest_asked(&asker, trial)?;
+    let mut asker = Asker::new(context, "search", trial, sizes, limits);
+    let requested = highest_requested(&asker, trial)?;
     let mut rates = Rates {
-        seen: Vec::new(),
+        loads: Vec::new(),
         per_goal: vec![0; search.goals.len()],
         range: None,
         path_set_max: false,
     };
-    let ended = match highest(&mut asker, trial, search, asked) {
+    let ended = match highest(&mut asker, trial, search, requested) {
         Err(ended) => ended,
         Ok(max) => {
             let min = smallest(search, max.frames_per_s)?;
@@ -62,10 +62,10 @@ pub fn find_rates(
 }
 
 /// The highest load that is known without a trial: the trial's, or the link's.
-fn highest_asked(asker: &Asker, trial: &Trial) -> Result<Option<MaxLoad>, SearchError> {
+fn highest_requested(asker: &Asker, trial: &Trial) -> Result<Option<MaxLoad>, SearchError> {
     let (sizes, link) = (&asker.sizes, asker.link);
-    let asked = trial.load.frames_per_s(sizes, trial.framing.layer, link)?;
-    Ok(match (asked, link) {
+    let requested = trial.load.frames_per_s(sizes, trial.framing.layer, link)?;
+    Ok(match (requested, link) {
         (Some(frames_per_s), _) => Some(MaxLoad {
             frames_per_s,
             set_by: MaxLoadSource::Asked,
@@ -83,7 +83,7 @@ fn highest(
     asker: &mut Asker,
     trial: &Trial,
     search: &Search,
-    asked: Option<MaxLoad>,
+    requested: Option<MaxLoad>,
 ) -> Result<MaxLoad, SearchEnded> {
     let ceiling = asker.tester_ceiling();
     let ceiling = ceiling.value().filter(|c| c.is_finite() && **c > 0.0);
@@ -92,9 +92,11 @@ fn highest(
         set_by: MaxLoadSource::TesterCeiling,
     });
     // If both are equal the link is named, because no tester could offer more.
-    let known = match (asked, ceiling) {
-        (Some(asked), Some(ceiling)) if ceiling.frames_per_s < asked.frames_per_s => Some(ceiling),
-        (asked, ceiling) => asked.or(ceiling),
+    let known = match (requested, ceiling) {
+        (Some(requested), Some(ceiling)) if ceiling.frames_per_s < requested.frames_per_s => {
+            Some(ceiling)
+        }
+        (requested, ceiling) => requested.or(ceiling),
     };
     if let Some(known) = known {
         return Ok(known);
@@ -148,7 +150,7 @@ fn at_most_ps(search: &Search, min: f64, max: f64) -> u64 {
 
 struct Rates {
     /// Every load so far, smallest first.
-    seen: Vec<LoadRecord>,
+    loads: Vec<LoadRecord>,
     /// Number of trials for each goal.
     per_goal: Vec<u64>,
     range: Option<(f64, MaxLoad)>,
@@ -217,7 +219,7 @@ impl Rates {
                 let reading = asker.ask(rate(load), Extent::Time { time_ps }, time_ps);
                 self.per_goal[at] += (asker.records.len() - before) as u64;
                 let reading = reading?;
-                let seen = LoadTrial {
+                let load_trial = LoadTrial {
                     trial_ps: time_ps,
                     loss_ratio: reading.loss.ratio,
                     loss_ratio_at_most: reading.loss.at_most,
@@ -234,17 +236,17 @@ impl Rates {
                         loss_ratio_at_most: taken.loss_at_most,
                         held_up: true,
                         held_back_at_loss: None,
-                        ..seen
+                        ..load_trial
                     });
                 }
                 if !reading.tester_was_limit {
-                    self.at(load).trials.push(seen);
+                    self.at(load).trials.push(load_trial);
                     continue;
                 }
                 self.at(load).tester_limited += 1;
                 let offered = reading.sent_frames_per_s;
                 if let Some(offered) = offered.filter(|sent| (range.0..load).contains(sent)) {
-                    self.offered_less(goal, load, offered, seen);
+                    self.offered_less(goal, load, offered, load_trial);
                 }
             }
         }
@@ -254,18 +256,20 @@ impl Rates {
     /// A trial in which the tester offered less than the load. If the node carried the offered rate, it carries any
     /// lower one too; other rates offered at this load count once for each trial that offered as much. Loss shows
     /// nothing, because it may be from the faster intervals between two pauses of the tester.
-    fn offered_less(&mut self, goal: &Goal, load: f64, offered: f64, seen: LoadTrial) {
+    fn offered_less(&mut self, goal: &Goal, load: f64, offered: f64, load_trial: LoadTrial) {
         let before: Vec<f64> = self.at(load).carried_less(goal).collect();
-        self.at(load).offered_less.push((offered, seen.loss_ratio));
-        if seen.loss_ratio > goal.loss_ratio {
+        self.at(load)
+            .offered_less
+            .push((offered, load_trial.loss_ratio));
+        if load_trial.loss_ratio > goal.loss_ratio {
             return;
         }
-        self.at(offered).trials.push(seen);
+        self.at(offered).trials.push(load_trial);
         for other in before {
             match other.total_cmp(&offered) {
-                std::cmp::Ordering::Less => self.at(other).trials.push(seen),
+                std::cmp::Ordering::Less => self.at(other).trials.push(load_trial),
                 std::cmp::Ordering::Equal => {}
-                std::cmp::Ordering::Greater => self.at(offered).trials.push(seen),
+                std::cmp::Ordering::Greater => self.at(offered).trials.push(load_trial),
             }
         }
     }
@@ -311,12 +315,12 @@ impl Rates {
 
     /// Whether the tester was paused so near to a load that trying it would show nothing new.
     fn is_passed(&self, load: f64, goal: &Goal) -> bool {
-        let near = |seen: &&LoadRecord| {
-            let apart = (seen.frames_per_s / load).ln().abs();
+        let near = |record: &&LoadRecord| {
+            let apart = (record.frames_per_s / load).ln().abs();
             apart < goal.log_width() / 2.0
         };
-        let mut near = self.seen.iter().filter(near);
-        near.any(|seen| seen.class(goal) == Class::Passed)
+        let mut near = self.loads.iter().filter(near);
+        near.any(|record| record.class(goal) == Class::Passed)
     }
 
     fn is_decided(&self, load: f64, goal: &Goal) -> bool {
@@ -330,10 +334,10 @@ impl Rates {
             upper: None,
             not_monotone: false,
         };
-        let carried = self.seen.iter().rev();
+        let carried = self.loads.iter().rev();
         let mut carried = carried.filter(|load| load.class(goal) == Class::Lower);
         let highest = carried.next().map_or(0.0, |load| load.frames_per_s);
-        for load in &self.seen {
+        for load in &self.loads {
             match load.class(goal) {
                 // A tester that offered more at another time was paused here, and a path that took more took less.
                 Class::TooFast if load.frames_per_s < highest => {}
@@ -351,21 +355,21 @@ impl Rates {
     }
 
     fn place(&self, load: f64) -> Result<usize, usize> {
-        self.seen
-            .binary_search_by(|seen| seen.frames_per_s.total_cmp(&load))
+        self.loads
+            .binary_search_by(|record| record.frames_per_s.total_cmp(&load))
     }
 
     fn class(&self, load: f64, goal: &Goal) -> Class {
         let place = self.place(load);
-        place.map_or(Class::Undecided, |at| self.seen[at].class(goal))
+        place.map_or(Class::Undecided, |at| self.loads[at].class(goal))
     }
 
     fn at(&mut self, load: f64) -> &mut LoadRecord {
         let at = self.place(load).unwrap_or_else(|at| {
-            self.seen.insert(at, LoadRecord::new(load));
+            self.loads.insert(at, LoadRecord::new(load));
             at
         });
-        &mut self.seen[at]
+        &mut self.loads[at]
     }
 
     fn result(
@@ -386,7 +390,7 @@ impl Rates {
             min_load_frames_per_s: self.range.map(|(min, _)| min),
             max_load: self.range.map(|(_, max)| max),
             trials: asker.records,
-            asked_ps: asker.asked_ps,
+            asked_ps: asker.requested_ps,
             ended,
         }
     }
@@ -440,7 +444,7 @@ impl Rates {
         }
     }
 
-    fn outcome(&self, goal: &Goal, b: Bounds, way: Direction) -> (Outcome, Option<Limit>) {
+    fn outcome(&self, goal: &Goal, b: Bounds, direction: Direction) -> (Outcome, Option<Limit>) {
         let Some((min, max)) = self.range else {
             return (Outcome::Unfinished, None);
         };
@@ -461,7 +465,7 @@ impl Rates {
             (Some(_), Some(_)) => (Outcome::Found, Some(Limit::Node)),
             (Some(load), None) => {
                 let all_offered = load.frames_per_s >= max.frames_per_s;
-                let limit = match (max.set_by, way) {
+                let limit = match (max.set_by, direction) {
                     _ if !all_offered => Limit::Tester,
                     (MaxLoadSource::Link, _) => Limit::Link,
                     (MaxLoadSource::Asked, _) => Limit::Asked,

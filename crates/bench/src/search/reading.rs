@@ -93,7 +93,7 @@ impl TrialReading {
 /// What an observation shows of the node, or why it shows nothing.
 pub(super) fn reading(
     observation: &Observation,
-    asked: Option<f64>,
+    requested: Option<f64>,
 ) -> Result<TrialReading, String> {
     match &observation.status {
         Status::Complete => {}
@@ -119,7 +119,7 @@ pub(super) fn reading(
     };
     let mut all_offered = true;
     for flow in &observation.flows {
-        let of = OfFlow::new(flow, asked)?;
+        let of = OfFlow::new(flow, requested)?;
         reading.kind = flow
             .loss_ratio
             .kind()
@@ -153,25 +153,25 @@ struct OfFlow {
 }
 
 impl OfFlow {
-    fn new(flow: &FlowObservation, asked: Option<f64>) -> Result<OfFlow, String> {
+    fn new(flow: &FlowObservation, requested: Option<f64>) -> Result<OfFlow, String> {
         let lost = lost_ratio(flow)?;
         let real = Loss {
             ratio: lost,
             at_most: lost_at_most(flow, lost),
         };
-        let (sent, below) = (sent_rate(flow, lost), below_rate(flow, lost, asked));
+        let (sent, below) = (sent_rate(flow, lost), below_rate(flow, lost, requested));
         let held_back = flow.was_held_back();
         let nodes_own = flow.direction == Direction::Transmit || held_back;
-        let of_asked = |lost: f64| match sent.zip(asked) {
+        let of_requested = |lost: f64| match sent.zip(requested) {
             // A node that sends less than requested does not carry the load either, nor does a path that takes less.
-            Some((sent, asked)) if nodes_own && below && sent < asked => {
-                1.0 - (1.0 - lost) * sent / asked
+            Some((sent, requested)) if nodes_own && below && sent < requested => {
+                1.0 - (1.0 - lost) * sent / requested
             }
             _ => lost,
         };
         let loss = Loss {
-            ratio: of_asked(real.ratio),
-            at_most: of_asked(real.at_most),
+            ratio: of_requested(real.ratio),
+            at_most: of_requested(real.at_most),
         };
         Ok(OfFlow {
             loss,
@@ -179,7 +179,7 @@ impl OfFlow {
             carried: carried(flow, sent, lost),
             sent,
             held_back,
-            waited: asked.is_none() && flow.waited_for_the_path(),
+            waited: requested.is_none() && flow.waited_for_the_path(),
             below,
             nodes_own,
         })
@@ -234,15 +234,15 @@ fn sent_rate(flow: &FlowObservation, lost: f64) -> Option<f64> {
 
 /// Whether the sender fell behind the rate. For a node without such a report (e.g. a model) the arrived rate decides;
 /// for a tester without one nothing is assumed.
-fn below_rate(flow: &FlowObservation, lost: f64, asked: Option<f64>) -> bool {
+fn below_rate(flow: &FlowObservation, lost: f64, requested: Option<f64>) -> bool {
     let kept = flow.sender.value().and_then(|s| s.kept_rate.value());
     let sent = match flow.direction {
         Direction::Transmit => sent_rate(flow, lost),
         _ => achieved(flow),
     };
     let short = sent
-        .zip(asked)
-        .is_some_and(|(sent, asked)| sent < KEPT_SHARE * asked);
+        .zip(requested)
+        .is_some_and(|(sent, requested)| sent < KEPT_SHARE * requested);
     kept.map_or(short, |kept| !kept)
 }
 

@@ -154,8 +154,8 @@ impl Lpc1768Node {
         trial: &Trial,
         cancel: &Cancel,
     ) -> Result<Vec<String>, NodeError> {
-        let place = wirelab_emulator::symbol(&self.elf, function).filter(|place| place.1 > 0);
-        let Some((start, bytes)) = place else {
+        let symbol = wirelab_emulator::symbol(&self.elf, function).filter(|symbol| symbol.1 > 0);
+        let Some((start, bytes)) = symbol else {
             return Err(NodeError::BadTrial(format!(
                 "the image has no function '{function}'; fix: name one that `arm-none-eabi-nm IMAGE` lists; \
                  the copies are board_copy_halfwords and board_copy_words"

@@ -57,7 +57,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
 }
 
 impl Parts<'_> {
-    fn asked(&self, direction: Direction) -> FlowRequest {
+    fn request(&self, direction: Direction) -> FlowRequest {
         let (node, tester) = (self.node.name.clone(), "tester".to_owned());
         let from_node = direction == Direction::Transmit;
         let (from, to) = match direction {
@@ -91,12 +91,12 @@ impl Parts<'_> {
         &mut self,
         direction: Direction,
         sent: &SendReport,
-        seen: CheckReport,
+        received: CheckReport,
     ) -> FlowObservation {
-        let asked = self.asked(direction);
+        let request = self.request(direction);
         self.warnings
-            .extend(job::flow_warnings(&asked, sent, &seen));
-        let mut flow = job::flow_observation(&asked, sent, seen);
+            .extend(job::flow_warnings(&request, sent, &received));
+        let mut flow = job::flow_observation(&request, sent, received);
         if let Field::Observed { value, .. } = &mut flow.elapsed {
             value.clock = ClockKind::Simulated;
         }
@@ -108,13 +108,13 @@ impl Parts<'_> {
     /// What the board sent and the tester's checker saw. Rates are those of the pin, as in the application note.
     fn sent(&mut self) -> FlowObservation {
         let mut sent = std::mem::take(&mut self.result.sent);
-        let seen = std::mem::take(&mut self.result.seen);
+        let received = std::mem::take(&mut self.result.received);
         let sent_frames = self.result.report.counters.get("sent_frames").copied();
         sent.sequences = sent_frames
             .or(self.result.status.tx_frames)
             .unwrap_or(self.result.left.0);
-        let frames = seen.counts.received_frames;
-        let mut flow = self.flow(Direction::Transmit, &sent, seen);
+        let frames = received.counts.received_frames;
+        let mut flow = self.flow(Direction::Transmit, &sent, received);
         let pulse = pulse_ps(&self.result.edges).filter(|ps| *ps > 0);
         for (name, ps) in [
             (Counter::PIN_ELAPSED, pulse),
@@ -149,11 +149,11 @@ impl Parts<'_> {
             _ => None,
         };
         let last = counts.received_frames.saturating_sub(1);
-        let mut seen = node_report::report(&self.result.report.counters, counts, None);
+        let mut checked = node_report::report(&self.result.report.counters, counts, None);
         if let Some(ps) = span.filter(|ps| *ps > 0 && last > 0) {
-            (seen.first, seen.last) = (Some((0, 0)), Some((ps / 1000, last)));
+            (checked.first, checked.last) = (Some((0, 0)), Some((ps / 1000, last)));
         }
-        let mut flow = self.flow(Direction::Receive, &sent, seen);
+        let mut flow = self.flow(Direction::Receive, &sent, checked);
         if let Some(name) = missing {
             let why = format!("the board does not count {name}");
             flow.counts = Field::absent(&why);
@@ -166,8 +166,8 @@ impl Parts<'_> {
     /// What came back.
     fn echo(&mut self) -> FlowObservation {
         let sent = self.result.offered.clone();
-        let seen = std::mem::take(&mut self.result.seen);
-        self.flow(Direction::Echo, &sent, seen)
+        let received = std::mem::take(&mut self.result.received);
+        self.flow(Direction::Echo, &sent, received)
     }
 
     /// A run of frames counts only if every one was captured and right, as in the application note.
@@ -186,25 +186,25 @@ impl Parts<'_> {
         let Some(Field::Observed { value: counts, .. }) = sends.map(|flow| &flow.counts) else {
             return Status::Complete;
         };
-        let asked = match self.plan.resolved.trial.extent {
+        let requested = match self.plan.resolved.trial.extent {
             Extent::Frames { frames } => frames,
             Extent::Time { .. } => counts.received_frames,
         };
         let good = counts.good_frames;
-        if good == asked && counts.is_clean() && result.left.1 == 0 {
+        if good == requested && counts.is_clean() && result.left.1 == 0 {
             return Status::Complete;
         }
         Status::Void {
             why: format!(
-                "{good} of {asked} frames were captured and right, {} had a wrong FCS: a run counts only if all are",
+                "{good} of {requested} frames were captured and right, {} had a wrong FCS: a run counts only if all are",
                 result.left.1
             ),
         }
     }
 
     fn counters(&self) -> BTreeMap<String, Field<u64>> {
-        let told = self.result.report.counters.iter();
-        let named = told
+        let reported = self.result.report.counters.iter();
+        let named = reported
             .filter(|(name, _)| Counter::of(name).map(Counter::kind) != Some(CounterKind::Verdict));
         let mut all: BTreeMap<String, Field<u64>> = named
             .map(|(name, value)| (format!("node_{name}"), Field::measured(*value)))

@@ -41,7 +41,7 @@ pub struct TrialResult {
     /// How the board sent, measured on the wire.
     pub sent: SendReport,
     /// What the tester's checker saw.
-    pub seen: CheckReport,
+    pub received: CheckReport,
     /// What the tester offered.
     pub offered: SendReport,
     /// Instructions that the board executed in the trial.
@@ -150,7 +150,7 @@ pub fn run(
     let report = NodeReport::ask(client, started.trial, plan.start.captures.is_some());
     let left = (running.watch.frames, running.watch.bad_fcs);
     let wire_ps = running.watch.wire_ps();
-    let (sent, seen) = running.watch.finish();
+    let (sent, received) = running.watch.finish();
     Ok(TrialResult {
         status,
         report,
@@ -158,7 +158,7 @@ pub fn run(
         wire_ps,
         left,
         sent,
-        seen,
+        received,
         offered: running.offer.map(Offer::finish).unwrap_or_default(),
         instructions,
         cancelled,

@@ -82,8 +82,8 @@ impl Transport for Serial {
         loop {
             while let Some(heard) = self.line() {
                 // A line longer than any of the protocol is not one.
-                if let Some(place) = line.get_mut(..heard.len()) {
-                    place.copy_from_slice(&heard);
+                if let Some(target) = line.get_mut(..heard.len()) {
+                    target.copy_from_slice(&heard);
                     return Ok(Some(heard.len()));
                 }
             }

@@ -84,8 +84,11 @@ impl Watch {
             Verdict::Good(header) => Some(header),
             _ => None,
         };
-        let came_ns = frame.start_ps / 1000;
-        if !self.judge.take(verdict, self.payload_bytes, Some(came_ns)) {
+        let arrival_ns = frame.start_ps / 1000;
+        if !self
+            .judge
+            .take(verdict, self.payload_bytes, Some(arrival_ns))
+        {
             return;
         }
         match self.first_ps {
@@ -116,9 +119,9 @@ impl Watch {
             ..SendReport::default()
         };
         let latency = (self.latency.count() > 0).then(|| self.latency.finish());
-        let mut seen = self.judge.finish_apart();
-        seen.series.extend(latency);
-        (sent, seen)
+        let mut received = self.judge.finish_apart();
+        received.series.extend(latency);
+        (sent, received)
     }
 }
 

@@ -210,22 +210,22 @@ mod tests {
         // What follows is no matter of this frame.
         let later = [(0, 1), (1, 5), (0, 6), (2, 9), (1, 11)];
         assert_eq!(counts(&only, &later), Ok(vec![1, 5, 9]));
-        let told = |passes: &[(u8, u64)]| counts(&only, passes).unwrap_err();
+        let refusal = |passes: &[(u8, u64)]| counts(&only, passes).unwrap_err();
         assert_eq!(
-            told(&[(0, 1), (0, 2), (1, 5), (2, 9)]),
+            refusal(&[(0, 1), (0, 2), (1, 5), (2, 9)]),
             "several passes of a"
         );
         assert_eq!(
-            told(&[(0, 1), (1, 5), (0, 6), (1, 7), (2, 9)]),
+            refusal(&[(0, 1), (1, 5), (0, 6), (1, 7), (2, 9)]),
             "several passes of b"
         );
-        assert_eq!(told(&[(0, 1), (2, 9)]), "not seen at b");
-        assert_eq!(told(&[(1, 5), (2, 9)]), "not seen at a");
+        assert_eq!(refusal(&[(0, 1), (2, 9)]), "not seen at b");
+        assert_eq!(refusal(&[(1, 5), (2, 9)]), "not seen at a");
         // An acknowledgement left before the application sent its answer.
         let early = [(1, 1), (2, 2), (0, 3), (1, 5), (2, 9)];
         assert_eq!(counts(&only, &early), Ok(vec![3, 5, 9]));
-        assert_eq!(told(&[(0, 1), (1, 5)]), "not seen at c");
-        assert_eq!(told(&[]), "not seen at a");
+        assert_eq!(refusal(&[(0, 1), (1, 5)]), "not seen at c");
+        assert_eq!(refusal(&[]), "not seen at a");
         let last = frame_path([Take::Last, Take::First, Take::Only]);
         let twice = [(0, 1), (0, 2), (1, 5), (1, 6), (2, 9)];
         assert_eq!(counts(&last, &twice), Ok(vec![2, 5, 9]));
@@ -235,12 +235,12 @@ mod tests {
     fn interruptions_are_told_apart_once() {
         let all = frame_path([Take::Only; 3]);
         // One inside another, one that begins before a point and ends behind it.
-        let seen = flight(
+        let flight_record = flight(
             &[(0, 100), (1, 200), (2, 300)],
             &[(120, 130), (110, 150), (190, 210)],
         );
-        let passed = all.passes(&seen).unwrap();
-        let stages = passed.stages(&seen);
+        let passed = all.passes(&flight_record).unwrap();
+        let stages = passed.stages(&flight_record);
         assert_eq!((stages[0].own, stages[0].interrupted), (60, 40));
         assert_eq!((stages[1].own, stages[1].interrupted), (100, 0));
         assert_eq!((stages[0].kinds.loads, stages[1].kinds.loads), (60, 100));
@@ -249,12 +249,14 @@ mod tests {
     #[test]
     fn paths_have_the_instructions_of_their_stages() {
         let all = frame_path([Take::Only; 3]);
-        let mut seen = flight(&[(0, 100), (1, 200), (2, 300)], &[(120, 130)]);
+        let mut flight_record = flight(&[(0, 100), (1, 200), (2, 300)], &[(120, 130)]);
         for (path, from, to) in [(0, 90, 120), (1, 120, 130), (0, 130, 250), (2, 250, 320)] {
-            seen.segments.push(Segment { path, from, to });
+            flight_record.segments.push(Segment { path, from, to });
         }
         let mut paths = BTreeMap::new();
-        all.passes(&seen).unwrap().add_paths(&seen, &mut paths);
+        all.passes(&flight_record)
+            .unwrap()
+            .add_paths(&flight_record, &mut paths);
         let expected = [((0, 0), 90), ((1, 0), 50), ((1, 2), 50)];
         assert_eq!(paths, BTreeMap::from(expected));
     }

@@ -105,7 +105,7 @@ struct Phase<'a> {
     /// Whether frames are sent to it, or else it sends by itself.
     is_sent_to: bool,
     /// Points that were passed at all.
-    seen: BTreeSet<u8>,
+    passed_points: BTreeSet<u8>,
     lost: u64,
 }
 
@@ -154,7 +154,7 @@ impl<'a> Phase<'a> {
             machine,
             counting,
             is_sent_to,
-            seen: BTreeSet::new(),
+            passed_points: BTreeSet::new(),
             lost: 0,
         })
     }
@@ -186,7 +186,7 @@ impl<'a> Phase<'a> {
         }
         for number in 0..most {
             let flight = self.fly(&order)?;
-            self.seen
+            self.passed_points
                 .extend(flight.passes.iter().map(|pass| pass.point));
             let sends_no_more = !self.is_sent_to && flight.passes.is_empty();
             if number >= self.file.warm_up {
@@ -281,7 +281,7 @@ impl<'a> Phase<'a> {
             .iter()
             .zip(&points.numbers)
             .zip(&frame_paths[at].points)
-            .filter(|((_, number), _)| !self.seen.contains(number))
+            .filter(|((_, number), _)| !self.passed_points.contains(number))
             .map(|((name, _), point)| format!("{name} ({})", point.place))
             .collect();
         let why: Vec<String> = counts[at]
@@ -289,7 +289,7 @@ impl<'a> Phase<'a> {
             .iter()
             .map(|(why, n)| format!("{why}: {n}"))
             .collect();
-        let told = match never.is_empty() {
+        let finding = match never.is_empty() {
             true => format!(
                 "of {} frames none has a pass of each point ({})",
                 counts[at].tried,
@@ -303,7 +303,7 @@ impl<'a> Phase<'a> {
         };
         let fix = "are these functions on the way of these frames, and not compiled into their callers? A point that a frame passes several times needs take = \"first\" or \"last\"";
         Err(self.machine.silent(
-            &format!("{}: {told}", word(frame_paths[at].direction)),
+            &format!("{}: {finding}", word(frame_paths[at].direction)),
             FRAME,
             fix,
         ))

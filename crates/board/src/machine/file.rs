@@ -189,7 +189,7 @@ const KEYS: &[&str] = &[
 const ADDRESS_KEYS: &[&str] = &["from", "node", "tester"];
 const CONSOLE_KEYS: &[&str] = &["prompt", "ready", "commands", "enter"];
 const MEASURE_KEYS: &[&str] = &["by", "start", "profile"];
-const WAY_KEYS: &[&str] = &["traffic", "start", "points"];
+const PATH_KEYS: &[&str] = &["traffic", "start", "points"];
 
 impl MachineFile {
     /// The machine of a name: a file that ends in .toml, or one that comes along.
@@ -408,7 +408,7 @@ fn traffic(entry: &Entry<'_>) -> Read<Traffic> {
 }
 
 fn frame_path(table: &Table<'_>, direction: Direction) -> Read<FramePath> {
-    table.known_keys(WAY_KEYS)?;
+    table.known_keys(PATH_KEYS)?;
     let fix = "write \"udp:7\", \"tcp:5001\" or \"echo\"";
     let entry = table.need(
         "points",
@@ -530,7 +530,7 @@ mod tests {
         let section = page.split("\n## The keys\n").nth(1).unwrap();
         let section = section.split("\n## ").next().unwrap();
         let rows = section.lines().filter(|line| line.starts_with("| `"));
-        let mut told: Vec<&str> = rows
+        let mut documented: Vec<&str> = rows
             .flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2))
             .collect();
         let tables = [
@@ -545,13 +545,13 @@ mod tests {
             .iter()
             .flat_map(|(of, keys)| keys.iter().map(move |key| format!("{of}.{key}")));
         let mut read: Vec<String> = top
-            .chain(WAY_KEYS)
+            .chain(PATH_KEYS)
             .map(|key| (*key).to_owned())
             .chain(inner)
             .collect();
-        told.sort_unstable();
+        documented.sort_unstable();
         read.sort_unstable();
-        assert_eq!(told, read);
+        assert_eq!(documented, read);
     }
 
     #[test]
@@ -560,7 +560,7 @@ mod tests {
                      [receive]\ntraffic = \"udp:7\"\n\
                      points = [{ name = \"a\", at = \"x\" }, { name = \"b\", at = \"y\" }]\n";
         assert!(MachineFile::parse(whole, "m.toml").is_ok());
-        for (from, to, told) in [
+        for (from, to, words) in [
             (
                 "program",
                 "programme",
@@ -623,7 +623,7 @@ mod tests {
         ] {
             let text = whole.replacen(from, to, 1);
             let error = MachineFile::parse(&text, "m.toml").unwrap_err().to_string();
-            assert!(error.contains(told), "{error}\n{text}");
+            assert!(error.contains(words), "{error}\n{text}");
         }
     }
 

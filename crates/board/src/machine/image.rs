@@ -24,13 +24,13 @@ impl Image {
     ///
     /// # Errors
     /// [`MachineError::NoImage`], [`MachineError::BadImage`].
-    pub fn find(file: &MachineFile, asked: Option<&Path>) -> Result<Image, MachineError> {
+    pub fn find(file: &MachineFile, given: Option<&Path>) -> Result<Image, MachineError> {
         let missing = |image: &Path, searched: String| MachineError::NoImage {
             machine: file.name.clone(),
             image: image.display().to_string(),
             searched,
         };
-        let path = match (asked, &file.image) {
+        let path = match (given, &file.image) {
             (Some(path), _) if path.is_file() => path.to_owned(),
             (Some(path), _) => {
                 let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

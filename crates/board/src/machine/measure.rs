@@ -94,7 +94,7 @@ impl MeasuredNode {
 /// An iperf that a console starts and reads, where there is one: many servers of embedded systems never answer.
 fn at(node: IperfNode, console: Option<ConsoleOptions>) -> Result<Box<dyn Node + Send>, OpenError> {
     Ok(match console {
-        Some(console) => Box::new(node.without_asking().with_console(&console)?),
+        Some(console) => Box::new(node.without_probe().with_console(&console)?),
         None => Box::new(node),
     })
 }
@@ -119,9 +119,9 @@ impl Node for MeasuredNode {
         self.machine.check()?;
         let namespace = self.machine.namespace()?;
         let node = &mut self.node;
-        let ran = within(Some(&namespace), || node.run(trial, progress, cancel));
+        let observed = within(Some(&namespace), || node.run(trial, progress, cancel));
         let dead = self.machine.check().err().map(|dead| dead.to_string());
-        let mut observation = with_trouble(ran, dead)?;
+        let mut observation = with_trouble(observed, dead)?;
         observation.node.setup.extend(self.known.iter().cloned());
         observation.tell_emulated(
             "the machine is emulated, so rates and times are those of the emulation on this host, not of the hardware",

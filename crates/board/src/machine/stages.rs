@@ -299,7 +299,8 @@ impl Node for StagesNode {
         progress.report(0, 1, "counting instructions");
         let started_unix_ns = unix_ns();
         let all = count(&self.file, &self.image, request, cancel)?;
-        let (mut counters_of_all, mut told, mut flows) = (BTreeMap::new(), Vec::new(), Vec::new());
+        let (mut counters_of_all, mut warnings_of_all, mut flows) =
+            (BTreeMap::new(), Vec::new(), Vec::new());
         let mut least = request.frames;
         for frame_path in &self.file.frame_paths {
             let Some(counts) = all.get(word(frame_path.direction)) else {
@@ -312,7 +313,7 @@ impl Node for StagesNode {
                 self.kinds,
                 &mut counters_of_all,
             );
-            told.extend(warnings(word(frame_path.direction), counts));
+            warnings_of_all.extend(warnings(word(frame_path.direction), counts));
             self.paths
                 .extend(paths(frame_path.direction, sizes.length, counts));
             least = least.min(counts.frames.len() as u64);
@@ -339,7 +340,7 @@ impl Node for StagesNode {
             series: Vec::new(),
             counters: counters_of_all,
             tester: TesterObservation::new(Field::absent(NO_TIME), Field::measured(false)),
-            warnings: told,
+            warnings: warnings_of_all,
         })
     }
 

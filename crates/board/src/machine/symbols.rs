@@ -311,13 +311,13 @@ impl Symbols {
             Isa::RiscV => (&[&[0x73, 0x00, 0x50, 0x10]], 2),
             Isa::Other => (&[], 4),
         };
-        let places = self.code.iter().flat_map(|(start, data)| {
+        let addresses = self.code.iter().flat_map(|(start, data)| {
             let is_sleep = move |at: &usize| codes.iter().any(|code| data[*at..].starts_with(code));
             let all = (0..data.len()).step_by(step).filter(is_sleep);
             all.map(move |at| start + at as u64)
         });
-        let places = places.filter(|at| self.function_at(*at).is_some());
-        places.take(MOST_SLEEPS).collect()
+        let addresses = addresses.filter(|at| self.function_at(*at).is_some());
+        addresses.take(MOST_SLEEPS).collect()
     }
 
     /// How the block that ends at an address ended.

@@ -302,8 +302,8 @@ fn test_program(table: &Table<'_>, names: &[&str], types: bool) -> Read<TestProg
     for role in Role::ALL {
         if let Some(own) = table.section(role.word())? {
             let run = run(&own, names, types)?;
-            let is_told = run.start.as_ref().is_none_or(|start| start.uses("bytes"));
-            if role == Role::UdpClient && run.datagram.is_none() && !is_told {
+            let is_given = run.start.as_ref().is_none_or(|start| start.uses("bytes"));
+            if role == Role::UdpClient && run.datagram.is_none() && !is_given {
                 let why = "it has no {bytes}; fix: add it, or say datagram = SIZE where the client sends no other";
                 return Err(own.at_key("start", why));
             }

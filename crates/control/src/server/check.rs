@@ -17,11 +17,11 @@ pub fn check_start(start: &Start, node: &Identity, peer: Peer) -> Result<u64, Re
     sizes(start, node)?;
     amounts(start, node)?;
     destination(start, peer)?;
-    let asked = match start.extent {
+    let requested_ps = match start.extent {
         Extent::TimePs(time) => time,
         Extent::Frames(_) => node.max_time_ps,
     };
-    Ok(start.limit_ps.unwrap_or(asked).min(node.max_time_ps))
+    Ok(start.limit_ps.unwrap_or(requested_ps).min(node.max_time_ps))
 }
 
 fn among<T: PartialEq>(field: &str, wanted: &T, can: &[T]) -> Result<(), Refusal> {

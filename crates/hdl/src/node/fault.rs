@@ -104,8 +104,8 @@ fn repeated_every(fault: Option<Fault>, period_clocks: u64) -> Option<u64> {
 /// The one requested fault as the generator can make it, in frames this many clocks apart.
 pub fn fault(trial: &Trial, sizes: &Sizes, period_clocks: u64) -> Result<Option<Fault>, NodeError> {
     let named = trial.faults.named().into_iter();
-    let asked: Vec<(&'static str, f64)> = named.filter(|(_, rate)| *rate > 0.0).collect();
-    let (name, rate) = match asked[..] {
+    let rates: Vec<(&'static str, f64)> = named.filter(|(_, rate)| *rate > 0.0).collect();
+    let (name, rate) = match rates[..] {
         [] => return Ok(None),
         [one] => one,
         _ => {

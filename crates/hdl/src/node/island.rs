@@ -71,7 +71,7 @@ impl Island {
     }
 
     /// The index of a port on this bench.
-    pub fn place(&self, port: usize) -> Option<usize> {
+    pub fn index_of(&self, port: usize) -> Option<usize> {
         self.ends.iter().position(|end| end.port == port)
     }
 
@@ -81,33 +81,33 @@ impl Island {
     }
 
     /// The probe of a port with its series, once.
-    pub fn take_probe(&mut self, place: usize) -> Option<Probe> {
-        self.ends[place].probe.take()
+    pub fn take_probe(&mut self, index: usize) -> Option<Probe> {
+        self.ends[index].probe.take()
     }
 
     /// Configures every port for the trial; nothing is sent yet. Frames that arrive later are kept if requested.
     pub fn prepare(&mut self, plan: &Plan, keep: bool) -> Result<(), BenchError> {
         self.keep = keep;
         self.arrived.clear();
-        for place in 0..self.ends.len() {
-            let port = self.ends[place].port;
+        for index in 0..self.ends.len() {
+            let port = self.ends[index].port;
             let sends = plan.flows.iter().any(|flow| flow.from == port);
             let source = plan.flows.iter().find(|flow| flow.to == port);
             for (register, word) in settings(plan, port) {
-                self.bench.write(place, register, word)?;
+                self.bench.write(index, register, word)?;
             }
             if let Some(flow) = source {
                 for (register, word) in checker(flow.from as u32, Some(address(flow.from))) {
-                    self.bench.write(place, register, word)?;
+                    self.bench.write(index, register, word)?;
                 }
             }
-            let end = &mut self.ends[place];
+            let end = &mut self.ends[index];
             end.sends = sends;
             end.sniffer = Sniffer::new();
-            end.probe = sends.then(|| Probe::new(place, plan));
+            end.probe = sends.then(|| Probe::new(index, plan));
         }
-        for place in 0..self.ends.len() {
-            wait_until_ready(&mut self.bench, place, self.ends[place].port)?;
+        for index in 0..self.ends.len() {
+            wait_until_ready(&mut self.bench, index, self.ends[index].port)?;
         }
         Ok(())
     }
@@ -115,8 +115,8 @@ impl Island {
     /// Starts all senders.
     pub fn start(&mut self, plan: &Plan) -> Result<(), BenchError> {
         let control = control(plan) | reg::GENERATOR_CONTROL_ENABLE.of(1);
-        for place in self.senders() {
-            self.write(place, reg::GENERATOR_CONTROL, control)?;
+        for index in self.senders() {
+            self.write(index, reg::GENERATOR_CONTROL, control)?;
         }
         Ok(())
     }
@@ -155,21 +155,21 @@ impl Island {
     }
 
     /// Reads a register while the ports run.
-    fn read(&mut self, place: usize, register: u16) -> Result<u32, BenchError> {
-        self.bench.begin_read(place, register)?;
-        self.answer(place)
+    fn read(&mut self, index: usize, register: u16) -> Result<u32, BenchError> {
+        self.bench.begin_read(index, register)?;
+        self.answer(index)
     }
 
     /// Writes a register while the ports run.
-    fn write(&mut self, place: usize, register: u16, word: u32) -> Result<(), BenchError> {
-        self.bench.begin_write(place, register, word)?;
-        self.answer(place).map(drop)
+    fn write(&mut self, index: usize, register: u16, word: u32) -> Result<(), BenchError> {
+        self.bench.begin_write(index, register, word)?;
+        self.answer(index).map(drop)
     }
 
-    fn answer(&mut self, place: usize) -> Result<u32, BenchError> {
+    fn answer(&mut self, index: usize) -> Result<u32, BenchError> {
         loop {
             self.clock();
-            if let Some(word) = self.bench.answer(place)? {
+            if let Some(word) = self.bench.answer(index)? {
                 return Ok(word);
             }
         }
@@ -178,17 +178,17 @@ impl Island {
     fn listen(&mut self) {
         let clock = self.bench.clocks();
         let last = self.ends.len() - 1;
-        for (place, end) in self.ends.iter_mut().enumerate() {
+        for (index, end) in self.ends.iter_mut().enumerate() {
             // A port receives what the other end sends, because a cable has no length.
-            let heard = end.sniffer.take(clock, self.bench.line(last - place));
+            let heard = end.sniffer.take(clock, self.bench.line(last - index));
             self.arrived.extend(heard.map(|frame| (end.port, frame)));
         }
     }
 
     /// Whether all senders have sent the requested frames.
     pub fn finished(&mut self) -> Result<bool, BenchError> {
-        for place in self.senders() {
-            let status = self.read(place, reg::GENERATOR_STATUS)?;
+        for index in self.senders() {
+            let status = self.read(index, reg::GENERATOR_STATUS)?;
             if reg::GENERATOR_STATUS_FINISHED.from(status) == 0 {
                 return Ok(false);
             }
@@ -198,8 +198,8 @@ impl Island {
 
     /// Lets frames in flight arrive, and stops all generators, whether or not they have finished.
     pub fn stop(&mut self, plan: &Plan) -> Result<(), BenchError> {
-        for place in self.senders() {
-            self.write(place, reg::GENERATOR_CONTROL, control(plan))?;
+        for index in self.senders() {
+            self.write(index, reg::GENERATOR_CONTROL, control(plan))?;
         }
         // With a fault one more frame may be in flight.
         self.run(2 * plan.period_clocks + SETTLE_CLOCKS)
@@ -208,17 +208,17 @@ impl Island {
     fn senders(&self) -> Vec<usize> {
         let ends = self.ends.iter().enumerate();
         ends.filter(|(_, end)| end.sends)
-            .map(|(place, _)| place)
+            .map(|(index, _)| index)
             .collect()
     }
 }
 
 /// Waits until the checker at an index of a bench, of this port, has computed its start words and emptied its window.
 /// Before that, it judges nothing.
-pub fn wait_until_ready(bench: &mut Bench, place: usize, port: usize) -> Result<(), BenchError> {
+pub fn wait_until_ready(bench: &mut Bench, index: usize, port: usize) -> Result<(), BenchError> {
     let begin = bench.clocks();
     loop {
-        let status = bench.read(place, reg::CHECKER_STATUS)?;
+        let status = bench.read(index, reg::CHECKER_STATUS)?;
         if reg::CHECKER_STATUS_CHECKING.from(status) == 1 {
             return Ok(());
         }

@@ -79,7 +79,7 @@ pub struct When {
 pub enum JoinError {
     /// The generator does not support the trial.
     #[error(transparent)]
-    Asked(#[from] NodeError),
+    BadTrial(#[from] NodeError),
     /// There is no TAP device.
     #[error(transparent)]
     Tap(#[from] TapError),
@@ -157,11 +157,11 @@ impl JoinedPort {
     ///
     /// # Errors
     /// [`JoinError`]: an unsupported trial, a missing privilege, or an interface that exists already.
-    pub fn up(port: PortName, asked: &JoinRequest) -> Result<JoinedPort, JoinError> {
+    pub fn up(port: PortName, request: &JoinRequest) -> Result<JoinedPort, JoinError> {
         let trial = Trial {
             direction: Direction::Transmit,
             ports: 1,
-            ..asked.trial.clone()
+            ..request.trial.clone()
         };
         let two = HdlOptions {
             ports: 2,
@@ -169,11 +169,11 @@ impl JoinedPort {
         };
         let plan = plan::plan(&trial, &two)?;
         let mut bench = Bench::new(1, &[])?;
-        for (register, word) in words(&plan, asked) {
+        for (register, word) in words(&plan, request) {
             bench.write(PORT, register, word)?;
         }
         wait_until_ready(&mut bench, PORT, PORT)?;
-        let mtu = asked
+        let mtu = request
             .mtu
             .unwrap_or(USUAL_MTU)
             .max(plan.resolved.sizes.payload);
@@ -196,14 +196,14 @@ impl JoinedPort {
         })
     }
 
-    /// Carries frames until the end; `told` starts the generator.
+    /// Carries frames until the end; `start` starts the generator.
     ///
     /// # Errors
     /// [`TapCableError`], e.g. if the interface was removed.
     pub fn carry(
         &mut self,
         when: &When,
-        told: &AtomicBool,
+        start: &AtomicBool,
         cancel: &Cancel,
     ) -> Result<(), TapCableError> {
         let begun = Instant::now();
@@ -211,7 +211,7 @@ impl JoinedPort {
         self.waits = when.generates;
         while !cancel.is_cancelled() && when.time.is_none_or(|time| begun.elapsed() < time) {
             let is_due = when.after.is_some_and(|after| begun.elapsed() >= after);
-            if self.waits && (is_due || told.load(Ordering::Relaxed)) {
+            if self.waits && (is_due || start.load(Ordering::Relaxed)) {
                 self.start()?;
             }
             self.advance(LOOK)?;
@@ -337,14 +337,14 @@ impl JoinedPort {
 }
 
 /// The port's register values before anything is sent.
-fn words(plan: &Plan, asked: &JoinRequest) -> Vec<(u16, u32)> {
-    let stream = u32::from(asked.stream);
+fn words(plan: &Plan, request: &JoinRequest) -> Vec<(u16, u32)> {
+    let stream = u32::from(request.stream);
     let mut words = settings(plan, PORT);
     words.push(generator_flow(stream));
-    if let Some(to) = asked.to {
+    if let Some(to) = request.to {
         words.extend(address_words(reg::GENERATOR_DESTINATION, number(to)));
     }
-    words.extend(checker(stream, asked.from.map(number)));
+    words.extend(checker(stream, request.from.map(number)));
     words
 }
 

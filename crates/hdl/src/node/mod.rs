@@ -92,9 +92,9 @@ impl HdlNode {
         let found = self
             .islands
             .iter_mut()
-            .find_map(|island| island.place(port).map(|place| (island, place)));
+            .find_map(|island| island.index_of(port).map(|index| (island, index)));
         match found {
-            Some((island, place)) => work(island, place),
+            Some((island, index)) => work(island, index),
             None => Err(BenchError::NoPort {
                 port,
                 ports: self.options.ports,

@@ -25,15 +25,15 @@ pub fn observation(
     let mut warnings = Vec::new();
     let mut sent = Vec::new();
     let flows = plan.flows.iter().zip(&result.flows).map(|(flow, result)| {
-        let asked = asked(plan, flow, result);
+        let request = request(plan, flow, result);
         let (sent_flow, check) = (sent_report(result), check_report(result));
-        warnings.extend(job::flow_warnings(&asked, &sent_flow, &check));
+        warnings.extend(job::flow_warnings(&request, &sent_flow, &check));
         warnings.extend(doubts(flow, result));
-        warnings.extend(wrong_fcs(&asked, result));
+        warnings.extend(wrong_fcs(&request, result));
         let observed = observed(
             plan,
             result,
-            job::flow_observation(&asked, &sent_flow, check),
+            job::flow_observation(&request, &sent_flow, check),
         );
         sent.push(sent_flow);
         observed
@@ -66,7 +66,7 @@ fn name(port: usize) -> String {
     format!("port {port}")
 }
 
-fn asked(plan: &Plan, flow: &FlowPlan, result: &FlowResult) -> FlowRequest {
+fn request(plan: &Plan, flow: &FlowPlan, result: &FlowResult) -> FlowRequest {
     let own = match flow.direction {
         wirelab_trial::Direction::Receive => flow.to,
         _ => flow.from,
@@ -217,13 +217,13 @@ fn doubts(flow: &FlowPlan, result: &FlowResult) -> Vec<Warning> {
 
 /// Whether the MAC found another number of faults than the generator made. The checker does not see these frames, so
 /// it cannot count them.
-fn wrong_fcs(asked: &FlowRequest, result: &FlowResult) -> Option<Warning> {
-    let injected = asked.ledger.map_or(0, |ledger| ledger.bad_fcs_frames);
+fn wrong_fcs(request: &FlowRequest, result: &FlowResult) -> Option<Warning> {
+    let injected = request.ledger.map_or(0, |ledger| ledger.bad_fcs_frames);
     let counted = result.checker.bad_fcs;
     (injected != counted).then(|| {
         let text = format!(
             "{}: bad_fcs_frames: injected {injected}, counted {counted}",
-            asked.to
+            request.to
         );
         Warning::new(
             WarningCode::LEDGER,
@@ -353,21 +353,21 @@ mod tests {
     fn a_wrong_fcs_that_was_not_made_and_one_that_was_not_found_are_reported() {
         let mut plan = plan();
         let mut result = whole();
-        let told = |plan: &Plan, result: &FlowResult| {
-            let asked = asked(plan, &plan.flows[0], result);
-            wrong_fcs(&asked, result).map(|warning| warning.text)
+        let warning_text = |plan: &Plan, result: &FlowResult| {
+            let request = request(plan, &plan.flows[0], result);
+            wrong_fcs(&request, result).map(|warning| warning.text)
         };
-        assert_eq!(told(&plan, &result), None);
+        assert_eq!(warning_text(&plan, &result), None);
         result.checker.bad_fcs = 1;
-        let text = told(&plan, &result).unwrap();
+        let text = warning_text(&plan, &result).unwrap();
         assert!(text.contains("injected 0, counted 1"), "{text}");
         plan.resolved.trial.faults.bad_fcs = 0.2;
         let plan = plan::plan(&plan.resolved.trial, &HdlOptions::parse("2").unwrap()).unwrap();
         result.sent.injected = 2;
-        let text = told(&plan, &result).unwrap();
+        let text = warning_text(&plan, &result).unwrap();
         assert!(text.contains("injected 2, counted 1"), "{text}");
         result.checker.bad_fcs = 2;
-        assert_eq!(told(&plan, &result), None);
+        assert_eq!(warning_text(&plan, &result), None);
     }
 
     #[test]

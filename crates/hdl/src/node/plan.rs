@@ -248,46 +248,46 @@ mod tests {
 
     #[test]
     fn what_the_bench_cannot_do_is_named() {
-        let asked = |change: fn(&mut Trial)| {
+        let refusal = |change: fn(&mut Trial)| {
             let mut trial = trial("max");
             change(&mut trial);
             plan(&trial, &four()).unwrap_err().to_string()
         };
         for (error, words) in [
-            (asked(|t| t.framing.layer = Layer::UdpIpv6), "layer: "),
-            (asked(|t| t.framing.vlan_tags = 2), "vlan_tags: "),
-            (asked(|t| t.direction = Direction::Echo), "direction: "),
+            (refusal(|t| t.framing.layer = Layer::UdpIpv6), "layer: "),
+            (refusal(|t| t.framing.vlan_tags = 2), "vlan_tags: "),
+            (refusal(|t| t.direction = Direction::Echo), "direction: "),
             (
-                asked(|t| t.ports = 5),
+                refusal(|t| t.ports = 5),
                 "ports: 5 requested, and the bench has 4",
             ),
-            (asked(|t| t.ports = 0), "ports: "),
+            (refusal(|t| t.ports = 0), "ports: "),
             (
-                asked(|t| t.buffers = Some(wirelab_trial::Buffers::InPlace)),
+                refusal(|t| t.buffers = Some(wirelab_trial::Buffers::InPlace)),
                 "buffers: ",
             ),
             (
-                asked(|t| t.link_bits_per_s = Some(100_000_000)),
+                refusal(|t| t.link_bits_per_s = Some(100_000_000)),
                 "link_bits_per_s: ",
             ),
             (
-                asked(|t| t.extent = Extent::Frames { frames: 1 << 40 }),
+                refusal(|t| t.extent = Extent::Frames { frames: 1 << 40 }),
                 "frames or fewer",
             ),
             (
-                asked(|t| t.faults.drop = 0.3),
+                refusal(|t| t.faults.drop = 0.3),
                 "request drop=0.3333333333333333",
             ),
             (
-                asked(|t| t.faults.set("drop", "1e6/s").unwrap()),
+                refusal(|t| t.faults.set("drop", "1e6/s").unwrap()),
                 "or in every n-th frame (drop=0.1)",
             ),
             (
-                asked(|t| (t.faults.drop, t.faults.swap) = (0.1, 0.1)),
+                refusal(|t| (t.faults.drop, t.faults.swap) = (0.1, 0.1)),
                 "one at a time",
             ),
             (
-                asked(|t| {
+                refusal(|t| {
                     t.faults.truncate = 0.5;
                     t.size = Size::new(SizeUnit::Payload, 46);
                 }),
@@ -301,7 +301,7 @@ mod tests {
             TrialOption::StrictGaps,
             TrialOption::Faults,
         ];
-        for (field, trial) in trial("max").asking_all_but(&taken) {
+        for (field, trial) in trial("max").with_each_but(&taken) {
             let error = plan(&trial, &four()).unwrap_err().to_string();
             assert!(error.contains(&format!("{field}: ")), "{error}");
         }

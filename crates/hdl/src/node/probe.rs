@@ -41,7 +41,7 @@ pub struct Probe {
     port: usize,
     pause_clocks: u64,
     step: Step,
-    seen: u32,
+    last_period: u32,
     samples: SeriesBuilder,
     /// Periods missed between two reads.
     pub missed: u64,
@@ -60,7 +60,7 @@ impl Probe {
             port,
             pause_clocks,
             step: Step::Pause(pause_clocks),
-            seen: 0,
+            last_period: 0,
             samples: SeriesBuilder::new(spacing_at(NAME), PROBE, 0),
             missed: 0,
         }
@@ -91,7 +91,7 @@ impl Probe {
     /// The step after a word that was read.
     fn next(&mut self, word: u32) -> Step {
         match self.step {
-            Step::Periods if word == self.seen => Step::Pause(self.pause_clocks),
+            Step::Periods if word == self.last_period => Step::Pause(self.pause_clocks),
             Step::Periods => Step::Last(word),
             Step::Last(periods) => Step::Again {
                 periods,
@@ -99,8 +99,8 @@ impl Probe {
             },
             Step::Again { periods, last } if periods == word => {
                 self.samples.push(u64::from(last));
-                self.missed += u64::from(periods.wrapping_sub(self.seen).wrapping_sub(1));
-                self.seen = periods;
+                self.missed += u64::from(periods.wrapping_sub(self.last_period).wrapping_sub(1));
+                self.last_period = periods;
                 Step::Pause(self.pause_clocks)
             }
             Step::Again { .. } | Step::Pause(_) => Step::Last(word),

@@ -77,11 +77,11 @@ pub fn run(
     at_once(&mut node.islands, |island| island.stop(plan))?;
     node.keep()?;
     let flows = plan.flows.iter().map(|flow| {
-        let (sent, probe) = node.at(flow.from, |island, place| {
-            Ok((read::sent(island.bench(), place)?, island.take_probe(place)))
+        let (sent, probe) = node.at(flow.from, |island, index| {
+            Ok((read::sent(island.bench(), index)?, island.take_probe(index)))
         })?;
-        let checker = node.at(flow.to, |island, place| {
-            read::received(island.bench(), place)
+        let checker = node.at(flow.to, |island, index| {
+            read::received(island.bench(), index)
         })?;
         Ok(FlowResult {
             sent,

@@ -233,11 +233,11 @@ impl Echoes {
             gap: self.gaps.finish(Some(1000)),
             ..SendReport::default()
         };
-        let mut seen = self.judge.finish_apart();
+        let mut received = self.judge.finish_apart();
         if self.latency.count() > 0 {
-            seen.series.push(self.latency.finish());
+            received.series.push(self.latency.finish());
         }
-        (sent, seen)
+        (sent, received)
     }
 }
 
@@ -301,10 +301,11 @@ mod tests {
         // Every phase of the byte clock, and none much more often than another.
         for frames in [512, MOST_CAPTURED_FRAMES] {
             let even = frames / CLOCKS_PER_BYTE;
-            for place in 0..CLOCKS_PER_BYTE {
-                let there = (0..frames).filter(|frame| distance(*frame) % CLOCKS_PER_BYTE == place);
+            for offset in 0..CLOCKS_PER_BYTE {
+                let there =
+                    (0..frames).filter(|frame| distance(*frame) % CLOCKS_PER_BYTE == offset);
                 let there = there.count() as u64;
-                assert!((even - 8..=even + 8).contains(&there), "{place}: {there}");
+                assert!((even - 8..=even + 8).contains(&there), "{offset}: {there}");
             }
         }
     }

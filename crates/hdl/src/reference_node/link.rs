@@ -74,8 +74,8 @@ impl Transport for Link {
     ) -> io::Result<Option<usize>> {
         while self.now() < deadline {
             let Some(heard) = self.look() else { continue };
-            if let Some(place) = line.get_mut(..heard.len()) {
-                place.copy_from_slice(&heard);
+            if let Some(target) = line.get_mut(..heard.len()) {
+                target.copy_from_slice(&heard);
                 return Ok(Some(heard.len()));
             }
         }

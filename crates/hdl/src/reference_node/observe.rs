@@ -83,9 +83,9 @@ fn part(plan: &Plan, node: &Description, result: RunResult, started_unix_ns: u64
         Direction::Transmit => vec![(Direction::Transmit, sent_back)],
         Direction::Echo => vec![(Direction::Echo, Vec::new())],
     } {
-        let asked = asked(plan, direction, &node.name);
-        warnings.extend(job::flow_warnings(&asked, &sent, &checked));
-        let mut flow = job::flow_observation(&asked, &sent, checked.clone());
+        let request = request(plan, direction, &node.name);
+        warnings.extend(job::flow_warnings(&request, &sent, &checked));
+        let mut flow = job::flow_observation(&request, &sent, checked.clone());
         if let Field::Observed { value, .. } = &mut flow.elapsed {
             value.clock = ClockKind::Simulated;
         }
@@ -187,8 +187,8 @@ fn stages(mut points: Vec<PointTimes>, notes: &mut Vec<String>) -> [Vec<Series>;
         .iter()
         .position(|point| point.name == CapturePoint::APPLICATION.word());
     let sent = points.split_off(inner.map_or(points.len(), |at| at + 1));
-    [points, sent].map(|way| {
-        let stages = stage::between(&way, notes).into_iter();
+    [points, sent].map(|points| {
+        let stages = stage::between(&points, notes).into_iter();
         let simulated = |(_, mut series): (u8, Series)| {
             series.clock.kind = ClockKind::Simulated;
             series
@@ -197,7 +197,7 @@ fn stages(mut points: Vec<PointTimes>, notes: &mut Vec<String>) -> [Vec<Series>;
     })
 }
 
-fn asked(plan: &Plan, direction: Direction, node: &str) -> FlowRequest {
+fn request(plan: &Plan, direction: Direction, node: &str) -> FlowRequest {
     let (from, to) = match direction {
         Direction::Transmit => (node, "tester"),
         Direction::Receive => ("tester", node),
@@ -239,13 +239,13 @@ mod tests {
     /// Byte times after which the program has handled all earlier frames: 0.8 ms.
     const DONE_BYTES: usize = 10_000;
 
-    fn told<'a>(came: &'a Observation, code: &str) -> Vec<&'a str> {
-        let warnings = came.warnings.iter().filter(|one| one.code == code);
+    fn texts_of<'a>(observation: &'a Observation, code: &str) -> Vec<&'a str> {
+        let warnings = observation.warnings.iter().filter(|one| one.code == code);
         warnings.map(|one| one.text.as_str()).collect()
     }
 
-    fn sticky_of(came: &Observation) -> Vec<&str> {
-        told(came, "sticky")
+    fn sticky_of(observation: &Observation) -> Vec<&str> {
+        texts_of(observation, "sticky")
     }
 
     /// Echoes after these bytes of a carrier.
@@ -275,9 +275,14 @@ mod tests {
         let size = Size::new(SizeUnit::Length, 64);
         let extent = Extent::Frames { frames: 2 };
         let trial = Trial::new(framing, Direction::Echo, size, Load::Max, extent);
-        let came = node.run(&trial, &(), &Cancel::new()).unwrap();
-        assert_eq!(came.status, Status::Complete, "{:?}", came.warnings);
-        came
+        let observation = node.run(&trial, &(), &Cancel::new()).unwrap();
+        assert_eq!(
+            observation.status,
+            Status::Complete,
+            "{:?}",
+            observation.warnings
+        );
+        observation
     }
 
     #[test]
@@ -289,25 +294,25 @@ mod tests {
             let straps = Straps::new(attachment);
             let mut node = ReferenceNode::start("hdl:reference", straps, &elf).unwrap();
             assert!(sticky_of(&run(&mut node, &[])).is_empty());
-            let came = run(&mut node, &[0x55; 8]);
+            let observation = run(&mut node, &[0x55; 8]);
             assert_eq!(
-                sticky_of(&came),
+                sticky_of(&observation),
                 ["hdl:reference: sticky bits of its MAC are set: no_sfd"]
             );
-            let told = &came.counters["node_mac_sticky_no_sfd"];
-            assert_eq!(told.value(), Some(&1));
+            let counter = &observation.counters["node_mac_sticky_no_sfd"];
+            assert_eq!(counter.value(), Some(&1));
             // After a preamble with a wrong bit, two bytes.
-            let came = run(
+            let observation = run(
                 &mut node,
                 &[0x55, 0x54, 0x55, 0x55, 0x55, 0x55, 0x55, 0xD5, 1, 2],
             );
             assert_eq!(
-                sticky_of(&came),
+                sticky_of(&observation),
                 ["hdl:reference: sticky bits of its MAC are set: too_short, bad_preamble"]
             );
-            let came = run(&mut node, &[]);
-            assert!(sticky_of(&came).is_empty());
-            let mut names = came.counters.keys();
+            let observation = run(&mut node, &[]);
+            assert!(sticky_of(&observation).is_empty());
+            let mut names = observation.counters.keys();
             assert!(!names.any(|name| name.contains("sticky")));
         }
     }
@@ -337,16 +342,19 @@ mod tests {
             (8, "it had no space for them"),
             (0, ""),
         ] {
-            let came = run_behind(&mut node, &vec![frame.as_slice(); close]);
-            let counter = came.counters.get("node_mac_dropped_frames");
+            let observation = run_behind(&mut node, &vec![frame.as_slice(); close]);
+            let counter = observation.counters.get("node_mac_dropped_frames");
             let dropped = counter.and_then(Field::value);
             let text = dropped.map(|count| {
                 assert!((1..8).contains(count), "{count}");
                 format!("hdl:reference: its MAC dropped {count} good frames: {cause}")
             });
             assert_eq!(text.is_some(), !cause.is_empty(), "{close} frames");
-            assert_eq!(told(&came, "node-dropped"), Vec::from_iter(text.as_deref()));
-            assert!(sticky_of(&came).is_empty());
+            assert_eq!(
+                texts_of(&observation, "node-dropped"),
+                Vec::from_iter(text.as_deref())
+            );
+            assert!(sticky_of(&observation).is_empty());
         }
     }
 

@@ -118,8 +118,8 @@ mod tests {
         );
         let slower = straps(",read-clocks=30").unwrap();
         assert_eq!((slower.read_clocks, slower.write_clocks), (28, 3));
-        let told = setup(slower).into_iter().map(|(_, text)| text);
-        assert!(told.eq(["lite-device", "30", "3"]));
+        let words = setup(slower).into_iter().map(|(_, text)| text);
+        assert!(words.eq(["lite-device", "30", "3"]));
         assert_eq!(setup(straps(",mac=dma").unwrap()).len(), 1);
     }
 }

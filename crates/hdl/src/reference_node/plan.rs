@@ -1,7 +1,7 @@
 //! From a trial to the node's request, checked before the run.
 
 use wirelab_control::message::{Identity, Start};
-use wirelab_control::value::{Extent as Until, Path as AskedPath, UnitPoint};
+use wirelab_control::value::{Extent as Until, Path as WirePath, UnitPoint};
 use wirelab_trial::{
     Accepts, Direction, Extent, Layer, Link, NodeError, Path, Resolved, SizeLimits, Trial,
     TrialOption,
@@ -118,7 +118,7 @@ impl Plan {
         let fast = self.resolved.trial.path == Some(Path::FastTrack);
         let takes_points = !self.directions.is_empty();
         Start {
-            path: fast.then_some(AskedPath::FastTrack),
+            path: fast.then_some(WirePath::FastTrack),
             captures: takes_points.then_some(frames as u32),
             capture_unit: takes_points.then_some(UnitPoint::All),
             node_port: (self.node_port != header::UDP_PORT).then_some(self.node_port),
@@ -142,7 +142,7 @@ pub fn plan(trial: &Trial, node: &Identity) -> Result<Plan, NodeError> {
     let directions = match trial.direction {
         Direction::Both => vec![Direction::Receive, Direction::Transmit],
         Direction::Echo => Vec::new(),
-        way => vec![way],
+        direction => vec![direction],
     };
     let clocks_per_s = 1e12 / REFERENCE_CLOCK_PS as f64;
     let plan = Plan {
@@ -293,12 +293,12 @@ pub mod tests {
             );
         }
         for length in [1515, 1518, 2000] {
-            let told = refused(&trial(Direction::Echo, length, "max", 4), &identity());
+            let refusal = refused(&trial(Direction::Echo, length, "max", 4), &identity());
             let words = format!("size: the node accepts lengths from 60 to 1514, and {length} was");
-            assert!(told.contains(&words), "{told}");
+            assert!(refusal.contains(&words), "{refusal}");
         }
-        let told = refused(&trial(Direction::Both, 20, "max", 4), &identity());
-        assert!(told.contains("at least 60"), "{told}");
+        let refusal = refused(&trial(Direction::Both, 20, "max", 4), &identity());
+        assert!(refusal.contains("at least 60"), "{refusal}");
     }
 
     #[test]
@@ -313,12 +313,15 @@ pub mod tests {
                 512
             );
         }
-        let told = refused(&of(MOST_CAPTURED_FRAMES + 1), &identity());
+        let refusal = refused(&of(MOST_CAPTURED_FRAMES + 1), &identity());
         assert!(
-            told.contains("records of 1 to 1022 frames of a trial"),
-            "{told}"
+            refusal.contains("records of 1 to 1022 frames of a trial"),
+            "{refusal}"
         );
-        assert!(told.contains("request 1022 frames or fewer"), "{told}");
+        assert!(
+            refusal.contains("request 1022 frames or fewer"),
+            "{refusal}"
+        );
         // A program that keeps fewer says so. If two nodes are not worth it, one gets all that it keeps.
         for (max_captures, most) in [(257, 512), (33, 64), (32, 31), (11, 10)] {
             let node = Identity {
@@ -326,17 +329,20 @@ pub mod tests {
                 ..identity()
             };
             assert!(plan(&of(most), &node).is_ok(), "{max_captures}");
-            let told = refused(&of(most + 1), &node);
-            assert!(told.contains(&format!("request {most} frames")), "{told}");
+            let refusal = refused(&of(most + 1), &node);
+            assert!(
+                refusal.contains(&format!("request {most} frames")),
+                "{refusal}"
+            );
         }
-        let told = refused(
+        let refusal = refused(
             &of(1),
             &Identity {
                 max_captures: 0,
                 ..identity()
             },
         );
-        assert!(told.contains("fix: --direction echo"), "{told}");
+        assert!(refusal.contains("fix: --direction echo"), "{refusal}");
     }
 
     #[test]
@@ -349,17 +355,23 @@ pub mod tests {
         ] {
             let of = |frames| trial(Direction::Echo, 64, load, frames);
             assert!(plan(&of(most), &identity()).is_ok(), "{load}");
-            let told = refused(&of(most + 1), &identity());
-            assert!(told.contains("10 s of simulated time"), "{told}");
-            assert!(told.contains(&format!("request {most} frames")), "{told}");
+            let refusal = refused(&of(most + 1), &identity());
+            assert!(refusal.contains("10 s of simulated time"), "{refusal}");
+            assert!(
+                refusal.contains(&format!("request {most} frames")),
+                "{refusal}"
+            );
         }
         // Two nodes in parallel have twice as many in the same time.
         let of = |frames| trial(Direction::Both, 64, "10pps", frames);
         assert!(plan(&of(198), &identity()).is_ok());
         assert!(refused(&of(199), &identity()).contains("request 198 frames"));
         for load in ["0.01pps", "1e-15pps", "1e-300pps"] {
-            let told = refused(&trial(Direction::Echo, 64, load, 1), &identity());
-            assert!(told.contains("raise the load to 1pps"), "{load}: {told}");
+            let refusal = refused(&trial(Direction::Echo, 64, load, 1), &identity());
+            assert!(
+                refusal.contains("raise the load to 1pps"),
+                "{load}: {refusal}"
+            );
         }
     }
 }

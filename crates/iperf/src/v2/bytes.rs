@@ -18,12 +18,12 @@ pub(super) fn be16(bytes: &[u8], at: usize) -> Option<u16> {
 
 /// Writes consecutive words from `at`; those beyond the end are left out.
 pub(super) fn put_words(out: &mut [u8], at: usize, words: &[u32]) {
-    for (place, word) in out
+    for (target, word) in out
         .get_mut(at..)
         .unwrap_or_default()
         .chunks_exact_mut(4)
         .zip(words)
     {
-        place.copy_from_slice(&word.to_be_bytes());
+        target.copy_from_slice(&word.to_be_bytes());
     }
 }

@@ -20,7 +20,7 @@ pub const V1_LEN: usize = 24;
 pub const EXTENDED_LEN: usize = 60;
 /// Bytes of the header of a datagram with `--trip-times`, and the number that its flags give, including the head.
 const TIMED_LEN: usize = 112;
-const TIMED_TOLD: usize = 108;
+const TIMED_FLAG_LEN: usize = 108;
 /// Bytes of the same over TCP.
 pub const TIMED_TCP_LEN: usize = 80;
 /// Smallest datagram with `--trip-times` and a header, as in 2.1.8; shorter ones are [`Generation::SmallTripTimes`].
@@ -262,7 +262,7 @@ impl ClientHeader {
         self.start = Some(start);
         let len = match self.flags & base::IDS_64 {
             0 => TIMED_TCP_LEN,
-            _ => TIMED_TOLD,
+            _ => TIMED_FLAG_LEN,
         };
         if self.flags & base::IDS_64 != 0 {
             self.flags |= base::UDP_TESTS;

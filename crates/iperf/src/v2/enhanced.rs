@@ -289,10 +289,10 @@ mod tests {
         };
         let mut transit = Transit::of(20);
         transit.add(40);
-        let told = line(1.0, 1000, More::Bursts(reads, Some(transit)));
+        let text = line(1.0, 1000, More::Bursts(reads, Some(transit)));
         assert!(
-            told.ends_with("  0.030/0.020/0.040/0.014 ms (2/500)  3=3:0:0:0:0:0:0:0"),
-            "{told}"
+            text.ends_with("  0.030/0.020/0.040/0.014 ms (2/500)  3=3:0:0:0:0:0:0:0"),
+            "{text}"
         );
         let both = More::Bursts(reads, Some(transit)).and(&More::Bursts(reads, None));
         let More::Bursts(all, Some(times)) = both else {

@@ -219,8 +219,8 @@ fn drive(
     let mut buf = vec![0; sender.buffer_bytes()];
     sender.prepare(&mut buf);
     let mut meter = Meter::new(sender.start_ns(), env.every_ns);
-    let mut told = 0;
-    let told_packets = Cell::new((0, 0));
+    let mut metered_bytes = 0;
+    let listed_packets = Cell::new((0, 0));
     let mut answer = [0; 2048];
     let mut together = Together::of(sender, &buf);
     let mut ended = false;
@@ -231,17 +231,17 @@ fn drive(
         }
         if sender.ended_ns().is_none() {
             sending.tick(now_ns);
-            env.tell(id, &mut meter, |_| packets(sender, &told_packets));
+            env.tell(id, &mut meter, |_| packets(sender, &listed_packets));
         } else if !std::mem::replace(&mut ended, true) {
             sender.was_held(sending.finish());
             meter.until(sender.ended_ns().unwrap_or(now_ns));
-            env.tell_rest(id, &mut meter, |_| packets(sender, &told_packets));
+            env.tell_rest(id, &mut meter, |_| packets(sender, &listed_packets));
         }
         let wall = env.wall(now_ns);
         if let Some(together) = &mut together {
             if together.send((socket, to), sender, sending, env, now_ns)? {
-                meter.add((sender.bytes() - told) as usize, now_ns);
-                told = sender.bytes();
+                meter.add((sender.bytes() - metered_bytes) as usize, now_ns);
+                metered_bytes = sender.bytes();
                 continue;
             }
         }
@@ -255,8 +255,8 @@ fn drive(
                             && sender.ended_ns().is_some() => {}
                     done => done?,
                 }
-                meter.add((sender.bytes() - told) as usize, now_ns);
-                told = sender.bytes();
+                meter.add((sender.bytes() - metered_bytes) as usize, now_ns);
+                metered_bytes = sender.bytes();
             }
             Step::Hear if to.is_none() => {
                 let now = MsgFlags::MSG_DONTWAIT;
@@ -286,9 +286,9 @@ fn drive(
 }
 
 /// Datagrams since the last line.
-fn packets(sender: &Sender, told: &Cell<(u64, u64)>) -> More {
+fn packets(sender: &Sender, listed: &Cell<(u64, u64)>) -> More {
     let all = sender.packets();
-    let before = told.replace(all);
+    let before = listed.replace(all);
     More::Packets {
         writes: all.0 - before.0,
         errors: all.1 - before.1,

@@ -24,7 +24,7 @@ pub fn test(config: &ClientConfig, outcome: &Outcome, interrupted: bool) -> Valu
         "speaks": "iperf 2",
         "kind": "measured",
         "server": config.server.to_string(),
-        "asked": asked(config),
+        "asked": request(config),
         "legs": legs.collect::<Vec<_>>(),
         "sums": outcome.sums().iter().map(sum).collect::<Vec<_>>(),
         "interrupted": interrupted,
@@ -57,7 +57,7 @@ pub fn served(
     })
 }
 
-fn asked(config: &ClientConfig) -> Value {
+fn request(config: &ClientConfig) -> Value {
     let mode = match config.mode {
         Mode::Forward => "forward",
         Mode::Tradeoff => "tradeoff",
@@ -69,7 +69,7 @@ fn asked(config: &ClientConfig) -> Value {
         Protocol::Tcp => "tcp",
         Protocol::Udp => "udp",
     };
-    let mut asked = json!({
+    let mut request = json!({
         "protocol": protocol,
         "mode": mode,
         "streams": config.streams,
@@ -77,12 +77,12 @@ fn asked(config: &ClientConfig) -> Value {
         "interval_ns": config.interval.as_nanos() as u64,
     });
     let (name, value) = rate(config.rate);
-    asked[name] = json!(value);
+    request[name] = json!(value);
     match config.amount {
-        Amount::Bytes(bytes) => asked["bytes"] = json!(bytes),
-        Amount::Time { .. } => asked["time_ns"] = json!(config.amount.ns()),
+        Amount::Bytes(bytes) => request["bytes"] = json!(bytes),
+        Amount::Time { .. } => request["time_ns"] = json!(config.amount.ns()),
     }
-    asked
+    request
 }
 
 /// A rate with its JSON name.
@@ -146,7 +146,7 @@ fn leg(id: Id, leg: &Leg, rows: &[&Row]) -> Value {
             object
         }
         Leg::UdpSent(sent) => udp_sent(sent),
-        Leg::UdpReceived(seen) => udp_received(seen),
+        Leg::UdpReceived(received) => udp_received(received),
     };
     let intervals: Vec<Value> = rows.iter().map(|row| interval(row)).collect();
     object.insert("id".to_owned(), json!(number(id)));
@@ -241,8 +241,8 @@ fn ratio(part: u64, all: u64) -> Value {
     }
 }
 
-fn udp_received(seen: &UdpReceived) -> Map<String, Value> {
-    let (ns, received) = (span_ns(seen.span), seen.received);
+fn udp_received(udp: &UdpReceived) -> Map<String, Value> {
+    let (ns, received) = (span_ns(udp.span), udp.received);
     object(json!({
         "protocol": "udp", "direction": "received", "duration_ns": ns, "bytes": received.bytes,
         "bits_per_s": bits_per_s(received.bytes, ns),
@@ -257,17 +257,17 @@ fn udp_received(seen: &UdpReceived) -> Map<String, Value> {
         "reordered": received.reordered,
         "too_late": received.too_late,
         "ignored": received.ignored,
-        "unattributed": seen.unattributed,
-        "foreign": seen.foreign,
-        "jitter_ps": seen.jitter_ps,
-        "one_way": seen.transit.as_ref().map(one_way),
-        "clock_steps": seen.clock_steps,
-        "longest_bytes": seen.longest_bytes,
-        "path_mtu_bytes": seen.mtu_bytes,
-        "packets_per_datagram": seen.fragments,
-        "finished": seen.finished,
-        "held_up_ns": seen.held_up_ns,
-        "sender": format!("{:?}", seen.generation),
+        "unattributed": udp.unattributed,
+        "foreign": udp.foreign,
+        "jitter_ps": udp.jitter_ps,
+        "one_way": udp.transit.as_ref().map(one_way),
+        "clock_steps": udp.clock_steps,
+        "longest_bytes": udp.longest_bytes,
+        "path_mtu_bytes": udp.mtu_bytes,
+        "packets_per_datagram": udp.fragments,
+        "finished": udp.finished,
+        "held_up_ns": udp.held_up_ns,
+        "sender": format!("{:?}", udp.generation),
     }))
 }
 

@@ -115,7 +115,7 @@ pub struct Receiver {
     start_ns: u64,
     last_ns: u64,
     tracker: Tracker,
-    zero_seen: bool,
+    has_zero: bool,
     bytes: u64,
     ignored: u64,
     longest: u64,
@@ -164,7 +164,7 @@ impl Receiver {
             start_ns: now_ns,
             last_ns: now_ns,
             tracker: Tracker::new(),
-            zero_seen: false,
+            has_zero: false,
             bytes: 0,
             ignored: 0,
             longest: 0,
@@ -222,7 +222,7 @@ impl Receiver {
         self.peer.take(head.id, len);
         // The tracker extends 32 bits to the nearest number.
         self.tracker.observe(head.id as u32);
-        self.zero_seen |= head.id == 0;
+        self.has_zero |= head.id == 0;
         self.observe_stamp(&head, now_ns);
         Arrival::Data
     }
@@ -237,7 +237,7 @@ impl Receiver {
 
     /// Numbers up to the highest that arrived. Most senders start at 1; only one that starts at 0 can lose it.
     const fn highest(&self) -> u64 {
-        self.tracker.next().saturating_sub(!self.zero_seen as u64)
+        self.tracker.next().saturating_sub(!self.has_zero as u64)
     }
 
     /// Distribution of the arrivals over time.

@@ -255,8 +255,8 @@ mod tests {
             transit: Some(Transit::of(-2_500_000)),
             ..report
         };
-        let told = ServerReport::parse(&behind.emit(Generation::Wide, &[]));
-        assert_eq!(told, Some(behind));
+        let parsed = ServerReport::parse(&behind.emit(Generation::Wide, &[]));
+        assert_eq!(parsed, Some(behind));
         let narrow = report.emit(Generation::V205, &[]);
         assert_eq!(ServerReport::parse(&narrow).unwrap().transit, None);
     }

@@ -67,16 +67,16 @@ pub struct Mended {
 }
 
 impl Sent {
-    /// The same, with the known errors of servers of 2.0.5 to 2.0.13 corrected, for a flow in `asked`'s layout.
+    /// The same, with the known errors of servers of 2.0.5 to 2.0.13 corrected, for a flow in `generation`'s layout.
     #[must_use]
-    pub(super) fn mend(mut self, asked: Generation) -> Sent {
+    pub(super) fn mend(mut self, generation: Generation) -> Sent {
         let old = self.server.is_some_and(Generation::takes_first);
         let longer = self.peer_took_longer();
         let own_us = self.duration_ns / 1000;
         let Some(report) = self.report.as_mut().filter(|_| old) else {
             return self;
         };
-        if !asked.takes_first() && report.lost > 0 {
+        if !generation.takes_first() && report.lost > 0 {
             report.lost -= 1;
             self.mended.first_taken = true;
         }
@@ -98,7 +98,7 @@ impl Sent {
 
     /// Losses and arrivals of its datagrams by the server's report. Most servers count the final datagram as one more,
     /// and a server that missed the first final datagrams counts those as losses of data.
-    pub fn told(&self) -> Option<(u64, u64)> {
+    pub fn lost_and_arrived(&self) -> Option<(u64, u64)> {
         let report = self.report.as_ref()?;
         let finals = report.datagrams.saturating_sub(self.datagrams);
         let lost = report.lost.saturating_sub(finals.saturating_sub(1));
@@ -134,10 +134,10 @@ impl Sent {
             .lost
             .checked_add(report.out_of_order)?
             .checked_add(self.refused)?;
-        let told = missing
+        let accounted_bytes = missing
             .checked_mul(u64::from(self.datagram_bytes))?
             .checked_add(report.bytes)?;
-        let cut = told < self.bytes / 10 * 9;
+        let cut = accounted_bytes < self.bytes / 10 * 9;
         cut.then(|| report.bytes / report.datagrams.saturating_sub(report.lost).max(1))
     }
 
@@ -197,10 +197,10 @@ impl Mended {
                     .to_owned(),
             );
         }
-        if let Some(told_us) = self.lingered_us {
+        if let Some(reported_us) = self.lingered_us {
             notes.push(format!(
                 "the server told {:.3} s: it still timed the flow before, as iperf 2.0.5 to 2.0.13 do for about a second; the sender's own time counts here",
-                told_us as f64 / 1e6
+                reported_us as f64 / 1e6
             ));
         }
         notes
@@ -248,23 +248,23 @@ mod tests {
 
     #[test]
     fn the_final_datagrams_are_no_losses() {
-        let told = |datagrams, lost| {
+        let counts_of = |datagrams, lost| {
             let report = ServerReport {
                 datagrams,
                 lost,
                 ..ServerReport::default()
             };
-            sent(300_000, report).told().unwrap()
+            sent(300_000, report).lost_and_arrived().unwrap()
         };
-        assert_eq!(told(101, 0), (0, 100));
-        assert_eq!(told(101, 7), (7, 93));
+        assert_eq!(counts_of(101, 0), (0, 100));
+        assert_eq!(counts_of(101, 7), (7, 93));
         // Two final datagrams were lost; a client of 2.1.8 increments the number with each.
-        assert_eq!(told(103, 9), (7, 93));
+        assert_eq!(counts_of(103, 9), (7, 93));
         // A server that does not count the final datagram.
-        assert_eq!(told(100, 7), (7, 93));
-        let (lost, arrived) = told(u64::MAX, u64::MAX);
+        assert_eq!(counts_of(100, 7), (7, 93));
+        let (lost, arrived) = counts_of(u64::MAX, u64::MAX);
         assert_eq!(lost + arrived, 100, "hostile");
-        assert_eq!(told(0, u64::MAX), (100, 0));
+        assert_eq!(counts_of(0, u64::MAX), (100, 0));
     }
 
     #[test]

@@ -28,7 +28,7 @@ use groups::Groups;
 use refusals::Senders;
 
 /// The block size that the first bytes of a connection request back, for fuzzing.
-pub(super) use bounce::asked as fuzz_bounce;
+pub(super) use bounce::requested_block as fuzz_bounce;
 
 mod back;
 mod bounce;
@@ -311,11 +311,11 @@ impl Shared {
     /// service that the client requests (`-S`), unless the server was given one.
     fn back_options(&self, header: Option<&ClientHeader>) -> SocketOptions {
         let ip = self.address.ip();
-        let asked = header.and_then(ClientHeader::tos);
+        let requested_tos = header.and_then(ClientHeader::tos);
         SocketOptions {
             address: (!ip.is_unspecified()).then_some(ip),
             port: 0,
-            tos: self.config.options.tos.or(asked),
+            tos: self.config.options.tos.or(requested_tos),
             ..self.config.options
         }
     }

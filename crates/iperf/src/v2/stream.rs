@@ -20,9 +20,9 @@ pub struct Meter {
     start_ns: u64,
     last_ns: u64,
     bytes: u64,
-    told: u64,
+    taken_bytes: u64,
     calls: Reads,
-    told_calls: Reads,
+    taken_calls: Reads,
     intervals: Intervals,
     /// Progress of the bytes over time.
     marks: Marks,
@@ -35,9 +35,9 @@ impl Meter {
             start_ns,
             last_ns: start_ns,
             bytes: 0,
-            told: 0,
+            taken_bytes: 0,
             calls: Reads::default(),
-            told_calls: Reads::default(),
+            taken_calls: Reads::default(),
             intervals: Intervals::new(start_ns, every_ns),
             marks: Marks::new(),
         }
@@ -73,27 +73,27 @@ impl Meter {
 
     /// Calls since the last call of this function.
     pub fn calls_of_interval(&mut self) -> Reads {
-        let calls = self.calls.since(&self.told_calls);
-        self.told_calls = self.calls;
+        let calls = self.calls.since(&self.taken_calls);
+        self.taken_calls = self.calls;
         calls
     }
 
     /// The next interval that has ended by `now_ns`, and its bytes; call it before adding what happens at `now_ns`.
     pub fn over(&mut self, now_ns: u64) -> Option<(Span, u64)> {
         let span = self.intervals.over(now_ns)?;
-        Some((span, self.told_now()))
+        Some((span, self.take_bytes()))
     }
 
     /// The partial interval at the end of the flow, and its bytes, if it is long enough for a line; call it when
     /// [`Meter::over`] returns `None`.
     pub fn rest(&mut self) -> Option<(Span, u64)> {
         let span = self.intervals.rest(self.last_ns)?;
-        Some((span, self.told_now()))
+        Some((span, self.take_bytes()))
     }
 
-    fn told_now(&mut self) -> u64 {
-        let bytes = self.bytes - self.told;
-        self.told = self.bytes;
+    fn take_bytes(&mut self) -> u64 {
+        let bytes = self.bytes - self.taken_bytes;
+        self.taken_bytes = self.bytes;
         bytes
     }
 

@@ -31,15 +31,15 @@ impl Sums {
         let back = matches!(row.id, Id::Back(_));
         // Streams start one after the other, and each counts its intervals from its own start.
         let key = (back, (row.start_s * 1e6).round() as u64);
-        let (seen, sum) = self
+        let (lines, sum) = self
             .open
             .entry(key)
-            .and_modify(|(seen, sum)| {
-                *seen += 1;
+            .and_modify(|(lines, sum)| {
+                *lines += 1;
                 add(sum, row);
             })
             .or_insert_with(|| (1, start(back, row)));
-        if *seen == self.streams {
+        if *lines == self.streams {
             let sum = *sum;
             self.open.remove(&key);
             return Some(sum);

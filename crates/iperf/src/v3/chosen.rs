@@ -12,19 +12,19 @@ use crate::connecting::{SocketError, stream_socket};
 use crate::options::{Name, SocketOptions, is_at_hand};
 
 /// The parameters of a client with these socket options. The server shall use the same.
-pub(super) fn asked(parameters: &Parameters, options: &SocketOptions) -> Parameters {
-    let mut asked = parameters.clone();
+pub(super) fn requested(parameters: &Parameters, options: &SocketOptions) -> Parameters {
+    let mut requested = parameters.clone();
     if let Some(bytes) = options.mss_bytes {
-        asked.mss_bytes = bytes;
+        requested.mss_bytes = bytes;
     }
     if let Some(tos) = options.tos {
-        asked.tos = tos;
+        requested.tos = tos;
     }
     if let Some(algorithm) = options.congestion {
-        asked.congestion = Some(algorithm.to_string());
+        requested.congestion = Some(algorithm.to_string());
     }
-    asked.no_delay |= options.no_delay;
-    asked
+    requested.no_delay |= options.no_delay;
+    requested
 }
 
 /// Checks that this system accepts the options of a test over TCP, before a server is contacted.
@@ -98,7 +98,7 @@ mod tests {
             congestion: Some("reno".parse().unwrap()),
             ..SocketOptions::NONE
         };
-        let parameters = asked(&Parameters::default(), &options);
+        let parameters = requested(&Parameters::default(), &options);
         let own = SocketOptions {
             tos: Some(4),
             ..SocketOptions::NONE

@@ -9,7 +9,7 @@ use wirelab_trial::Cancel;
 use wirelab_trial::host_clock::{unix_ns, unix_s};
 
 use super::auth::Credentials;
-use super::chosen::{asked, try_out};
+use super::chosen::{requested, try_out};
 use super::client_control::{ClientControl, ClientEvent};
 use super::control::{ControlError, Cookie};
 use super::cpu::CpuUse;
@@ -71,7 +71,7 @@ impl Client {
 
     /// [`Client::run`] with events.
     pub fn run_telling(&self, cancel: &Cancel, tell: Tell<'_>) -> Result<Outcome, TestError> {
-        let parameters = asked(&self.parameters, &self.options);
+        let parameters = requested(&self.parameters, &self.options);
         parameters.check().map_err(TestError::Unsupported)?;
         if !parameters.udp {
             try_out(self.server, &self.options)?;
@@ -102,8 +102,8 @@ impl Client {
             control,
             cookie,
         };
-        let ways = session.agree(cancel)?;
-        session.measure(ways, cancel, tell)
+        let transports = session.agree(cancel)?;
+        session.measure(transports, cancel, tell)
     }
 }
 
@@ -184,15 +184,15 @@ impl Session<'_> {
     }
 
     fn agree(&mut self, cancel: &Cancel) -> Result<Vec<Transport>, TestError> {
-        let mut ways = Vec::new();
+        let mut transports = Vec::new();
         loop {
             match self.wait(cancel)? {
                 ClientEvent::OpenStreams => {
                     for index in 0..self.client.parameters.all_streams() {
-                        ways.push(self.open(index)?);
+                        transports.push(self.open(index)?);
                     }
                 }
-                ClientEvent::Run => return Ok(ways),
+                ClientEvent::Run => return Ok(transports),
                 _ => {
                     return Err(self
                         .link
@@ -232,7 +232,7 @@ impl Session<'_> {
 
     fn measure(
         mut self,
-        ways: Vec<Transport>,
+        transports: Vec<Transport>,
         cancel: &Cancel,
         tell: Tell<'_>,
     ) -> Result<Outcome, TestError> {
@@ -245,12 +245,12 @@ impl Session<'_> {
         );
         let began_unix_s = unix_s();
         let mut streams = Vec::new();
-        for (index, way) in (0..).zip(ways) {
+        for (index, transport) in (0..).zip(transports) {
             let begin = match parameters.client_sends(index) {
                 true => send,
                 false => receive,
             };
-            let running = begin(&run, stream_id(index), way, parameters);
+            let running = begin(&run, stream_id(index), transport, parameters);
             streams.push(running.map_err(TestError::io("starting a stream"))?);
         }
         let mut watch = Watch::new(self.client.interval, omitting, tell);

@@ -80,11 +80,11 @@ impl Cookie {
         const CHARACTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
         let mut bytes = [0; COOKIE_LEN];
         let mut state = seed;
-        for place in &mut bytes[..COOKIE_LEN - 1] {
+        for character in &mut bytes[..COOKIE_LEN - 1] {
             state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
             let mut mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
             mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            *place = CHARACTERS[(mixed >> 59) as usize];
+            *character = CHARACTERS[(mixed >> 59) as usize];
         }
         Cookie(bytes)
     }

@@ -111,8 +111,8 @@ impl Head {
             bytes[8..12].copy_from_slice(&(self.number as u32).to_be_bytes());
         }
         let len = head_bytes(counters_64);
-        if let Some(place) = out.get_mut(..len) {
-            place.copy_from_slice(&bytes[..len]);
+        if let Some(target) = out.get_mut(..len) {
+            target.copy_from_slice(&bytes[..len]);
         }
     }
 

@@ -271,12 +271,12 @@ impl Parameters {
     /// time ends it.
     pub fn wanted_bytes(&self) -> Option<u64> {
         let blocks = self.blocks.checked_mul(u64::from(self.length_bytes));
-        let each_way = match (self.bytes, self.blocks) {
+        let each_direction = match (self.bytes, self.blocks) {
             (0, 0) => return None,
             (0, _) => blocks.unwrap_or(u64::MAX),
             (bytes, _) => bytes,
         };
-        Some(each_way.saturating_mul(if self.bidirectional { 2 } else { 1 }))
+        Some(each_direction.saturating_mul(if self.bidirectional { 2 } else { 1 }))
     }
 
     /// All streams of the test, in the order in which they are opened.
@@ -303,7 +303,7 @@ impl Parameters {
         if self.reverse || self.bidirectional {
             self.rate_bit_s = match self.rate_bit_s {
                 0 => share,
-                asked => asked.min(share),
+                requested => requested.min(share),
             };
         }
     }

@@ -93,13 +93,13 @@ mod tests {
         for block in [Payload::new(bytes.clone(), false), file] {
             let len = block.write_at_once(&stream, 0).unwrap();
             assert!(len > 0 && len <= bytes.len());
-            let mut came = vec![0; len];
-            peer.read_exact(&mut came).unwrap();
-            assert_eq!(came, bytes[..len]);
+            let mut received = vec![0; len];
+            peer.read_exact(&mut received).unwrap();
+            assert_eq!(received, bytes[..len]);
             let rest = block.write_at_once(&stream, bytes.len() - 7).unwrap();
-            let mut came = [0; 7];
-            peer.read_exact(&mut came).unwrap();
-            assert_eq!((rest, &came[..]), (7, &bytes[bytes.len() - 7..]));
+            let mut received = [0; 7];
+            peer.read_exact(&mut received).unwrap();
+            assert_eq!((rest, &received[..]), (7, &bytes[bytes.len() - 7..]));
         }
         // A full connection must not block.
         let file = Payload::new(bytes, true);

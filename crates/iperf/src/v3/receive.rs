@@ -155,26 +155,44 @@ mod tests {
 
     #[test]
     fn a_duplicate_hides_a_loss_from_the_peer_alone() {
-        let seen = after(&[1, 2, 4, 4, 5]);
-        assert_eq!((seen.lost, seen.duplicated, seen.distinct), (1, 1, 4));
+        let received = after(&[1, 2, 4, 4, 5]);
         assert_eq!(
-            (seen.peer_lost, seen.peer_out_of_order, seen.peer_packets),
+            (received.lost, received.duplicated, received.distinct),
+            (1, 1, 4)
+        );
+        assert_eq!(
+            (
+                received.peer_lost,
+                received.peer_out_of_order,
+                received.peer_packets
+            ),
             (0, 1, 5)
         );
-        assert_eq!((seen.bytes, seen.datagrams, seen.jitter_ns), (500, 5, 0));
+        assert_eq!(
+            (received.bytes, received.datagrams, received.jitter_ns),
+            (500, 5, 0)
+        );
     }
 
     #[test]
     fn a_late_number_is_no_loss() {
-        let seen = after(&[1, 3, 2, 4]);
-        assert_eq!((seen.lost, seen.reordered, seen.peer_lost), (0, 1, 0));
+        let received = after(&[1, 3, 2, 4]);
+        assert_eq!(
+            (received.lost, received.reordered, received.peer_lost),
+            (0, 1, 0)
+        );
     }
 
     #[test]
     fn damaged_numbers_are_set_aside() {
-        let seen = after(&[1, 0, u64::MAX, 2]);
+        let received = after(&[1, 0, u64::MAX, 2]);
         assert_eq!(
-            (seen.ignored, seen.distinct, seen.lost, seen.peer_lost),
+            (
+                received.ignored,
+                received.distinct,
+                received.lost,
+                received.peer_lost
+            ),
             (2, 2, 0, 0)
         );
         let mut receiver = Receiver::new(false);

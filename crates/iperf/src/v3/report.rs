@@ -156,7 +156,7 @@ pub fn interval(
         .clone()
         .map(|(ends, pair)| one(&[*pair], ends.sender, Some(ends.id)));
     let mut value = json!({ "streams": listed.collect::<Vec<_>>() });
-    for (suffix, sender) in ways(client, parameters) {
+    for (suffix, sender) in directions(client, parameters) {
         let pairs: Vec<_> = streams
             .clone()
             .filter(|(ends, _)| ends.sender == sender)
@@ -169,14 +169,14 @@ pub fn interval(
 
 /// The name of a sum, and whether this end sends the summed streams; with both directions the second sum is the
 /// server's traffic.
-pub(super) fn ways(client: bool, parameters: &Parameters) -> Vec<(&'static str, bool)> {
+pub(super) fn directions(client: bool, parameters: &Parameters) -> Vec<(&'static str, bool)> {
     match parameters.bidirectional {
         true => vec![("", client), ("_bidir_reverse", !client)],
         false => vec![("", client != parameters.reverse)],
     }
 }
 
-fn told(result: Option<&StreamResult>) -> Map<String, Value> {
+fn span_of(result: Option<&StreamResult>) -> Map<String, Value> {
     let (bytes, end_s) = result.map_or((0, 0.0), |result| (result.bytes, result.end_s));
     span(0, (end_s.max(0.0) * 1e9) as u64, bytes)
 }
@@ -191,18 +191,18 @@ pub fn end(outcome: &Outcome) -> Value {
         "cpu_utilization_percent": cpu(outcome),
         "wirelab": ours_alone(outcome),
     });
-    for (suffix, sender) in ways(outcome.client, &outcome.parameters) {
-        let one_way: Vec<&Both> = streams.iter().filter(|s| s.sender == sender).collect();
-        value[format!("sum_sent{suffix}")] = sum(&one_way, udp, true, sender);
+    for (suffix, sender) in directions(outcome.client, &outcome.parameters) {
+        let of_direction: Vec<&Both> = streams.iter().filter(|s| s.sender == sender).collect();
+        value[format!("sum_sent{suffix}")] = sum(&of_direction, udp, true, sender);
         for (end, used) in congestions(outcome, sender) {
             if let Some(used) = used {
                 value[format!("{end}_tcp_congestion{suffix}")] = json!(used);
             }
         }
-        value[format!("sum_received{suffix}")] = sum(&one_way, udp, false, sender);
+        value[format!("sum_received{suffix}")] = sum(&of_direction, udp, false, sender);
         if udp {
             // The older key, for both at once: the receiver's values.
-            value[format!("sum{suffix}")] = sum(&one_way, udp, false, sender);
+            value[format!("sum{suffix}")] = sum(&of_direction, udp, false, sender);
         }
     }
     value
@@ -221,7 +221,7 @@ fn congestions(outcome: &Outcome, we_send: bool) -> [(&'static str, Option<Strin
 
 fn end_stream(stream: &Both, udp: bool) -> Value {
     let object = |result: Option<&StreamResult>| {
-        let mut object = told(result);
+        let mut object = span_of(result);
         put(&mut object, "socket", stream.id);
         put(&mut object, "sender", stream.sender);
         object
@@ -229,12 +229,12 @@ fn end_stream(stream: &Both, udp: bool) -> Value {
     let (sent, received) = (stream.sent.as_ref(), stream.received.as_ref());
     if udp {
         let mut object = object(sent.or(received));
-        let seen = received.map_or((Some(0.0), 0, 0), |r| {
+        let measured = received.map_or((Some(0.0), 0, 0), |r| {
             let jitter_s = r.jitter_within(f64::MAX);
             (jitter_s, r.counted_errors(), r.counted_packets())
         });
-        let packets = sent.map_or(seen.2, |sent| sent.counted_packets().max(seen.2));
-        put_loss(&mut object, seen.0, seen.1, packets);
+        let packets = sent.map_or(measured.2, |sent| sent.counted_packets().max(measured.2));
+        put_loss(&mut object, measured.0, measured.1, packets);
         put(&mut object, "out_of_order", stream.out_of_order);
         return json!({ "udp": object });
     }
@@ -248,7 +248,7 @@ fn end_stream(stream: &Both, udp: bool) -> Value {
 /// All streams together, as their senders (`sent`) or their receivers counted them.
 fn sum(streams: &[&Both], udp: bool, sent: bool, sender: bool) -> Value {
     let total = sum_of(streams, sent);
-    let mut object = told(Some(&total));
+    let mut object = span_of(Some(&total));
     if udp {
         let (jitter_s, lost) = match sent {
             true => (Some(0.0), 0),
@@ -280,24 +280,24 @@ fn cpu(outcome: &Outcome) -> Value {
 /// Datagrams that the peer reports as sent and of which none arrived, those after the last arrived one among them;
 /// absent where it reports nothing, and at a sender.
 fn missing(outcome: &Outcome, stream: &StreamOutcome) -> Option<u64> {
-    let told = outcome.peer_results.as_ref()?.stream(stream.ends.id)?;
-    let all = (outcome.parameters.udp && !stream.ends.sender).then_some(told.packets)?;
+    let peer_stream = outcome.peer_results.as_ref()?.stream(stream.ends.id)?;
+    let all = (outcome.parameters.udp && !stream.ends.sender).then_some(peer_stream.packets)?;
     let distinct = stream.counted.received.distinct + stream.omitted.received.distinct;
     Some(all.saturating_sub(distinct))
 }
 
 fn ours_alone(outcome: &Outcome) -> Value {
     let streams = outcome.streams.iter().map(|stream| {
-        let seen = stream.counted.received;
+        let received = stream.counted.received;
         json!({
             "socket": stream.ends.id,
-            "distinct": seen.distinct,
-            "lost": seen.lost,
-            "lost_or_missed": seen.lost_or_missed,
-            "duplicated": seen.duplicated,
-            "reordered": seen.reordered,
-            "too_late": seen.too_late,
-            "ignored": seen.ignored,
+            "distinct": received.distinct,
+            "lost": received.lost,
+            "lost_or_missed": received.lost_or_missed,
+            "duplicated": received.duplicated,
+            "reordered": received.reordered,
+            "too_late": received.too_late,
+            "ignored": received.ignored,
             "missing_of_sent": missing(outcome, stream),
             "sender_slips": stream.slips,
             "sender_slipped_ns": stream.slipped_ns,

@@ -149,7 +149,7 @@ impl Server {
             options,
         };
         match session.open(cancel) {
-            Ok(ways) => session.measure(ways, cancel, tell),
+            Ok(streams_open) => session.measure(streams_open, cancel, tell),
             Err(error) => {
                 // The client is informed if it is still there; the caller needs the reason.
                 let _ = session.refuse(NO_STREAM);
@@ -248,8 +248,8 @@ impl Candidate {
             Err(error) if is_wait(&error) => {}
             Err(_) => return Err(()),
         }
-        let asked = match self.control.next_event() {
-            Ok(Some(ServerEvent::Asked(_, parameters))) => Some(parameters),
+        let requested = match self.control.next_event() {
+            Ok(Some(ServerEvent::Requested(_, parameters))) => Some(parameters),
             Ok(None) => None,
             Ok(Some(_)) => return Err(()),
             Err(_) => {
@@ -260,9 +260,9 @@ impl Candidate {
         // This writes at most a byte, for which a new connection has room.
         let out = self.control.take_output();
         self.stream.write_all(&out).map_err(|_| ())?;
-        if asked.is_none() && self.since.elapsed() > PATIENCE {
+        if requested.is_none() && self.since.elapsed() > PATIENCE {
             return Err(());
         }
-        Ok(asked)
+        Ok(requested)
     }
 }

@@ -8,7 +8,7 @@ use super::results::Results;
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServerEvent {
     /// A test is requested: [`ServerControl::accept`] or [`ServerControl::refuse`] it.
-    Asked(Cookie, Parameters),
+    Requested(Cookie, Parameters),
     /// The client ends the test: stop counting.
     Ended,
     /// The client's results; call [`ServerControl::give_results`].
@@ -83,7 +83,7 @@ impl ServerControl {
                 };
                 self.phase = Phase::Deciding;
                 let parameters = Parameters::parse(&text)?;
-                Ok(Some(ServerEvent::Asked(cookie, parameters)))
+                Ok(Some(ServerEvent::Requested(cookie, parameters)))
             }
             Phase::Reading => {
                 let Some(text) = self.inbox.json("results", MAX_RESULTS)? else {
@@ -175,19 +175,19 @@ mod tests {
     use super::super::client_control::{ClientControl, ClientEvent};
     use super::*;
 
-    fn asked() -> ServerControl {
+    fn with_request() -> ServerControl {
         let mut server = ServerControl::new();
         server.receive(Cookie::new(1).as_bytes());
         server.receive(&frame_json(&Parameters::default().to_json()));
-        let asked = ServerEvent::Asked(Cookie::new(1), Parameters::default());
-        assert_eq!(server.next_event(), Ok(Some(asked)));
+        let request = ServerEvent::Requested(Cookie::new(1), Parameters::default());
+        assert_eq!(server.next_event(), Ok(Some(request)));
         assert_eq!(server.take_output(), [9]);
         server
     }
 
     #[test]
     fn the_whole_way_in_single_bytes() {
-        let mut server = asked();
+        let mut server = with_request();
         server.accept();
         server.start();
         assert_eq!(server.take_output(), [10, 1, 2]);
@@ -210,16 +210,16 @@ mod tests {
     fn both_ends_understand_each_other() {
         let mut client = ClientControl::new(Cookie::new(2), Parameters::default());
         let mut server = ServerControl::new();
-        let mut seen = Vec::new();
+        let mut events = Vec::new();
         for _ in 0..20 {
             server.receive(&client.take_output());
             match server.next_event().unwrap() {
-                Some(ServerEvent::Asked(..)) => {
+                Some(ServerEvent::Requested(..)) => {
                     server.accept();
                     server.start();
                 }
                 Some(ServerEvent::PeerResults(results)) => server.give_results(&results),
-                Some(ServerEvent::Over) => return assert_eq!(seen.len(), 5),
+                Some(ServerEvent::Over) => return assert_eq!(events.len(), 5),
                 Some(ServerEvent::Ended) | None => {}
             }
             client.receive(&server.take_output());
@@ -229,21 +229,21 @@ mod tests {
                     ClientEvent::GiveResults => client.give_results(&Results::default()),
                     _ => {}
                 }
-                seen.push(event);
+                events.push(event);
             }
         }
-        panic!("no end after {seen:?}");
+        panic!("no end after {events:?}");
     }
 
     #[test]
     fn refusals_and_nonsense() {
-        let mut server = asked();
+        let mut server = with_request();
         server.refuse(130, 98);
         assert_eq!(server.take_output(), [0xFE, 0, 0, 0, 130, 0, 0, 0, 98]);
-        let mut server = asked();
+        let mut server = with_request();
         server.receive(&[12]);
         assert_eq!(server.next_event(), Err(ControlError::Stopped));
-        let mut server = asked();
+        let mut server = with_request();
         server.accept();
         server.receive(&[4]);
         insta::assert_snapshot!(server.next_event().unwrap_err(), @"the peer sent TestEnd while the streams are opened; fix: check that it is an iperf3, and start it again");

@@ -162,8 +162,8 @@ const MEANINGS: &[(i32, &str, &str)] = &[
 /// The message for iperf3's number and the system's; 0 stands for none.
 pub(super) fn describe(iperf: i32, system: i32) -> String {
     let known = MEANINGS.iter().find(|(number, ..)| *number == iperf);
-    let (what, way) = match (known, iperf) {
-        (Some((_, what, way)), _) => (*what, *way),
+    let (what, fix) = match (known, iperf) {
+        (Some((_, what, fix)), _) => (*what, *fix),
         (None, 0) => ("it does not say why", "look at the server's own output"),
         (None, _) => ("its version knows why", "look at the server's own output"),
     };
@@ -183,7 +183,7 @@ pub(super) fn describe(iperf: i32, system: i32) -> String {
     if !numbers.is_empty() {
         let _ = write!(text, " ({})", numbers.join("; "));
     }
-    let _ = write!(text, "; fix: {way}");
+    let _ = write!(text, "; fix: {fix}");
     text
 }
 

@@ -52,7 +52,7 @@ impl Meter {
             packets: AtomicU64::new(0),
             last_ns: AtomicU64::new(0),
             settled: AtomicBool::new(false),
-            receiver: receiver.map(|(receiver, place)| (Mutex::new(receiver), place)),
+            receiver: receiver.map(|(receiver, baseline)| (Mutex::new(receiver), baseline)),
         })
     }
 
@@ -87,13 +87,18 @@ impl Meter {
     }
 
     /// Takes datagrams that arrived together.
-    pub(super) fn take<'a>(&self, run: &Run, now_ns: u64, came: impl Iterator<Item = &'a [u8]>) {
+    pub(super) fn take<'a>(
+        &self,
+        run: &Run,
+        now_ns: u64,
+        datagrams: impl Iterator<Item = &'a [u8]>,
+    ) {
         let Some((receiver, _)) = &self.receiver else {
             return;
         };
         let mut receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
         let mut bytes = 0;
-        for datagram in came {
+        for datagram in datagrams {
             if receiver.take(datagram, now_ns) {
                 bytes += datagram.len() as u64;
             }
@@ -171,10 +176,10 @@ impl Running {
         // A thread notices the end of the test slightly later.
         let last_ns = done.settled_ns.map_or(last_ns, |ns| ns.min(stopped_ns));
         // A pause at the end of a test of a time is part of it.
-        let asked_ns = began_ns.saturating_add(seconds.saturating_mul(1_000_000_000));
+        let requested_end_ns = began_ns.saturating_add(seconds.saturating_mul(1_000_000_000));
         let over_ns = match seconds {
             0 => last_ns,
-            _ => last_ns.max(asked_ns.min(stopped_ns)),
+            _ => last_ns.max(requested_end_ns.min(stopped_ns)),
         };
         StreamOutcome {
             ends: self.ends(),
@@ -269,15 +274,17 @@ impl Transport {
 pub(super) fn send(
     run: &Arc<Run>,
     id: u32,
-    way: Transport,
+    transport: Transport,
     parameters: &Parameters,
 ) -> std::io::Result<Running> {
-    let (local, remote) = way.ends()?;
-    let congestion = way.congestion();
+    let (local, remote) = transport.ends()?;
+    let congestion = transport.congestion();
     let meter = Meter::new(None);
     let (its, run, parameters) = (Arc::clone(&meter), Arc::clone(run), parameters.clone());
     let interval_ps = parameters.interval_ps();
-    let thread = preferred(interval_ps, move || send_loop(&run, &its, way, &parameters));
+    let thread = preferred(interval_ps, move || {
+        send_loop(&run, &its, transport, &parameters)
+    });
     Ok(Running {
         id,
         sender: true,
@@ -300,7 +307,7 @@ fn preferred<R: Send + 'static>(
     })
 }
 
-fn send_loop(run: &Run, meter: &Meter, way: Transport, parameters: &Parameters) -> Done {
+fn send_loop(run: &Run, meter: &Meter, transport: Transport, parameters: &Parameters) -> Done {
     let interval_ps = parameters.interval_ps();
     let mut sending = Sending::start(interval_ps.is_some());
     let block = payload(parameters, run.stamp_ns(0));
@@ -308,7 +315,7 @@ fn send_loop(run: &Run, meter: &Meter, way: Transport, parameters: &Parameters) 
     let mut schedule = Schedule::of(run.now_ns(), interval_ps, run.options().strict_gaps);
     let mut progress = Progress::start(run.now_ns());
     let mut settled_ns = None;
-    let segmented = match &way {
+    let segmented = match &transport {
         Transport::Tcp(stream) => {
             let block = Payload::new(block, parameters.zerocopy);
             let follow = (&mut schedule, &mut sending, &mut progress);
@@ -329,12 +336,12 @@ fn send_loop(run: &Run, meter: &Meter, way: Transport, parameters: &Parameters) 
     while !run.stopped() {
         thread::sleep(Duration::from_millis(1));
     }
-    let retransmits = match &way {
+    let retransmits = match &transport {
         // Those of the omitted start would count.
         Transport::Tcp(stream) if parameters.omit_seconds == 0 => TcpInfo::of(stream).ok(),
         _ => None,
     };
-    drop(way);
+    drop(transport);
     Done {
         gaps: Some(schedule.gaps()),
         slips: schedule.slips(),
@@ -387,17 +394,17 @@ fn write(
 pub(super) fn receive(
     run: &Arc<Run>,
     id: u32,
-    way: Transport,
+    transport: Transport,
     parameters: &Parameters,
 ) -> std::io::Result<Running> {
-    let (local, remote) = way.ends()?;
-    let congestion = way.congestion();
+    let (local, remote) = transport.ends()?;
+    let congestion = transport.congestion();
     let (run, parameters) = (Arc::clone(run), parameters.clone());
-    let (meter, thread) = match way {
+    let (meter, thread) = match transport {
         Transport::Udp(socket, _) => {
             let socket = Arc::new(socket);
-            let place = (Arc::clone(&socket), Drops::of(&socket));
-            let meter = Meter::new(Some((Receiver::new(parameters.counters_64), place)));
+            let baseline = (Arc::clone(&socket), Drops::of(&socket));
+            let meter = Meter::new(Some((Receiver::new(parameters.counters_64), baseline)));
             let its = Arc::clone(&meter);
             let work = move || take_datagrams(&run, &its, &socket, &parameters);
             (meter, preferred(None, work))
@@ -436,8 +443,8 @@ pub(super) fn receive_shared(
     let streams: Vec<Running> = peers
         .iter()
         .map(|(id, remote)| {
-            let place = (Arc::clone(&socket), drops);
-            let meter = Meter::new(Some((Receiver::new(parameters.counters_64), place)));
+            let baseline = (Arc::clone(&socket), drops);
+            let meter = Meter::new(Some((Receiver::new(parameters.counters_64), baseline)));
             Running {
                 id: *id,
                 sender: false,
@@ -479,7 +486,7 @@ pub(super) fn until_quiet(
     quiet: Duration,
     mut step: impl FnMut() -> std::io::Result<u64>,
 ) -> Done {
-    let (mut stopped, mut came_last): (Option<Instant>, _) = (None, Instant::now());
+    let (mut stopped, mut last_arrival): (Option<Instant>, _) = (None, Instant::now());
     let mut watch = HoldWatch::start(HoldWatch::RECEIVER);
     loop {
         if run.stopped() && stopped.get_or_insert_with(Instant::now).elapsed() > DRAIN {
@@ -487,13 +494,13 @@ pub(super) fn until_quiet(
         }
         let began_ns = run.now_ns();
         watch.tick(began_ns);
-        let came = step();
-        let waited_ns = *came.as_ref().unwrap_or(&run.now_ns());
+        let received = step();
+        let waited_ns = *received.as_ref().unwrap_or(&run.now_ns());
         // The arrival time is unknown.
         watch.idle(began_ns, waited_ns, SLICE);
-        let is_over = stopped.is_some() && came_last.elapsed() >= quiet;
-        match came {
-            Ok(_) => came_last = Instant::now(),
+        let is_over = stopped.is_some() && last_arrival.elapsed() >= quiet;
+        match received {
+            Ok(_) => last_arrival = Instant::now(),
             Err(error) if is_wait(&error) && is_over => break,
             Err(error) if is_wait(&error) || error.kind() == ErrorKind::ConnectionRefused => {}
             Err(_) => break,
@@ -644,10 +651,10 @@ impl<'a> Sender<'a> {
 fn take_datagrams(run: &Run, meter: &Meter, socket: &UdpSocket, parameters: &Parameters) -> Done {
     let mut joined = joined(socket, parameters);
     until_quiet(run, Duration::ZERO, || {
-        let came = joined.receive_resting(socket)?;
+        let arrived = joined.receive_resting(socket)?;
         let now_ns = run.now_ns();
         // A repeated answer to the opening is not data.
-        let data = came
+        let data = arrived
             .map(|datagram| datagram.bytes)
             .filter(|bytes| bytes.len() != OPENING_LEN);
         meter.take(run, now_ns, data);
@@ -666,9 +673,9 @@ fn take_shared(
 ) -> Done {
     let mut joined = joined(socket, parameters);
     until_quiet(run, Duration::ZERO, || {
-        let mut came = joined.receive_resting(socket)?.peekable();
+        let mut arrived = joined.receive_resting(socket)?.peekable();
         let now_ns = run.now_ns();
-        while let Some(first) = came.next() {
+        while let Some(first) = arrived.next() {
             let from = first.from;
             if let Some(reply) = reply_to(first.bytes) {
                 if greeted.contains(&from) {
@@ -677,7 +684,7 @@ fn take_shared(
             } else if let Some((_, meter)) = meters.iter().find(|(remote, _)| *remote == from) {
                 // The next ones are nearly always of the same stream.
                 let next =
-                    || came.next_if(|next| next.from == from && reply_to(next.bytes).is_none());
+                    || arrived.next_if(|next| next.from == from && reply_to(next.bytes).is_none());
                 let rest = std::iter::from_fn(next).map(|next| next.bytes);
                 meter.take(run, now_ns, std::iter::once(first.bytes).chain(rest));
             }

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use super::parameters::Parameters;
-use super::report::ways;
+use super::report::directions;
 use super::results::StreamResult;
 use super::test::{Counted, Ends, Interval, Outcome};
 use super::test::{both_sides, jitter_of, sum_of};
@@ -105,9 +105,9 @@ impl Table {
             .map(|(ends, pair)| line(Some(ends.id), ends.sender, &[**pair]))
             .collect();
         if self.parameters.streams > 1 {
-            for (_, sender) in ways(self.client, &self.parameters) {
-                let one_way = streams.iter().filter(|(ends, _)| ends.sender == sender);
-                let pairs: Vec<_> = one_way.map(|(_, pair)| **pair).collect();
+            for (_, sender) in directions(self.client, &self.parameters) {
+                let of_direction = streams.iter().filter(|(ends, _)| ends.sender == sender);
+                let pairs: Vec<_> = of_direction.map(|(_, pair)| **pair).collect();
                 lines.push(line(None, sender, &pairs));
             }
         }
@@ -136,15 +136,16 @@ impl Table {
             }
         }
         if self.parameters.streams > 1 {
-            for (_, sender) in ways(self.client, &self.parameters) {
-                let one_way: Vec<_> = streams.iter().filter(|s| s.sender == sender).collect();
+            for (_, sender) in directions(self.client, &self.parameters) {
+                let of_direction: Vec<_> = streams.iter().filter(|s| s.sender == sender).collect();
                 for sent in [true, false] {
                     // A side without any data has no sum either.
-                    let known = one_way.iter().all(|s| match sent {
+                    let known = of_direction.iter().all(|s| match sent {
                         true => s.sent.is_some(),
                         false => s.received.is_some(),
                     });
-                    let line = known.then(|| self.end(None, sender, &sum_of(&one_way, sent), sent));
+                    let line =
+                        known.then(|| self.end(None, sender, &sum_of(&of_direction, sent), sent));
                     lines.extend(line);
                 }
             }

@@ -98,7 +98,7 @@ pub enum TestEvent<'a> {
         why: &'a NotAuthorized,
     },
     /// At a server: the test is over, and the client requests the output of this end.
-    OutputAsked {
+    OutputRequested {
         /// Its result.
         outcome: &'a Outcome,
         /// Where to put the output; nothing is sent without it.
@@ -204,8 +204,9 @@ impl Outcome {
 
     /// The server's own output, where this end requested it and the server sent it.
     pub fn server_output(&self) -> Option<&ServerOutput> {
-        let told = self.peer_results.as_ref().filter(|_| self.client)?;
-        told.server_output
+        let peer_results = self.peer_results.as_ref().filter(|_| self.client)?;
+        peer_results
+            .server_output
             .as_ref()
             .filter(|_| self.parameters.server_output)
     }
@@ -348,8 +349,8 @@ pub(super) fn both_sides(outcome: &Outcome) -> Vec<Both> {
 }
 
 fn both(outcome: &Outcome, stream: &StreamOutcome, ours: StreamResult) -> Both {
-    let told = outcome.peer_results.as_ref();
-    let theirs = told
+    let peer_results = outcome.peer_results.as_ref();
+    let theirs = peer_results
         .and_then(|results| results.stream(stream.ends.id))
         .cloned()
         .map(|mut theirs| {
@@ -358,9 +359,9 @@ fn both(outcome: &Outcome, stream: &StreamOutcome, ours: StreamResult) -> Both {
                 theirs.end_s = outcome.elapsed_ns as f64 / 1e9;
             }
             // Versions before 3.13 also count the datagrams of the omitted start, but not its bytes.
-            let asked = &outcome.parameters;
-            if asked.omit_seconds > 0 && theirs.omitted_packets == 0 && !stream.ends.sender {
-                theirs.packets = theirs.bytes / u64::from(asked.length_bytes.max(1));
+            let parameters = &outcome.parameters;
+            if parameters.omit_seconds > 0 && theirs.omitted_packets == 0 && !stream.ends.sender {
+                theirs.packets = theirs.bytes / u64::from(parameters.length_bytes.max(1));
             }
             theirs
         });
@@ -414,16 +415,16 @@ pub(super) fn jitter_notes(outcome: &Outcome) -> Vec<String> {
     let theirs = outcome.peer_results.as_ref();
     let notes = outcome.results().streams.into_iter().zip(&outcome.streams);
     let notes = notes.filter_map(|(ours, stream)| {
-        let (who, told) = match stream.ends.sender {
+        let (who, result) = match stream.ends.sender {
             true => ("the peer tells", theirs?.stream(stream.ends.id)?.clone()),
             false => ("the sender's times give", ours),
         };
-        if !outcome.parameters.udp || told.jitter_within(seconds).is_some() {
+        if !outcome.parameters.udp || result.jitter_within(seconds).is_some() {
             return None;
         }
-        let what = match told.jitter_s {
+        let what = match result.jitter_s {
             UNKNOWN_JITTER => "a jitter that is no number".to_owned(),
-            told_s => format!("a jitter of {told_s:.3e} s, which no test of {seconds:.1} s can have"),
+            jitter_s => format!("a jitter of {jitter_s:.3e} s, which no test of {seconds:.1} s can have"),
         };
         Some(format!(
             "stream {}: {who} {what}: it is unknown; iperf3 before 3.8, such as 3.1.3, takes the difference between two clocks for jitter",

@@ -39,8 +39,8 @@ impl<'a> Watch<'a> {
     }
 
     /// Reports an event that is not an interval.
-    pub(super) fn tell(&mut self, told: TestEvent<'_>) {
-        (self.tell)(told);
+    pub(super) fn tell(&mut self, event: TestEvent<'_>) {
+        (self.tell)(event);
     }
 
     /// Closes the interval if it is over. Counts and times are both from the time of the check, so that they agree.

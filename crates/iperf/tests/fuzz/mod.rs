@@ -68,7 +68,7 @@ pub fn iperf3_control(data: &[u8]) {
         server.receive(piece);
         while server_lives {
             match server.next_event() {
-                Ok(Some(ServerEvent::Asked(..))) => {
+                Ok(Some(ServerEvent::Requested(..))) => {
                     server.accept();
                     server.start();
                 }

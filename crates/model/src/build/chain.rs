@@ -114,7 +114,7 @@ impl<'a> Build<'a> {
         } else {
             None
         };
-        let (points, probes) = self.seen(&legs)?;
+        let (points, probes) = self.points_and_probes(&legs)?;
         let info = ChainInfo {
             name: name.clone(),
             direction,
@@ -182,7 +182,7 @@ impl<'a> Build<'a> {
     }
 
     /// Capture points and samplers of the legs.
-    fn seen(&self, legs: &[Leg<'a>]) -> Result<(Vec<Point>, Vec<Probe>), BuildError> {
+    fn points_and_probes(&self, legs: &[Leg<'a>]) -> Result<(Vec<Point>, Vec<Probe>), BuildError> {
         let (mut points, mut probes) = (Vec::new(), Vec::new());
         for leg in legs {
             for point in &leg.path.points {

@@ -18,11 +18,11 @@ const STAGES: usize = 64;
 /// For a model whose path has capture points: the stages of the longest latency.
 pub(super) fn of_model(instance: &Instance) -> Option<String> {
     let chain = instance.chains.first()?;
-    let place = |stage: usize| chain.stages.iter().position(|s| *s == stage);
+    let index_of = |stage: usize| chain.stages.iter().position(|s| *s == stage);
     let cost = |stage: usize| instance.net.stages[stage].cost_ps;
     let own = |s: &usize| *s != chain.wire && Some(*s) != chain.source;
     let spans = chain.points.iter().filter_map(|point| {
-        let (from, to) = (place(point.from.0)?, place(point.to.0)?);
+        let (from, to) = (index_of(point.from.0)?, index_of(point.to.0)?);
         let stages = chain.stages.get(from..=to)?;
         let stages: Vec<usize> = stages.iter().copied().filter(own).collect();
         let total: u64 = stages.iter().map(|s| cost(*s)).sum();
@@ -44,9 +44,9 @@ pub(super) fn of_model(instance: &Instance) -> Option<String> {
 /// For measured stages: one sentence for each size, from the medians of the series.
 pub(super) fn of_results(flows: &[(usize, &Observation, &FlowObservation)]) -> Vec<String> {
     let mut sizes: BTreeMap<u32, BTreeMap<String, Vec<f64>>> = BTreeMap::new();
-    let mut seen: Vec<&(usize, &Observation, &FlowObservation)> = flows.iter().collect();
-    seen.dedup_by_key(|(trial, ..)| *trial);
-    let probed = seen.into_iter().map(|(_, o, _)| *o);
+    let mut trials: Vec<&(usize, &Observation, &FlowObservation)> = flows.iter().collect();
+    trials.dedup_by_key(|(trial, ..)| *trial);
+    let probed = trials.into_iter().map(|(_, o, _)| *o);
     let probed = probed.filter(|o| o.trial.probes != Some(Probes::Off));
     let probed: Vec<Observation> = probed.cloned().collect();
     let directions: BTreeSet<bool> = flows.iter().map(|(.., f)| is_sent(f.direction)).collect();

@@ -137,7 +137,7 @@ fn end_together(ask: &mut Ask, run: &Run) -> bool {
     for (frames, chain) in ask.frames.iter_mut().zip(&run.chains) {
         let begun = chain.frames.iter().filter(|f| f.start_ps <= until_ps);
         let ids = begun.map(|f| f.id + 1).max();
-        *frames = frames.map(|asked| asked.min(ids.unwrap_or(asked)).max(2));
+        *frames = frames.map(|most| most.min(ids.unwrap_or(most)).max(2));
     }
     before != ask.frames
 }

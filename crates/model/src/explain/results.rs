@@ -346,7 +346,7 @@ fn offered(observation: &Observation, flow: &FlowObservation) -> Option<f64> {
     if observation.trial.load == Load::Max {
         return None;
     }
-    let asked = flow
+    let requested = flow
         .sender
         .value()
         .and_then(|s| s.asked_frames_per_s.value().copied());
@@ -359,5 +359,5 @@ fn offered(observation: &Observation, flow: &FlowObservation) -> Option<f64> {
             .ok()
             .flatten()
     };
-    asked.or_else(load)
+    requested.or_else(load)
 }

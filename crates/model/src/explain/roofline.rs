@@ -26,26 +26,26 @@ const BYTE_SHARE: f64 = 1e-3;
 pub(super) fn roofline(file: &NodeFile, trial: &Trial) -> Result<Roofline, ExplainError> {
     let own = file.instance(trial)?;
     let unit = unit(trial.framing);
-    let asked = bytes(&own.resolved.sizes, unit);
+    let own_bytes = bytes(&own.resolved.sizes, unit);
     let usual = match unit {
         SizeUnit::Datagram => DATAGRAMS,
         _ => PAYLOADS,
     };
     let apart = |size: &u32| {
-        let factor = f64::from((*size).max(asked)) / f64::from((*size).min(asked).max(1));
+        let factor = f64::from((*size).max(own_bytes)) / f64::from((*size).min(own_bytes).max(1));
         factor > APART
     };
     let mut sizes: Vec<u32> = usual.into_iter().filter(apart).collect();
-    sizes.push(asked);
+    sizes.push(own_bytes);
     let mut points: Vec<RooflinePoint> = Vec::new();
     let mut instances: Vec<Instance> = Vec::new();
     for size in sizes {
-        let asked = Trial {
+        let sized = Trial {
             size: Size::new(unit, size),
             load: Load::Max,
             ..trial.clone()
         };
-        let Ok(instance) = file.instance(&asked) else {
+        let Ok(instance) = file.instance(&sized) else {
             continue;
         };
         // A tool that raises small datagrams gives the same frame for several sizes.

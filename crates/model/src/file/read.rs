@@ -150,8 +150,8 @@ fn node(top: &Table<'_>) -> Read<NodeFile> {
             )?
         },
         changes: Vec::new(),
-        asked_path: None,
-        asked_wait: None,
+        set_path_to: None,
+        set_wait_to: None,
     })
 }
 

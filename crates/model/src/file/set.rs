@@ -70,13 +70,13 @@ impl NodeFile {
     fn set_path(&mut self, key: &str, value: &str) -> Result<(), String> {
         let none = || format!("no path of the file has a '{key}'; fix: leave it out");
         if key == "path" {
-            let told = self.paths.iter().any(|p| p.path.is_some());
-            self.asked_path = Some(value.parse()?);
-            return told.then_some(()).ok_or_else(none);
+            let has_choice = self.paths.iter().any(|p| p.path.is_some());
+            self.set_path_to = Some(value.parse()?);
+            return has_choice.then_some(()).ok_or_else(none);
         }
-        let told = self.paths.iter().any(|p| p.wait.is_some());
-        self.asked_wait = Some(value.parse()?);
-        told.then_some(()).ok_or_else(none)
+        let has_choice = self.paths.iter().any(|p| p.wait.is_some());
+        self.set_wait_to = Some(value.parse()?);
+        has_choice.then_some(()).ok_or_else(none)
     }
 
     fn set_parameter(&mut self, name: &str, value: &str) -> Result<(), String> {

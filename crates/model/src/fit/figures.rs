@@ -30,7 +30,7 @@ pub(super) struct Report {
     /// Data that were too few for a fit.
     pub(super) too_few: Vec<String>,
     /// The scatter of all models so far: sums of squares and degrees of freedom.
-    pub(super) seen: Pool,
+    pub(super) scatter: Pool,
     /// The same of a whole table, whose figures were measured in one way; empty where every figure has its own scatter.
     pub(super) pool: Pool,
 }
@@ -68,7 +68,7 @@ impl Report {
     pub(super) fn new(confidence: f64, pool: Pool) -> Report {
         Report {
             confidence,
-            seen: Pool::new(),
+            scatter: Pool::new(),
             pool,
             parameters: Vec::new(),
             leave_one_out: Vec::new(),
@@ -94,7 +94,7 @@ impl Report {
         let own = Reach::of(model);
         let kind = Scattered::of(model, prefix);
         if let Some(own) = own {
-            let pool = self.seen.entry(kind).or_insert((0.0, 0));
+            let pool = self.scatter.entry(kind).or_insert((0.0, 0));
             pool.0 += own.sigma.powi(2) * own.freedom as f64;
             pool.1 += own.freedom;
         }
@@ -258,12 +258,12 @@ impl Report {
                     "{figure}: {} do not lie on the line of the larger sizes (error of a cell left out {} with them); \
                      the same bits/s in datagrams of {low:.0} to {high:.0} B would: a minimum size that the test tool \
                      imposes, or a cheaper way for small frames. They were not fitted",
-                    in_words(&raised.asked_bytes, size),
+                    in_words(&raised.raised_bytes, size),
                     percent(judged.line_error),
                 ),
                 "look at the length of the datagrams in a capture",
             );
-            self.classes.push(class_of(figure, &raised.asked_bytes));
+            self.classes.push(class_of(figure, &raised.raised_bytes));
         }
         if let Some((bytes, _)) = &judged.apart {
             self.warn(

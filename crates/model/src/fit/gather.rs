@@ -349,16 +349,16 @@ fn point(o: &Observation, thin: &Thin, gathered: &mut Gathered) -> Result<Point,
 
 /// Frames/s that the sender achieved, else the requested ones.
 fn offered(o: &Observation, link: Option<LineRate>) -> Option<f64> {
-    let asked = o
+    let requested = o
         .trial
         .load
         .frames_per_s(&o.sizes, o.trial.framing.layer, link);
-    let asked = asked.ok().flatten();
+    let requested = requested.ok().flatten();
     let of = |f: &wirelab_trial::FlowObservation| {
         let sender = f.sender.value();
         sender
             .and_then(|s| s.achieved_frames_per_s.value().copied())
-            .or(asked)
+            .or(requested)
     };
     let total: f64 = o.flows.iter().map(of).sum::<Option<f64>>()?;
     (total > 0.0 && total <= MAX_FRAMES_PER_S).then_some(total)

@@ -53,7 +53,7 @@ const BATCH_STEPS: usize = 24;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Raised {
     /// Requested sizes in bytes.
-    pub(super) asked_bytes: Vec<f64>,
+    pub(super) raised_bytes: Vec<f64>,
     /// Size on the others' line, in bytes: lowest and highest of the cells.
     pub(super) implied_bytes: (f64, f64),
     /// The cells.
@@ -86,7 +86,7 @@ pub(super) fn judge(cells: &[Cell], quantity: Quantity) -> Option<Judged> {
     let mut rest = cells.to_vec();
     let raised = raised_sizes(&rest, quantity);
     if let Some(raised) = &raised {
-        rest.retain(|c| !raised.asked_bytes.contains(&c.bytes));
+        rest.retain(|c| !raised.raised_bytes.contains(&c.bytes));
     }
     let outliers = take_outliers(&mut rest, quantity);
     let mut model = line(&rest, quantity)?;
@@ -188,7 +188,7 @@ fn raised_sizes(cells: &[Cell], quantity: Quantity) -> Option<Raised> {
         let highest = implied.iter().copied().fold(0.0, f64::max);
         let sound = lowest > 1.02 * all[k - 1] && highest <= 1.02 * all[k];
         (sound && highest <= 1.1 * lowest).then(|| Raised {
-            asked_bytes: all[..k].to_vec(),
+            raised_bytes: all[..k].to_vec(),
             implied_bytes: (lowest, highest),
             cells: low,
         })

@@ -574,11 +574,11 @@ fn path(
 
 /// The keys that select the path for a trial. The defaults are the stack and an application that sleeps.
 fn chosen_by(out: &mut Text, fit: &PathFit, chain: &Chain) {
-    let asked = chain.trials.first();
+    let first = chain.trials.first();
     let key = fit.key;
     out.line(&format!("path = {}", quoted(&key.path().to_string())));
     // No application waits for frames that the node sends.
-    if key.receive || asked.is_some_and(|t| t.wait.is_some()) {
+    if key.receive || first.is_some_and(|t| t.wait.is_some()) {
         out.line(&format!("wait = {}", quoted(&key.wait().to_string())));
     }
     if key.receive && key.spins {
@@ -676,9 +676,9 @@ const WAIT: (&str, &str) = ("socket", "copy");
 /// Whether a received frame on the fast track skips this stage: the stage lies behind the driver and is not the wait
 /// for the application, which every path has.
 fn is_skipped(stage: &ChainStage) -> bool {
-    let place = |point: &str| ORDER.iter().position(|p| *p == point);
-    let wait = (place(WAIT.0), place(WAIT.1));
-    match (place(&stage.from), place(&stage.to)) {
+    let order_of = |point: &str| ORDER.iter().position(|p| *p == point);
+    let wait = (order_of(WAIT.0), order_of(WAIT.1));
+    match (order_of(&stage.from), order_of(&stage.to)) {
         (Some(from), Some(to)) => !(Some(from) <= wait.0 && Some(to) >= wait.1),
         _ => false,
     }

@@ -503,12 +503,12 @@ fn found(
 
 /// Mean of the idle loads that the node reported.
 fn baseline(loaded: &[&Point]) -> Option<f64> {
-    let told = loaded
+    let reported = loaded
         .iter()
         .filter_map(|p| p.load)
         .filter_map(|l| l.idle_baseline_ratio);
-    let told: Vec<f64> = told.filter(|b| *b > 0.0 && *b < 1.0).collect();
-    (!told.is_empty()).then(|| told.iter().sum::<f64>() / told.len() as f64)
+    let reported: Vec<f64> = reported.filter(|b| *b > 0.0 && *b < 1.0).collect();
+    (!reported.is_empty()).then(|| reported.iter().sum::<f64>() / reported.len() as f64)
 }
 
 /// The form of the load above a known idle load.

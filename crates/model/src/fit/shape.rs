@@ -161,8 +161,8 @@ impl Model {
 
     /// The value of a parameter; 0 where the shape has none of this role.
     pub(super) fn parameter(&self, role: Role) -> f64 {
-        let place = self.shape.roles().iter().position(|r| *r == role);
-        place.map_or(0.0, |i| self.solution.values[i])
+        let index = self.shape.roles().iter().position(|r| *r == role);
+        index.map_or(0.0, |i| self.solution.values[i])
     }
 
     /// Weighted leave-one-out errors of the cells; `None` where one cannot be left out.

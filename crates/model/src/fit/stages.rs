@@ -50,20 +50,20 @@ pub(super) fn fit_stages(
     options: &FitOptions,
     report: &mut Report,
 ) -> Vec<StageFit> {
-    let mut seen = collect(points);
-    if seen.len() > MAX_STAGES {
+    let mut stages = collect(points);
+    if stages.len() > MAX_STAGES {
         report.notes.push(format!(
             "{}: only {MAX_STAGES} of {} series were fitted",
             path.name(),
-            seen.len()
+            stages.len()
         ));
-        seen.truncate(MAX_STAGES);
+        stages.truncate(MAX_STAGES);
     }
-    if seen.len() > 1 {
-        as_differences(&mut seen, path, options, report);
+    if stages.len() > 1 {
+        as_differences(&mut stages, path, options, report);
     }
     let mut fitted: Vec<StageFit> = Vec::new();
-    for one in &seen {
+    for one in &stages {
         if one.printed && one.cells.len() < 2 {
             report.notes.push(format!(
                 "left out: {} {}: one size only, and nothing says what another size takes",
@@ -94,22 +94,22 @@ fn collect(points: &[Point]) -> Vec<SeriesCells> {
             same.or_default().push((capture, point.rounding.series_ns));
         }
     }
-    let seen = |name: &&str| {
+    let cells_of = |name: &&str| {
         let sizes: Vec<_> = of.iter().filter(|((n, _), _)| n == name).collect();
-        let captures = || sizes.iter().flat_map(|s| s.1).map(|seen| seen.0);
+        let captures = || sizes.iter().flat_map(|s| s.1).map(|captured| captured.0);
         let samples = captures().fold(0u64, |n, c| n.saturating_add(c.samples));
         (samples >= NEEDED).then(|| SeriesCells {
             from_start: false,
             point: (*name).to_owned(),
             cells: sizes
                 .iter()
-                .map(|((_, b), seen)| (*b, cell(*b, seen)))
+                .map(|((_, b), captured)| (*b, cell(*b, captured)))
                 .collect(),
             printed: captures().all(|c| c.printed),
             sigma_ns: median(captures().map(|c| c.sigma_ns).collect()),
         })
     };
-    order.iter().filter_map(seen).collect()
+    order.iter().filter_map(cells_of).collect()
 }
 
 /// Whether a point's load is the lowest of its size: a frame that waits in a queue shows the load, not the stage.
@@ -120,8 +120,8 @@ pub(super) fn is_calm(point: &Point, points: &[Point]) -> bool {
 }
 
 /// Observations of one size, each with half of a step of its last digit.
-fn cell(bytes: u64, seen: &[(&Capture, f64)]) -> Cell {
-    let means: Vec<f64> = seen.iter().map(|(c, _)| c.mean_ns).collect();
+fn cell(bytes: u64, captured: &[(&Capture, f64)]) -> Cell {
+    let means: Vec<f64> = captured.iter().map(|(c, _)| c.mean_ns).collect();
     let (value, stddev) = middle(&means);
     Cell {
         label: format!("{bytes} B"),
@@ -130,15 +130,15 @@ fn cell(bytes: u64, seen: &[(&Capture, f64)]) -> Cell {
         value,
         weight: 1.0 / (value * value),
         stddev,
-        observations: seen.len(),
+        observations: captured.len(),
         counted: true,
-        rounding: seen.iter().map(|(_, half)| half).sum::<f64>() / seen.len() as f64,
+        rounding: captured.iter().map(|(_, half)| half).sum::<f64>() / captured.len() as f64,
     }
 }
 
 /// Turns times from one start into times between points, where every size has the points in the same order.
 fn as_differences(
-    seen: &mut [SeriesCells],
+    stages: &mut [SeriesCells],
     path: PathKey,
     options: &FitOptions,
     report: &mut Report,
@@ -147,8 +147,8 @@ fn as_differences(
         return;
     }
     let first = |s: &SeriesCells| s.cells.values().next().map_or(0.0, |c| c.value);
-    seen.sort_by(|a, b| first(a).total_cmp(&first(b)));
-    let in_order = seen.windows(2).all(|pair| {
+    stages.sort_by(|a, b| first(a).total_cmp(&first(b)));
+    let in_order = stages.windows(2).all(|pair| {
         let same_sizes = pair[0].cells.keys().eq(pair[1].cells.keys());
         let later = pair[0].cells.values().zip(pair[1].cells.values());
         same_sizes && later.into_iter().all(|(a, b)| a.value < b.value)
@@ -163,13 +163,14 @@ fn as_differences(
     report.notes.push(format!(
         "{}: the captured series are taken as times from one start: {}",
         path.name(),
-        seen.iter()
+        stages
+            .iter()
             .map(|s| s.point.as_str())
             .collect::<Vec<_>>()
             .join(", ")
     ));
-    for i in (1..seen.len()).rev() {
-        let (before, from) = seen.split_at_mut(i);
+    for i in (1..stages.len()).rev() {
+        let (before, from) = stages.split_at_mut(i);
         let (before, after) = (&before[i - 1], &mut from[0]);
         for (cell, earlier) in after.cells.values_mut().zip(before.cells.values()) {
             cell.value -= earlier.value;
@@ -183,17 +184,17 @@ fn as_differences(
 
 fn fit_stage(
     path: PathKey,
-    seen: &SeriesCells,
+    stage: &SeriesCells,
     key: String,
     report: &mut Report,
 ) -> Option<StageFit> {
-    let cells: Vec<Cell> = seen.cells.values().cloned().collect();
+    let cells: Vec<Cell> = stage.cells.values().cloned().collect();
     let shape = |law| Shape {
         idle: false,
         classes: vec![Class::all(law)],
         batches_per_s: None,
     };
-    let (name, figure) = (path.name(), format!("{} {}", path.name(), seen.point));
+    let (name, figure) = (path.name(), format!("{} {}", path.name(), stage.point));
     let line = Model::fit(shape(Law::Line), &cells);
     if line.is_none() {
         report.warn(
@@ -210,7 +211,7 @@ fn fit_stage(
     };
     let how = format!(
         "least squares of the mean of series '{}' over {}",
-        seen.point,
+        stage.point,
         sizes_in_words(cells.len())
     );
     report.parameters_of(&model, &prefix, &how);
@@ -226,21 +227,21 @@ fn fit_stage(
             "measure more sizes; do not trust predictions between those measured",
         );
     }
-    if seen.sigma_ns > 0.0 {
+    if stage.sigma_ns > 0.0 {
         report.parameters.push(Fitted {
             name: format!("{name}-{key}-sigma"),
-            value: seen.sigma_ns,
+            value: stage.sigma_ns,
             unit: "ns".to_owned(),
             how: "middle of the standard deviations of its series".to_owned(),
             ..Fitted::default()
         });
     }
     Some(StageFit {
-        point: seen.point.clone(),
+        point: stage.point.clone(),
         key,
         has_byte: model.shape.roles().contains(&Role::Byte(0)),
-        sigma_ns: seen.sigma_ns,
-        from_start: seen.from_start,
+        sigma_ns: stage.sigma_ns,
+        from_start: stage.from_start,
     })
 }
 

@@ -94,17 +94,17 @@ pub fn flow(subject: &Subject<'_>, chain: usize) -> FlowObservation {
     let (instance, info) = (subject.instance, &subject.instance.chains[chain]);
     let kind = subject.kind("time", None);
     let unknown = info.limit_unknown && info.source.is_none();
-    let seen = |value| match unknown {
+    let predicted = |value| match unknown {
         true => Field::absent(UNLIMITED),
         false => Field::Observed { value, kind },
     };
     let times = Times::of(subject.run, info, chain);
     let rate = frames_per_s(subject, chain, &times);
     let sizes = instance.resolved.sizes;
-    let per_frame = |bytes: u64| seen(rate * 8.0 * bytes as f64);
+    let per_frame = |bytes: u64| predicted(rate * 8.0 * bytes as f64);
     let payload = rate * 8.0 * f64::from(sizes.payload);
     let efficiency = match instance.resolved.link {
-        Some(link) => seen(payload / link.bits_per_s() as f64),
+        Some(link) => predicted(payload / link.bits_per_s() as f64),
         None => Field::absent("the link has no rate; fix: give it with --rate"),
     };
     let goodput = match (instance.resolved.trial.framing.layer, sizes.datagram) {
@@ -132,8 +132,8 @@ pub fn flow(subject: &Subject<'_>, chain: usize) -> FlowObservation {
             None => Field::absent("no frame came to an end"),
             Some(value) => Field::Observed { value, kind },
         },
-        frames_per_s: seen(rate),
-        payload_bits_per_s: seen(payload),
+        frames_per_s: predicted(rate),
+        payload_bits_per_s: predicted(payload),
         link_bits_per_s: per_frame(overhead.link_bytes(&sizes)),
         efficiency,
         goodput_bits_per_s: goodput,
@@ -181,11 +181,11 @@ fn steady_per_s(subject: &Subject<'_>, times: &Times<'_>) -> f64 {
     let run = subject.run;
     let until = run.offered_until_ps().unwrap_or(run.end_ps);
     let inside = |f: &&FrameTimes| f.end_ps > until / 2 && f.end_ps <= until;
-    let mut seen = times.done.iter().filter(inside);
-    match (seen.next(), seen.clone().next_back()) {
+    let mut done = times.done.iter().filter(inside);
+    match (done.next(), done.clone().next_back()) {
         (Some(first), Some(last)) if last.end_ps > first.end_ps => {
             // A batch that ends at the first instant does not count: its work was before.
-            let rest = seen.filter(|f| f.end_ps > first.end_ps).count();
+            let rest = done.filter(|f| f.end_ps > first.end_ps).count();
             rest as f64 * PS_PER_S / (last.end_ps - first.end_ps) as f64
         }
         // What is left in the queues of a starved stage is served when nothing is offered any more.
@@ -224,12 +224,12 @@ fn simulated_span_ps(info: &ChainInfo, times: &Times<'_>) -> Option<f64> {
 /// Frames and time of the whole trial: the part that was not simulated continues at the steady rate.
 fn stretched(subject: &Subject<'_>, times: &Times<'_>, span_ps: f64) -> (f64, f64) {
     let simulated = times.done.len() as f64;
-    let (Extent::Frames { frames }, Some(Some(asked))) =
+    let (Extent::Frames { frames }, Some(Some(simulated_frames))) =
         (subject.trial.extent, subject.ask.frames.first().copied())
     else {
         return (simulated, span_ps);
     };
-    let rest = frames.saturating_sub(asked) as f64 * simulated / asked as f64;
+    let rest = frames.saturating_sub(simulated_frames) as f64 * simulated / simulated_frames as f64;
     if rest == 0.0 {
         return (simulated, span_ps);
     }
@@ -286,10 +286,10 @@ fn loss(subject: &Subject<'_>, chain: usize) -> Field<f64> {
     let lost = run.lost + run.lost_before;
     let value = lost as f64 / (run.done + lost).max(1) as f64;
     // A loss before the node is an input of the model, and is reported as given, even if 0.
-    let asked = subject.file.arrivals.lost_before.is_some()
+    let is_given = subject.file.arrivals.lost_before.is_some()
         && subject.instance.resolved.frames_per_s.is_some()
         && subject.instance.chains[chain].direction == Direction::Receive;
-    let kind = if asked && run.lost == 0 {
+    let kind = if is_given && run.lost == 0 {
         Kind::Calibrated
     } else {
         subject.kind("loss", None)
@@ -431,13 +431,13 @@ pub fn spacing(subject: &Subject<'_>, chain: usize, probe: usize) -> Option<Seri
         tick_ps: Some(tick_ps),
         ..CLOCK
     };
-    let seen: Vec<u64> = instants(subject.run, what.at)
+    let arrivals: Vec<u64> = instants(subject.run, what.at)
         .iter()
         .map(|ps| (*ps as f64 / what.tick_ps).floor() as u64)
         .collect();
     let mut series = SeriesBuilder::new(spacing_at(&what.name), clock, SEED);
     // The first half fills buffers.
-    let steady = &seen[seen.len() / 2..];
+    let steady = &arrivals[arrivals.len() / 2..];
     steady.windows(2).for_each(|w| series.push(w[1] - w[0]));
     let kind = subject.kind("spacing", Some(&what.name));
     (steady.len() > 1).then(|| Series {

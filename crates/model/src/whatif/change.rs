@@ -131,7 +131,7 @@ fn paths(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
         for other in file.paths.iter().filter(same) {
             let path = other.path.filter(|p| now.path.is_some_and(|now| now != *p));
             let wait = other.wait.filter(|w| now.wait.is_some_and(|now| now != *w));
-            let asked = [
+            let choices = [
                 (
                     "path",
                     "the path through the node",
@@ -139,7 +139,7 @@ fn paths(file: &NodeFile, instance: &Instance) -> Vec<Candidate> {
                 ),
                 ("wait", "the wait method", wait.map(|w| w.to_string())),
             ];
-            for (key, what, word) in asked {
+            for (key, what, word) in choices {
                 let Some(word) = word else { continue };
                 let what = format!("{what}: {word}");
                 let one = one_assignment(ChangeKind::Alternative, what, key, &word);

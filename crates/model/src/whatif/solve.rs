@@ -132,10 +132,10 @@ fn simulated(instance: &Instance, run: &Run) -> Rates {
     let (mut rate, mut offered, mut lost) = (0.0, 0.0, 0.0);
     for (chain, info) in run.chains.iter().zip(&instance.chains) {
         let half = chain.offered / 2;
-        let seen = chain.frames.iter().filter(|frame| frame.id >= half).count() as f64;
+        let arrived = chain.frames.iter().filter(|frame| frame.id >= half).count() as f64;
         let sent = (chain.offered - half) as f64;
         let loss_ratio = if sent > 0.0 {
-            (1.0 - seen / sent).max(0.0)
+            (1.0 - arrived / sent).max(0.0)
         } else {
             0.0
         };

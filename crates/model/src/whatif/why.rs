@@ -75,16 +75,16 @@ fn costs(before: &Solved, after: &Solved) -> Option<String> {
         let total: u64 = only.iter().map(|(_, cost)| cost).sum();
         (names.join(" and "), take, total)
     };
-    let ((came, take, new_ps), (went, _, old_ps)) = (sum(&new, &old), sum(&old, &new));
-    if came.is_empty() || new_ps <= old_ps {
+    let ((added, take, new_ps), (removed, _, old_ps)) = (sum(&new, &old), sum(&old, &new));
+    if added.is_empty() || new_ps <= old_ps {
         return None;
     }
     let new_time = format::time(new_ps);
-    Some(if went.is_empty() {
-        format!("{came} {take} {new_time} on top")
+    Some(if removed.is_empty() {
+        format!("{added} {take} {new_time} on top")
     } else {
         format!(
-            "{came} {take} {new_time}; {went} took {}",
+            "{added} {take} {new_time}; {removed} took {}",
             format::time(old_ps)
         )
     })

@@ -30,14 +30,14 @@ pub enum Ending {
     /// It is killed: it has nothing to restore.
     Killed,
     /// It gets SIGTERM, so that it restores what it changed. If it does not end, it is killed.
-    Asked,
+    Terminated,
 }
 
 impl Ending {
     const fn signal(self) -> Signal {
         match self {
             Ending::Killed => Signal::SIGKILL,
-            Ending::Asked => Signal::SIGTERM,
+            Ending::Terminated => Signal::SIGTERM,
         }
     }
 }
@@ -143,7 +143,7 @@ impl Process {
         // Ctrl-C signals the whole foreground group. In its own group, the process ends when this one no longer needs
         // it.
         command.process_group(0);
-        let (tell, told) = sync_channel(1);
+        let (tell, ready) = sync_channel(1);
         // The kernel ends the child with the *thread* that started it, so that thread lasts as long as the child.
         let keeper = std::thread::Builder::new()
             .name("wirelab-child".to_owned())
@@ -165,7 +165,7 @@ impl Process {
                 }
             })?;
         let ended = || io::Error::other("the thread that starts it ended");
-        let life = told.recv().unwrap_or_else(|_| Err(ended()))?;
+        let life = ready.recv().unwrap_or_else(|_| Err(ended()))?;
         Ok(Process {
             life,
             ending,
@@ -182,8 +182,8 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         self.life.signal(self.ending.signal());
-        let asked = Instant::now();
-        while self.life.pid().is_some() && asked.elapsed() < PATIENCE {
+        let since = Instant::now();
+        while self.life.pid().is_some() && since.elapsed() < PATIENCE {
             std::thread::sleep(LOOK);
         }
         self.life.signal(Signal::SIGKILL);
@@ -276,7 +276,7 @@ mod tests {
         let (read, write) = nix::unistd::pipe().unwrap();
         let mut command = Command::new("/bin/sh");
         command.args(["-c", &script]).stdout(write);
-        let process = Process::start(command, Home::here(Ending::Asked)).unwrap();
+        let process = Process::start(command, Home::here(Ending::Terminated)).unwrap();
         let mut line = String::new();
         BufReader::new(std::fs::File::from(read))
             .read_line(&mut line)

@@ -87,12 +87,12 @@ pub enum IfaceError {
     },
     /// The interfaces of a namespace could not be listed.
     #[error(
-        "the interfaces of {place} could not be listed: {source}; fix: {}",
+        "the interfaces of {namespace} could not be listed: {source}; fix: {}",
         system_fix(source)
     )]
     List {
         /// The namespace.
-        place: String,
+        namespace: String,
         /// The system's error.
         source: std::io::Error,
     },

@@ -32,8 +32,8 @@ impl LinkEvents {
 
     /// Whether the interface was down at any time since the beginning.
     pub fn was_down(&self) -> bool {
-        let told = netlink::heard(&self.socket);
-        if told.iter().any(|info| is_down(info, self.index)) {
+        let changes = netlink::heard(&self.socket);
+        if changes.iter().any(|info| is_down(info, self.index)) {
             self.down.store(true, Ordering::Relaxed);
         }
         self.down.load(Ordering::Relaxed)

@@ -76,8 +76,8 @@ impl LinkState {
     /// # Errors
     /// Errors of the namespace, or [`IfaceError::Ask`].
     pub fn query(port: &PortName) -> Result<Option<LinkState>, IfaceError> {
-        let asked = port.netns()?.run_in(|| ask(&port.interface))?;
-        match asked {
+        let answer = port.netns()?.run_in(|| ask(&port.interface))?;
+        match answer {
             Ok(state) => Ok(Some(state)),
             Err(e) if e.raw_os_error() == Some(libc::ENODEV) => Ok(None),
             Err(source) => Err(IfaceError::Ask {

@@ -219,7 +219,7 @@ pub fn names_in(namespace: &NetNs) -> Result<Vec<String>, IfaceError> {
         })
     })?;
     found.map_err(|errno| IfaceError::List {
-        place: namespace.label(),
+        namespace: namespace.label(),
         source: errno.into(),
     })
 }

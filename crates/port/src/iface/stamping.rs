@@ -187,10 +187,10 @@ mod tests {
         assert_eq!((on.clock, on.sent, on.received), (2, true, true));
         assert_eq!(on.to_string(), "by the card of eth1 (/dev/ptp2)");
         for off in [None, Some((0, 0)), Some((1, 0)), Some((1, 12))] {
-            let told = of(CARD, off).unwrap().to_string();
+            let text = of(CARD, off).unwrap().to_string();
             assert!(
-                told.starts_with("by the kernel") && told.contains("hwstamp_ctl -i eth1"),
-                "{told}"
+                text.starts_with("by the kernel") && text.contains("hwstamp_ctl -i eth1"),
+                "{text}"
             );
         }
     }
@@ -217,32 +217,32 @@ mod tests {
         let why = |now, set: &mut dyn FnMut((i32, i32)) -> io::Result<(i32, i32)>| {
             let mut card = of(CARD, now).unwrap();
             assert!(!card.switch(now, set));
-            let told = card.to_string();
+            let text = card.to_string();
             assert!(
-                told.starts_with("by the kernel")
-                    && told.ends_with("; fix: hwstamp_ctl -i eth1 -t 1 -r 1"),
-                "{told}"
+                text.starts_with("by the kernel")
+                    && text.ends_with("; fix: hwstamp_ctl -i eth1 -t 1 -r 1"),
+                "{text}"
             );
-            told
+            text
         };
-        let told = why(Some((0, 0)), &mut refused(libc::EPERM));
-        assert!(told.contains("CAP_NET_ADMIN"), "{told}");
-        let told = why(Some((0, 0)), &mut refused(libc::ERANGE));
-        assert!(told.contains("did not switch them on"), "{told}");
+        let text = why(Some((0, 0)), &mut refused(libc::EPERM));
+        assert!(text.contains("CAP_NET_ADMIN"), "{text}");
+        let text = why(Some((0, 0)), &mut refused(libc::ERANGE));
+        assert!(text.contains("did not switch them on"), "{text}");
         // ptp4l has the frames of PTP alone stamped: nothing is changed under it.
-        let told = why(Some((1, 12)), &mut |_| panic!("nothing is to be set"));
+        let text = why(Some((1, 12)), &mut |_| panic!("nothing is to be set"));
         assert!(
-            told.contains("another program set them (type 1, filter 12)"),
-            "{told}"
+            text.contains("another program set them (type 1, filter 12)"),
+            "{text}"
         );
         assert!(why(None, &mut |_| panic!("nothing is to be set")).contains("does not say"));
         // A driver may take less than it was asked for: that is put back.
         let mut settings = Vec::new();
-        let told = why(Some((0, 0)), &mut |stamps| {
+        let text = why(Some((0, 0)), &mut |stamps| {
             settings.push(stamps);
             Ok((stamps.0, if stamps == (1, 1) { 12 } else { stamps.1 }))
         });
-        assert!(told.contains("filter 12 in place of all frames"), "{told}");
+        assert!(text.contains("filter 12 in place of all frames"), "{text}");
         assert_eq!(settings, [(1, 1), (0, 0)]);
     }
 
@@ -273,10 +273,10 @@ mod tests {
         ] {
             let mut card = of(can, Some((0, 0))).unwrap();
             assert!(!card.switch(Some((0, 0)), |_| panic!("nothing is to be set")));
-            let told = card.to_string();
+            let text = card.to_string();
             assert!(
-                told.starts_with("by the kernel") && told.contains("does not stamp every frame"),
-                "{told}"
+                text.starts_with("by the kernel") && text.contains("does not stamp every frame"),
+                "{text}"
             );
         }
         // The loopback has stamps of the kernel alone, and says so where it is asked for more.

@@ -172,7 +172,7 @@ impl ControlSocket {
             )
         })?;
         opened.map(ControlSocket).map_err(|errno| IfaceError::List {
-            place: namespace.label(),
+            namespace: namespace.label(),
             source: errno.into(),
         })
     }

@@ -14,7 +14,7 @@ enum Arrangement {
 }
 
 /// The order of a step, from the offset before it.
-fn place(step: &Step, offset: i64) -> Arrangement {
+fn arrangement(step: &Step, offset: i64) -> Arrangement {
     let plain = plain(step.emission, step.offset_after) as u32;
     if step.offset_after < offset {
         Arrangement::Copy
@@ -33,8 +33,8 @@ impl Schedule {
         let mut offset = 0;
         for step in &self.steps {
             let next = plain(step.emission, offset);
-            let place = place(step, offset);
-            let concerns = if place == Arrangement::Copy {
+            let arrangement = arrangement(step, offset);
+            let concerns = if arrangement == Arrangement::Copy {
                 next - 1
             } else {
                 next
@@ -47,7 +47,7 @@ impl Schedule {
                 // This step leaves out the last requested sequences.
                 return step.emission;
             }
-            if place == Arrangement::SwapFirst && kept + 1 == sequences {
+            if arrangement == Arrangement::SwapFirst && kept + 1 == sequences {
                 return step.emission + 2;
             }
             offset = step.offset_after;
@@ -67,7 +67,7 @@ impl Schedule {
         };
         let used = plain(emissions, offset);
         match self.steps.get(reached) {
-            Some(step) if step.emission == emissions => match place(step, offset) {
+            Some(step) if step.emission == emissions => match arrangement(step, offset) {
                 Arrangement::SwapSecond => used + 1,
                 Arrangement::Copy => used,
                 _ => plain(emissions, step.offset_after),
@@ -91,10 +91,10 @@ impl Schedule {
             if step.emission > emissions {
                 break;
             }
-            let place = place(step, offset);
+            let arrangement = arrangement(step, offset);
             ledger.dropped_frames += (step.offset_after - offset).max(0) as u64;
             if step.emission == emissions {
-                owed = u64::from(place == Arrangement::SwapSecond);
+                owed = u64::from(arrangement == Arrangement::SwapSecond);
                 break;
             }
             offset = step.offset_after;
@@ -106,12 +106,12 @@ impl Schedule {
                 Mutation::Stale(_) => ledger.stale_frames += 1,
                 Mutation::LfsrBit(_) => ledger.corrupted_frames += 1,
             }
-            match place {
+            match arrangement {
                 // Both copies have the same damage, so the first decides whether the sequence is lost.
                 Arrangement::Copy => ledger.duplicated_frames += u64::from(intact),
                 _ => ledger.lost_frames += u64::from(!intact),
             }
-            match place {
+            match arrangement {
                 Arrangement::SwapFirst => first_of_swap_intact = intact,
                 Arrangement::SwapSecond => {
                     ledger.reordered_frames += u64::from(intact && first_of_swap_intact);

@@ -392,8 +392,8 @@ mod tests {
             let _ = kill(Pid::this(), Signal::SIGKILL);
             Ok(())
         };
-        if let Ok(told) = std::env::var("WIRELAB_TEST_STEPS") {
-            let (name, after) = told.split_once(' ').unwrap();
+        if let Ok(step) = std::env::var("WIRELAB_TEST_STEPS") {
+            let (name, after) = step.split_once(' ').unwrap();
             let mut steps = STEPS.to_vec();
             steps.insert(after.parse().unwrap(), kill_own);
             let _ = up_by(&LabSpec::new(name, 1), |_| Ok(()), &steps);

@@ -147,8 +147,8 @@ impl Watchdog {
             .arg(&record.token)
             .arg(Tool::Ip.program())
             .args([
-                NetNs::place_of_new(&spec.namespace(Side::Node))?,
-                NetNs::place_of_new(&spec.namespace(Side::Tester))?,
+                NetNs::path_of_new(&spec.namespace(Side::Node))?,
+                NetNs::path_of_new(&spec.namespace(Side::Tester))?,
             ])
             .arg(spec.pairs.to_string())
             .arg(wirelab_cores::session_records().unwrap_or_default())

@@ -165,7 +165,7 @@ impl NetNs {
     }
 
     /// The path that a new namespace called `name` will have.
-    pub(crate) fn place_of_new(name: &str) -> Result<PathBuf, NetNsError> {
+    pub(crate) fn path_of_new(name: &str) -> Result<PathBuf, NetNsError> {
         check_name(name)?;
         let own = held::folder()
             .map_err(|source| NetNsError::io(format!("network namespace {name}"), source))?;

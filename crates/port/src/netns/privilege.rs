@@ -127,10 +127,10 @@ fn held() -> u64 {
 
 /// Whether the calling thread lacks a capability that this type of work needs.
 pub(crate) fn lacks(work: Work) -> bool {
-    let asked = Privilege::new("", work);
+    let privilege = Privilege::new("", work);
     work.capabilities()
         .iter()
-        .any(|name| asked.is_missing(name))
+        .any(|name| privilege.is_missing(name))
 }
 
 /// Whether a process has the capability to send and receive frames.

@@ -257,18 +257,18 @@ mod tests {
     #[test]
     fn a_request_for_the_address_alone_is_answered() {
         let ours = Ipv4Addr::new(198, 18, 0, 2);
-        let asked = arp_request();
-        let answer = arp_answer(&asked, MAC, ours, [Some(100), None]).unwrap();
+        let request = arp_request();
+        let answer = arp_answer(&request, MAC, ours, [Some(100), None]).unwrap();
         assert_eq!(answer[..6], ROUTER);
         assert_eq!(answer[12..18], [0x81, 0, 0, 100, 8, 6], "with its tag");
         assert_eq!(answer[24..36], [0, 2, 2, 0, 0, 0, 0, 9, 198, 18, 0, 2]);
         assert_eq!(answer[36..46], [2, 0, 0, 0, 0, 1, 198, 18, 0, 254]);
         assert_eq!(
-            arp_answer(&asked, MAC, Ipv4Addr::new(198, 18, 0, 3), [None; 2]),
+            arp_answer(&request, MAC, Ipv4Addr::new(198, 18, 0, 3), [None; 2]),
             None
         );
-        for cut in 0..asked.len() {
-            assert_eq!(arp_answer(&asked[..cut], MAC, ours, [None; 2]), None);
+        for cut in 0..request.len() {
+            assert_eq!(arp_answer(&request[..cut], MAC, ours, [None; 2]), None);
         }
     }
 
@@ -276,13 +276,13 @@ mod tests {
     fn a_solicitation_is_answered_with_a_right_checksum() {
         let ours: Ipv6Addr = "2001:2::2".parse().unwrap();
         let asker: Ipv6Addr = "fe80::1".parse().unwrap();
-        let mut asked = head([0x33; 6], ROUTER, [None; 2], IPV6);
-        asked.extend([0x60, 0, 0, 0, 0, 24, ICMPV6, ALL_HOPS]);
-        asked.extend(asker.octets());
-        asked.extend(ours.octets());
-        asked.extend([SOLICITATION, 0, 0, 0, 0, 0, 0, 0]);
-        asked.extend(ours.octets());
-        let answer = advertisement(&asked, MAC, ours, [None; 2]).unwrap();
+        let mut request = head([0x33; 6], ROUTER, [None; 2], IPV6);
+        request.extend([0x60, 0, 0, 0, 0, 24, ICMPV6, ALL_HOPS]);
+        request.extend(asker.octets());
+        request.extend(ours.octets());
+        request.extend([SOLICITATION, 0, 0, 0, 0, 0, 0, 0]);
+        request.extend(ours.octets());
+        let answer = advertisement(&request, MAC, ours, [None; 2]).unwrap();
         assert_eq!(answer[..6], ROUTER);
         assert_eq!(answer[54], ADVERTISEMENT);
         let pseudo = [
@@ -292,9 +292,9 @@ mod tests {
         ];
         assert_eq!(checksum(&pseudo.concat()), 0);
         assert_eq!(answer[80..], MAC);
-        assert_eq!(advertisement(&asked, MAC, asker, [None; 2]), None);
+        assert_eq!(advertisement(&request, MAC, asker, [None; 2]), None);
         // A host without an address only checks whether another has it.
-        asked[22..38].fill(0);
-        assert_eq!(advertisement(&asked, MAC, ours, [None; 2]), None);
+        request[22..38].fill(0);
+        assert_eq!(advertisement(&request, MAC, ours, [None; 2]), None);
     }
 }

@@ -80,7 +80,7 @@ struct Shared {
     /// Arrival of the first timed frame in ns; 0 for none yet.
     first_ns: AtomicU64,
     /// When the checker was requested to end, in ns; 0 for not yet.
-    asked_ns: AtomicU64,
+    stop_ns: AtomicU64,
     drain_ns: AtomicU64,
     /// How long after the drain time to follow a flow that does not end.
     tail_ns: AtomicU64,
@@ -196,7 +196,7 @@ impl Checker {
             .store(ns(drain.max(LEAST_DRAIN)), Ordering::Relaxed);
         shared.tail_ns.store(ns(tail), Ordering::Relaxed);
         self.shared
-            .asked_ns
+            .stop_ns
             .store(now_ns().max(1), Ordering::Release);
     }
 }
@@ -218,14 +218,14 @@ fn died(port: &PortName) -> PacketError {
 fn open(
     port: &PortName,
     interface: &Interface,
-    asked: usize,
+    requested_bytes: usize,
     filter: Option<u16>,
 ) -> Result<(PacketSocket, RxRing, Option<String>), PacketError> {
     let failed = |what| move |e| PacketError::setup(port, what, e);
-    let (socket, ring) = open_ring(port, asked)?;
-    let note = (ring.bytes() < asked.max(2 * BLOCK) / BLOCK * BLOCK).then(|| {
+    let (socket, ring) = open_ring(port, requested_bytes)?;
+    let note = (ring.bytes() < requested_bytes.max(2 * BLOCK) / BLOCK * BLOCK).then(|| {
         format!(
-            "no memory for a receive ring of {asked} bytes; {} were used, and bursts may be missed",
+            "no memory for a receive ring of {requested_bytes} bytes; {} were used, and bursts may be missed",
             ring.bytes()
         )
     });
@@ -245,10 +245,13 @@ fn open(
     Ok((socket, ring, note))
 }
 
-/// The largest ring that fits memory, up to `asked` bytes. Each try needs a new socket.
-fn open_ring(port: &PortName, asked: usize) -> Result<(PacketSocket, RxRing), PacketError> {
+/// The largest ring that fits memory, up to `requested_bytes`. Each try needs a new socket.
+fn open_ring(
+    port: &PortName,
+    requested_bytes: usize,
+) -> Result<(PacketSocket, RxRing), PacketError> {
     let failed = |what| move |e| PacketError::setup(port, what, e);
-    let mut bytes = asked;
+    let mut bytes = requested_bytes;
     loop {
         let socket = super::socket_of(port)?;
         match RxRing::new(&socket, bytes, BLOCK_PATIENCE_MS) {
@@ -328,13 +331,13 @@ impl Checking {
     }
 
     fn is_over(&mut self, now: u64, last_ns: u64) -> bool {
-        let asked = self.shared.asked_ns.load(Ordering::Acquire);
-        if asked == 0 {
+        let stop_ns = self.shared.stop_ns.load(Ordering::Acquire);
+        if stop_ns == 0 {
             return false;
         }
         let drain = self.shared.drain_ns.load(Ordering::Relaxed);
         let tail = self.shared.tail_ns.load(Ordering::Relaxed);
-        if now.saturating_sub(asked) > drain.saturating_add(tail) {
+        if now.saturating_sub(stop_ns) > drain.saturating_add(tail) {
             if tail == 0 {
                 return true;
             }
@@ -343,7 +346,7 @@ impl Checking {
             ));
             return true;
         }
-        now.saturating_sub(asked.max(last_ns)) >= drain
+        now.saturating_sub(stop_ns.max(last_ns)) >= drain
     }
 
     /// Judges the frames of a block that was handed over; returns whether one belonged to the flow.
@@ -378,11 +381,12 @@ impl Checking {
         }
         self.ring.give_back(turn);
         let received = self.judge.received();
-        let told = &self.shared;
-        told.received.store(received, Ordering::Relaxed);
+        let shared = &self.shared;
+        shared.received.store(received, Ordering::Relaxed);
         let (other_run, first_ns) = (self.judge.other_run(), self.judge.first_ns());
-        told.other_run.store(other_run, Ordering::Relaxed);
-        told.first_ns
+        shared.other_run.store(other_run, Ordering::Relaxed);
+        shared
+            .first_ns
             .store(first_ns.unwrap_or(0), Ordering::Relaxed);
         Some(received > before)
     }

@@ -160,14 +160,14 @@ mod tests {
             flow in proptest::collection::vec(0u32..6, 1..60),
         ) {
             let slots = flow.iter().max().unwrap() + 1;
-            let mut told = SlotTracker::new(slots);
+            let mut given = SlotTracker::new(slots);
             for &slot in &flow {
-                told.observe(slot);
+                given.observe(slot);
             }
             let expected = Settled {
                 slots,
-                order_breaks: told.order_breaks(),
-                skipped: told.skipped(),
+                order_breaks: given.order_breaks(),
+                skipped: given.skipped(),
             };
             prop_assert_eq!(learn(&flow), expected);
         }

@@ -139,7 +139,7 @@ impl CaptureWriter {
         received: u64,
         dropped: u64,
     ) -> Result<(), CaptureError> {
-        self.inner.seen(interface)?.statistics = Some((received, dropped));
+        self.inner.counts_of(interface)?.statistics = Some((received, dropped));
         Ok(())
     }
 
@@ -220,7 +220,7 @@ struct Inner<S> {
     application: String,
     /// The section's run, as the time from which its frames are sent.
     run: Option<u64>,
-    seen: Vec<InterfaceCounts>,
+    counts: Vec<InterfaceCounts>,
     /// The error that ended the writing; further blocks would damage the file.
     failed: Option<(ErrorKind, Option<i32>)>,
 }
@@ -245,7 +245,7 @@ impl<S: Sink> Inner<S> {
             interfaces: interfaces.to_vec(),
             application: options.application.clone(),
             run: None,
-            seen: vec![InterfaceCounts::default(); interfaces.len()],
+            counts: vec![InterfaceCounts::default(); interfaces.len()],
             failed: None,
         };
         inner.begin_section();
@@ -274,10 +274,10 @@ impl<S: Sink> Inner<S> {
         }
     }
 
-    fn seen(&mut self, interface: u32) -> Result<&mut InterfaceCounts, CaptureError> {
-        let known = self.seen.len();
-        match self.seen.get_mut(interface as usize) {
-            Some(seen) => Ok(seen),
+    fn counts_of(&mut self, interface: u32) -> Result<&mut InterfaceCounts, CaptureError> {
+        let known = self.counts.len();
+        match self.counts.get_mut(interface as usize) {
+            Some(counts) => Ok(counts),
             None => Err(CaptureError::BadRequest {
                 name: self.name.clone(),
                 why: format!(
@@ -294,9 +294,9 @@ impl<S: Sink> Inner<S> {
         frame: &[u8],
         original_len: u32,
     ) -> Result<(), CaptureError> {
-        let seen = self.seen(interface)?;
-        seen.frames += 1;
-        seen.last_ns = time_ns;
+        let counts = self.counts_of(interface)?;
+        counts.frames += 1;
+        counts.last_ns = time_ns;
         self.frames += 1;
         encode::enhanced_packet(&mut self.gathered, interface, time_ns, frame, original_len);
         if self.gathered.len() >= GATHER {
@@ -307,13 +307,13 @@ impl<S: Sink> Inner<S> {
 
     /// The statistics of each interface.
     fn end_section(&mut self) {
-        for (interface, seen) in self.seen.iter_mut().enumerate() {
-            let seen = std::mem::take(seen);
-            let (received, dropped) = seen.statistics.unwrap_or((seen.frames, 0));
+        for (interface, counts) in self.counts.iter_mut().enumerate() {
+            let counts = std::mem::take(counts);
+            let (received, dropped) = counts.statistics.unwrap_or((counts.frames, 0));
             encode::interface_statistics(
                 &mut self.gathered,
                 interface as u32,
-                seen.last_ns,
+                counts.last_ns,
                 received,
                 dropped,
             );

@@ -156,7 +156,7 @@ pub struct Track {
     pub slot_lost: u64,
     pub order_breaks: u64,
     pub next_slot: u64,
-    pub seen: [u64; TRACK_WINDOW / 64],
+    pub taken: [u64; TRACK_WINDOW / 64],
     pub jumped_at: [u32; TRACK_WINDOW],
 }
 

@@ -88,10 +88,10 @@ impl Watch {
     /// What the host has dropped since then before the checker. The program has no thread that could be paused: it
     /// runs in the kernel's receive path, and an overloaded host drops from the device's ring or the processor's
     /// queue. These also hold foreign frames.
-    fn drops(&self, seen: &Counts) -> Drops {
+    fn drops(&self, counts: &Counts) -> Drops {
         let since = self.dropped();
         let judged = match self.is_end {
-            true => seen.received_frames + seen.other_run_frames,
+            true => counts.received_frames + counts.other_run_frames,
             false => 0,
         };
         let among = self.judged().among(judged, since);

@@ -28,7 +28,7 @@ const LONGER_S: f64 = 3.0;
 /// Time over which the idle baseline of the CPU load is taken.
 const IDLE: Duration = Duration::from_millis(500);
 /// Shares of a trial at which the CPU load is asked; an average is asked at the second alone.
-const ASKED: [f64; 2] = [0.2, 0.8];
+const COUNT_SHARES: [f64; 2] = [0.2, 0.8];
 /// Of a board that counts on, it is asked between these, too, so far apart and so often at most.
 const COURSE: Duration = Duration::from_secs(1);
 const COURSE_STEPS: f64 = 16.0;
@@ -48,17 +48,17 @@ pub struct Companion {
 }
 
 /// The CPU load of a trial, or why there is none.
-type Load = Result<AskedLoad, String>;
+type Load = Result<BoardLoad, String>;
 
 /// The load of the board over a trial, and its course where it counts on.
 #[derive(Debug)]
-struct AskedLoad {
+struct BoardLoad {
     busy_ratio: f64,
     course: Option<BusyOverTime>,
 }
 
 /// The thread that asks for it, and then gives the board back.
-type Asking<'scope, 'board> = std::thread::ScopedJoinHandle<'scope, (&'board mut Board, Load)>;
+type LoadThread<'scope, 'board> = std::thread::ScopedJoinHandle<'scope, (&'board mut Board, Load)>;
 
 /// Why a profile cannot be used for a program, and what can.
 fn without(program: Program, profile: &Profile) -> String {
@@ -236,16 +236,16 @@ impl Companion {
         let board = &mut self.board;
         let (observation, ended, filled) = std::thread::scope(|scope| {
             let over = &over;
-            let asking = scope.spawn(move || {
+            let reader = scope.spawn(move || {
                 let load = ask_load(board, expected, over, cancel);
                 (board, load)
             });
-            let mut asking = Some(asking);
+            let mut reader = Some(reader);
             let mut ended = None;
             let mut filled = false;
-            let end = |asking: &mut Option<Asking<'_, '_>>, client: Option<&Started>| {
+            let end = |reader: &mut Option<LoadThread<'_, '_>>, client: Option<&Started>| {
                 over.store(true, Ordering::Relaxed);
-                let (board, load) = asking
+                let (board, load) = reader
                     .take()?
                     .join()
                     .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -268,7 +268,7 @@ impl Companion {
                 if own.reports && other.is_none() {
                     return;
                 }
-                ended = end(&mut asking, other.as_ref().map(|(_, client)| client));
+                ended = end(&mut reader, other.as_ref().map(|(_, client)| client));
                 if let Some((_, Ok(counted))) = &ended {
                     filled = console::report(result, counted, &own);
                 }
@@ -276,9 +276,9 @@ impl Companion {
                     console::add(result, receiver.end(&Counted::default(), cancel));
                 }
             };
-            let mut of_plan = |ran: &mut Plan| {
+            let mut of_plan = |own_plan: &mut Plan| {
                 if client.is_some() {
-                    console::forward_alone(ran, plan);
+                    console::forward_alone(own_plan, plan);
                 }
             };
             let hooks = Hooks {
@@ -286,7 +286,7 @@ impl Companion {
                 result: &mut of_result,
             };
             let observation = node.run_once(trial, progress, cancel, hooks);
-            let ended = ended.or_else(|| end(&mut asking, None));
+            let ended = ended.or_else(|| end(&mut reader, None));
             (observation, ended, filled)
         });
         let (load, counted) = ended.unwrap_or_else(|| (Err(String::new()), Ok(Counted::default())));
@@ -445,12 +445,12 @@ fn values(plan: &Plan, client: Option<(SocketAddr, &wirelab_console::profile::Ru
         return values;
     };
     put("tester", tester.ip().to_string());
-    let asked = plan
+    let bits_per_s = plan
         .resolved
         .frames_per_s
         .map(|rate| rate * 8.0 * f64::from(plan.datagram));
-    let asked = asked.or(own.max_rate.map(|rate| rate as f64));
-    if let Some(bits) = asked {
+    let bits_per_s = bits_per_s.or(own.max_rate.map(|rate| rate as f64));
+    if let Some(bits) = bits_per_s {
         put("rate", format!("{}", bits.round().max(1.0) as u64));
         put(
             "rate_kbit",
@@ -509,14 +509,14 @@ fn ask_load(
         return Err(why.to_owned());
     };
     let counts_on = span.is_zero();
-    if !counts_on && expected.mul_f64(ASKED[1]) < span {
+    if !counts_on && expected.mul_f64(COUNT_SHARES[1]) < span {
         return Err(format!(
             "the board shows an average that is of the trial only after {} s: give --time {}s or more",
             span.as_secs_f64(),
-            (span.as_secs_f64() / ASKED[1]).ceil()
+            (span.as_secs_f64() / COUNT_SHARES[1]).ceil()
         ));
     }
-    let between = expected.mul_f64(ASKED[1] - ASKED[0]);
+    let between = expected.mul_f64(COUNT_SHARES[1] - COUNT_SHARES[0]);
     let steps = match counts_on {
         true => (between.as_secs_f64() / COURSE.as_secs_f64()).clamp(1.0, COURSE_STEPS) as u32,
         false => 0,
@@ -524,7 +524,7 @@ fn ask_load(
     let begun = Instant::now();
     let mut answers: Vec<(Duration, CpuSample)> = Vec::new();
     for step in 0..=steps {
-        let at = expected.mul_f64(ASKED[1]) - between * (steps - step) / steps.max(1);
+        let at = expected.mul_f64(COUNT_SHARES[1]) - between * (steps - step) / steps.max(1);
         // A board that answers late is not asked at once again, but for the last time.
         if step > 0 && step < steps && begun.elapsed() > at {
             continue;
@@ -553,7 +553,7 @@ fn ask_load(
     };
     let first = answers.first().filter(|_| counts_on);
     match busy_ratio(first.map(|(_, answer)| *answer), last) {
-        Some(busy_ratio) => Ok(AskedLoad {
+        Some(busy_ratio) => Ok(BoardLoad {
             busy_ratio,
             course: course(&answers),
         }),
@@ -585,7 +585,7 @@ fn course(answers: &[(Duration, CpuSample)]) -> Option<BusyOverTime> {
 
 fn put_load(observation: &mut Observation, load: Load, idle_ratio: Option<f64>, board: &Board) {
     let (load, course) = match load {
-        Ok(AskedLoad { busy_ratio, course }) => (Ok(busy_ratio), course),
+        Ok(BoardLoad { busy_ratio, course }) => (Ok(busy_ratio), course),
         Err(why) => (Err(why), None),
     };
     observation.busy_over_time.extend(course);

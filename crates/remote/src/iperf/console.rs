@@ -114,11 +114,11 @@ fn bytes_of(leg: &Leg) -> u64 {
 }
 
 /// The tester's own part of a trial in which the board's client sends too: it only sends, for the same time.
-pub fn forward_alone(ran: &mut Plan, plan: &Plan) {
-    ran.config.mode = Mode::Forward;
-    ran.expected = plan.expected;
+pub fn forward_alone(own_plan: &mut Plan, plan: &Plan) {
+    own_plan.config.mode = Mode::Forward;
+    own_plan.expected = plan.expected;
     if let Some(time) = plan.expected {
-        ran.config.amount = Amount::time(time);
+        own_plan.config.amount = Amount::time(time);
     }
 }
 
@@ -263,10 +263,10 @@ pub fn served(
         return;
     }
     if plan.is_udp() {
-        let told = flow
+        let reported = flow
             .counter("reported_lost")
             .zip(flow.counter("reported_datagrams"));
-        if let (Some((lost, all)), Some(own_lost)) = (told, counted.lost) {
+        if let (Some((lost, all)), Some(own_lost)) = (reported, counted.lost) {
             if own_lost != lost && counted.is_whole {
                 differs.push(format!("lost datagrams: {own_lost} on the console, {lost} of {all} in the server's report"));
             }
@@ -310,21 +310,23 @@ pub fn sent(observation: &mut Observation, plan: &Plan, counted: &Counted, own: 
             flow.counter("stream_bytes"),
             "received by the tester",
         );
-    } else if let Some(told) = sent_datagrams(plan, counted, own).filter(|_| counted.is_whole) {
+    } else if let Some(console_frames) =
+        sent_datagrams(plan, counted, own).filter(|_| counted.is_whole)
+    {
         let numbered = flow.sent_frames.value().copied().unwrap_or(0);
         let arrived = flow.counter("distinct_datagrams").unwrap_or(0);
         // The last datagrams may have been lost, of which the numbers say nothing.
-        if told > numbered {
-            let lost = told.saturating_sub(arrived);
-            flow.sent_frames = Field::measured(told);
-            flow.loss_ratio = Field::measured(lost as f64 / told as f64);
+        if console_frames > numbered {
+            let lost = console_frames.saturating_sub(arrived);
+            flow.sent_frames = Field::measured(console_frames);
+            flow.loss_ratio = Field::measured(lost as f64 / console_frames as f64);
             flow.intervals.loss_ratio = None;
             flow.counters
                 .insert("lost_datagrams".to_owned(), Field::measured(lost));
         }
-        if told != numbered {
+        if console_frames != numbered {
             differs.push(format!(
-                "sent datagrams: {told} on the console, numbers up to {numbered} arrived"
+                "sent datagrams: {console_frames} on the console, numbers up to {numbered} arrived"
             ));
         }
     }

@@ -102,7 +102,7 @@ impl Echo {
         started_unix_ns: u64,
         cancel: &Cancel,
     ) -> Observation {
-        let asked = FlowRequest {
+        let request = FlowRequest {
             port: node.name.clone(),
             direction: Direction::Echo,
             stream: 0,
@@ -117,10 +117,10 @@ impl Echo {
             ledger: None,
         };
         let series = report.series();
-        let mut warnings = job::flow_warnings(&asked, &report.sent, &report.seen);
+        let mut warnings = job::flow_warnings(&request, &report.sent, &report.received);
         let sent = std::slice::from_ref(&report.sent);
         warnings.extend(job::below_rate(self.resolved.frames_per_s, sent));
-        let mut flow = job::flow_observation(&asked, &report.sent, report.seen);
+        let mut flow = job::flow_observation(&request, &report.sent, report.received);
         flow.series.splice(0..0, series);
         let slow = flow.sender_was_slow();
         Observation {
@@ -160,7 +160,7 @@ impl Echo {
             _ => None,
         });
         let mut received = BTreeMap::new();
-        if let Some((_, frames)) = sent.and_then(Sent::told) {
+        if let Some((_, frames)) = sent.and_then(Sent::lost_and_arrived) {
             received.insert("background_received_frames".to_owned(), frames);
         }
         let failure = result.trouble.map(std::io::Error::other);

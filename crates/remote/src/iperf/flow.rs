@@ -100,7 +100,7 @@ impl About<'_> {
         Some(flow)
     }
 
-    fn asked(&self, direction: Direction) -> FlowRequest {
+    fn request(&self, direction: Direction) -> FlowRequest {
         let tester = "tester".to_owned();
         let (from, to) = match direction {
             Direction::Transmit => (self.peer.clone(), tester),
@@ -131,8 +131,8 @@ impl About<'_> {
         over_ns: u64,
         slices: Slices,
     ) -> FlowObservation {
-        let asked = self.asked(direction);
-        let seen = CheckReport {
+        let request = self.request(direction);
+        let received = CheckReport {
             counts: Counts {
                 received_frames: arrived,
                 ..Counts::default()
@@ -142,7 +142,7 @@ impl About<'_> {
             slices,
             ..CheckReport::default()
         };
-        let mut flow = job::flow_observation(&asked, sent, seen);
+        let mut flow = job::flow_observation(&request, sent, received);
         flow.counts = Field::absent(NO_CONTENT);
         flow.jitter_ps = Field::absent("not measured");
         flow.loss_ratio = Field::absent("not measured");
@@ -163,8 +163,8 @@ impl About<'_> {
     /// What the tester sent over UDP, with the server's report.
     fn sent(&mut self, sent: &Sent) -> FlowObservation {
         let mut report = send_report(sent);
-        let told = sent.told();
-        let lost = told.map_or(0, |(lost, _)| lost.saturating_sub(sent.refused));
+        let reported = sent.lost_and_arrived();
+        let lost = reported.map_or(0, |(lost, _)| lost.saturating_sub(sent.refused));
         let either = self.left.take_from(&mut report, lost, sent.segmented);
         self.warnings.extend(job::below_rate(
             self.plan.resolved.frames_per_s,
@@ -179,7 +179,7 @@ impl About<'_> {
             self.warnings
                 .push(Warning::new(WarningCode::DRIVER_REFUSED, text, fix));
         }
-        let Some((server, (lost, received))) = sent.report.zip(told) else {
+        let Some((server, (lost, received))) = sent.report.zip(reported) else {
             let mut flow = self.base(Direction::Receive, &report, 0, 0, Slices::default());
             flow.without_rates("the peer sent no report");
             self.warnings.push(no_report(sent));

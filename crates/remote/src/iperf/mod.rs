@@ -120,7 +120,7 @@ impl IperfNode {
 
     /// The same server, which need not answer before it gets a load: its own output shows what arrives.
     #[must_use]
-    pub fn without_asking(mut self) -> IperfNode {
+    pub fn without_probe(mut self) -> IperfNode {
         self.answers = Answers::Never;
         self
     }
@@ -157,7 +157,7 @@ impl IperfNode {
             console_setup: BTreeMap::new(),
         };
         Ok(match opening.silent {
-            true => node.without_asking(),
+            true => node.without_probe(),
             false => node,
         })
     }
@@ -267,9 +267,9 @@ impl IperfNode {
         let server = self.peer.of_layer(trial.framing.layer)?;
         let route = Route::to(server)?;
         let plan = plan::plan(trial, server, route.link())?;
-        let asked = three::parameters(&plan)?;
+        let parameters = three::parameters(&plan)?;
         let leaving = Leaving::by(route.interface.as_ref());
-        let result = three::ask(&plan, asked, progress, cancel);
+        let result = three::ask(&plan, parameters, progress, cancel);
         let left = leaving.end(0);
         let observation = three::observation(&plan, result, &left, self.describe(), &route);
         left.judge(observation)

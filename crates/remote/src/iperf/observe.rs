@@ -24,7 +24,7 @@ pub const NO_LOAD: &str =
 /// [`NodeError`] where nothing was measured at all.
 pub fn observation(
     plan: &Plan,
-    ran: TestResult,
+    result: TestResult,
     left: &Left,
     node: Description,
     route: &Route,
@@ -33,31 +33,31 @@ pub fn observation(
     let fragmented = crate::path::fragmented(plan.datagram, layer, route.mtu());
     let mut about = About {
         plan,
-        rows: &ran.outcome.rows,
+        rows: &result.outcome.rows,
         peer: node.name.clone(),
         fragmented: fragmented.is_some(),
         left,
         warnings: fragmented.into_iter().collect(),
     };
-    let flows: Vec<FlowObservation> = ran
+    let flows: Vec<FlowObservation> = result
         .outcome
         .legs
         .iter()
         .filter_map(|(id, leg)| about.flow(*id, leg))
         .collect();
     let mut warnings = about.warnings;
-    if let Some(trouble) = &ran.outcome.trouble {
+    if let Some(trouble) = &result.outcome.trouble {
         if flows.is_empty() || matches!(trouble, Trouble::Connect { .. }) {
             return Err(failure(trouble));
         }
     }
-    if flows.is_empty() && !ran.cancelled {
+    if flows.is_empty() && !result.cancelled {
         return Err(NodeError::Failed(format!(
             "{}: nothing was measured; fix: start an iperf 2 server there (iperf -s, with -u for UDP)",
             node.name
         )));
     }
-    if ran.on_our_connection {
+    if result.on_our_connection {
         warnings.push(Warning::new(
             WarningCode::OWN_CONNECTION,
             "the peer could not open a connection back, so its traffic used the tester's own (-R)",
@@ -73,13 +73,13 @@ pub fn observation(
     }
     let slow = flows.iter().any(FlowObservation::sender_was_slow);
     let missed = flows.iter().any(FlowObservation::tester_dropped);
-    let ended = ended(plan, &ran);
+    let ended = ended(plan, &result);
     let mut observation = Observation {
         trial: plan.resolved.trial.clone(),
         sizes: plan.resolved.sizes,
         node,
         status: ended.status(),
-        started_unix_ns: Field::measured(ran.started_unix_ns),
+        started_unix_ns: Field::measured(result.started_unix_ns),
         flows,
         cpu_load: Field::absent(NO_LOAD),
         busy_over_time: Vec::new(),
@@ -127,16 +127,16 @@ impl Ended {
     }
 }
 
-fn ended(plan: &Plan, ran: &TestResult) -> Ended {
-    match &ran.outcome.trouble {
-        _ if ran.cancelled => Ended::Cancelled,
+fn ended(plan: &Plan, result: &TestResult) -> Ended {
+    match &result.outcome.trouble {
+        _ if result.cancelled => Ended::Cancelled,
         Some(Trouble::Gone { peer, source }) => Ended::Void(format!(
             "{peer} went away during the trial ({source}); fix: start its iperf server again"
         )),
         Some(trouble) if trouble.is_wrong_peer() => Ended::Void(trouble.to_string()),
         Some(trouble) => Ended::Partial(trouble.to_string()),
         None => {
-            let mut legs = ran.outcome.legs.iter();
+            let mut legs = result.outcome.legs.iter();
             legs.find_map(|(_, leg)| cut(plan, leg))
                 .unwrap_or(Ended::Whole)
         }
@@ -144,13 +144,13 @@ fn ended(plan: &Plan, ran: &TestResult) -> Ended {
 }
 
 /// If the peer saw less than this part of a flow, it was started or stopped during the trial.
-const SEEN: f64 = 0.75;
+const RECEIVED_SHARE: f64 = 0.75;
 /// A pause of a host may hide this much of a flow, in s: less missing is tolerated.
 const HOLD_S: f64 = 0.25;
 
 /// Whether so much of a flow is missing, in s, that its peer was started or stopped during the trial.
-fn is_cut(seen_s: f64, whole_s: f64) -> bool {
-    seen_s < SEEN * whole_s && whole_s - seen_s > HOLD_S
+fn is_cut(received_s: f64, whole_s: f64) -> bool {
+    received_s < RECEIVED_SHARE * whole_s && whole_s - received_s > HOLD_S
 }
 
 /// Why a leg is not complete, as far as known.
@@ -162,7 +162,7 @@ fn cut(plan: &Plan, leg: &Leg) -> Option<Ended> {
     let expected_s = plan.expected.map_or(0.0, |time| time.as_secs_f64());
     let by_time = matches!(plan.config.amount, Amount::Time { .. });
     match leg {
-        Leg::UdpSent(sent) => not_seen(plan, sent).map(Ended::Void),
+        Leg::UdpSent(sent) => too_short(plan, sent).map(Ended::Void),
         Leg::UdpReceived(udp) if by_time && ended_early(plan, udp, expected_s) => {
             Some(Ended::Void(format!(
                 "the peer's traffic ended after {:.1} s of {expected_s:.1} s; fix: start its iperf server again",
@@ -181,16 +181,16 @@ fn cut(plan: &Plan, leg: &Leg) -> Option<Ended> {
             )))
         }
         Leg::TcpReceived { span, bytes, .. } => {
-            let (seen_s, asked) = (span.seconds(), plan.config.amount);
+            let (received_s, amount) = (span.seconds(), plan.config.amount);
             // The peer may begin late, but not after half of the time.
-            let late = by_time && seen_s < 0.5 * expected_s;
-            match asked {
-                Amount::Bytes(asked) if *bytes < asked => Some(stream_ended(seen_s, *bytes)),
-                Amount::Time { .. } if late && is_cut(seen_s, expected_s) => {
-                    Some(stream_ended(seen_s, *bytes))
+            let late = by_time && received_s < 0.5 * expected_s;
+            match amount {
+                Amount::Bytes(requested_bytes) if *bytes < requested_bytes => Some(stream_ended(received_s, *bytes)),
+                Amount::Time { .. } if late && is_cut(received_s, expected_s) => {
+                    Some(stream_ended(received_s, *bytes))
                 }
                 Amount::Time { .. } if late => Some(Ended::Partial(format!(
-                    "the peer's stream took {seen_s:.2} s of {expected_s:.2} s: one of the hosts was busy; fix: ask for longer trials"
+                    "the peer's stream took {received_s:.2} s of {expected_s:.2} s: one of the hosts was busy; fix: ask for longer trials"
                 ))),
                 _ => None,
             }
@@ -200,9 +200,9 @@ fn cut(plan: &Plan, leg: &Leg) -> Option<Ended> {
     }
 }
 
-fn stream_ended(seen_s: f64, bytes: u64) -> Ended {
+fn stream_ended(received_s: f64, bytes: u64) -> Ended {
     Ended::Void(format!(
-        "the peer's stream ended after {seen_s:.1} s and {bytes} bytes, before the trial did; fix: start its iperf server again"
+        "the peer's stream ended after {received_s:.1} s and {bytes} bytes, before the trial did; fix: start its iperf server again"
     ))
 }
 
@@ -214,18 +214,18 @@ fn ended_early(plan: &Plan, udp: &UdpReceived, expected_s: f64) -> bool {
     };
     // The span from the first to the last datagram is one gap shorter than the trial.
     is_cut(udp.span.seconds(), expected_s - 1.0 / rate)
-        && (udp.received.sent() as f64) < SEEN * rate * expected_s
+        && (udp.received.sent() as f64) < RECEIVED_SHARE * rate * expected_s
 }
 
 /// Why it is unknown what arrived of a flow.
-fn not_seen(plan: &Plan, sent: &Sent) -> Option<String> {
+fn too_short(plan: &Plan, sent: &Sent) -> Option<String> {
     let Some(report) = &sent.report else {
         return Some(match sent.strange_answers {
             0 => "the peer sent no report, so it is unknown what arrived; fix: start an iperf server for UDP there (iperf -s -u). Some boards send no report and print it: add --console and --profile, or use node:HOST".to_owned(),
             _ => "the peer answered in an unknown layout; fix: use an iperf 2 server (iperf -s -u), or node:HOST".to_owned(),
         });
     };
-    let (seen_s, sent_s) = (
+    let (received_s, sent_s) = (
         report.duration_us as f64 / 1e6,
         sent.duration_ns as f64 / 1e9,
     );
@@ -233,9 +233,9 @@ fn not_seen(plan: &Plan, sent: &Sent) -> Option<String> {
     let whole_s = plan
         .expected
         .map_or(sent_s, |time| sent_s.min(time.as_secs_f64()));
-    (is_cut(seen_s, whole_s) && report.datagrams > 0).then(|| {
+    (is_cut(received_s, whole_s) && report.datagrams > 0).then(|| {
         format!(
-            "the peer saw {seen_s:.1} s of a flow of {sent_s:.1} s: it was started during the trial, or the path was down; fix: repeat the trial"
+            "the peer saw {received_s:.1} s of a flow of {sent_s:.1} s: it was started during the trial, or the path was down; fix: repeat the trial"
         )
     })
 }
@@ -276,7 +276,7 @@ mod tests {
     use wirelab_trial::slices::Slices;
     use wirelab_trial::{Capabilities, Extent, Framing, Layer, Load, Size, SizeUnit, Trial};
 
-    fn asked(load: Load) -> Plan {
+    fn planned(load: Load) -> Plan {
         let framing = Framing {
             layer: Layer::UdpIpv4,
             vlan_tags: 0,
@@ -291,7 +291,7 @@ mod tests {
     }
 
     /// Of a hundred datagrams ten did not arrive; the tester dropped from `missed` to so many, and `either` of them.
-    fn seen(plan: &Plan, missed: u64, either: u64) -> Observation {
+    fn observed(plan: &Plan, missed: u64, either: u64) -> Observation {
         let mut udp = UdpReceived::of(&Receiver::of(Generation::Bare, 0));
         udp.finished = true;
         udp.span.end_ns = udp.span.start_ns + 1_000_000_000;
@@ -300,7 +300,7 @@ mod tests {
         udp.received.missed = missed;
         udp.received.lost_or_missed = either;
         udp.received.lost = 10 - missed - either;
-        let ran = TestResult {
+        let result = TestResult {
             started_unix_ns: 0,
             outcome: Outcome {
                 legs: vec![(Id::Back(1), Leg::UdpReceived(Box::new(udp)))],
@@ -317,15 +317,15 @@ mod tests {
             facts: None,
         };
         let route = Route::to(SocketAddr::from(([127, 0, 0, 1], 5001))).unwrap();
-        observation(plan, ran, &Left::default(), node, &route).unwrap()
+        observation(plan, result, &Left::default(), node, &route).unwrap()
     }
 
-    fn tcp_received(seen_ms: u64, bytes: u64) -> Leg {
+    fn tcp_received(received_ms: u64, bytes: u64) -> Leg {
         Leg::TcpReceived {
             transit: None,
             span: Span {
                 start_ns: 0,
-                end_ns: seen_ms * 1_000_000,
+                end_ns: received_ms * 1_000_000,
             },
             bytes,
             reads: Reads::default(),
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_stream_over_which_no_byte_went_is_not_whole() {
-        let plan = asked(Load::Max);
+        let plan = planned(Load::Max);
         assert_eq!(cut(&plan, &tcp_received(1000, 1)), None);
         let Some(Ended::Void(why)) = cut(&plan, &tcp_received(1000, 0)) else {
             panic!("a stream without a byte");
@@ -349,72 +349,80 @@ mod tests {
 
     #[test]
     fn a_stream_that_a_busy_host_shortened_keeps_its_figures_and_is_partial() {
-        for (whole_ms, seen_ms, word) in [
+        for (whole_ms, received_ms, word) in [
             (1000, 400, "void"),
             (1000, 600, "whole"),
             (300, 100, "partial"),
             (300, 200, "whole"),
             (600, 200, "void"),
         ] {
-            let mut plan = asked(Load::Max);
+            let mut plan = planned(Load::Max);
             plan.expected = Some(std::time::Duration::from_millis(whole_ms));
-            let ended = match cut(&plan, &tcp_received(seen_ms, 1000)) {
+            let ended = match cut(&plan, &tcp_received(received_ms, 1000)) {
                 Some(Ended::Void(_)) => "void",
                 Some(Ended::Partial(why)) if why.contains("fix: ") => "partial",
                 None => "whole",
                 other => panic!("{other:?}"),
             };
-            assert_eq!(ended, word, "{seen_ms} of {whole_ms} ms");
+            assert_eq!(ended, word, "{received_ms} of {whole_ms} ms");
         }
     }
 
     #[test]
     fn short_flows_are_cut_too_and_what_a_hold_takes_is_no_cut() {
-        let flow = |seen_ms: u64| {
+        let flow = |received_ms: u64| {
             let mut udp = UdpReceived::of(&Receiver::of(Generation::Bare, 0));
             udp.finished = true;
-            udp.span.end_ns = udp.span.start_ns + seen_ms * 1_000_000;
+            udp.span.end_ns = udp.span.start_ns + received_ms * 1_000_000;
             Leg::UdpReceived(Box::new(udp))
         };
-        for (whole_ms, seen_ms, is_void) in [
+        for (whole_ms, received_ms, is_void) in [
             (500, 240, true),
             (500, 260, false),
             (1000, 740, true),
             (1000, 760, false),
             (10_000, 7400, true),
         ] {
-            let mut plan = asked(Load::Max);
+            let mut plan = planned(Load::Max);
             plan.expected = Some(std::time::Duration::from_millis(whole_ms));
-            let ended = cut(&plan, &flow(seen_ms));
+            let ended = cut(&plan, &flow(received_ms));
             let void = matches!(&ended, Some(Ended::Void(why)) if why.contains("fix: "));
-            assert_eq!(void, is_void, "{seen_ms} of {whole_ms} ms: {ended:?}");
+            assert_eq!(void, is_void, "{received_ms} of {whole_ms} ms: {ended:?}");
         }
         // Two datagrams of a second are half a second apart.
-        let slow = asked(Load::FrameRate { frames_per_s: 2.0 });
+        let slow = planned(Load::FrameRate { frames_per_s: 2.0 });
         assert_eq!(cut(&slow, &flow(500)), None);
     }
 
     #[test]
     fn what_the_tester_dropped_of_a_peers_datagrams_is_its_limit_and_no_loss() {
         for load in [Load::Max, Load::FrameRate { frames_per_s: 1e4 }] {
-            let plan = asked(load);
+            let plan = planned(load);
             for (missed, either, least, most) in [
                 (10, 0, 0.0, None),
                 (0, 10, 0.0, Some(0.1)),
                 (3, 5, 0.02, Some(0.07)),
             ] {
-                let seen = seen(&plan, missed, either);
-                let flow = &seen.flows[0];
+                let observation = observed(&plan, missed, either);
+                let flow = &observation.flows[0];
                 assert_eq!(flow.loss_ratio.value(), Some(&least));
                 assert_eq!(flow.loss_ratio_at_most, most);
                 assert!(flow.tester_dropped());
-                assert_eq!(seen.tester.was_limit.value(), Some(&true), "{load:?}");
-                assert!(seen.warned(WarningCode::CHECKER_MISSED));
+                assert_eq!(
+                    observation.tester.was_limit.value(),
+                    Some(&true),
+                    "{load:?}"
+                );
+                assert!(observation.warned(WarningCode::CHECKER_MISSED));
             }
-            let seen = seen(&plan, 0, 0);
-            assert!(!seen.flows[0].tester_dropped());
-            assert_eq!(seen.flows[0].loss_ratio.value(), Some(&0.1));
-            assert_ne!(seen.tester.was_limit.value(), Some(&true), "{load:?}");
+            let observation = observed(&plan, 0, 0);
+            assert!(!observation.flows[0].tester_dropped());
+            assert_eq!(observation.flows[0].loss_ratio.value(), Some(&0.1));
+            assert_ne!(
+                observation.tester.was_limit.value(),
+                Some(&true),
+                "{load:?}"
+            );
         }
     }
 }

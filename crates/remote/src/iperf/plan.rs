@@ -331,7 +331,7 @@ mod tests {
             ),
         ];
         let named = REASONS.map(|(field, _)| field);
-        let others = base.asking_all_but(accepts(&base).options);
+        let others = base.with_each_but(accepts(&base).options);
         let others = others.filter(|(field, _)| !named.contains(field));
         let others = others.map(|(field, trial)| (trial, field, "wirelab node serve"));
         for (trial, field, words) in cases.into_iter().chain(others) {

@@ -78,15 +78,15 @@ fn patiently(
 /// Makes sure that an iperf 2 server answers; returns its generation where that shows, or why there is no test.
 pub fn make_sure(plan: &Plan, cancel: &Cancel) -> Result<Option<Generation>, Box<TestResult>> {
     let started_unix_ns = unix_ns();
-    let mut asked = plan.config.make_sure_of_iperf(cancel.flag());
+    let mut answered = plan.config.make_sure_of_iperf(cancel.flag());
     for pause in AGAIN {
-        match &asked {
+        match &answered {
             Err(trouble) if is_refused(trouble) && plan.is_udp() => std::thread::sleep(pause),
             _ => break,
         }
-        asked = plan.config.make_sure_of_iperf(cancel.flag());
+        answered = plan.config.make_sure_of_iperf(cancel.flag());
     }
-    asked.map_err(|trouble| {
+    answered.map_err(|trouble| {
         Box::new(TestResult {
             started_unix_ns,
             outcome: Outcome {

@@ -64,7 +64,7 @@ pub fn parameters(plan: &Plan) -> Result<Parameters, NodeError> {
         true => Parameters::udp(),
         false => Parameters::default(),
     };
-    let mut asked = Parameters {
+    let mut parameters = Parameters {
         length_bytes: plan.config.length_bytes.unwrap_or(base.length_bytes),
         rate_bit_s: match (plan.resolved.frames_per_s, plan.config.rate) {
             (Some(_), Rate::BitsPerS(bits)) => bits,
@@ -76,22 +76,23 @@ pub fn parameters(plan: &Plan) -> Result<Parameters, NodeError> {
     };
     let whole = |seconds: f64| (seconds.ceil() as u64).max(1);
     match (plan.resolved.trial.extent, plan.resolved.frames_per_s) {
-        (Extent::Time { time_ps }, _) => asked.seconds = whole(time_ps as f64 / 1e12),
+        (Extent::Time { time_ps }, _) => parameters.seconds = whole(time_ps as f64 / 1e12),
         (Extent::Frames { frames }, _) if !udp => {
-            (asked.seconds, asked.bytes) = (0, frames.saturating_mul(u64::from(plan.datagram)));
+            (parameters.seconds, parameters.bytes) =
+                (0, frames.saturating_mul(u64::from(plan.datagram)));
         }
         (Extent::Frames { frames }, _) if plan.resolved.trial.direction == Direction::Receive => {
-            (asked.seconds, asked.blocks) = (0, frames);
+            (parameters.seconds, parameters.blocks) = (0, frames);
         }
         // With losses, a fixed number of datagrams would never arrive.
-        (Extent::Frames { frames }, Some(rate)) => asked.seconds = whole(frames as f64 / rate),
+        (Extent::Frames { frames }, Some(rate)) => parameters.seconds = whole(frames as f64 / rate),
         (Extent::Frames { .. }, None) => {
             let why = "an iperf3 server that sends as fast as it can ends only by time; fix: give a time instead of frames";
             return Err(NodeError::unsupported("extent", why));
         }
     }
-    asked.check().map_err(NodeError::bad)?;
-    Ok(asked)
+    parameters.check().map_err(NodeError::bad)?;
+    Ok(parameters)
 }
 
 /// The result of a test.
@@ -118,12 +119,17 @@ fn is_busy(outcome: &Result<Outcome, TestError>) -> bool {
 }
 
 /// Runs the test of a plan, and waits where the server is busy.
-pub fn ask(plan: &Plan, asked: Parameters, progress: &dyn Progress, cancel: &Cancel) -> TestResult {
+pub fn ask(
+    plan: &Plan,
+    parameters: Parameters,
+    progress: &dyn Progress,
+    cancel: &Cancel,
+) -> TestResult {
     let client = Client {
         sending: plan.config.sending,
         interval: plan.config.interval,
         options: plan.config.options,
-        ..Client::new(plan.config.server, asked)
+        ..Client::new(plan.config.server, parameters)
     };
     let once = || {
         let (stop, over) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -260,7 +266,7 @@ fn finish(plan: &Plan, outcome: &Outcome, observation: &mut Observation) {
                 flow.jitter_ps = Field::absent("the reported jitter is impossible in this trial");
             }
             if let Some(theirs) = theirs(outcome, stream).filter(|_| sender) {
-                as_told(flow, stream, theirs);
+                as_reported(flow, stream, theirs);
             }
         }
     }
@@ -298,13 +304,13 @@ fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |code, text, fix| warnings.push(Warning::new(code, text, fix));
     let seconds = outcome.parameters.seconds;
-    let asked_s = match plan.resolved.trial.extent {
+    let requested_s = match plan.resolved.trial.extent {
         Extent::Time { time_ps } => Some(time_ps as f64 / 1e12),
         Extent::Frames { frames } => plan.resolved.frames_per_s.map(|rate| frames as f64 / rate),
     };
-    if let Some(asked_s) = asked_s.filter(|s| seconds > 0 && *s != seconds as f64) {
+    if let Some(requested_s) = requested_s.filter(|s| seconds > 0 && *s != seconds as f64) {
         let text = format!(
-            "iperf3 takes whole seconds: the trial took {seconds} s, and not {asked_s:.3} s"
+            "iperf3 takes whole seconds: the trial took {seconds} s, and not {requested_s:.3} s"
         );
         warn(
             WarningCode::WHOLE_SECONDS,
@@ -327,7 +333,7 @@ fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
 }
 
 /// The loss and the counters are of the datagrams that the server counted.
-fn as_told(flow: &mut FlowObservation, stream: &StreamOutcome, theirs: &StreamResult) {
+fn as_reported(flow: &mut FlowObservation, stream: &StreamOutcome, theirs: &StreamResult) {
     let counted = stream.counted.packets - tail(stream, theirs);
     // Datagrams dropped on leaving are already excluded from the losses.
     if let (Some(all), true) = (flow.loss_ratio.value().copied(), counted > 0) {
@@ -336,11 +342,11 @@ fn as_told(flow: &mut FlowObservation, stream: &StreamOutcome, theirs: &StreamRe
         let lost = lost.saturating_sub(tail(stream, theirs));
         flow.loss_ratio = Field::measured(lost as f64 / counted as f64);
     }
-    let told = [
+    let reported = [
         ("reported_lost", theirs.counted_errors()),
         ("reported_datagrams", theirs.counted_packets()),
     ];
-    for (name, value) in told {
+    for (name, value) in reported {
         let value = Field::measured(value);
         flow.counters.insert(name.to_owned(), value);
     }

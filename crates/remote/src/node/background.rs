@@ -162,11 +162,11 @@ pub fn tell(
     }
     if report.kept_rate(Some(frames_per_s)) == Some(false) {
         let rate = report.frames_per_s().unwrap_or(0.0);
-        let asked = frames_per_s;
+        let requested = frames_per_s;
         warn(
             WarningCode::BACKGROUND_BELOW_RATE,
             format!(
-                "the tester sent the background at {rate:.0} frames/s, not the requested {asked:.0}"
+                "the tester sent the background at {rate:.0} frames/s, not the requested {requested:.0}"
             ),
             "the tester was the limit: offer less of either",
         );

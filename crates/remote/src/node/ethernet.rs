@@ -127,10 +127,10 @@ pub fn sides<'a>(
     sides.send = Some(Box::new(move |_, cancel| {
         let work = || send(&interface, &job, cancel);
         let (sent, background) = background::around(plan, beside.as_ref(), work)?;
-        let seen = mirror.map(|checker| checker.finish(QUIET_ECHO)).transpose();
-        let mut seen = seen.map_err(io::Error::other)?;
+        let received = mirror.map(|checker| checker.finish(QUIET_ECHO)).transpose();
+        let mut received = received.map_err(io::Error::other)?;
         let mut series = Vec::new();
-        if let Some(report) = &mut seen {
+        if let Some(report) = &mut received {
             series.append(&mut report.series);
             // The checker's latency is here the round trip, by one clock.
             series
@@ -140,7 +140,7 @@ pub fn sides<'a>(
         Ok(Did {
             sent: Some(sent),
             background,
-            seen: seen.map(|report| Reception {
+            received: received.map(|report| Reception {
                 report,
                 ..Reception::default()
             }),
@@ -162,7 +162,7 @@ fn checking<'a>(checker: Checker) -> super::flows::Work<'a> {
         // The node's clock is not the tester's, so these are not latencies.
         report.series.clear();
         Ok(Did {
-            seen: Some(Reception {
+            received: Some(Reception {
                 report,
                 ..Reception::default()
             }),

@@ -35,7 +35,7 @@ pub struct Did {
     /// What was sent as background.
     pub background: Option<Sent>,
     /// What was received.
-    pub seen: Option<Reception>,
+    pub received: Option<Reception>,
     /// Its series.
     pub series: Vec<Series>,
     /// The path of the frames, where it is not simply a socket.
@@ -151,8 +151,11 @@ fn keep(did: Option<io::Result<Did>>, trouble: &mut Option<String>) -> Did {
         }
     };
     let sent = did.sent.as_mut().and_then(|sent| sent.failure.take());
-    let seen = did.seen.as_mut().and_then(|seen| seen.failure.take());
-    for error in [sent, seen].into_iter().flatten() {
+    let received = did
+        .received
+        .as_mut()
+        .and_then(|received| received.failure.take());
+    for error in [sent, received].into_iter().flatten() {
         let what = match error.kind() {
             io::ErrorKind::ConnectionRefused => "no program listens on the node's port any more",
             io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => {
@@ -179,7 +182,7 @@ impl Watch<'_> {
     fn until_end(&self, control: &mut Control, result: &mut FlowsResult) {
         let begun = Instant::now();
         let keep_alive = Duration::from_millis(u64::from(control.identity().idle_ms) / 4);
-        let (mut asked, mut before, mut quiet) = (Instant::now(), None, 0);
+        let (mut last_request, mut before, mut quiet) = (Instant::now(), None, 0);
         loop {
             if self.cancel.is_cancelled() {
                 result.cancelled = true;
@@ -192,8 +195,8 @@ impl Watch<'_> {
             }
             // A request costs the node time during the measurement, so requests are rare while the tester sends.
             let often = if sent_all { ASK } else { SELDOM };
-            if asked.elapsed() >= often.min(keep_alive.max(ASK)) {
-                asked = Instant::now();
+            if last_request.elapsed() >= often.min(keep_alive.max(ASK)) {
+                last_request = Instant::now();
                 if !self.ask(control, result) || self.is_over(result, sent_all) {
                     return;
                 }

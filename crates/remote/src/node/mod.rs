@@ -100,7 +100,7 @@ pub struct ControlNode {
     /// The last idle baseline that the node reported. Consecutive trials leave it no time for another.
     idle_ratio: Option<f64>,
     /// The observation of the other path of the last trial, where the two alternated.
-    other_way: Option<Observation>,
+    other_path: Option<Observation>,
     /// How the tester sends frames between its own ports.
     ports: PortsOptions,
     /// The capture of what arrives of Ethernet trials.
@@ -235,7 +235,7 @@ impl ControlNode {
             // A time in µs is unique enough for that.
             trials: (unix_ns() / 1000) as u32,
             idle_ratio: None,
-            other_way: None,
+            other_path: None,
             ports: PortsOptions::default(),
             capture: None,
             _stamps: stamps,
@@ -327,8 +327,8 @@ impl ControlNode {
             None => Vec::new(),
         };
         let earlier_idle_ratio = self.idle_ratio;
-        let told_idle = report.load.value().and_then(|l| l.idle_baseline_ratio);
-        self.idle_ratio = told_idle.or(self.idle_ratio);
+        let reported_idle = report.load.value().and_then(|l| l.idle_baseline_ratio);
+        self.idle_ratio = reported_idle.or(self.idle_ratio);
         let datagram = plan.resolved.sizes.datagram.unwrap_or(0);
         let warnings = crate::path::fragmented(datagram, layer, self.transport.mtu());
         let mut observation = observe::observation(observe::Parts {
@@ -423,10 +423,10 @@ impl ControlNode {
         match plan.resolved.trial.framing.layer {
             Layer::Ethernet => {
                 let mac = self.setup.get("mac").map(String::as_str);
-                let mut asked = plan.start.clone();
+                let mut start = plan.start.clone();
                 let sink = self.sink();
-                let ready = ethernet::prepare(plan, self.interface(), mac, sink, &mut asked)?;
-                plan.start = asked;
+                let ready = ethernet::prepare(plan, self.interface(), mac, sink, &mut start)?;
+                plan.start = start;
                 watch = self.watch(plan, &mut notes);
                 started = self.start(plan, cancel)?;
                 let beside =
@@ -466,9 +466,9 @@ impl ControlNode {
         }
         let leaving = Leaving::by(self.interface());
         let mac = self.setup.get("mac").map(String::as_str);
-        let mut asked = plan.start.clone();
-        let ready = ethernet::prepare(plan, self.interface(), mac, self.sink(), &mut asked)?;
-        plan.start = asked;
+        let mut start = plan.start.clone();
+        let ready = ethernet::prepare(plan, self.interface(), mac, self.sink(), &mut start)?;
+        plan.start = start;
         let result = self.start(plan, cancel).and_then(|started| {
             let sides = ethernet::sides(plan, &started, ready, None);
             let result = self.flows(plan, &started, sides, progress, cancel)?;
@@ -559,9 +559,9 @@ impl ControlNode {
             return Err(NodeError::unsupported("background", why));
         }
         let line = wire.line();
-        let mut asked = plan.start.clone();
-        let ready = line.prepare(plan, &mut asked)?;
-        plan.start = asked;
+        let mut start = plan.start.clone();
+        let ready = line.prepare(plan, &mut start)?;
+        plan.start = start;
         let started = self.start(plan, cancel)?;
         let sides = line.sides(plan, &started, ready);
         let result = self.flows(plan, &started, Ok(sides), progress, cancel)?;
@@ -628,7 +628,7 @@ impl Node for ControlNode {
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
-        if let Some(other) = self.other_way.take().filter(|other| other.trial == *trial) {
+        if let Some(other) = self.other_path.take().filter(|other| other.trial == *trial) {
             return Ok(other);
         }
         self.check_port(trial)?;
@@ -642,9 +642,9 @@ impl Node for ControlNode {
         let mut plan = self.plan(&both)?;
         plan.take_turns()?;
         let (both, points) = self.run_there(plan, progress, cancel)?;
-        let [asked, other] = turns::split(trial, &both, &points);
-        self.other_way = Some(other);
-        Ok(asked)
+        let [observation, other] = turns::split(trial, &both, &points);
+        self.other_path = Some(other);
+        Ok(observation)
     }
 
     fn start_capture(&mut self, file: &std::path::Path) -> Result<(), NodeError> {

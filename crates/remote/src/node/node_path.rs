@@ -51,7 +51,7 @@ pub fn check(trial: &Trial) -> Result<(), NodeError> {
 /// [`NodeError::BadTrial`] where it has no rate, or the flow leaves it no time.
 pub fn background(resolved: &Resolved) -> Result<Option<Background>, NodeError> {
     let trial = &resolved.trial;
-    let Some(asked) = trial.background else {
+    let Some(requested) = trial.background else {
         return Ok(None);
     };
     if resolved.frames_per_s.is_none() {
@@ -60,8 +60,11 @@ pub fn background(resolved: &Resolved) -> Result<Option<Background>, NodeError> 
         ));
     }
     let framing = framing(trial.framing.layer);
-    let sizes = asked.size.resolve_test(framing).map_err(NodeError::bad)?;
-    let rate = asked
+    let sizes = requested
+        .size
+        .resolve_test(framing)
+        .map_err(NodeError::bad)?;
+    let rate = requested
         .load
         .frames_per_s(&sizes, framing.layer, resolved.link);
     let rate = rate.map_err(|error| NodeError::BadTrial(format!("the background: {error}")))?;
@@ -147,7 +150,7 @@ mod tests {
     use super::*;
     use wirelab_trial::{Extent, Link, Path, Size, SizeUnit};
 
-    fn asked(
+    fn planned(
         load: &str,
         rule: Option<&str>,
         background: Option<&str>,
@@ -171,7 +174,7 @@ mod tests {
     #[test]
     fn a_background_keeps_off_the_flows_port_and_those_of_the_rules() {
         let port = |rule| {
-            let background = asked("1kpps", rule, Some("50kpps")).unwrap();
+            let background = planned("1kpps", rule, Some("50kpps")).unwrap();
             background.unwrap().port
         };
         assert_eq!(port(None), 5013);
@@ -180,12 +183,12 @@ mod tests {
 
     #[test]
     fn what_cannot_be_a_background_is_said_with_the_fix() {
-        let error = asked("max", None, Some("50kpps")).unwrap_err();
+        let error = planned("max", None, Some("50kpps")).unwrap_err();
         assert!(error.to_string().contains("--load 10kpps"), "{error}");
-        let share = asked("1pps", None, Some("50%")).unwrap_err();
+        let share = planned("1pps", None, Some("50%")).unwrap_err();
         assert!(share.to_string().contains("--rate"), "{share}");
-        let rule = asked("1pps", Some("prot=1026"), Some("1kpps"));
+        let rule = planned("1pps", Some("prot=1026"), Some("1kpps"));
         assert!(rule.unwrap_err().to_string().contains("prot=1026"));
-        assert!(asked("max", None, None).unwrap().is_none());
+        assert!(planned("max", None, None).unwrap().is_none());
     }
 }

@@ -73,7 +73,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         started_unix_ns: Field::measured(parts.started_unix_ns),
         flows,
         cpu_load,
-        busy_over_time: slices::told_load(&parts.report.counters)
+        busy_over_time: slices::reported_load(&parts.report.counters)
             .into_iter()
             .collect(),
         series: Vec::new(),
@@ -85,7 +85,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
         ),
         warnings: parts.warnings,
     };
-    if let Some(asked) = &parts.plan.background {
+    if let Some(planned) = &parts.plan.background {
         let counters = &parts.report.counters;
         let own = observation
             .flows
@@ -97,7 +97,7 @@ pub fn observation(mut parts: Parts<'_>) -> Observation {
             .beside(own.map_or(0, |c| c.distinct_sequences));
         background::tell(
             &mut observation,
-            asked.frames_per_s,
+            planned.frames_per_s,
             background.as_ref(),
             counters,
             &left,
@@ -123,7 +123,7 @@ fn status(result: &FlowsResult) -> Status {
 /// Whether the counter belongs to programs that watch a flow inside the node, or move it past the stack.
 fn is_inside(name: &str, direction: Direction) -> bool {
     if let Some(PointCounter { place, .. }) = PointCounter::of(name) {
-        return direction == Direction::Echo || place.way.is_none_or(|way| way == direction);
+        return direction == Direction::Echo || place.direction.is_none_or(|own| own == direction);
     }
     match Counter::of(name).map(Counter::kind) {
         Some(CounterKind::Polls | CounterKind::FastTrack) => direction != Direction::Transmit,
@@ -137,7 +137,7 @@ impl Parts<'_> {
         self.warnings.push(Warning::new(code, text, fix));
     }
 
-    fn asked(&self, direction: Direction) -> FlowRequest {
+    fn request(&self, direction: Direction) -> FlowRequest {
         let (node, tester) = (self.node.name.clone(), "tester".to_owned());
         let plain = self.path;
         let path = |segmented: bool| match segmented {
@@ -183,23 +183,24 @@ impl Parts<'_> {
     /// `either` more may not have left the sender's interface.
     fn flow(
         &mut self,
-        asked: &FlowRequest,
+        request: &FlowRequest,
         sent: &SendReport,
-        mut seen: CheckReport,
+        mut received: CheckReport,
         either: u64,
     ) -> FlowObservation {
-        self.warnings.extend(job::flow_warnings(asked, sent, &seen));
-        let either = either.min(sent.unseen(&seen));
+        self.warnings
+            .extend(job::flow_warnings(request, sent, &received));
+        let either = either.min(sent.unseen(&received));
         if either > 0 {
-            let from = &asked.from;
+            let from = &request.from;
             let text = format!(
                 "{from}: the queue or the driver of the interface dropped frames, of which {either} may be the flow's, so the loss is a range"
             );
             let fix = "offer less, or stop other traffic by that interface";
             self.warn(WarningCode::DEPARTURE_UNKNOWN, text, fix);
         }
-        seen.missed.at_most = seen.missed.at_most.saturating_add(either);
-        let mut flow = job::flow_observation(asked, sent, seen);
+        received.missed.at_most = received.missed.at_most.saturating_add(either);
+        let mut flow = job::flow_observation(request, sent, received);
         if either > 0 && flow.direction == Direction::Transmit {
             let unknown = Field::measured(either);
             flow.counters
@@ -220,8 +221,8 @@ impl Parts<'_> {
         } else {
             arrived
         };
-        for way in [Direction::Receive, Direction::Transmit] {
-            let warning = unseen::count(&mut flow.counters, way, arrived);
+        for direction in [Direction::Receive, Direction::Transmit] {
+            let warning = unseen::count(&mut flow.counters, direction, arrived);
             self.warnings.extend(warning);
         }
         flow
@@ -229,15 +230,15 @@ impl Parts<'_> {
 
     /// What the tester sent and the node received.
     fn node_received(&mut self) -> FlowObservation {
-        let asked = self.asked(Direction::Receive);
+        let request = self.request(Direction::Receive);
         let sent = self.result.sending.sent.take().unwrap_or_default();
         let (mut sent, segmented) = (sent.report, sent.segmented);
         let counts = match node_report::counts(&self.report.counters) {
             Ok(counts) => counts,
             Err(missing) => {
                 self.tell_slow(&sent);
-                let seen = CheckReport::default();
-                let mut flow = job::flow_observation(&asked, &sent, seen);
+                let received = CheckReport::default();
+                let mut flow = job::flow_observation(&request, &sent, received);
                 let why = match self.report.counters.is_empty() {
                     true => "the node did not report what it received".to_owned(),
                     false => format!("the node does not count {missing}"),
@@ -247,17 +248,17 @@ impl Parts<'_> {
             }
         };
         let span = span_ps(self.result.status.as_ref());
-        let seen = node_report::report(&self.report.counters, counts, span);
-        let either = self.reconcile(&mut sent, &seen, segmented);
+        let received = node_report::report(&self.report.counters, counts, span);
+        let either = self.reconcile(&mut sent, &received, segmented);
         self.tell_slow(&sent);
-        self.flow(&asked, &sent, seen, either)
+        self.flow(&request, &sent, received, either)
     }
 
     /// Frames that the tester's own interface dropped were neither sent nor lost, as far as known.
-    fn reconcile(&self, sent: &mut SendReport, seen: &CheckReport, segmented: bool) -> u64 {
+    fn reconcile(&self, sent: &mut SendReport, received: &CheckReport, segmented: bool) -> u64 {
         let background = self.counter("background_received_frames").unwrap_or(0);
         let left = self.result.left.beside(background);
-        left.take_from(sent, sent.unseen(seen), segmented)
+        left.take_from(sent, sent.unseen(received), segmented)
     }
 
     /// Reports foreign frames at the interfaces of the receivers of UDP and Ethernet flows. The packets of a stream are
@@ -305,14 +306,20 @@ impl Parts<'_> {
 
     /// What the node sent and the tester received.
     fn node_sent(&mut self) -> FlowObservation {
-        let mut asked = self.asked(Direction::Transmit);
+        let mut request = self.request(Direction::Transmit);
         // A card's clock is named, as that of an echo is.
         let path = self.result.receiving.path.take();
-        asked.receiver_path = path.unwrap_or(asked.receiver_path);
-        let seen = self.result.receiving.seen.take().unwrap_or_default().report;
+        request.receiver_path = path.unwrap_or(request.receiver_path);
+        let received = self
+            .result
+            .receiving
+            .received
+            .take()
+            .unwrap_or_default()
+            .report;
         let Some(sequences) = self.counter("sent_frames") else {
-            let counts = seen.counts;
-            let mut flow = job::flow_observation(&asked, &SendReport::default(), seen);
+            let counts = received.counts;
+            let mut flow = job::flow_observation(&request, &SendReport::default(), received);
             flow.sent_frames = Field::absent(NOT_REPORTED);
             flow.loss_ratio = Field::absent(NOT_REPORTED);
             flow.counts = Field::absent(format!("{NOT_REPORTED}, so the loss is unknown"));
@@ -344,7 +351,7 @@ impl Parts<'_> {
         // Frames that the node's own interface dropped, e.g. because the ring at its other end was full, were neither
         // sent nor lost.
         let segmented = self.counter("sent_segmented").is_some_and(|n| n > 0);
-        let unseen = sent.unseen(&seen);
+        let unseen = sent.unseen(&received);
         let left = Left::of_node(&self.report.counters);
         let either = left.take_from(&mut sent, unseen, segmented);
         let slow = job::below_rate(self.plan.resolved.frames_per_s, std::slice::from_ref(&sent));
@@ -359,7 +366,7 @@ impl Parts<'_> {
             },
             ..warning
         }));
-        let mut flow = self.flow(&asked, &sent, seen, either);
+        let mut flow = self.flow(&request, &sent, received, either);
         if let Field::Observed { value: sender, .. } = &mut flow.sender {
             sender.gap = Field::absent("the node reports no gaps");
             sender.kernel_copied = Field::absent("the node does not say");
@@ -373,19 +380,19 @@ impl Parts<'_> {
 
     /// What came back.
     fn echo(&mut self) -> FlowObservation {
-        let mut asked = self.asked(Direction::Echo);
+        let mut request = self.request(Direction::Echo);
         let mut did = std::mem::take(&mut self.result.sending);
         self.result.sending.background = did.background.take();
-        asked.receiver_path = did.path.unwrap_or(asked.receiver_path);
+        request.receiver_path = did.path.unwrap_or(request.receiver_path);
         let sent = did.sent.unwrap_or_default();
         let (mut sent, segmented) = (sent.report, sent.segmented);
-        let seen = did.seen.unwrap_or_default().report;
-        let either = self.reconcile(&mut sent, &seen, segmented);
+        let received = did.received.unwrap_or_default().report;
+        let either = self.reconcile(&mut sent, &received, segmented);
         // The node's own interface may have dropped echoes.
         let dropped = self.counter("interface_dropped_frames").unwrap_or(0);
         let either = either.saturating_add(dropped);
         self.tell_slow(&sent);
-        let mut flow = self.flow(&asked, &sent, seen, either);
+        let mut flow = self.flow(&request, &sent, received, either);
         flow.series.splice(0..0, did.series);
         for name in ["received_frames", "sent_frames"] {
             if let Some(value) = self.counter(name) {

@@ -256,12 +256,12 @@ fn start(trial: &Trial, node: &Identity, frames_per_s: Option<f64>) -> Result<St
     })
 }
 
-fn within(what: &str, asked: u64, most: u64) -> Result<(), NodeError> {
-    if (1..=most).contains(&asked) {
+fn within(what: &str, requested: u64, most: u64) -> Result<(), NodeError> {
+    if (1..=most).contains(&requested) {
         return Ok(());
     }
     Err(NodeError::bad(format!(
-        "{asked} {what}: a trial on this node has 1 to {most}"
+        "{requested} {what}: a trial on this node has 1 to {most}"
     )))
 }
 

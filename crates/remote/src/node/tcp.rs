@@ -56,9 +56,9 @@ pub fn sides<'a>(plan: &'a Plan, node: SocketAddr, started: &Started) -> io::Res
     }
     if let Some(stream) = from_node {
         sides.receive = Some(Box::new(move |live, cancel| {
-            let seen = tcp::receive(&stream, &plan.expect(), live, cancel)?;
+            let received = tcp::receive(&stream, &plan.expect(), live, cancel)?;
             Ok(Did {
-                seen: Some(seen),
+                received: Some(received),
                 ..Did::default()
             })
         }));

@@ -38,8 +38,8 @@ pub fn both(trial: &Trial, captures: u32) -> Option<Trial> {
     let named = !rule_ports(trial).ok()?.is_empty();
     let frames = frames.checked_mul(PATHS)?;
     let beside = trial.background.is_some() && trial.direction == Direction::Receive;
-    let asked = paired && udp && named && beside;
-    (asked && frames <= u64::from(captures)).then(|| Trial {
+    let fits = paired && udp && named && beside;
+    (fits && frames <= u64::from(captures)).then(|| Trial {
         path: Some(Path::FastTrack),
         load: Load::FrameRate {
             frames_per_s: frames_per_s * PATHS as f64,
@@ -59,12 +59,12 @@ pub fn split(trial: &Trial, both: &Observation, points: &[PointTimes]) -> [Obser
         path: Some(path),
         ..trial.clone()
     };
-    let [asked, mut kept] = [trial.clone(), on(other)].map(|trial| one(trial, both, points));
+    let [own, mut kept] = [trial.clone(), on(other)].map(|trial| one(trial, both, points));
     // The halves of a pair are only repeated together, whatever delayed the tester.
     let attempts = Field::measured(1);
     kept.counters
         .insert(Counter::ATTEMPTS.word().to_owned(), attempts);
-    [asked, kept]
+    [own, kept]
 }
 
 /// The observation of one path out of that of both.
@@ -84,7 +84,7 @@ fn one(trial: Trial, both: &Observation, points: &[PointTimes]) -> Observation {
         path == Path::FastTrack || !foreign
     };
     mine.counters.retain(|name, _| is_mine(name));
-    let points: Vec<PointTimes> = points.iter().map(|point| of_way(point, path)).collect();
+    let points: Vec<PointTimes> = points.iter().map(|point| on_path(point, path)).collect();
     let mut notes = Vec::new();
     for flow in mine.flows.iter_mut().filter(|f| f.stream == TO_NODE) {
         flow.counters.retain(|name, _| is_mine(name));
@@ -95,7 +95,7 @@ fn one(trial: Trial, both: &Observation, points: &[PointTimes]) -> Observation {
     mine
 }
 
-fn of_way(point: &PointTimes, path: Path) -> PointTimes {
+fn on_path(point: &PointTimes, path: Path) -> PointTimes {
     let mut mine = point.clone();
     mine.times
         .retain(|(sequence, _)| path_of(*sequence) == path);
@@ -182,10 +182,10 @@ mod tests {
                 path: Some(path),
                 ..both.trial.clone()
             };
-            let [asked, kept] = split(&trial, both, &[]);
-            assert_eq!(asked.trial, trial);
-            assert_eq!(asked.counters.get(Counter::ATTEMPTS.word()), None);
-            assert_ne!(kept.trial.path, asked.trial.path);
+            let [own, kept] = split(&trial, both, &[]);
+            assert_eq!(own.trial, trial);
+            assert_eq!(own.counters.get(Counter::ATTEMPTS.word()), None);
+            assert_ne!(kept.trial.path, own.trial.path);
             assert_eq!(
                 kept.counters.get(Counter::ATTEMPTS.word()),
                 Some(&Field::measured(1))

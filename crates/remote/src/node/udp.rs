@@ -70,14 +70,14 @@ pub fn sides<'a>(
     if plan.resolved.node_sends() {
         sides.receive = Some(Box::new(move |live, cancel| {
             let from = Some(peer.ip()).into();
-            let seen = udp::receive_from(socket, ready, from, &plan.expect(), live, cancel)?;
+            let received = udp::receive_from(socket, ready, from, &plan.expect(), live, cancel)?;
             // By the same words as an echo's.
-            let path = seen.by_card.then(|| {
+            let path = received.by_card.then(|| {
                 let card = Stamps::Hardware.name();
                 format!("socket; arrivals by the {card}, at the system's time")
             });
             Ok(Did {
-                seen: Some(seen),
+                received: Some(received),
                 path,
                 ..Did::default()
             })
@@ -106,8 +106,8 @@ fn probe(plan: &Plan, socket: &UdpSocket, cancel: &Cancel) -> io::Result<Did> {
             failure: report.failure,
             ..Sent::default()
         }),
-        seen: Some(Reception {
-            report: report.seen,
+        received: Some(Reception {
+            report: report.received,
             ..Reception::default()
         }),
         series,

@@ -78,10 +78,10 @@ pub fn ceiling_name(ceiling: &Ceiling) -> String {
 }
 
 /// The ceilings in words, a line each, with the kind of what they were told from.
-pub fn ceilings(roofline: &Roofline, told: Option<Kind>) -> impl Iterator<Item = String> {
+pub fn ceilings(roofline: &Roofline, kind: Option<Kind>) -> impl Iterator<Item = String> {
     roofline.ceilings.iter().map(move |ceiling| {
         let words = ceiling_words(ceiling);
-        match told.filter(|_| ceiling.law != CeilingLaw::Wire) {
+        match kind.filter(|_| ceiling.law != CeilingLaw::Wire) {
             Some(kind) => format!("{words} ({kind})"),
             None => words,
         }

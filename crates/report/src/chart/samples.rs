@@ -128,12 +128,12 @@ fn percentiles(sorted: &stats::Samples) -> Vec<(u32, u64)> {
     let count = sorted.count().max(1) as f64;
     let steps = (count.log10().min(DECADES) * f64::from(STEPS)).ceil() as u32;
     let mut out = Vec::new();
-    let (mut place, mut seen) = (0, 0u128);
+    let (mut place, mut passed) = (0, 0u128);
     for step in 0..steps {
         let x = 10f64.powf(f64::from(step) / f64::from(STEPS)).min(count);
         let rank = ((1.0 - 1.0 / x) * count).ceil().max(1.0) as u128;
-        while place < sorted.values.len() && seen < rank {
-            seen += u128::from(sorted.values[place].1);
+        while place < sorted.values.len() && passed < rank {
+            passed += u128::from(sorted.values[place].1);
             place += 1;
         }
         let Some((value, _)) = sorted.values.get(place.saturating_sub(1)) else {

@@ -97,7 +97,7 @@ pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
     let rates = file.observations.iter().map(|o| o.trial.link_bits_per_s);
     let links: BTreeSet<Option<u64>> = rates.collect();
     let several_links = links.len() > 1;
-    let mut seen = 0;
+    let mut last_trial = 0;
     for row in row::listed(file, false) {
         let o = row.observation;
         if matches!(o.status, Status::Void { .. }) {
@@ -105,16 +105,16 @@ pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
         }
         let node = if several { &*o.node.name } else { "" };
         // The link belongs to the set-up, like the node.
-        let asked = match several_links {
+        let trial_key = match several_links {
             true => serde_json::to_string(&o.trial),
             false => serde_json::to_string(&Trial {
                 link_bits_per_s: None,
                 ..o.trial.clone()
             }),
         };
-        let asked = asked.unwrap_or_default();
+        let trial_key = trial_key.unwrap_or_default();
         let of_row = Of {
-            key: format!("{node} {asked} {}", row.direction),
+            key: format!("{node} {trial_key} {}", row.direction),
             trial: in_words(&row, node, true),
             on: (!o.trial.framing.layer.is_tcp()).then(|| OnCurve {
                 of: in_words(&row, node, false),
@@ -124,10 +124,10 @@ pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
         };
         all.rates(&of_row, &row);
         all.series_of_flows(&of_row, &row);
-        if row.trial != seen {
+        if row.trial != last_trial {
             all.of_trial(&of_row, o);
         }
-        seen = row.trial;
+        last_trial = row.trial;
     }
     for part in &file.parts {
         if let Some(Found::Rates(result)) = &part.found {
@@ -288,7 +288,11 @@ fn in_words(row: &Row<'_>, node: &str, sized: bool) -> String {
         words.push_str(&format!(", {more}"));
     }
     match trial.direction == Direction::Both || trial.direction != row.direction {
-        true => format!("{words}, {} of {}", row.way(), trial.direction),
-        false => format!("{words}, {}", row.way()),
+        true => format!(
+            "{words}, {} of {}",
+            row.direction_in_words(),
+            trial.direction
+        ),
+        false => format!("{words}, {}", row.direction_in_words()),
     }
 }

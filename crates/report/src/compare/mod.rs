@@ -357,7 +357,7 @@ fn tested(
     tests: usize,
     rules: Rules,
 ) -> (Verdict, String) {
-    let (least, seen) = limits(&a.what, rules);
+    let (least, most) = limits(&a.what, rules);
     let fewest = fewest_repeats(tests, WRONG);
     let (n, m) = (a.values.len(), b.values.len());
     let show = |share: f64| change(a.what.scale, share);
@@ -389,11 +389,11 @@ fn tested(
         return (Verdict::CannotTell, why);
     }
     let widest = shift.interval.low.abs().max(shift.interval.high.abs());
-    if widest <= seen {
+    if widest <= most {
         return (Verdict::Same, format!("no change beyond {known}"));
     }
     // An interval shrinks with the root of the number of repeats.
-    let more = (n.min(m) as f64 * (widest / seen).powi(2)).ceil().min(1e6);
+    let more = (n.min(m) as f64 * (widest / most).powi(2)).ceil().min(1e6);
     let why = format!(
         "anything from {known} is possible, as the repeats differ so much among themselves; fix: about {more} repeats of each \
          run, on a quieter host"

@@ -289,15 +289,15 @@ fn interfaces_of_a_lab_that_is_made_for_each_run_are_no_difference() {
         }
         file
     };
-    let told = |node: &str| {
+    let differs = |node: &str| {
         let comparison = compared(
             &run(node, "measure-1-0-node/n0"),
             &run(node, "measure-2-0-node/n0"),
         );
         comparison.set_up.iter().any(|d| d.what == "node's ports")
     };
-    assert!(!told("lab:1"));
-    assert!(told("ports:a:b"), "others are real ports");
+    assert!(!differs("lab:1"));
+    assert!(differs("ports:a:b"), "others are real ports");
 }
 
 #[test]

@@ -24,9 +24,12 @@ pub fn tcp(sheet: &Sheet) -> Vec<Command> {
             ("TCP RX and TX at once".to_owned(), format!("{client} -d")),
         ],
         None => ["rx", "tx", "both"]
-            .map(|way| {
-                let asked = format!("--layer {} --direction {way}", sheet.tcp[0].layer.word());
-                (format!("TCP {way}"), measure(sheet, &asked))
+            .map(|direction| {
+                let options = format!(
+                    "--layer {} --direction {direction}",
+                    sheet.tcp[0].layer.word()
+                );
+                (format!("TCP {direction}"), measure(sheet, &options))
             })
             .into(),
     }
@@ -62,9 +65,9 @@ pub fn udp(sheet: &Sheet) -> Vec<Command> {
                     rates.join(",")
                 };
                 let layer = u.layer.word();
-                let asked =
+                let options =
                     format!("--layer {layer} --datagram {bytes} --direction rx --load {load}");
-                (name, measure(sheet, &asked))
+                (name, measure(sheet, &options))
             }
         }
     });
@@ -94,13 +97,13 @@ fn short(load: &str) -> String {
     }
 }
 
-fn measure(sheet: &Sheet, asked: &str) -> String {
+fn measure(sheet: &Sheet, options: &str) -> String {
     let node = if harmless(&sheet.node) {
         &sheet.node
     } else {
         "NODE"
     };
-    format!("wirelab measure {node} {asked}")
+    format!("wirelab measure {node} {options}")
 }
 
 /// The iperf client of a node that has a server of iperf 2.

@@ -18,14 +18,14 @@ pub fn rates(sheet: &Sheet) -> Table {
     let mut rows = Vec::new();
     for r in &sheet.layer2_throughput {
         rows.push(row(
-            format!("Layer 2, {} B, {}", r.payload_bytes, way(r)),
+            format!("Layer 2, {} B, {}", r.payload_bytes, direction_in_words(r)),
             r,
             limited(r),
         ));
     }
     for r in &sheet.tcp {
         rows.push(row(
-            format!("TCP, {}, {}", datagram_name(r), way(r)),
+            format!("TCP, {}, {}", datagram_name(r), direction_in_words(r)),
             r,
             limited(r),
         ));
@@ -76,8 +76,8 @@ pub fn rates(sheet: &Sheet) -> Table {
     )
 }
 
-fn way(r: &Rate) -> String {
-    let way = match r.direction {
+fn direction_in_words(r: &Rate) -> String {
+    let direction = match r.direction {
         Direction::Receive => "RX",
         _ => "TX",
     };
@@ -87,8 +87,8 @@ fn way(r: &Rate) -> String {
         ""
     };
     match r.load.as_str() {
-        "max" => format!("{way}{both}"),
-        load => format!("{way}{both} at {load}"),
+        "max" => format!("{direction}{both}"),
+        load => format!("{direction}{both} at {load}"),
     }
 }
 

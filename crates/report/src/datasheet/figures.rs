@@ -328,8 +328,8 @@ fn echo(e: &Echo, out: &mut Vec<Figure>) {
     row.time("floor_p50_ps", &e.floor_p50_ps);
     row.time("floor_p99_ps", &e.floor_p99_ps);
     if e.background.is_some() {
-        let asked = &e.background_asked_frames_per_s;
-        row.frames_per_s("background_asked_frames_per_s", asked);
+        let rate = &e.background_asked_frames_per_s;
+        row.frames_per_s("background_asked_frames_per_s", rate);
         row.frames_per_s("background_frames_per_s", &e.background_frames_per_s);
         row.share("background_loss_ratio", &e.background_loss_ratio);
     }
@@ -407,10 +407,10 @@ fn section_grid(section: &str, sheets: &[(String, Vec<Figure>)]) -> Table {
         .filter(|f| f.value.value().is_some())
         .map(key_of)
         .collect();
-    let mut seen = HashSet::new();
+    let mut listed = HashSet::new();
     let mut keys: Vec<Key<'_>> = figures()
         .map(key_of)
-        .filter(|k| known.contains(k) && seen.insert(*k))
+        .filter(|k| known.contains(k) && listed.insert(*k))
         .collect();
     keys.sort_by_key(|k| k.0);
     let columns_of: Vec<HashMap<Key<'_>, &Figure>> = sheets

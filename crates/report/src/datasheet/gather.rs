@@ -171,13 +171,13 @@ fn sheet(file: &ResultsFile, (node, kind): (&str, &str), rows: &[Row<'_>]) -> Sh
     }
     sheet.layer2_throughput = merged(sorted.layer2);
     // Receive before transmit, as the page has them.
-    let way = |r: &Rate| {
+    let order = |r: &Rate| {
         let order = [Direction::Receive, Direction::Transmit, Direction::Both];
         let at = |d| order.iter().position(|o| *o == d);
         (at(r.trial_direction), at(r.direction))
     };
     sheet.tcp = merged(sorted.tcp);
-    sheet.tcp.sort_by_key(way);
+    sheet.tcp.sort_by_key(order);
     sheet
         .layer2_latency
         .sort_by_key(|l| l.direction != Direction::Receive);

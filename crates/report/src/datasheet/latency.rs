@@ -194,8 +194,8 @@ pub fn echo(trial: usize, o: &Observation) -> Echo {
         },
         load: o.trial.load.key(),
         background: o.trial.background.map(|b| b.to_string()),
-        background_asked_frames_per_s: beside(o, |ran| Some(ran.asked_frames_per_s)),
-        background_frames_per_s: beside(o, |ran| Some(ran.frames_per_s)),
+        background_asked_frames_per_s: beside(o, |background| Some(background.asked_frames_per_s)),
+        background_frames_per_s: beside(o, |background| Some(background.frames_per_s)),
         background_loss_ratio: beside(o, BackgroundResult::loss_ratio),
         samples: series.map_or(0, |s| s.histogram.count),
         clock: series.map(|s| s.clock.kind),
@@ -235,7 +235,10 @@ fn beside(o: &Observation, get: impl Fn(&BackgroundResult) -> Option<f64>) -> Fi
         return Field::absent("no background was asked");
     }
     match BackgroundResult::of(std::slice::from_ref(o)) {
-        Some(ran) => Field::measured_or(get(&ran), "the node does not tell what it received of it"),
+        Some(background) => Field::measured_or(
+            get(&background),
+            "the node does not tell what it received of it",
+        ),
         None => {
             Field::absent("the background ended early, or fewer than two frames of it were sent")
         }

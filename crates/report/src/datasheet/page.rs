@@ -26,19 +26,19 @@ fn blocks(sheet: &Sheet, file: &ResultsFile, notices: &mut Notices) -> Vec<Block
         notices.beside(|notice| searched(notice) || notice.trials.iter().any(is_here))
     };
     let soc = setup::table(sheet, Of::Soc);
-    let mut told = Vec::new();
+    let mut details = Vec::new();
     if soc.is_empty() && sheet.setup.is_empty() {
-        told.push(Block::Remark(
+        details.push(Block::Remark(
             "The node told nothing of its set-up.".to_owned(),
         ));
     } else if !soc.is_empty() {
-        told.push(setup_table(["SOC Details", "Values"], soc));
+        details.push(setup_table(["SOC Details", "Values"], soc));
     }
     let further = setup::further(sheet);
     if !further.is_empty() {
-        told.push(setup_table(["Further set-up", "Value"], further));
+        details.push(setup_table(["Further set-up", "Value"], further));
     }
-    out.push(Block::Appendix(2, "Setup Details".to_owned(), told));
+    out.push(Block::Appendix(2, "Setup Details".to_owned(), details));
     let mut parts = [
         layer2(sheet, &mut noted),
         tcp_ip(sheet, &mut noted),
@@ -103,18 +103,18 @@ fn layer2(sheet: &Sheet, noted: &mut Noted<'_>) -> Vec<Block<'static>> {
         ));
         out.push(Block::Table(tables::layer2_latency(sheet)));
         out.extend(tables::layer2_intervals(sheet).map(Block::Remark));
-        let seen = sheet
+        let timed = sheet
             .layer2_latency
             .iter()
             .filter(|of| of.node_ps.value().is_some());
-        let ways = seen.filter_map(|of| {
+        let delays = timed.filter_map(|of| {
             Some((
                 of.direction,
                 of.stage.as_deref()?,
                 of.phy_ps.value().is_some(),
             ))
         });
-        out.extend(spans::of_layer2(ways));
+        out.extend(spans::of_layer2(delays));
     }
     if !sheet.layer2_throughput.is_empty() {
         out.push(Block::Heading(3, "Layer 2 Throughput".to_owned()));
@@ -164,9 +164,9 @@ fn echo(sheet: &Sheet, file: &ResultsFile, noted: &mut Noted<'_>) -> Vec<Block<'
         ),
         Block::Table(detail::echo(sheet)),
     ];
-    let seen = || sheet.echo.iter().filter(|of| of.p50_ps.value().is_some());
-    if seen().next().is_some() {
-        let has_floor = seen().any(|of| of.floor_p50_ps.value().is_some());
+    let timed = || sheet.echo.iter().filter(|of| of.p50_ps.value().is_some());
+    if timed().next().is_some() {
+        let has_floor = timed().any(|of| of.floor_p50_ps.value().is_some());
         out.extend(spans::of_round_trips(has_floor));
     }
     out.push(picture(curves::round_trips(file, &series)));

@@ -136,7 +136,7 @@ pub fn bits_per_frame(rate: &Rate) -> f64 {
 }
 
 /// What was asked where the sender kept it, what the sender achieved where it did not; or what it achieved wherever it told.
-fn offered(row: &Row<'_>, as_asked: bool) -> Field<f64> {
+fn offered(row: &Row<'_>, as_requested: bool) -> Field<f64> {
     let o = row.observation;
     let layer = o.trial.framing.layer;
     // As it was really sent: a tool may have raised it.
@@ -146,7 +146,7 @@ fn offered(row: &Row<'_>, as_asked: bool) -> Field<f64> {
     };
     let bits = 8.0 * f64::from(bytes);
     let sizes = &o.sizes;
-    let asked = match (o.trial.load, layer) {
+    let requested = match (o.trial.load, layer) {
         // Asked in the very unit that is shown.
         (Load::BitRate { bits_per_s }, Layer::UdpIpv4 | Layer::UdpIpv6) => Some(bits_per_s),
         (load, _) => {
@@ -158,10 +158,10 @@ fn offered(row: &Row<'_>, as_asked: bool) -> Field<f64> {
         |flow| {
             let sender = flow.sender.value();
             let achieved = sender.map(|s| s.achieved_frames_per_s.clone());
-            let told = achieved.as_ref().is_some_and(|fps| fps.value().is_some());
+            let is_known = achieved.as_ref().is_some_and(|fps| fps.value().is_some());
             let kept = sender.and_then(|s| s.kept_rate.value()) != Some(&false);
-            let kept = kept && (as_asked || !told);
-            match (asked, achieved) {
+            let kept = kept && (as_requested || !is_known);
+            match (requested, achieved) {
                 (Some(value), _) if kept => Field::Observed {
                     value,
                     kind: of_sender(flow),
@@ -183,7 +183,7 @@ fn of_sender(flow: &FlowObservation) -> Kind {
         flow.loss_ratio.kind(),
     ];
     let arrived = arrived.into_iter().flatten().next();
-    if let Some(of_a_model) = arrived.filter(|kind| !kind.was_seen()) {
+    if let Some(of_a_model) = arrived.filter(|kind| !kind.is_of_node()) {
         return of_a_model;
     }
     let sender = flow.sender.value();
@@ -209,9 +209,9 @@ pub fn merged(mut rates: Vec<Rate>) -> Vec<Rate> {
             let first = &g[0];
             let its = g.iter().find_map(kind_of);
             let size = (first.payload_bytes, first.datagram_bytes);
-            let ways = (first.direction, first.trial_direction);
+            let directions = (first.direction, first.trial_direction);
             size == (rate.payload_bytes, rate.datagram_bytes)
-                && ways == (rate.direction, rate.trial_direction)
+                && directions == (rate.direction, rate.trial_direction)
                 && (first.layer, &first.load) == (rate.layer, &rate.load)
                 && (its.is_none() || kind.is_none() || its == kind)
         };
@@ -315,8 +315,8 @@ fn is_at(o: &Observation, bound: f64, full_ps: u64) -> bool {
     let senders = o.flows.iter().filter_map(|flow| flow.sender.value());
     let offered = senders.filter_map(|sender| sender.achieved_frames_per_s.value().copied());
     let same = |fps: f64| (fps - bound).abs() <= SAME * bound.abs();
-    let asked = load.ok().flatten().is_some_and(same);
-    usable && long && (asked || offered.reduce(f64::min).is_some_and(same))
+    let is_requested = load.ok().flatten().is_some_and(same);
+    usable && long && (is_requested || offered.reduce(f64::min).is_some_and(same))
 }
 
 /// Where no observation of the bound is at hand, the search's own figures stand alone.

@@ -46,10 +46,10 @@ pub fn layer2_latency(sheet: &Sheet) -> Table {
         });
     let several = several(sheet.layer2_latency.iter().map(|l| l.length_bytes));
     let rows = sheet.layer2_latency.iter().map(|l| {
-        let way = way(l);
+        let direction = direction_in_words(l);
         let name = match several {
-            true => format!("{way}, {} B", l.length_bytes),
-            false => way.to_owned(),
+            true => format!("{direction}, {} B", l.length_bytes),
+            false => direction.to_owned(),
         };
         let cells = vec![
             Cell::of(l.node_ps.clone(), show::ns),
@@ -75,16 +75,22 @@ pub fn layer2_intervals(sheet: &Sheet) -> Option<String> {
         let of = l.intervals.get("node_ps")?;
         let ends = interval::ends(of, |ps| show::ns(ps as u64));
         let kind = l.node_ps.kind()?;
-        Some((way(l), format!("{ends} ns, {kind}"), interval::over(of)))
+        Some((
+            direction_in_words(l),
+            format!("{ends} ns, {kind}"),
+            interval::over(of),
+        ))
     });
     let all: Vec<(&str, String, String)> = each.collect();
     let (_, _, over) = all.first()?;
-    let each = all.iter().map(|(way, ends, _)| format!("{way} {ends}"));
+    let each = all
+        .iter()
+        .map(|(direction, ends, _)| format!("{direction} {ends}"));
     let each: Vec<String> = each.collect();
     Some(format!("CPU<->MAC latency: {} ({over}).", each.join("; ")))
 }
 
-const fn way(latency: &Latency) -> &'static str {
+const fn direction_in_words(latency: &Latency) -> &'static str {
     match latency.direction {
         Direction::Receive => "RX Latency",
         _ => "TX Latency",
@@ -94,15 +100,15 @@ const fn way(latency: &Latency) -> &'static str {
 /// Layer 2 throughput.
 pub fn layer2_throughput(sheet: &Sheet) -> Table {
     let rows = sheet.layer2_throughput.iter().map(|r| {
-        let way = match (r.trial_direction, r.direction) {
+        let direction = match (r.trial_direction, r.direction) {
             (Direction::Both, Direction::Receive) => "Layer 2 in both directions, reception",
             (Direction::Both, _) => "Layer 2 in both directions, transmission",
             (_, Direction::Receive) => "Layer 2 Reception",
             _ => "Layer 2 Transmission",
         };
         let name = match r.load.as_str() {
-            "max" => way.to_owned(),
-            load => format!("{way} at {load}"),
+            "max" => direction.to_owned(),
+            load => format!("{direction} at {load}"),
         };
         let size = Cell::Text(crate::format::integer(r.payload_bytes.into()));
         let cells = vec![show::arrived(r), show::cpu(r), size];
@@ -126,12 +132,12 @@ pub fn tcp(sheet: &Sheet) -> Table {
     let mut rows = Vec::new();
     let mut paired: BTreeSet<usize> = BTreeSet::new();
     for rate in &sheet.tcp {
-        let way = match rate.trial_direction {
+        let direction = match rate.trial_direction {
             Direction::Receive => "TCP RX",
             Direction::Transmit => "TCP TX",
             Direction::Both | Direction::Echo => "TCP Bidirectional",
         };
-        let mut name = way.to_owned();
+        let mut name = direction.to_owned();
         if layers && rate.layer == Layer::TcpIpv6 {
             name.push_str(", IPv6");
         }

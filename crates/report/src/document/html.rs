@@ -259,7 +259,7 @@ struct Page {
     /// Notices that stand further up.
     noticed: usize,
     /// Notes that stand below a table further up.
-    told: usize,
+    noted: usize,
     /// Headings of the second level: their ids are counted.
     headings: Vec<String>,
     /// Pictures as JSON.
@@ -391,11 +391,11 @@ impl Page {
 
     /// The reasons behind the numbers that a table is the first to have.
     fn reasons(&mut self) -> String {
-        let new = self.notes.iter().skip(self.told);
+        let new = self.notes.iter().skip(self.noted);
         let items: Vec<String> = new
             .map(|(n, reason)| format!("<li id=\"note-{n}\" value=\"{n}\">{}</li>\n", text(reason)))
             .collect();
-        self.told += items.len();
+        self.noted += items.len();
         match items.len() {
             0 => String::new(),
             n => format!(
@@ -415,7 +415,7 @@ impl Page {
         if let Some(common) = table.common_text() {
             out.push_str(&format!("<p>{}: {}.</p>\n", table.all_of(), text(&common)));
         }
-        let told = table.kind().filter(|_| table.look == Look::Sheet);
+        let common_kind = table.kind().filter(|_| table.look == Look::Sheet);
         let class = match table.look {
             Look::Figures | Look::Study => "",
             Look::Sentences => " class=\"grid\"",
@@ -424,10 +424,10 @@ impl Page {
             Look::Setup => " class=\"sheet setup\"",
         };
         out.push_str("<div class=\"scroll\" tabindex=\"0\">");
-        if let Some(kind) = told {
+        if let Some(kind) = common_kind {
             out.push_str(&format!("<p>All figures {}.</p>\n", kind.name()));
         }
-        let heads = heads(table, told.is_some());
+        let heads = heads(table, common_kind.is_some());
         out.push_str(&format!(
             "<table{class}>\n{caption}<thead>{heads}</thead>\n"
         ));
@@ -642,7 +642,7 @@ fn begins(table: &Table, column: usize) -> bool {
 }
 
 /// Rows of the heads: the words above groups, then name, unit and kind of each column.
-fn heads(table: &Table, told: bool) -> String {
+fn heads(table: &Table, has_kind: bool) -> String {
     let mut out = String::new();
     if table.lines_above() > 0 {
         let names = table.look.labels();
@@ -664,7 +664,7 @@ fn heads(table: &Table, told: bool) -> String {
     }
     let units = table.heads.iter().any(|head| !head.unit.is_empty());
     let figures = |at: &usize| !table.column_kind(*at).head().is_empty();
-    let kinds = !told && (0..table.heads.len()).any(|at| figures(&at));
+    let kinds = !has_kind && (0..table.heads.len()).any(|at| figures(&at));
     out.push_str("<tr>");
     for (at, head) in table.heads.iter().enumerate() {
         let class = classes(table, head, at, false);

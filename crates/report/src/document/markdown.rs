@@ -102,8 +102,8 @@ fn blocks(all: &[Block<'_>], notes: &mut Notes, out: &mut String) {
                 let lines = lanes::timeline(timeline, super::terminal::DRAWING).join("\n");
                 out.push_str(&format!("\n```text\n{lines}\n```\n"));
             }
-            Block::Chart(Chart::Roofline(roofline, told)) => {
-                list(ceilings(roofline, *told).map(|words| escape(&words)), out);
+            Block::Chart(Chart::Roofline(roofline, kind)) => {
+                list(ceilings(roofline, *kind).map(|words| escape(&words)), out);
             }
             Block::Chart(Chart::Spans(spans)) => {
                 let lines = spans.drawn(super::terminal::DRAWING).join("\n");
@@ -146,8 +146,8 @@ fn drawn(table: &Table, notes: &mut Notes) -> String {
     if let Some(common) = table.common_text() {
         out.push_str(&format!("\n{}: {}\n", table.all_of(), escape(&common)));
     }
-    let told = table.kind().filter(|_| table.look == Look::Sheet);
-    if let Some(kind) = told {
+    let common_kind = table.kind().filter(|_| table.look == Look::Sheet);
+    if let Some(kind) = common_kind {
         out.push_str(&format!("\nAll figures {}.\n", kind.name()));
     }
     let kinds: Vec<_> = (0..table.heads.len())
@@ -166,7 +166,15 @@ fn drawn(table: &Table, notes: &mut Notes) -> String {
             text => format!("{before}{text}{after}"),
         };
         let unit = part(" (", table.unit(head), ")");
-        let kind = part("<br>*", if told.is_some() { "" } else { kind.head() }, "*");
+        let kind = part(
+            "<br>*",
+            if common_kind.is_some() {
+                ""
+            } else {
+                kind.head()
+            },
+            "*",
+        );
         let above = part("", above, ": ");
         out.push_str(&format!(" {above}{}{unit}{kind} |", escape(&head.name)));
     }

@@ -410,10 +410,10 @@ impl<'a> Document<'a> {
             let Headline {
                 value,
                 kind,
-                of: asked,
+                of: request,
                 ..
             } = of;
-            let text = format!("{value} ({kind}; {asked}{trial}): {}", of.limited.why);
+            let text = format!("{value} ({kind}; {request}{trial}): {}", of.limited.why);
             (of.name.clone(), text)
         };
         let facts: Vec<_> = self.headlines.iter().map(fact).collect();

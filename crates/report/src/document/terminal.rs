@@ -141,8 +141,8 @@ fn blocks(all: &[Block<'_>], options: &Options, notes: &mut Notes, out: &mut Str
             Block::Chart(Chart::Timeline(timeline)) => {
                 lines(&lanes::timeline(timeline, width.unwrap_or(DRAWING)), out);
             }
-            Block::Chart(Chart::Roofline(roofline, told)) => {
-                for words in ceilings(roofline, *told) {
+            Block::Chart(Chart::Roofline(roofline, kind)) => {
+                for words in ceilings(roofline, *kind) {
                     hanging("- ", &words, wide, out);
                 }
             }

@@ -15,7 +15,7 @@ use crate::row;
 pub fn of(e: &Explanation) -> Vec<Block<'_>> {
     let mut out = vec![
         Block::Words(e.title.clone()),
-        Block::Words(format!("{}; {}.", asked(&e.trial, &e.sizes), reached(e))),
+        Block::Words(format!("{}; {}.", request(&e.trial, &e.sizes), reached(e))),
         Block::Answer(e.limit.answer.clone()),
     ];
     if !e.limit.because.is_empty() {
@@ -58,7 +58,7 @@ pub fn of(e: &Explanation) -> Vec<Block<'_>> {
 }
 
 /// What was asked, in a line.
-pub fn asked(trial: &Trial, sizes: &Sizes) -> String {
+pub fn request(trial: &Trial, sizes: &Sizes) -> String {
     let mut text = format!("{} {}", row::layer(trial.framing.layer), trial.direction);
     text.push_str(&format!(
         ", frame {} B",
@@ -232,13 +232,12 @@ fn costs(stages: &[StageShare]) -> Block<'static> {
     )
 }
 
-/// The picture, the ceilings and the figures of a roofline; `told` is the kind of the readings that its ceilings were told
-/// from.
-pub fn roofline(roofline: &Roofline, told: Option<Kind>) -> Vec<Block<'_>> {
+/// The picture, the ceilings and the figures of a roofline; `kind` is that of the readings behind its ceilings.
+pub fn roofline(roofline: &Roofline, kind: Option<Kind>) -> Vec<Block<'_>> {
     if roofline.points.is_empty() {
         return vec![Block::Words("There is no point to draw.".to_owned())];
     }
-    let mut out = vec![Block::Chart(Chart::Roofline(roofline, told))];
+    let mut out = vec![Block::Chart(Chart::Roofline(roofline, kind))];
     let rows = roofline.points.iter().map(|p| {
         let lowest = roofline
             .ceilings
@@ -249,7 +248,7 @@ pub fn roofline(roofline: &Roofline, told: Option<Kind>) -> Vec<Block<'_>> {
             || ("–".to_owned(), "–".to_owned()),
             |(value, c)| {
                 let most = format::mbit(value);
-                let most = match told.filter(|_| c.law != CeilingLaw::Wire) {
+                let most = match kind.filter(|_| c.law != CeilingLaw::Wire) {
                     Some(kind) => format!("{most} {}", row::kind(kind)),
                     None => most,
                 };

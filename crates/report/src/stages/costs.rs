@@ -58,19 +58,19 @@ pub fn blocks(file: &ResultsFile) -> Vec<Block<'static>> {
 }
 
 fn taken(file: &ResultsFile) -> Vec<Block<'static>> {
-    let mut seen = BTreeSet::new();
+    let mut texts = BTreeSet::new();
     for o in &file.observations {
         for (key, name) in TAKEN {
             if let Some(text) = o.node.setup.get(key) {
-                seen.insert((o.node.name.clone(), key, name, text.clone()));
+                texts.insert((o.node.name.clone(), key, name, text.clone()));
             }
         }
     }
-    if seen.is_empty() {
+    if texts.is_empty() {
         return Vec::new();
     }
     let rank = |key: &str| TAKEN.iter().position(|(known, _)| *known == key);
-    let mut rows: Vec<_> = seen.into_iter().collect();
+    let mut rows: Vec<_> = texts.into_iter().collect();
     rows.sort_by_key(|(node, key, ..)| (node.clone(), rank(key)));
     let several = rows.iter().any(|row| row.0 != rows[0].0);
     let rows = rows.into_iter().map(|(node, _, name, text)| match several {
@@ -144,7 +144,7 @@ fn point_counts(file: &ResultsFile) -> BTreeMap<PointKey, PointCounts> {
             };
             let column = OF_POINT.iter().position(|(of, _)| *of == count);
             let Some(at) = column else { continue };
-            let sent = place.way.unwrap_or(direction) == Direction::Transmit;
+            let sent = place.direction.unwrap_or(direction) == Direction::Transmit;
             let point = place.point;
             let key = (sent, sheet::rank(point, sent), point.to_owned());
             let entry = found.entry(key).or_default();
@@ -191,7 +191,7 @@ fn overhead(all: &[&Overhead]) -> Block<'static> {
             format!(
                 "{}, {}, {} runs of each",
                 o.what,
-                o.way,
+                o.path,
                 integer(o.runs.into())
             ),
         ]

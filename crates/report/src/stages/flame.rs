@@ -50,12 +50,12 @@ impl Node {
 
 /// The words of the way of a stage: its direction and length, then the stage.
 fn head(stage: &CallPaths) -> [String; 2] {
-    let way = match stage.direction {
+    let direction = match stage.direction {
         Direction::Transmit => "transmit",
         _ => "receive",
     };
     [
-        format!("{way} {} B", stage.length_bytes),
+        format!("{direction} {} B", stage.length_bytes),
         format!("{} to {}", stage.from, stage.to),
     ]
 }

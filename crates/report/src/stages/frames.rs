@@ -11,7 +11,7 @@ use crate::document::Block;
 use crate::loss::{self, Loss};
 
 /// Whether this section has a counter.
-fn is_of_way(name: &str) -> bool {
+fn is_of_path(name: &str) -> bool {
     Counter::of(name).is_some_and(|known| match known.kind() {
         CounterKind::FastTrack
         | CounterKind::Polls
@@ -97,7 +97,7 @@ fn node_counted(trials: &[&Observation]) -> Option<Block<'static>> {
     // Path and direction, then the rank of the counter.
     let mut counted: BTreeMap<(String, String, usize, String), u64> = BTreeMap::new();
     for o in trials {
-        for (direction, name, value) in counters(o).filter(|(_, name, _)| is_of_way(name)) {
+        for (direction, name, value) in counters(o).filter(|(_, name, _)| is_of_path(name)) {
             let (path, direction) = (sheet::options(o), direction.to_string());
             let key = (path, direction, counter::rank(name), name.to_owned());
             let sum = counted.entry(key).or_default();

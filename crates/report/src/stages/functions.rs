@@ -180,10 +180,13 @@ pub fn cases(against: &Against<'_>, functions: &[FunctionChange]) -> Vec<Case> {
             let end = failed.map_or(End::Passed, |change| {
                 End::Failed("stage", vec![reason(change, functions, limit)])
             });
-            let way = sent_or_received(row.direction);
+            let direction = sent_or_received(row.direction);
             Case {
                 class: row.node.clone(),
-                name: format!("{way}, {} to {}, {} B", row.from, row.to, row.length_bytes),
+                name: format!(
+                    "{direction}, {} to {}, {} B",
+                    row.from, row.to, row.length_bytes
+                ),
                 seconds: 0.0,
                 said: None,
                 end,

@@ -94,11 +94,11 @@ pub fn render_stages(
         _ => {
             let mut blocks = blocks(file, &delays, against);
             // A run prints its notices itself, and a table of delays is often pasted alone.
-            let told = about::notices(file).rest().into_iter();
+            let notices = about::notices(file).rest().into_iter();
             let runs = Block::Chart(Chart::Gallery(over_time::of_stages(file)));
-            let told = [runs].into_iter().chain(told);
-            let told = told.chain([about::nodes_and_tester(file)]);
-            blocks.push(Block::Only(Medium::Page, told.collect()));
+            let notices = [runs].into_iter().chain(notices);
+            let notices = notices.chain([about::nodes_and_tester(file)]);
+            blocks.push(Block::Only(Medium::Page, notices.collect()));
             let document = Document {
                 title,
                 blocks,
@@ -227,9 +227,9 @@ fn passed_over(section: &sheet::Section<'_>) -> Vec<String> {
         let mut points: Vec<(&str, Vec<String>)> = Vec::new();
         for f in variant.figures() {
             let Some(past) = &f.passed_over else { continue };
-            let (seen, of) = (integer(past.count), integer(f.count));
+            let (passed, of) = (integer(past.count), integer(f.count));
             let text = format!(
-                "{seen} of {of} frames at length {}",
+                "{passed} of {of} frames at length {}",
                 integer(f.length_bytes.into())
             );
             match points.iter_mut().find(|(point, _)| *point == past.point) {

@@ -20,8 +20,8 @@ pub fn blocks(all: &[PointCost]) -> Vec<Block<'static>> {
     }
     let mut found: BTreeMap<PointKey, Both<'_>> = BTreeMap::new();
     for cost in all {
-        let PointPlace { point, way } = PointPlace::of(&cost.point);
-        let sent = way == Some(Direction::Transmit);
+        let PointPlace { point, direction } = PointPlace::of(&cost.point);
+        let sent = direction == Some(Direction::Transmit);
         let key = (sent, sheet::rank(point, sent), point.to_owned());
         let at = usize::from(cost.at == CostLoad::Trial);
         found.entry(key).or_default()[at] = Some(cost);
@@ -77,7 +77,7 @@ fn about(all: &[PointCost]) -> String {
 
 /// The load of a cost in words: the measured one, else the requested one.
 fn load(cost: &PointCost) -> String {
-    let direction = match PointPlace::of(&cost.point).way {
+    let direction = match PointPlace::of(&cost.point).direction {
         Some(Direction::Transmit) => "sent",
         _ => "received",
     };

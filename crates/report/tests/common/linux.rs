@@ -149,7 +149,7 @@ pub fn ways() -> ResultsFile {
         call_paths: Vec::new(),
         overheads: vec![Overhead {
             what: "round trip".to_owned(),
-            way: "stack, spin".to_owned(),
+            path: "stack, spin".to_owned(),
             length_bytes: 64,
             runs: 7,
             on_ns: 21_340.0,

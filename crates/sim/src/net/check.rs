@@ -209,7 +209,7 @@ impl Net {
                 return no_such("place", &place.name, "stage", index, stages);
             }
         }
-        let mut seen = vec![false; stages];
+        let mut used = vec![false; stages];
         for chain in &self.chains {
             if chain.stages.is_empty() {
                 return Err(NetError::EmptyChain(chain.name.clone()));
@@ -218,7 +218,7 @@ impl Net {
                 if index >= stages {
                     return no_such("chain", &chain.name, "stage", index, stages);
                 }
-                if std::mem::replace(&mut seen[index], true) {
+                if std::mem::replace(&mut used[index], true) {
                     let stage = self.stages[index].name.clone();
                     return Err(NetError::StageTwice {
                         stage,

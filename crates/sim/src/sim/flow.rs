@@ -171,7 +171,7 @@ impl Engine<'_> {
                 self.frames.begin(slot, mark.watch, self.now_ps);
             } else if let Some(time_ps) = self.frames.since(slot, mark.watch, self.now_ps) {
                 let samples = &mut self.run.samples[mark.watch];
-                samples.seen += 1;
+                samples.count += 1;
                 if samples.kept_ps.len() < self.samples_kept {
                     samples.kept_ps.push(time_ps);
                 }

@@ -92,13 +92,13 @@ fn link(net: &Net, links: &mut Vec<u32>, fits: impl Fn(&Place) -> bool) -> Range
 
 fn mark(ask: &Ask, marks: &mut Vec<Mark>, at: (usize, Edge)) -> Range<usize> {
     let begin = marks.len();
-    for (watch, asked) in ask.watches.iter().enumerate() {
+    for (watch, ends) in ask.watches.iter().enumerate() {
         // A watch from an edge to itself takes 0, so its begin comes before its end.
-        marks.extend((asked.from == at).then_some(Mark {
+        marks.extend((ends.from == at).then_some(Mark {
             watch,
             begins: true,
         }));
-        marks.extend((asked.to == at).then_some(Mark {
+        marks.extend((ends.to == at).then_some(Mark {
             watch,
             begins: false,
         }));

@@ -126,10 +126,10 @@ fn parts(net: &Net, out: &[Vec<usize>], into: &[Vec<usize>]) -> (Vec<usize>, Vec
 }
 
 fn ends_of_walk(net: &Net, out: &[Vec<usize>]) -> Vec<usize> {
-    let (mut seen, mut ends) = (vec![false; out.len()], Vec::new());
+    let (mut visited, mut ends) = (vec![false; out.len()], Vec::new());
     for start in 0..out.len() {
         let mut path = Vec::new();
-        if !std::mem::replace(&mut seen[start], true) {
+        if !std::mem::replace(&mut visited[start], true) {
             path.push((start, 0));
         }
         while let Some((stage, taken)) = path.last_mut() {
@@ -140,7 +140,7 @@ fn ends_of_walk(net: &Net, out: &[Vec<usize>]) -> Vec<usize> {
             };
             *taken += 1;
             let to = net.places[place].to;
-            if !std::mem::replace(&mut seen[to], true) {
+            if !std::mem::replace(&mut visited[to], true) {
                 path.push((to, 0));
             }
         }

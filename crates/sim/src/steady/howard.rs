@@ -62,18 +62,18 @@ pub fn circuit(net: &Net, places: Vec<usize>) -> Circuit {
 }
 
 fn slowest_of_policy(net: &Net, part: &[usize], policy: &[Option<usize>]) -> Option<Circuit> {
-    let mut seen_from = vec![usize::MAX; net.stages.len()];
+    let mut walk_of = vec![usize::MAX; net.stages.len()];
     let mut slowest: Option<Circuit> = None;
     for &start in part {
         let (mut stage, mut places) = (start, Vec::new());
-        while seen_from[stage] == usize::MAX {
-            seen_from[stage] = start;
+        while walk_of[stage] == usize::MAX {
+            walk_of[stage] = start;
             let place = policy[stage]?;
             places.push(place);
             stage = net.places[place].to;
         }
         // Only a walk that meets itself has closed a new circuit.
-        if seen_from[stage] != start {
+        if walk_of[stage] != start {
             continue;
         }
         let begin = places

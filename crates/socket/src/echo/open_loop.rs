@@ -144,7 +144,7 @@ impl Schedule {
     pub(super) fn finish(self, failure: Option<io::Error>) -> EchoReport {
         let [(round_trip, arrivals), (from_sending, stamps)] = self.ledger.finish();
         EchoReport {
-            seen: Default::default(),
+            received: Default::default(),
             sent: self.run.finish(now_ns()),
             round_trip,
             arrivals,
@@ -165,10 +165,10 @@ pub(super) fn floor(
     mirror: impl FnOnce(&Cancel) + Send,
     probe: impl FnOnce(&Offer) -> io::Result<EchoReport>,
 ) -> io::Result<Series> {
-    let asked = offer.pace.interval_ps().unwrap_or(FLOOR_INTERVAL_PS);
+    let requested_ps = offer.pace.interval_ps().unwrap_or(FLOOR_INTERVAL_PS);
     let offer = Offer {
         pace: Pace::Strict {
-            ps: asked.min(FLOOR_INTERVAL_PS),
+            ps: requested_ps.min(FLOOR_INTERVAL_PS),
         },
         extent: Extent::Frames {
             frames: FLOOR_FRAMES,

@@ -30,7 +30,7 @@ pub struct PingPong {
     /// Frames sent.
     pub sent: SendReport,
     /// Counts of the replies.
-    pub seen: CheckReport,
+    pub received: CheckReport,
     /// From before the sending of each frame to after the receiving of its echo, in ns, by the application's clock.
     pub round_trip: Series,
 }
@@ -101,10 +101,10 @@ pub fn ping_pong(
         }
     }
     let sent = run.finish(now_ns());
-    let seen = judge.finish_apart().with_sent(sent.sequences);
+    let received = judge.finish_apart().with_sent(sent.sequences);
     Ok(PingPong {
         sent,
-        seen,
+        received,
         round_trip: round_trip.finish(),
     })
 }

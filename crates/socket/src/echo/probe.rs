@@ -75,9 +75,9 @@ pub(super) fn run(
     let _ = stamps::want(socket, Want::Nothing);
     let dropped = Drops::of(socket).since_made(ready.before);
     let mut report = probing.finish(schedule, failure);
-    report.seen.missed = dropped.of_flow(&report.seen.counts, offer.datagram_bytes, false);
-    report.seen = report.seen.with_sent(report.sent.sequences);
-    report.seen.notes.extend(ready.note);
+    report.received.missed = dropped.of_flow(&report.received.counts, offer.datagram_bytes, false);
+    report.received = report.received.with_sent(report.sent.sequences);
+    report.received.notes.extend(ready.note);
     Ok(report)
 }
 
@@ -193,11 +193,11 @@ impl Probing<'_> {
         // A network error comes before waiting echoes, the stamp of a device after its echo.
         let _ = self.fetch(&mut schedule);
         let _ = self.fetch_departures(&mut schedule);
-        let mut seen = self.judge.finish_apart();
-        seen.notes.extend(self.clock.note());
+        let mut received = self.judge.finish_apart();
+        received.notes.extend(self.clock.note());
         let report = schedule.finish(failure);
         EchoReport {
-            seen: seen.with_sent(report.sent.sequences),
+            received: received.with_sent(report.sent.sequences),
             ..report
         }
     }

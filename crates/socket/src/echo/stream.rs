@@ -182,7 +182,7 @@ impl Probing<'_> {
     fn finish(self, schedule: Schedule, failure: Option<io::Error>) -> EchoReport {
         let answered = schedule.ledger.answered();
         let last_ns = self.last.map_or(0, |(ns, _)| ns);
-        let seen = CheckReport {
+        let received = CheckReport {
             counts: Counts {
                 received_frames: answered,
                 good_frames: answered,
@@ -198,7 +198,7 @@ impl Probing<'_> {
         };
         let report = schedule.finish(failure);
         EchoReport {
-            seen: seen.with_sent(report.sent.sequences),
+            received: received.with_sent(report.sent.sequences),
             ..report
         }
     }
@@ -308,8 +308,8 @@ mod tests {
         assert!(report.failure.is_none(), "{:?}", report.failure);
         assert_eq!(report.sent.sequences, 50);
         assert_eq!(report.round_trip.histogram.count, 50);
-        assert_eq!(report.seen.counts.verified_payload_bytes, 50 * 100);
-        assert_eq!(report.seen.counts.lost_frames, 0);
+        assert_eq!(report.received.counts.verified_payload_bytes, 50 * 100);
+        assert_eq!(report.received.counts.lost_frames, 0);
         assert!(report.floor.value().is_some_and(|s| s.histogram.count > 0));
     }
 

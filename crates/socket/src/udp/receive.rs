@@ -92,14 +92,15 @@ pub fn receive_from(
     let failure = follow(socket, &mut receiver, &mut checking, live, cancel);
     let dropped = Drops::of(socket).since_made(ready.before);
     let unread = checking.unread;
-    let mut seen = checking.finish(failure);
+    let mut received = checking.finish(failure);
     let joined = expect.captures == 0;
-    seen.report.missed = dropped.of_flow(&seen.report.counts, expect.datagram_bytes, joined);
+    received.report.missed =
+        dropped.of_flow(&received.report.counts, expect.datagram_bytes, joined);
     if unread {
         // The unread rest may be all that is missing.
-        seen.report.missed.at_most = u64::MAX;
+        received.report.missed.at_most = u64::MAX;
     }
-    Ok(seen)
+    Ok(received)
 }
 
 /// The state of a socket that was prepared for a flow.
@@ -156,13 +157,13 @@ fn follow(
         match receiver.receive(socket) {
             Ok(datagrams) => {
                 last_ns = now_ns();
-                let mut came_ns = None;
+                let mut first_arrival_ns = None;
                 for datagram in datagrams {
                     let arrival_ns = checking.take(&datagram, last_ns);
-                    came_ns.get_or_insert(arrival_ns);
+                    first_arrival_ns.get_or_insert(arrival_ns);
                     arrived_ns = arrival_ns;
                 }
-                let idle_ns = came_ns.unwrap_or(last_ns).saturating_sub(began_ns);
+                let idle_ns = first_arrival_ns.unwrap_or(last_ns).saturating_sub(began_ns);
                 checking.watch.waited(began_ns, last_ns, idle_ns);
                 live.tell(checking.judge.received(), checking.bytes, last_ns);
             }

@@ -164,9 +164,9 @@ impl Ring {
 
     /// The first word of entry `index`, of `words` words each.
     fn entry(&self, index: u32, words: usize) -> NonNull<AtomicU64> {
-        let place = (index & (self.size - 1)) as usize;
+        let slot = (index & (self.size - 1)) as usize;
         // SAFETY: the size is a power of two, so the offset is below it and the entry inside the mapping.
-        unsafe { self.entries.cast::<AtomicU64>().add(place * words) }
+        unsafe { self.entries.cast::<AtomicU64>().add(slot * words) }
     }
 }
 

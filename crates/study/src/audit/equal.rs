@@ -41,7 +41,7 @@ struct Loads<'a> {
     rows: Vec<Facts<'a>>,
     best_bytes: u32,
     tried: usize,
-    deviation_asked: f64,
+    deviation_requested: f64,
     deviation_best: f64,
     chance: f64,
 }
@@ -76,8 +76,8 @@ fn of_column<'a>(study: &'a Study, mut group: Vec<Facts<'a>>) -> Option<Raised<'
         return None;
     }
     let implied = (printed / common).scaled(smallest.counted_bytes);
-    let asked = smallest.sizes.datagram?;
-    let (bytes, tool) = size_of(implied, asked, next.sizes.datagram?)?;
+    let requested = smallest.sizes.datagram?;
+    let (bytes, tool) = size_of(implied, requested, next.sizes.datagram?)?;
     let loads = loads(study, &smallest, implied);
     Some(Raised {
         smallest,
@@ -102,7 +102,7 @@ fn cheaper_than_a_line(smallest: &Facts<'_>, others: &[Facts<'_>]) -> Option<boo
 }
 
 /// The size in a range of bytes: a known minimum, else the only whole number.
-fn size_of(implied: Range, asked: u32, next: u32) -> Option<(u32, Option<&'static str>)> {
+fn size_of(implied: Range, requested: u32, next: u32) -> Option<(u32, Option<&'static str>)> {
     let known = KNOWN
         .iter()
         .find(|(bytes, _)| implied.contains(f64::from(*bytes)));
@@ -112,48 +112,48 @@ fn size_of(implied: Range, asked: u32, next: u32) -> Option<(u32, Option<&'stati
         None if implied.contains(whole) => (whole as u32, None),
         None => return None,
     };
-    (asked < bytes && bytes < next).then_some((bytes, tool))
+    (requested < bytes && bytes < next).then_some((bytes, tool))
 }
 
 /// How well a line fits the loads of the same nominal size, for each size that the tool may have used instead.
 fn loads<'a>(study: &'a Study, smallest: &Facts<'a>, implied: Range) -> Option<Loads<'a>> {
-    let asked = smallest.sizes.datagram?;
+    let requested = smallest.sizes.datagram?;
     let rows: Vec<Facts<'a>> = facts(study)
         .into_iter()
         .filter(|r| r.node == smallest.node && r.sizes.datagram.is_some())
         .collect();
     let column = columns(&rows).into_iter().find(|c| {
-        c.len() >= LEAST_LOADS && c.iter().any(|r| r.facts.sizes.datagram == Some(asked))
+        c.len() >= LEAST_LOADS && c.iter().any(|r| r.facts.sizes.datagram == Some(requested))
     })?;
     let rows: Vec<Facts<'a>> = column.iter().map(|r| r.facts).collect();
-    let sizes = asked..=MOST_BYTES.max(asked);
-    let fits = sizes.filter_map(|bytes| Some((bytes, trimmed(&rows, asked, bytes)?)));
+    let sizes = requested..=MOST_BYTES.max(requested);
+    let fits = sizes.filter_map(|bytes| Some((bytes, trimmed(&rows, requested, bytes)?)));
     let fits: Vec<(u32, (f64, usize))> = fits.collect();
-    let (_, (asked_squares, _)) = *fits.first()?;
+    let (_, (requested_squares, _)) = *fits.first()?;
     let (best_bytes, (best_squares, freedom)) =
         *fits.iter().min_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
     // One more coefficient than the line: the size.
     let freedom = freedom.checked_sub(1).filter(|f| *f > 0)?;
     let tried = fits.len();
-    let chance = chance_of_ratio(best_squares / asked_squares, freedom);
+    let chance = chance_of_ratio(best_squares / requested_squares, freedom);
     let near = (f64::from(best_bytes) - implied.middle()).abs() <= implied.width().max(2.0);
     near.then(|| Loads {
         chance: (chance * (tried * rows.len()) as f64).min(1.0),
         rows,
         best_bytes,
         tried,
-        deviation_asked: (asked_squares / freedom as f64).sqrt(),
+        deviation_requested: (requested_squares / freedom as f64).sqrt(),
         deviation_best: (best_squares / freedom as f64).sqrt(),
     })
 }
 
-/// Sum of squares of the loads with rows of `asked` bytes treated as `bytes`, without the worst row: one wrong figure
+/// Sum of squares of the loads with rows of `requested` bytes treated as `bytes`, without the worst row: one wrong figure
 /// must not hide the size.
-pub fn trimmed(rows: &[Facts<'_>], asked: u32, bytes: u32) -> Option<(f64, usize)> {
+pub fn trimmed(rows: &[Facts<'_>], requested: u32, bytes: u32) -> Option<(f64, usize)> {
     let column: Vec<Loaded<'_>> = rows
         .iter()
         .filter_map(|row| match row.sizes.datagram {
-            Some(datagram) if datagram == asked => loaded(&row.with_datagram(bytes)?),
+            Some(datagram) if datagram == requested => loaded(&row.with_datagram(bytes)?),
             _ => loaded(row),
         })
         .collect();
@@ -162,10 +162,10 @@ pub fn trimmed(rows: &[Facts<'_>], asked: u32, bytes: u32) -> Option<(f64, usize
     Some((best.squares, best.freedom))
 }
 
-/// Datagrams of `asked` bytes that a tool sent with more.
+/// Datagrams of `requested` bytes that a tool sent with more.
 pub struct Size<'a> {
     pub node: &'a str,
-    pub asked: u32,
+    pub requested: u32,
     pub bytes: u32,
     /// Whether it is beyond chance.
     pub sure: bool,
@@ -175,7 +175,7 @@ impl Size<'_> {
     /// The row with the size that the tool gave it.
     pub fn corrected<'a>(&self, row: &Facts<'a>) -> Facts<'a> {
         let small =
-            row.node == self.node && !row.is_tcp() && row.sizes.datagram == Some(self.asked);
+            row.node == self.node && !row.is_tcp() && row.sizes.datagram == Some(self.requested);
         let raised = small.then(|| row.with_datagram(self.bytes)).flatten();
         raised.unwrap_or(*row)
     }
@@ -184,7 +184,7 @@ impl Size<'_> {
     pub fn in_words(&self) -> String {
         format!(
             "with datagrams of {} B where the table says {}",
-            self.bytes, self.asked
+            self.bytes, self.requested
         )
     }
 }
@@ -199,7 +199,7 @@ impl<'a> Raised<'a> {
     pub fn size(&self) -> Option<Size<'a>> {
         Some(Size {
             node: self.smallest.node,
-            asked: self.smallest.sizes.datagram?,
+            requested: self.smallest.sizes.datagram?,
             bytes: self.bytes,
             sure: self.convinces(),
         })
@@ -268,7 +268,7 @@ impl<'a> Raised<'a> {
                 loads.rows.len(),
                 loads.best_bytes,
                 show::number(100.0 * loads.deviation_best, 2),
-                show::number(100.0 * loads.deviation_asked, 2),
+                show::number(100.0 * loads.deviation_requested, 2),
                 self.smallest.counted_bytes
             ));
         }

@@ -25,7 +25,7 @@ const LEVER: f64 = 1.5;
 /// A size that a tool raised, as all columns together show it.
 pub struct Joint<'a> {
     node: &'a str,
-    asked: u32,
+    requested: u32,
     bytes: u32,
     tool: &'static str,
     columns: Vec<Column<'a>>,
@@ -54,21 +54,21 @@ pub fn hypothesis(study: &Study) -> Option<Joint<'_>> {
 }
 
 fn of_node<'a>(rows: Vec<Facts<'a>>) -> Option<Joint<'a>> {
-    let asked = rows.iter().filter_map(|r| r.sizes.datagram).min()?;
+    let requested = rows.iter().filter_map(|r| r.sizes.datagram).min()?;
     let next = rows
         .iter()
         .filter_map(|r| r.sizes.datagram)
-        .filter(|d| *d > asked)
+        .filter(|d| *d > requested)
         .min()?;
-    let mut kept: Vec<(Vec<Facts<'a>>, Metric)> = rates(&rows, asked);
-    kept.extend(loads(&rows, asked));
-    kept.retain(|(rows, _)| has_lever(rows, asked));
-    let sizes = asked + 1..=MOST_BYTES.min(next - 1);
+    let mut kept: Vec<(Vec<Facts<'a>>, Metric)> = rates(&rows, requested);
+    kept.extend(loads(&rows, requested));
+    kept.retain(|(rows, _)| has_lever(rows, requested));
+    let sizes = requested + 1..=MOST_BYTES.min(next - 1);
     let tried = sizes.clone().count();
     let joint = |bytes: u32| -> f64 {
         let each = kept
             .iter()
-            .filter_map(|(rows, metric)| shrunk(rows, *metric, asked, bytes));
+            .filter_map(|(rows, metric)| shrunk(rows, *metric, requested, bytes));
         each.map(|(ratio, freedom)| chance_of_ratio(ratio, freedom).max(f64::MIN_POSITIVE).ln())
             .sum()
     };
@@ -78,13 +78,13 @@ fn of_node<'a>(rows: Vec<Facts<'a>>) -> Option<Joint<'a>> {
     let (bytes, tool) = *KNOWN
         .iter()
         .min_by(|a, b| joint(a.0).total_cmp(&joint(b.0)))?;
-    if !(asked + 1..next).contains(&bytes) || best.0.abs_diff(bytes) > NEAR {
+    if !(requested + 1..next).contains(&bytes) || best.0.abs_diff(bytes) > NEAR {
         return None;
     }
     let columns: Vec<Column<'a>> = kept
         .iter()
         .filter_map(|(rows, metric)| {
-            let (ratio, _) = shrunk(rows, *metric, asked, bytes)?;
+            let (ratio, _) = shrunk(rows, *metric, requested, bytes)?;
             Some(Column {
                 rows: rows.clone(),
                 metric: *metric,
@@ -98,7 +98,7 @@ fn of_node<'a>(rows: Vec<Facts<'a>>) -> Option<Joint<'a>> {
     let chance = product_chance(joint(bytes), columns.len()) * tried as f64;
     Some(Joint {
         node: rows[0].node,
-        asked,
+        requested,
         bytes,
         tool,
         columns,
@@ -109,11 +109,11 @@ fn of_node<'a>(rows: Vec<Facts<'a>>) -> Option<Joint<'a>> {
 }
 
 /// Whether the other sizes differ by enough to show what a byte costs.
-fn has_lever(rows: &[Facts<'_>], asked: u32) -> bool {
+fn has_lever(rows: &[Facts<'_>], requested: u32) -> bool {
     let others = || {
         rows.iter()
             .filter_map(|row| row.sizes.datagram)
-            .filter(|size| *size > asked)
+            .filter(|size| *size > requested)
     };
     let ends = others().min().zip(others().max());
     ends.is_some_and(|(least, most)| f64::from(most) >= LEVER * f64::from(least))
@@ -134,7 +134,7 @@ fn product_chance(log: f64, factors: usize) -> f64 {
 }
 
 /// Columns of greatest rates in one direction that the node and not the wire limits.
-fn rates<'a>(rows: &[Facts<'a>], asked: u32) -> Vec<(Vec<Facts<'a>>, Metric)> {
+fn rates<'a>(rows: &[Facts<'a>], requested: u32) -> Vec<(Vec<Facts<'a>>, Metric)> {
     let metric = Metric::Throughput;
     let max: Vec<Facts<'a>> = rows
         .iter()
@@ -143,7 +143,8 @@ fn rates<'a>(rows: &[Facts<'a>], asked: u32) -> Vec<(Vec<Facts<'a>>, Metric)> {
             let limit = r.link.map(|link| link.frames_per_s(&r.sizes));
             let per_s = r.packets_per_s().map_or(0.0, |p| p.middle());
             // The size in doubt may look as if the wire carried it.
-            r.sizes.datagram == Some(asked) || limit.is_none_or(|limit| per_s < AT_THE_WIRE * limit)
+            r.sizes.datagram == Some(requested)
+                || limit.is_none_or(|limit| per_s < AT_THE_WIRE * limit)
         })
         .copied()
         .collect();
@@ -151,7 +152,7 @@ fn rates<'a>(rows: &[Facts<'a>], asked: u32) -> Vec<(Vec<Facts<'a>>, Metric)> {
     let usable = columns.into_iter().filter(|column| {
         let small = column
             .iter()
-            .filter(|r| r.sizes.datagram == Some(asked))
+            .filter(|r| r.sizes.datagram == Some(requested))
             .count();
         small == 1 && column.len() > LEAST_OTHERS
     });
@@ -159,36 +160,36 @@ fn rates<'a>(rows: &[Facts<'a>], asked: u32) -> Vec<(Vec<Facts<'a>>, Metric)> {
 }
 
 /// Columns of CPU loads that have the size at two rates or more.
-fn loads<'a>(rows: &[Facts<'a>], asked: u32) -> Vec<(Vec<Facts<'a>>, Metric)> {
+fn loads<'a>(rows: &[Facts<'a>], requested: u32) -> Vec<(Vec<Facts<'a>>, Metric)> {
     let all = columns(rows)
         .into_iter()
         .map(|column| column.iter().map(|r| r.facts).collect());
     let usable = all.filter(|column: &Vec<Facts<'a>>| {
         let small = column
             .iter()
-            .filter(|r| r.sizes.datagram == Some(asked))
+            .filter(|r| r.sizes.datagram == Some(requested))
             .count();
         column.len() >= LEAST_LOADS && small >= 2
     });
     usable.map(|column| (column, Metric::CpuLoad)).collect()
 }
 
-/// What is left of a column's squares with `bytes` in place of `asked`, and the rows left over.
-fn shrunk(rows: &[Facts<'_>], metric: Metric, asked: u32, bytes: u32) -> Option<(f64, usize)> {
+/// What is left of a column's squares with `bytes` in place of `requested`, and the rows left over.
+fn shrunk(rows: &[Facts<'_>], metric: Metric, requested: u32, bytes: u32) -> Option<(f64, usize)> {
     let squares = |bytes: u32| match metric {
-        Metric::CpuLoad => trimmed(rows, asked, bytes),
-        _ => of_rates(rows, asked, bytes),
+        Metric::CpuLoad => trimmed(rows, requested, bytes),
+        _ => of_rates(rows, requested, bytes),
     };
-    let ((before, freedom), (after, _)) = (squares(asked)?, squares(bytes)?);
+    let ((before, freedom), (after, _)) = (squares(requested)?, squares(bytes)?);
     let freedom = freedom.checked_sub(1).filter(|f| *f > 0)?;
     (before > 0.0).then(|| (after / before, freedom))
 }
 
 /// Squares of the relative distances of the times of a frame from a line in the size.
-fn of_rates(rows: &[Facts<'_>], asked: u32, bytes: u32) -> Option<(f64, usize)> {
+fn of_rates(rows: &[Facts<'_>], requested: u32, bytes: u32) -> Option<(f64, usize)> {
     let point = |row: &Facts<'_>| {
         let raised = match row.sizes.datagram {
-            Some(datagram) if datagram == asked => row.with_datagram(bytes)?,
+            Some(datagram) if datagram == requested => row.with_datagram(bytes)?,
             _ => *row,
         };
         let time = 1.0 / raised.packets_per_s()?.middle();
@@ -210,7 +211,7 @@ impl<'a> Joint<'a> {
     pub fn size(&self) -> Size<'a> {
         Size {
             node: self.node,
-            asked: self.asked,
+            requested: self.requested,
             bytes: self.bytes,
             sure: self.convinces(),
         }
@@ -223,7 +224,7 @@ impl<'a> Joint<'a> {
             false => Severity::Remark,
         };
         let rows = || self.columns.iter().flat_map(|c| &c.rows);
-        let small = || rows().filter(|r| r.sizes.datagram == Some(self.asked));
+        let small = || rows().filter(|r| r.sizes.datagram == Some(self.requested));
         let line = small().map(|r| r.row.line).min().unwrap_or(0);
         let mut finding = Finding::new(study, line, severity, "minimum-size");
         finding.cells = small().map(|r| format!("{}/size", r.row.name)).collect();
@@ -234,7 +235,7 @@ impl<'a> Joint<'a> {
         finding.with = with.collect();
         finding.says = format!(
             "The datagrams of {} B were {} B (the minimum of {}): they cost less than the other sizes allow, in {} column{}.",
-            self.asked,
+            self.requested,
             self.bytes,
             self.tool,
             self.columns.len(),
@@ -252,7 +253,7 @@ impl<'a> Joint<'a> {
             "{} with {} B in place of {}; of {} sizes tried, {} B fits best",
             each.collect::<Vec<_>>().join(", "),
             self.bytes,
-            self.asked,
+            self.requested,
             self.tried,
             self.best
         );

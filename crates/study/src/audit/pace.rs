@@ -222,15 +222,15 @@ fn both_directions(study: &Study) -> Vec<Finding> {
     let both = rows
         .iter()
         .filter(|r| r.row.trial.direction == Direction::Both);
-    let ways = [
+    let metrics = [
         (Metric::ThroughputReceive, Direction::Receive),
         (Metric::ThroughputTransmit, Direction::Transmit),
     ];
-    let pairs = both.flat_map(|b| ways.map(|(metric, way)| (b, metric, way)));
-    let found = pairs.filter_map(|(both, metric, way)| {
+    let pairs = both.flat_map(|b| metrics.map(|(metric, direction)| (b, metric, direction)));
+    let found = pairs.filter_map(|(both, metric, direction)| {
         let alone = rows.iter().find(|r| {
             let (x, y) = (&r.row.trial, &both.row.trial);
-            x.direction == way
+            x.direction == direction
                 && x.framing == y.framing
                 && x.size == y.size
                 && x.ports == y.ports

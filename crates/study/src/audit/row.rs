@@ -27,13 +27,13 @@ fn finding(study: &Study, row: &Facts<'_>, evidence: &Evidence) -> Option<Findin
     let mut slips = unit_slips(row, &failing);
     // What is above a limit has its finding, unless the unit alone is wrong.
     let impossible: Vec<Metric> = broken(row).iter().map(|b| b.metric).collect();
-    let told = !impossible.is_empty() && Cells::without(row, &impossible).failing().is_empty();
-    if told {
+    let explained = !impossible.is_empty() && Cells::without(row, &impossible).failing().is_empty();
+    if explained {
         slips.retain(|(metric, _)| impossible.contains(metric));
     }
     match slips.is_empty() {
         false => Some(slip(study, row, &failing, &slips)),
-        true if told => None,
+        true if explained => None,
         true => contradiction(study, row, &failing, evidence),
     }
 }
@@ -210,12 +210,12 @@ fn needed(row: &Facts<'_>, failing: &[Relation], metric: Metric) -> Option<Range
             common = Some(narrow(common, target - Range::exact(expected - middle))?);
             continue;
         }
-        let ways = [
+        let bounds = [
             target.scaled(middle / expected),
             Range::exact(middle * expected) / target,
         ];
-        let fits = ways.into_iter().find_map(|way| {
-            let narrowed = narrow(common, way).filter(|n| n.high.is_finite());
+        let fits = bounds.into_iter().find_map(|bound| {
+            let narrowed = narrow(common, bound).filter(|n| n.high.is_finite());
             narrowed.filter(|n| common.is_some() || helps(n))
         });
         common = Some(fits?);

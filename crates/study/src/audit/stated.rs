@@ -122,22 +122,22 @@ fn load(study: &Study, row: &Row) -> Option<Finding> {
     let facts = of(study, row)?;
     let link = facts.link?;
     let layer = row.trial.framing.layer;
-    let Err(LoadError::AboveLink { asked, .. }) =
+    let Err(LoadError::AboveLink { requested, .. }) =
         load.frames_per_s(&facts.sizes, layer, Some(link))
     else {
         return None;
     };
     let limit = link.frames_per_s(&facts.sizes);
-    if asked * (1.0 - ROUNDED) <= limit * (1.0 + CLOCK_TOLERANCE) {
+    if requested * (1.0 - ROUNDED) <= limit * (1.0 + CLOCK_TOLERANCE) {
         return None;
     }
     let bits = 8.0 * facts.counted_bytes;
     let (printed, most) = match load {
         Load::FrameRate { .. } => (
-            show::value(asked, unit("frames/s")),
+            show::value(requested, unit("frames/s")),
             show::value(limit, unit("frames/s")),
         ),
-        _ => (show::rate(asked * bits), show::rate(limit * bits)),
+        _ => (show::rate(requested * bits), show::rate(limit * bits)),
     };
     let why = format!(
         "a frame of this size takes {} B of a link of {}: {} frames/s at most, and {} are {} frames/s",
@@ -145,12 +145,12 @@ fn load(study: &Study, row: &Row) -> Option<Finding> {
         show::rate(link.bits_per_s() as f64),
         show::number(limit, 6),
         printed,
-        show::number(asked, 6)
+        show::number(requested, 6)
     );
     let lost = facts
         .rounded(Metric::Loss)
         .map_or(0.0, |loss| loss.high.min(1.0));
-    let delivered = asked * (1.0 - ROUNDED) * (1.0 - lost);
+    let delivered = requested * (1.0 - ROUNDED) * (1.0 - lost);
     let mut finding = beyond(study, row, &printed, why, format!("at most {most}"));
     if lost > 0.0 && delivered <= limit * (1.0 + CLOCK_TOLERANCE) {
         finding.severity = Severity::Remark;

@@ -59,9 +59,9 @@ pub struct Nobody {
 
 impl Asker for Nobody {
     fn choose(&mut self, question: &Question) -> &'static str {
-        let told = format!("{}: {} is assumed", question.about, question.default);
-        if !self.assumed.contains(&told) {
-            self.assumed.push(told);
+        let assumption = format!("{}: {} is assumed", question.about, question.default);
+        if !self.assumed.contains(&assumption) {
+            self.assumed.push(assumption);
         }
         question.default
     }

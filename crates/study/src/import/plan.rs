@@ -259,12 +259,12 @@ impl Plan {
     pub fn name(&mut self, templates: &[String], groups: &[String], taken: &mut BTreeSet<String>) {
         let last = templates.last().cloned().unwrap_or_default();
         let is_new = |names: &[String]| {
-            let mut seen = BTreeSet::new();
+            let mut distinct = BTreeSet::new();
             let fresh = |name: &String| {
                 !name.is_empty()
                     && name.chars().count() <= 90
                     && !taken.contains(name)
-                    && seen.insert(name.clone())
+                    && distinct.insert(name.clone())
             };
             names.iter().all(fresh)
         };

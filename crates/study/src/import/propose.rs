@@ -325,11 +325,11 @@ fn of_class(
             direction: column
                 .said
                 .direction
-                .filter(|way| class.direction.is_none() && *way != direction),
+                .filter(|said| class.direction.is_none() && *said != direction),
             layer: column
                 .said
                 .layer
-                .filter(|way| class.layer.is_none() && *way != layer),
+                .filter(|said| class.layer.is_none() && *said != layer),
             // What differs in its link or way alone is one point.
             point: (latency && column.said.link.is_none() && column.said.forwarding.is_none())
                 .then(|| point(&column.head)),
@@ -500,8 +500,10 @@ impl Table<'_, '_> {
             let unit = column.unit.or_else(|| default_unit(key)).unwrap_or("");
             if key == "tags" {
                 plan.columns.extend(self.class.tags.iter().map(|tag| {
-                    let way = said(tag).direction.unwrap_or("sum");
-                    format!("throughput_{way} {unit}").trim_end().to_owned()
+                    let direction = said(tag).direction.unwrap_or("sum");
+                    format!("throughput_{direction} {unit}")
+                        .trim_end()
+                        .to_owned()
                 }));
             } else {
                 plan.columns
@@ -630,8 +632,9 @@ impl Table<'_, '_> {
             plan.trial
                 .push(("load".to_owned(), quoted(&format!("{token}{unit}"))));
         }
-        if let Some(way) = self.class.forwarding {
-            plan.keys.push(("forwarding".to_owned(), quoted(way)));
+        if let Some(forwarding) = self.class.forwarding {
+            plan.keys
+                .push(("forwarding".to_owned(), quoted(forwarding)));
         }
         let said = self
             .groups
@@ -668,8 +671,8 @@ impl Table<'_, '_> {
             if let Some(link) = group.link {
                 pairs.push(format!("rate = {}", quoted(&short_rate(link))));
             }
-            if let Some(way) = group.forwarding {
-                pairs.push(format!("forwarding = {}", quoted(way)));
+            if let Some(forwarding) = group.forwarding {
+                pairs.push(format!("forwarding = {}", quoted(forwarding)));
             }
             if let Some(point) = &group.point {
                 pairs.push(format!("point = {}", quoted(point)));
@@ -705,7 +708,7 @@ fn templates(draft: &Draft, grid: &Grid) -> Vec<String> {
     let direction = plan.trial.iter().find(|(key, _)| key == "direction");
     let direction = direction.map_or("{direction}", |(_, value)| value.trim_matches('"'));
     let unnamed = plan.rows.iter().filter(|row| row.label.is_empty()).count();
-    let way = match draft.layer {
+    let prefix = match draft.layer {
         "ethernet" => format!("Ethernet {direction}"),
         other => format!(
             "{} {direction}",
@@ -714,8 +717,8 @@ fn templates(draft: &Draft, grid: &Grid) -> Vec<String> {
     };
     let label = match unnamed {
         0 => "{label}".to_owned(),
-        all if all == plan.rows.len() => way,
-        _ => format!("{way} {{label}}"),
+        all if all == plan.rows.len() => prefix,
+        _ => format!("{prefix} {{label}}"),
     };
     let grouped = draft.groups.iter().any(|name| !name.is_empty());
     let base = if grouped {

@@ -31,7 +31,7 @@ pub(super) fn rows(top: &Table<'_>, study: &mut Study, wrong: &mut Vec<FileError
     let mut taken = Taken::default();
     let mut sums = Vec::new();
     for (own, is_table) in &sections {
-        let came = if *is_table {
+        let read_rows = if *is_table {
             matrix::rows(own, defaults, &notes, wrong, &mut sums, &mut |at, row| {
                 taken.add(study, row, at)
             })
@@ -39,7 +39,7 @@ pub(super) fn rows(top: &Table<'_>, study: &mut Study, wrong: &mut Vec<FileError
             let at = |what: String| own.at_key("name", what);
             row(&Keys { own, defaults }).and_then(|row| taken.add(study, row, &at))
         };
-        match came {
+        match read_rows {
             Ok(()) => {}
             // Too much is too much, however many rows come after it.
             Err(error) if taken.full => return Err(error),

@@ -153,9 +153,10 @@ fn slices(flow: &FlowObservation, findings: &mut Findings) {
         format!("its lists have {rows} and other numbers of slices")
     });
     let sum = |list: &[u64]| list.iter().fold(0u64, |sum, one| sum.saturating_add(*one));
-    let told = |name| counter(&flow.counters, name);
+    let counted_by = |name| counter(&flow.counters, name);
     let counted = flow.counts.value().map(|counts| counts.received_frames);
-    let counted = counted.or_else(|| told("received_datagrams").or_else(|| told("stream_bytes")));
+    let counted =
+        counted.or_else(|| counted_by("received_datagrams").or_else(|| counted_by("stream_bytes")));
     let elapsed = flow.elapsed.value().map(|elapsed| elapsed.ps / 1000);
     let edge_ns = (EDGE_S * 1e9) as u64;
     for (field, list, whole) in [
@@ -188,8 +189,8 @@ fn over_time(of: &Observation, flow: &FlowObservation, findings: &mut Findings) 
         return;
     };
     let seconds = elapsed.ps as f64 / 1e12;
-    let told = |name| counter(&flow.counters, name);
-    let bytes = told("stream_bytes").zip(flow.goodput_bits_per_s.value());
+    let counted_by = |name| counter(&flow.counters, name);
+    let bytes = counted_by("stream_bytes").zip(flow.goodput_bits_per_s.value());
     if let (Some((bytes, goodput)), None) = (bytes, flow.frames_per_s.value()) {
         let bits = bytes as f64 * 8.0;
         findings.must(
@@ -205,7 +206,7 @@ fn over_time(of: &Observation, flow: &FlowObservation, findings: &mut Findings) 
         format!("0 ps, but at {rate} frames/s a frame takes longer")
     });
     let counted = flow.counts.value().map(|counts| counts.received_frames);
-    let counted = counted.or_else(|| told("received_datagrams"));
+    let counted = counted.or_else(|| counted_by("received_datagrams"));
     if let Some(received) = counted {
         let holds = near(rate * seconds, received as f64, SAME_TIME);
         findings.must(holds, "frames_per_s", || {
@@ -216,11 +217,11 @@ fn over_time(of: &Observation, flow: &FlowObservation, findings: &mut Findings) 
         });
         return;
     }
-    let asked = match of.trial.extent {
+    let requested = match of.trial.extent {
         Extent::Frames { frames } => Some(frames),
         Extent::Time { .. } => None,
     };
-    if let Some(sent) = flow.sent_frames.value().copied().or(asked) {
+    if let Some(sent) = flow.sent_frames.value().copied().or(requested) {
         // Each may have arrived twice.
         let most = sent as f64 * 2.0;
         findings.must(
@@ -349,11 +350,11 @@ fn longest_s(of: &Observation, flow: &FlowObservation) -> Option<f64> {
         .and_then(|s| s.achieved_frames_per_s.value());
     let sent = flow.sent_frames.value().zip(achieved);
     let sending = sent.map(|(sent, rate)| *sent as f64 / rate);
-    let asked = match of.trial.extent {
+    let requested = match of.trial.extent {
         Extent::Time { time_ps } => Some(time_ps as f64 / 1e12),
         Extent::Frames { .. } => None,
     };
-    [arriving, sending, asked]
+    [arriving, sending, requested]
         .into_iter()
         .flatten()
         .filter(|s| s.is_finite())

@@ -62,11 +62,11 @@ fn rates(result: &SearchResult, findings: &mut Findings) {
             throughput(result, goal, f);
         });
     }
-    let asked = result.trials.len() as u64;
+    let requested = result.trials.len() as u64;
     let of_goals = result.goals.iter().map(|goal| goal.trials);
     let sum = of_goals.fold(0, u64::saturating_add);
-    findings.must(sum <= asked, "goals", || {
-        format!("{}, but {asked} requested", format::count(sum, "trial"))
+    findings.must(sum <= requested, "goals", || {
+        format!("{}, but {requested} requested", format::count(sum, "trial"))
     });
     trials(&result.trials, findings);
 }

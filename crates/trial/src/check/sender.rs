@@ -19,7 +19,7 @@ pub(super) fn look_at(
     sender: &SenderObservation,
     findings: &mut Findings,
 ) {
-    asked(of, sender, findings);
+    requested_rate(of, sender, findings);
     if let Some(gaps) = sender.gap.value() {
         findings.within("gap", |f| series::histogram(gaps, f));
     }
@@ -42,27 +42,29 @@ pub(super) fn look_at(
 }
 
 /// The requested rate of the sender is at most that of the trial.
-fn asked(of: &Observation, sender: &SenderObservation, findings: &mut Findings) {
-    let Some(asked) = sender.asked_frames_per_s.value() else {
+fn requested_rate(of: &Observation, sender: &SenderObservation, findings: &mut Findings) {
+    let Some(requested) = sender.asked_frames_per_s.value() else {
         return;
     };
-    findings.not_negative("asked_frames_per_s", *asked);
+    findings.not_negative("asked_frames_per_s", *requested);
     let trial = &of.trial;
     let load = trial.load;
     if let Ok(Some(most)) = load.frames_per_s(&of.sizes, trial.framing.layer, trial.link()) {
         findings.must(
-            *asked <= most * (1.0 + ROUNDING),
+            *requested <= most * (1.0 + ROUNDING),
             "asked_frames_per_s",
-            || format!("{asked}, but a load of {load} is {most}"),
+            || format!("{requested}, but a load of {load} is {most}"),
         );
     }
     if let (Some(true), Some(achieved)) = (
         sender.kept_rate.value(),
         sender.achieved_frames_per_s.value(),
     ) {
-        findings.must(*achieved >= asked * (1.0 - ROUNDING), "kept_rate", || {
-            format!("true, but {achieved} of {asked} frames/s were achieved")
-        });
+        findings.must(
+            *achieved >= requested * (1.0 - ROUNDING),
+            "kept_rate",
+            || format!("true, but {achieved} of {requested} frames/s were achieved"),
+        );
     }
 }
 
@@ -96,14 +98,14 @@ fn achieved_by(
 /// An injector drops and damages only what it had: each sequence is sent once or, duplicated, twice.
 fn injected(ledger: &Ledger, (left, extent): (Option<u64>, Extent), findings: &mut Findings) {
     let sent = ledger.sent_frames;
-    let asked = match extent {
+    let requested = match extent {
         Extent::Frames { frames } => frames,
         Extent::Time { .. } => u64::MAX,
     };
-    let range = left.unwrap_or(0)..=asked;
+    let range = left.unwrap_or(0)..=requested;
     findings.must(range.contains(&sent), "sent_frames", || {
         format!(
-            "{sent}, but {} left of the {asked} that the trial has",
+            "{sent}, but {} left of the {requested} that the trial has",
             range.start()
         )
     });

@@ -32,7 +32,7 @@ pub struct Judge {
     last: Option<(u64, u64)>,
     /// Progress of the flow over time, and the last arrival in ns.
     marks: Marks,
-    came_ns: u64,
+    last_arrival_ns: u64,
     jitter: Jitter,
     latency: SeriesBuilder,
     /// Frames of the flow without a usable time of the tester's clock.
@@ -58,7 +58,7 @@ impl Judge {
             first: None,
             last: None,
             marks: Marks::new(),
-            came_ns: 0,
+            last_arrival_ns: 0,
             jitter: Jitter::new(),
             latency: SeriesBuilder::new("latency", Clock::TESTER_NS, 0),
             untimed: 0,
@@ -138,7 +138,7 @@ impl Judge {
             }
         };
         if let Some(arrival) = arrival_ns {
-            self.came(arrival);
+            self.arrived(arrival);
         }
         let number = self.counts.received_frames;
         self.counts.received_frames += 1;
@@ -153,12 +153,12 @@ impl Judge {
 
     /// Records the arrival of a frame of the flow, before it is in any total.
     #[inline]
-    fn came(&mut self, arrival_ns: u64) {
+    fn arrived(&mut self, arrival_ns: u64) {
         if self.marks.is_due(arrival_ns) {
             let totals = self.totals();
             self.marks.come_to(arrival_ns, totals);
         }
-        self.came_ns = self.came_ns.max(arrival_ns);
+        self.last_arrival_ns = self.last_arrival_ns.max(arrival_ns);
     }
 
     /// The progress of the flow. A slot is not a sequence: which frames are missing is unknown.
@@ -259,7 +259,7 @@ impl Judge {
             ));
         }
         let totals = self.totals();
-        let slices = self.marks.finish(self.came_ns, totals);
+        let slices = self.marks.finish(self.last_arrival_ns, totals);
         let every_frame_timed = self.mask == 0 && self.untimed == 0;
         CheckReport {
             counts,
@@ -308,8 +308,8 @@ mod tests {
     fn frames_that_share_the_first_time_are_no_part_of_the_rate() {
         let mut judge = Judge::new(None, 1);
         for n in 0..1_000u32 {
-            let came = 1_000 + u64::from(n / 100) * 1_000_000;
-            judge.take(good(n, 0), 60, Some(came));
+            let arrival = 1_000 + u64::from(n / 100) * 1_000_000;
+            judge.take(good(n, 0), 60, Some(arrival));
         }
         let report = judge.finish_apart();
         assert_eq!(report.first, Some((1_000, 99)));
@@ -354,9 +354,9 @@ mod tests {
         let mut apart = Judge::new(None, 1);
         for n in 0..3u32 {
             // The sender's clock is a second ahead.
-            let (sent, came) = (1_000_000_000 + u64::from(n) * 100, u64::from(n) * 130);
+            let (sent, arrived) = (1_000_000_000 + u64::from(n) * 100, u64::from(n) * 130);
             assert!(shared.take(good(n, sent), 60, Some(sent + 7)));
-            assert!(apart.take(good(n, sent), 60, Some(came)));
+            assert!(apart.take(good(n, sent), 60, Some(arrived)));
         }
         assert!(!apart.take(Verdict::Foreign, 60, None));
         assert_eq!(shared.finish().series[0].raw_ticks, [7, 7, 7]);

@@ -49,43 +49,43 @@ pub struct FlowRequest {
 
 /// The observation of a flow. Losses are relative to the sequences that the sender sent.
 pub fn flow_observation(
-    asked: &FlowRequest,
+    request: &FlowRequest,
     sent: &SendReport,
-    seen: CheckReport,
+    received: CheckReport,
 ) -> FlowObservation {
-    let left = sent.sequences_left(seen.counts.distinct_sequences);
-    let seen = seen.with_sent(left);
+    let left = sent.sequences_left(received.counts.distinct_sequences);
+    let received = received.with_sent(left);
     let rate = Field::measured_or(
-        seen.arrived_frames_per_s(sent, asked.layer.is_tcp()),
+        received.arrived_frames_per_s(sent, request.layer.is_tcp()),
         "fewer than two timed frames arrived",
     );
     let bits = |bytes: u64| rate.clone().map(|r| r * 8.0 * bytes as f64);
-    let on_the_wire = |bytes: u64| match asked.layer {
+    let on_the_wire = |bytes: u64| match request.layer {
         Layer::TcpIpv4 | Layer::TcpIpv6 => {
             Field::absent("TCP cuts its stream into segments of its own")
         }
         _ => bits(bytes),
     };
-    let link_bytes = asked
+    let link_bytes = request
         .link
         .map(|l| l.overhead)
         .unwrap_or_default()
-        .link_bytes(&asked.sizes);
-    let payload = on_the_wire(u64::from(asked.sizes.payload));
-    let counts = seen.counts;
+        .link_bytes(&request.sizes);
+    let payload = on_the_wire(u64::from(request.sizes.payload));
+    let counts = received.counts;
     let elapsed = rate.value().map(|r| Elapsed {
         ps: (counts.received_frames as f64 * 1e12 / r) as u64,
         spans: Spans::Wire,
         clock: ClockKind::Wall,
     });
     let mut counters = BTreeMap::new();
-    if went_by(&seen) {
+    if went_by(&received) {
         counters.insert(
             Counter::CHECKER_MISSED.word().to_owned(),
-            Field::measured(seen.missed.at_least),
+            Field::measured(received.missed.at_least),
         );
     }
-    if let Some(rate) = seen.foreign_frames_per_s() {
+    if let Some(rate) = received.foreign_frames_per_s() {
         counters.insert(
             Counter::FOREIGN_RATE.word().to_owned(),
             Field::measured(rate),
@@ -93,13 +93,13 @@ pub fn flow_observation(
     }
     let at_most = counts.lost_frames_at_most();
     let mut flow = FlowObservation {
-        port: asked.port.clone(),
-        direction: asked.direction,
-        stream: asked.stream,
+        port: request.port.clone(),
+        direction: request.direction,
+        stream: request.stream,
         sent_frames: Field::measured(left),
         counts: Field::measured(counts),
         elapsed: Field::measured_or(elapsed, "fewer than two timed frames arrived"),
-        efficiency: match asked.link {
+        efficiency: match request.link {
             Some(link) => payload.clone().map(|bits| bits / link.bits_per_s() as f64),
             None => Field::absent(
                 "the port has no link rate (give one with --rate, in a plan or study with rate)",
@@ -107,7 +107,7 @@ pub fn flow_observation(
         },
         payload_bits_per_s: payload,
         link_bits_per_s: on_the_wire(link_bytes),
-        goodput_bits_per_s: match asked.sizes.datagram {
+        goodput_bits_per_s: match request.sizes.datagram {
             Some(datagram) => bits(u64::from(datagram)),
             None => Field::absent("an Ethernet trial has no application data"),
         },
@@ -119,27 +119,27 @@ pub fn flow_observation(
         },
         loss_ratio_at_most: (at_most > counts.lost_frames).then(|| at_most as f64 / left as f64),
         intervals: FlowIntervals::default(),
-        over_time: begun(over_time(&seen.slices, asked.layer), asked, sent),
+        over_time: begun(over_time(&received.slices, request.layer), request, sent),
         jitter_ps: Field::measured_or(
-            seen.jitter_ns.map(|ns| ns * 1000),
+            received.jitter_ns.map(|ns| ns * 1000),
             "needs every frame timed: not at maximum load",
         ),
-        sender: Field::measured(sender_observation(asked, sent)),
-        receiver_path: asked.receiver_path.clone(),
+        sender: Field::measured(sender_observation(request, sent)),
+        receiver_path: request.receiver_path.clone(),
         checker_held_up_ps: Field::measured_or(
-            seen.held_up_ns.map(|ns| ns.saturating_mul(1000)),
+            received.held_up_ns.map(|ns| ns.saturating_mul(1000)),
             "the checker does not watch its clock",
         ),
-        series: seen.series,
+        series: received.series,
         counters,
     };
-    flow.intervals = intervals(&flow, &seen.slices, asked.layer);
+    flow.intervals = intervals(&flow, &received.slices, request.layer);
     flow
 }
 
 /// The same with its begin: a node that receives has a clock of its own, but what it first got was sent by this one.
-fn begun(of: OverTime, asked: &FlowRequest, sent: &SendReport) -> OverTime {
-    let by_sender = asked.direction == Direction::Receive && !of.is_empty();
+fn begun(of: OverTime, request: &FlowRequest, sent: &SendReport) -> OverTime {
+    let by_sender = request.direction == Direction::Receive && !of.is_empty();
     OverTime {
         first_ns: of.first_ns.or(by_sender.then_some(sent.first_ns)),
         ..of
@@ -174,17 +174,20 @@ pub fn intervals(flow: &FlowObservation, slices: &Slices, layer: Layer) -> FlowI
 
 /// Whether the checker's queue may have dropped a frame of the flow, once the losses are known. If every frame arrived,
 /// the dropped ones were foreign: a clean trial stays clean beside the normal traffic of hosts.
-fn went_by(seen: &CheckReport) -> bool {
-    let counts = &seen.counts;
-    seen.missed.at_least > 0 || counts.missed_frames + counts.lost_or_missed_frames > 0
+fn went_by(received: &CheckReport) -> bool {
+    let counts = &received.counts;
+    received.missed.at_least > 0 || counts.missed_frames + counts.lost_or_missed_frames > 0
 }
 
-fn sender_observation(asked: &FlowRequest, sent: &SendReport) -> SenderObservation {
+fn sender_observation(request: &FlowRequest, sent: &SendReport) -> SenderObservation {
     SenderObservation {
-        path: asked.sender_path.clone(),
-        asked_frames_per_s: Field::measured_or(asked.frames_per_s, "as fast as the sender can"),
+        path: request.sender_path.clone(),
+        asked_frames_per_s: Field::measured_or(request.frames_per_s, "as fast as the sender can"),
         achieved_frames_per_s: Field::measured_or(sent.frames_per_s(), "fewer than two frames"),
-        kept_rate: Field::measured_or(sent.kept_rate(asked.frames_per_s), "no rate was requested"),
+        kept_rate: Field::measured_or(
+            sent.kept_rate(request.frames_per_s),
+            "no rate was requested",
+        ),
         gap: if sent.gap.count > 0 {
             Field::measured(sent.gap.clone())
         } else {
@@ -201,15 +204,15 @@ fn sender_observation(asked: &FlowRequest, sent: &SendReport) -> SenderObservati
             "the sender cannot tell",
         ),
         kernel_copied: Field::measured_or(sent.kernel_copied, "the driver does not say"),
-        ledger: asked.ledger,
+        ledger: request.ledger,
     }
 }
 
 /// One warning for all senders of a trial that fell behind the requested rate; each flow has its own figures.
-pub fn below_rate(asked_frames_per_s: Option<f64>, sent: &[SendReport]) -> Option<Warning> {
+pub fn below_rate(requested_frames_per_s: Option<f64>, sent: &[SendReport]) -> Option<Warning> {
     let slow = sent
         .iter()
-        .filter(|s| s.kept_rate(asked_frames_per_s) == Some(false))
+        .filter(|s| s.kept_rate(requested_frames_per_s) == Some(false))
         .count();
     (slow > 0).then(|| {
         Warning::new(
@@ -225,14 +228,18 @@ pub fn below_rate(asked_frames_per_s: Option<f64>, sent: &[SendReport]) -> Optio
 
 /// Warnings of one flow: counts that do not add up, frames that the tester itself refused or missed, and differences
 /// between a receiver's counts and the injector's ledger.
-pub fn flow_warnings(asked: &FlowRequest, sent: &SendReport, seen: &CheckReport) -> Vec<Warning> {
+pub fn flow_warnings(
+    request: &FlowRequest,
+    sent: &SendReport,
+    received: &CheckReport,
+) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut push = |code: WarningCode, text: String, fix: &str| {
         warnings.push(Warning::new(code, text, fix));
     };
-    let (from, to) = (&asked.from, &asked.to);
-    let left = sent.sequences_left(seen.counts.distinct_sequences);
-    let counts = seen.clone().with_sent(left).counts;
+    let (from, to) = (&request.from, &request.to);
+    let left = sent.sequences_left(received.counts.distinct_sequences);
+    let counts = received.clone().with_sent(left).counts;
     if let Err(why) = counts.check_identity(left) {
         push(
             WarningCode::IDENTITY,
@@ -251,7 +258,7 @@ pub fn flow_warnings(asked: &FlowRequest, sent: &SendReport, seen: &CheckReport)
             "they count neither as sent nor as lost; offer less, or give the port a longer transmit queue",
         );
     }
-    if went_by(&seen.clone().with_sent(left)) {
+    if went_by(&received.clone().with_sent(left)) {
         let (missed, either) = (counts.missed_frames, counts.lost_or_missed_frames);
         let text = match either {
             0 => {
@@ -269,7 +276,10 @@ pub fn flow_warnings(asked: &FlowRequest, sent: &SendReport, seen: &CheckReport)
             "offer less: these frames are the tester's loss, not the node's",
         );
     }
-    if let Some(rate) = seen.foreign_frames_per_s().filter(|_| seen.is_crowded()) {
+    if let Some(rate) = received
+        .foreign_frames_per_s()
+        .filter(|_| received.is_crowded())
+    {
         push(
             WarningCode::FOREIGN_TRAFFIC,
             format!(
@@ -288,14 +298,14 @@ pub fn flow_warnings(asked: &FlowRequest, sent: &SendReport, seen: &CheckReport)
             "offer less, so that queues on the path do not fill, or wait longer between runs",
         );
     }
-    for note in &seen.notes {
+    for note in &received.notes {
         push(
             WarningCode::CHECKER,
             format!("{to}: {note}"),
             "interpret the counts and times accordingly; remove the cause and measure again",
         );
     }
-    let differences = asked.ledger.map(|ledger| ledger.differences(&counts));
+    let differences = request.ledger.map(|ledger| ledger.differences(&counts));
     for (what, injected, counted) in differences.into_iter().flatten() {
         let text = format!("{to}: {what}: injected {injected}, counted {counted}");
         push(
@@ -314,7 +324,7 @@ mod tests {
     use crate::job::Missed;
     use wirelab_wire::{Framing, Size, SizeUnit};
 
-    fn asked(layer: Layer, frames_per_s: Option<f64>) -> FlowRequest {
+    fn request(layer: Layer, frames_per_s: Option<f64>) -> FlowRequest {
         let framing = Framing {
             layer,
             vlan_tags: 0,
@@ -344,7 +354,7 @@ mod tests {
             last_ns: 100_000_000,
             ..SendReport::default()
         };
-        let seen = CheckReport {
+        let received = CheckReport {
             counts: Counts {
                 received_frames: 100,
                 good_frames: 100,
@@ -355,16 +365,16 @@ mod tests {
             last: Some((1_099_000_000, 99)),
             ..CheckReport::default()
         };
-        (sent, seen)
+        (sent, received)
     }
 
     #[test]
     fn a_queue_that_was_soon_full_took_no_more_a_second_than_what_came() {
         // 100 frames that arrived within 9.9 of the 100 ms.
-        let (mut sent, mut seen) = reports();
-        seen.first = Some((1_089_100_000, 0));
+        let (mut sent, mut received) = reports();
+        received.first = Some((1_089_100_000, 0));
         let rate = |sent: &SendReport| {
-            let flow = flow_observation(&asked(Layer::UdpIpv4, None), sent, seen.clone());
+            let flow = flow_observation(&request(Layer::UdpIpv4, None), sent, received.clone());
             *flow.frames_per_s.value().unwrap()
         };
         assert_eq!(rate(&sent), 990.0, "one of 101 is missing");
@@ -378,8 +388,8 @@ mod tests {
 
     #[test]
     fn rates_and_losses_of_a_udp_flow() {
-        let (sent, seen) = reports();
-        let flow = flow_observation(&asked(Layer::UdpIpv4, Some(1000.0)), &sent, seen);
+        let (sent, received) = reports();
+        let flow = flow_observation(&request(Layer::UdpIpv4, Some(1000.0)), &sent, received);
         assert_eq!(flow.counts.value().unwrap().lost_frames, 1);
         // The last of the 101 frames sent in 100 ms did not arrive.
         assert_eq!(flow.frames_per_s.value(), Some(&990.0));
@@ -395,8 +405,8 @@ mod tests {
 
     #[test]
     fn a_stream_has_goodput_but_no_frames_of_its_own() {
-        let (sent, seen) = reports();
-        let flow = flow_observation(&asked(Layer::TcpIpv4, None), &sent, seen);
+        let (sent, received) = reports();
+        let flow = flow_observation(&request(Layer::TcpIpv4, None), &sent, received);
         assert_eq!(flow.goodput_bits_per_s.value(), Some(&7.92e6));
         assert_eq!(flow.link_bits_per_s.value(), None);
         assert_eq!(flow.efficiency.value(), None);
@@ -405,7 +415,7 @@ mod tests {
         let (_, mut late) = reports();
         late.counts.distinct_sequences = 101;
         late.first = Some((1_098_000_000, 0));
-        let flow = flow_observation(&asked(Layer::TcpIpv4, None), &sent, late);
+        let flow = flow_observation(&request(Layer::TcpIpv4, None), &sent, late);
         assert_eq!(flow.goodput_bits_per_s.value(), Some(&7.92e6));
     }
 
@@ -421,35 +431,35 @@ mod tests {
 
     #[test]
     fn foreign_traffic_is_reported_and_much_of_it_is_a_warning() {
-        let (sent, seen) = reports();
+        let (sent, received) = reports();
         let beside = |foreign_frames| CheckReport {
             counts: Counts {
                 foreign_frames,
-                ..seen.counts
+                ..received.counts
             },
             watched_ns: Some(500_000_000),
-            ..seen.clone()
+            ..received.clone()
         };
-        let asked = asked(Layer::UdpIpv4, None);
+        let request = request(Layer::UdpIpv4, None);
         for (foreign, per_s, warned) in [(0, None, 0), (40, Some(80), 0), (60, Some(120), 1)] {
-            let seen = beside(foreign);
+            let received = beside(foreign);
             assert_eq!(
-                flow_warnings(&asked, &sent, &seen).len(),
+                flow_warnings(&request, &sent, &received).len(),
                 warned,
                 "{foreign}"
             );
-            let flow = flow_observation(&asked, &sent, seen);
-            let told = flow.counters.get("foreign_frames_per_s");
-            assert_eq!(told.and_then(|rate| rate.value().copied()), per_s);
+            let flow = flow_observation(&request, &sent, received);
+            let rate = flow.counters.get("foreign_frames_per_s");
+            assert_eq!(rate.and_then(|rate| rate.value().copied()), per_s);
         }
     }
 
     #[test]
     fn what_the_tester_lost_itself_is_said() {
-        let (sent, seen) = reports();
-        let mut asked = asked(Layer::UdpIpv4, None);
-        assert_eq!(flow_warnings(&asked, &sent, &seen), []);
-        asked.ledger = Some(Ledger {
+        let (sent, received) = reports();
+        let mut request = request(Layer::UdpIpv4, None);
+        assert_eq!(flow_warnings(&request, &sent, &received), []);
+        request.ledger = Some(Ledger {
             lost_frames: 3,
             ..Ledger::default()
         });
@@ -458,20 +468,20 @@ mod tests {
             refused_frames: 2,
             ..sent
         };
-        let seen = CheckReport {
+        let received = CheckReport {
             missed: Missed::exactly(1),
             notes: vec!["a note".to_owned()],
             counts: Counts {
                 good_frames: 99,
-                ..seen.counts
+                ..received.counts
             },
-            ..seen
+            ..received
         };
-        let codes: Vec<_> = flow_warnings(&asked, &sent, &seen)
+        let codes: Vec<_> = flow_warnings(&request, &sent, &received)
             .into_iter()
             .map(|w| w.code)
             .collect();
-        let all_came = SendReport {
+        let all_arrived = SendReport {
             sequences: 100,
             ..reports().0
         };
@@ -482,15 +492,15 @@ mod tests {
             },
             ..reports().1
         };
-        asked.ledger = None;
+        request.ledger = None;
         assert_eq!(
-            flow_warnings(&asked, &all_came, &clean),
+            flow_warnings(&request, &all_arrived, &clean),
             [],
             "none of what was dropped was of the flow"
         );
-        let clean = flow_observation(&asked, &all_came, clean);
+        let clean = flow_observation(&request, &all_arrived, clean);
         assert!(clean.counters.is_empty() && clean.loss_ratio_at_most.is_none());
-        let flow = flow_observation(&asked, &sent, seen);
+        let flow = flow_observation(&request, &sent, received);
         let counts = flow.counts.value().unwrap();
         assert_eq!((counts.missed_frames, counts.lost_frames), (1, 0));
         assert_eq!(flow.loss_ratio.value(), Some(&0.0));

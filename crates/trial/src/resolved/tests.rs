@@ -55,27 +55,30 @@ fn each_field_of_a_trial_is_refused_until_a_kind_declares_it() {
     options.sort_unstable();
     assert_eq!(options, optional);
     for option in TrialOption::ALL {
-        let asked = trial().asking(*option);
-        assert_eq!(asked.options().collect::<Vec<_>>(), [*option]);
+        let chosen = trial().with_option(*option);
+        assert_eq!(chosen.options().collect::<Vec<_>>(), [*option]);
         let why = if *option == TrialOption::Wait {
             "it never waits"
         } else {
             "leave it out"
         };
-        assert_eq!(refused(&asked, &PLAIN), format!("{}: {why}", option.name()));
+        assert_eq!(
+            refused(&chosen, &PLAIN),
+            format!("{}: {why}", option.name())
+        );
         let declared = Accepts {
             options: &[*option],
             buffers: &[Buffers::Copied],
             paths: &[Path::Stack],
             ..PLAIN
         };
-        assert!(declared.check(&asked).is_ok(), "{option:?}");
+        assert!(declared.check(&chosen).is_ok(), "{option:?}");
     }
 }
 
 #[test]
 fn what_every_trial_has_is_refused_with_what_the_node_does() {
-    let asked = |change: fn(&mut Trial)| {
+    let changed = |change: fn(&mut Trial)| {
         let mut trial = trial();
         change(&mut trial);
         let accepts = Accepts {
@@ -86,14 +89,14 @@ fn what_every_trial_has_is_refused_with_what_the_node_does() {
         };
         refused(&trial, &accepts)
     };
-    let layer = asked(|trial| trial.framing.layer = Layer::UdpIpv6);
+    let layer = changed(|trial| trial.framing.layer = Layer::UdpIpv6);
     assert_eq!(layer, "layer: ask udp4");
-    let direction = asked(|trial| trial.direction = Direction::Echo);
+    let direction = changed(|trial| trial.direction = Direction::Echo);
     assert_eq!(
         direction,
         "direction: this node does not support echo; fix: request one of receive, both"
     );
-    let tags = asked(|trial| trial.framing.vlan_tags = 2);
+    let tags = changed(|trial| trial.framing.vlan_tags = 2);
     assert_eq!(
         tags,
         "vlan_tags: it supports 1 tags at most; fix: leave --vlan out"
@@ -104,12 +107,12 @@ fn what_every_trial_has_is_refused_with_what_the_node_does() {
         let why = format!("ports: {ports} requested, the node has 2; fix: request 1 to 2");
         assert_eq!(refused(&trial, &accepts), why);
     }
-    let buffers = asked(|trial| trial.buffers = Some(Buffers::DmaCopied));
+    let buffers = changed(|trial| trial.buffers = Some(Buffers::DmaCopied));
     assert_eq!(
         buffers,
         "buffers: this node does not support dma-copied; fix: request one of prefilled"
     );
-    let path = asked(|trial| trial.path = Some(Path::Driver));
+    let path = changed(|trial| trial.path = Some(Path::Driver));
     assert_eq!(
         path,
         "path: this node supports none of these; fix: leave it out"
@@ -122,7 +125,7 @@ fn a_code_point_is_of_ipv4_alone() {
         options: &[TrialOption::Dscp],
         ..PLAIN
     };
-    let mut marked = trial().asking(TrialOption::Dscp);
+    let mut marked = trial().with_option(TrialOption::Dscp);
     assert!(accepts.check(&marked).is_ok());
     marked.framing.layer = Layer::Ethernet;
     let why = refused(&marked, &accepts);

@@ -120,8 +120,9 @@ mod tests {
     #[test]
     fn each_point_is_on_a_way() {
         for point in CapturePoint::ALL {
-            let ways = CapturePoint::RECEIVED.contains(point) || CapturePoint::SENT.contains(point);
-            assert!(ways, "{point:?}");
+            let listed =
+                CapturePoint::RECEIVED.contains(point) || CapturePoint::SENT.contains(point);
+            assert!(listed, "{point:?}");
         }
     }
 }

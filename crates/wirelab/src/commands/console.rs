@@ -135,7 +135,10 @@ fn steps(
 fn told(board: &Board, name: &str, key: &str, unread: Option<&Unread>) -> bool {
     let profile = &board.profile().name;
     match unread {
-        Some(Unread::Unreadable { asked, came }) => {
+        Some(Unread::Unreadable {
+            typed: asked,
+            lines: came,
+        }) => {
             let came: Vec<&str> = came.iter().take(SHOWN).map(String::as_str).collect();
             let place = match text_of(profile) {
                 Some(_) => format!(
@@ -150,8 +153,10 @@ fn told(board: &Board, name: &str, key: &str, unread: Option<&Unread>) -> bool {
             return false;
         }
         Some(Unread::Absent(why)) => say!("{name}: this board has none ({why})"),
-        Some(Unread::Silent { asked }) => say!("{name}: the board printed nothing to '{asked}'"),
-        Some(Unread::NotAsked(why)) => say!("{name}: not asked: {why}"),
+        Some(Unread::Silent { typed: asked }) => {
+            say!("{name}: the board printed nothing to '{asked}'")
+        }
+        Some(Unread::NotTyped(why)) => say!("{name}: not asked: {why}"),
         None => say!("{name}: not asked"),
     }
     true

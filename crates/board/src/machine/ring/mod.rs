@@ -20,8 +20,8 @@ const RECORD_BYTES: usize = 40;
 /// Records of the ring: a power of two. A frame has some hundred.
 const RECORDS: usize = 1 << 17;
 
-/// Places in the header.
-mod place {
+/// Offsets in the header.
+mod offset {
     pub const MAGIC: usize = 0;
     pub const POINTS: usize = 4;
     pub const FUNCTIONS: usize = 8;
@@ -152,11 +152,11 @@ impl Ring {
         file.set_len((records_at + RECORDS * RECORD_BYTES) as u64)?;
         let shared = Shared::map(&file)?;
         for (at, value) in [
-            (place::MAGIC, MAGIC),
-            (place::POINTS, points.len() as u32),
-            (place::FUNCTIONS, functions.len() as u32),
-            (place::RECORDS, RECORDS as u32),
-            (place::WANTED, u32::from(with_kinds)),
+            (offset::MAGIC, MAGIC),
+            (offset::POINTS, points.len() as u32),
+            (offset::FUNCTIONS, functions.len() as u32),
+            (offset::RECORDS, RECORDS as u32),
+            (offset::WANTED, u32::from(with_kinds)),
         ] {
             shared.word(at).store(value, Relaxed);
         }
@@ -177,7 +177,7 @@ impl Ring {
 
     /// The version of QEMU's plugin interface, once the plugin has been loaded.
     pub fn interface(&self) -> Option<u32> {
-        let loaded = self.shared.word(place::LOADED).load(Acquire);
+        let loaded = self.shared.word(offset::LOADED).load(Acquire);
         (loaded != 0).then_some(loaded)
     }
 
@@ -185,25 +185,25 @@ impl Ring {
     pub fn arm(&mut self) {
         self.forget();
         self.arms = self.arms.wrapping_add(1).max(1);
-        self.shared.word(place::ARMED).store(self.arms, Release);
+        self.shared.word(offset::ARMED).store(self.arms, Release);
     }
 
     /// From now on nothing is recorded.
     pub fn disarm(&self) {
-        self.shared.word(place::ARMED).store(0, Release);
+        self.shared.word(offset::ARMED).store(0, Release);
     }
 
     /// Takes all records away.
     pub fn forget(&mut self) {
-        self.tail = self.shared.long(place::HEAD).load(Acquire);
-        self.shared.long(place::TAIL).store(self.tail, Release);
-        self.shared.long(place::LOST).store(0, Relaxed);
+        self.tail = self.shared.long(offset::HEAD).load(Acquire);
+        self.shared.long(offset::TAIL).store(self.tail, Release);
+        self.shared.long(offset::LOST).store(0, Relaxed);
     }
 
     /// Takes the next record.
     pub fn take(&mut self) -> Option<Record> {
         loop {
-            let head = self.shared.long(place::HEAD).load(Acquire);
+            let head = self.shared.long(offset::HEAD).load(Acquire);
             // A head that is wrong is one of a plugin that other code has overwritten.
             if head.wrapping_sub(self.tail).wrapping_sub(1) >= RECORDS as u64 {
                 return None;
@@ -211,7 +211,7 @@ impl Ring {
             let slot = (self.tail % RECORDS as u64) as usize;
             let bytes = self.shared.read(self.records_at + slot * RECORD_BYTES);
             self.tail += 1;
-            self.shared.long(place::TAIL).store(self.tail, Release);
+            self.shared.long(offset::TAIL).store(self.tail, Release);
             if let Some(record) = decode(&bytes) {
                 return Some(record);
             }
@@ -225,17 +225,17 @@ impl Ring {
 
     /// Records since it was armed that found no room.
     pub fn lost(&self) -> u64 {
-        self.shared.long(place::LOST).load(Relaxed)
+        self.shared.long(offset::LOST).load(Relaxed)
     }
 
     /// How many processors have run.
     pub fn vcpus(&self) -> u32 {
-        self.shared.word(place::VCPUS).load(Relaxed)
+        self.shared.word(offset::VCPUS).load(Relaxed)
     }
 
     /// Whether more code was translated than the plugin has memory to tell apart.
     pub fn is_overrun(&self) -> bool {
-        self.shared.word(place::BLOCKS_LOST).load(Relaxed) > 0
+        self.shared.word(offset::BLOCKS_LOST).load(Relaxed) > 0
     }
 }
 
@@ -246,42 +246,42 @@ pub struct Control(Arc<Shared>);
 impl Control {
     /// From now on the machine stands where points say so.
     pub fn stop_at_points(&self) {
-        self.0.word(place::WANTS_STOPS).store(1, Release);
+        self.0.word(offset::WANTS_STOPS).store(1, Release);
     }
 
     /// Asks the machine to stand once it rests; what counts as rest begins anew.
     pub fn ask_for_rest(&self, rest: Rest) {
-        self.0.word(place::SLEEPS).store(rest.sleeps, Relaxed);
-        self.0.word(place::IDLE).store(rest.idle, Relaxed);
-        self.0.word(place::WANTS_REST).fetch_add(1, Release);
+        self.0.word(offset::SLEEPS).store(rest.sleeps, Relaxed);
+        self.0.word(offset::IDLE).store(rest.idle, Relaxed);
+        self.0.word(offset::WANTS_REST).fetch_add(1, Release);
     }
 
     /// Whether the machine stands.
     pub fn stands(&self) -> bool {
-        let stops = self.0.word(place::STOPS).load(Acquire);
-        stops != self.0.word(place::RELEASED).load(Relaxed)
+        let stops = self.0.word(offset::STOPS).load(Acquire);
+        stops != self.0.word(offset::RELEASED).load(Relaxed)
     }
 
     /// Whether it stands so that a device can do its work.
     pub fn waits_for_device(&self) -> bool {
-        self.stands() && self.0.word(place::REASON).load(Relaxed) == KICK
+        self.stands() && self.0.word(offset::REASON).load(Relaxed) == KICK
     }
 
     /// Whether it has come to the rest that was asked for.
     pub fn has_rested(&self) -> bool {
-        let rested = self.0.word(place::RESTED).load(Acquire);
-        rested == self.0.word(place::WANTS_REST).load(Relaxed)
+        let rested = self.0.word(offset::RESTED).load(Acquire);
+        rested == self.0.word(offset::WANTS_REST).load(Relaxed)
     }
 
     /// Lets a machine that stands go on.
     pub fn release(&self) {
-        let stops = self.0.word(place::STOPS).load(Acquire);
-        self.0.word(place::RELEASED).store(stops, Release);
+        let stops = self.0.word(offset::STOPS).load(Acquire);
+        self.0.word(offset::RELEASED).store(stops, Release);
     }
 
     /// Instructions that the machine has run.
     pub fn now(&self) -> u64 {
-        self.0.long(place::NOW).load(Relaxed)
+        self.0.long(offset::NOW).load(Relaxed)
     }
 }
 
@@ -337,7 +337,7 @@ mod tests {
             ring.shared
                 .write(ring.records_at + n * RECORD_BYTES, &bytes);
         }
-        ring.shared.long(place::HEAD).store(4, Release);
+        ring.shared.long(offset::HEAD).store(4, Release);
         assert_eq!(ring.take().unwrap().event, Event::Point(3));
         let step = Event::Step {
             at: u64::MAX,
@@ -345,7 +345,7 @@ mod tests {
         };
         assert_eq!(ring.take().unwrap().event, step);
         assert_eq!(ring.take(), None, "the others are of no kind");
-        ring.shared.long(place::HEAD).store(u64::MAX, Release);
+        ring.shared.long(offset::HEAD).store(u64::MAX, Release);
         assert_eq!(ring.take(), None);
     }
 }

@@ -37,7 +37,7 @@ pub struct Access {
     /// The address of its first word.
     address: u32,
     /// Its target.
-    pub place: Target,
+    pub target: Target,
     /// Whether it is a write.
     pub write: bool,
     words_left: u32,
@@ -45,7 +45,7 @@ pub struct Access {
 
 impl Access {
     fn new(trace: Trace) -> Access {
-        let place = match trace.address >> 26 {
+        let target = match trace.address >> 26 {
             0 => Target::Memory,
             8 if trace.address >> BLOCK_BITS == word(SLOT_MAC_CONTROL) >> BLOCK_BITS => {
                 Target::Slot
@@ -55,7 +55,7 @@ impl Access {
         };
         Access {
             address: trace.address,
-            place,
+            target,
             write: trace.write != 0,
             words_left: if trace.burst != 0 { LINE_WORDS } else { 1 },
         }
@@ -102,12 +102,12 @@ impl Bus {
     /// Whether a line of the data cache is being filled.
     pub fn fills(&self) -> bool {
         self.now
-            .is_some_and(|access| access.place == Target::Memory && !access.write)
+            .is_some_and(|access| access.target == Target::Memory && !access.write)
     }
 
     /// Whether a word behind the bridge is being written.
     pub fn writes_slot(&self) -> bool {
         self.now
-            .is_some_and(|access| access.place == Target::Slot && access.write)
+            .is_some_and(|access| access.target == Target::Slot && access.write)
     }
 }

@@ -223,7 +223,7 @@ impl Counter {
     }
 
     fn access(&mut self, access: Access) {
-        let event = match (access.place, access.write) {
+        let event = match (access.target, access.write) {
             (Target::Memory, false) if self.was.fetch != 0 => Event::QueuedFill,
             (Target::Memory, false) => Event::DataFill,
             (Target::Uncached, false) => Event::MemoryRead,
@@ -237,7 +237,7 @@ impl Counter {
             return;
         }
         self.add(event, 1);
-        self.reads = !access.write && access.place != Target::Memory;
+        self.reads = !access.write && access.target != Target::Memory;
         // The access follows one clock after the load, unless the bus is busy.
         if self.reads && self.there_clocks > 2 {
             self.add(Event::ReadWait, 1);
@@ -256,7 +256,7 @@ impl Counter {
             {
                 // The MAC takes it in its first clock, so the rest need not be awaited.
                 let last = &mut self.now.stages[Counted::STAGES - 1];
-                last[Event::SlotWrite] -= u64::from(access.place == Target::Slot);
+                last[Event::SlotWrite] -= u64::from(access.target == Target::Slot);
                 self.phase = Phase::Sender;
                 self.clocks = 0;
             }

@@ -64,9 +64,9 @@ impl ClientConfig {
             ..*self
         };
         let outcome = back.run_once(stop, &|_| {});
-        let came = |leg: &Leg| matches!(leg, Leg::TcpReceived { bytes, .. } if *bytes > 0);
+        let has_received = |leg: &Leg| matches!(leg, Leg::TcpReceived { bytes, .. } if *bytes > 0);
         match outcome.trouble {
-            _ if outcome.legs.iter().any(|(_, leg)| came(leg)) => Ok(()),
+            _ if outcome.legs.iter().any(|(_, leg)| has_received(leg)) => Ok(()),
             _ if stop.load(Ordering::Relaxed) => Ok(()),
             Some(trouble) if !matches!(trouble, Trouble::NothingBack { .. }) => Err(trouble),
             _ => Err(Trouble::Silent(self.server)),

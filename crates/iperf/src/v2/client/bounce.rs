@@ -35,7 +35,7 @@ pub fn bounceback(
         peer: server,
         source,
     })?;
-    if report.seen.counts.received_frames == 0 && !cancel.is_cancelled() {
+    if report.received.counts.received_frames == 0 && !cancel.is_cancelled() {
         return Err(Trouble::Unsupported(
             "the server returns no blocks: iperf 2.1.8 does (iperf -s), older ones and iperf3 do not; fix: for echo run 'wirelab node serve' there and ask node:HOST",
         ));
@@ -87,7 +87,7 @@ mod tests {
         let report = bounceback(server.tcp_address(), &offer, &Cancel::new()).unwrap();
         assert!(report.failure.is_none(), "{:?}", report.failure);
         assert_eq!(report.round_trip.histogram.count, 40);
-        assert_eq!(report.seen.counts.lost_frames, 0);
+        assert_eq!(report.received.counts.lost_frames, 0);
     }
 
     #[test]

@@ -54,8 +54,8 @@ pub(super) fn run(
     let header = config.header(port, env.wall(env.now_ns())).to_vec();
     match (config.mode, listener) {
         (Mode::Reverse, _) => {
-            let asked = stream.write_all(&header);
-            config.gone(asked)?;
+            let header_written = stream.write_all(&header);
+            config.gone(header_written)?;
             receive(config, env, results, &mut stream, Id::Back(number))
         }
         (Mode::FullDuplex, _) => {

@@ -54,7 +54,7 @@ pub(super) fn run(
     // Listens only on the address that the server sees.
     let own_ip = socket.local_addr().map_err(connect)?.ip();
     let own = || bind_udp((own_ip, config.back_port(number)).into(), wanted);
-    let back = |way: &ReturnPath<'_>| receive(config, env, results, &socket, way);
+    let back = |path: &ReturnPath<'_>| receive(config, env, results, &socket, path);
     match config.mode {
         Mode::Forward => send(config, env, results, &socket, None, id),
         Mode::Reverse => {
@@ -80,7 +80,7 @@ pub(super) fn run(
         Mode::Dual | Mode::Tradeoff => {
             let own = own()?;
             let port = own.local_addr().map_err(connect)?.port();
-            let way = ReturnPath {
+            let path = ReturnPath {
                 listen: &own,
                 knock: None,
                 answers: true,
@@ -88,10 +88,10 @@ pub(super) fn run(
             };
             let sending = || send(config, env, results, &socket, Some(port), id);
             if config.mode == Mode::Dual {
-                return both(|| back(&way), sending);
+                return both(|| back(&path), sending);
             }
             sending()?;
-            back(&way)
+            back(&path)
         }
     }
 }
@@ -145,9 +145,9 @@ fn send(
     let mtu_bytes = path_mtu(socket).ok().flatten();
     let sent = sender.sent().with_mtu(mtu_bytes, config.server.is_ipv6());
     results.leg(id, Leg::UdpSent(Box::new(sent)));
-    let ran_ns = env.now_ns().saturating_sub(sender.start_ns());
+    let sent_for_ns = env.now_ns().saturating_sub(sender.start_ns());
     result.map_err(|source| match source.kind() {
-        ErrorKind::ConnectionRefused if ran_ns < REFUSAL_NS => Trouble::Connect {
+        ErrorKind::ConnectionRefused if sent_for_ns < REFUSAL_NS => Trouble::Connect {
             peer: config.server,
             source,
         },
@@ -158,32 +158,32 @@ fn send(
     })
 }
 
-/// Receives what the server sends. `asked` is the socket that is connected to the server.
+/// Receives what the server sends. `connected` is the socket that is connected to the server.
 fn receive(
     config: &ClientConfig,
     env: &Env<'_>,
     results: &Results<'_>,
-    asked: &UdpSocket,
-    way: &ReturnPath<'_>,
+    connected: &UdpSocket,
+    path: &ReturnPath<'_>,
 ) -> Result<(), Trouble> {
     let gone = |source: io::Error| Trouble::Gone {
         peer: config.server,
         source,
     };
     let begin_ns = env.now_ns();
-    let queue = Queue::alone(way.listen, Drops::of(way.listen));
-    let mut joined = Joined::joining(way.listen, PIECES);
+    let queue = Queue::alone(path.listen, Drops::of(path.listen));
+    let mut joined = Joined::joining(path.listen, PIECES);
     let mut watch = HoldWatch::start(HoldWatch::RECEIVER);
     let mut listener: Option<Listener> = None;
     let mut heard_ns = begin_ns;
     let (mut knocked_ns, mut refusals, mut ended_ns, mut more) = (0, 0, None, false);
-    way.listen.set_read_timeout(Some(TICK / 2)).map_err(gone)?;
+    path.listen.set_read_timeout(Some(TICK / 2)).map_err(gone)?;
     while !env.stopped() {
         let now_ns = env.now_ns();
-        if let (None, Some(sender)) = (&listener, &way.knock) {
+        if let (None, Some(sender)) = (&listener, &path.knock) {
             if knocked_ns == 0 || now_ns - knocked_ns >= KNOCK_NS {
                 knocked_ns = now_ns;
-                let knock = knock_once(asked, sender.clone(), env);
+                let knock = knock_once(connected, sender.clone(), env);
                 refusals += u32::from(is_refused(&knock));
                 if !is_refused(&knock) || config.streams < 2 || refusals > BUSY_TRIES {
                     knock.map_err(|source| Trouble::Connect {
@@ -205,12 +205,12 @@ fn receive(
         let began_ns = env.now_ns();
         watch.tick(began_ns);
         // An error is a timeout, or an ICMP message of a peer on the next call.
-        let came = joined.receive_resting(way.listen);
+        let arrived = joined.receive_resting(path.listen);
         let arrived_ns = env.now_ns();
         // The arrival time is unknown.
         watch.idle(began_ns, arrived_ns, TICK);
-        let came = came.into_iter().flatten();
-        for datagram in came {
+        let arrived = arrived.into_iter().flatten();
+        for datagram in arrived {
             if !is_server(config, datagram.from) {
                 queue.took_foreign();
                 continue;
@@ -218,12 +218,12 @@ fn receive(
             heard_ns = arrived_ns;
             let first = listener.is_none();
             let from = datagram.from;
-            if take(&mut listener, way, (&datagram, arrived_ns), &queue, env) {
+            if take(&mut listener, path, (&datagram, arrived_ns), &queue, env) {
                 ended_ns.get_or_insert(arrived_ns);
             }
             // On the socket of the request its ends are already reported.
-            if way.answers && first && listener.is_some() {
-                results.began(way.id, way.listen.local_addr(), from);
+            if path.answers && first && listener.is_some() {
+                results.began(path.id, path.listen.local_addr(), from);
             }
         }
         if let Some(listener) = &mut listener {
@@ -237,17 +237,17 @@ fn receive(
     match listener {
         Some(mut listener) => {
             listener.tell_rest(&queue, env.on_row);
-            let mtu_bytes = path_mtu(asked).ok().flatten();
+            let mtu_bytes = path_mtu(connected).ok().flatten();
             let received = listener.received(&queue);
             let mut received = received.with_mtu(mtu_bytes, config.server.is_ipv6());
             // The requested traffic is over, although no final datagram arrived.
             received.finished |= more;
             received.held_up_ns = Some(watch.finish().held_ns);
-            results.leg(way.id, Leg::UdpReceived(Box::new(received)));
+            results.leg(path.id, Leg::UdpReceived(Box::new(received)));
             Ok(())
         }
         None => {
-            let port = way.listen.local_addr().map_or(0, |address| address.port());
+            let port = path.listen.local_addr().map_or(0, |address| address.port());
             Err(config.nothing_back(port))
         }
     }
@@ -276,21 +276,21 @@ fn knock_once(socket: &UdpSocket, mut sender: Sender, env: &Env<'_>) -> io::Resu
 /// Takes one datagram, and answers a final one where the server waits for that; returns whether it was final.
 fn take(
     listener: &mut Option<Listener>,
-    way: &ReturnPath<'_>,
+    path: &ReturnPath<'_>,
     (datagram, now_ns): (&Datagram<'_>, u64),
     queue: &Queue<'_>,
     env: &Env<'_>,
 ) -> bool {
     let (from, datagram) = (datagram.from, datagram.bytes);
     // A server that does not support --full-duplex answers the final datagram with a report.
-    if !way.answers && is_report(datagram) {
+    if !path.answers && is_report(datagram) {
         queue.took_foreign();
         return false;
     }
     if listener.is_none() {
         *listener = Receiver::new(datagram, now_ns).map(|receiver| {
             let receiver = receiver.with_wall(env.epoch_us, false);
-            Listener::new(receiver, env.every_ns, way.id)
+            Listener::new(receiver, env.every_ns, path.id)
         });
     }
     let Some(listener) = listener else {
@@ -300,9 +300,9 @@ fn take(
     if listener.take(datagram, now_ns, queue, env.on_row) != Arrival::Final {
         return false;
     }
-    if let (true, Some(answer)) = (way.answers, listener.receiver.answer(datagram)) {
+    if let (true, Some(answer)) = (path.answers, listener.receiver.answer(datagram)) {
         // The server repeats its request if the answer is lost.
-        let _ = way.listen.send_to(&answer, from);
+        let _ = path.listen.send_to(&answer, from);
     }
     true
 }

@@ -234,15 +234,15 @@ fn trip_times_as_captured() {
 fn answers_with_times_as_captured() {
     let start = (0x6b06_f19f, 0x0002_1776);
     let amount = Amount::Time { centiseconds: 100 };
-    let asked = ClientHeader::new(false, 0x17d4, 500, amount, Rate::BitsPerS(1_000_000));
-    let timed = asked.with_mode(Mode::Reverse).with_trip_times((1, 2));
+    let request = ClientHeader::new(false, 0x17d4, 500, amount, Rate::BitsPerS(1_000_000));
+    let timed = request.with_mode(Mode::Reverse).with_trip_times((1, 2));
     let tcp = hex(
         "400100a0 00000001 000017d4 000001f4 00000000 ffffff9c 00000000 00000000 00100000 00020001
          00080003 00000000 00000000 00000000 00000000 00000000 6b06f19f 00021776 00000000 00000000",
     );
     let answer = timed.answer_with_times(false, start).unwrap();
     assert_eq!(answer.to_vec(), tcp);
-    let both = asked.with_mode(Mode::FullDuplex).with_trip_times((1, 2));
+    let both = request.with_mode(Mode::FullDuplex).with_trip_times((1, 2));
     for udp in [false, true] {
         let answer = both.answer_with_times(udp, start).unwrap();
         assert_eq!(answer.mode(), Mode::Forward, "it asks nothing back");
@@ -251,8 +251,8 @@ fn answers_with_times_as_captured() {
     assert_eq!(udp.to_vec()[..4], [0x68, 1, 0, 0xd8]);
     assert_eq!(udp.to_vec()[32..36], [0, 0x18, 0, 0]);
     for other in [
-        asked.with_mode(Mode::Reverse),
-        asked.with_trip_times((1, 2)),
+        request.with_mode(Mode::Reverse),
+        request.with_trip_times((1, 2)),
     ] {
         assert_eq!(other.answer_with_times(true, start), None);
     }

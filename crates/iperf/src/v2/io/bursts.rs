@@ -118,7 +118,7 @@ mod tests {
         out
     }
 
-    fn told(stream: &[u8], piece: usize) -> Option<(u64, i64, i64)> {
+    fn last_burst(stream: &[u8], piece: usize) -> Option<(u64, i64, i64)> {
         let mut bursts = Bursts::after(80);
         for part in stream.chunks(piece) {
             bursts.take(part, 1_000_000_500);
@@ -136,10 +136,14 @@ mod tests {
         ];
         let stream = parts.concat();
         for piece in [1, 7, 91, 92, 93, 580, 5000] {
-            assert_eq!(told(&stream, piece), Some((3, 50, 400)), "{piece}");
-            assert_eq!(told(&stream[..1671], piece), Some((2, 300, 400)), "{piece}");
+            assert_eq!(last_burst(&stream, piece), Some((3, 50, 400)), "{piece}");
+            assert_eq!(
+                last_burst(&stream[..1671], piece),
+                Some((2, 300, 400)),
+                "{piece}"
+            );
         }
-        assert_eq!(told(&stream[..90], 10), None);
+        assert_eq!(last_burst(&stream[..90], 10), None);
         let mut bursts = Bursts::after(0);
         bursts.take(&write(100, 1), 1_000_000_002);
         assert_eq!(bursts.of_interval().map(|t| t.count), Some(1));
@@ -149,7 +153,7 @@ mod tests {
     #[test]
     fn a_stream_that_is_none_of_writes_tells_nothing() {
         let digits = [write(180, 1), b"0123456789".repeat(100)].concat();
-        assert_eq!(told(&digits, 64), None, "the digits are no size");
+        assert_eq!(last_burst(&digits, 64), None, "the digits are no size");
         let mut old = write(200, 1);
         put_words(&mut old, WRITTEN_AT, &[0, 0]);
         let mut bursts = Bursts::after(0);

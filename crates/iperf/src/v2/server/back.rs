@@ -69,7 +69,7 @@ impl Reservation {
         }
         let before = shared.backs.fetch_add(1, Ordering::Relaxed);
         // Made before the checks, so that it is released in either case.
-        let mut place = Reservation {
+        let mut reservation = Reservation {
             shared: Arc::clone(shared),
             most_bits_per_s: None,
         };
@@ -79,17 +79,17 @@ impl Reservation {
             return None;
         }
         let Some(all) = shared.config.budget_bits_per_s else {
-            return Some(place);
+            return Some(reservation);
         };
         let wanted = header.bits_per_s().unwrap_or(all);
         let share = wanted.min(all / u64::from(header.threads.max(1)));
         let granted = shared.spend(share, all);
-        place.most_bits_per_s = Some(granted);
+        reservation.most_bits_per_s = Some(granted);
         if granted < LEAST_BITS_PER_S.min(share) || granted == 0 {
             shared.refuse(peer, "traffic back: the server sends as fast as it may");
             return None;
         }
-        Some(place)
+        Some(reservation)
     }
 
     /// Reports the end of the flow. The slot is free before the event is sent.
@@ -134,22 +134,22 @@ pub(super) fn udp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader, 
     if !may_go_to(shared, peer, header.port) {
         return;
     }
-    let Some(place) = Reservation::take_unproven(shared, peer, &header) else {
+    let Some(reservation) = Reservation::take_unproven(shared, peer, &header) else {
         return;
     };
     let to = SocketAddr::new(peer.ip(), header.port);
     shared.spawn(move || {
-        let shared = &place.shared;
+        let shared = &reservation.shared;
         let id = Id::Back(shared.stream_id());
-        let (mut sent, mut result) = udp_once(&place, to, &header, kind, id, false);
+        let (mut sent, mut result) = udp_once(&reservation, to, &header, kind, id, false);
         for _ in 0..REFUSED_TRIES {
             if !refused_at_once(&sent, &result) || shared.stopped() {
                 break;
             }
             std::thread::sleep(REFUSED_WAIT);
-            (sent, result) = udp_once(&place, to, &header, kind, id, true);
+            (sent, result) = udp_once(&reservation, to, &header, kind, id, true);
         }
-        place.end(to, id, Leg::UdpSent(Box::new(sent)), result);
+        reservation.end(to, id, Leg::UdpSent(Box::new(sent)), result);
     });
 }
 
@@ -173,15 +173,15 @@ fn wanted<'a>(shared: &Shared, options: &'a SocketOptions) -> Wanted<'a> {
 }
 
 fn udp_once(
-    place: &Reservation,
+    reservation: &Reservation,
     to: SocketAddr,
     header: &ClientHeader,
     kind: Generation,
     id: Id,
     again: bool,
 ) -> (Sent, io::Result<()>) {
-    let shared = &place.shared;
-    let plan = shared.plan(header, to, layout(kind), place.most_bits_per_s, true);
+    let shared = &reservation.shared;
+    let plan = shared.plan(header, to, layout(kind), reservation.most_bits_per_s, true);
     let mut sender = sender(shared, plan);
     let mut work = || -> io::Result<()> {
         let options = shared.back_options(Some(header));
@@ -219,16 +219,22 @@ pub(super) fn udp_same_socket(
         shared.refuse(peer, "traffic back: no file descriptor is left");
         return;
     };
-    let Some(place) = Reservation::take_unproven(shared, peer, &header) else {
+    let Some(reservation) = Reservation::take_unproven(shared, peer, &header) else {
         return;
     };
     let refused = shared.senders.begin(peer);
     shared.spawn(move || {
-        let shared = &place.shared;
+        let shared = &reservation.shared;
         let id = Id::Back(shared.stream_id());
         shared.began(local_towards(&socket, peer), peer, id, Some(&header));
         let start = shared.with_env(|env| env.wall(env.now_ns()));
-        let mut plan = shared.plan(&header, peer, layout(kind), place.most_bits_per_s, false);
+        let mut plan = shared.plan(
+            &header,
+            peer,
+            layout(kind),
+            reservation.most_bits_per_s,
+            false,
+        );
         if plan.length_bytes >= LEAST_TIMED_DATAGRAM && kind == Generation::Wide {
             if let Some(times) = header.answer_with_times(true, start) {
                 (plan.generation, plan.header) = (Generation::Wide, Some(times));
@@ -248,7 +254,7 @@ pub(super) fn udp_same_socket(
             false => result,
         };
         let leg = Leg::UdpSent(Box::new(with_mtu(shared, &sender, peer)));
-        place.end(peer, id, leg, result);
+        reservation.end(peer, id, leg, result);
     });
 }
 
@@ -257,16 +263,16 @@ pub(super) fn tcp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader) 
     if !may_go_to(shared, peer, header.port) {
         return;
     }
-    let Some(place) = Reservation::take(shared, peer, &header) else {
+    let Some(reservation) = Reservation::take(shared, peer, &header) else {
         return;
     };
     let to = SocketAddr::new(peer.ip(), header.port);
     shared.spawn(move || {
-        let shared = &place.shared;
+        let shared = &reservation.shared;
         let id = Id::Back(shared.stream_id());
         let options = shared.back_options(Some(&header));
         match connect_tcp(to, 0, wanted(shared, &options), CONNECT) {
-            Ok(mut stream) => stream_out(&place, &mut stream, to, &header, id),
+            Ok(mut stream) => stream_out(&reservation, &mut stream, to, &header, id),
             Err(_) => {
                 let why = "traffic back: the port that the client named takes no connection";
                 shared.refuse(to, why);
@@ -277,13 +283,13 @@ pub(super) fn tcp(shared: &Arc<Shared>, peer: SocketAddr, header: ClientHeader) 
 
 /// Sends on a connection until the requested amount is sent.
 pub(super) fn stream_out(
-    place: &Reservation,
+    reservation: &Reservation,
     stream: &mut TcpStream,
     peer: SocketAddr,
     header: &ClientHeader,
     id: Id,
 ) {
-    let shared = &place.shared;
+    let shared = &reservation.shared;
     let length = match header.length_bytes {
         0 => WRITE_BYTES,
         bytes => bytes.min(MAX_WRITE),
@@ -294,7 +300,7 @@ pub(super) fn stream_out(
         let _ = set_tos(stream, peer.is_ipv6(), tos);
     }
     shared.with_env(|env: &Env<'_>| {
-        let rate = bounded_stream_rate(header, place.most_bits_per_s);
+        let rate = bounded_stream_rate(header, reservation.most_bits_per_s);
         let (amount, now_ns) = (shared.bounded(header.amount), env.now_ns());
         let start = header.answer_with_times(false, env.wall(now_ns));
         // A write shorter than its times carries none.
@@ -316,11 +322,11 @@ pub(super) fn stream_out(
 
 /// The TCP rate that a peer requested, within the limit.
 fn bounded_stream_rate(header: &ClientHeader, most_bits_per_s: Option<u64>) -> Rate {
-    let asked = header.rate().unwrap_or(Rate::Max);
-    match (asked, most_bits_per_s) {
+    let requested = header.rate().unwrap_or(Rate::Max);
+    match (requested, most_bits_per_s) {
         (Rate::BitsPerS(bits), Some(most)) => Rate::BitsPerS(bits.min(most)),
         (_, Some(most)) => Rate::BitsPerS(most),
-        (asked, None) => asked,
+        (requested, None) => requested,
     }
 }
 

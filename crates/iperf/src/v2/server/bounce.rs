@@ -32,7 +32,7 @@ const TIMES_AT: usize = 28;
 const HOLD_AT: usize = 44;
 
 /// The size of the blocks, where the first words of a connection request bounceback; an error where it is out of range.
-pub(in crate::v2) fn asked(start: &[u8]) -> Option<Result<usize, &'static str>> {
+pub(in crate::v2) fn requested_block(start: &[u8]) -> Option<Result<usize, &'static str>> {
     if be32(start, 0)? & base::BOUNCEBACK == 0 {
         return None;
     }
@@ -117,13 +117,13 @@ mod tests {
     fn the_first_words() {
         // As iperf 2.1.8 sends it: --bounceback, blocks of 100 bytes.
         let captured = [0, 0x80, 0, 0, 0, 0, 0, 100];
-        assert_eq!(asked(&captured), Some(Ok(100)));
-        assert_eq!(asked(&captured[..4]), None);
-        assert_eq!(asked(&[0x40, 1, 0, 0x78, 0, 0, 0, 1]), None);
+        assert_eq!(requested_block(&captured), Some(Ok(100)));
+        assert_eq!(requested_block(&captured[..4]), None);
+        assert_eq!(requested_block(&[0x40, 1, 0, 0x78, 0, 0, 0, 1]), None);
         for size in [0, 47, (1 << 20) + 1, u32::MAX] {
             let mut start = captured;
             start[4..].copy_from_slice(&size.to_be_bytes());
-            assert!(matches!(asked(&start), Some(Err(_))), "{size}");
+            assert!(matches!(requested_block(&start), Some(Err(_))), "{size}");
         }
     }
 }

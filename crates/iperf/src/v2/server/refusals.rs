@@ -133,17 +133,17 @@ mod tests {
             let open = UdpSocket::bind((ip, 0)).unwrap();
             let closed = UdpSocket::bind((ip, 0)).unwrap().local_addr().unwrap();
             let since = Instant::now();
-            let mut told = HashSet::new();
-            while told.is_empty() && since.elapsed() < Duration::from_secs(20) {
+            let mut refused = HashSet::new();
+            while refused.is_empty() && since.elapsed() < Duration::from_secs(20) {
                 for to in [open.local_addr().unwrap(), closed] {
                     // Either may return the message of the other.
                     let _ = socket.send_to(b"x", to);
                 }
                 take(&socket, |to| {
-                    told.insert(to);
+                    refused.insert(to);
                 });
             }
-            assert_eq!(told, HashSet::from([closed]));
+            assert_eq!(refused, HashSet::from([closed]));
         }
     }
 }

@@ -114,7 +114,7 @@ fn serve_connection(
         return;
     };
     notice_silence(&stream);
-    match bounce::asked(&start[..len]) {
+    match bounce::requested_block(&start[..len]) {
         Some(Ok(bytes)) => return bounce_back(shared, &mut stream, &start[..len], bytes, &heard),
         Some(Err(why)) => return shared.refuse(peer, why),
         None => {}
@@ -126,11 +126,11 @@ fn serve_connection(
         return;
     }
     if let (Mode::Reverse, Some(header)) = (mode, header) {
-        let Some(place) = back::Reservation::take(shared, peer, &header) else {
+        let Some(reservation) = back::Reservation::take(shared, peer, &header) else {
             return;
         };
-        back::stream_out(&place, &mut stream, peer, &header, id);
-        drop(place);
+        back::stream_out(&reservation, &mut stream, peer, &header, id);
+        drop(reservation);
         linger(shared, &mut stream);
         return;
     }
@@ -176,7 +176,7 @@ fn bounce_back(
 
 /// Sends on the connection that also receives.
 fn send_beside(shared: &Arc<Shared>, stream: &TcpStream, peer: SocketAddr, header: ClientHeader) {
-    let (Some(place), Ok(mut copy)) = (
+    let (Some(reservation), Ok(mut copy)) = (
         back::Reservation::take(shared, peer, &header),
         stream.try_clone(),
     ) else {
@@ -185,7 +185,7 @@ fn send_beside(shared: &Arc<Shared>, stream: &TcpStream, peer: SocketAddr, heade
     let own = Arc::clone(shared);
     shared.spawn(move || {
         let id = Id::Back(own.stream_id());
-        back::stream_out(&place, &mut copy, peer, &header, id);
+        back::stream_out(&reservation, &mut copy, peer, &header, id);
     });
 }
 

@@ -33,7 +33,7 @@ struct Flow {
     /// For how long the receiver had been paused until then, in ns.
     held_up_ns: u64,
     /// Bytes received of it, and bytes sent in answers.
-    came_bytes: u64,
+    received_bytes: u64,
     said_bytes: u64,
 }
 
@@ -45,7 +45,7 @@ impl Flow {
     /// Whether an answer to `peer` may be sent. A peer whose address may be forged never gets more bytes than it sent.
     fn may_answer(&mut self, peer: SocketAddr, access: &Access) -> bool {
         let said = self.said_bytes + ANSWER_LEN as u64;
-        let may = said <= self.came_bytes || access.may_send(peer.ip());
+        let may = said <= self.received_bytes || access.may_send(peer.ip());
         self.said_bytes = if may { said } else { self.said_bytes };
         may
     }
@@ -92,18 +92,18 @@ pub(super) fn serve(shared: &Arc<Shared>, socket: &UdpSocket) {
         let held_ns = watch.found().held_ns;
         shared.held_up_ns.store(held_ns, Ordering::Relaxed);
         // An error is a timeout, or an ICMP message of a peer on the next call.
-        let came = joined.receive_resting(socket).into_iter().flatten();
+        let arrived = joined.receive_resting(socket).into_iter().flatten();
         let now_ns = shared.now_ns();
         // The arrival time is unknown.
         watch.idle(began_ns, now_ns, TICK);
         let counted = SharedSocket::new(socket);
-        let mut came = came.peekable();
-        while let Some(datagram) = came.next() {
+        let mut arrived = arrived.peekable();
+        while let Some(datagram) = arrived.next() {
             take(shared, &counted, &mut flows, &dropped, &datagram, now_ns);
             // The next ones are nearly always data of the same flow.
             if let Some(flow) = flows.get_mut(&datagram.from) {
-                while let Some(next) = came.next_if(|next| flow.takes(next, datagram.from)) {
-                    flow.came_bytes += next.bytes.len() as u64;
+                while let Some(next) = arrived.next_if(|next| flow.takes(next, datagram.from)) {
+                    flow.received_bytes += next.bytes.len() as u64;
                     flow.listener.receiver.take(next.bytes, now_ns);
                 }
             }
@@ -151,7 +151,7 @@ fn take(
         return;
     };
     flow.heard_ns = now_ns;
-    flow.came_bytes += datagram.len() as u64;
+    flow.received_bytes += datagram.len() as u64;
     if flow.mode() == Mode::Reverse {
         // The client only repeats its request until data arrives.
         return;
@@ -214,7 +214,7 @@ fn admit(
     Flow {
         drops,
         held_up_ns: shared.held_up_ns(),
-        came_bytes: 0,
+        received_bytes: 0,
         said_bytes: 0,
         heard_ns: receiver.start_ns(),
         listener: Listener::new(receiver, shared.every_ns(), id),

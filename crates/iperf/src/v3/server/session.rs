@@ -27,7 +27,7 @@ use crate::v3::test::{Beginning, Outcome, Tell, TestError, TestEvent};
 use crate::v3::watch::Watch;
 
 /// The streams of a test before data flows.
-pub(super) enum Ways {
+pub(super) enum OpenStreams {
     Tcp(Vec<TcpStream>),
     Udp(UdpSocket, Vec<SocketAddr>),
 }
@@ -85,21 +85,23 @@ impl Session<'_> {
         ours
     }
 
-    pub(super) fn open(&mut self, cancel: &Cancel) -> Result<Ways, TestError> {
+    pub(super) fn open(&mut self, cancel: &Cancel) -> Result<OpenStreams, TestError> {
         let all = self.parameters.all_streams() as usize;
-        let mut ways = if self.parameters.udp {
+        let mut streams_open = if self.parameters.udp {
             // Uses the address that the client connected to: it would accept no answer from another one.
             let local = SocketAddr::new(self.link.local.ip(), self.server.local.port());
             let what = format!("listening on UDP {local}");
             let socket = UdpSocket::bind(local).map_err(TestError::io(what))?;
-            let asked = wanted(self.parameters.window_bytes, &self.options);
-            set_window(&socket, asked.window);
-            asked.options.apply_datagram(&socket, local.is_ipv6())?;
+            let socket_request = wanted(self.parameters.window_bytes, &self.options);
+            set_window(&socket, socket_request.window);
+            socket_request
+                .options
+                .apply_datagram(&socket, local.is_ipv6())?;
             let what = || TestError::io("waiting for a UDP stream");
             socket.set_read_timeout(Some(LOOK)).map_err(what())?;
-            Ways::Udp(socket, Vec::new())
+            OpenStreams::Udp(socket, Vec::new())
         } else {
-            Ways::Tcp(Vec::new())
+            OpenStreams::Tcp(Vec::new())
         };
         self.control.accept();
         let since = Instant::now();
@@ -110,19 +112,19 @@ impl Session<'_> {
                     .lost("left the order of a test", self.control.during()));
             }
             let visitors = self.visitors();
-            let there = match &mut ways {
-                Ways::Tcp(streams) => {
+            let there = match &mut streams_open {
+                OpenStreams::Tcp(streams) => {
                     streams.extend(visitors);
                     streams.truncate(all);
                     streams.len()
                 }
-                Ways::Udp(socket, peers) => {
+                OpenStreams::Udp(socket, peers) => {
                     self.greet(socket, peers)?;
                     peers.len()
                 }
             };
             if there == all {
-                return Ok(ways);
+                return Ok(streams_open);
             }
         }
         Err(self.link.lost(
@@ -135,7 +137,7 @@ impl Session<'_> {
     fn greet(&self, socket: &UdpSocket, peers: &mut Vec<SocketAddr>) -> Result<(), TestError> {
         let mut datagram = [0; 64];
         let (len, from) = match socket.recv_from(&mut datagram) {
-            Ok(came) => came,
+            Ok(received) => received,
             Err(error) if is_wait(&error) => return Ok(()),
             Err(error) => return Err(TestError::io("waiting for a UDP stream")(error)),
         };
@@ -153,28 +155,28 @@ impl Session<'_> {
             .map_err(TestError::io(what))
     }
 
-    fn begin(&self, run: &Arc<Run>, ways: Ways) -> std::io::Result<Begun> {
+    fn begin(&self, run: &Arc<Run>, streams_open: OpenStreams) -> std::io::Result<Begun> {
         let parameters = &self.parameters;
-        let begin = |index: u32, way: Transport| {
+        let begin = |index: u32, transport: Transport| {
             let begin = match parameters.client_sends(index) {
                 true => receive,
                 false => send,
             };
-            begin(run, stream_id(index), way, parameters)
+            begin(run, stream_id(index), transport, parameters)
         };
-        let (socket, peers) = match ways {
-            Ways::Tcp(streams) => {
+        let (socket, peers) = match streams_open {
+            OpenStreams::Tcp(streams) => {
                 let made = (0..).zip(streams).map(|(index, stream)| {
-                    let asked = wanted(parameters.window_bytes, &self.options);
-                    set_window(&stream, asked.window);
+                    let socket_request = wanted(parameters.window_bytes, &self.options);
+                    set_window(&stream, socket_request.window);
                     let ipv6 = self.link.local.is_ipv6();
-                    let applied = asked.options.apply_stream(&stream, ipv6);
+                    let applied = socket_request.options.apply_stream(&stream, ipv6);
                     applied.map_err(std::io::Error::other)?;
                     begin(index, Transport::Tcp(stream))
                 });
                 return Ok((made.collect::<std::io::Result<_>>()?, None));
             }
-            Ways::Udp(socket, peers) => (socket, peers),
+            OpenStreams::Udp(socket, peers) => (socket, peers),
         };
         let mut made = Vec::new();
         let mut received = Vec::new();
@@ -193,7 +195,7 @@ impl Session<'_> {
 
     pub(super) fn measure(
         mut self,
-        ways: Ways,
+        streams_open: OpenStreams,
         cancel: &Cancel,
         tell: Tell<'_>,
     ) -> Result<Outcome, TestError> {
@@ -203,7 +205,7 @@ impl Session<'_> {
         let began_unix_s = unix_s();
         // Receiving threads start before the client is informed; sending ones begin with the test.
         let (streams, shared) = self
-            .begin(&run, ways)
+            .begin(&run, streams_open)
             .map_err(TestError::io("starting the streams"))?;
         self.control.start();
         let omitting = self.parameters.omit_seconds > 0;
@@ -256,13 +258,14 @@ impl Session<'_> {
         cancel: &Cancel,
     ) -> Result<(), TestError> {
         let mut omit = Duration::from_secs(self.parameters.omit_seconds);
-        let asked = match self.parameters.seconds {
+        let requested = match self.parameters.seconds {
             0 => Duration::MAX,
             seconds => Duration::from_secs(seconds)
                 .saturating_add(omit)
                 .saturating_add(PATIENCE),
         };
-        let most_ns = u64::try_from(asked.min(self.server.longest).as_nanos()).unwrap_or(u64::MAX);
+        let most_ns =
+            u64::try_from(requested.min(self.server.longest).as_nanos()).unwrap_or(u64::MAX);
         let quiet_ns = self.server.quiet.as_nanos();
         let (mut moved, mut moved_ns) = (0, 0);
         while run.now_ns() < most_ns && !cancel.is_cancelled() {
@@ -302,12 +305,12 @@ impl Session<'_> {
                     let mut results = outcome.results();
                     if self.parameters.server_output {
                         let output = &mut results.server_output;
-                        tell(TestEvent::OutputAsked { outcome, output });
+                        tell(TestEvent::OutputRequested { outcome, output });
                     }
                     self.control.give_results(&results);
                 }
                 Some(ServerEvent::Over) => return Ok(()),
-                Some(ServerEvent::Asked(..) | ServerEvent::Ended) | None => {}
+                Some(ServerEvent::Requested(..) | ServerEvent::Ended) | None => {}
             }
             self.visitors().into_iter().for_each(deny);
         }

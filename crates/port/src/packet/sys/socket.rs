@@ -158,14 +158,14 @@ impl PacketSocket {
 
     /// Waits for one of `events` (poll(2)) for at most `patience`; returns those that occurred, or 0.
     pub(in crate::packet) fn wait(&self, events: i16, patience: Duration) -> i16 {
-        let mut asked = libc::pollfd {
+        let mut poll = libc::pollfd {
             fd: self.as_raw_fd(),
             events,
             revents: 0,
         };
         // SAFETY: one entry, which outlives the call.
-        let found = unsafe { libc::poll(&raw mut asked, 1, patience.as_millis() as i32) };
-        if found > 0 { asked.revents } else { 0 }
+        let found = unsafe { libc::poll(&raw mut poll, 1, patience.as_millis() as i32) };
+        if found > 0 { poll.revents } else { 0 }
     }
 
     /// Takes the pending error of the socket, e.g. that its interface is down.

@@ -52,7 +52,7 @@ pub(super) fn rows(plan: &Plan, outcome: &Outcome) -> Vec<Row> {
         let streams = outcome.streams.iter().zip(&interval.streams);
         streams.map(|(stream, (before, now))| {
             let added = now.since(before);
-            let seen = added.received;
+            let received = added.received;
             // An interval may end a few ms late, and the next is then shorter: both count as whole.
             let length_ns = interval.end_ns - interval.start_ns;
             let length_ns = match length_ns > every_ns / 10 * 9 {
@@ -64,12 +64,12 @@ pub(super) fn rows(plan: &Plan, outcome: &Outcome) -> Vec<Row> {
             Row {
                 bytes: added.bytes,
                 datagrams: (plan.is_udp() && !stream.ends.sender).then(|| Datagrams {
-                    jitter_ms: seen.jitter_ns as f64 / 1e6,
-                    jitter_ps: Some(seen.jitter_ns.saturating_mul(1000)),
-                    received: seen.datagrams,
-                    lost: seen.lost,
-                    total: seen.distinct + seen.lost + seen.lost_or_missed,
-                    out_of_order: seen.reordered,
+                    jitter_ms: received.jitter_ns as f64 / 1e6,
+                    jitter_ps: Some(received.jitter_ns.saturating_mul(1000)),
+                    received: received.datagrams,
+                    lost: received.lost,
+                    total: received.distinct + received.lost + received.lost_or_missed,
+                    out_of_order: received.reordered,
                 }),
                 ..Row::new(id_of(stream), start_s, end_s)
             }
@@ -157,7 +157,7 @@ fn udp_sent(plan: &Plan, outcome: &Outcome, stream: &StreamOutcome) -> Sent {
 }
 
 fn udp_received(outcome: &Outcome, stream: &StreamOutcome) -> UdpReceived {
-    let seen = stream.counted.received;
+    let received = stream.counted.received;
     let jitter_s = jitter_s(outcome, stream).unwrap_or(0.0);
     UdpReceived {
         span: Span {
@@ -165,16 +165,16 @@ fn udp_received(outcome: &Outcome, stream: &StreamOutcome) -> UdpReceived {
             end_ns: stream.last_ns,
         },
         received: Received {
-            bytes: seen.bytes,
-            datagrams: seen.datagrams,
-            distinct: seen.distinct,
-            lost: seen.lost,
-            lost_or_missed: seen.lost_or_missed,
+            bytes: received.bytes,
+            datagrams: received.datagrams,
+            distinct: received.distinct,
+            lost: received.lost,
+            lost_or_missed: received.lost_or_missed,
             missed: 0,
-            duplicated: seen.duplicated,
-            reordered: seen.reordered,
-            too_late: seen.too_late,
-            ignored: seen.ignored,
+            duplicated: received.duplicated,
+            reordered: received.reordered,
+            too_late: received.too_late,
+            ignored: received.ignored,
         },
         jitter_ps: Some((jitter_s * 1e12) as u64),
         held_up_ns: Some(stream.holds.held_ns),

@@ -64,12 +64,12 @@ mod tests {
             tester_mac: ENDS.node_mac,
             tester_ip: ENDS.node_ip,
         };
-        let asked = request(&ENDS);
-        assert!(answer(&asked, &theirs).is_some());
-        assert_eq!(answer(&asked, &ENDS), None);
+        let request_frame = request(&ENDS);
+        assert!(answer(&request_frame, &theirs).is_some());
+        assert_eq!(answer(&request_frame, &ENDS), None);
     }
 
-    fn asked() -> Vec<u8> {
+    fn router_request() -> Vec<u8> {
         let mut frame = vec![0xFF; 6];
         frame.extend(ENDS.node_mac);
         frame.extend([8, 6, 0, 1, 8, 0, 6, 4, 0, 1]);
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn the_node_learns_the_testers_address() {
-        let answer = answer(&asked(), &ENDS).unwrap();
+        let answer = answer(&router_request(), &ENDS).unwrap();
         assert_eq!(answer[..6], ENDS.node_mac);
         assert_eq!(answer[20..28], [0, 2, 2, 0x57, 0x4C, 55, 0, 1]);
         assert_eq!(answer[28..32], [10, 55, 0, 1]);
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn nothing_else_is_answered_whatever_comes() {
-        let whole = asked();
+        let whole = router_request();
         for cut in 0..42 {
             assert_eq!(answer(&whole[..cut], &ENDS), None, "{cut}");
         }

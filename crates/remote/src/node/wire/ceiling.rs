@@ -56,12 +56,12 @@ pub fn frames_per_s(trial: &Trial) -> Field<f64> {
         with_time: false,
         node_clock: false,
     };
-    let seen = std::thread::scope(|scope| {
+    let received = std::thread::scope(|scope| {
         let judged = scope.spawn(move || judge(&far));
         send(&near, &offer, &sizes, &spec, &Cancel::new());
         judged.join().unwrap_or_default()
     });
-    Field::measured_or(seen.frames_per_s(), "nothing was received")
+    Field::measured_or(received.frames_per_s(), "nothing was received")
 }
 
 fn judge(wire: &UnixWire) -> CheckReport {

@@ -108,7 +108,7 @@ impl Line {
             last_ns: 0,
         }));
         let of_taker = Arc::clone(&state);
-        *self.shared.taker() = Some(Box::new(move |frame, came_ns| {
+        *self.shared.taker() = Some(Box::new(move |frame, arrival_ns| {
             if ethertype.is_some_and(|wanted| frame.get(12..14) != Some(&wanted)) {
                 return;
             }
@@ -118,9 +118,9 @@ impl Line {
             let taken = state
                 .judge
                 .as_mut()
-                .is_some_and(|judge| judge.take(verdict, payload, Some(came_ns)));
+                .is_some_and(|judge| judge.take(verdict, payload, Some(arrival_ns)));
             if taken {
-                state.last_ns = came_ns;
+                state.last_ns = arrival_ns;
             }
         }));
         Judging {
@@ -154,9 +154,9 @@ impl Line {
                 &spec,
                 cancel,
             );
-            let seen = mirror.map(|mirror| mirror.finish(QUIET_ECHO, true));
+            let received = mirror.map(|mirror| mirror.finish(QUIET_ECHO, true));
             let mut series = Vec::new();
-            let seen = seen.map(|mut report| {
+            let received = received.map(|mut report| {
                 series.append(&mut report.series);
                 // The judge's latency is here the round trip, by one clock.
                 series
@@ -169,7 +169,7 @@ impl Line {
             });
             Ok(Did {
                 sent: Some(sent),
-                seen,
+                received,
                 series,
                 path: Some(PATH.to_owned()),
                 ..Did::default()
@@ -240,7 +240,7 @@ fn checking<'a>(judging: Judging) -> Work<'a> {
             std::thread::sleep(LOOK);
         }
         Ok(Did {
-            seen: Some(Reception {
+            received: Some(Reception {
                 report: judging.finish(QUIET, false),
                 ..Reception::default()
             }),

@@ -103,12 +103,12 @@ fn take(shared: &Shared, ends: &Ends) {
         match shared.frames.receive(&mut buffer, LOOK) {
             Ok(None) => {}
             Ok(Some(length)) => {
-                let (frame, came_ns) = (&buffer[..length.min(MOST_BYTES)], now_ns());
+                let (frame, arrival_ns) = (&buffer[..length.min(MOST_BYTES)], now_ns());
                 if let Some(answer) = arp::answer(frame, ends) {
                     // Without room the answer is lost, and the node asks again.
                     let _ = shared.frames.send(&answer);
                 } else if let Some(taker) = &mut *shared.taker() {
-                    taker(frame, came_ns);
+                    taker(frame, arrival_ns);
                 }
             }
             // The other end is gone, and may come back.

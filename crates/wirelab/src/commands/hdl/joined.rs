@@ -118,7 +118,7 @@ fn entered(when: &When) -> Arc<AtomicBool> {
 
 fn failure(error: JoinError) -> Failure {
     match error {
-        JoinError::Asked(error) => error.into(),
+        JoinError::BadTrial(error) => error.into(),
         JoinError::Tap(error) => match &error {
             error if error.is_privilege() => Failure::Privilege(error.to_string()),
             TapError::Setup { .. } => Failure::failed(error),

@@ -92,7 +92,7 @@ impl Printer {
             TestEvent::Refused { peer, why } => {
                 complain(format_args!("wirelab: {peer} was not let in: {why}"));
             }
-            TestEvent::OutputAsked { outcome, output } => *output = Some(self.output(outcome)),
+            TestEvent::OutputRequested { outcome, output } => *output = Some(self.output(outcome)),
         }
     }
 
