@@ -123,7 +123,7 @@ fn trials(matrix: &Matrix, node_ports: u32) -> Result<Vec<(Trial, Sizes)>, Expan
                                 buffers: *buffers,
                                 ..matrix.shared.clone()
                             };
-                            trials.extend(on_all_ways(matrix, &trial));
+                            trials.extend(on_all_paths(matrix, &trial));
                         }
                     }
                 }
@@ -134,7 +134,7 @@ fn trials(matrix: &Matrix, node_ports: u32) -> Result<Vec<(Trial, Sizes)>, Expan
 }
 
 /// A trial on every path that the matrix lists. Kernel paths are innermost, because they are compared.
-fn on_all_ways(matrix: &Matrix, trial: &Trial) -> Vec<Trial> {
+fn on_all_paths(matrix: &Matrix, trial: &Trial) -> Vec<Trial> {
     let mut trials = Vec::new();
     for background in &matrix.backgrounds {
         for wait in &matrix.waits {

@@ -13,18 +13,20 @@ mod facts;
 pub mod flow;
 mod half;
 mod notes;
+pub mod request;
 
 pub use facts::facts;
 pub use half::{Half, half};
 pub use notes::notes;
+pub use request::{Request, RequestWords};
 
 /// Blocks that the frames of a trial are divided into where two things alternate: with 8 pairs the order
 /// statistics of the median hold it with more than 95 % (RFC 2544 knows none; see `wirelab_trial::Summary`).
 const USUAL_BLOCKS: u32 = 8;
 
-/// What was asked of a Linux node beyond lengths and frames.
+/// The paths through a Linux node that are requested, and under which conditions.
 #[derive(Clone, Debug)]
-pub struct Ways {
+pub struct PathRequest {
     /// How the application waits.
     pub waits: Vec<Option<Wait>>,
     /// The frames of the fast track, where it was asked.
@@ -48,7 +50,7 @@ pub enum Offered {
     Load(Background),
 }
 
-impl Ways {
+impl PathRequest {
     /// Whether anything was asked that only a Linux node can do.
     pub fn is_plain(&self) -> bool {
         let plain = self.rule.is_none() && self.background == Offered::Nothing;
@@ -88,13 +90,13 @@ impl Trials<'_> {
         &self,
         source: StageSource,
         kept: u64,
-        ways: &Ways,
+        paths: &PathRequest,
         background: Option<Background>,
         loaded_frames: Option<u64>,
     ) -> Result<Plan, String> {
         match source {
-            StageSource::Traced => self.linux(kept, ways, background, loaded_frames),
-            StageSource::Simulated => Ok(self.at_once(ways.rule.as_deref())),
+            StageSource::Traced => self.linux(kept, paths, background, loaded_frames),
+            StageSource::Simulated => Ok(self.at_once(paths.rule.as_deref())),
             StageSource::Counted => Ok(self.at_once(None)),
             StageSource::Timed => self.timed(kept),
         }
@@ -135,7 +137,7 @@ impl Trials<'_> {
     fn linux(
         &self,
         kept: u64,
-        ways: &Ways,
+        paths: &PathRequest,
         background: Option<Background>,
         loaded_frames: Option<u64>,
     ) -> Result<Plan, String> {
@@ -143,31 +145,31 @@ impl Trials<'_> {
         divide(&mut stages, self.frames, USUAL_BLOCKS, kept)?;
         let mut beside = stages.clone();
         stages.directions = both_directions(self.able);
-        stages.probes = match ways.probes {
+        stages.probes = match paths.probes {
             Probes::Off => vec![Some(Probes::Off)],
             on => vec![Some(on), Some(Probes::Off)],
         };
-        let Some(rule) = &ways.rule else {
+        let Some(rule) = &paths.rule else {
             // The stack alone, also with what else arrives.
-            stages.waits.clone_from(&ways.waits);
+            stages.waits.clone_from(&paths.waits);
             stages.backgrounds = vec![None];
             stages.backgrounds.extend(background.map(Some));
             return Ok(Plan::of(Section::Matrix(stages)));
         };
         "fast track beside the stack".clone_into(&mut beside.name);
-        beside.framings = vec![ways.flow];
+        beside.framings = vec![paths.flow];
         beside.directions = vec![Direction::Receive];
         beside.paths = vec![Some(Path::Stack), Some(Path::FastTrack)];
         beside.shared.rule = Some(rule.clone());
-        beside.waits.clone_from(&ways.waits);
+        beside.waits.clone_from(&paths.waits);
         beside.backgrounds = vec![None];
-        beside.probes = vec![Some(ways.probes)];
+        beside.probes = vec![Some(paths.probes)];
         let mut sections = vec![stages, beside.clone()];
         if let Some(background) = background {
             let mut loaded = beside;
             "fast track beside the stack, beside a background".clone_into(&mut loaded.name);
             loaded.backgrounds = vec![Some(background)];
-            // A 99 % is judged there, block by block; and the two ways take turns in one trial, which has the times of
+            // A 99 % is judged there, block by block; and the two paths take turns in one trial, which has the times of
             // both.
             let frames = loaded_frames.unwrap_or(FRAMES_FOR_P99);
             divide(&mut loaded, frames, USUAL_BLOCKS, (kept / 2).max(1))?;
@@ -216,9 +218,11 @@ pub fn framing(able: &Capabilities) -> Framing {
     }
 }
 
-/// The ways in and out that the node has.
+/// The directions, in and out, that the node has.
 pub fn both_directions(able: &Capabilities) -> Vec<Direction> {
-    let ways = [Direction::Receive, Direction::Transmit];
-    let ways = ways.into_iter().filter(|way| able.directions.contains(way));
-    ways.collect()
+    let directions = [Direction::Receive, Direction::Transmit];
+    let directions = directions
+        .into_iter()
+        .filter(|way| able.directions.contains(way));
+    directions.collect()
 }

@@ -1,6 +1,7 @@
 //! The plan for `wirelab measure`: from a file, a search, the datasheet, or a matrix of the options.
 
 use wirelab_bench::search::{RateWords, SearchWords};
+use wirelab_bench::stages::request::rules;
 use wirelab_bench::{Matrix, Plan, SearchSection, Section, datasheet};
 use wirelab_trial::{Direction, Path, Profile};
 
@@ -17,7 +18,7 @@ pub fn plan(args: &MeasureArgs, profile: &Profile) -> Fallible<Plan> {
         return search(args, profile).map(|search| Plan::of(Section::Search(search)));
     }
     let nothing = !ask::asks_something(&args.matrix, &args.offer.extent)
-        && !args.ways.is_asked()
+        && !args.paths.is_asked()
         && node_paths(&args.offer.path).is_none()
         && (
             args.repeat,
@@ -51,7 +52,7 @@ fn matrix(args: &MeasureArgs, profile: &Profile) -> Fallible<Matrix> {
         .as_deref()
         .map_or(Ok(0), |w| ask::time_ps("--warmup", w))?;
     matrix.repeats = args.repeat;
-    ways(args, &mut matrix)?;
+    set_paths(args, &mut matrix)?;
     Ok(matrix)
 }
 
@@ -60,29 +61,29 @@ pub fn node_paths(words: &str) -> Option<Vec<Path>> {
     words.split(',').map(|word| word.parse().ok()).collect()
 }
 
-fn ways(args: &MeasureArgs, matrix: &mut Matrix) -> Fallible<()> {
-    let ways = &args.ways;
+fn set_paths(args: &MeasureArgs, matrix: &mut Matrix) -> Fallible<()> {
+    let asked = &args.paths;
     if let Some(paths) = node_paths(&args.offer.path) {
         matrix.paths = paths.into_iter().map(Some).collect();
     }
-    if !ways.wait.is_empty() {
-        matrix.waits = ask::parse_all(&ways.wait)?.into_iter().map(Some).collect();
+    if !asked.wait.is_empty() {
+        matrix.waits = ask::parse_all(&asked.wait)?.into_iter().map(Some).collect();
     }
-    if !ways.probes.is_empty() {
-        matrix.probes = ask::parse_all(&ways.probes)?
+    if !asked.probes.is_empty() {
+        matrix.probes = ask::parse_all(&asked.probes)?
             .into_iter()
             .map(Some)
             .collect();
     }
     if let Some(text) = &matrix.shared.rule {
-        ask::rules("--rule", text)?;
+        rules(text).map_err(|error| Failure::usage(format!("--rule {error}")))?;
     }
     if matrix.shared.rule.is_some() && !matrix.paths.contains(&Some(Path::FastTrack)) {
         return Err(Failure::usage(
             "--rule selects frames for the fast track; fix: add --path fast-track",
         ));
     }
-    let background = ways.background.as_deref().map(str::parse).transpose();
+    let background = asked.background.as_deref().map(str::parse).transpose();
     let background = background.map_err(Failure::usage)?;
     matrix.backgrounds = match background {
         // The effect of a background on a latency shows beside the latency without it.
