@@ -13,7 +13,7 @@ mod reading;
 mod refuse;
 pub(crate) mod words;
 
-pub use asker::{Asking, MAX_SEARCH_TRIALS};
+pub use asker::{MAX_SEARCH_TRIALS, SearchContext};
 pub use bursts::back_to_back;
 pub use curve::loss_curve;
 pub use rates::find_rates;

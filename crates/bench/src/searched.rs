@@ -8,7 +8,7 @@ use crate::matrix::Step;
 use crate::part::{Asks, PlannedPart, Template};
 use crate::progress::PartProgress;
 use crate::run::{Ended, FAILURES_IN_A_ROW, Run};
-use crate::search::{Asking, SearchError, back_to_back, find_rates, loss_curve};
+use crate::search::{SearchContext, SearchError, back_to_back, find_rates, loss_curve};
 
 impl Run<'_> {
     /// Runs a search to its end, and keeps its result or why it did not begin.
@@ -18,18 +18,18 @@ impl Run<'_> {
             Asks::Steps(steps) => return self.steps(steps),
             Asks::Around(of, shares, extent) => return self.around(part, of, shares, *extent),
             Asks::Rates(of, search) => self
-                .asking(part_ps, |asking| find_rates(asking, &of.trial, search))
+                .with_context(part_ps, |context| find_rates(context, &of.trial, search))
                 .map(Found::Rates),
             Asks::LossCurve(of, curve) => self
-                .asking(part_ps, |asking| loss_curve(asking, &of.trial, curve))
+                .with_context(part_ps, |context| loss_curve(context, &of.trial, curve))
                 .map(Found::LossCurve),
             Asks::Bursts(of, search) => {
                 let Some(throughput) = self.throughput(&of.trial) else {
                     self.refuse("no throughput without loss was found, which bursts need");
                     return Ok(());
                 };
-                self.asking(part_ps, |asking| {
-                    back_to_back(asking, &of.trial, search, throughput)
+                self.with_context(part_ps, |context| {
+                    back_to_back(context, &of.trial, search, throughput)
                 })
                 .map(Found::Bursts)
             }
@@ -52,10 +52,10 @@ impl Run<'_> {
         }
     }
 
-    fn asking<T>(
+    fn with_context<T>(
         &mut self,
         part_ps: u64,
-        with: impl FnOnce(Asking<'_>) -> Result<T, SearchError>,
+        with: impl FnOnce(SearchContext<'_>) -> Result<T, SearchError>,
     ) -> Result<T, SearchError> {
         let progress = PartProgress {
             outer: self.progress,
@@ -63,7 +63,7 @@ impl Run<'_> {
             after_ps: self.after_ps,
             at_most_ps: part_ps,
         };
-        with(Asking {
+        with(SearchContext {
             node: &mut self.node,
             ceiling: &mut self.ceiling,
             progress: &progress,

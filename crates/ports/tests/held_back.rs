@@ -2,7 +2,7 @@
 
 use crate::common::{alone, bridge, options, shape, trial};
 use wirelab_bench::NoCeiling;
-use wirelab_bench::search::{Asking, Goal, Limit, Outcome, Search, SearchEnded, find_rates};
+use wirelab_bench::search::{Goal, Limit, Outcome, Search, SearchContext, SearchEnded, find_rates};
 use wirelab_port::lab::{EphemeralLab, LabSpec, Side};
 use wirelab_port::netns::may_test;
 use wirelab_ports::{Pair, Path, PortsNode};
@@ -49,14 +49,14 @@ fn a_search_finds_the_rate_of_a_shaped_bridge_that_holds_the_sender_back() {
         let search = Search::new(vec![goal]);
         let trial = Trial { load, ..trial(0) };
         let mut kept: Vec<Observation> = Vec::new();
-        let asking = Asking {
+        let context = SearchContext {
             node: &mut Retrying::new(&mut node),
             ceiling: &mut NoCeiling("not measured in this test".to_owned()),
             progress: &(),
             cancel: &Cancel::new(),
             sink: &mut kept,
         };
-        let result = find_rates(asking, &trial, &search).unwrap();
+        let result = find_rates(context, &trial, &search).unwrap();
         assert_eq!(result.ended, SearchEnded::Done, "{result:#?}");
         for goal in &result.goals {
             assert_eq!(goal.outcome, Outcome::Found, "{result:#?}");

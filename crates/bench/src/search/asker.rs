@@ -18,7 +18,7 @@ use crate::run::{FAILURES_IN_A_ROW, Sink};
 pub const MAX_SEARCH_TRIALS: u64 = 100_000;
 
 /// The node, the observers and the limits of a search.
-pub struct Asking<'a> {
+pub struct SearchContext<'a> {
     /// The node.
     pub node: &'a mut dyn Node,
     /// The tester's rate against itself.
@@ -56,20 +56,20 @@ pub(super) struct Asker<'a> {
 
 impl<'a> Asker<'a> {
     pub fn new(
-        asking: Asking<'a>,
+        context: SearchContext<'a>,
         name: &'static str,
         template: &Trial,
         sizes: Sizes,
         limits: (u64, u64),
     ) -> Asker<'a> {
-        let description = asking.node.describe();
+        let description = context.node.describe();
         let carrier = description.capabilities.link_bits_per_s;
         Asker {
-            node: asking.node,
-            ceiling: CachedCeiling::new(asking.ceiling),
-            progress: asking.progress,
-            cancel: asking.cancel,
-            sink: asking.sink,
+            node: context.node,
+            ceiling: CachedCeiling::new(context.ceiling),
+            progress: context.progress,
+            cancel: context.cancel,
+            sink: context.sink,
             template: template.clone(),
             name,
             sizes,

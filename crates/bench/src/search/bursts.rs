@@ -6,7 +6,7 @@ use wirelab_trial::search::{
 use wirelab_trial::{Direction, Extent, Field, Kind, Load, Summary, Trial, format};
 use wirelab_wire::LineRate;
 
-use super::asker::{Asker, Asking};
+use super::asker::{Asker, SearchContext};
 use super::refuse::{SearchError, check_limits, check_trial};
 use crate::ceiling::AT_LINK_RATE;
 use crate::repeats::CONFIDENCE;
@@ -19,7 +19,7 @@ use crate::repeats::CONFIDENCE;
 /// # Errors
 /// [`SearchError`] before the first burst, [`SearchError::NoLinkRate`] where the line rate is unknown.
 pub fn back_to_back(
-    asking: Asking<'_>,
+    context: SearchContext<'_>,
     trial: &Trial,
     search: &BurstSearch,
     throughput_frames_per_s: f64,
@@ -40,7 +40,7 @@ pub fn back_to_back(
     }
     let sizes = trial.sizes()?;
     let limits = (search.max_trials, search.max_time_ps);
-    let mut asker = Asker::new(asking, "back-to-back", trial, sizes, limits);
+    let mut asker = Asker::new(context, "back-to-back", trial, sizes, limits);
     let link = asker.link.ok_or(SearchError::NoLinkRate)?;
     let max = link.frames_per_s(&sizes);
     let longest = (max * search.longest_ps as f64 / 1e12).max(1.0) as u64;

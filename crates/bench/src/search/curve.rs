@@ -3,7 +3,7 @@
 use wirelab_trial::search::{CurveResult, LossCurve, LossPoint, SearchEnded};
 use wirelab_trial::{Extent, Field, Load, Trial};
 
-use super::asker::{Asker, Asking};
+use super::asker::{Asker, SearchContext};
 use super::reading::{Loss, TrialReading};
 use super::refuse::{SearchError, check_limits, check_trial};
 
@@ -15,7 +15,7 @@ const WITHOUT_LOSS: u32 = 2;
 /// # Errors
 /// [`SearchError`] before the first trial, [`SearchError::NoLinkRate`] where neither load nor link is known.
 pub fn loss_curve(
-    asking: Asking<'_>,
+    context: SearchContext<'_>,
     trial: &Trial,
     curve: &LossCurve,
 ) -> Result<CurveResult, SearchError> {
@@ -25,7 +25,7 @@ pub fn loss_curve(
     let steps = (100.0 / curve.step_percent).ceil() as u64;
     // Each point may have a trial without a result before the valid one.
     let limits = (2 * steps, curve.max_time_ps);
-    let mut asker = Asker::new(asking, "loss curve", trial, sizes, limits);
+    let mut asker = Asker::new(context, "loss curve", trial, sizes, limits);
     let asked = trial
         .load
         .frames_per_s(&sizes, trial.framing.layer, asker.link)?;

@@ -6,7 +6,7 @@ use wirelab_trial::search::{
 };
 use wirelab_trial::{Direction, Extent, Field, Kind, Load, Trial};
 
-use super::asker::{Asker, Asking};
+use super::asker::{Asker, SearchContext};
 use super::classify::{Class, LoadRecord, LoadTrial};
 use super::reading::CarriedLoad;
 use super::refuse::{SearchError, check_search, check_trial};
@@ -29,7 +29,7 @@ const ROUNDING: f64 = 1e-9;
 /// [`SearchError`] where there is nothing to search. Later errors are in [`SearchResult::ended`], and the results until
 /// then in the goals.
 pub fn find_rates(
-    asking: Asking<'_>,
+    context: SearchContext<'_>,
     trial: &Trial,
     search: &Search,
 ) -> Result<SearchResult, SearchError> {
@@ -37,7 +37,7 @@ pub fn find_rates(
     check_trial(trial)?;
     let sizes = trial.sizes()?;
     let limits = (search.max_trials, search.max_time_ps);
-    let mut asker = Asker::new(asking, "search", trial, sizes, limits);
+    let mut asker = Asker::new(context, "search", trial, sizes, limits);
     let asked = highest_asked(&asker, trial)?;
     let mut rates = Rates {
         seen: Vec::new(),

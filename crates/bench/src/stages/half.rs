@@ -8,7 +8,7 @@ use wirelab_trial::{
 };
 
 use crate::paths::{LossFree, loss_free};
-use crate::search::{Asking, SearchError, find_rates};
+use crate::search::{SearchContext, SearchError, find_rates};
 use crate::{NoCeiling, Sink, Step, WriteError};
 
 /// Length of a trial of the search: long enough to fill any queue of the stack, in ps (200 ms).
@@ -75,14 +75,14 @@ pub fn half(
         ..Search::new(vec![goal])
     };
     let mut ceiling = NoCeiling("the first trial at maximum load shows it".to_owned());
-    let asking = Asking {
+    let context = SearchContext {
         node: &mut Retrying::new(node),
         ceiling: &mut ceiling,
         progress,
         cancel,
         sink: &mut Nobody,
     };
-    Ok(of(find_rates(asking, &trial, &search)?))
+    Ok(of(find_rates(context, &trial, &search)?))
 }
 
 /// What a search that has ended gives.

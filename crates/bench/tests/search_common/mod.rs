@@ -1,7 +1,9 @@
 //! A simulated node whose loss is a function of the load, for the tests of the searches.
 
 use wirelab_bench::NoCeiling;
-use wirelab_bench::search::{Asking, Goal, GoalResult, Limit, Search, SearchResult, find_rates};
+use wirelab_bench::search::{
+    Goal, GoalResult, Limit, Search, SearchContext, SearchResult, find_rates,
+};
 use wirelab_statistics::random::SplitMix64;
 use wirelab_trial::*;
 
@@ -250,9 +252,12 @@ pub fn receive() -> Trial {
 }
 
 /// Run something that asks, with nobody watching.
-pub fn ask<T>(node: &mut CurveNode, with: impl FnOnce(Asking<'_>) -> T) -> (T, Vec<Observation>) {
+pub fn ask<T>(
+    node: &mut CurveNode,
+    with: impl FnOnce(SearchContext<'_>) -> T,
+) -> (T, Vec<Observation>) {
     let mut kept = Vec::new();
-    let result = with(Asking {
+    let result = with(SearchContext {
         node,
         ceiling: &mut NoCeiling("not measured in this test".to_owned()),
         progress: &(),
@@ -284,7 +289,7 @@ pub fn both_goals() -> Search {
 
 /// Search on a node with frames to it; every trial must be kept.
 pub fn find(node: &mut CurveNode, search: &Search) -> SearchResult {
-    let (result, kept) = ask(node, |asking| find_rates(asking, &receive(), search));
+    let (result, kept) = ask(node, |context| find_rates(context, &receive(), search));
     let result = result.unwrap();
     assert_eq!(kept.len(), result.trials.len(), "each trial is kept");
     result
