@@ -19,4 +19,4 @@ pub use curve::loss_curve;
 pub use rates::find_rates;
 pub use refuse::{MAX_GOALS, SearchError};
 pub use wirelab_trial::search::*;
-pub use words::{RateWords, SearchWords};
+pub use words::SearchWords;

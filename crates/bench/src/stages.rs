@@ -3,7 +3,7 @@
 
 use wirelab_trial::{
     Background, Capabilities, Direction, Extent, Framing, Layer, Load, Path, Probes, Size,
-    SizeUnit, StageSource, Wait,
+    SizeUnit, Wait,
 };
 
 use crate::paths::{FRAMES_FOR_P99, block, blocks};
@@ -15,9 +15,9 @@ mod half;
 mod notes;
 pub mod request;
 
-pub use facts::facts;
-pub use half::{Half, half};
-pub use notes::notes;
+use facts::facts;
+use half::Half;
+use notes::notes;
 pub use request::{Request, RequestWords};
 
 /// Blocks that the frames of a trial are divided into where two things alternate: with 8 pairs the order
@@ -67,44 +67,18 @@ impl PathRequest {
     }
 }
 
-/// What was asked of any node.
-#[derive(Clone, Copy, Debug)]
-pub struct Trials<'a> {
-    /// Lengths of the frames in bytes, without FCS.
-    pub lengths: &'a [u32],
-    /// Frames of each trial.
-    pub frames: u64,
-    /// The load of trials that measure time.
-    pub load: Load,
-    /// What the node can be asked.
-    pub able: &'a Capabilities,
+/// What is asked of any node, whose capabilities are `able`.
+struct Trials<'a> {
+    lengths: &'a [u32],
+    frames: u64,
+    load: Load,
+    able: &'a Capabilities,
 }
 
 impl Trials<'_> {
-    /// For a node whose stages are from `source`, and which keeps the times of `kept` frames of a trial; beside a background
-    /// with `loaded_frames`.
-    ///
-    /// # Errors
-    /// Numbers of frames that can be asked instead.
-    pub fn plan(
-        &self,
-        source: StageSource,
-        kept: u64,
-        paths: &PathRequest,
-        background: Option<Background>,
-        loaded_frames: Option<u64>,
-    ) -> Result<Plan, String> {
-        match source {
-            StageSource::Traced => self.linux(kept, paths, background, loaded_frames),
-            StageSource::Simulated => Ok(self.at_once(paths.rule.as_deref())),
-            StageSource::Counted => Ok(self.at_once(None)),
-            StageSource::Timed => self.timed(kept),
-        }
-    }
-
     /// For a node that is asked both directions of all frames at once: one that counts instructions, or the reference node, which
     /// sends one when the one before is back. With a rule the stack and the fast track stand beside each other.
-    pub fn at_once(&self, rule: Option<&str>) -> Plan {
+    fn at_once(&self, rule: Option<&str>) -> Plan {
         let mut matrix = self.matrix("stages");
         matrix.shared.extent = Extent::Frames {
             frames: self.frames,
@@ -119,10 +93,7 @@ impl Trials<'_> {
     }
 
     /// For a node that keeps the times of `kept` frames of a trial, by its own clock.
-    ///
-    /// # Errors
-    /// Numbers of frames that can be asked instead.
-    pub fn timed(&self, kept: u64) -> Result<Plan, String> {
+    fn timed(&self, kept: u64) -> Result<Plan, String> {
         let mut matrix = self.matrix("stages");
         divide(&mut matrix, self.frames, 1, kept)?;
         matrix.directions = both_directions(self.able);
@@ -131,9 +102,6 @@ impl Trials<'_> {
 
     /// For a Linux node: each length in both directions with the probes on and off in turn, and the fast track beside the stack,
     /// unloaded and with the background; there with `loaded_frames`.
-    ///
-    /// # Errors
-    /// Numbers of frames that can be asked instead.
     fn linux(
         &self,
         kept: u64,

@@ -1,6 +1,6 @@
 //! The plan for `wirelab measure`: from a file, a search, the datasheet, or a matrix of the options.
 
-use wirelab_bench::search::{RateWords, SearchWords};
+use wirelab_bench::search::SearchWords;
 use wirelab_bench::stages::request::rules;
 use wirelab_bench::{Matrix, Plan, SearchSection, Section, datasheet};
 use wirelab_trial::{Direction, Path, Profile};
@@ -105,13 +105,13 @@ fn search(args: &MeasureArgs, profile: &Profile) -> Fallible<SearchSection> {
             loss_curve: true, ..
         } => SearchWords::LossCurve,
         SearchArgs { bursts: true, .. } => SearchWords::Bursts,
-        _ => SearchWords::Rates(RateWords {
+        _ => SearchWords::Rates {
             goals: &asked.search,
             trials: asked.trials.unwrap_or(1),
             exceed: asked.exceed.as_deref(),
             width: asked.width.as_deref(),
             around: &asked.around,
-        }),
+        },
     };
     let section = words.section(matrix);
     section.map_err(|error| Failure::usage(format!("--{error}")))

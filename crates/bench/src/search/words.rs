@@ -14,38 +14,25 @@ use crate::plan::{Matrix, SearchKind, SearchSection};
 #[derive(Clone, Copy, Debug)]
 pub enum SearchWords<'a> {
     /// Rates.
-    Rates(RateWords<'a>),
+    Rates {
+        /// Each `no-loss`, or an allowed loss such as `loss=2.5%`.
+        goals: &'a [String],
+        /// Full trials of a load.
+        trials: u64,
+        /// Share of those that may exceed the loss.
+        exceed: Option<&'a str>,
+        /// Relative width at which the search stops.
+        width: Option<&'a str>,
+        /// Shares of the rate found, for a trial each.
+        around: &'a [String],
+    },
     /// Loss against load.
     LossCurve,
     /// Bursts.
     Bursts,
 }
 
-/// A search for rates.
-#[derive(Clone, Copy, Debug)]
-pub struct RateWords<'a> {
-    /// Each `no-loss`, or an allowed loss such as `loss=2.5%`.
-    pub goals: &'a [String],
-    /// Full trials of a load.
-    pub trials: u64,
-    /// Share of those that may exceed the loss.
-    pub exceed: Option<&'a str>,
-    /// Relative width at which the search stops.
-    pub width: Option<&'a str>,
-    /// Shares of the rate found, for a trial each.
-    pub around: &'a [String],
-}
-
 impl SearchWords<'_> {
-    /// The name of its section in a plan.
-    const fn name(&self) -> &'static str {
-        match self {
-            SearchWords::Rates(_) => "search",
-            SearchWords::LossCurve => "loss curve",
-            SearchWords::Bursts => "bursts",
-        }
-    }
-
     /// The searches of the lists of a matrix.
     ///
     /// # Errors
@@ -68,7 +55,7 @@ impl SearchWords<'_> {
                 "{field}: it cannot be combined with a search; fix: leave it out{more}"
             ));
         }
-        let kind = self.kind(time_ps, matrix.warmup_ps)?;
+        let (name, kind) = self.kind(time_ps, matrix.warmup_ps)?;
         let from_node = |way| matches!(way, Direction::Transmit | Direction::Both);
         if matches!(kind, SearchKind::Bursts { .. })
             && matrix.directions.iter().copied().any(from_node)
@@ -88,7 +75,7 @@ impl SearchWords<'_> {
             ));
         };
         Ok(SearchSection {
-            name: self.name().to_owned(),
+            name: name.to_owned(),
             load: *load,
             ports: matrix.ports.first().copied(),
             framings: matrix.framings,
@@ -99,64 +86,54 @@ impl SearchWords<'_> {
         })
     }
 
-    fn kind(&self, time_ps: u64, warmup_ps: u64) -> Result<SearchKind, String> {
-        match self {
-            SearchWords::Rates(words) => words.kind(time_ps, warmup_ps),
-            SearchWords::LossCurve => Ok(SearchKind::LossCurve(LossCurve::new(time_ps))),
-            SearchWords::Bursts => Ok(SearchKind::Bursts {
-                bursts: BurstSearch::rfc9004(),
-                throughput: Search::new(vec![Goal::no_loss(time_ps)]),
-            }),
-        }
+    /// The name of a search in a plan, and what it looks for.
+    fn kind(&self, time_ps: u64, warmup_ps: u64) -> Result<(&'static str, SearchKind), String> {
+        let (goals, trials, exceed, width, around) = match *self {
+            SearchWords::LossCurve => {
+                return Ok(("loss curve", SearchKind::LossCurve(LossCurve::new(time_ps))));
+            }
+            SearchWords::Bursts => {
+                let bursts = BurstSearch::rfc9004();
+                let throughput = Search::new(vec![Goal::no_loss(time_ps)]);
+                return Ok(("bursts", SearchKind::Bursts { bursts, throughput }));
+            }
+            SearchWords::Rates {
+                goals,
+                trials,
+                exceed,
+                width,
+                around,
+            } => (goals, trials, exceed, width, around),
+        };
+        let of = |field: &str, word: &str, range| share(&format!("{field} {word}"), word, range);
+        let exceed = exceed.map(|word| of("exceed", word, 0.0..=0.99));
+        let width = width.map(|word| of("width", word, MIN_WIDTH_RATIO..=0.5));
+        let (exceed, width) = (exceed.transpose()?, width.transpose()?);
+        let goals = goals.iter();
+        let goals = goals.map(|word| Ok(goal((loss(word)?, exceed, width), time_ps, trials)));
+        let around = around.iter().map(|word| of("around", word, 0.01..=10.0));
+        let search = Search {
+            warmup_ps,
+            ..Search::new(goals.collect::<Result<_, String>>()?)
+        };
+        let around = around.collect::<Result<_, _>>()?;
+        Ok(("search", SearchKind::Rates { search, around }))
     }
 }
 
-impl RateWords<'_> {
-    fn kind(&self, time_ps: u64, warmup_ps: u64) -> Result<SearchKind, String> {
-        let beside = |field: &str, word: Option<&str>, range| {
-            word.map(|word| share(&format!("{field} {word}"), word, range))
-                .transpose()
-        };
-        let each = Each {
-            time_ps,
-            trials: self.trials,
-            exceed_ratio: beside("exceed", self.exceed, 0.0..=0.99)?,
-            width_ratio: beside("width", self.width, MIN_WIDTH_RATIO..=0.5)?,
-        };
-        let goals = self.goals.iter().map(|word| Ok(each.goal(loss(word)?)));
-        let goals = goals.collect::<Result<_, String>>()?;
-        let around = self.around.iter();
-        let around = around.map(|word| share(&format!("around {word}"), word, 0.01..=10.0));
-        Ok(SearchKind::Rates {
-            search: Search {
-                warmup_ps,
-                ..Search::new(goals)
-            },
-            around: around.collect::<Result<_, _>>()?,
-        })
-    }
-}
-
-/// What all goals of a search share.
-pub(crate) struct Each {
-    pub time_ps: u64,
-    /// Full trials of a load.
-    pub trials: u64,
-    /// Where it is not the usual one of a goal.
-    pub exceed_ratio: Option<f64>,
-    pub width_ratio: Option<f64>,
-}
-
-impl Each {
-    /// The goal that allows this loss.
-    pub(crate) fn goal(&self, loss_ratio: f64) -> Goal {
-        let usual = Goal::at_loss(loss_ratio, self.time_ps);
-        Goal {
-            duration_sum_ps: self.time_ps.saturating_mul(self.trials),
-            exceed_ratio: self.exceed_ratio.unwrap_or(usual.exceed_ratio),
-            width_ratio: self.width_ratio.unwrap_or(usual.width_ratio),
-            ..usual
-        }
+/// A goal of ratios (the allowed loss, and the share of trials that may exceed it and the width where they are not the usual ones)
+/// with so many full trials of a load.
+pub(crate) fn goal(
+    (loss, exceed, width): (f64, Option<f64>, Option<f64>),
+    time_ps: u64,
+    trials: u64,
+) -> Goal {
+    let usual = Goal::at_loss(loss, time_ps);
+    Goal {
+        duration_sum_ps: time_ps.saturating_mul(trials),
+        exceed_ratio: exceed.unwrap_or(usual.exceed_ratio),
+        width_ratio: width.unwrap_or(usual.width_ratio),
+        ..usual
     }
 }
 

@@ -215,40 +215,42 @@ impl Request<'_> {
         let (paths, able) = (&self.paths, &description.capabilities);
         let frames = frames(self.count, kept.in_all)?;
         let source = node.stages();
-        match source {
-            StageSource::Traced
-                if paths.rule.is_some() && !able.paths.contains(&Path::FastTrack) =>
-            {
-                let why = description.setup.get("xdp").map_or("none", String::as_str);
-                return Err(format!(
-                    "{}: this node has no path fast-track (XDP: {why}); fix: see what it says when it starts, or leave \
-                     --fast-track out",
-                    description.name
-                ));
-            }
-            StageSource::Counted | StageSource::Timed if !paths.is_plain() => {
-                return Err(format!(
-                    "{}: --fast-track, --wait, --background and --probes are for Linux nodes that trace themselves; fix: \
-                     leave them out, or name lab:, or node:HOST where 'wirelab node serve' runs",
-                    description.name
-                ));
-            }
-            _ => {}
-        }
-        let mut found = None;
-        if source == StageSource::Traced && paths.background == Offered::Half {
-            let wait = paths.waits.first().copied().flatten();
-            let half = half(node, framing(able), wait, progress, cancel);
-            found = Some(half.map_err(|error| error.to_string())?);
-        }
         let trials = Trials {
             lengths: self.lengths,
             frames,
             load: self.load,
             able,
         };
-        let background = paths.beside(found.as_ref());
-        let plan = trials.plan(source, kept.of_a_trial, paths, background, self.count)?;
+        let mut found = None;
+        let plan = match source {
+            StageSource::Traced => {
+                if paths.rule.is_some() && !able.paths.contains(&Path::FastTrack) {
+                    let why = description.setup.get("xdp").map_or("none", String::as_str);
+                    return Err(format!(
+                        "{}: this node has no path fast-track (XDP: {why}); fix: see what it says when it starts, or leave \
+                         --fast-track out",
+                        description.name
+                    ));
+                }
+                if paths.background == Offered::Half {
+                    let wait = paths.waits.first().copied().flatten();
+                    let half = half(node, framing(able), wait, progress, cancel);
+                    found = Some(half.map_err(|error| error.to_string())?);
+                }
+                let background = paths.beside(found.as_ref());
+                trials.linux(kept.of_a_trial, paths, background, self.count)?
+            }
+            StageSource::Simulated => trials.at_once(paths.rule.as_deref()),
+            _ if !paths.is_plain() => {
+                return Err(format!(
+                    "{}: --fast-track, --wait, --background and --probes are for Linux nodes that trace themselves; fix: \
+                     leave them out, or name lab:, or node:HOST where 'wirelab node serve' runs",
+                    description.name
+                ));
+            }
+            StageSource::Counted => trials.at_once(None),
+            StageSource::Timed => trials.timed(kept.of_a_trial)?,
+        };
         Ok(Prepared {
             plan,
             frames,
@@ -264,7 +266,8 @@ impl Request<'_> {
         file: &mut ResultsFile,
         cancel: &Cancel,
     ) -> bool {
-        let is_whole = prepared.is_whole();
+        let half = prepared.half.as_ref();
+        let is_whole = half.is_none_or(|half| half.background.is_some());
         let (told, searched) = prepared.half.map(|half| (half.text, half.part)).unzip();
         let told = told.into_iter().collect();
         let ran = &file.observations;
@@ -278,12 +281,6 @@ impl Prepared {
     /// What the search for half of the rate found, for the reader.
     pub fn told(&self) -> Option<&str> {
         self.half.as_ref().map(|half| half.text.as_str())
-    }
-
-    fn is_whole(&self) -> bool {
-        self.half
-            .as_ref()
-            .is_none_or(|half| half.background.is_some())
     }
 }
 

@@ -6,9 +6,10 @@ use wirelab_model::file::NodeFile;
 use wirelab_model::fit::{Captures, Fit, FitOptions, LOST_BEFORE, Rounding, fit as fit_node};
 use wirelab_model::node::ModelNode;
 use wirelab_report::{Format, study as pages};
-use wirelab_study::fitted::{FitOf, Fitter};
+use wirelab_study::fitted::FitOf;
 use wirelab_study::library;
 use wirelab_study::observe::{HoldOut, Rounding as Printed};
+use wirelab_study::run::NodeSource;
 use wirelab_study::table::Study;
 use wirelab_trial::{Node, Observation};
 
@@ -53,48 +54,53 @@ fn of(args: &FitArgs) -> Fallible<Option<Table>> {
     }))
 }
 
-/// Fits a model to a table.
-struct Model<'a>(&'a FitOptions);
+/// The fitted node, whatever name a study gives it.
+struct Fitted {
+    file: NodeFile,
+    intervals: bool,
+}
 
-impl Fitter for Model<'_> {
-    type Fit = (Fit, NodeFile);
-    const LOST_BEFORE: &'static str = LOST_BEFORE;
-
-    fn fit(
-        &self,
-        printed: Vec<(Observation, Printed)>,
-    ) -> std::result::Result<(Fit, NodeFile), String> {
-        let (observations, rounding): (Vec<_>, Vec<_>) = printed.into_iter().unzip();
-        let in_fit = |printed: Printed| Rounding {
-            frames_per_s: printed.rate,
-            cpu_load: printed.cpu_load,
-            series_ns: 1e9 * printed.latency_s,
-        };
-        let options = FitOptions {
-            node: None,
-            // Whatever its points are the times between, a line over the sizes is one of each.
-            captures: Captures::Stages,
-            rounding: rounding.into_iter().map(in_fit).collect(),
-            ..self.0.clone()
-        };
-        let fitted = fit_node(&observations, &options).map_err(|error| error.to_string())?;
-        let file = NodeFile::parse(&fitted.node_toml, "the fitted file");
-        Ok((fitted, file.map_err(|error| error.to_string())?))
-    }
-
+impl NodeSource for Fitted {
     fn node(
-        &self,
-        (_, file): &(Fit, NodeFile),
+        &mut self,
+        _: &str,
         set: &BTreeMap<String, String>,
-        intervals: bool,
     ) -> std::result::Result<Box<dyn Node>, String> {
-        let file = file.with_known(set).map_err(|error| error.to_string())?;
-        let node = ModelNode::new(file);
-        Ok(Box::new(match intervals {
+        let file = self.file.with_known(set);
+        let node = ModelNode::new(file.map_err(|error| error.to_string())?);
+        Ok(Box::new(match self.intervals {
             true => node,
             false => node.without_intervals(),
         }))
     }
+}
+
+/// Fits a model to the figures of a table.
+fn fit_to_figures(
+    printed: Vec<(Observation, Printed)>,
+    options: &FitOptions,
+) -> std::result::Result<(Fit, [Fitted; 2]), String> {
+    let (observations, rounding): (Vec<_>, Vec<_>) = printed.into_iter().unzip();
+    let in_fit = |printed: Printed| Rounding {
+        frames_per_s: printed.rate,
+        cpu_load: printed.cpu_load,
+        series_ns: 1e9 * printed.latency_s,
+    };
+    let options = FitOptions {
+        node: None,
+        // Whatever its points are the times between, a line over the sizes is one of each.
+        captures: Captures::Stages,
+        rounding: rounding.into_iter().map(in_fit).collect(),
+        ..options.clone()
+    };
+    let fitted = fit_node(&observations, &options).map_err(|error| error.to_string())?;
+    let file = NodeFile::parse(&fitted.node_toml, "the fitted file");
+    let file = file.map_err(|error| error.to_string())?;
+    let nodes = [false, true].map(|intervals| Fitted {
+        file: file.clone(),
+        intervals,
+    });
+    Ok((fitted, nodes))
 }
 
 /// Fits to a table, or to results.
@@ -110,10 +116,11 @@ fn fit_to(args: &FitArgs, table: &Table) -> Result {
     let of = FitOf {
         study: &table.study,
         node: &table.node,
-        name: options.name.as_deref().unwrap_or(&table.node),
+        fitted: (options.name.as_deref().unwrap_or(&table.node), LOST_BEFORE),
         hold_out: table.hold_out.as_ref(),
     };
-    let ((mut fitted, _), run) = of.run(&Model(&options)).map_err(Failure::usage)?;
+    let ran = of.run(|printed| fit_to_figures(printed, &options));
+    let (mut fitted, run) = ran.map_err(Failure::usage)?;
     // Errors of the lines that were fitted are not those of the file: the table below has them.
     fitted.leave_one_out.clear();
     if let Some(path) = &args.output {
