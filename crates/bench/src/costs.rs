@@ -6,7 +6,7 @@ use wirelab_trial::{
     PointCounter, Probes, Size, SizeUnit, Trial, pooled,
 };
 
-use crate::stages::{self, Ways};
+use crate::stages::{self, PathRequest};
 
 /// A load that keeps a node warm, in frames/s.
 const WARM_FRAMES_PER_S: f64 = 20_000.0;
@@ -95,7 +95,7 @@ pub fn warm(
 pub fn all(
     node: &mut dyn Node,
     length_bytes: u32,
-    ways: &Ways,
+    paths: &PathRequest,
     observations: &[Observation],
     notes: &mut Vec<String>,
     cancel: &Cancel,
@@ -113,8 +113,8 @@ pub fn all(
         let size = Size::new(SizeUnit::Length, length_bytes);
         let (load, extent) = (Load::Max, Extent::Frames { frames: 1 });
         let trial = Trial {
-            wait: ways.waits.first().copied().flatten(),
-            probes: Some(ways.probes),
+            wait: paths.waits.first().copied().flatten(),
+            probes: Some(paths.probes),
             ..Trial::new(stages::framing(&able), direction, size, load, extent)
         };
         let missing = match warm(node, &trial, cancel) {

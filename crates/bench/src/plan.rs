@@ -163,6 +163,22 @@ impl Matrix {
         }
     }
 
+    /// The first field that is not the default and that no search has: those use the node's default path.
+    pub(crate) fn beyond_a_search(&self) -> Option<&'static str> {
+        let fields = [
+            ("inject", self.shared.faults.is_clean()),
+            ("buffers", self.buffers == [None]),
+            ("repeat", self.repeats == 1),
+            ("path", self.paths == [None]),
+            ("wait", self.waits == [None]),
+            ("rule", self.shared.rule.is_none()),
+            ("background", self.backgrounds == [None]),
+            ("probes", self.probes == [None]),
+        ];
+        let given = fields.into_iter().find(|(_, is_default)| !is_default);
+        given.map(|(field, _)| field)
+    }
+
     /// Number of trials including repeats, at most `u64::MAX`.
     pub fn trials(&self) -> u64 {
         [
@@ -204,6 +220,38 @@ impl Plan {
     pub fn trials(&self) -> u64 {
         self.matrices()
             .fold(0, |sum, m| sum.saturating_add(m.trials()))
+    }
+
+    /// Whether all its trials are echoes.
+    pub fn is_of_echoes(&self) -> bool {
+        let matrices = self.matrices().map(|m| &m.directions);
+        let searches = self.searches().map(|s| &s.directions);
+        let mut directions = matrices.chain(searches).flatten().peekable();
+        directions.peek().is_some() && directions.all(|direction| *direction == Direction::Echo)
+    }
+
+    /// Whether all its trials are of buffers.
+    pub fn is_of_buffers(&self) -> bool {
+        let of_buffers = |section: &Section| match section {
+            Section::Matrix(matrix) => {
+                !matrix.buffers.is_empty() && matrix.buffers.iter().all(Option::is_some)
+            }
+            Section::Search(_) => false,
+        };
+        self.sections.iter().all(of_buffers)
+    }
+
+    /// The largest payload of its trials in bytes, 0 without any.
+    pub fn largest_payload(&self) -> u32 {
+        let matrices = self.matrices().map(|m| (&m.framings, &m.sizes));
+        let searches = self.searches().map(|s| (&s.framings, &s.sizes));
+        let sizes = matrices.chain(searches).flat_map(|(framings, sizes)| {
+            let each = framings
+                .iter()
+                .flat_map(|f| sizes.iter().map(|s| s.resolve_test(*f)));
+            each.filter_map(Result::ok)
+        });
+        sizes.map(|s| s.payload).max().unwrap_or(0)
     }
 
     /// A plan of one section.

@@ -17,6 +17,7 @@ use wirelab_wire::LineRate;
 use crate::matrix::{MAX_SEARCHES, MAX_TRIALS};
 use crate::part::parts;
 use crate::plan::{Matrix, Plan, SearchKind, SearchSection, Section};
+use crate::search::words::goal;
 use crate::search::{MAX_GOALS, MAX_SEARCH_TRIALS};
 
 /// Longest accepted plan file, in bytes.
@@ -411,15 +412,8 @@ fn rates(table: &Table<'_>, time_ps: u64) -> Read<Search> {
         .get("width")
         .map(|e| e.percent(least_width, 50.0))
         .transpose()?;
-    let goals = losses.into_iter().map(|loss_ratio| {
-        let usual = Goal::at_loss(loss_ratio, time_ps);
-        Goal {
-            duration_sum_ps: time_ps.saturating_mul(trials),
-            exceed_ratio: exceed.unwrap_or(usual.exceed_ratio),
-            width_ratio: width.unwrap_or(usual.width_ratio),
-            ..usual
-        }
-    });
+    let goals = losses.into_iter();
+    let goals = goals.map(|loss| goal((loss, exceed, width), time_ps, trials));
     let mut search = Search::new(goals.collect());
     search.preliminary_trial_ps = time(table, "short")?;
     if let (Some(entry), true) = (

@@ -11,6 +11,7 @@ mod curve;
 mod rates;
 mod reading;
 mod refuse;
+pub(crate) mod words;
 
 pub use asker::{MAX_SEARCH_TRIALS, SearchContext};
 pub use bursts::back_to_back;
@@ -18,3 +19,4 @@ pub use curve::loss_curve;
 pub use rates::find_rates;
 pub use refuse::{MAX_GOALS, SearchError};
 pub use wirelab_trial::search::*;
+pub use words::SearchWords;

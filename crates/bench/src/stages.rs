@@ -3,7 +3,7 @@
 
 use wirelab_trial::{
     Background, Capabilities, Direction, Extent, Framing, Layer, Load, Path, Probes, Size,
-    SizeUnit, StageSource, Wait,
+    SizeUnit, Wait,
 };
 
 use crate::paths::{FRAMES_FOR_P99, block, blocks};
@@ -13,18 +13,20 @@ mod facts;
 pub mod flow;
 mod half;
 mod notes;
+pub mod request;
 
-pub use facts::facts;
-pub use half::{Half, half};
-pub use notes::notes;
+use facts::facts;
+use half::Half;
+use notes::notes;
+pub use request::{Request, RequestWords};
 
 /// Blocks that the frames of a trial are divided into where two things alternate: with 8 pairs the order
 /// statistics of the median hold it with more than 95 % (RFC 2544 knows none; see `wirelab_trial::Summary`).
 const USUAL_BLOCKS: u32 = 8;
 
-/// What was asked of a Linux node beyond lengths and frames.
+/// The paths through a Linux node that are requested, and under which conditions.
 #[derive(Clone, Debug)]
-pub struct Ways {
+pub struct PathRequest {
     /// How the application waits.
     pub waits: Vec<Option<Wait>>,
     /// The frames of the fast track, where it was asked.
@@ -48,7 +50,7 @@ pub enum Offered {
     Load(Background),
 }
 
-impl Ways {
+impl PathRequest {
     /// Whether anything was asked that only a Linux node can do.
     pub fn is_plain(&self) -> bool {
         let plain = self.rule.is_none() && self.background == Offered::Nothing;
@@ -65,44 +67,18 @@ impl Ways {
     }
 }
 
-/// What was asked of any node.
-#[derive(Clone, Copy, Debug)]
-pub struct Trials<'a> {
-    /// Lengths of the frames in bytes, without FCS.
-    pub lengths: &'a [u32],
-    /// Frames of each trial.
-    pub frames: u64,
-    /// The load of trials that measure time.
-    pub load: Load,
-    /// What the node can be asked.
-    pub able: &'a Capabilities,
+/// What is asked of any node, whose capabilities are `able`.
+struct Trials<'a> {
+    lengths: &'a [u32],
+    frames: u64,
+    load: Load,
+    able: &'a Capabilities,
 }
 
 impl Trials<'_> {
-    /// For a node whose stages are from `source`, and which keeps the times of `kept` frames of a trial; beside a background
-    /// with `loaded_frames`.
-    ///
-    /// # Errors
-    /// Numbers of frames that can be asked instead.
-    pub fn plan(
-        &self,
-        source: StageSource,
-        kept: u64,
-        ways: &Ways,
-        background: Option<Background>,
-        loaded_frames: Option<u64>,
-    ) -> Result<Plan, String> {
-        match source {
-            StageSource::Traced => self.linux(kept, ways, background, loaded_frames),
-            StageSource::Simulated => Ok(self.at_once(ways.rule.as_deref())),
-            StageSource::Counted => Ok(self.at_once(None)),
-            StageSource::Timed => self.timed(kept),
-        }
-    }
-
     /// For a node that is asked both directions of all frames at once: one that counts instructions, or the reference node, which
     /// sends one when the one before is back. With a rule the stack and the fast track stand beside each other.
-    pub fn at_once(&self, rule: Option<&str>) -> Plan {
+    fn at_once(&self, rule: Option<&str>) -> Plan {
         let mut matrix = self.matrix("stages");
         matrix.shared.extent = Extent::Frames {
             frames: self.frames,
@@ -117,10 +93,7 @@ impl Trials<'_> {
     }
 
     /// For a node that keeps the times of `kept` frames of a trial, by its own clock.
-    ///
-    /// # Errors
-    /// Numbers of frames that can be asked instead.
-    pub fn timed(&self, kept: u64) -> Result<Plan, String> {
+    fn timed(&self, kept: u64) -> Result<Plan, String> {
         let mut matrix = self.matrix("stages");
         divide(&mut matrix, self.frames, 1, kept)?;
         matrix.directions = both_directions(self.able);
@@ -129,13 +102,10 @@ impl Trials<'_> {
 
     /// For a Linux node: each length in both directions with the probes on and off in turn, and the fast track beside the stack,
     /// unloaded and with the background; there with `loaded_frames`.
-    ///
-    /// # Errors
-    /// Numbers of frames that can be asked instead.
     fn linux(
         &self,
         kept: u64,
-        ways: &Ways,
+        paths: &PathRequest,
         background: Option<Background>,
         loaded_frames: Option<u64>,
     ) -> Result<Plan, String> {
@@ -143,31 +113,31 @@ impl Trials<'_> {
         divide(&mut stages, self.frames, USUAL_BLOCKS, kept)?;
         let mut beside = stages.clone();
         stages.directions = both_directions(self.able);
-        stages.probes = match ways.probes {
+        stages.probes = match paths.probes {
             Probes::Off => vec![Some(Probes::Off)],
             on => vec![Some(on), Some(Probes::Off)],
         };
-        let Some(rule) = &ways.rule else {
+        let Some(rule) = &paths.rule else {
             // The stack alone, also with what else arrives.
-            stages.waits.clone_from(&ways.waits);
+            stages.waits.clone_from(&paths.waits);
             stages.backgrounds = vec![None];
             stages.backgrounds.extend(background.map(Some));
             return Ok(Plan::of(Section::Matrix(stages)));
         };
         "fast track beside the stack".clone_into(&mut beside.name);
-        beside.framings = vec![ways.flow];
+        beside.framings = vec![paths.flow];
         beside.directions = vec![Direction::Receive];
         beside.paths = vec![Some(Path::Stack), Some(Path::FastTrack)];
         beside.shared.rule = Some(rule.clone());
-        beside.waits.clone_from(&ways.waits);
+        beside.waits.clone_from(&paths.waits);
         beside.backgrounds = vec![None];
-        beside.probes = vec![Some(ways.probes)];
+        beside.probes = vec![Some(paths.probes)];
         let mut sections = vec![stages, beside.clone()];
         if let Some(background) = background {
             let mut loaded = beside;
             "fast track beside the stack, beside a background".clone_into(&mut loaded.name);
             loaded.backgrounds = vec![Some(background)];
-            // A 99 % is judged there, block by block; and the two ways take turns in one trial, which has the times of
+            // A 99 % is judged there, block by block; and the two paths take turns in one trial, which has the times of
             // both.
             let frames = loaded_frames.unwrap_or(FRAMES_FOR_P99);
             divide(&mut loaded, frames, USUAL_BLOCKS, (kept / 2).max(1))?;
@@ -216,9 +186,11 @@ pub fn framing(able: &Capabilities) -> Framing {
     }
 }
 
-/// The ways in and out that the node has.
+/// The directions, in and out, that the node has.
 pub fn both_directions(able: &Capabilities) -> Vec<Direction> {
-    let ways = [Direction::Receive, Direction::Transmit];
-    let ways = ways.into_iter().filter(|way| able.directions.contains(way));
-    ways.collect()
+    let directions = [Direction::Receive, Direction::Transmit];
+    let directions = directions
+        .into_iter()
+        .filter(|way| able.directions.contains(way));
+    directions.collect()
 }

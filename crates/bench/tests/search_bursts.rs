@@ -5,8 +5,8 @@ use wirelab_bench::search::*;
 use wirelab_trial::*;
 
 fn bursts(node: &mut CurveNode, search: &BurstSearch, throughput: f64) -> BurstResult {
-    let (result, kept) = ask(node, |asking| {
-        back_to_back(asking, &receive(), search, throughput)
+    let (result, kept) = ask(node, |context| {
+        back_to_back(context, &receive(), search, throughput)
     });
     let result = result.unwrap();
     assert_eq!(kept.len(), result.trials.len());
@@ -109,8 +109,8 @@ fn fewer_repeats_than_asked_give_no_average() {
         ..BurstSearch::rfc9004()
     };
     let mut node = CurveNode::of_capacity(1.0);
-    let (result, _) = ask(&mut node, |asking| {
-        back_to_back(asking, &receive(), &few, 1e5)
+    let (result, _) = ask(&mut node, |context| {
+        back_to_back(context, &receive(), &few, 1e5)
     });
     assert!(
         result
@@ -127,8 +127,8 @@ fn a_node_that_sends_has_no_bursts_to_take() {
         direction: Direction::Transmit,
         ..receive()
     };
-    let (result, _) = ask(&mut node, |asking| {
-        back_to_back(asking, &trial, &BurstSearch::rfc9004(), 1e5)
+    let (result, _) = ask(&mut node, |context| {
+        back_to_back(context, &trial, &BurstSearch::rfc9004(), 1e5)
     });
     let error = result.unwrap_err().to_string();
     assert!(error.starts_with("direction: the tester sends bursts to the node"));

@@ -4,7 +4,7 @@ use crate::search_common::*;
 use wirelab_bench::search::*;
 
 fn curve(node: &mut CurveNode, curve: &LossCurve) -> CurveResult {
-    let (result, kept) = ask(node, |asking| loss_curve(asking, &receive(), curve));
+    let (result, kept) = ask(node, |context| loss_curve(context, &receive(), curve));
     let result = result.unwrap();
     assert_eq!(kept.len(), result.trials.len());
     result
@@ -70,11 +70,11 @@ fn steps_above_ten_percent_and_links_without_rate_are_refused() {
         ..LossCurve::new(SECOND_PS)
     };
     let mut node = CurveNode::of_capacity(1e6);
-    let (result, _) = ask(&mut node, |asking| loss_curve(asking, &receive(), &wide));
+    let (result, _) = ask(&mut node, |context| loss_curve(context, &receive(), &wide));
     assert!(result.unwrap_err().to_string().contains("RFC 2544, 26.3"));
     let mut node = CurveNode::of_capacity(1e6).without_link();
     let usual = LossCurve::new(SECOND_PS);
-    let (result, _) = ask(&mut node, |asking| loss_curve(asking, &receive(), &usual));
+    let (result, _) = ask(&mut node, |context| loss_curve(context, &receive(), &usual));
     assert_eq!(result.unwrap_err(), SearchError::NoLinkRate);
     assert!(node.asked().is_empty());
 }

@@ -49,8 +49,8 @@ fn cancel_and_failures_end_it() {
 
     let mut node = CurveNode::of_capacity(200e3);
     node.fails_from = 3;
-    let (result, _) = ask(&mut node, |asking| {
-        find_rates(asking, &receive(), &both_goals()).unwrap()
+    let (result, _) = ask(&mut node, |context| {
+        find_rates(context, &receive(), &both_goals()).unwrap()
     });
     let why = "the board is silent".to_owned();
     assert_eq!(result.ended, SearchEnded::Failed { why });
@@ -63,7 +63,7 @@ fn what_cannot_be_searched_is_refused_before_any_trial() {
     let one = |goal: Goal| Search::new(vec![goal]);
     let refused = |search: Search, trial: Trial| {
         let mut node = CurveNode::of_capacity(1.0);
-        let (result, _) = ask(&mut node, |asking| find_rates(asking, &trial, &search));
+        let (result, _) = ask(&mut node, |context| find_rates(context, &trial, &search));
         assert!(node.asked().is_empty());
         result.unwrap_err().to_string()
     };
@@ -169,14 +169,14 @@ fn progress_goes_forward_and_never_past_its_end() {
         }
     }
     let watch = Watch(std::sync::Mutex::default());
-    let asking = SearchContext {
+    let context = SearchContext {
         node: &mut CurveNode::of_capacity(200e3),
         ceiling: &mut wirelab_bench::NoCeiling("not measured in this test".to_owned()),
         progress: &watch,
         cancel: &Cancel::new(),
         sink: &mut Vec::new(),
     };
-    let result = find_rates(asking, &receive(), &both_goals()).unwrap();
+    let result = find_rates(context, &receive(), &both_goals()).unwrap();
     let told = watch.0.into_inner().unwrap();
     assert!(told.len() > result.trials.len());
     assert!(told.is_sorted_by_key(|(done, _)| *done));

@@ -55,7 +55,7 @@ fn the_port_that_loses_most_counts() {
         ..receive()
     };
     let search = both_goals();
-    let (result, _) = ask(&mut node, |asking| find_rates(asking, &trial, &search));
+    let (result, _) = ask(&mut node, |context| find_rates(context, &trial, &search));
     let goal = &result.unwrap().goals[0];
     assert!(lower(goal) <= 400e3 && upper(goal) > 400e3);
 }
@@ -175,7 +175,7 @@ fn where_loss_falls_with_load_the_smallest_failing_load_bounds() {
     trial.load = Load::FrameRate {
         frames_per_s: 1_000e3,
     };
-    let (result, _) = ask(&mut node, |asking| find_rates(asking, &trial, &search));
+    let (result, _) = ask(&mut node, |context| find_rates(context, &trial, &search));
     let result = result.unwrap();
     let [none, some] = &result.goals[..] else {
         panic!("two goals")
@@ -265,14 +265,14 @@ fn a_node_that_loses_is_found_by_a_tester_that_is_held_up() {
 fn no_load_is_asked_above_the_testers_ceiling() {
     let mut node = CurveNode::of_capacity(1e6);
     let mut kept = Vec::new();
-    let asking = SearchContext {
+    let context = SearchContext {
         node: &mut node,
         ceiling: &mut |_: &Trial| Field::measured(300e3),
         progress: &(),
         cancel: &Cancel::new(),
         sink: &mut kept,
     };
-    let result = find_rates(asking, &receive(), &both_goals()).unwrap();
+    let result = find_rates(context, &receive(), &both_goals()).unwrap();
     assert_eq!(
         result.max_load.unwrap().set_by,
         MaxLoadSource::TesterCeiling
@@ -293,7 +293,7 @@ fn a_node_that_sends_less_than_requested_fails_the_load_whichever_end_says_so() 
             ..receive()
         };
         let search = both_goals();
-        let (result, _) = ask(&mut node, |asking| find_rates(asking, &trial, &search));
+        let (result, _) = ask(&mut node, |context| find_rates(context, &trial, &search));
         let result = result.unwrap();
         let [none, some] = &result.goals[..] else {
             panic!("two goals")

@@ -83,8 +83,8 @@ fn what_a_path_took_with_a_little_loss_is_judged_by_each_goal() {
         },
         ..receive()
     };
-    let (result, _) = ask(&mut node, |asking| {
-        find_rates(asking, &trial, &both_goals())
+    let (result, _) = ask(&mut node, |context| {
+        find_rates(context, &trial, &both_goals())
     });
     let result = result.unwrap();
     assert_eq!(result.ended, SearchEnded::Done);
@@ -175,7 +175,9 @@ fn a_search_whose_trials_are_held_up_ends_unfinished_with_its_bracket() {
     let mut node = CurveNode::of_capacity(500_000.0);
     node.stops_from_frames_per_s = 300_000.0;
     let search = Search::new(vec![Goal::no_loss(SECOND_PS)]);
-    let (result, kept) = ask_steadily(&mut node, |asking| find_rates(asking, &receive(), &search));
+    let (result, kept) = ask_steadily(&mut node, |context| {
+        find_rates(context, &receive(), &search)
+    });
     let result = result.unwrap();
     let SearchEnded::Failed { why } = &result.ended else {
         panic!("{:?}", result.ended)
@@ -207,8 +209,8 @@ fn a_loss_curve_says_at_which_loads_the_tester_was_held_up_and_goes_on() {
         load: Load::FrameRate { frames_per_s: 1e6 },
         ..receive()
     };
-    let (result, _) = ask_steadily(&mut node, |asking| {
-        loss_curve(asking, &trial, &LossCurve::new(SECOND_PS))
+    let (result, _) = ask_steadily(&mut node, |context| {
+        loss_curve(context, &trial, &LossCurve::new(SECOND_PS))
     });
     let result = result.unwrap();
     assert_eq!(result.ended, SearchEnded::Done);
@@ -226,7 +228,7 @@ fn a_loss_curve_says_at_which_loads_the_tester_was_held_up_and_goes_on() {
 
 fn curve_of(node: &mut CurveNode, trial: &Trial) -> CurveResult {
     let curve = LossCurve::new(SECOND_PS);
-    let (result, _) = ask(node, |asking| loss_curve(asking, trial, &curve));
+    let (result, _) = ask(node, |context| loss_curve(context, trial, &curve));
     result.unwrap()
 }
 
@@ -300,7 +302,7 @@ fn one_held_back_and_one_that_loses() -> (CurveNode, Trial) {
 fn the_rate_of_a_flow_held_back_is_not_the_result_where_another_loses() {
     let (mut node, trial) = one_held_back_and_one_that_loses();
     let search = Search::new(vec![Goal::no_loss(SECOND_PS)]);
-    let (result, kept) = ask(&mut node, |asking| find_rates(asking, &trial, &search));
+    let (result, kept) = ask(&mut node, |context| find_rates(context, &trial, &search));
     assert!(kept.iter().all(|seen| seen.flows.len() == 2));
     let goal = &result.unwrap().goals[0];
     assert_eq!(goal.outcome, Outcome::Found, "{goal:#?}");
@@ -330,8 +332,8 @@ fn a_loss_curve_has_no_loss_of_flows_that_were_held_back_to_different_loads() {
 #[test]
 fn a_burst_that_was_held_back_decides_nothing() {
     let search = BurstSearch::rfc9004();
-    let (result, _) = ask(&mut shaped(), |asking| {
-        back_to_back(asking, &receive(), &search, 8_256.0)
+    let (result, _) = ask(&mut shaped(), |context| {
+        back_to_back(context, &receive(), &search, 8_256.0)
     });
     let result = result.unwrap();
     let SearchEnded::Failed { why } = &result.ended else {

@@ -16,10 +16,12 @@ pub static BOARD: NodeKind = NodeKind {
     about: "firmware on an emulated board (wirelab board list)",
     target: "NAME",
     examples: &["board:zynq7000", "board:mps2-an385", "board:lpc1768"],
+    with_stages: &["board:NAME"],
     profile: |_| Profile {
         datasheet: true,
         takes_image: true,
         stages: StageProfile {
+            options: &["length", "count", "load"],
             more: &["wall", "image", "against", "gate"],
             ..Profile::USUAL.stages
         },

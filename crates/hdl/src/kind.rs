@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use wirelab_trial::crossover;
 use wirelab_trial::kind::{Setup, StageProfile};
 use wirelab_trial::{
     Direction, Extent, Layer, NameError, Node, NodeKind, NodeName, OpenError, OpenOptions, Profile,
@@ -22,6 +23,7 @@ pub static HDL: NodeKind = NodeKind {
     about: "ports of hardware in simulation, or the reference node",
     target: "N|reference",
     examples: &["hdl:4", "hdl:reference"],
+    with_stages: &["hdl:reference"],
     names: || {
         vec![
             "hdl:1",
@@ -60,11 +62,9 @@ fn profile(name: &NodeName) -> Profile {
             extent: Extent::Frames { frames: 512 },
             takes_image: true,
             stages: StageProfile {
-                options: &["length", "count", "wait", "probes", "fast-track"],
-                more: &["image", "mac", "wait-states", "predicted"],
                 max_frames: Some(MOST_CAPTURED_FRAMES),
                 lengths_limited_by: Some("hdl:reference takes"),
-                ..Profile::USUAL.stages
+                ..crossover::STAGES
             },
             ..PORTS
         },

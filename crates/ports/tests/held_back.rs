@@ -49,14 +49,14 @@ fn a_search_finds_the_rate_of_a_shaped_bridge_that_holds_the_sender_back() {
         let search = Search::new(vec![goal]);
         let trial = Trial { load, ..trial(0) };
         let mut kept: Vec<Observation> = Vec::new();
-        let asking = SearchContext {
+        let context = SearchContext {
             node: &mut Retrying::new(&mut node),
             ceiling: &mut NoCeiling("not measured in this test".to_owned()),
             progress: &(),
             cancel: &Cancel::new(),
             sink: &mut kept,
         };
-        let result = find_rates(asking, &trial, &search).unwrap();
+        let result = find_rates(context, &trial, &search).unwrap();
         assert_eq!(result.ended, SearchEnded::Done, "{result:#?}");
         for goal in &result.goals {
             assert_eq!(goal.outcome, Outcome::Found, "{result:#?}");

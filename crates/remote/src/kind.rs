@@ -21,7 +21,7 @@ const IPERF_HOST: &str = "HOST[:PORT][,token=FILE][,silent]";
 const PEER: Profile = Profile {
     datasheet: true,
     stages: StageProfile {
-        more: &["image", "routed"],
+        more: &["routed"],
         ..Profile::USUAL.stages
     },
     ..Profile::USUAL
@@ -38,6 +38,7 @@ pub static LAB: NodeKind = NodeKind {
     about: "N veth pairs made for the run, or an existing lab",
     target: "N|NAME",
     examples: &["lab:1", "lab:4"],
+    with_stages: &["lab:", "lab:NAME"],
     profile: |_| Profile {
         stages: StageProfile {
             more: &["xdp"],
@@ -86,6 +87,7 @@ pub static NODE: NodeKind = NodeKind {
     about: "'wirelab node serve' on Linux, or firmware with its protocol",
     target: HOST,
     examples: &["node:192.168.1.10"],
+    with_stages: &["node:HOST[:PORT]"],
     profile: |_| PEER,
     ..NodeKind::new("node", |name, options: &OpenOptions| {
         let token = token(name, &["token"])?;

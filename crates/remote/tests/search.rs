@@ -49,14 +49,14 @@ fn search(node: &mut dyn Node) -> (SearchResult, Vec<Observation>) {
     };
     let mut sink = Vec::new();
     let mut ceiling = |_: &Trial| Field::absent("not of interest here");
-    let asking = SearchContext {
+    let context = SearchContext {
         node,
         ceiling: &mut ceiling,
         progress: &(),
         cancel: &Cancel::new(),
         sink: &mut sink,
     };
-    (find_rates(asking, &template, &search).unwrap(), sink)
+    (find_rates(context, &template, &search).unwrap(), sink)
 }
 
 /// The rate is found within the width, or the tester is named that its host held up. What the queue of its interface
@@ -153,14 +153,14 @@ fn over_a_shaped_link<P: Send>(
         // The tester could offer a link of a Gbit/s.
         let bound = 1e9 / 8.0 / f64::from(DATAGRAM + 66);
         let mut ceiling = |_: &Trial| Field::measured(bound);
-        let asking = SearchContext {
+        let context = SearchContext {
             node: &mut node,
             ceiling: &mut ceiling,
             progress: &(),
             cancel: &Cancel::new(),
             sink: &mut sink,
         };
-        let found = find_rates(asking, &template, &Search::new(vec![goal])).unwrap();
+        let found = find_rates(context, &template, &Search::new(vec![goal])).unwrap();
         (found, sink)
     });
     let told = || {

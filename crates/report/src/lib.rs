@@ -53,7 +53,7 @@ pub use document::NoExplanation;
 pub use explain::{render_explanation, render_results_explanation};
 pub use mixed::{MixedError, refuse_mislabelled, refuse_mixed};
 pub use options::{Format, FormatError, Options, use_colour};
-pub use stages::{Against, folded, paths_of, reason, render_stages, svg};
+pub use stages::{Against, paths_of, render_stages};
 pub use summary::{summary_line, verdict};
 pub use whatif::render_whatif;
 

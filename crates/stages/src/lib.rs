@@ -26,5 +26,5 @@ pub use programs::ProbeSet;
 pub use reflector::Reflector;
 pub use store::{Cost, Counts, FlowFilter, MOST_RECORDS, NODE_NS, Store};
 pub use tracer::{Choice, PointInfo, Tracer, TracerOptions};
-pub use watch::{MOST_WATCHED_FRAMES, Watch};
+pub use watch::{HERE, Watch};
 pub use xdp::{MAX_QUEUES, NodeCounters, NodeOptions, NodeXdp, Reflect, Xdp, own_addresses};

@@ -14,11 +14,12 @@ use wirelab_socket::flow::Live;
 use wirelab_socket::serve::{self, Served, UdpInlet, Watching};
 use wirelab_trial::facts::Facts;
 use wirelab_trial::host_clock::unix_ns;
+use wirelab_trial::kind::StageProfile;
 use wirelab_trial::stage::{PointTimes, between};
 use wirelab_trial::{
     Cancel, Capabilities, Description, Direction, Extent, Field, FlowObservation, Framing, Layer,
-    Load, NameError, NodeError, NodeName, Observation, Path, Progress, Size, SizeUnit, Status,
-    TesterObservation, Trial, Wait, Warning, WarningCode, unseen,
+    Load, NodeError, NodeKind, NodeName, Observation, OpenError, Path, Profile, Progress, Size,
+    SizeUnit, Status, TesterObservation, Trial, Wait, Warning, WarningCode, unseen,
 };
 
 use crate::point::Point;
@@ -76,20 +77,40 @@ struct Recorded {
     readings: Readings,
 }
 
-/// How the names of interfaces of this host begin, which are no nodes: another host sends their frames.
-const HERE: &str = "here";
+/// The name of its node type.
+const KIND: &str = "here";
+
+/// The node type of `here:`. A node of it runs no trials: [`Watch`] watches what another host sends.
+pub static HERE: NodeKind = NodeKind {
+    about: "an interface of this host; another host sends (only 'wirelab stages')",
+    target: "IFACE",
+    examples: &["here:eth0"],
+    with_stages: &["here:IFACE"],
+    only_stages: true,
+    profile: |_| Profile {
+        stages: StageProfile {
+            options: &["length", "count", "wait", "probes"],
+            more: &["xdp", "port", "stream", "watch", "time"],
+            max_frames: Some(MOST_WATCHED_FRAMES),
+            ..Profile::USUAL.stages
+        },
+        ..Profile::USUAL
+    },
+    ..NodeKind::new(KIND, |name, _| {
+        Err(OpenError::usage(format!(
+            "{name} runs no trials, as another host sends its frames; fix: run 'wirelab stages {name}', or name another node"
+        )))
+    })
+};
 
 impl Watch {
-    /// The interface that `name` selects on this host; `None` where it is the name of a node.
+    /// The port of a node of [`HERE`].
     ///
     /// # Errors
-    /// [`NameError`] where it has options.
-    pub fn interface_of(name: &NodeName) -> Result<Option<String>, NameError> {
-        if name.kind() != HERE {
-            return Ok(None);
-        }
+    /// [`OpenError`] where its name has options, or names no interface.
+    pub fn port_of(name: &NodeName) -> Result<PortName, OpenError> {
         name.only_options(&[], "write here:IFACE")?;
-        Ok(Some(name.target().to_owned()))
+        name.target().parse().map_err(OpenError::usage)
     }
 
     /// Watch until all frames have come, the time is over, or the user wants the end.
@@ -379,7 +400,7 @@ impl Watch {
             setup.insert(key, function);
         }
         Description {
-            name: format!("{HERE}:{}", self.port),
+            name: format!("{KIND}:{}", self.port),
             kind: "node".to_owned(),
             capabilities: Capabilities::default(),
             setup,

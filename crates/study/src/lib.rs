@@ -10,6 +10,7 @@
 
 pub mod audit;
 pub mod figure;
+pub mod fitted;
 pub mod import;
 pub mod library;
 pub mod metric;

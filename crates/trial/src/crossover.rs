@@ -7,6 +7,7 @@ use std::cmp::Ordering;
 
 use serde::Serialize;
 
+use crate::kind::{Profile, StageProfile};
 use crate::node_path::Path;
 use crate::results::ResultsFile;
 use crate::stage::{self, StageFigures};
@@ -20,6 +21,12 @@ pub const DMA: &str = "dma";
 pub const READ_CLOCKS: &str = "read_clocks";
 /// The set-up key of the least clocks from one write of that bus to the next.
 pub const WRITE_CLOCKS: &str = "write_clocks";
+/// How the stages of a node with a choice of attachments are measured.
+pub const STAGES: StageProfile = StageProfile {
+    options: &["length", "count", "fast-track"],
+    more: &["image", "mac", "wait-states", "predicted"],
+    ..Profile::USUAL.stages
+};
 
 /// The point at which delays begin or end.
 const LINE: &str = "line";

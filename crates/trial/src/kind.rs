@@ -35,6 +35,10 @@ pub struct NodeKind {
     pub target: &'static str,
     /// Complete example names.
     pub examples: &'static [&'static str],
+    /// The forms of its names whose nodes have stages, as the help of `stages` shows them.
+    pub with_stages: &'static [&'static str],
+    /// Whether only `stages` takes its nodes: another host sends their frames, so they run no trials.
+    pub only_stages: bool,
     /// Further names for lists and completion.
     pub names: fn() -> Vec<&'static str>,
     /// What a node of that name can do, and the defaults of its trials.
@@ -55,6 +59,8 @@ impl NodeKind {
             about: "",
             target: "",
             examples: &[],
+            with_stages: &[],
+            only_stages: false,
             names: Vec::new,
             profile: |_| Profile::USUAL,
             setup: |_| Ok(Setup::new()),
@@ -115,6 +121,13 @@ pub struct StageProfile {
     pub why_none: Option<&'static str>,
 }
 
+impl StageProfile {
+    /// Whether it supports an option.
+    pub fn takes(&self, option: &str) -> bool {
+        self.options.contains(&option) || self.more.contains(&option)
+    }
+}
+
 impl Profile {
     /// Ethernet trials of a second, of which `measure` makes a matrix.
     pub const USUAL: Profile = Profile {
@@ -136,7 +149,7 @@ impl Profile {
                 "fast-track",
                 "background",
             ],
-            more: &["image"],
+            more: &[],
             max_frames: None,
             lengths_limited_by: None,
             may_add_tag: true,
@@ -229,6 +242,26 @@ impl NodeKinds {
         )
     }
 
+    /// A line for each type whose nodes have stages: the forms of their names, and its description.
+    pub fn stage_lines(&self) -> Vec<(String, &'static str)> {
+        let each = self.0.iter().filter(|kind| !kind.with_stages.is_empty());
+        each.map(|kind| (kind.with_stages.join(", "), kind.about))
+            .collect()
+    }
+
+    /// The forms of names whose nodes have stages and support an option of `stages`.
+    pub fn stages_taking(&self, option: &str) -> Vec<&'static str> {
+        let takes = |kind: &NodeKind, form: &str| {
+            let name = form.parse::<NodeName>();
+            name.is_ok_and(|name| (kind.profile)(&name).stages.takes(option))
+        };
+        let forms = self.0.iter().flat_map(|kind| {
+            let forms = kind.with_stages.iter().copied();
+            forms.filter(|form| takes(kind, form))
+        });
+        forms.collect()
+    }
+
     /// Each type in a few words, for the end of a sentence.
     pub fn summary(&self) -> String {
         let each = self.lines().into_iter();
@@ -236,9 +269,9 @@ impl NodeKinds {
         each.collect::<Vec<_>>().join(", ")
     }
 
-    /// A line for each type, for help and documentation: the form of its names, and its description.
+    /// A line for each type that runs trials, for help: the form of its names, and its description.
     pub fn lines(&self) -> Vec<(String, &'static str)> {
-        let each = self.0.iter();
+        let each = self.0.iter().filter(|kind| !kind.only_stages);
         each.map(|kind| (format!("{}:{}", kind.name, kind.target), kind.about))
             .collect()
     }
@@ -255,10 +288,13 @@ impl NodeKinds {
         self.0.iter().filter(has).map(|kind| kind.name).collect()
     }
 
-    /// Complete names to show and to complete: the examples and the names of each type, without duplicates.
-    pub fn completions(&self) -> Vec<(&'static str, &'static str)> {
+    /// Complete names to show and to complete: the examples and the names of each type that is `wanted`, without duplicates.
+    pub fn completions(
+        &self,
+        wanted: impl Fn(&NodeKind) -> bool,
+    ) -> Vec<(&'static str, &'static str)> {
         let mut all: Vec<(&str, &str)> = Vec::new();
-        for kind in self.0 {
+        for kind in self.0.iter().filter(|kind| wanted(kind)) {
             let examples = kind.examples.iter().copied();
             for name in examples.chain((kind.names)()) {
                 if !all.iter().any(|(known, _)| *known == name) {
@@ -323,7 +359,7 @@ mod tests {
         let node = KINDS.open("nothing:else,x=1", &options).unwrap();
         assert_eq!(node.describe().name, "nothing:else,x=1");
         assert_eq!(
-            KINDS.completions(),
+            KINDS.completions(|_| true),
             [("nothing:much", "a node that does nothing")]
         );
     }

@@ -6,10 +6,8 @@ use wirelab_port::iface::PortName;
 use wirelab_port::lab::Side;
 use wirelab_ports::Path;
 use wirelab_trial::kind::SECOND;
-use wirelab_trial::nearest::{did_you_mean, unknown};
+use wirelab_trial::nearest::unknown;
 use wirelab_trial::{Extent, FaultRates, Framing, Layer, Size, SizeUnit, Trial};
-
-use wirelab_wire::rule::{RuleError, RuleFault, Rules};
 
 use crate::args::{ExtentArgs, FramingArgs, MatrixArgs, SizeArgs};
 use crate::exit::{Failure, Fallible};
@@ -211,20 +209,6 @@ pub fn faults(text: Option<&str>) -> Fallible<FaultRates> {
             .map_err(|error| bad(&error.to_string()))?;
     }
     Ok(rates)
-}
-
-/// The rules of the fast track.
-pub fn rules(option: &str, text: &str) -> Fallible<Rules> {
-    text.parse().map_err(|error: RuleError| {
-        let from = text.chars().skip(error.place - 1);
-        let word: String = from.take_while(|c| !",;=".contains(*c)).collect();
-        let words = ["ethertype", "own", "protocol", "port", "priority"];
-        let meant = match error.fault {
-            RuleFault::Word => did_you_mean(&word, words.into_iter()),
-            _ => String::new(),
-        };
-        Failure::usage(format!("{option} {text}: {meant}{error}"))
-    })
 }
 
 /// The path through the kernel.

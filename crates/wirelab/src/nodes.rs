@@ -9,6 +9,8 @@ use wirelab_model::file::NodeFile;
 use wirelab_model::kind::open_file;
 use wirelab_study::run::NodeSource;
 use wirelab_trial::{Node, NodeKinds, OpenError, OpenOptions};
+#[cfg(not(feature = "hdl"))]
+use wirelab_trial::{Profile, crossover::STAGES};
 
 use crate::exit::Failure;
 
@@ -20,6 +22,7 @@ pub static KINDS: NodeKinds = NodeKinds(&[
     &wirelab_remote::IPERF3,
     &wirelab_remote::NODE,
     &wirelab_remote::SERIAL,
+    &wirelab_stages::HERE,
     &wirelab_board::BOARD,
     &wirelab_board::QEMU,
     &HDL,
@@ -34,6 +37,11 @@ pub static HDL: wirelab_trial::NodeKind = wirelab_trial::NodeKind {
     about: "ports of hardware in simulation, or the reference node",
     target: "N|reference",
     examples: &["hdl:4", "hdl:reference"],
+    with_stages: &["hdl:reference"],
+    profile: |_| Profile {
+        stages: STAGES,
+        ..Profile::USUAL
+    },
     ..wirelab_trial::NodeKind::left_out(
         "hdl",
         "this wirelab was built without hardware in simulation (cargo feature `hdl`), which needs GHDL and Verilator; fix: in \
@@ -41,22 +49,33 @@ pub static HDL: wirelab_trial::NodeKind = wirelab_trial::NodeKind {
     )
 };
 
-/// The help of a node argument: a line for each node type.
+/// The help of the node of a trial: a line for each node type.
 pub fn help() -> String {
-    let lines = KINDS.lines();
+    format!("The node:\n{}", listed(&KINDS.lines()))
+}
+
+/// The help of the node of `stages`: a line for each node type that has some.
+pub fn help_of_stages() -> String {
+    let lines = listed(&KINDS.stage_lines());
+    format!("The node, or a results file (.json):\n{lines}")
+}
+
+fn listed(lines: &[(String, &str)]) -> String {
     let widest = lines.iter().map(|(how, _)| how.chars().count()).max();
     let width = widest.unwrap_or(0);
     let lines = lines
         .iter()
         .map(|(how, about)| format!("  {how:width$}  {about}\n"));
-    format!("The node:\n{}", lines.collect::<String>())
+    lines.collect()
 }
 
 /// Accepts any text as the name of a node, and offers known names for completion.
 #[derive(Clone, Copy, Debug)]
 pub enum Names {
-    /// Of all node types.
+    /// Of nodes that run trials.
     All,
+    /// Of nodes that have stages.
+    WithStages,
     /// Only models.
     Models,
 }
@@ -74,11 +93,14 @@ impl TypedValueParser for Names {
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        let all = matches!(self, Names::All).then(|| KINDS.completions());
-        let names = all.unwrap_or_else(|| {
-            let models = (MODEL.names)().into_iter();
-            models.map(|name| (name, MODEL.about)).collect()
-        });
+        let names = match self {
+            Names::All => KINDS.completions(|kind| !kind.only_stages),
+            Names::WithStages => KINDS.completions(|kind| !kind.with_stages.is_empty()),
+            Names::Models => {
+                let models = (MODEL.names)().into_iter();
+                models.map(|name| (name, MODEL.about)).collect()
+            }
+        };
         let values = names.into_iter();
         Some(Box::new(
             values.map(|(name, about)| PossibleValue::new(name).help(about)),
@@ -155,7 +177,7 @@ mod tests {
         assert!(text.contains("did you mean 'am263x'?"), "{text}");
         for kind in KINDS.0 {
             let how = format!("{}:{} ({})", kind.name, kind.target, kind.about);
-            assert!(text.contains(&how), "{text}");
+            assert_eq!(text.contains(&how), !kind.only_stages, "{text}");
         }
     }
 
@@ -185,11 +207,28 @@ mod tests {
                 "{}",
                 kind.name
             );
+            for form in kind.with_stages {
+                assert_eq!(
+                    form.parse::<NodeName>().unwrap().kind(),
+                    kind.name,
+                    "{form}"
+                );
+            }
             for example in kind.examples.iter().copied().chain((kind.names)()) {
                 let name: NodeName = example.parse().unwrap();
                 assert!(name.is_bare() || name.kind() == kind.name, "{name}");
             }
         }
+    }
+
+    #[test]
+    fn what_only_stages_takes_is_refused_elsewhere_with_the_command() {
+        let text = refused("here:eth0");
+        assert!(
+            text.contains("fix: run 'wirelab stages here:eth0'"),
+            "{text}"
+        );
+        assert!(!help().contains("here:") && help_of_stages().contains("here:IFACE"));
     }
 
     #[test]

@@ -149,11 +149,15 @@ fn a_wrong_request_says_what_to_write() {
         ),
         (
             &["--search", "loss=half"],
-            "invalid --search loss half; fix: write a share from 0% to 99%",
+            "--search loss=half: invalid share; fix: write one from 0% to 99%",
+        ),
+        (
+            &["--search", "loss=200%"],
+            "--search loss=200%: invalid share; fix: write one from 0% to 99%",
         ),
         (
             &["--search", "no-loss", "--width", "0%"],
-            "invalid --width 0%; fix: write a share from 0.01% to 50%",
+            "--width 0%: invalid share; fix: write one from 0.01% to 50%",
         ),
         (
             &["--search", "no-loss", "--layer", "tcp4"],
@@ -169,11 +173,11 @@ fn a_wrong_request_says_what_to_write() {
         ),
         (
             &["--search", "no-loss", "--repeat", "3"],
-            "--trials repeats each load",
+            "--repeat: it cannot be combined with a search; fix: leave it out, trials says how often",
         ),
         (
             &["--bursts", "--direction", "tx"],
-            "give --direction rx or echo",
+            "--direction: the tester sends bursts to the node; fix: give rx or echo",
         ),
         (&["--trials", "3"], "--search"),
         (&["--datasheet", "--frame", "64"], "cannot be used with"),

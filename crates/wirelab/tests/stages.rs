@@ -157,7 +157,7 @@ fn what_has_no_stages_is_refused_with_the_fix() {
         (
             &["stages", path, "--json"],
             2,
-            "fix: name hdl:reference, board:NAME",
+            "fix: name a node with points (lab:, lab:NAME, node:HOST",
         ),
         // Any node's own reason, of a trial that could not begin.
         (
@@ -191,7 +191,7 @@ fn what_has_no_stages_is_refused_with_the_fix() {
         (
             &["stages", "node:127.0.0.1", "--image", "any.elf"],
             2,
-            "--image is the firmware of a board",
+            "--image has no meaning for 'node:127.0.0.1'",
         ),
         (
             &["stages", "board:zynq7000", "-o", "page.pdf"],

@@ -251,7 +251,8 @@ fn what_has_no_meaning_without_a_tester_is_refused() {
             "--background has no meaning for 'here:lo'",
         ),
         (&["--load", "2kpps"], "wirelab send"),
-        (&["--count", "0"], "1 to 65536"),
+        (&["--count", "0"], "at least 1"),
+        (&["--count", "65537"], "1 to 65536"),
         (&["--wait", "both"], "fix: write one of sleep, spin"),
         (&["--probes", "off"], "fix: write one of auto, fentry, raw"),
     ] {

@@ -3,7 +3,7 @@
 use wirelab_trial::measuring::Measuring;
 use wirelab_trial::{Cancel, Node, Observation, StageSource, WarningCode};
 
-use super::{Ways, notes};
+use super::{PathRequest, notes};
 use crate::costs;
 use crate::paths::overheads;
 
@@ -11,7 +11,7 @@ use crate::paths::overheads;
 pub fn facts(
     node: &mut dyn Node,
     length_bytes: u32,
-    ways: &Ways,
+    paths: &PathRequest,
     ran: &[Observation],
     told: Vec<String>,
     cancel: &Cancel,
@@ -28,7 +28,7 @@ pub fn facts(
     all.extend(notes(&node.describe(), ran));
     Some(Measuring {
         overheads: overheads(ran),
-        costs: costs::all(node, length_bytes, ways, ran, &mut all, cancel),
+        costs: costs::all(node, length_bytes, paths, ran, &mut all, cancel),
         notes: all,
         call_paths: Vec::new(),
     })
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_node_that_counts_has_its_calls_and_one_without_any_has_no_facts() {
-        let ways = Ways {
+        let paths = PathRequest {
             waits: vec![None],
             rule: None,
             flow: wirelab_trial::Framing::default(),
@@ -101,7 +101,7 @@ mod tests {
             facts(
                 &mut Counts(calls),
                 64,
-                &ways,
+                &paths,
                 &[],
                 Vec::new(),
                 &Cancel::new(),

@@ -289,7 +289,7 @@ pub fn both_goals() -> Search {
 
 /// Search on a node with frames to it; every trial must be kept.
 pub fn find(node: &mut CurveNode, search: &Search) -> SearchResult {
-    let (result, kept) = ask(node, |asking| find_rates(asking, &receive(), search));
+    let (result, kept) = ask(node, |context| find_rates(context, &receive(), search));
     let result = result.unwrap();
     assert_eq!(kept.len(), result.trials.len(), "each trial is kept");
     result

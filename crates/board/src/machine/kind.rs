@@ -14,11 +14,13 @@ pub static QEMU: NodeKind = NodeKind {
     about: "any firmware in QEMU, by a machine file",
     target: "NAME|FILE.toml[,kinds]",
     examples: &["qemu:mps2-an385"],
+    with_stages: &["qemu:FILE.toml"],
     names: || vec!["qemu:mps2-an385", "qemu:zynq7000"],
     profile: |_| Profile {
         datasheet: true,
         takes_image: true,
         stages: StageProfile {
+            options: &["length", "count", "load"],
             more: &["image", "against", "gate"],
             ..Profile::USUAL.stages
         },

@@ -43,6 +43,21 @@ impl NodeFile {
         Ok(())
     }
 
+    /// The same file with the values of those parameters that it has.
+    ///
+    /// # Errors
+    /// [`SetError`] where a value is invalid.
+    pub fn with_known(&self, set: &BTreeMap<String, String>) -> Result<NodeFile, SetError> {
+        let mut file = self.clone();
+        let known = set
+            .iter()
+            .filter(|(key, _)| self.parameters.contains_key(*key));
+        for (key, value) in known {
+            file.set(&format!("{key}={value}"))?;
+        }
+        Ok(file)
+    }
+
     fn assigned(&self, assignment: &str) -> Result<NodeFile, String> {
         let (key, value) = assignment
             .split_once('=')

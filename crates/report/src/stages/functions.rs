@@ -1,11 +1,13 @@
 //! Instructions by function: what each costs a frame, what changed since another run, and the cases of a gate.
 
+use std::path::Path;
+
 use wirelab_trial::format::{integer, percent};
 use wirelab_trial::stage::Change;
 use wirelab_trial::stage::functions::{self, CallPaths, FunctionChange, changed};
 use wirelab_trial::{Direction, ResultsFile};
 
-use super::Against;
+use super::against::{Against, paths_of};
 use super::flame;
 use super::sheet::dash;
 use crate::chart::flame::figure;
@@ -16,15 +18,11 @@ use crate::judge::End;
 /// What a reader sees in the picture.
 const WIDTHS: &str = "Instructions of a frame by paths of calls: a bar is as wide as the instructions that ran in a function \
     and in what it calls, which stands above it.";
+/// Extensions of files with paths of calls: a flame graph, and text for other tools.
+const SVG: &str = "svg";
+const FOLDED: &str = "folded";
 /// Most rows of a table.
 const MOST_ROWS: usize = 15;
-
-/// The paths of a file.
-pub fn paths_of(file: &ResultsFile) -> &[CallPaths] {
-    file.measuring
-        .as_ref()
-        .map_or(&[], |m| m.call_paths.as_slice())
-}
 
 /// Tables of functions for each direction, and the flame graph on pages.
 pub fn blocks(now: &[CallPaths], before: Option<&[CallPaths]>) -> Vec<Block<'static>> {
@@ -195,8 +193,51 @@ pub fn cases(against: &Against<'_>, functions: &[FunctionChange]) -> Vec<Case> {
         .collect()
 }
 
-/// Why a stage fails the gate: how it grew, and by which function.
-pub fn reason(change: &Change, functions: &[FunctionChange], limit: f64) -> String {
+/// Whether a file is one of paths of calls, by its extension.
+pub fn is_of_paths(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e == SVG || e == FOLDED)
+}
+
+/// The paths of calls of results as the text of a file: a flame graph, or folded paths.
+///
+/// # Errors
+/// That the results hold none, and the fix.
+pub fn paths_as(
+    path: &Path,
+    file: &ResultsFile,
+    against: Option<&Against<'_>>,
+) -> Result<String, String> {
+    let now = paths_of(file);
+    if now.is_empty() {
+        return Err(format!(
+            "{}: these results hold no paths of calls; fix: count them: wirelab stages qemu:FILE.toml",
+            path.display()
+        ));
+    }
+    let before = against
+        .map(|against| against.paths)
+        .filter(|paths| !paths.is_empty());
+    Ok(match path.extension().is_some_and(|e| e == SVG) {
+        true => flame::svg(now, before),
+        false => flame::folded(now),
+    })
+}
+
+/// Why each stage fails that has grown beyond the limit, where there is one; `now` is the later run.
+pub fn reasons(against: &Against<'_>, now: &ResultsFile) -> Vec<String> {
+    let Some(limit) = against.gate else {
+        return Vec::new();
+    };
+    let functions = changed(against.paths, paths_of(now));
+    let failed = against.changes.iter();
+    let failed = failed.filter(|change| against.fails(change));
+    failed
+        .map(|change| reason(change, &functions, limit))
+        .collect()
+}
+
+/// How a stage grew, and by which function.
+fn reason(change: &Change, functions: &[FunctionChange], limit: f64) -> String {
     let old = &change.before;
     let stage = format!("{} to {} at length {}", old.from, old.to, old.length_bytes);
     let Some(now) = change.now_median_ticks else {

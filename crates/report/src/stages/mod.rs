@@ -1,6 +1,7 @@
 //! Stages for a reader: delays from the wire in the layout of published delay tables, with several paths side by
 //! side; all figures of each stage; histograms; what grew since an earlier run; and the cost of measuring.
 
+mod against;
 mod costs;
 mod crossover;
 mod csv;
@@ -15,7 +16,7 @@ pub(crate) mod sheet;
 
 use wirelab_trial::crossover::crossovers;
 use wirelab_trial::format::{decimal, integer, time_f};
-use wirelab_trial::stage::functions::{CallPaths, changed};
+use wirelab_trial::stage::functions::changed;
 use wirelab_trial::stage::{self, Change, Delay, StageFigures};
 use wirelab_trial::{ClockKind, ResultsFile};
 
@@ -28,31 +29,8 @@ const REPEATED: &str = "these results contain several runs of the same trials: t
                         (run 2 is the second); the costs of capture points and the frame counts are those of \
                         all runs together";
 
-pub use flame::{folded, svg};
-pub use functions::{paths_of, reason};
-
-/// The run that stages are compared with.
-#[derive(Debug)]
-pub struct Against<'a> {
-    /// Its stages.
-    pub before: &'a [StageFigures],
-    /// What changed since.
-    pub changes: Vec<Change>,
-    /// Its paths of calls.
-    pub paths: &'a [CallPaths],
-    /// By which ratio the median of a stage may grow; if `None`, the mean of none may.
-    pub gate: Option<f64>,
-}
-
-impl Against<'_> {
-    /// Whether a change fails the run.
-    pub fn fails(&self, change: &Change) -> bool {
-        match self.gate {
-            None => change.is_worse(),
-            Some(ratio) => change.is_beyond(ratio),
-        }
-    }
-}
+pub use against::{Against, Before, growth, paths_of};
+pub use functions::{is_of_paths, paths_as, reasons};
 
 /// The stages of a results file, and the run that they are compared with, in one of the formats; the text ends with a
 /// line end. JUnit has a case for each stage of the run before.

@@ -31,7 +31,7 @@ pub struct MeasureArgs {
     #[command(flatten)]
     pub offer: OfferArgs,
     #[command(flatten)]
-    pub ways: WayArgs,
+    pub paths: PathArgs,
     #[command(flatten)]
     pub search: SearchArgs,
     /// Measure the whole datasheet: latency, throughput, TCP, UDP by size and rate, echo
@@ -99,7 +99,7 @@ impl MeasureArgs {
     /// Copies the options that are common to all trials into `trial`.
     pub fn share(&self, trial: &mut Trial) {
         trial.strict_gaps = self.offer.strict_gaps;
-        trial.rule.clone_from(&self.ways.rule);
+        trial.rule.clone_from(&self.paths.rule);
         trial.dscp = self.offer.dscp;
     }
 }
@@ -233,7 +233,7 @@ const OFFERS: [&str; 21] = [
 
 /// The path through a node, with --path, and background traffic.
 #[derive(Args, Clone, Debug)]
-pub struct WayArgs {
+pub struct PathArgs {
     /// How the node's application waits for frames: sleep (blocks) or spin (polls)
     #[arg(long, value_delimiter = ',', value_name = "WAIT,…")]
     pub wait: Vec<String>,
@@ -249,7 +249,7 @@ pub struct WayArgs {
     pub probes: Vec<String>,
 }
 
-impl WayArgs {
+impl PathArgs {
     /// Whether any of them is given.
     pub fn is_asked(&self) -> bool {
         !self.wait.is_empty()

@@ -2,35 +2,29 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Arg, Args};
+use wirelab_trial::Profile;
 
-use super::{Headings, KeepArgs, under_its_heading};
-use crate::nodes;
+use super::KeepArgs;
+use crate::nodes::{self, KINDS};
 
-const HEADINGS: Headings = &[
-    (
-        "Trials",
-        &[
-            "length",
-            "count",
-            "load",
-            "wait",
-            "fast_track",
-            "background",
-            "probes",
-            "xdp",
-            "routed",
-        ],
-    ),
-    ("hdl:reference", &["mac", "wait_states", "predicted"]),
-    ("here:IFACE", &["port", "stream", "watch", "time"]),
-    ("Boards", &["wall", "image", "against", "gate"]),
-    ("Output", &["output", "store", "tag", "json"]),
-];
+/// Gives an option its heading: the nodes that take it, unless most do.
+fn under_its_nodes(arg: Arg) -> Arg {
+    let Some(option) = arg.get_long() else {
+        return arg;
+    };
+    let nodes = KINDS.stages_taking(option);
+    let heading = match () {
+        () if nodes.is_empty() => "Output".to_owned(),
+        () if Profile::USUAL.stages.takes(option) => "Trials".to_owned(),
+        () => format!("Only for {}", nodes.join(", ")),
+    };
+    arg.help_heading(heading)
+}
 
 /// Measure where the time goes inside a node: each stage of a frame's path, by the node's capture points
 #[derive(Args, Debug)]
-#[command(mut_args(|arg| under_its_heading(arg, HEADINGS)))]
+#[command(mut_args(under_its_nodes))]
 #[command(after_help = "\
 lab: makes two namespaces with a veth pair, runs 'wirelab node serve' on one side, and measures it from the other. \
 here:IFACE traces test frames that another machine sends through this host ('wirelab send'). A Linux node reports what \
@@ -42,28 +36,16 @@ board runs by the host's clock on a TAP interface; its figures are times, which 
 
 Exit status: 0 done; 1 a trial failed, or a stage grew or is missing (--against); 2 bad usage or missing privilege.")]
 pub struct StagesArgs {
-    /// lab: (makes a lab for the run), lab:NAME, node:HOST[:PORT], here:IFACE, board:NAME, qemu:FILE.toml, hdl:reference, or a results
-    /// file (.json)
-    #[arg(value_parser = nodes::Names::All, hide_possible_values = true)]
+    /// The node, e.g. lab: or node:HOST (--help lists the types), or a results file (.json)
+    #[arg(long_help = nodes::help_of_stages(), value_parser = nodes::Names::WithStages, hide_possible_values = true)]
     pub node: String,
-    /// hdl:reference: how the MAC is attached: lite-device (slots, posted writes), lite-ordered (slots, each access
-    /// acknowledged) or dma
-    #[arg(long, value_name = "MAC")]
-    pub mac: Option<String>,
-    /// hdl:reference with slots: clocks between two reads of the MAC's bus, and between two writes [default: 5,3 for
-    /// lite-device, 17,18 for lite-ordered, as the Zynq document measured them]. With several values, measures slots with
-    /// each, and DMA, and reports where both are equal
-    #[arg(long, value_delimiter = ',', value_name = "READ,WRITE")]
-    pub wait_states: Vec<u8>,
-    /// hdl:reference: add the prediction of the node's model to each delay
-    #[arg(long)]
-    pub predicted: bool,
     /// Lengths of the frames in bytes, without FCS
     #[arg(long, value_delimiter = ',', value_name = "BYTES,…", default_values_t = [64, 256, 1024])]
     pub length: Vec<u32>,
-    /// Frames of each trial [default: 512, or as many as board:lpc1768 can record; 2048 to judge the fast track by its 99th
-    /// percentile, with --background]. The capture units of hdl:reference keep the
-    /// records of 1 to 1022 frames of a trial
+    /// Frames of each trial [default: 512, or as many as the node can record]
+    ///
+    /// With --fast-track and --background, trials with the background have 2048 frames by default. So many are needed to judge
+    /// the 99th percentile. hdl:reference keeps the records of 1 to 1022 frames of a trial.
     #[arg(long, value_name = "N")]
     pub count: Option<u64>,
     /// Load of each trial that measures time, e.g. 1kpps
@@ -83,20 +65,32 @@ pub struct StagesArgs {
     /// Probes inside the kernel: auto, fentry, raw or off
     #[arg(long, default_value = "auto", value_name = "SET")]
     pub probes: String,
-    /// XDP mode of the driver's capture point and the fast track: auto, native, generic or off (lab: and here:; elsewhere
-    /// an option of 'wirelab node serve')
+    /// XDP mode of the driver's capture point and the fast track: auto, native, generic or off; of a node on another host it is
+    /// an option of 'wirelab node serve'
     #[arg(long, default_value = "auto", value_name = "MODE")]
     pub xdp: String,
-    /// here:IFACE: the UDP port of the test frames
+    /// How the MAC is attached: lite-device (slots, posted writes), lite-ordered (slots, each access acknowledged) or dma
+    #[arg(long, value_name = "MAC")]
+    pub mac: Option<String>,
+    /// Clocks between two reads of the slots' bus, and between two writes [default: 5,3 for lite-device; 17,18 for lite-ordered]
+    ///
+    /// The defaults are those that the Zynq document measured. Several pairs are measured one after the other, then DMA. The
+    /// report says at which wait states slots and DMA are equal.
+    #[arg(long, value_delimiter = ',', value_name = "READ,WRITE")]
+    pub wait_states: Vec<u8>,
+    /// Add the prediction of the node's model to each delay
+    #[arg(long)]
+    pub predicted: bool,
+    /// The UDP port of the test frames
     #[arg(long, default_value_t = wirelab_wire::header::UDP_PORT)]
     pub port: u16,
-    /// here:IFACE: the stream of the test frames
+    /// The stream of the test frames
     #[arg(long, default_value_t = 0)]
     pub stream: u8,
-    /// here:IFACE: another program receives or sends the test frames [default: wirelab receives them]
+    /// Another program receives or sends the test frames [default: wirelab receives them]
     #[arg(long)]
     pub watch: bool,
-    /// here:IFACE: end after this time, e.g. 30s
+    /// End after this time, e.g. 30s
     #[arg(long, value_name = "TIME")]
     pub time: Option<String>,
     /// Measure a peer behind a router, or with a public address; use it only if every network on the path is yours

@@ -1,4 +1,4 @@
-//! `wirelab fit TABLE`: fits a node file to a published table, and asks that file for every figure of the table.
+//! `wirelab fit TABLE`: fits a node file to a published table, and shows what that file predicts of it.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use wirelab_model::file::NodeFile;
 use wirelab_model::fit::{Captures, Fit, FitOptions, LOST_BEFORE, Rounding, fit as fit_node};
 use wirelab_model::node::ModelNode;
 use wirelab_report::{Format, study as pages};
+use wirelab_study::fitted::FitOf;
 use wirelab_study::library;
-use wirelab_study::metric::Metric;
-use wirelab_study::observe::{self as study, HoldOut};
-use wirelab_study::run::{NodeSource, StudyRun, run as run_study};
-use wirelab_study::table::{Row, Study};
-use wirelab_trial::{Cancel, Node};
+use wirelab_study::observe::{HoldOut, Rounding as Printed};
+use wirelab_study::run::NodeSource;
+use wirelab_study::table::Study;
+use wirelab_trial::{Node, Observation};
 
 use crate::args::FitArgs;
 use crate::commands::fit::{self, options, print};
@@ -66,15 +66,8 @@ impl NodeSource for Fitted {
         _: &str,
         set: &BTreeMap<String, String>,
     ) -> std::result::Result<Box<dyn Node>, String> {
-        let mut file = self.file.clone();
-        let known = set
-            .iter()
-            .filter(|(key, _)| self.file.parameters.contains_key(*key));
-        for (key, value) in known {
-            file.set(&format!("{key}={value}"))
-                .map_err(|e| e.to_string())?;
-        }
-        let node = ModelNode::new(file);
+        let file = self.file.with_known(set);
+        let node = ModelNode::new(file.map_err(|error| error.to_string())?);
         Ok(Box::new(match self.intervals {
             true => node,
             false => node.without_intervals(),
@@ -82,19 +75,13 @@ impl NodeSource for Fitted {
     }
 }
 
-/// A fit, and what its node file says of the whole table, or of one row.
-fn fit_and_ask(
-    table: &Table,
+/// Fits a model to the figures of a table.
+fn fit_to_figures(
+    printed: Vec<(Observation, Printed)>,
     options: &FitOptions,
-    trains: impl Fn(&Row, Metric) -> bool,
-    only: Option<&Row>,
-) -> Fallible<(Fit, StudyRun)> {
-    let name = options.name.as_deref().unwrap_or(&table.node);
-    let mut asked = table
-        .study
-        .fitted_by(&table.node, (name, LOST_BEFORE), trains);
-    let (observations, rounding): (Vec<_>, Vec<_>) = asked.observations().into_iter().unzip();
-    let in_fit = |printed: study::Rounding| Rounding {
+) -> std::result::Result<(Fit, [Fitted; 2]), String> {
+    let (observations, rounding): (Vec<_>, Vec<_>) = printed.into_iter().unzip();
+    let in_fit = |printed: Printed| Rounding {
         frames_per_s: printed.rate,
         cpu_load: printed.cpu_load,
         series_ns: 1e9 * printed.latency_s,
@@ -106,23 +93,14 @@ fn fit_and_ask(
         rounding: rounding.into_iter().map(in_fit).collect(),
         ..options.clone()
     };
-    let fitted = fit_node(&observations, &options).map_err(Failure::usage)?;
-    let file = NodeFile::parse(&fitted.node_toml, "the fitted file").map_err(Failure::usage)?;
-    let mut node = Fitted {
-        file,
-        intervals: false,
-    };
-    let ask = |study: &Study, node: &mut Fitted, name| {
-        run_study(study, name, node, &(), &Cancel::new()).map_err(Failure::usage)
-    };
-    let first = ask(&asked, &mut node, Some("the fitted file"))?;
-    asked.hold_out_predicted(&first);
-    if let Some(only) = only {
-        asked.rows.retain(|row| row.name == only.name);
-    }
-    node.intervals = true;
-    let run = ask(&asked, &mut node, None)?;
-    Ok((fitted, run))
+    let fitted = fit_node(&observations, &options).map_err(|error| error.to_string())?;
+    let file = NodeFile::parse(&fitted.node_toml, "the fitted file");
+    let file = file.map_err(|error| error.to_string())?;
+    let nodes = [false, true].map(|intervals| Fitted {
+        file: file.clone(),
+        intervals,
+    });
+    Ok((fitted, nodes))
 }
 
 /// Fits to a table, or to results.
@@ -135,28 +113,14 @@ pub fn run(args: &FitArgs) -> Result {
 
 fn fit_to(args: &FitArgs, table: &Table) -> Result {
     let options = options(args, table.study.file.clone());
-    let held_out = |row: &Row, metric| {
-        table
-            .hold_out
-            .as_ref()
-            .is_some_and(|h| h.holds_out(row, metric))
+    let of = FitOf {
+        study: &table.study,
+        node: &table.node,
+        fitted: (options.name.as_deref().unwrap_or(&table.node), LOST_BEFORE),
+        hold_out: table.hold_out.as_ref(),
     };
-    let (mut fitted, mut run) =
-        fit_and_ask(table, &options, |row, metric| !held_out(row, metric), None)?;
-    if !matches!(table.hold_out, None | Some(HoldOut::LeaveOneOut))
-        && !run.rows.iter().any(|figure| figure.counted)
-    {
-        return Err(Failure::usage(
-            "the hold-out matches no figure that the fitted node predicts; fix: see the rows with `wirelab study show`",
-        ));
-    }
-    if table.hold_out == Some(HoldOut::LeaveOneOut) {
-        run = table.study.leave_one_out(run, |row| {
-            let others = |other: &Row, _| other.name != row.name;
-            let asked = fit_and_ask(table, &options, others, Some(row));
-            asked.ok().map(|(_, run)| run)
-        });
-    }
+    let ran = of.run(|printed| fit_to_figures(printed, &options));
+    let (mut fitted, run) = ran.map_err(Failure::usage)?;
     // Errors of the lines that were fitted are not those of the file: the table below has them.
     fitted.leave_one_out.clear();
     if let Some(path) = &args.output {

@@ -2,7 +2,6 @@
 
 use std::time::SystemTime;
 
-use wirelab_bench::{Plan, Section};
 use wirelab_cores::prefer_this_session;
 use wirelab_report::Format;
 use wirelab_report::compare::{Comparison, Rules, compare, render};
@@ -49,11 +48,11 @@ pub fn run(args: &MeasureArgs) -> Result {
         ));
     }
     let options = OpenOptions {
-        purpose: match plans::is_of_echoes(&plan) {
+        purpose: match plan.is_of_echoes() {
             true => Purpose::Echoes,
             false => Purpose::Trials,
         },
-        payload: plans::largest_payload(&plan),
+        payload: plan.largest_payload(),
         image: args.image.clone(),
         routed: args.routed,
         console: console(args)?,
@@ -72,7 +71,8 @@ pub fn run(args: &MeasureArgs) -> Result {
         plan.use_layers(&node.describe().capabilities.layers);
         node.hear_second_opinion();
     }
-    if !has_only_buffers(&plan) {
+    // Those of the path are not theirs: trials of buffers use the packet path.
+    if !plan.is_of_buffers() {
         warn_of(&node.warnings());
     }
     if let Some(file) = &args.capture {
@@ -138,15 +138,4 @@ fn against(comparison: &Comparison, args: &MeasureArgs) -> Outcome {
         false => put!("\n{text}"),
     }
     judge(comparison, &args.gate.fail_if)
-}
-
-/// Whether all trials are trials of buffers, which use the packet path.
-fn has_only_buffers(plan: &Plan) -> bool {
-    let of_buffers = |section: &Section| match section {
-        Section::Matrix(matrix) => {
-            !matrix.buffers.is_empty() && matrix.buffers.iter().all(Option::is_some)
-        }
-        Section::Search(_) => false,
-    };
-    plan.sections.iter().all(of_buffers)
 }

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use wirelab_stages::{MOST_WATCHED_FRAMES, Watch};
+use wirelab_bench::stages::request;
+use wirelab_stages::Watch;
 use wirelab_trial::measuring::Measuring;
-use wirelab_trial::{Part, Status, Wait, WarningCode};
+use wirelab_trial::{NodeName, Part, Status, Wait, WarningCode};
 
 use super::{show, split};
 use crate::args::StagesArgs;
@@ -13,9 +14,9 @@ use crate::commands::kept::{self, Kept};
 use crate::exit::{Failure, Fallible, Result};
 use crate::terminal::{Bar, cancel_on_signal};
 
-pub fn run(args: &StagesArgs, port: &str) -> Result {
+pub fn run(args: &StagesArgs, name: &NodeName) -> Result {
     let (results, pages) = split(&args.output);
-    let watch = watch(args, port)?;
+    let watch = watch(args, name)?;
     let store = Kept::of(&args.keep)?;
     let (bar, cancel) = (Bar::new(), cancel_on_signal());
     let observation = watch.run(&bar, &cancel);
@@ -56,13 +57,7 @@ pub fn run(args: &StagesArgs, port: &str) -> Result {
 }
 
 /// What to watch.
-fn watch(args: &StagesArgs, port: &str) -> Fallible<Watch> {
-    let frames = args.count.unwrap_or(super::FRAMES);
-    if !(1..=MOST_WATCHED_FRAMES).contains(&frames) {
-        return Err(Failure::usage(format!(
-            "--count {frames} is out of range; fix: give 1 to {MOST_WATCHED_FRAMES}"
-        )));
-    }
+fn watch(args: &StagesArgs, name: &NodeName) -> Fallible<Watch> {
     let wait = match args.wait.as_deref() {
         None => Wait::Sleep,
         Some(word) => word
@@ -72,10 +67,10 @@ fn watch(args: &StagesArgs, port: &str) -> Fallible<Watch> {
     let time = args.time.as_deref();
     let time = time.map(|t| ask::time_ps("--time", t)).transpose()?;
     Ok(Watch {
-        port: ask::port(port)?,
+        port: Watch::port_of(name)?,
         udp_port: args.port,
         stream: args.stream,
-        frames,
+        frames: args.count.unwrap_or(request::FRAMES),
         time: time.map(|ps| Duration::from_nanos(ps / 1000)),
         receive: (!args.watch).then_some(wait),
         length_bytes: match args.length[..] {

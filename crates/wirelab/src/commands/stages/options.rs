@@ -3,170 +3,119 @@
 
 use clap::CommandFactory;
 use clap::parser::ValueSource;
-use wirelab_trial::{Framing, Layer, Size, SizeUnit};
+use wirelab_bench::stages::request::{carried, frames};
 
-use super::{Asking, LARGEST_PAYLOAD, Subject};
+use super::{NodeToOpen, Subject};
 use crate::args::{Cli, StagesArgs};
-use crate::exit::Failure;
+use crate::exit::{Failure, Fallible};
+use crate::nodes::KINDS;
 
-/// The options of a results file, and of this host. Those of nodes are with their kinds.
-const OF_FILE: &[&str] = &["against", "gate"];
-const OF_HERE: &[&str] = &[
-    "length", "count", "wait", "probes", "xdp", "port", "stream", "watch", "time", "store", "tag",
-];
-/// The options of runs that are kept, which every node has.
-const OF_RUNS: &[&str] = &["store", "tag"];
+/// The options that always have a meaning, those of a results file, and those of runs that are kept. Those of nodes are
+/// with their types.
+const OF_OUTPUT: [&str; 2] = ["output", "json"];
+const OF_FILE: [&str; 2] = ["against", "gate"];
+const OF_RUNS: [&str; 2] = ["store", "tag"];
 
-/// The options that not everything takes, and what to do where one has no meaning. Those of the output always have one.
-const OPTIONS: [(&str, &str); 22] = [
-    ("length", ASK_AGAIN),
-    ("count", ASK_AGAIN),
-    (
-        "load",
-        "give it to 'wirelab send', or ask lab: or node:HOST",
-    ),
-    ("wait", ASK_AGAIN),
-    ("probes", ASK_AGAIN),
-    ("fast-track", ASK_LAB),
-    ("background", ASK_LAB),
+/// Why an option has no meaning for some nodes, or what has it instead.
+const REASONS: [(&str, &str); 11] = [
+    ("load", "'wirelab send' sends at a load"),
     (
         "xdp",
-        "a node on another host takes it itself ('wirelab node serve --xdp MODE'), and other nodes have no XDP",
+        "a node on another host takes it itself ('wirelab node serve --xdp MODE')",
     ),
     (
         "port",
-        "the trial sets the flow's port; --fast-track port=N sets that of the rule",
+        "the trial sets the flow's port, --fast-track port=N that of the rule",
     ),
     ("stream", "the trial sets the stream"),
-    ("watch", "only here:IFACE watches frames of other programs"),
     (
         "time",
-        "trials end with their frames; fix: give --count, or ask here:IFACE",
+        "trials end with their frames, whose number is --count",
     ),
-    (
-        "routed",
-        "only a peer on a network is behind a router; fix: name node:HOST",
-    ),
+    ("routed", "only a peer on a network is behind a router"),
     (
         "wall",
-        "only an emulated board has both times and instructions; fix: leave it out",
+        "only an emulated board has both times and instructions",
     ),
-    (
-        "image",
-        "only an emulated board is given a firmware; fix: name board:NAME, or leave it out",
-    ),
-    (
-        "mac",
-        "only the reference node has a choice of how its MAC is attached; fix: name hdl:reference",
-    ),
-    (
-        "wait-states",
-        "only the reference node's bus has a speed that can be set; fix: name hdl:reference",
-    ),
+    ("image", "only an emulated node is given a firmware"),
     (
         "predicted",
-        "only the reference node's models predict stages; fix: name hdl:reference, or use 'wirelab predict'",
+        "no model predicts its stages, 'wirelab predict' predicts frames",
     ),
-    (
-        "against",
-        "it compares counted instructions, and this node gives times; fix: name board:NAME",
-    ),
-    (
-        "gate",
-        "it compares counted instructions, and this node gives times; fix: name board:NAME or qemu:FILE.toml",
-    ),
-    ("store", IMPORT),
-    ("tag", IMPORT),
+    ("against", NOT_COUNTED),
+    ("gate", NOT_COUNTED),
 ];
 
-const IMPORT: &str = "put the file into a store with 'wirelab results import'";
-
-const ASK_AGAIN: &str =
-    "a results file holds what was measured; fix: leave it out, or ask the node again";
-const ASK_LAB: &str =
-    "both paths of a node are measured from a tester; fix: name lab: or node:HOST";
+const NOT_COUNTED: &str = "it compares counted instructions, and this node gives times";
 
 /// Refuse options that have no meaning for what is asked.
 ///
 /// # Errors
 /// The option, and what to do instead.
-pub fn refuse(args: &StagesArgs, subject: &Subject) -> Result<(), Failure> {
+pub fn refuse(args: &StagesArgs, subject: &Subject) -> Fallible<()> {
     check(args, subject, &given())?;
-    let Subject::Node(Asking { name, profile, .. }) = subject else {
+    let Subject::Node(NodeToOpen { name, profile, .. }) = subject else {
         return Ok(());
     };
     if let Some(why) = profile.stages.why_none {
         return Err(Failure::usage(format!("{name}: {why}")));
     }
     if let Some(who) = profile.stages.lengths_limited_by {
-        lengths(args, who)?;
+        carried(&args.length, who).map_err(Failure::usage)?;
     }
-    super::frames(args.count, profile.stages.max_frames).map(drop)
+    let frames = frames(args.count, profile.stages.max_frames);
+    frames.map(drop).map_err(Failure::usage)
 }
 
 /// The options that were written on the command line, and are not there by default.
-fn given() -> Vec<&'static str> {
-    let matches = Cli::command().try_get_matches();
+fn given() -> Vec<String> {
+    let command = Cli::command();
+    let options = command.find_subcommand("stages");
+    let options = options.into_iter().flat_map(clap::Command::get_opts);
+    let matches = command.clone().try_get_matches();
     let stages = matches.as_ref().ok().and_then(|m| m.subcommand());
     let Some(("stages", stages)) = stages else {
         return Vec::new();
     };
-    let names = OPTIONS.iter().map(|(name, _)| *name);
-    let written = |name: &&str| {
-        let source = stages.value_source(&name.replace('-', "_"));
-        source == Some(ValueSource::CommandLine)
+    let written = |option: &&clap::Arg| {
+        stages.value_source(option.get_id().as_str()) == Some(ValueSource::CommandLine)
     };
-    names.filter(written).collect()
+    let names = options.filter(written).filter_map(clap::Arg::get_long);
+    names.map(str::to_owned).collect()
 }
 
-fn check(args: &StagesArgs, subject: &Subject, given: &[&str]) -> Result<(), Failure> {
-    let (known, more) = match subject {
-        Subject::File(_) => (OF_FILE, [&[][..]; 2]),
-        Subject::Here(_) => (OF_HERE, [&[][..]; 2]),
-        Subject::Node(node) => {
-            let stages = &node.profile.stages;
-            (stages.options, [stages.more, OF_RUNS])
+fn check(args: &StagesArgs, subject: &Subject, given: &[impl AsRef<str>]) -> Fallible<()> {
+    let is_known = |name: &str| {
+        OF_OUTPUT.contains(&name)
+            || match subject {
+                Subject::File(_) => OF_FILE.contains(&name),
+                Subject::Node(node) => OF_RUNS.contains(&name) || node.profile.stages.takes(name),
+            }
+    };
+    let mut given = given.iter().map(AsRef::as_ref);
+    let Some(name) = given.find(|name| !is_known(name)) else {
+        return Ok(());
+    };
+    let why = match subject {
+        Subject::File(_) if OF_RUNS.contains(&name) => {
+            ": the file is measured; fix: put it into a store with 'wirelab results import'"
+                .to_owned()
+        }
+        Subject::File(_) => {
+            ": a results file holds what was measured; fix: leave it out, or ask the node again"
+                .to_owned()
+        }
+        Subject::Node(_) => {
+            let reason = REASONS.iter().find(|(option, _)| *option == name);
+            let reason = reason.map_or(String::new(), |(_, why)| format!(": {why}"));
+            let nodes = KINDS.stages_taking(name).join(" or ");
+            format!("{reason}; fix: leave it out, or name {nodes}")
         }
     };
-    let is_known = |name| known.contains(name) || more.iter().any(|list| list.contains(name));
-    let mut unknown = OPTIONS
-        .iter()
-        .filter(|(name, _)| given.contains(name) && !is_known(name));
-    match unknown.next() {
-        None => Ok(()),
-        Some((name, instead)) => {
-            let instead = match (subject, *name) {
-                (Subject::File(_), name) if !OF_RUNS.contains(&name) => ASK_AGAIN,
-                _ => *instead,
-            };
-            Err(Failure::usage(format!(
-                "--{name} has no meaning for '{}': {instead}",
-                args.node
-            )))
-        }
-    }
-}
-
-/// Lengths that Ethernet carries without a tag, and so the node; `who` says whose limit it is.
-fn lengths(args: &StagesArgs, who: &str) -> Result<(), Failure> {
-    // The Ethernet header is before what the MTU counts.
-    let most = LARGEST_PAYLOAD + 14;
-    let udp = Framing {
-        layer: Layer::UdpIpv4,
-        vlan_tags: 0,
-    };
-    for length in &args.length {
-        let size = Size::new(SizeUnit::Length, *length);
-        let why = match size.resolve_test(udp) {
-            Ok(_) if *length <= most => continue,
-            Ok(_) => format!("{who} lengths up to {most}"),
-            Err(error) => error.to_string(),
-        };
-        return Err(Failure::usage(format!(
-            "--length {length}: {why}; fix: give lengths from 60 to {most}, as in --length 64,256,1024"
-        )));
-    }
-    Ok(())
+    Err(Failure::usage(format!(
+        "--{name} has no meaning for '{}'{why}",
+        args.node
+    )))
 }
 
 #[cfg(test)]
@@ -191,15 +140,28 @@ mod tests {
     fn every_option_has_a_kind_that_it_means_something_for() {
         let command = Cli::command();
         let stages = command.find_subcommand("stages").unwrap();
-        let known: Vec<&str> = OPTIONS.iter().map(|(name, _)| *name).collect();
-        for option in stages.get_opts() {
-            let name = option.get_long().unwrap();
-            let of_output = ["help", "output", "json"].contains(&name);
-            assert!(known.contains(&name) || of_output, "--{name}");
+        let options = || stages.get_opts().filter_map(clap::Arg::get_long);
+        for name in options() {
+            let of_all = OF_OUTPUT.contains(&name) || OF_RUNS.contains(&name);
+            let of_none = KINDS.stages_taking(name).is_empty();
+            assert_ne!(of_all, !of_none, "--{name}");
         }
-        for name in known {
-            let id = name.replace('-', "_");
-            assert!(stages.get_arguments().any(|a| *a.get_id() == id), "{name}");
+        // No type declares an option that the command has not.
+        let forms = KINDS.0.iter().flat_map(|kind| kind.with_stages);
+        for form in forms {
+            let Ok((name, kind)) = KINDS.parse(form) else {
+                continue;
+            };
+            let of_kind = (kind.profile)(&name).stages;
+            for declared in of_kind.options.iter().chain(of_kind.more) {
+                assert!(
+                    options().any(|option| option == *declared),
+                    "{form}: {declared}"
+                );
+            }
+        }
+        for (name, _) in REASONS {
+            assert!(options().any(|option| option == name), "{name}");
         }
     }
 
@@ -208,7 +170,7 @@ mod tests {
         for (node, name, instead) in [
             ("lab:", "port", "--fast-track port=N"),
             ("lab:", "time", "--count"),
-            ("lab:", "wall", "leave it out"),
+            ("lab:", "wall", "board:NAME"),
             ("lab:", "image", "board:NAME"),
             ("lab:", "against", "board:NAME"),
             ("lab:", "mac", "hdl:reference"),

@@ -2,12 +2,15 @@
 
 use wirelab_model::reference::same_bus;
 use wirelab_trial::kind::Setup;
+use wirelab_trial::{NodeKind, NodeName};
 
 use crate::args::StagesArgs;
 use crate::exit::{Failure, Fallible};
 
-/// Refuse to predict what no model is of; `setups` are the set-up keys of the nodes.
-pub fn refuse(args: &StagesArgs, setups: &[Setup]) -> Fallible<()> {
+/// Refuses names that cannot be of this type before the first node is opened, and to predict what no model is of.
+pub fn refuse(args: &StagesArgs, kind: &NodeKind, names: &[NodeName]) -> Fallible<()> {
+    let setups = names.iter().map(|name| (kind.setup)(name));
+    let setups: Vec<Setup> = setups.collect::<std::result::Result<_, _>>()?;
     if !args.predicted {
         return Ok(());
     }
@@ -24,19 +27,20 @@ pub fn refuse(args: &StagesArgs, setups: &[Setup]) -> Fallible<()> {
 #[cfg(all(test, feature = "hdl"))]
 mod tests {
     use clap::Parser;
+    use wirelab_bench::stages::request::nodes;
 
-    use super::super::sweep;
     use super::*;
     use crate::args::{Cli, Command};
-    use crate::nodes;
+    use crate::nodes::KINDS;
 
     fn asked(node: &str, options: &[&str]) -> Fallible<()> {
         let line = ["wirelab", "stages", node, "--predicted"];
         let Command::Stages(args) = Cli::parse_from(line.iter().chain(options)).command else {
             panic!("it is stages");
         };
-        let (name, kind) = nodes::KINDS.parse(node)?;
-        refuse(&args, &sweep::setups(kind, &sweep::names(&args, &name)?)?)
+        let (name, kind) = KINDS.parse(node)?;
+        let names = nodes(&name, args.mac.as_deref(), &args.wait_states);
+        refuse(&args, kind, &names.map_err(Failure::usage)?)
     }
 
     #[test]
