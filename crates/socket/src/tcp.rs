@@ -228,7 +228,7 @@ pub fn receive(
         }
     }
     let mut seen = cutter.finish(failure);
-    seen.report.held_up_ns = Some(watch.finish().held_ns);
+    seen.report.was_held(watch.finish());
     seen.report.missed.at_most = unread;
     Ok(seen)
 }
