@@ -282,7 +282,7 @@ fn a_host_that_vanishes_without_a_word_is_noticed() {
         let outcome = ask_and_change(&tester, &config, |stop| {
             node.ip(&["address", "flush", "dev", "n0"]);
             node.ip(&["-6", "address", "flush", "dev", "n0"]);
-            // Datagrams are sent whether somebody listens or not.
+            // Datagrams are sent, whether or not any host takes them.
             stop.store(protocol == Protocol::Udp, Ordering::Relaxed);
         });
         match single(&outcome) {
