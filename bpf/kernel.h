@@ -36,7 +36,12 @@ struct socket {
 	struct sock *sk;
 } CO_RE;
 
+struct inode {
+	unsigned short i_mode;
+} CO_RE;
+
 struct file {
+	struct inode *f_inode;
 	void *private_data; /* of a socket's: struct socket */
 } CO_RE;
 

@@ -29,21 +29,31 @@ struct returned {
 	__u32 fd;
 };
 
-/* Whether the descriptor of this thread's process is the flow's socket, as far as known. */
+#define WL_S_IFMT 0170000 /* linux/stat.h */
+#define WL_S_IFSOCK 0140000
+
+/* Whether the descriptor of this thread's process is the flow's socket, as far as known: one of another network namespace
+ * is not, though what it receives may have the same header. What is no socket may hand on what a socket received. */
 static __always_inline int is_of_socket(const struct wl_cap_cfg *cfg, __u32 fd)
 {
 	const struct files_struct *files;
 	const struct fdtable *table;
+	const struct inode *inode;
 	const void *file = 0;
+	const struct sock *sk;
 
-	if (!cfg->socket)
-		return 1;
 	files = WL_READ(struct task_struct, bpf_get_current_task(), files);
 	table = WL_READ(struct files_struct, files, fdt);
 	if (bpf_probe_read_kernel(&file, sizeof(file), WL_READ(struct fdtable, table, fd) + fd))
 		return 0;
+	inode = WL_READ(struct file, file, f_inode);
+	if ((WL_READ(struct inode, inode, i_mode) & WL_S_IFMT) != WL_S_IFSOCK)
+		return !cfg->socket;
 	file = WL_READ(struct file, file, private_data);
-	return is_socket(cfg, WL_READ(struct socket, file, sk));
+	sk = WL_READ(struct socket, file, sk);
+	if (known.net && (__u64)WL_READ(struct sock, sk, __sk_common.skc_net.net) != known.net)
+		return 0;
+	return is_socket(cfg, sk);
 }
 
 /* A system call returns with `len` bytes at `base`: if they are a frame in flight, it has arrived. */

@@ -246,13 +246,8 @@ impl Supervisor {
         result
             .counters
             .extend(found.counters.into_iter().map(named));
-        // The kernel's interrupt work for this trial is not a pause by the host.
-        if let Some(held_ns) = all
-            .received
-            .as_mut()
-            .and_then(|s| s.report.held_up_ns.as_mut())
-        {
-            *held_ns = held_ns.saturating_sub(found.interrupts_ns);
+        if let Some(received) = &mut all.received {
+            received.report.without_interrupts(found.interrupts_ns);
         }
         // Nothing stays attached after the trial.
         let traced = self.inside.take().map(Inside::finish).unwrap_or_default();

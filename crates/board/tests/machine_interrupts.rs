@@ -78,6 +78,7 @@ fn is_undisturbed_by_its_serial_line(board: &str) {
     let (mut interrupted, mut instructions) = (0, 0);
     for (way, counts) in &busy {
         let stages = counts.points.len() - 1;
+        assert_eq!(counts.frames.len() as u64, FRAMES, "{board} {way}");
         for stage in 0..stages {
             // The main loop may be at its serial line when the frame's own interrupt comes.
             if counts.points[stage] == "interrupt" {
@@ -89,14 +90,14 @@ fn is_undisturbed_by_its_serial_line(board: &str) {
                 counts.points[stage + 1]
             );
             let own = usual(&quiet[way], stage);
-            let same = counts
-                .frames
-                .iter()
-                .filter(|frame| frame[stage].own == own)
-                .count();
+            // How many were interrupted depends on the host: more are typed to a machine that waits for a core.
+            let calm = counts.frames.iter().filter(|f| f[stage].interrupted == 0);
+            let (calm, same) = calm.fold((0, 0), |(calm, same), frame| {
+                (calm + 1, same + u64::from(frame[stage].own == own))
+            });
             assert!(
-                same as u64 > FRAMES * 9 / 10,
-                "{name}: {same} of {FRAMES} frames have {own}"
+                same >= calm * 9 / 10,
+                "{name}: {same} of {calm} frames that were not interrupted have {own}"
             );
             for frame in counts
                 .frames

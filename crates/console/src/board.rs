@@ -122,7 +122,11 @@ impl Board {
     pub fn open(name: &ConsoleName, profile: Profile, address: Option<IpAddr>) -> Done<Board> {
         let transcript = Transcript::new(&name.to_string(), &profile.name);
         let console = Console::open(name, transcript).map_err(ConsoleError::Failed)?;
-        Ok(Board {
+        Ok(Board::on(console, profile, address))
+    }
+
+    pub(crate) fn on(console: Console, profile: Profile, address: Option<IpAddr>) -> Board {
+        Board {
             console,
             profile,
             address,
@@ -133,7 +137,7 @@ impl Board {
             facts: BTreeMap::new(),
             unread: BTreeMap::new(),
             shares_kernel: false,
-        })
+        }
     }
 
     /// Its profile.

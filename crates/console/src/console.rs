@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use wirelab_trial::{Cancel, Said, Transcript};
 
-use crate::line::{self, Process};
+use crate::line::{self, Line, Process};
 use crate::name::ConsoleName;
 use crate::screen::Screen;
 
@@ -47,6 +47,8 @@ struct State {
     /// Why nothing more comes.
     closed: Option<String>,
     last_byte: Option<Instant>,
+    /// Until when everything that came was read: the thread that reads may wait for a core, as the one that waits may.
+    read_until: Option<Instant>,
 }
 
 /// What the console printed since a mark, as a wait looks at it.
@@ -59,7 +61,7 @@ pub struct Output {
     pub open: String,
     /// What was printed since the echo was cleared, without spaces and whatever moves a cursor.
     pub echo: Vec<u8>,
-    /// For how long nothing came.
+    /// For how long nothing came, as far as it was read.
     pub quiet: Duration,
 }
 
@@ -83,7 +85,14 @@ impl Console {
     /// # Errors
     /// A text that names the thing and the fix.
     pub fn open(name: &ConsoleName, transcript: Transcript) -> Result<Console, String> {
-        let line = line::open(name)?;
+        Console::on(line::open(name)?, name, transcript)
+    }
+
+    pub(crate) fn on(
+        line: Line,
+        name: &ConsoleName,
+        transcript: Transcript,
+    ) -> Result<Console, String> {
         let shared = Arc::new(Shared {
             state: Mutex::default(),
             changed: Condvar::new(),
@@ -97,6 +106,7 @@ impl Console {
             .spawn(move || {
                 let mut buffer = [0; 4096];
                 while !for_thread.stop.load(Ordering::Relaxed) {
+                    let begun = Instant::now();
                     match reader(&mut buffer) {
                         Ok(0) => {
                             return for_thread
@@ -107,7 +117,10 @@ impl Console {
                             if matches!(
                                 error.kind(),
                                 ErrorKind::WouldBlock | ErrorKind::Interrupted
-                            ) => {}
+                            ) =>
+                        {
+                            for_thread.lock().read_until = Some(begun);
+                        }
                         Err(error) => {
                             return for_thread
                                 .close(format!("the console {shown} failed: {error}"));
@@ -191,6 +204,14 @@ impl Console {
         self.writer.flush().map_err(failed)
     }
 
+    /// Whether a key that is sent now would be a signal for the command that was started behind this console, and so
+    /// reach no board.
+    pub fn is_signal(&self, key: u8) -> bool {
+        self.process
+            .as_ref()
+            .is_some_and(|process| process.is_signalled_by(key))
+    }
+
     /// Forgets what was echoed so far.
     pub fn clear_echo(&self) {
         self.shared.lock().echo.clear();
@@ -220,10 +241,12 @@ impl Console {
                 return Err(Waited::Cancelled);
             }
             let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let was_read = state.read_until.max(state.last_byte) >= Some(end);
+            if left.is_zero() && was_read {
                 return Err(Waited::TimedOut);
             }
-            let waited = self.shared.changed.wait_timeout(state, left.min(LOOK));
+            let look = if left.is_zero() { LOOK } else { left.min(LOOK) };
+            let waited = self.shared.changed.wait_timeout(state, look);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -278,7 +301,10 @@ impl State {
             lines: self.lines.iter().skip(skip).cloned().collect(),
             open: self.screen.text(),
             echo: self.echo.iter().copied().collect(),
-            quiet: self.last_byte.map_or(Duration::MAX, |last| last.elapsed()),
+            quiet: self.last_byte.map_or(Duration::MAX, |last| {
+                let until = self.read_until.unwrap_or(last);
+                until.saturating_duration_since(last)
+            }),
         }
     }
 }
@@ -290,5 +316,40 @@ impl Drop for Console {
         if !open.is_empty() {
             self.transcript.add(Said::Printed, &open);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A console whose thread reads for the first time after so long.
+    fn read_late(late: Duration, mut text: &'static [u8]) -> Console {
+        let line = Line {
+            reader: Box::new(move |buffer| {
+                std::thread::sleep(late);
+                let count = text.len();
+                buffer[..count].copy_from_slice(std::mem::take(&mut text));
+                match count {
+                    0 => Err(ErrorKind::WouldBlock.into()),
+                    _ => Ok(count),
+                }
+            }),
+            writer: Box::new(std::io::sink()),
+            process: None,
+        };
+        let name = "exec:true".parse().unwrap();
+        Console::on(line, &name, Transcript::new("late", "none")).unwrap()
+    }
+
+    #[test]
+    fn a_time_is_over_when_all_that_came_until_then_was_read() {
+        let wait = |console: &Console| {
+            let look = |output: &Output| output.lines.first().cloned();
+            console.wait(0, Duration::from_millis(10), &Cancel::new(), look)
+        };
+        let late = Duration::from_millis(200);
+        assert_eq!(wait(&read_late(late, b"in time\n")), Ok("in time".into()));
+        assert_eq!(wait(&read_late(late, b"")), Err(Waited::TimedOut));
     }
 }

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
+use nix::sys::termios::SpecialCharacterIndices::{VINTR, VQUIT, VSUSP};
+use nix::sys::termios::{LocalFlags, tcgetattr};
+use nix::unistd::{Pid, tcgetpgrp};
 use serial2::SerialPort;
 
 use crate::name::ConsoleName;
@@ -19,7 +21,7 @@ use crate::sys;
 use crate::telnet::Telnet;
 
 /// Longest time that a read waits, so that its thread can end.
-const LOOK: Duration = Duration::from_millis(50);
+const LOOK: Duration = Duration::from_millis(20);
 /// Longest time to connect.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Longest time that a command has to end after its terminal hung up.
@@ -37,23 +39,42 @@ pub struct Line {
 }
 
 /// A command on its terminal, with all that it started there.
-pub struct Process(Child);
+pub struct Process {
+    child: Child,
+    terminal: File,
+}
+
+impl Process {
+    fn group(&self) -> Pid {
+        // A process number fits: the kernel's are below 2^22.
+        Pid::from_raw(self.child.id() as i32)
+    }
+
+    /// Whether its terminal makes a signal of a key, for the command itself: it is not at its prompt yet, or has none. What
+    /// passes keys on to a board takes this from its terminal, and a shell gives the terminal to what runs in it.
+    pub fn is_signalled_by(&self, key: u8) -> bool {
+        let own = tcgetpgrp(&self.terminal).is_ok_and(|group| group == self.group());
+        own && tcgetattr(&self.terminal).is_ok_and(|terminal| {
+            let keys = [VINTR, VQUIT, VSUSP].map(|at| terminal.control_chars[at as usize]);
+            terminal.local_flags.contains(LocalFlags::ISIG) && keys.contains(&key)
+        })
+    }
+}
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // A process number fits: the kernel's are below 2^22.
-        let group = Pid::from_raw(self.0.id() as i32);
+        let group = self.group();
         let _ = killpg(group, Signal::SIGHUP);
         let begun = Instant::now();
         while begun.elapsed() < END {
-            if matches!(self.0.try_wait(), Ok(Some(_))) {
+            if matches!(self.child.try_wait(), Ok(Some(_))) {
                 return;
             }
             std::thread::sleep(Duration::from_millis(5));
         }
         let _ = killpg(group, Signal::SIGKILL);
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -213,6 +234,7 @@ fn pty(mut command: Command) -> io::Result<Line> {
     let (master, child) = sys::spawn(command)?;
     let mut reader = File::from(master);
     let writer = reader.try_clone()?;
+    let terminal = reader.try_clone()?;
     Ok(Line {
         reader: Box::new(move |buffer| {
             let wait = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::ZERO);
@@ -227,6 +249,6 @@ fn pty(mut command: Command) -> io::Result<Line> {
             }
         }),
         writer: Box::new(writer),
-        process: Some(Process(child)),
+        process: Some(Process { child, terminal }),
     })
 }

@@ -31,21 +31,29 @@ impl Board {
         let patience = self.profile.boot.patience.max(prompt.patience);
         let end = Instant::now() + patience;
         let mut answered = BTreeMap::new();
-        let mut tries = 0u32;
+        let mut is_first = true;
+        let mut interrupted = false;
         let mut answered_now = false;
         loop {
             let mark = self.console.mark();
-            let keys = match tries {
-                // What follows an answer comes alone.
-                _ if std::mem::take(&mut answered_now) => String::new(),
-                // A program may be in the foreground.
-                1 => format!("{}{}", prompt.interrupt, prompt.newline),
-                _ => prompt.newline.clone(),
+            let is_signal = prompt
+                .interrupt
+                .bytes()
+                .any(|key| self.console.is_signal(key));
+            // What follows an answer comes alone.
+            let keys = if std::mem::take(&mut answered_now) {
+                String::new()
+            } else if is_first || interrupted || is_signal {
+                prompt.newline.clone()
+            } else {
+                // A program may be in the foreground of the board.
+                interrupted = true;
+                format!("{}{}", prompt.interrupt, prompt.newline)
             };
             self.console
                 .send(keys.as_bytes(), Duration::ZERO)
                 .map_err(ConsoleError::Failed)?;
-            tries += 1;
+            is_first = false;
             let mut question = None;
             let profile = &self.profile;
             let looked = self.console.wait(mark, AGAIN, cancel, |output| {
@@ -193,7 +201,79 @@ fn has_in_order(all: &[u8], wanted: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{self, ErrorKind, Write};
+    use std::sync::mpsc::{Sender, channel};
+
+    use wirelab_trial::Transcript;
+
     use super::*;
+    use crate::console::Console;
+    use crate::line::Line;
+    use crate::profile::find;
+
+    /// The writing end of a line that echoes, and loses each sixth letter of those without a pause before them. It sees the
+    /// pauses where they are made: a reader finds them shorter where it waited for a core.
+    struct Lossy {
+        echo: Sender<u8>,
+        last: Instant,
+        count: usize,
+    }
+
+    impl Write for Lossy {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if self.last.elapsed() >= Duration::from_millis(5) {
+                self.count = 0;
+            }
+            for byte in bytes {
+                self.count += 1;
+                if self.count % 6 != 0 || byte.is_ascii_control() {
+                    let _ = self.echo.send(*byte);
+                }
+            }
+            self.last = Instant::now();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_a_line_loses_is_typed_again_with_longer_pauses() {
+        let (echo, echoed) = channel();
+        let line = Line {
+            reader: Box::new(move |buffer| {
+                let byte = echoed.recv_timeout(Duration::from_millis(20));
+                buffer[0] = byte.map_err(|_| io::Error::from(ErrorKind::WouldBlock))?;
+                Ok(1)
+            }),
+            writer: Box::new(Lossy {
+                echo,
+                last: Instant::now(),
+                count: 0,
+            }),
+            process: None,
+        };
+        // It deletes what was typed, so that no prompt is waited for.
+        let profile = find("linux").unwrap();
+        let name = "exec:true".parse().unwrap();
+        let console = Console::on(line, &name, Transcript::new("lossy", "linux")).unwrap();
+        let mut board = Board::on(console, profile, None);
+        let text = "echo-whole";
+        let mark = board.type_line(text, &Cancel::new()).unwrap();
+        let look = |output: &Output| output.lines.first().cloned();
+        let typed = board
+            .console
+            .wait(mark, Duration::from_secs(20), &Cancel::new(), look)
+            .unwrap();
+        assert!(typed.ends_with(text), "{typed}");
+        let log = board.transcript().log().lines.join("\n");
+        assert!(
+            log.contains("the echo lacks characters; typed again"),
+            "{log}"
+        );
+    }
 
     #[test]
     fn an_echo_may_be_mixed_and_must_be_whole() {

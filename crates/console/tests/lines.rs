@@ -16,13 +16,24 @@ use wirelab_trial::Cancel;
 /// What is wrong with the line.
 #[derive(Clone, Copy, Default)]
 struct Faults {
-    /// Of so many characters that come without a pause one is lost.
-    loses: Option<usize>,
+    /// How often each line is typed with a character lost.
+    loses: usize,
     /// Asks for a user and a password first.
     asks: bool,
     /// Prints so many bytes before the first prompt.
     floods: usize,
 }
+
+/// The commands that the shell knows, and its answers.
+const KNOWN: [(&str, &str); 4] = [
+    ("uname -a", "NuttX 12.6 of a test\r\n"),
+    (
+        "ifconfig eth0",
+        "eth0 at RUNNING mtu 1500\r\n\tinet addr:192.0.2.9\r\n",
+    ),
+    ("cat /proc/cpuload", "  7.5%\r\n"),
+    ("", ""),
+];
 
 /// A shell that echoes and answers; it ends with its line.
 fn shell(mut line: impl Read + Write, faults: Faults) {
@@ -37,15 +48,12 @@ fn shell(mut line: impl Read + Write, faults: Faults) {
         "nsh> \x1b[K"
     };
     say(&mut line, state);
-    let (mut count, mut last, mut byte) = (0, Instant::now(), [0]);
+    let (mut count, mut lost, mut byte) = (0, 0, [0]);
     while let Ok(1) = line.read(&mut byte) {
-        if last.elapsed() > Duration::from_millis(5) {
-            count = 0;
-        }
-        last = Instant::now();
-        count += 1;
         let ends = matches!(byte[0], b'\n' | b'\r');
-        if !ends && faults.loses.is_some_and(|every| count % every == 0) {
+        count = if ends { 0 } else { count + 1 };
+        if count == 4 && lost < faults.loses {
+            lost += 1;
             continue;
         }
         if byte[0] == 3 {
@@ -67,14 +75,12 @@ fn shell(mut line: impl Read + Write, faults: Faults) {
             ("Password: ", "secret word") => "nsh> \x1b[K",
             ("Password: ", _) => "login: ",
             (_, command) => {
-                let answer = match command {
-                    "uname -a" => "NuttX 12.6 of a test\r\n",
-                    "ifconfig eth0" => "eth0 at RUNNING mtu 1500\r\n\tinet addr:192.0.2.9\r\n",
-                    "cat /proc/cpuload" => "  7.5%\r\n",
-                    "" => "",
-                    _ => "nsh: x: command not found\r\n",
-                };
-                say(&mut line, answer);
+                let known = KNOWN.iter().find(|(known, _)| *known == command);
+                if known.is_some() {
+                    lost = 0;
+                }
+                let unknown = "nsh: x: command not found\r\n";
+                say(&mut line, known.map_or(unknown, |(_, answer)| answer));
                 "nsh> \x1b[K"
             }
         };
@@ -180,21 +186,23 @@ fn a_board_behind_a_unix_socket_answers() {
 #[test]
 fn characters_that_a_line_loses_are_typed_again_more_slowly() {
     let faults = Faults {
-        loses: Some(6),
+        loses: 2,
         ..Faults::default()
     };
     let mut board = on_a_serial_line(find("nuttx").unwrap(), faults);
     board
         .ready(&Cancel::new())
         .unwrap_or_else(|error| panic!("{error}\n{}", lines(&board)));
-    assert_eq!(board.facts()["version"], "NuttX 12.6 of a test");
-    assert!(lines(&board).contains("# the echo lacks characters; typed again"));
+    let log = lines(&board);
+    let version = board.facts().get("version").map(String::as_str);
+    assert_eq!(version, Some("NuttX 12.6 of a test"), "{log}");
+    assert!(log.contains("# the echo lacks characters; typed again"));
 }
 
 #[test]
 fn a_line_that_always_loses_characters_is_named_with_its_fix() {
     let faults = Faults {
-        loses: Some(1),
+        loses: usize::MAX,
         ..Faults::default()
     };
     let mut board = on_a_serial_line(find("nuttx").unwrap(), faults);
@@ -320,14 +328,15 @@ fn a_command_has_the_priority_of_the_session_that_starts_it() {
     assert!(output.status.success(), "{said}");
 }
 
-/// A board that a command starts: its shell answers before the network is up, and before the banner of its boot is there.
+/// A board that a command starts: its shell answers before the network is up, and before the banner of its boot is there,
+/// which comes once there is a file.
 const LATE: &str = r#"exec:sh -c '
-(sleep 1.2; echo "*** Booting Zephyr OS build ***") &
-begun=$(date +%s%N)
+(until [ -e FILE ]; do sleep 0.05; done; echo "*** Booting Zephyr OS build ***") &
+asked=0
 printf "uart:~$ "
 while read -r line; do
     case "$line" in
-        *"net iface"*) if [ $(($(date +%s%N) - begun)) -gt 800000000 ]; then echo "  192.0.2.9 manual"; else echo "Interface is down."; fi ;;
+        *"net iface"*) asked=$((asked + 1)); if [ $asked -gt 2 ]; then echo "  192.0.2.9 manual"; else echo "Interface is down."; fi ;;
         *version*) echo "Zephyr version 4.1.0" ;;
         *again*) echo "*** Booting Zephyr OS build ***" ;;
     esac
@@ -336,7 +345,12 @@ done'"#;
 
 #[test]
 fn a_shell_that_answers_before_its_banner_was_not_reset() {
-    let name: ConsoleName = LATE.parse().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("booted");
+    let name: ConsoleName = LATE
+        .replace("FILE", file.to_str().unwrap())
+        .parse()
+        .unwrap();
     let cancel = Cancel::new();
     let own = Some([192, 0, 2, 9].into());
     let mut board = Board::open(&name, find("zephyr").unwrap(), own).unwrap();
@@ -344,16 +358,51 @@ fn a_shell_that_answers_before_its_banner_was_not_reset() {
     board
         .ready(&cancel)
         .unwrap_or_else(|error| panic!("{error}\n{}", lines(&board)));
-    assert!(
-        lines(&board).contains("Interface is down"),
-        "{}",
-        lines(&board)
-    );
-    std::thread::sleep(Duration::from_millis(1500));
-    assert!(lines(&board).contains("Booting"), "{}", lines(&board));
+    let log = lines(&board);
+    assert_eq!(log.matches("Interface is down").count(), 2, "{log}");
+    assert!(!log.contains("Booting"), "{log}");
+    std::fs::write(&file, "").unwrap();
+    let since = Instant::now();
+    while !lines(&board).contains("Booting") {
+        assert!(
+            since.elapsed() < Duration::from_secs(20),
+            "{}",
+            lines(&board)
+        );
+        std::thread::sleep(Duration::from_millis(20));
+    }
     assert!(!board.booted_since(begun), "{}", lines(&board));
     // The next one is a reset.
     let mark = board.mark();
     board.command("again", &cancel).unwrap();
     assert!(board.booted_since(mark), "{}", lines(&board));
+}
+
+/// Ctrl-C would end what is not a shell, or not one yet.
+#[test]
+fn a_command_that_starts_slowly_is_not_interrupted() {
+    for command in [
+        "sleep 2.5; exec bash --norc -i",
+        "sleep 2.5; PS1=\"$ \"; while printf %s \"$PS1\"; read -r line; do eval \"$line\"; done",
+    ] {
+        let name: ConsoleName = format!("exec:{command}").parse().unwrap();
+        let mut board = Board::open(&name, find("linux").unwrap(), None).unwrap();
+        board
+            .ready(&Cancel::new())
+            .unwrap_or_else(|error| panic!("{command}: {error}\n{}", lines(&board)));
+        assert!(board.facts()["version"].starts_with("Linux "));
+    }
+}
+
+/// What passes keys on takes them from its terminal as they are.
+#[test]
+fn a_program_in_the_foreground_of_a_board_is_interrupted() {
+    let name: ConsoleName = "exec:stty raw -echo; until dd bs=1 count=1 2>/dev/null | od -An -tx1 | grep -q 03; do :; done; stty sane; exec bash --norc -i"
+        .parse()
+        .unwrap();
+    let mut board = Board::open(&name, find("linux").unwrap(), None).unwrap();
+    board
+        .ready(&Cancel::new())
+        .unwrap_or_else(|error| panic!("{error}\n{}", lines(&board)));
+    assert!(board.facts()["version"].starts_with("Linux "));
 }

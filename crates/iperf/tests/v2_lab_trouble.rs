@@ -2,14 +2,18 @@
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use wirelab_iperf::v2::table::{Id, Row};
 use wirelab_iperf::v2::{
     Amount, ClientConfig, Generation, Leg, Mode, Outcome, Protocol, Rate, ServerConfig, Trouble,
 };
 use wirelab_port::lab::LabSpec;
 
-use crate::v2_common::{lost_and_total, time};
+use crate::v2_common::{LIMIT, lost_and_total, time};
 use crate::v2_lab_common;
 use crate::v2_lab_common::{IPV4, IPV6, LabSide, can_run, lab, sides, sides_of};
 
@@ -141,6 +145,33 @@ fn a_port_in_use_is_named() {
     }
 }
 
+/// A test of our client, to its end; once it is well under way `change` happens, which may stop it.
+fn ask_and_change(
+    tester: &LabSide,
+    config: &ClientConfig,
+    change: impl FnOnce(&AtomicBool),
+) -> Outcome {
+    let config = ClientConfig {
+        interval: Duration::from_millis(100),
+        ..config.clone()
+    };
+    let (tell, moved) = channel();
+    let (tell, stop) = (Mutex::new(tell), AtomicBool::new(false));
+    let on_row = |row: Row| {
+        let _ = tell.lock().unwrap().send(row.bytes);
+    };
+    std::thread::scope(|scope| {
+        let run = || config.run(&stop, &on_row);
+        let client = scope.spawn(move || tester.namespace.run_in(run).unwrap());
+        let mut bytes = 0;
+        while bytes <= 10_000 {
+            bytes += moved.recv_timeout(LIMIT).expect("a test under way");
+        }
+        change(&stop);
+        client.join().unwrap()
+    })
+}
+
 /// A long test of our client, whose real server is killed after a while.
 fn server_killed(protocol: Protocol, mode: Mode) -> Option<Outcome> {
     let [node, tester] = sides()?;
@@ -152,11 +183,10 @@ fn server_killed(protocol: Protocol, mode: Mode) -> Option<Outcome> {
         mode,
         ..ClientConfig::new(real.address, protocol)
     };
-    Some(std::thread::scope(|scope| {
-        let client = scope.spawn(|| tester.ask(&config));
+    Some(ask_and_change(&tester, &config, |_| {
+        // A connection that ends within a second was closed at once.
         std::thread::sleep(Duration::from_millis(1300));
         real.kill();
-        client.join().unwrap()
     }))
 }
 
@@ -171,9 +201,7 @@ fn a_real_server_killed_in_the_middle_leaves_what_was_measured() {
         let Some(outcome) = server_killed(protocol, mode) else {
             return;
         };
-        let bytes = single(&outcome)
-            .row(wirelab_iperf::v2::table::Id::Sum)
-            .bytes;
+        let bytes = single(&outcome).row(Id::Sum).bytes;
         assert!(bytes > 5000, "{protocol:?} {mode:?}: {outcome:?}");
         match &outcome.trouble {
             Some(trouble @ Trouble::Gone { .. }) => {
@@ -196,9 +224,10 @@ fn a_real_client_killed_in_the_middle_ends_its_flows() {
     let Some([node, tester]) = sides() else {
         return;
     };
-    let quiet = Duration::from_millis(500);
     let config = ServerConfig {
-        quiet,
+        // Longer than a busy host leaves a client without a core.
+        quiet: Duration::from_secs(3),
+        interval: Duration::from_millis(100),
         ..ServerConfig::default()
     };
     for (args, count) in [
@@ -214,15 +243,12 @@ fn a_real_client_killed_in_the_middle_ends_its_flows() {
             false => ours.server.tcp_address(),
         };
         let mut client = tester.start_client(server, args);
-        std::thread::sleep(Duration::from_millis(700));
+        ours.moved(count, 5000);
         client.kill().unwrap();
         client.wait().unwrap();
         let (legs, _) = ours.legs(count);
         for (leg, trouble) in legs {
-            assert!(
-                leg.row(wirelab_iperf::v2::table::Id::Sum).bytes > 5000,
-                "{args}: {leg:?}"
-            );
+            assert!(leg.row(Id::Sum).bytes > 5000, "{args}: {leg:?}");
             if let Leg::UdpSent(_) = leg {
                 // Nobody listens any more, and its host says so.
                 assert!(
@@ -244,7 +270,7 @@ fn a_host_that_vanishes_without_a_word_is_noticed() {
         let [node, tester] = sides_of(&lab);
         let ours = node.serve(IPV4, ServerConfig::default());
         let (server, amount) = match protocol {
-            Protocol::Udp => (ours.server.udp_address(), time(100)),
+            Protocol::Udp => (ours.server.udp_address(), time(360_000)),
             Protocol::Tcp => (ours.server.tcp_address(), Amount::Bytes(1 << 40)),
         };
         let config = ClientConfig {
@@ -253,12 +279,11 @@ fn a_host_that_vanishes_without_a_word_is_noticed() {
             length_bytes: Some(500),
             ..ClientConfig::new(server, protocol)
         };
-        let outcome = std::thread::scope(|scope| {
-            let client = scope.spawn(|| tester.ask(&config));
-            std::thread::sleep(Duration::from_millis(300));
+        let outcome = ask_and_change(&tester, &config, |stop| {
             node.ip(&["address", "flush", "dev", "n0"]);
             node.ip(&["-6", "address", "flush", "dev", "n0"]);
-            client.join().unwrap()
+            // Datagrams are sent, whether or not any host takes them.
+            stop.store(protocol == Protocol::Udp, Ordering::Relaxed);
         });
         match single(&outcome) {
             Leg::UdpSent(sent) => {

@@ -228,7 +228,7 @@ pub fn receive(
         }
     }
     let mut received = cutter.finish(failure);
-    received.report.held_up_ns = Some(watch.finish().held_ns);
+    received.report.was_held(watch.finish());
     received.report.missed.at_most = unread;
     Ok(received)
 }

@@ -21,6 +21,40 @@ use wirelab_wire::{FrameSpec, Header};
 const LONG: Duration = Duration::from_secs(20);
 const FRAMES: u32 = 50;
 
+/// The same frames in another network namespace of this host, while the node's wait for their application.
+#[test]
+fn a_socket_of_another_namespace_is_not_the_applications() {
+    let (Some(lab), Some(other)) = (lab(), lab()) else {
+        return;
+    };
+    let tracer = Tracer::attach(&options(&node(&lab))).unwrap();
+    let mut room = [0; 2048];
+    let labs = [&lab, &other].map(|lab| {
+        let (app, tester) = (
+            socket(lab, Side::Node, PORT),
+            socket(lab, Side::Tester, 4000),
+        );
+        for sequence in 0..FRAMES {
+            let to = SocketAddr::from((lab.address(0, Side::Node), PORT));
+            tester.send_to(&datagram(0, sequence, 64), to).unwrap();
+        }
+        app
+    });
+    until("the frames", || {
+        info(&tracer, Point::InStack).counts.taken == u64::from(FRAMES)
+    });
+    let [here, there] = labs;
+    for _ in 0..FRAMES {
+        there.recv_from(&mut room).unwrap();
+    }
+    assert_eq!(sequences(&tracer, "call", 0), Vec::<u32>::new());
+    for _ in 0..FRAMES {
+        here.recv_from(&mut room).unwrap();
+    }
+    let all: Vec<u32> = (0..FRAMES).collect();
+    assert_eq!(sequences(&tracer, "call", 0), all);
+}
+
 /// A tap that sees every frame first, and an application that reads the same frames from its own packet socket.
 #[test]
 fn a_packet_socket_beside_is_not_the_applications() {

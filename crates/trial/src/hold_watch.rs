@@ -15,6 +15,10 @@ const EVERY_NS: u64 = 5_000_000;
 /// (SO_RCVTIMEO, socket(7)).
 const TICKS_NS: u64 = 20_000_000;
 
+/// A pause in one piece that is no interrupt work, in ns: the kernel leaves a core to threads again after milliseconds
+/// (`netdev_budget_usecs`).
+const LONG_NS: u64 = 100_000_000;
+
 /// The pauses that a watch found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holds {
@@ -22,6 +26,8 @@ pub struct Holds {
     pub count: u64,
     /// Their sum in ns.
     pub held_ns: u64,
+    /// Of it in ns the pauses that no interrupt work of the kernel explains, because each was too long for it.
+    pub long_ns: u64,
     /// Time in ns of back-pressure.
     pub blocked_ns: u64,
 }
@@ -134,6 +140,7 @@ impl HoldWatch {
         if held >= self.least_ns {
             self.found.count += 1;
             self.found.held_ns += held;
+            self.found.long_ns += if held >= LONG_NS { held } else { 0 };
         }
         self.found.blocked_ns += blocked.min(off - held);
     }
@@ -197,6 +204,7 @@ mod tests {
             found.held_ns >= 290 * MS && found.blocked_ns == 0,
             "{found:?}"
         );
+        assert_eq!(found.long_ns, found.held_ns);
 
         let mut watch = HoldWatch::start(LEAST);
         let found = slept(&mut watch, |watch, began, now| {

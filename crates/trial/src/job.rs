@@ -9,6 +9,7 @@ pub use judge::{Judge, was_sent_before};
 pub use observe::{FlowRequest, below_rate, flow_observation, flow_warnings, intervals};
 
 use crate::counts::Counts;
+use crate::hold_watch::Holds;
 use crate::pace::Pacer;
 use crate::series::{Histogram, Series};
 use crate::slices::Slices;
@@ -188,6 +189,8 @@ pub struct CheckReport {
     pub missed: Missed,
     /// Time in ns in which its own host paused the checker, where known.
     pub held_up_ns: Option<u64>,
+    /// Of it in ns the pauses that were each too long to be interrupt work of the kernel.
+    pub held_long_ns: u64,
     /// Notes for the reader, in words.
     pub notes: Vec<String>,
 }
@@ -196,6 +199,20 @@ pub struct CheckReport {
 const QUIET_FOREIGN_PER_S: u64 = 100;
 
 impl CheckReport {
+    /// Puts the pauses of the checker in.
+    pub fn was_held(&mut self, holds: Holds) {
+        self.held_up_ns = Some(holds.held_ns);
+        self.held_long_ns = holds.long_ns;
+    }
+
+    /// Takes this time of interrupt work out of the pauses: what the kernel does for a flow is no pause by its host. What
+    /// came while the checker ran delayed no long one.
+    pub fn without_interrupts(&mut self, interrupts_ns: u64) {
+        if let Some(held_ns) = &mut self.held_up_ns {
+            *held_ns = held_ns.saturating_sub(interrupts_ns).max(self.held_long_ns);
+        }
+    }
+
     /// Foreign frames/s while the checker watched; `None` where there were none, or the time is unknown.
     pub fn foreign_frames_per_s(&self) -> Option<u64> {
         let ns = self.watched_ns.filter(|ns| *ns > 0)?;
@@ -250,6 +267,25 @@ impl CheckReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn interrupts_explain_short_pauses_alone() {
+        let held = |long_ns: u64, interrupts_ns: u64| {
+            let mut report = CheckReport::default();
+            report.was_held(Holds {
+                count: 9,
+                held_ns: 1_000,
+                long_ns,
+                blocked_ns: 0,
+            });
+            report.without_interrupts(interrupts_ns);
+            report.held_up_ns
+        };
+        assert_eq!(held(0, 400), Some(600));
+        assert_eq!(held(0, 4_000), Some(0));
+        assert_eq!(held(900, 400), Some(900));
+        assert_eq!(held(500, 400), Some(600));
+    }
 
     #[test]
     fn of_what_the_host_joined_nothing_is_in_question() {

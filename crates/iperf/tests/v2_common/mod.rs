@@ -1,5 +1,6 @@
 //! What the tests of iperf 2 share: our server with its events, and the distribution's binary.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::process::{Child, Command, Stdio};
@@ -9,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use wirelab_iperf::v2::server::ServerEvent;
-use wirelab_iperf::v2::table::Row;
+use wirelab_iperf::v2::table::{Id, Row};
 use wirelab_iperf::v2::{Amount, ClientConfig, Leg, Outcome, Server, ServerConfig, Trouble};
 
 /// Longest wait for anything.
@@ -72,6 +73,19 @@ impl Ours {
         for _ in 0..count {
             let event = self.events.recv_timeout(LIMIT).expect("an event in time");
             assert!(matches!(event, ServerEvent::Began { .. }), "{event:?}");
+        }
+    }
+
+    /// Wait until so many flows have moved this many bytes each, as the lines of the server's interval say.
+    pub fn moved(&self, flows: usize, bytes: u64) {
+        let mut all = BTreeMap::new();
+        while all.values().filter(|moved| **moved > bytes).count() < flows {
+            match self.events.recv_timeout(LIMIT).expect("an event in time") {
+                ServerEvent::Began { .. } => {}
+                ServerEvent::Row(row) if matches!(row.id, Id::Sum | Id::SumBack) => {}
+                ServerEvent::Row(row) => *all.entry(row.id.to_string()).or_insert(0) += row.bytes,
+                event => panic!("{event:?}"),
+            }
         }
     }
 

@@ -310,7 +310,7 @@ impl Checking {
             }
             if self.is_over(now, last_ns) {
                 let mut report = self.finish(now);
-                report.held_up_ns = Some(watch.finish().held_ns);
+                report.was_held(watch.finish());
                 return report;
             }
             if self.tally.is_due(now) {

@@ -312,6 +312,7 @@ impl Checker {
             watched_ns: watch.map(Watch::ns),
             missed: drops.missed(&counts, counts.foreign_frames),
             held_up_ns: None,
+            held_long_ns: 0,
             notes: self.notes(&s),
         }
     }

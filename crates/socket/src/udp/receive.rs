@@ -304,7 +304,7 @@ impl Checking {
 
     fn finish(mut self, failure: Option<io::Error>) -> Reception {
         let mut report = self.judge.finish_apart();
-        report.held_up_ns = Some(self.watch.finish().held_ns);
+        report.was_held(self.watch.finish());
         report.watched_ns = Some(now_ns().saturating_sub(self.began_ns));
         self.notes.extend(self.clock.note());
         if self.refusals > 0 {

@@ -273,6 +273,7 @@ impl Judge {
             },
             missed: Missed::default(),
             held_up_ns: None,
+            held_long_ns: 0,
             watched_ns: None,
             notes,
         }
