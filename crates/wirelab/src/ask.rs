@@ -168,7 +168,7 @@ fn with_unit(option: &str, text: &str, unit: &str) -> Fallible<u64> {
 
 /// A time in ps.
 pub fn time_ps(option: &str, text: &str) -> Fallible<u64> {
-    parse_duration_ps(text).map_err(|e| Failure::usage(format!("{option}: {e}")))
+    parse_duration_ps(text).map_err(|why| Failure::usage(format!("{option}: {why}")))
 }
 
 /// The extent of a trial; `default` where neither time nor frames are given.
@@ -215,22 +215,22 @@ pub fn faults(text: Option<&str>) -> Fallible<FaultRates> {
 
 /// The rules of the fast track.
 pub fn rules(option: &str, text: &str) -> Fallible<Rules> {
-    text.parse().map_err(|error: RuleError| {
-        let from = text.chars().skip(error.place - 1);
+    text.parse().map_err(|why: RuleError| {
+        let from = text.chars().skip(why.place - 1);
         let word: String = from.take_while(|c| !",;=".contains(*c)).collect();
         let words = ["ethertype", "own", "protocol", "port", "priority"];
-        let meant = match error.fault {
+        let meant = match why.fault {
             RuleFault::Word => did_you_mean(&word, words.into_iter()),
             _ => String::new(),
         };
-        Failure::usage(format!("{option} {text}: {meant}{error}"))
+        Failure::usage(format!("{option} {text}: {meant}{why}"))
     })
 }
 
 /// The path through the kernel.
 pub fn path(text: &str) -> Fallible<Path> {
     text.parse()
-        .map_err(|e| Failure::usage(format!("--path: {e}")))
+        .map_err(|why| Failure::usage(format!("--path: {why}")))
 }
 
 /// A port's name.

@@ -310,8 +310,8 @@ fn an_address_or_a_port_that_is_not_available_is_status_2() {
 fn where_nothing_listens_that_is_said() {
     let port = iperf_common::free_port().to_string();
     for (args, text) in [
-        ("-t 1", "is an iperf 2 server running there"),
-        ("-u -t 1", "is an iperf 2 server running there"),
+        ("-t 1", "start an iperf 2 server there"),
+        ("-u -t 1", "start an iperf 2 server there"),
         ("-3 -t 1", "start an iperf3 server there"),
     ] {
         let output = test(&port, args);

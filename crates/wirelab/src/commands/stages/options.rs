@@ -17,13 +17,13 @@ const OF_HERE: &[&str] = &[
 /// The options of runs that are kept, which every node has.
 const OF_RUNS: &[&str] = &["store", "tag"];
 
-/// The options that not everything takes, and what to do where one has no meaning. Those of the output always have one.
+/// The options that not everything takes, and why one has no meaning, with the fix. Those of the output always have one.
 const OPTIONS: [(&str, &str); 22] = [
     ("length", ASK_AGAIN),
     ("count", ASK_AGAIN),
     (
         "load",
-        "give it to 'wirelab send', or ask lab: or node:HOST",
+        "nothing is sent here; fix: give it to 'wirelab send', or ask lab: or node:HOST",
     ),
     ("wait", ASK_AGAIN),
     ("probes", ASK_AGAIN),
@@ -31,14 +31,17 @@ const OPTIONS: [(&str, &str); 22] = [
     ("background", ASK_LAB),
     (
         "xdp",
-        "a node on another host takes it itself ('wirelab node serve --xdp MODE'), and other nodes have no XDP",
+        "only this host's own ports take it; fix: give it to the node ('wirelab node serve --xdp MODE'), or leave it out",
     ),
     (
         "port",
-        "the trial sets the flow's port; --fast-track port=N sets that of the rule",
+        "the trial sets the flow's port; fix: leave it out, or set that of the rule with --fast-track port=N",
     ),
-    ("stream", "the trial sets the stream"),
-    ("watch", "only here:IFACE watches frames of other programs"),
+    ("stream", "the trial sets the stream; fix: leave it out"),
+    (
+        "watch",
+        "only here:IFACE watches frames of other programs; fix: ask here:IFACE, or leave it out",
+    ),
     (
         "time",
         "trials end with their frames; fix: give --count, or ask here:IFACE",
@@ -79,7 +82,8 @@ const OPTIONS: [(&str, &str); 22] = [
     ("tag", IMPORT),
 ];
 
-const IMPORT: &str = "put the file into a store with 'wirelab results import'";
+const IMPORT: &str =
+    "a file has been measured; fix: put it into a store with 'wirelab results import'";
 
 const ASK_AGAIN: &str =
     "a results file holds what was measured; fix: leave it out, or ask the node again";
@@ -134,13 +138,13 @@ fn check(args: &StagesArgs, subject: &Subject, given: &[&str]) -> Result<(), Fai
         .filter(|(name, _)| given.contains(name) && !is_known(name));
     match unknown.next() {
         None => Ok(()),
-        Some((name, instead)) => {
-            let instead = match (subject, *name) {
+        Some((name, why)) => {
+            let why = match (subject, *name) {
                 (Subject::File(_), name) if !OF_RUNS.contains(&name) => ASK_AGAIN,
-                _ => *instead,
+                _ => *why,
             };
             Err(Failure::usage(format!(
-                "--{name} has no meaning for '{}': {instead}",
+                "--{name} has no meaning for '{}': {why}",
                 args.node
             )))
         }

@@ -12,7 +12,7 @@ use crate::exit::{Failure, Fallible};
 
 /// Read what was asked; `may_add_tag` says that a VLAN interface may be on the way to the node.
 pub fn of(args: &StagesArgs, may_add_tag: bool) -> Fallible<Ways> {
-    let invalid = |option: &str, error: String| Failure::usage(format!("{option}: {error}"));
+    let invalid = |option: &str, why: String| Failure::usage(format!("{option}: {why}"));
     let xdp = args.xdp.parse::<Xdp>();
     xdp.map_err(|error| invalid("--xdp", error))?;
     let load = args.load.parse::<Load>();
@@ -32,10 +32,10 @@ pub fn of(args: &StagesArgs, may_add_tag: bool) -> Fallible<Ways> {
     let background = match args.background.as_deref() {
         None => Offered::Nothing,
         Some("half") => Offered::Half,
-        Some(text) => Offered::Load(text.parse().map_err(|e| {
+        Some(text) => Offered::Load(text.parse().map_err(|why| {
             let meant = did_you_mean(text, ["half"].into_iter());
             Failure::usage(format!(
-                "--background: {meant}{e}, or half of the stack's own rate"
+                "--background: {meant}{why}, or half of the stack's own rate"
             ))
         })?),
     };
@@ -57,7 +57,7 @@ pub fn of(args: &StagesArgs, may_add_tag: bool) -> Fallible<Ways> {
         rule: rule.map(|rules| rules.to_string()),
         flow,
         background,
-        probes: probes.map_err(|e| Failure::usage(format!("--probes: {e}")))?,
+        probes: probes.map_err(|why| Failure::usage(format!("--probes: {why}")))?,
     })
 }
 
@@ -105,7 +105,7 @@ pub fn refuse(args: &StagesArgs, ways: &Ways) -> Fallible<()> {
 /// The load of trials that measure time.
 pub fn load(args: &StagesArgs) -> Fallible<Load> {
     let load = args.load.parse();
-    let load: Load = load.map_err(|e| Failure::usage(format!("--load: {e}")))?;
+    let load: Load = load.map_err(|why| Failure::usage(format!("--load: {why}")))?;
     match load {
         Load::Max => Err(Failure::usage(
             "--load max: at the highest load queues are full, and a stage's time is the queue's; fix: give a rate that the \
