@@ -3,9 +3,7 @@
 use std::io::{BufRead, IsTerminal, Write, stderr, stdin};
 use std::path::{Path, PathBuf};
 
-use wirelab_study::import::{
-    Asker, ImportError, Nobody, Options, Question, import, is_clock, parse_rate,
-};
+use wirelab_study::import::{Asker, Nobody, Options, Question, import, is_clock, parse_rate};
 
 use super::report::save;
 use crate::args::ImportArgs;
@@ -27,10 +25,7 @@ pub fn run(args: &ImportArgs) -> Result {
     } else {
         import(&bytes, &file, &options, &mut nobody)
     };
-    let imported = came.map_err(|error| match error {
-        ImportError::TooLong(_) | ImportError::Nothing { .. } => Failure::failed(error),
-        ImportError::Mapping(_) => Failure::usage(error),
-    })?;
+    let imported = came.map_err(Failure::usage)?;
     for note in imported.notes.iter().chain(&nobody.assumed) {
         eprintln!("note: {note}");
     }
