@@ -440,7 +440,7 @@ fn left_unread(unread: u64, for_s: f64) -> String {
 fn fix(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::NetworkUnreachable => {
-            "give the interface an address of that network, or add a route there (ip route add)"
+            "give the interface an address of that network, or add a route (ip route add): this host has no route there"
         }
         io::ErrorKind::HostUnreachable => "switch the host on, and connect it to the same network",
         _ => "start an iperf 2 server there (iperf -s, with -u for UDP)",
