@@ -330,7 +330,11 @@ fn where_nothing_listens_that_is_said() {
 fn a_server_that_only_receives_sends_nothing_back() {
     let server = Ours::start(&["--receive-only"]);
     for (port, options, text) in [
-        (&server.tcp, "-R", "may the server send (--receive-only)"),
+        (
+            &server.tcp,
+            "-R",
+            "let the server send (without --receive-only)",
+        ),
         (&server.udp, "-u -R", "fix: start iperf 2.1 or later there"),
         (&server.udp, "-u -r", "fix: open the port, or use -R"),
     ] {
