@@ -320,6 +320,17 @@ fix_rule() {
     must_find fixes "a structure" 'printf "#[error(\"it broke\")]\npub struct E;\n" >>'$a
     must_find fixes "an error of a file" \
         'printf "use wirelab_config::Entry;\npub fn f(e: &Entry) { e.error(\n\"write 1\") }\n" >>'$a
+    must_find fixes "a failure at run time" 'printf "fn f() { Failure::usage(format!(\n\"it {} broke\", 1)) }\n" >>'$a
+    must_find fixes "one that ends in the system'\''s words" \
+        'printf "fn f(e: E) { NodeError::Failed(format!(\"cannot read: {e}\")) }\n" >>'$a
+    must_find fixes "the text of a closure that makes failures" \
+        'printf "fn f() { let bad = |why: &str| Failure::usage(why);\n bad(\"it broke\") }\n" >>'$a
+    must_find fixes "the text of a function that makes failures" \
+        'printf "fn bad(why: &str) -> Failure {\n Failure::usage(why) }\nfn f() { bad(\"it broke\") }\n" >>'$a
+    must_find fixes "an error that is a text" 'printf "fn f() -> R { Err(\"it broke\".to_owned()) }\n" >>'$a
+    must_find fixes "one that is put together" 'printf "fn f() -> R { x.ok_or_else(|| format!(\"it {x} broke\")) }\n" >>'$a
+    must_find fixes "a fix that is a question" \
+        'printf "fn f() { Failure::usage(\"it broke; fix: is it there?\") }\n" >>'$a
     must_find fixes "an exception that is for nothing" \
         'mkdir -p crates/trial/src; echo "//! A." >crates/trial/src/series.rs'
 }

@@ -466,6 +466,26 @@ WITHOUT_FIX = {
     ("crates/iperf/src/v3/test.rs", "TestError::Cancelled"): "the user ended the test",
     ("crates/port/src/xdp/error.rs", "XdpError::Privilege"): "`Privilege` has the fix",
     ("crates/trial/src/series.rs", "TickMismatch"): "a slip of the code that adds them",
+    # Errors that are texts themselves.
+    ("crates/agent/src/handler.rs", "Err"): "why a figure is absent",
+    ("crates/agent/src/meter.rs", "Err"): "why a figure is absent",
+    ("crates/bench/src/results_writer.rs", "Err"): "a slip of the code that searches",
+    ("crates/bench/src/search/reading.rs", "Err"): "why a trial shows a search nothing",
+    ("crates/board/src/machine/symbols.rs", "Err"): "`plan` of machine/plan.rs has the fix",
+    ("crates/iperf/src/v3/parameters.rs", "Err"): "its callers have the fix: an option of the user, or a wrong peer",
+    ("crates/model/src/explain/results.rs", "Err"): "why a trial is left out",
+    ("crates/model/src/fit/gather.rs", "Err"): "why a trial is left out",
+    ("crates/port/src/pcapng/classic.rs", "Err"): "what is damaged in a capture",
+    ("crates/port/src/pcapng/decode.rs", "Err"): "what is damaged in a capture",
+    ("crates/port/src/pcapng/reader.rs", "Err"): "what is damaged in a capture",
+    ("crates/pulse/src/table.rs", "Err"): "`Reader::at_line` has the fix",
+    ("crates/remote/src/iperf/companion.rs", "Err"): "why the CPU load is absent",
+    ("crates/remote/src/opinion.rs", "Err"): "why there is no second opinion",
+    ("crates/study/src/quantity.rs", "Err"): "`Quantity::from_str` has the word `fix`",
+    ("crates/study/src/run.rs", "Err"): "the user ended the run",
+    ("crates/trial/src/column.rs", "Err"): "`ResultsError::Samples` has the fix",
+    ("crates/trial/src/counts.rs", "Err"): "how counts contradict each other",
+    ("crates/trial/src/results_samples.rs", "Err"): "`ResultsError::Samples` has the fix",
 }
 ERROR_TEXT = re.compile(r"#\[error\(")
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
@@ -473,6 +493,20 @@ TYPE = re.compile(r"\b(?:enum|struct)\s+(\w+)")
 # What follows an attribute: `struct` where it is a type, and its name.
 DECLARED = re.compile(r"\s*(?:///[^\n]*\s*|#\[[^\n]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?(struct\s+|enum\s+)?(\w+)")
 COMMENT_BEFORE = re.compile(r"(?:^[ \t]*///[^\n]*\n)*[^\n]*\Z", re.M)
+# Failures at run time, and functions and closures that make one of a text.
+FAILURES = r"(?:Failure|OpenError|NodeError|NameError|Unsupported)"
+FAILURE = rf"\b(?:{FAILURES}::\w+|MachineError::Other)\("
+MAKER = re.compile(
+    rf"\blet (\w+) = (?:move )?\|[^|]*\|(?: -> \w+)?\s*\{{?\s*(?:Err\()?(?:\w+::)*{FAILURES}::"
+    rf"|\bfn (\w+)(?:<[^(]*>)?\([^)]*\) -> (?:\w+::)*{FAILURES} "
+)
+# An error that is a text itself.
+TEXT_ERROR = re.compile(
+    r'\bErr\(\s*(?=format!\(|"(?:[^"\\]|\\.)*"\s*\.to_owned\(\))|\b(?:ok_or_else|map_err)\(\s*(?=\|[^|]*\|\s*\{?\s*(?:format!\(|"))'
+)
+# A text that ends in one with its own fix, by the name of what holds it.
+PASSED_ON = re.compile(r"\{(?:why|fix)\}(?:, or .*)?$|\{why\}[:;] \{\w+\}$")
+QUESTION = re.compile(r"[;?] fix: (?:is|are|does|do|has|may|can|who|what|which)\b")
 # The errors of files that people write, and what the files that read them use.
 FILE_ERROR = re.compile(r"\.(?:error|error_here|at_key)\(")
 READS_FILES = "wirelab_config"
@@ -507,6 +541,26 @@ def has_fix(text, about, after):
     return field is not None and (bool(OWN_ERROR.match(field[2].strip())) or "fix" in (field[1] or about))
 
 
+def failures(source):
+    """Where a Rust text makes a failure, or an error that is a text, of words without a fix."""
+    # What follows the tests' attribute is not the product.
+    source = source.split("#[cfg(test)]\nmod tests")[0]
+    makers = set()
+    for found in MAKER.finditer(source):
+        end = source.find(";\n" if found[1] else "\n}", found.end())
+        if "fix: " not in source[found.end() : end]:
+            makers.add(found[1] or found[2])
+    calls = "|".join([FAILURE, *(rf"(?<!fn )\b{name}\(" for name in sorted(makers))])
+    for pattern in (re.compile(calls), TEXT_ERROR):
+        for found in pattern.finditer(source):
+            end = closed(source, found.end())
+            texts = [re.sub(r"\\\n\s*", "", text) for text in STRING.findall(source, found.end(), end)]
+            texts = [text for text in texts if " " in text and re.search(r"\w", text)]
+            by_function = re.search(r"\bunknown(?:_option)?\(", source[found.end() : end])
+            if texts and not by_function and not any("fix: " in text or PASSED_ON.search(text) for text in texts):
+                yield found.start(), pattern is TEXT_ERROR
+
+
 def fixes(root):
     """The text of each error says what to do, as `fix: …`."""
     unused = dict(WITHOUT_FIX)
@@ -539,6 +593,16 @@ def fixes(root):
             if texts and not by_function and not any("fix: " in text or text.endswith("}") for text in texts):
                 number = source.count("\n", 0, found.start()) + 1
                 yield f"{path}:{number}: an error of a file names no fix; fix: end it in '; fix: write …', or use `Entry::invalid`"
+        for found in QUESTION.finditer(source):
+            number = source.count("\n", 0, found.start()) + 1
+            yield f"{path}:{number}: a fix that is a question; fix: write what the user does"
+        for start, is_text in failures(source) if "tests" not in (*path.parts, path.stem) else ():
+            key = (path.as_posix(), "Err")
+            if is_text and key in WITHOUT_FIX:
+                unused.pop(key, None)
+                continue
+            number = source.count("\n", 0, start) + 1
+            yield f"{path}:{number}: a failure names no fix; fix: end its text in '; fix: …', or in {{why}} where that has the fix"
     for path, name in unused:
         if Path(root, path).is_file():
             yield f"scripts/rules.py: {name} of {path} needs no exception from the rule `fixes`; fix: take it off the list"

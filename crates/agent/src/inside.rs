@@ -49,7 +49,10 @@ impl Allowed {
             remark: None,
             functions: Vec::new(),
             xdp: match xdp {
-                Xdp::Off => Err("switched off with --xdp".to_owned()),
+                Xdp::Off => Err(
+                    "its option --xdp switched it off; fix: start the node with --xdp auto"
+                        .to_owned(),
+                ),
                 _ => try_xdp(port, xdp, harmless.contains(&driver)).map_err(|e| e.to_string()),
             },
         };

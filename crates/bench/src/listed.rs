@@ -116,10 +116,10 @@ fn in_warm_up(error: NodeError) -> NodeError {
     match error {
         NodeError::Unsupported(Unsupported { field, why }) => NodeError::Unsupported(Unsupported {
             field,
-            why: format!("{why} (in the warm-up)"),
+            why: format!("in the warm-up: {why}"),
         }),
-        NodeError::BadTrial(why) => NodeError::BadTrial(format!("{why} (in the warm-up)")),
-        NodeError::Failed(why) => NodeError::Failed(format!("{why} (in the warm-up)")),
+        NodeError::BadTrial(why) => NodeError::BadTrial(format!("in the warm-up: {why}")),
+        NodeError::Failed(why) => NodeError::Failed(format!("in the warm-up: {why}")),
         NodeError::Privilege(why) => NodeError::Privilege(why),
     }
 }

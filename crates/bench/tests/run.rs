@@ -160,7 +160,7 @@ fn a_warm_up_that_fails_is_said_to_be_one() {
         "[[matrix]]\nframe = 64\nrepeat = 2\nwarmup = \"1ms\"",
     );
     assert_eq!(counts(&outcome), [1, 0, 1, 0, 0]);
-    let why = "the board is silent (in the warm-up)".to_owned();
+    let why = "in the warm-up: the board is silent".to_owned();
     assert_eq!(kept[0].status, Status::Void { why });
 }
 

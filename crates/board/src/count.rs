@@ -111,7 +111,7 @@ impl CountNode {
             Extent::Frames { frames } if (1..=most).contains(&frames) => frames,
             Extent::Frames { frames } => {
                 return Err(NodeError::bad(format!(
-                    "{frames} frames: this node keeps the records of 1 to {most}"
+                    "{frames} frames: this node keeps the records of 1 to {most}; fix: request a number in that range"
                 )));
             }
             Extent::Time { .. } => return Err(NodeError::unsupported("extent", NO_TIME)),
@@ -252,13 +252,14 @@ struct Counted {
 
 fn start(board: &str, options: &Options) -> Result<(Board, Control), NodeError> {
     let running = Board::start(board, options)?;
-    let transport = running
-        .control()
-        .map_err(|e| NodeError::Failed(format!("the UART of board {board}: {e}")))?;
-    let control = Client::open(transport, Patience::default()).map_err(|error| {
+    let transport = running.control().map_err(|e| BoardError::Io {
+        what: format!("the UART of board {board}"),
+        source: e,
+    })?;
+    let control = Client::open(transport, Patience::default()).map_err(|why| {
         let tail = running.console().tail();
         NodeError::Failed(format!(
-            "board {board} does not speak the control protocol on its UART: {error}; {tail}"
+            "board {board} does not speak the control protocol on its UART, and {tail}\n{why}"
         ))
     })?;
     Ok((running, control))

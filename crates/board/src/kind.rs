@@ -35,7 +35,7 @@ fn open(name: &NodeName, options: &OpenOptions) -> Result<Box<dyn Node>, OpenErr
     if board.emulator == Emulator::Own {
         return emulated(name, options);
     }
-    name.only_options(&[], "the boards in QEMU have no options; fix: leave it out")?;
+    name.only_options(&[], "leave it out, since the boards in QEMU have none")?;
     let of_board = Options {
         image: options.image.clone(),
         ..Options::default()

@@ -62,7 +62,9 @@ impl BoardNode {
                 };
                 ControlNode::on_wire(name, hosted(), frames, ends, board.connector())
             }
-            (None, None) => Err(NodeError::Failed(format!("{name} has no wire"))),
+            (None, None) => Err(NodeError::Failed(format!(
+                "{name} has no wire to send frames on; fix: count its instructions with 'wirelab stages {name}'"
+            ))),
         };
         let mut node = opened.map_err(|error| {
             board.wait_for_end(DYING);

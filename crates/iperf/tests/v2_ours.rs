@@ -207,7 +207,7 @@ fn nobody_there() {
         let (outcome, _) = our_client(&config);
         let trouble = outcome.trouble.expect("nobody is there").to_string();
         assert!(
-            trouble.contains("is an iperf 2 server running there"),
+            trouble.contains("start an iperf 2 server there"),
             "{trouble}"
         );
     }

@@ -422,6 +422,9 @@ pub(crate) fn wrong_unit(name: &str, unit: Unit, wanted: &str) -> String {
     format!("'{name}' is in {}; fix: write {wanted}", unit.name)
 }
 
+/// How many names a message lists; the files of `nodes/` have fewer of each.
+const MOST_NAMES: usize = 48;
+
 /// The message that `name` does not exist, with the names that do.
 fn missing<'k>(kind: &str, name: &str, all: impl Iterator<Item = &'k String>) -> String {
     let all: Vec<&str> = all.map(String::as_str).collect();
@@ -430,9 +433,12 @@ fn missing<'k>(kind: &str, name: &str, all: impl Iterator<Item = &'k String>) ->
         return format!("there is no {kind} '{shown}', and the file has none; fix: add it");
     }
     let meant = did_you_mean(name, all.iter().copied());
-    let more = if all.len() > 12 { ", ..." } else { "" };
+    let more = match all.len() > MOST_NAMES {
+        true => format!(", or another of the file's {}", all.len()),
+        false => String::new(),
+    };
     format!(
         "there is no {kind} '{shown}'; {meant}fix: write one of {}{more}",
-        all[..all.len().min(12)].join(", ")
+        all[..all.len().min(MOST_NAMES)].join(", ")
     )
 }

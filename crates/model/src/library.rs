@@ -37,15 +37,13 @@ const NODES: &[(&str, &str)] = &[
 pub enum OpenError {
     /// No node has that name.
     #[error(
-        "there is no node '{name}'; {meant}fix: name one of {names}, or give a file that ends in .toml"
+        "there is no node '{name}'; {meant}fix: name one that 'wirelab predict --list' shows, or give a file that ends in .toml"
     )]
     Unknown {
         /// The name.
         name: String,
         /// The nearest name, as a question.
         meant: String,
-        /// All names.
-        names: String,
     },
     /// The file is invalid or unreadable.
     #[error(transparent)]
@@ -77,7 +75,6 @@ pub fn open(name_or_path: &str) -> Result<NodeFile, OpenError> {
     let text = get(name_or_path).ok_or_else(|| OpenError::Unknown {
         name: name_or_path.chars().take(64).collect(),
         meant: did_you_mean(name_or_path, names()),
-        names: names().collect::<Vec<_>>().join(", "),
     })?;
     Ok(NodeFile::parse(
         text,

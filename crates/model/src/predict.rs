@@ -69,7 +69,7 @@ fn sampled(
     cancel: &Cancel,
 ) -> Result<Observation, NodeError> {
     let instance = file.instance(trial)?;
-    let failed = |e: &dyn std::fmt::Display| NodeError::Failed(format!("{}: {e}", file.name));
+    let failed = |why: &dyn std::fmt::Display| NodeError::Failed(format!("{}: {why}", file.name));
     let steady = steady_state(&instance.net).map_err(|e| failed(&e))?;
     let ask = flow::ask(&instance, &steady, cancel);
     let run = simulate(&instance.net, &ask).map_err(|e| failed(&e))?;

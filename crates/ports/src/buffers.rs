@@ -75,7 +75,10 @@ pub fn run(
         }
     }
     let result = last.ok_or_else(|| {
-        NodeError::Failed("the trial was ended before its first run was complete".to_owned())
+        NodeError::Failed(
+            "the trial was ended before its first run was complete; fix: let it run longer"
+                .to_owned(),
+        )
     })?;
     let cancelled = cancel.is_cancelled();
     let mut observation = observe::observation(node, plan, result, cancelled, warnings);

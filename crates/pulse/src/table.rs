@@ -307,7 +307,7 @@ impl Rows {
             Time::Count(None, start_ps, step_ps) => start_ps + self.times.len() as f64 * step_ps,
             Time::Sample(at) => {
                 let period = wanted.sampling_ps;
-                let period = period.ok_or("its rows have numbers of samples and no times: give the rate with --sampling, e.g. --sampling 24MHz")?;
+                let period = period.ok_or("its rows have numbers of samples and no times; fix: give the rate with --sampling, e.g. --sampling 24MHz")?;
                 cell(at)? * period
             }
         };
@@ -317,7 +317,7 @@ impl Rows {
         }
         if self.times.len() >= MOST_SAMPLES {
             return Err(
-                "it has more than 32 Mi rows: export the part with the pulse alone".to_owned(),
+                "it has more than 32 Mi rows; fix: export the part with the pulse alone".to_owned(),
             );
         }
         self.has_volts |= value != 0.0 && value != 1.0;

@@ -74,7 +74,7 @@ impl Wanted {
             }
             "shortest" => {
                 let ps = parse_duration_ps(value);
-                self.shortest_ps = ps.map_err(|error| format!("shortest: {error}"))?;
+                self.shortest_ps = ps.map_err(|why| format!("shortest: {why}"))?;
             }
             _ => {
                 let keys = ["channel", "active", "sampling", "threshold", "shortest"];

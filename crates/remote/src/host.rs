@@ -147,14 +147,14 @@ impl Addresses {
 pub fn unreachable_peer(peer: SocketAddr, error: &io::Error) -> NodeError {
     let fix = match error.kind() {
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
-            "there is no route; fix: check the cable, this host's addresses (ip addr) and routes (ip route)"
+            "check the cable, this host's addresses (ip addr) and routes (ip route)"
         }
-        io::ErrorKind::ConnectionRefused => "the host is there, but nothing listens on that port",
-        io::ErrorKind::TimedOut => "nothing answers: the host is off, or a firewall is between",
-        io::ErrorKind::PermissionDenied => "a firewall of this host forbids it",
+        io::ErrorKind::ConnectionRefused => "start its server, or name the port that it listens on",
+        io::ErrorKind::TimedOut => "switch the host on, or open the firewall between",
+        io::ErrorKind::PermissionDenied => "open this host's firewall for that address",
         _ => "check the address",
     };
-    NodeError::Failed(format!("cannot reach {peer}: {error}; {fix}"))
+    NodeError::Failed(format!("cannot reach {peer}: {error}; fix: {fix}"))
 }
 
 #[cfg(test)]

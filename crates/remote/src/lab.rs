@@ -14,6 +14,7 @@ use wirelab_port::child::{Ending, Home, Process};
 use wirelab_port::lab::{EphemeralLab, Lab, LabSpec, Side};
 use wirelab_port::netns::NetNs;
 use wirelab_trial::node::with_trouble;
+use wirelab_trial::system_error::system_fix;
 use wirelab_trial::{
     Cancel, CaptureLimits, Description, NameError, Node, NodeError, NodeName, Observation,
     OpenError, Progress, StageSource, Status, TesterCeiling, Trial, Warning, WarningCode,
@@ -149,11 +150,9 @@ impl Node for LabNode {
 
 /// Starts the node in its namespace, and waits until it is ready.
 fn serve(lab: &Lab, options: &[String]) -> Result<(Process, Value, Messages), OpenError> {
-    let program = std::env::current_exe()
-        .map_err(|e| OpenError::failed(format!("the path of this program is unknown: {e}")))?;
-    let pair = || {
-        UnixStream::pair().map_err(|e| OpenError::failed(format!("cannot make a socket pair: {e}")))
-    };
+    let program =
+        std::env::current_exe().map_err(|e| failed_at("find the path of this program", &e))?;
+    let pair = || UnixStream::pair().map_err(|e| failed_at("make a socket pair", &e));
     let ((said, says), (heard, complains)) = (pair()?, pair()?);
     let address = IpAddr::V4(lab.address(0, Side::Node)).to_string();
     let mut command = Command::new(program);
@@ -179,25 +178,35 @@ fn serve(lab: &Lab, options: &[String]) -> Result<(Process, Value, Messages), Op
         // On a normal end it restores where receive work runs, also in a lab that stays.
         ending: Ending::Terminated,
     };
-    let child = Process::start(command, home)
-        .map_err(|e| OpenError::failed(format!("the node cannot be started in the lab: {e}")))?;
+    let child =
+        Process::start(command, home).map_err(|e| failed_at("start the node in the lab", &e))?;
     let messages = Messages::keep(heard);
-    let failed = |why: String| match ended(&child, DYING, &messages) {
+    let failed = |why: &str| match ended(&child, DYING, &messages) {
         // A usage error of the node is one of this command; any other end is a failure.
         Some(ended) if child.life().exit_code() == Some(USAGE) => OpenError::usage(ended),
         Some(ended) => OpenError::failed(ended),
-        None => OpenError::failed(format!("the node in the lab {why}{}", messages.tail())),
+        None => OpenError::failed(format!("the node in the lab{}; {why}", messages.tail())),
     };
     let line = first_line(said).map_err(|error| match error.kind() {
-        ErrorKind::WouldBlock | ErrorKind::TimedOut => failed(format!(
-            "was not ready within {} s; fix: try again when this machine is less busy",
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => failed(&format!(
+            "it was not ready within {} s; fix: try again when this machine is less busy",
             READY.as_secs()
         )),
-        _ => failed(format!("does not respond: {error}")),
+        _ => failed(&format!(
+            "it does not respond: {error}; fix: {}",
+            system_fix(&error)
+        )),
     })?;
     let said = serde_json::from_str(&line)
-        .map_err(|_| failed("sent something other than its ready message".to_owned()))?;
+        .map_err(|_| failed("it sent no ready message; fix: try again"))?;
     Ok((child, said, messages))
+}
+
+fn failed_at(what: &str, error: &std::io::Error) -> OpenError {
+    OpenError::failed(format!(
+        "cannot {what}: {error}; fix: {}",
+        system_fix(error)
+    ))
 }
 
 /// The ready message of a node.

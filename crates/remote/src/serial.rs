@@ -96,8 +96,8 @@ fn open(name: &NodeName, options: &OpenOptions) -> Result<Box<dyn Node>, OpenErr
     let node = ControlNode::at_port(&name.to_string(), SERIAL.name, port, connect);
     let mut node = node.map_err(|error| {
         OpenError::failed(format!(
-            "{device} at {baud} Bd: {error}; fix: does the board run firmware with wirelab's protocol, has its UART this rate, and \
-             does no other program hold the line?"
+            "{device} at {baud} Bd: {error}; fix: give the board firmware with wirelab's protocol and a UART of this rate, and \
+             end other programs that hold the line"
         ))
     })?;
     node.know([("serial_line".to_owned(), format!("{device}, {baud} Bd"))]);

@@ -317,8 +317,7 @@ fn one_that_refuses_this_host() {
         asked.load = Load::Max;
         let mut node = opened(&peer.address);
         let why = void(&node.run(&asked, &(), &Cancel::new()).unwrap(), "refused");
-        if why.contains("closed the connection at once; fix: is this host allowed there (--allow)")
-        {
+        if why.contains("closed the connection at once; fix: allow this host there (--allow)") {
             break;
         }
         assert!(Instant::now() < until, "{why}");

@@ -16,6 +16,7 @@ use wirelab_trial::facts::Facts;
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::kind::StageProfile;
 use wirelab_trial::stage::{PointTimes, between};
+use wirelab_trial::system_error::system_fix;
 use wirelab_trial::{
     Cancel, Capabilities, Description, Direction, Extent, Field, FlowObservation, Framing, Layer,
     Load, NodeError, NodeKind, NodeName, Observation, OpenError, Path, Profile, Progress, Size,
@@ -230,7 +231,10 @@ impl Watch {
                 .join()
                 .unwrap_or_else(|p| std::panic::resume_unwind(p));
             match served.failure.take() {
-                Some(error) => Err(NodeError::Failed(format!("receiving the frames: {error}"))),
+                Some(error) => Err(NodeError::Failed(format!(
+                    "receiving the frames: {error}; fix: {}",
+                    system_fix(&error)
+                ))),
                 None => Ok(served),
             }
         })

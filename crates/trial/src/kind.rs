@@ -74,7 +74,9 @@ impl NodeKind {
         NodeKind {
             left_out: Some(why),
             ..NodeKind::new(name, |name, _| {
-                Err(OpenError::usage(format!("{name} was left out")))
+                Err(OpenError::usage(format!(
+                    "{name} was left out; fix: build wirelab with it"
+                )))
             })
         }
     }
@@ -223,22 +225,24 @@ impl NodeKinds {
         let kinds = self.0.iter().map(|kind| kind.name);
         let word = name.target();
         let alike = kinds.filter(|kind| *kind != MODEL && word.starts_with(&kind[..1]));
-        let meant = nearest(word, alike).map_or(String::new(), |kind| {
-            format!("; a node of that type is named {kind}:…")
-        });
-        OpenError::Unknown(format!("{why}{meant}. A node is {}", self.summary()))
+        OpenError::Unknown(match nearest(word, alike) {
+            Some(kind) => format!("{why}, or write {kind}:TARGET"),
+            None => format!(
+                "{why}, or write TYPE:TARGET with a type of {}",
+                self.names()
+            ),
+        })
     }
 
     fn unknown(&self, kind: &str) -> String {
         let names = self.0.iter().map(|kind| kind.name);
-        let meant = nearest(kind, names.clone())
-            .map_or(String::new(), |kind| format!("did you mean '{kind}:'? "));
-        let all: Vec<&str> = names.collect();
+        let meant =
+            nearest(kind, names).map_or(String::new(), |kind| format!("did you mean '{kind}:'? "));
         format!(
             "unknown node type '{}'; {meant}fix: write TYPE:TARGET, e.g. lab:1, with a type of {}, or a model's file as \
              ./FILE.toml",
             crate::nearest::head(kind),
-            all.join(", ")
+            self.names()
         )
     }
 
@@ -262,11 +266,10 @@ impl NodeKinds {
         forms.collect()
     }
 
-    /// Each type in a few words, for the end of a sentence.
-    pub fn summary(&self) -> String {
-        let each = self.lines().into_iter();
-        let each = each.map(|(how, about)| format!("{how} ({about})"));
-        each.collect::<Vec<_>>().join(", ")
+    fn names(&self) -> String {
+        let kinds = self.0.iter().filter(|kind| !kind.only_stages);
+        let names: Vec<&str> = kinds.map(|kind| kind.name).collect();
+        names.join(", ")
     }
 
     /// A line for each type that runs trials, for help: the form of its names, and its description.

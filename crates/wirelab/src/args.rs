@@ -42,6 +42,26 @@ fn under_its_heading(arg: Arg, headings: Headings) -> Arg {
     }
 }
 
+/// Options that several commands share, each with its help in the words of one of them.
+type Words = &'static [(&'static str, &'static str)];
+
+/// Gives a shared option the words of the command that has it.
+fn in_words(arg: Arg, words: Words) -> Arg {
+    let id = arg.get_id().as_str();
+    match words.iter().find(|(shared, _)| *shared == id) {
+        Some((_, help)) => arg.help(*help),
+        None => arg,
+    }
+}
+
+/// The size of a command that takes one alone.
+fn one_size(arg: Arg) -> Arg {
+    match arg.get_id().as_str() {
+        "frame" | "length" | "payload" | "datagram" => arg.value_name("BYTES"),
+        _ => arg,
+    }
+}
+
 /// Measure how fast an Ethernet node really is, where its time goes, and what a change would gain
 #[derive(Debug, Parser)]
 #[command(
@@ -117,9 +137,7 @@ pub struct SizeArgs {
 /// Layer and tags.
 #[derive(Args, Clone, Debug)]
 pub struct FramingArgs {
-    /// Layer: ethernet, udp4, udp6, tcp4 or tcp6
-    ///
-    /// The default is ethernet; for a model it is the first layer that it supports.
+    /// Layer: ethernet, udp4, udp6, tcp4 or tcp6 [default: ethernet; of a model the first that it supports]
     #[arg(long)]
     pub layer: Option<String>,
     /// Number of VLAN tags, 0 to 2
@@ -127,8 +145,25 @@ pub struct FramingArgs {
     pub vlan: u8,
 }
 
+/// What the shared options mean for a link alone.
+const OF_LIMITS: Words = &[
+    (
+        "frame",
+        "Frame sizes in bytes, destination address through FCS, from 64 [default: those of RFC 2544, 64 to 1518]",
+    ),
+    (
+        "datagram",
+        "Datagrams in bytes: UDP or TCP payload, with --layer",
+    ),
+    (
+        "layer",
+        "Layer: ethernet, udp4, udp6, tcp4 or tcp6 [default: ethernet]",
+    ),
+];
+
 /// Calculate the limits of a link: frames/s, payload rate, efficiency, time and cycles per frame
 #[derive(Args, Debug)]
+#[command(mut_args(|arg| in_words(arg, OF_LIMITS)))]
 pub struct LimitsArgs {
     /// Link rate in bit/s, e.g. 100M or 1G
     #[arg(long, value_name = "RATE", default_value = "1G")]
@@ -189,7 +224,7 @@ pub enum LabCommand {
     },
     /// Run a command on one side of a lab, and end with its exit status
     Exec {
-        /// node or tester
+        /// The side: node or tester
         side: String,
         /// The lab
         #[arg(long, default_value = "lab")]
@@ -255,8 +290,40 @@ pub struct MatrixArgs {
     pub buffers: Vec<String>,
 }
 
+/// What the shared options mean for one sender.
+const OF_SEND: Words = &[
+    (
+        "frame",
+        "Frame size in bytes, destination address through FCS [default: 64]",
+    ),
+    (
+        "length",
+        "Length in bytes: the frame without FCS, as a capture shows it",
+    ),
+    (
+        "payload",
+        "Payload in bytes: what follows the Ethernet header, without FCS",
+    ),
+    ("datagram", "Datagram in bytes: UDP payload, with --layer"),
+    (
+        "layer",
+        "Layer: ethernet, udp4, udp6, tcp4 or tcp6 [default: ethernet]",
+    ),
+    (
+        "time",
+        "Send for this time, e.g. 3s or 200ms [default: 10s]",
+    ),
+    ("frames", "Number of frames to send, in place of --time"),
+    (
+        "inject",
+        "Inject faults, each with its probability, e.g. drop=1e-4,corrupt=1e-5,seed=7",
+    ),
+    ("path", "Path through the kernel: auto, xdp or packet"),
+];
+
 /// Send test frames on one interface, also to another machine
 #[derive(Args, Debug)]
+#[command(mut_args(|arg| one_size(in_words(arg, OF_SEND))))]
 pub struct SendArgs {
     /// The port, [NAMESPACE/]INTERFACE; with --to-file the interface name in the capture
     pub port: String,

@@ -166,7 +166,7 @@ fn with_unit(option: &str, text: &str, unit: &str) -> Fallible<u64> {
 
 /// A time in ps.
 pub fn time_ps(option: &str, text: &str) -> Fallible<u64> {
-    parse_duration_ps(text).map_err(|e| Failure::usage(format!("{option}: {e}")))
+    parse_duration_ps(text).map_err(|why| Failure::usage(format!("{option}: {why}")))
 }
 
 /// The extent of a trial; `default` where neither time nor frames are given.
@@ -214,7 +214,7 @@ pub fn faults(text: Option<&str>) -> Fallible<FaultRates> {
 /// The path through the kernel.
 pub fn path(text: &str) -> Fallible<Path> {
     text.parse()
-        .map_err(|e| Failure::usage(format!("--path: {e}")))
+        .map_err(|why| Failure::usage(format!("--path: {why}")))
 }
 
 /// A port's name.

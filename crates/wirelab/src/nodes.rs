@@ -175,9 +175,11 @@ mod tests {
     fn an_unknown_node_says_what_to_write() {
         let text = refused("am263");
         assert!(text.contains("did you mean 'am263x'?"), "{text}");
+        assert!(text.contains("'wirelab predict --list'"), "{text}");
         for kind in KINDS.0 {
-            let how = format!("{}:{} ({})", kind.name, kind.target, kind.about);
-            assert_eq!(text.contains(&how), !kind.only_stages, "{text}");
+            let is_named = text.contains(&format!(" {},", kind.name))
+                || text.ends_with(&format!(" {}", kind.name));
+            assert_eq!(is_named, !kind.only_stages, "{text}");
         }
     }
 

@@ -49,7 +49,7 @@ fn limits_of_the_ethernet_fmc_sizes() {
 
 #[test]
 fn bad_usage_is_status_2_and_names_the_fix() {
-    let cases: [(&[&str], &str); 15] = [
+    let cases: [(&[&str], &str); 20] = [
         (&["limits", "--rate", "fast"], "e.g. --rate 100M"),
         (
             &["limits", "--rate", "100"],
@@ -67,7 +67,18 @@ fn bad_usage_is_status_2_and_names_the_fix() {
             &["limits", "--datagram", "64"],
             "a datagram size needs UDP or TCP",
         ),
+        (
+            &["limits", "--frame", "63"],
+            "the smallest frame of IEEE 802.3 (64 bytes) has frame 64; fix: ",
+        ),
+        (&["limits", "--length", "59"], "has length 60; fix: "),
+        (
+            &["limits", "--vlan", "1", "--payload", "41"],
+            "has payload 42; fix: give --payload 42",
+        ),
         (&["measure", "am263"], "did you mean 'am263x'?"),
+        (&["predict", "foo"], "'wirelab predict --list' shows"),
+        (&["measure", "labb"], "or write lab:TARGET"),
         (
             &["predict", "model:am263x,alternatve=x"],
             "did you mean 'alternative'?",
@@ -87,6 +98,9 @@ fn bad_usage_is_status_2_and_names_the_fix() {
     for (args, text) in cases {
         refused(args, text);
     }
+    let unknown = wirelab(&["predict", "foo"]);
+    let words = stderr(&unknown);
+    assert!(words.len() < 300, "one line that can be read: {words}");
 }
 
 #[test]

@@ -22,6 +22,59 @@ fn a_claim_of_a_study_that_fails_ends_with_1() {
     }
 }
 
+/// No command can read them: one is not there, one is a folder, and the others hold something else.
+#[test]
+fn a_file_that_is_refused_ends_with_2() {
+    let folder = scratch("refused-files");
+    std::fs::create_dir_all(&folder).unwrap();
+    let in_it = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    for (name, text) in [
+        ("other.json", "{}"),
+        ("other.toml", "other"),
+        ("other.pcapng", ""),
+    ] {
+        std::fs::write(in_it(name), text).unwrap();
+    }
+    let store = format!("--store={}", in_it("store.db"));
+    let study = in_it("study.toml");
+    let good = in_it("good.json");
+    let predicted = wirelab(&["predict", "am263x", "--frame", "64", "-o", &good]);
+    assert!(predicted.status.success(), "{}", stderr(&predicted));
+    let commands: [&[&str]; 11] = [
+        &["audit"],
+        &["study", "run"],
+        &["study", "import", "-o", &study],
+        &["fit"],
+        &["explain"],
+        &["report"],
+        &["compare", &good],
+        &["verify"],
+        &["pulse"],
+        &["stages"],
+        &["results", "import", &store],
+    ];
+    for command in commands {
+        for file in [
+            "none.json",
+            "none.toml",
+            "",
+            "other.json",
+            "other.toml",
+            "other.pcapng",
+        ] {
+            let file = in_it(file);
+            let output = wirelab(&[command, &[&file]].concat());
+            let errors = stderr(&output);
+            assert_eq!(
+                output.status.code(),
+                Some(2),
+                "{command:?} {file}: {errors}"
+            );
+            assert!(errors.contains("fix: "), "{command:?} {file}: {errors}");
+        }
+    }
+}
+
 #[test]
 fn frames_that_were_damaged_on_their_way_end_with_1() {
     let file = scratch("damaged.pcapng");

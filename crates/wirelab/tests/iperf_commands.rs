@@ -310,8 +310,8 @@ fn an_address_or_a_port_that_is_not_available_is_status_2() {
 fn where_nothing_listens_that_is_said() {
     let port = iperf_common::free_port().to_string();
     for (args, text) in [
-        ("-t 1", "is an iperf 2 server running there"),
-        ("-u -t 1", "is an iperf 2 server running there"),
+        ("-t 1", "start an iperf 2 server there"),
+        ("-u -t 1", "start an iperf 2 server there"),
         ("-3 -t 1", "start an iperf3 server there"),
     ] {
         let output = test(&port, args);
@@ -330,7 +330,11 @@ fn where_nothing_listens_that_is_said() {
 fn a_server_that_only_receives_sends_nothing_back() {
     let server = Ours::start(&["--receive-only"]);
     for (port, options, text) in [
-        (&server.tcp, "-R", "may the server send (--receive-only)"),
+        (
+            &server.tcp,
+            "-R",
+            "let the server send (without --receive-only)",
+        ),
         (&server.udp, "-u -R", "fix: start iperf 2.1 or later there"),
         (&server.udp, "-u -r", "fix: open the port, or use -R"),
     ] {

@@ -281,7 +281,7 @@ fn a_wrong_machine_file_gets_an_error_that_says_what_and_how_to_repair_it() {
         2,
         &[
             "the point 'stack' of receive",
-            "no symbol 'udp_inptu'; fix: is it udp_input",
+            "no symbol 'udp_inptu'; did you mean udp_input",
         ],
     );
     let two = file("two.toml", "\"echo.c:came\"", "\"came\"");
@@ -329,7 +329,7 @@ fn a_wrong_machine_file_gets_an_error_that_says_what_and_how_to_repair_it() {
         &kick,
         &[],
         2,
-        &["kicks: the image has no symbol 'mac_sent'; fix: is it mac_send"],
+        &["kicks: the image has no symbol 'mac_sent'; did you mean mac_send"],
     );
     let image = wirelab_trial::images::installed("mps2-an385.elf").unwrap();
     let stripped = folder.join("stripped.elf");

@@ -106,7 +106,7 @@ impl<'a> Asker<'a> {
         };
         self.declined(&trial, &error)?;
         Err(SearchEnded::Failed {
-            why: format!("{error} (in the warm-up)"),
+            why: format!("in the warm-up: {error}"),
         })
     }
 

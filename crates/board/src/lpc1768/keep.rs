@@ -68,7 +68,7 @@ pub fn pin(path: Option<&Path>, edges: &[Edge]) -> Result<(), NodeError> {
     };
     std::fs::write(path, vcd::dump("P0.0", edges)).map_err(|error| {
         NodeError::Failed(format!(
-            "cannot write the pin to {}: {error}",
+            "cannot write the pin to {}: {error}; fix: free the space, or name another file",
             path.display()
         ))
     })

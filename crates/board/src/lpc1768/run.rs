@@ -51,8 +51,8 @@ pub struct TrialResult {
 }
 
 /// The error for a failed exchange with the firmware.
-pub fn broken(error: &ClientError) -> NodeError {
-    NodeError::Failed(format!("the firmware of board lpc1768: {error}"))
+pub fn broken(why: &ClientError) -> NodeError {
+    NodeError::Failed(format!("the firmware of board lpc1768: {why}"))
 }
 
 fn halted(error: &io::Error) -> NodeError {

@@ -117,7 +117,9 @@ impl CodeLocation {
             CodeLocation::Symbol { name, offset } => {
                 let start = symbol(symbols, name)?;
                 let at = start.checked_add(*offset);
-                let at = at.ok_or_else(|| format!("{self} is behind the end of the memory"))?;
+                let at = at.ok_or_else(|| {
+                    format!("{self} is behind the end of the memory; fix: take a smaller offset")
+                })?;
                 let (of, own) = (symbols.function_at(at), symbols.function_at(start));
                 match *offset == 0 || of == own {
                     true => Ok(Spot::At(at)),
@@ -132,7 +134,7 @@ impl CodeLocation {
                 match is_function {
                     true => Ok(Spot::ReturnOf(start)),
                     false => Err(format!(
-                        "{name} is not a function, so nothing returns from it"
+                        "{name} is not a function, so nothing returns from it; fix: name a function (objdump -t shows them)"
                     )),
                 }
             }
@@ -154,7 +156,7 @@ pub fn symbol(symbols: &Symbols, name: &str) -> Result<u64, String> {
         let near = symbols.nearest(name);
         let meant = match near.is_empty() {
             true => "fix: 'nm IMAGE' lists its symbols; a function that the compiler put into its callers has none".to_owned(),
-            false => format!("fix: is it {}? 'nm IMAGE' lists all", near.join(", or ")),
+            false => format!("did you mean {}? fix: name it, or another that 'nm IMAGE' lists", near.join(", or ")),
         };
         format!("the image has no symbol '{name}'; {meant}")
     };

@@ -175,8 +175,12 @@ impl Machine {
             Connection::Unix { wire, .. } => wire.take(),
             _ => None,
         };
-        let wire =
-            wire.ok_or_else(|| MachineError::Other(format!("{}: it has no wire", self.name)))?;
+        let wire = wire.ok_or_else(|| {
+            MachineError::Other(format!(
+                "{}: it has no wire to count frames on; fix: start it anew",
+                self.name
+            ))
+        })?;
         let peer = Peer::new(wire, &self.addresses, self.file.address == Address::Dhcp);
         let qmp = self.folder.join(files::QMP);
         let steps = Steps::begin(control, &qmp, peer, rest, self.life());
@@ -193,7 +197,11 @@ impl Machine {
     pub fn steps(&mut self) -> Result<&mut Steps, MachineError> {
         self.check()?;
         let name = &self.name;
-        let none = || MachineError::Other(format!("{name}: it runs by the wall clock"));
+        let none = || {
+            MachineError::Other(format!(
+                "{name}: it runs by the wall clock; fix: start it anew to count"
+            ))
+        };
         self.steps.as_mut().ok_or_else(none)
     }
 
@@ -330,7 +338,12 @@ impl Machine {
     pub fn namespace(&self) -> Result<NetNs, MachineError> {
         let namespace = self.connection.namespace();
         let namespace = namespace.map_err(|e| from_board(&self.name, e))?;
-        namespace.ok_or_else(|| MachineError::Other(format!("{}: its network is gone", self.name)))
+        namespace.ok_or_else(|| {
+            MachineError::Other(format!(
+                "{}: its network is gone; fix: start it anew",
+                self.name
+            ))
+        })
     }
 
     /// Whether its emulator runs.
@@ -385,7 +398,7 @@ fn from_board(machine: &str, error: crate::BoardError) -> MachineError {
     match error {
         crate::BoardError::Lab(error) => error.into(),
         crate::BoardError::Tap(error) => error.into(),
-        other => MachineError::Other(format!("{machine}: {other}")),
+        why => MachineError::Other(format!("{machine}: {why}")),
     }
 }
 

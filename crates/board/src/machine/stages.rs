@@ -74,7 +74,7 @@ impl StagesNode {
             Extent::Frames { frames } if (1..=MOST_FRAMES).contains(&frames) => frames,
             Extent::Frames { frames } => {
                 return Err(NodeError::bad(format!(
-                    "{frames} frames: a trial counts 1 to {MOST_FRAMES}"
+                    "{frames} frames: a trial counts 1 to {MOST_FRAMES}; fix: request a number in that range"
                 )));
             }
             Extent::Time { .. } => return Err(NodeError::unsupported("extent", NO_TIME)),

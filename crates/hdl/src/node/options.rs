@@ -32,10 +32,10 @@ impl HdlOptions {
         let number = name.target().parse().ok();
         let ports = number.filter(|n| (1..=MOST_PORTS).contains(n)).ok_or_else(|| {
             wrong(format!(
-                "write hdl:N with 1 to {MOST_PORTS} ports, e.g. hdl:4, or hdl:reference for the reference node"
+                "hardware in simulation has 1 to {MOST_PORTS} ports; fix: write hdl:N, e.g. hdl:4, or hdl:reference for the reference node"
             ))
         })?;
-        name.only_options(&["loopback"], "the one option is loopback")?;
+        name.only_options(&["loopback"], "write loopback, the one option")?;
         let loopback = match name.option("loopback") {
             None => false,
             Some(None) => true,

@@ -5,8 +5,8 @@ use wirelab_trial::{NameError, NodeName, crossover};
 use crate::reference::{Attachment, CPU_TURN_CLOCKS, Straps};
 
 /// The known options, for error messages.
-const KNOWN: &str = "there is mac=lite-device, lite-ordered or dma, and with slots read-clocks=N and write-clocks=N, from \
-                     one access of the bus to the next";
+const KNOWN: &str = "write mac=lite-device, lite-ordered or dma, and with slots read-clocks=N and write-clocks=N, the clocks \
+                     from one access of the bus to the next";
 /// Least clocks from one access to the next: an access without wait states.
 const LEAST_READ_CLOCKS: u8 = 2 + CPU_TURN_CLOCKS;
 const LEAST_WRITE_CLOCKS: u8 = 2;
@@ -88,9 +88,9 @@ mod tests {
         assert_eq!(straps(",mac=dma").unwrap().attachment, Attachment::Dma);
         for (rest, words) in [
             (",mac=gem", "lite-ordered"),
-            (",image=x", "there is mac="),
+            (",image=x", "write mac="),
             (",", "nothing follows a comma"),
-            (",mac", "mac has no value; fix: there is mac="),
+            (",mac", "mac has no value; fix: write mac="),
             (",read-clocks=3", "write 4 to 250"),
             (",write-clocks=many", "write 2 to 250"),
             (",mac=dma,read-clocks=9", "leave read-clocks"),

@@ -91,7 +91,7 @@ impl Session {
         }
         if node.has_strayed() || node.exit_status().is_some() {
             return Err(NodeError::Failed(format!(
-                "the program of hdl:reference has ended; its output: {}",
+                "the program of hdl:reference has ended; fix: mend the firmware by its output: {}",
                 self.client.transport().console()
             )));
         }
@@ -112,9 +112,8 @@ impl Session {
 
     /// Lets the program end a trial that has not ended.
     fn settle(&mut self, trial: u32) -> Result<(), NodeError> {
-        let broken = |error: ClientError| {
-            NodeError::Failed(format!("the program of hdl:reference: {error}"))
-        };
+        let broken =
+            |why: ClientError| NodeError::Failed(format!("the program of hdl:reference: {why}"));
         let mut status = self.client.status(Some(trial)).map_err(broken)?;
         if status.state == State::Running {
             status = self.client.stop(trial).map_err(broken)?;

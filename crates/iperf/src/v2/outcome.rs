@@ -344,7 +344,7 @@ pub enum Trouble {
     },
     /// The peer disappeared during the test; what was measured before is kept.
     #[error(
-        "{peer} is gone: {source}; the figures are those until then; fix: is its iperf still running, and its link up?"
+        "{peer} is gone: {source}; the figures are those until then; fix: start its iperf again, and check its link"
     )]
     Gone {
         /// The peer.
@@ -379,7 +379,7 @@ pub enum Trouble {
     },
     /// A peer that closed the connection immediately.
     #[error(
-        "{0} closed the connection at once; fix: is this host allowed there (--allow), may the server send (--receive-only), and does the node ask for a token (iperf:HOST,token=FILE)?"
+        "{0} closed the connection at once; fix: allow this host there (--allow), let the server send (without --receive-only), or give the node's token (iperf:HOST,token=FILE)"
     )]
     ClosedAtOnce(SocketAddr),
     /// An iperf3 server in place of one of iperf 2.
@@ -389,7 +389,7 @@ pub enum Trouble {
     IsIperf3(SocketAddr),
     /// A program that is not iperf 2.
     #[error(
-        "{0} says what no iperf 2 server says; fix: is that the right port? Start an iperf 2 server there (iperf -s)"
+        "{0} says what no iperf 2 server says; fix: name the port of an iperf 2 server, or start one there (iperf -s)"
     )]
     NotIperf(SocketAddr),
     /// A peer that takes what it gets, and answers nothing that an iperf 2 server answers.
@@ -440,12 +440,10 @@ fn left_unread(unread: u64, for_s: f64) -> String {
 fn fix(source: &io::Error) -> &'static str {
     match source.kind() {
         io::ErrorKind::NetworkUnreachable => {
-            "this host has no route there: give the interface an address of that network, or add a route (ip route add)"
+            "give the interface an address of that network, or add a route (ip route add): this host has no route there"
         }
-        io::ErrorKind::HostUnreachable => {
-            "nobody answers at that address: is the host up, and on the same network?"
-        }
-        _ => "is an iperf 2 server running there (iperf -s, with -u for UDP)?",
+        io::ErrorKind::HostUnreachable => "switch the host on, and connect it to the same network",
+        _ => "start an iperf 2 server there (iperf -s, with -u for UDP)",
     }
 }
 

@@ -182,10 +182,10 @@ impl NodeFile {
             }
             changed = changed
                 .assigned(assignment)
-                .map_err(|what| format!("'{assignment}': {what}"))?;
+                .map_err(|why| format!("'{assignment}': {why}"))?;
         }
         check::structure(&changed)
-            .map_err(|problem| format!("with '{}' in force: {problem}", alternative.name))?;
+            .map_err(|why| format!("with '{}' in force: {why}", alternative.name))?;
         Ok(changed)
     }
 }

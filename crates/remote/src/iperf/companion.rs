@@ -505,13 +505,14 @@ fn ask_load(
         return Err(format!("the profile {name} does not ask for the CPU load"));
     };
     let Some(expected) = expected else {
-        let why = "the trial has no time, so that no CPU load could be asked in it: give --time";
+        let why =
+            "the trial has no time, so that no CPU load could be asked in it; fix: give --time";
         return Err(why.to_owned());
     };
     let counts_on = span.is_zero();
     if !counts_on && expected.mul_f64(COUNT_SHARES[1]) < span {
         return Err(format!(
-            "the board shows an average that is of the trial only after {} s: give --time {}s or more",
+            "the board shows an average that is of the trial only after {} s; fix: give --time {}s or more",
             span.as_secs_f64(),
             (span.as_secs_f64() / COUNT_SHARES[1]).ceil()
         ));
@@ -531,7 +532,7 @@ fn ask_load(
         }
         wait(begun + at, over, cancel);
         if over.load(Ordering::Relaxed) {
-            let why = "the trial was over before the console was asked for the CPU load: give a longer --time";
+            let why = "the trial was over before the console was asked for the CPU load; fix: give a longer --time";
             return Err(why.to_owned());
         }
         let answer = match board.cpu(cancel) {
@@ -548,7 +549,7 @@ fn ask_load(
     let last = answers.last().map(|(at, answer)| (*at, *answer));
     // An answer after the trial counts idle time.
     let Some((_, last)) = last.filter(|(at, _)| *at <= expected.mul_f64(1.05) + LATE) else {
-        let why = "the console did not answer while the trial ran, so that its CPU load is not known: a busy board answers late; give a longer --time";
+        let why = "the console did not answer while the trial ran, so that its CPU load is not known: a busy board answers late; fix: give a longer --time";
         return Err(why.to_owned());
     };
     let first = answers.first().filter(|_| counts_on);
@@ -558,7 +559,8 @@ fn ask_load(
             course: course(&answers),
         }),
         None => Err(
-            "the board's time stood still between two questions: give a longer --time".to_owned(),
+            "the board's time stood still between two questions; fix: give a longer --time"
+                .to_owned(),
         ),
     }
 }

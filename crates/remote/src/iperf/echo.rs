@@ -44,7 +44,7 @@ pub fn plan(trial: &Trial, carrier: Option<LineRate>) -> Result<Echo, NodeError>
     let bytes = resolved.sizes.datagram.unwrap_or(0);
     if !(LEAST_BLOCK..=MOST_WRITE).contains(&bytes) {
         return Err(NodeError::BadTrial(format!(
-            "a block of {bytes} bytes: iperf returns blocks of {LEAST_BLOCK} to {MOST_WRITE}"
+            "a block of {bytes} bytes: iperf returns blocks of {LEAST_BLOCK} to {MOST_WRITE}; fix: give --datagram in that range"
         )));
     }
     let resolved = resolved.with_echo_rate()?;

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use wirelab_control::client::Client;
+use wirelab_control::client::{Client, ClientError};
 use wirelab_control::token::Token;
 use wirelab_control::transport::Transport;
 use wirelab_port::iface::Interface;
@@ -91,10 +91,9 @@ impl Opener {
             }
             Opener::Given(connect) => connect,
         };
-        let failed = |error: &dyn std::fmt::Display| {
-            NodeError::Failed(format!("the node's control connection: {error}"))
-        };
-        let transport = connect().map_err(|error| failed(&error))?;
-        Client::open(transport, control::PATIENCE).map_err(|error| failed(&error))
+        let failed =
+            |why: &ClientError| NodeError::Failed(format!("the node's control connection: {why}"));
+        let transport = connect().map_err(|error| failed(&error.into()))?;
+        Client::open(transport, control::PATIENCE).map_err(|why| failed(&why))
     }
 }

@@ -36,6 +36,7 @@ use wirelab_trial::facts::Facts;
 use wirelab_trial::host_clock::{now_ns, unix_ns};
 use wirelab_trial::open::PortsOptions;
 use wirelab_trial::stage::PointTimes;
+use wirelab_trial::system_error::system_fix;
 use wirelab_trial::{
     Cancel, CaptureLimits, Description, Layer, Node, NodeError, Observation, Progress, StageSource,
     TesterCeiling, Trial,
@@ -167,7 +168,10 @@ impl ControlNode {
         connect: Connect,
     ) -> Result<ControlNode, NodeError> {
         let wire = Wire::new(frames, ends).map_err(|error| {
-            NodeError::Failed(format!("a thread for the wire to {name}: {error}"))
+            NodeError::Failed(format!(
+                "cannot start a thread for the wire to {name}: {error}; fix: {}",
+                system_fix(&error)
+            ))
         })?;
         let opener = Opener::Given(connect);
         let node = ControlNode::over(name, FrameTransport::Wire(wire), opener)?;
@@ -552,7 +556,9 @@ impl ControlNode {
         cancel: &Cancel,
     ) -> Result<(Started, flows::FlowsResult), NodeError> {
         let FrameTransport::Wire(wire) = &self.transport else {
-            return Err(NodeError::Failed("there is no wire to the node".to_owned()));
+            return Err(NodeError::Failed(
+                "there is no wire to the node; fix: open it anew".to_owned(),
+            ));
         };
         if plan.background.is_some() {
             let why = "the tester builds every frame of this wire itself, and sends one flow; fix: leave it out";

@@ -42,7 +42,7 @@ pub fn check(trial: &Trial) -> Result<(), NodeError> {
         .size
         .resolve_test(framing)
         .map(drop)
-        .map_err(|error| NodeError::BadTrial(format!("the background {background}: {error}")))
+        .map_err(|why| NodeError::BadTrial(format!("the background {background}: {why}")))
 }
 
 /// The background of a trial whose own frames have a rate, if any.
@@ -67,9 +67,11 @@ pub fn background(resolved: &Resolved) -> Result<Option<Background>, NodeError> 
     let rate = requested
         .load
         .frames_per_s(&sizes, framing.layer, resolved.link);
-    let rate = rate.map_err(|error| NodeError::BadTrial(format!("the background: {error}")))?;
+    let rate = rate.map_err(|why| NodeError::BadTrial(format!("the background: {why}")))?;
     let Some(frames_per_s) = rate.filter(|rate| *rate > 0.0) else {
-        return Err(NodeError::bad("a background needs a rate, e.g. 50kpps"));
+        return Err(NodeError::bad(
+            "the background has no rate; fix: give one, e.g. 50kpps",
+        ));
     };
     Ok(Some(Background {
         port: free_port(&rule_ports(trial)?, FIRST_PORT),
@@ -126,7 +128,7 @@ pub fn rule_ports(trial: &Trial) -> Result<Vec<u16>, NodeError> {
     };
     let rules: Rules = text
         .parse()
-        .map_err(|error| NodeError::BadTrial(format!("the rule {text}: {error}")))?;
+        .map_err(|why| NodeError::BadTrial(format!("the rule {text}: {why}")))?;
     Ok(rules
         .0
         .iter()

@@ -194,7 +194,7 @@ fn resolve(
     let write = resolved.sizes.datagram.unwrap_or(0);
     if layer.is_tcp() && !(LEAST_BYTES..=MOST_BYTES).contains(&write) {
         return Err(NodeError::bad(format!(
-            "a write of {write} bytes: test frames in a stream have {LEAST_BYTES} to {MOST_BYTES}"
+            "a write of {write} bytes: test frames in a stream have {LEAST_BYTES} to {MOST_BYTES}; fix: give --datagram in that range"
         )));
     }
     resolved.with_echo_rate()
@@ -261,7 +261,7 @@ fn within(what: &str, requested: u64, most: u64) -> Result<(), NodeError> {
         return Ok(());
     }
     Err(NodeError::bad(format!(
-        "{requested} {what}: a trial on this node has 1 to {most}"
+        "{requested} {what}: a trial on this node has 1 to {most}; fix: request a number in that range"
     )))
 }
 

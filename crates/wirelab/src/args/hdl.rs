@@ -2,11 +2,36 @@
 
 use clap::Args;
 
-use super::{FramingArgs, SizeArgs};
+use super::{FramingArgs, SizeArgs, Words, in_words, one_size};
+
+/// What the shared options mean for the generator.
+const OF_HDL: Words = &[
+    (
+        "frame",
+        "Size of the generator's frames in bytes, destination address through FCS [default: 64]",
+    ),
+    (
+        "length",
+        "Their length in bytes: the frame without FCS, as a capture shows it",
+    ),
+    (
+        "payload",
+        "Their payload in bytes: what follows the Ethernet header, without FCS",
+    ),
+    ("datagram", "Their datagram in bytes: UDP payload"),
+    (
+        "layer",
+        "Layer of the generator's frames: ethernet, udp4, udp6, tcp4 or tcp6 [default: ethernet]",
+    ),
+    (
+        "vlan",
+        "Number of VLAN tags of the generator's frames, 0 to 2",
+    ),
+];
 
 /// Connect a simulated hardware port to a TAP interface of this host, until Ctrl-C
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(mut_args(|arg| one_size(in_words(arg, OF_HDL))), after_help = "\
 This command makes the interface and removes it at the end. The simulated packet checker verifies what the host sends; with \
 --frames the simulated packet generator sends too. In one terminal, then in another:
   wirelab hdl tap0 --idle 2s                        wirelab send tap0 --frames 300 --payload 1000

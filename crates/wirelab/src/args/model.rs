@@ -4,11 +4,28 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{ExtentArgs, KeepArgs, MatrixArgs};
+use super::{ExtentArgs, KeepArgs, MatrixArgs, Words, in_words};
 use crate::nodes;
+
+/// What the shared options mean for a model.
+const OF_MODEL: Words = &[
+    (
+        "layer",
+        "Layer: ethernet, udp4, udp6, tcp4 or tcp6 [default: the first that the model supports]",
+    ),
+    (
+        "direction",
+        "Direction as the node sees it: tx, rx, both or echo [default: tx]",
+    ),
+    (
+        "rate",
+        "Link rate in bit/s, e.g. 100M [default: the model's own]",
+    ),
+];
 
 /// Predict what a node does, by its model: the same trials and table as measure
 #[derive(Args, Debug)]
+#[command(mut_args(|arg| in_words(arg, OF_MODEL)))]
 pub struct PredictArgs {
     /// The model: its name (see --list), or a node file (.toml)
     #[arg(required_unless_present = "list", value_parser = nodes::Names::Models, hide_possible_values = true)]
@@ -56,6 +73,7 @@ pub struct PredictArgs {
 
 /// Explain what limits a node and where its time goes: critical circuit, shares, overlaps, roofline
 #[derive(Args, Debug)]
+#[command(mut_args(|arg| in_words(arg, OF_MODEL)))]
 pub struct ExplainArgs {
     /// A node model, a node file (.toml), or a results file (.json)
     #[arg(value_parser = nodes::Names::Models, hide_possible_values = true)]
@@ -64,7 +82,7 @@ pub struct ExplainArgs {
     pub matrix: MatrixArgs,
     #[command(flatten)]
     pub extent: ExtentArgs,
-    /// Change a parameter or the structure first
+    /// Change a parameter or the structure first, e.g. gpdma-word=4, stage.copy=x0.5, alternative=dma-copy
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
     /// Write the page with its charts (.html)
@@ -77,6 +95,7 @@ pub struct ExplainArgs {
 
 /// Rank what changes of a node would gain: each single change, and pairs of the best ones
 #[derive(Args, Debug)]
+#[command(mut_args(|arg| in_words(arg, OF_MODEL)))]
 pub struct WhatifArgs {
     /// A node model, or a node file (.toml)
     #[arg(value_parser = nodes::Names::Models, hide_possible_values = true)]
@@ -85,7 +104,7 @@ pub struct WhatifArgs {
     pub matrix: MatrixArgs,
     #[command(flatten)]
     pub extent: ExtentArgs,
-    /// Try this change too
+    /// Try this change too, e.g. gpdma-word=4, stage.copy=x0.5, alternative=dma-copy
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
     /// Rank by throughput, load or latency [default: what fits the trial]
@@ -173,7 +192,7 @@ pub enum StudyCommand {
     Import(ImportArgs),
     /// Run each row on a node: published figure, predicted or measured figure, and error side by side
     Run {
-        /// Names or files (.toml)
+        /// Studies: names (see `wirelab study list`) or files (.toml)
         #[arg(required_unless_present = "all")]
         studies: Vec<String>,
         /// Run all built-in studies

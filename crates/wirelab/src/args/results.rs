@@ -44,7 +44,7 @@ pub fn joined(args: impl Iterator<Item = OsString>) -> Vec<OsString> {
 /// List, show, tag, delete, export and import the results in the store
 #[derive(Args, Debug)]
 #[command(after_help = "\
-A SELECTION is the number of a run, or several, or what they have in common, with commas: 12 or 12,14 or
+A SELECTION is the number of a run, or several, or what they have in common, with commas: 12 or 12,14 or \
 node=lab:1,tag=main,since=2026-11-01,last=5. 'wirelab compare' and 'measure --against' take it as store:SELECTION.
 
 Examples:
@@ -86,7 +86,7 @@ pub enum ResultsCommand {
     },
     /// Show a run, or several joined, as 'wirelab report' shows a results file
     Show {
-        /// Which runs
+        /// The runs, e.g. 12, last or tag=main,last=5 (wirelab results --help)
         selection: String,
         #[command(flatten)]
         at: StoreArgs,
@@ -102,7 +102,7 @@ pub enum ResultsCommand {
     },
     /// Give runs a tag, or take it from them
     Tag {
-        /// Which runs
+        /// The runs, e.g. 12, last or tag=main,last=5 (wirelab results --help)
         selection: String,
         /// The tags
         #[arg(required = true)]
@@ -115,21 +115,21 @@ pub enum ResultsCommand {
     },
     /// End running measurements after the trial that is running; they keep what they have
     Stop {
-        /// Which runs
+        /// The runs, e.g. 12, last or tag=main,last=5 (wirelab results --help)
         selection: String,
         #[command(flatten)]
         at: StoreArgs,
     },
     /// Delete runs
     Delete {
-        /// Which runs
+        /// The runs, e.g. 12, last or tag=main,last=5 (wirelab results --help)
         selection: String,
         #[command(flatten)]
         at: StoreArgs,
     },
     /// Write runs to a file: .json is the results file of one run, .parquet the figures of all
     Export {
-        /// Which runs
+        /// The runs, e.g. 12, last or tag=main,last=5 (wirelab results --help)
         selection: String,
         #[command(flatten)]
         at: StoreArgs,
@@ -153,7 +153,7 @@ pub enum ResultsCommand {
 /// Show the store as pages in a browser: runs, figures over time with their changes, two runs compared
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Only this host reaches a loopback address. Any other address needs a token in the variable WIRELAB_TOKEN, which readers
+Only this host reaches a loopback address. Any other address needs a token in the variable WIRELAB_TOKEN, which readers \
 give once as ?token=TOKEN; the connection is not encrypted. See docs/serve.md.")]
 pub struct ServeArgs {
     /// The address to listen at

@@ -113,7 +113,12 @@ fn list_json() -> Result {
 }
 
 fn all_running() -> std::result::Result<Vec<Running>, Failure> {
-    running().map_err(|error| Failure::failed(format!("the list of running boards: {error}")))
+    running().map_err(|error| {
+        Failure::failed(format!(
+            "the list of running boards: {error}; fix: {}",
+            system_fix(&error)
+        ))
+    })
 }
 
 fn run_one(args: &BoardRunArgs) -> Result {

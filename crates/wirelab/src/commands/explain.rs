@@ -10,7 +10,7 @@ use wirelab_trial::ResultsFile;
 
 use crate::args::{ExplainArgs, ExtentArgs};
 use crate::ask;
-use crate::commands::report::read;
+use crate::commands::report::{read, save};
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::nodes;
 use crate::terminal::{put, report_options, say};
@@ -118,11 +118,6 @@ pub fn page(path: &Path) -> std::result::Result<(Format, Options), Failure> {
 }
 
 pub fn write(path: &Path, text: &str) -> Result {
-    std::fs::write(path, text).map_err(|e| {
-        Failure::failed(format!(
-            "{} cannot be written: {e}; fix: free the space or name another file with -o",
-            path.display()
-        ))
-    })?;
+    save(path, text)?;
     Ok(Outcome::Done)
 }

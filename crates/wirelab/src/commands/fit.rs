@@ -8,7 +8,7 @@ use wirelab_report::format;
 use wirelab_trial::explanation::FastTrackGain;
 
 use crate::args::FitArgs;
-use crate::commands::report::read;
+use crate::commands::report::{read, save};
 use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{say, show};
 
@@ -21,8 +21,7 @@ pub fn run(args: &FitArgs) -> Result {
     let options = options(args, files.join(", "));
     let fitted = fit(&observations, &options).map_err(Failure::usage)?;
     if let Some(path) = &args.output {
-        std::fs::write(path, &fitted.node_toml)
-            .map_err(|e| Failure::failed(format!("cannot write {}: {e}", path.display())))?;
+        save(path, &fitted.node_toml)?;
     }
     if args.json {
         let text = serde_json::to_string_pretty(&fitted).expect("plain data become JSON");

@@ -15,6 +15,7 @@ use wirelab_trial::{Node, Observation};
 
 use crate::args::FitArgs;
 use crate::commands::fit::{self, options, print};
+use crate::commands::report::save;
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::terminal::{put, report_options, say};
 
@@ -124,8 +125,7 @@ fn fit_to(args: &FitArgs, table: &Table) -> Result {
     // Errors of the lines that were fitted are not those of the file: the table below has them.
     fitted.leave_one_out.clear();
     if let Some(path) = &args.output {
-        std::fs::write(path, &fitted.node_toml)
-            .map_err(|e| Failure::failed(format!("cannot write {}: {e}", path.display())))?;
+        save(path, &fitted.node_toml)?;
     }
     if args.json {
         let all = serde_json::json!({ "fit": fitted, "figures": run.rows, "errors": run.errors() });

@@ -3,10 +3,9 @@
 use std::io::{BufRead, IsTerminal, Write, stderr, stdin};
 use std::path::{Path, PathBuf};
 
-use wirelab_study::import::{
-    Asker, ImportError, Nobody, Options, Question, import, is_clock, parse_rate,
-};
+use wirelab_study::import::{Asker, Nobody, Options, Question, import, is_clock, parse_rate};
 
+use super::report::save;
 use crate::args::ImportArgs;
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::terminal::say;
@@ -26,15 +25,11 @@ pub fn run(args: &ImportArgs) -> Result {
     } else {
         import(&bytes, &file, &options, &mut nobody)
     };
-    let imported = came.map_err(|error| match error {
-        ImportError::TooLong(_) | ImportError::Nothing { .. } => Failure::failed(error),
-        ImportError::Mapping(_) => Failure::usage(error),
-    })?;
+    let imported = came.map_err(Failure::usage)?;
     for note in imported.notes.iter().chain(&nobody.assumed) {
         eprintln!("note: {note}");
     }
-    std::fs::write(&output, &imported.text)
-        .map_err(|e| Failure::failed(format!("cannot write {}: {e}", output.display())))?;
+    save(&output, &imported.text)?;
     let plural = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     say!(
         "{}: {} in {}; next: wirelab audit {}",
@@ -57,8 +52,8 @@ fn read(path: &Path) -> Fallible<Vec<u8>> {
 
 fn options(args: &ImportArgs) -> Fallible<Options> {
     let link = args.link_rate.as_deref();
-    let link =
-        link.map(|text| parse_rate(text).map_err(|e| Failure::usage(format!("--link-rate: {e}"))));
+    let link = link
+        .map(|text| parse_rate(text).map_err(|why| Failure::usage(format!("--link-rate: {why}"))));
     if let Some(clock) = args.core_clock.as_deref().filter(|text| !is_clock(text)) {
         let shown: String = clock.chars().take(40).collect();
         return Err(Failure::usage(format!(

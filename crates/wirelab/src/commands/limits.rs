@@ -5,11 +5,11 @@ use wirelab_report::document::Block;
 use wirelab_report::document::table::{Cell, Head, Shown, Table};
 use wirelab_report::format;
 use wirelab_trial::Kind;
-use wirelab_wire::{Layer, LineRate, Overhead, Sizes};
+use wirelab_wire::{Layer, LineRate, Overhead, Size, SizeUnit, Sizes};
 
 use crate::args::LimitsArgs;
 use crate::ask;
-use crate::exit::{Failure, Outcome, Result};
+use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::terminal::{say, show};
 
 /// The limits of one size. The kind of each figure is `predicted`: it follows from the rate.
@@ -47,6 +47,7 @@ pub fn run(args: &LimitsArgs) -> Result {
     let mut limits = Vec::new();
     for size in ask::sizes(&args.size, &ask::rfc_2544_sizes()) {
         let sizes = size.resolve(framing).map_err(Failure::usage)?;
+        refuse_padded(size, &sizes)?;
         limits.push(limit(&sizes, link, cpu_hz));
     }
     if args.json {
@@ -62,6 +63,26 @@ pub fn run(args: &LimitsArgs) -> Result {
         show(title, vec![Block::Table(table(&limits))]);
     }
     Ok(Outcome::Done)
+}
+
+/// The figures of a size below the standard's are those of its padded frame, which nobody requested. A datagram of any size
+/// has a frame.
+fn refuse_padded(size: Size, sizes: &Sizes) -> Fallible<()> {
+    let least = match size.unit {
+        SizeUnit::Frame => sizes.frame,
+        SizeUnit::Length => sizes.length,
+        SizeUnit::Payload => sizes.payload,
+        SizeUnit::Datagram => return Ok(()),
+    };
+    if size.bytes >= least {
+        return Ok(());
+    }
+    let (unit, bytes) = (size.unit.name(), size.bytes);
+    Err(Failure::usage(format!(
+        "--{unit} {bytes} is too small: the smallest frame of IEEE 802.3 ({} bytes) has {unit} {least}; fix: give --{unit} {least} \
+         or more",
+        sizes.frame
+    )))
 }
 
 fn limit(sizes: &Sizes, link: LineRate, cpu_hz: Option<u64>) -> Limit {

@@ -38,7 +38,7 @@ pub fn man(folder: Option<&Path>) -> Result {
     };
     clap_mangen::generate_to(Cli::command(), folder).map_err(|e| {
         Failure::usage(format!(
-            "man pages cannot be written into {}: {e}",
+            "man pages cannot be written into {}: {e}; fix: make that folder, or name another",
             folder.display()
         ))
     })?;

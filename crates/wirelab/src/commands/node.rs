@@ -57,7 +57,7 @@ fn options(args: &NodeServeArgs) -> std::result::Result<Options, Failure> {
     options.xdp = args
         .xdp
         .parse()
-        .map_err(|e| Failure::usage(format_args!("--xdp {e}")))?;
+        .map_err(|why| Failure::usage(format_args!("--xdp: {why}")))?;
     options.steer = match args.receive_work.as_str() {
         "steer" => true,
         "leave" => false,
@@ -67,7 +67,7 @@ fn options(args: &NodeServeArgs) -> std::result::Result<Options, Failure> {
         }
     };
     let cores = args.cpus.as_deref().map(str::parse).transpose();
-    options.cores = cores.map_err(|e| Failure::usage(format_args!("--cpus: {e}")))?;
+    options.cores = cores.map_err(|why| Failure::usage(format_args!("--cpus: {why}")))?;
     for assignment in &args.set {
         options.set(assignment).map_err(Failure::usage)?;
     }
@@ -80,7 +80,7 @@ fn options(args: &NodeServeArgs) -> std::result::Result<Options, Failure> {
     options.allow_reverse.clone_from(&args.allow_reverse);
     options.allow.clone_from(&args.allow);
     let token = args.token.as_deref().map(Token::read).transpose();
-    options.token = token.map_err(|e| Failure::usage(format_args!("--token: {e}")))?;
+    options.token = token.map_err(|why| Failure::usage(format_args!("--token: {why}")))?;
     let refusals = Refusals::default();
     options.on_refusal = OnRefusal(Arc::new(move |peer, why| refusals.tell(peer, why)));
     Ok(options)

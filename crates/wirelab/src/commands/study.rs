@@ -11,6 +11,7 @@ use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{Cancel, Node, Observation, Part, ResultsFile};
 
 use super::kept::{self, Kept};
+use super::report::save;
 use crate::args::{KeepArgs, StudyArgs, StudyCommand};
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::nodes::Nodes;
@@ -241,8 +242,7 @@ fn written(runs: &[StudyRun], outputs: &[(&Path, Format)]) -> Fallible<()> {
             Format::Json => pretty(&figures(runs)),
             format => report(runs, *format)?,
         };
-        std::fs::write(path, text)
-            .map_err(|e| Failure::failed(format!("cannot write {}: {e}", path.display())))?;
+        save(path, &text)?;
     }
     Ok(())
 }

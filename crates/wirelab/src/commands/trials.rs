@@ -276,9 +276,9 @@ impl Sink for Live<'_> {
 }
 
 /// Why a results file is not resumed, and the command that made it.
-fn no_resume(error: &impl std::fmt::Display, command: Option<&str>) -> Failure {
+fn no_resume(why: &impl std::fmt::Display, command: Option<&str>) -> Failure {
     let command = command.unwrap_or_default();
-    Failure::usage(format!("--resume: {error} (it was made by: {command})"))
+    Failure::usage(format!("--resume: it was made by: {command}; {why}"))
 }
 
 fn finish(file: &ResultsFile, outcome: PlanOutcome, kept: &str) -> Result {

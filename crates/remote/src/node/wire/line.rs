@@ -12,6 +12,7 @@ use wirelab_socket::echo::names::ROUND_TRIP;
 use wirelab_socket::flow::{Live, Offer, Reception, Sent};
 use wirelab_trial::host_clock::{now_ns, wait_until};
 use wirelab_trial::job::{CheckReport, Judge, Pace};
+use wirelab_trial::system_error::system_fix;
 use wirelab_trial::{Cancel, Direction, Layer, NodeError, Sizes};
 use wirelab_wire::header::UDP_PORT;
 use wirelab_wire::{Flags, Flow, FrameSpec, Header, Transport, classify};
@@ -76,7 +77,12 @@ impl Line {
             start.peer_port = Some(UDP_PORT);
             // Otherwise the node's first datagrams would wait for its own ARP request, or get lost.
             let learnt = self.shared.frames.send(&arp::request(&self.ends));
-            learnt.map_err(|e| NodeError::Failed(format!("the wire to the node: {e}")))?;
+            learnt.map_err(|e| {
+                NodeError::Failed(format!(
+                    "the wire to the node: {e}; fix: {}",
+                    system_fix(&e)
+                ))
+            })?;
         }
         let stream = match plan.resolved.trial.direction {
             Direction::Receive => return Ok(None),

@@ -149,7 +149,8 @@ fn parameters(args: &IperfArgs, server: SocketAddr) -> Fallible<Parameters> {
     asked.streams = test.parallel;
     asked.reverse = test.reverse;
     asked.bidirectional = test.bidir;
-    asked.check().map_err(Failure::usage)?;
+    let checked = asked.check();
+    checked.map_err(|why| Failure::usage(format!("{why}; fix: correct that option")))?;
     Ok(asked)
 }
 

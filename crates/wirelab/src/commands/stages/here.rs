@@ -62,7 +62,7 @@ fn watch(args: &StagesArgs, name: &NodeName) -> Fallible<Watch> {
         None => Wait::Sleep,
         Some(word) => word
             .parse()
-            .map_err(|e| Failure::usage(format!("--wait with here:IFACE: {e}")))?,
+            .map_err(|why| Failure::usage(format!("--wait with here:IFACE: {why}")))?,
     };
     let time = args.time.as_deref();
     let time = time.map(|t| ask::time_ps("--time", t)).transpose()?;
@@ -81,6 +81,6 @@ fn watch(args: &StagesArgs, name: &NodeName) -> Fallible<Watch> {
         xdp: args
             .xdp
             .parse()
-            .map_err(|e| Failure::usage(format!("--xdp {e}")))?,
+            .map_err(|why| Failure::usage(format!("--xdp: {why}")))?,
     })
 }

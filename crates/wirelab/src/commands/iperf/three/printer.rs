@@ -189,8 +189,8 @@ impl Printer {
         }
         notes(test);
         match &test.failure {
-            Some(failure) => Err(Failure::failed(format_args!(
-                "{failure}; the figures are those until then"
+            Some(why) => Err(Failure::failed(format_args!(
+                "the test failed, and the figures are those until then: {why}"
             ))),
             None => Ok(()),
         }
