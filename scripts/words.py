@@ -18,6 +18,9 @@ ROOMS = ["crates", "firmware", "rtl", "scripts", "tests", "bpf", "qemu-plugin", 
 ROOMS += ["nodes", "studies", "consoles", "machines", "plans", "*.md"]
 # These have to spell out what the list forbids.
 EXEMPT = {LIST, "scripts/check-selftest.sh", "scripts/tests/test_words.py"}
+# Where a pattern is looked for, by what precedes it in the list.
+SCOPES = {"pages:": {"page"}, "docs:": {"page", "name"}}
+EVERYWHERE = {"page", "name", "source"}
 # Names of functions that are sentences, as those of tests.
 NAME = re.compile(r"\b(?:fn|def) (\w+(?:_\w+){3})")
 # What is skipped, a string, or a comment, in this order at each place. A quote of one character is no string.
@@ -69,14 +72,14 @@ def read(root):
         if pattern.startswith("keep:"):
             kept.add(pattern.removeprefix("keep:").strip())
             continue
-        docs_only = pattern.startswith("docs:")
+        scope = next((scope for scope in SCOPES if pattern.startswith(scope)), "")
         try:
             # Comments and pages are wrapped anywhere.
-            found = re.compile(pattern.removeprefix("docs:").strip().replace(" ", r"\s+"), re.I)
+            found = re.compile(pattern.removeprefix(scope).strip().replace(" ", r"\s+"), re.I)
         except re.error as error:
             findings.append(f"{LIST}:{number}: '{pattern}' is not a regular expression: {error}")
             continue
-        patterns.append((found, instead, docs_only))
+        patterns.append((found, instead, SCOPES.get(scope, EVERYWHERE)))
     return patterns, kept, findings
 
 
@@ -95,10 +98,11 @@ def places(root, patterns):
         if not (is_page or path.suffix in kinds):
             continue
         text = Path(root, path).read_text(encoding="utf-8")
-        sentences = [(*piece, is_page) for piece in pieces(path, text, is_page)] + [(*name, True) for name in names_in(path, text)]
-        for line, piece, strictly in sentences:
-            for pattern, instead, docs_only in patterns:
-                if docs_only and not strictly:
+        kind = "page" if is_page else "source"
+        sentences = [(*piece, kind) for piece in pieces(path, text, is_page)] + [(*name, "name") for name in names_in(path, text)]
+        for line, piece, kind in sentences:
+            for pattern, instead, scope in patterns:
+                if kind not in scope:
                     continue
                 for hit in pattern.finditer(piece):
                     at = line + piece.count("\n", 0, hit.start())

@@ -66,6 +66,21 @@ class Places(unittest.TestCase):
         source = "fn way_out() {}\n    fn the_way_out_is_named() {}\n"
         self.assertEqual(list(words.names_in(Path("x.rs"), source)), [(2, "the way out is named")])
 
+    def test_a_pattern_is_looked_for_where_its_prefix_says(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            for name in ("crates/a/src", "docs", "scripts"):
+                (root / name).mkdir(parents=True)
+            subprocess.run(["git", "init", "-q", root], check=True)
+            (root / "docs/glossary.md").write_text("| a | b | – |\n")
+            (root / "docs/x.md").write_text("A way out.\n")
+            (root / "crates/a/src/lib.rs").write_text("// A way out.\nfn the_way_out_is_named() {}\n")
+            places = {"": ["lib.rs:1", "lib.rs:2", "x.md:1"], "docs: ": ["lib.rs:2", "x.md:1"], "pages: ": ["x.md:1"]}
+            for prefix, expected in places.items():
+                (root / "scripts/words.txt").write_text(prefix + LIST)
+                found = [finding.split(": ")[0].split("/")[-1] for finding in words.words(root)]
+                self.assertEqual(found, expected, prefix)
+
     def test_the_list_of_the_project_is_in_order(self):
         patterns, _, findings = words.read(Path(__file__).resolve().parents[2])
         self.assertEqual(findings, [])

@@ -19,3 +19,5 @@ mod search_ends;
 mod search_properties;
 mod search_rates;
 mod search_testers;
+#[path = "../../trial/tests/common/table.rs"]
+mod table;

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use wirelab_bench::{MAX_TRIALS, Plan};
 use wirelab_config::trial::TRIAL_KEYS;
 
+use crate::table::{quoted, rows};
+
 fn error(text: &str) -> String {
     Plan::parse(text, "p.toml").unwrap_err().to_string()
 }
@@ -19,17 +21,8 @@ fn the_page_has_a_row_for_each_key_of_a_matrix() {
     let told = line("nothing = 1");
     let (_, keys) = told.split_once("write one of ").expect("the keys");
     let page = include_str!("../../../docs/plans.md");
-    let section = page.split("\n## The keys of a matrix\n").nth(1);
-    let section = section
-        .expect("the section")
-        .split("\n## ")
-        .next()
-        .expect("a text");
-    let rows = section.lines().filter(|row| row.starts_with("| `"));
-    let cells = rows.filter_map(|row| row.split('|').nth(1));
-    let on_page: BTreeSet<&str> = cells
-        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
-        .collect();
+    let rows = rows(page, "| key | takes | default | example |");
+    let on_page: BTreeSet<&str> = rows.iter().flat_map(|row| quoted(row[0])).collect();
     assert_eq!(on_page, keys.split(", ").collect());
 }
 

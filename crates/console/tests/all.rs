@@ -5,3 +5,5 @@ mod fuzz;
 mod lines;
 mod linux;
 mod sessions;
+#[path = "../../trial/tests/common/table.rs"]
+mod table;

@@ -10,6 +10,8 @@ use wirelab_console::profile::{NAMES, find};
 use wirelab_console::screen::Screen;
 use wirelab_console::{Profile, Program, Role};
 
+use crate::table::{quoted, rows};
+
 struct Session {
     name: String,
     head: BTreeMap<String, String>,
@@ -238,20 +240,13 @@ fn each_pattern_of_each_profile_is_in_a_session() {
 fn the_page_says_what_each_profile_asks() {
     let page = include_str!("../../../docs/console.md");
     let head = "| profile | address | version | link | core clock | CPU load |";
-    let table = page.split(head).nth(1).expect("the table");
-    let rows: Vec<Vec<&str>> = table
-        .lines()
-        .skip(2)
-        .take_while(|line| line.starts_with('|'))
-        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
-        .collect();
-    let told: Vec<String> = rows.iter().map(|row| row[0].replace('`', "")).collect();
+    let asked = rows(page, head);
+    let told: Vec<&str> = asked.iter().flat_map(|row| quoted(row[0])).collect();
     assert_eq!(told, NAMES);
-    let tried = page.split("| profile | what was tested |").nth(1);
-    let tried = tried.expect("the table").lines().skip(2);
-    let tried = tried.map_while(|row| row.strip_prefix("| `")?.split('`').next());
-    assert_eq!(tried.collect::<BTreeSet<_>>(), BTreeSet::from(NAMES));
-    for (name, row) in NAMES.into_iter().zip(rows) {
+    let tried = rows(page, "| profile | what was tested |");
+    let tried: BTreeSet<&str> = tried.iter().flat_map(|row| quoted(row[0])).collect();
+    assert_eq!(tried, BTreeSet::from(NAMES));
+    for (name, row) in NAMES.into_iter().zip(asked) {
         let profile = find(name).unwrap();
         let asks = [
             profile.address.is_some(),

@@ -91,30 +91,32 @@ impl Point {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
+#[path = "../../trial/tests/common/table.rs"]
+mod table;
 
-    /// The first words in code of the rows between a heading and the next paragraph.
-    fn points<'a>(page: &'a str, head: &str) -> Vec<&'a str> {
-        let table = page.split(head).nth(1).expect("the table");
-        let rows = table.lines().skip(1).take_while(|row| row.starts_with('|'));
-        rows.filter_map(|row| row.split('`').nth(1)).collect()
-    }
+#[cfg(test)]
+mod tests {
+    use super::table::{quoted, rows};
+    use super::*;
 
     #[test]
     fn the_pages_have_a_row_for_each_point_in_the_order_of_the_way() {
         let names = Point::ALL.map(Point::name);
         let manual = include_str!("../../../docs/stages.md");
-        let head = "| point | set `raw` | set `fentry` | the time at which |\n";
-        let documented = &names[..names.len() - 1];
-        assert_eq!(points(manual, head), documented, "docs/stages.md");
+        let here = rows(
+            manual,
+            "| point | set `raw` | set `fentry` | the time at which |",
+        );
+        let here: Vec<&str> = here.iter().flat_map(|row| quoted(row[0])).collect();
+        assert_eq!(here, names[..names.len() - 1], "docs/stages.md");
 
         // The protocol also has the points of boards.
         let protocol = include_str!("../../../spec/node-control.md");
-        let mut documented_point = points(protocol, "| | point | the moment |\n").into_iter();
+        let protocol = rows(protocol, "| | point | the moment |");
+        let mut documented = protocol.iter().flat_map(|row| quoted(row[1]));
         for name in names {
             assert!(
-                documented_point.any(|point| point == name),
+                documented.any(|point| point == name),
                 "spec/node-control.md: {name}"
             );
         }

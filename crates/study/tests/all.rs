@@ -20,3 +20,5 @@ mod study_library;
 mod study_quantities;
 mod study_run;
 mod study_whole;
+#[path = "../../trial/tests/common/table.rs"]
+mod table;

@@ -3,6 +3,8 @@
 use wirelab_study::audit::{Finding, RULES, Severity, audit, audit_all};
 use wirelab_study::table::Study;
 
+use crate::table::{quoted, rows};
+
 const UDP: &str =
     "link = \"100M\"\n[defaults]\ntrial = { layer = \"udp4\", direction = \"transmit\" }\n";
 const ETHERNET: &str = "link = \"100M\"\n[defaults]\ntrial = { layer = \"ethernet\", direction = \"transmit\", frames = 50 }\n";
@@ -34,10 +36,9 @@ fn none(defaults: &str, rows: &[String]) {
 #[test]
 fn the_manual_has_a_row_for_each_rule() {
     let manual = include_str!("../../../docs/studies.md");
-    let table = manual.split("| rule | what it finds | severity |\n").nth(1);
-    let rows = table.expect("the table of the rules").lines().skip(1);
-    let rows = rows.map_while(|row| row.strip_prefix("| `")?.split('`').next());
-    assert_eq!(rows.collect::<Vec<_>>(), RULES);
+    let rows = rows(manual, "| rule | what it finds | severity |");
+    let names = rows.iter().flat_map(|row| quoted(row[0]));
+    assert_eq!(names.collect::<Vec<_>>(), RULES);
 }
 
 #[test]

@@ -84,6 +84,8 @@ mod stages_lab_ways;
 mod strict_gaps;
 mod studies;
 mod study_import;
+#[path = "../../trial/tests/common/table.rs"]
+mod table;
 mod terminal_width;
 #[cfg(feature = "hdl")]
 #[path = "docs_common/typed.rs"]

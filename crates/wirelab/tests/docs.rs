@@ -9,7 +9,8 @@ use crate::common;
 use crate::common::{stderr, wirelab};
 use crate::docs_common;
 use crate::docs_common::table::PAGES;
-use crate::docs_common::{Shown, blocks, calls_of, commands, page, pages, root};
+use crate::docs_common::{Shown, VENDORS_ROWS, blocks, calls_of, commands, page, pages, root};
+use crate::table;
 use crate::typed::typed;
 
 /// What the parser says of a command; it refuses an unknown option before it shows help, so nothing is run.
@@ -46,19 +47,12 @@ fn every_command_of_a_page_is_one_that_wirelab_takes() {
 #[test]
 fn every_row_of_the_vendors_page_has_commands_that_wirelab_takes() {
     let page = page("docs/iperf.md");
-    let table = page
-        .lines()
-        .skip_while(|line| !line.starts_with("| row of the page |"))
-        .skip(2)
-        .take_while(|line| line.starts_with('|'));
-    let mut rows = Vec::new();
-    for line in table {
-        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
-        rows.push(cells[0].to_owned());
+    let table = table::rows(&page, VENDORS_ROWS);
+    let rows: Vec<&str> = table.iter().map(|row| row[0]).collect();
+    for row in table {
         // The third column is the distribution's iperf.
-        for (cell, command) in [(cells[1], "iperf"), (cells[3], "measure")] {
-            let quoted = cell.split('`').skip(1).step_by(2);
-            for quoted in quoted.filter(|words| words.contains("HOST")) {
+        for (cell, command) in [(row[1], "iperf"), (row[3], "measure")] {
+            for quoted in table::quoted(cell).filter(|words| words.contains("HOST")) {
                 let args = docs_common::words(quoted);
                 taken([vec![command.to_owned()], args].concat(), quoted);
             }

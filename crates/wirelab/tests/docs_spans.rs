@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::docs_common::ran::{Tally, ended};
 use crate::docs_common::site::Site;
-use crate::docs_common::{Shown, commands, page, pages, spans};
+use crate::docs_common::{Shown, VENDORS_ROWS, commands, page, pages, spans};
+use crate::table::{quoted, rows};
 
 /// What a page says in its prose, and what is typed for it, one after the other in one folder.
 const RUN: &[(&str, &str)] = &[
@@ -133,18 +134,11 @@ fn the_commands_in_prose_are_run() {
 /// What the cells of the table for the rows of the vendor's page say behind `wirelab iperf` and `wirelab measure`.
 fn cells() -> Vec<String> {
     let page = page("docs/iperf.md");
-    let rows = page
-        .lines()
-        .skip_while(|line| !line.starts_with("| row of the page |"))
-        .skip(2)
-        .take_while(|line| line.starts_with('|'));
     let mut found = Vec::new();
-    for row in rows {
-        let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
-        for (cell, command) in [(cells[1], "iperf"), (cells[3], "measure")] {
-            let quoted = cell.split('`').skip(1).step_by(2);
+    for row in rows(&page, VENDORS_ROWS) {
+        for (cell, command) in [(row[1], "iperf"), (row[3], "measure")] {
             // One with a peer alone is the whole page, which takes minutes; docs/datasheet.md begins it.
-            let quoted = quoted.filter(|words| words.contains("HOST") && words.contains(' '));
+            let quoted = quoted(cell).filter(|words| words.contains("HOST") && words.contains(' '));
             found.extend(quoted.map(|words| format!("wirelab {command} {words}")));
         }
     }

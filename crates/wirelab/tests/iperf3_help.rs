@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use crate::common::{stdout, wirelab};
+use crate::docs_common::page;
 use crate::iperf_common::has;
+use crate::table::{quoted, rows};
 
 /// What iperf3 3.18 and 3.22 have beside 3.12, by their help.
 const LATER: &[&str] = &[
@@ -34,15 +36,11 @@ fn flags(help: &str) -> BTreeSet<String> {
     all
 }
 
-/// The names in the first column of the table under a heading of the page.
-fn table(heading: &str) -> BTreeSet<String> {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/iperf.md");
-    let text = std::fs::read_to_string(page).unwrap();
-    let (_, section) = text.split_once(heading).expect("the heading");
-    let section = section.split("\n#").next().unwrap();
-    let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
-    let columns = rows.filter_map(|row| row.split(" |").next());
-    let names = columns.flat_map(|column| column.split('`').step_by(2));
+/// The names in the first column of a table of the page.
+fn table(head: &str) -> BTreeSet<String> {
+    let page = page("docs/iperf.md");
+    let rows = rows(&page, head);
+    let names = rows.iter().flat_map(|row| quoted(row[0]));
     names
         .filter_map(|name| name.split(' ').next())
         .filter(|name| name.starts_with('-'))
@@ -71,7 +69,7 @@ fn each_flag_of_iperf3_is_ours_or_has_a_reason() {
     }
     ours.insert("-6".to_owned());
     ours.insert("-h".to_owned());
-    let missing = table("### iperf3 flags that are not supported");
+    let missing = table("| flag | why, and what to do |");
     let unexplained: Vec<&String> = theirs
         .iter()
         .filter(|name| !ours.contains(*name) && !missing.contains(*name))
@@ -92,7 +90,7 @@ fn each_flag_of_iperf3_is_ours_or_has_a_reason() {
 #[test]
 fn what_is_said_to_be_here_is() {
     let help = flags(&stdout(&wirelab(&["iperf", "--help"])));
-    let listed = table("### Flags of iperf3 alone");
+    let listed = table("| flag | what it does here |");
     assert!(listed.len() > 15, "{listed:?}");
     let unknown: Vec<&String> = listed.difference(&help).collect();
     assert!(unknown.is_empty(), "{unknown:?}");

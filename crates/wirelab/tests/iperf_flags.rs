@@ -6,8 +6,7 @@ use std::process::Command;
 use crate::common::{stdout, wirelab};
 use crate::docs_common::{page, spans};
 use crate::iperf_common::has;
-
-const HEADING: &str = "### iperf 2 flags that are not supported";
+use crate::table::{quoted, rows};
 
 /// The flags that a line of a help begins with, short and long.
 fn flags_of(line: &str) -> Vec<String> {
@@ -37,15 +36,10 @@ fn ours() -> BTreeSet<String> {
 /// The flags of the table, and whether each row has a reason.
 fn absent() -> BTreeSet<String> {
     let page = page("docs/iperf.md");
-    let section = page.split(HEADING).nth(1).expect(HEADING);
-    let section = section.split("\n#").next().unwrap();
-    let rows = section.lines().filter(|line| line.starts_with("| `"));
     let mut found = BTreeSet::new();
-    for row in rows {
-        let cells: Vec<&str> = row.trim_matches('|').split(" | ").collect();
-        assert!(cells.len() == 2 && cells[1].len() > 15, "{row}");
-        let flags = cells[0].split('`').skip(1).step_by(2);
-        found.extend(flags.map(str::to_owned));
+    for row in rows(&page, "| flag | not supported, because |") {
+        assert!(row.len() == 2 && row[1].len() > 15, "{row:?}");
+        found.extend(quoted(row[0]).map(str::to_owned));
     }
     assert!(found.len() > 40, "{found:?}");
     found

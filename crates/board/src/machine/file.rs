@@ -501,7 +501,12 @@ pub fn fuzz_machine_file(bytes: &[u8]) {
 }
 
 #[cfg(test)]
+#[path = "../../../trial/tests/common/table.rs"]
+mod table;
+
+#[cfg(test)]
 mod tests {
+    use super::table::{quoted, rows};
     use super::*;
 
     #[test]
@@ -527,12 +532,9 @@ mod tests {
     #[test]
     fn the_page_has_a_row_for_each_key() {
         let page = include_str!("../../../../docs/machines.md");
-        let section = page.split("\n## The keys\n").nth(1).unwrap();
-        let section = section.split("\n## ").next().unwrap();
-        let rows = section.lines().filter(|line| line.starts_with("| `"));
-        let mut documented: Vec<&str> = rows
-            .flat_map(|row| row.split('|').nth(1).unwrap().split('`').skip(1).step_by(2))
-            .collect();
+        let heads = ["| key | meaning | default |", "| key of a path | meaning |"];
+        let rows = heads.iter().flat_map(|head| rows(page, head));
+        let mut documented: Vec<&str> = rows.flat_map(|row| quoted(row[0])).collect();
         let tables = [
             ("address", ADDRESS_KEYS),
             ("console", CONSOLE_KEYS),

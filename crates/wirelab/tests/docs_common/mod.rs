@@ -8,6 +8,10 @@ pub mod table;
 
 use std::path::{Path, PathBuf};
 
+/// The head of the table of docs/iperf.md with the rows of a vendor's page.
+pub const VENDORS_ROWS: &str = "| row of the page | `wirelab iperf` on the host PC | the distribution's `iperf` there | one \
+                                figure by `wirelab measure` |";
+
 /// The root of the repository.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
