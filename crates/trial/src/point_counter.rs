@@ -47,6 +47,12 @@ impl PointCount {
         PointCount::Unseen,
     ];
 
+    /// Whether it is a time; otherwise it counts frames.
+    pub const fn is_time(self) -> bool {
+        use PointCount::{Clock, Cost, CostQ1, CostQ3};
+        matches!(self, CostQ1 | Cost | CostQ3 | Clock)
+    }
+
     const fn word(self) -> &'static str {
         match self {
             PointCount::CostQ1 => "probe_cost_q1_ns",
