@@ -2,11 +2,10 @@
 //!
 //! A [`Plan`] is read from a file or made from the command line. [`parts`] turns it into listed trials and searches in
 //! a fixed order. [`run_plan`] runs them on a node one by one and passes each observation to a [`Sink`] immediately, so
-//! that a [`ResultsWriter`] never loses one; [`resume_plan`] continues such a file. [`summaries`] summarizes repeated
-//! trials.
+//! that a [`ResultsWriter`] never loses one; [`resume_plan`] continues such a file.
 //!
-//! The command line uses it. It knows `config`, `cores`, `trial` and `wire`. Start reading at [`resume_plan`], then
-//! `listed.rs` (listed trials), `searched.rs` (searches) and [`plan::Plan`].
+//! The command line uses it. It knows `config`, `cores`, `statistics`, `trial` and `wire`. Start reading at
+//! [`resume_plan`], then `listed.rs` (listed trials), `searched.rs` (searches) and [`plan::Plan`].
 #![forbid(unsafe_code)]
 
 mod busy;
@@ -21,7 +20,6 @@ pub mod paths;
 pub mod plan;
 mod progress;
 mod reader;
-pub mod repeats;
 pub mod results_writer;
 pub mod resume;
 pub mod run;
@@ -36,7 +34,6 @@ pub use matrix::{ExpandError, MAX_SEARCHES, MAX_TRIALS, Step, expand, trial_esti
 pub use part::parts;
 pub use plan::{Matrix, Plan, SearchKind, SearchSection, Section};
 pub use reader::{MAX_PLAN_BYTES, fuzz_plan};
-pub use repeats::{CONFIDENCE, DirectionSummary, TrialSummary, summaries};
 pub use results_writer::{LoadResultsError, ResultsWriter, load, save};
 pub use resume::{ResumeError, Stored};
 pub use run::{Ended, PlanOutcome, Sink, resume_plan, run_plan};

@@ -2,6 +2,7 @@
 //! measuring.
 
 use serde::Serialize;
+use wirelab_statistics::bootstrap::CONFIDENCE;
 use wirelab_trial::measuring::Overhead;
 use wirelab_trial::series::nearest_rank;
 use wirelab_trial::stage::{CapturePoint, delays_of};
@@ -9,8 +10,6 @@ use wirelab_trial::{
     Background, Direction, Extent, Observation, Path, Probes, Ratio, Series, Status, Summary,
     Trial, Wait,
 };
-
-use crate::CONFIDENCE;
 
 mod background;
 mod verdict;

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use crate::common::{SimulatedNode, Trouble};
-use wirelab_bench::{Ended, NoCeiling, Plan, PlanOutcome, run_plan, summaries};
+use wirelab_bench::{Ended, NoCeiling, Plan, PlanOutcome, run_plan};
 use wirelab_trial::*;
 
 fn no_ceiling() -> NoCeiling {
@@ -239,60 +239,4 @@ fn progress_is_that_of_the_whole_plan() {
     assert_eq!(what, "trial 2 of 3: half of it");
     assert!(left.ends_with(" s left"), "{left}");
     assert!(log.windows(2).all(|w| w[0].0 <= w[1].0), "never back");
-}
-
-#[test]
-fn repeats_are_summed_up_with_their_intervals() {
-    let mut node = SimulatedNode::new(1e6);
-    (node.noise, node.ports) = (0.02, 2);
-    node.troubles = [(4, Trouble::Fail)].into();
-    let (_, kept) = run(
-        &mut node,
-        "[[matrix]]\nframe = [64, 512]\ndirection = \"both\"\nrepeat = 20",
-    );
-    let all = summaries(&kept);
-    assert_eq!(all.len(), 2);
-    assert_eq!((all[0].observations, all[0].complete), (20, 20));
-    assert_eq!((all[1].observations, all[1].complete), (20, 19));
-    for summary in &all {
-        assert_eq!(summary.directions.len(), 2);
-        let figures = &summary.directions[0];
-        assert_eq!(figures.frames_per_s.kind(), Some(Kind::Measured));
-        let rate = figures.frames_per_s.value().unwrap();
-        assert_eq!(rate.count, summary.complete);
-        let interval = rate.mean_interval.unwrap();
-        assert!(interval.low < 2e6 && 2e6 < interval.high, "{rate:?}");
-        assert!(rate.min >= 1.96e6 && rate.max <= 2.04e6 && rate.min < rate.max);
-        let jitter = figures.jitter_ps.value().unwrap();
-        assert_eq!(jitter.median, 2_000.0, "the worse of the two ports");
-        assert_eq!(
-            figures.goodput_bits_per_s,
-            Field::absent("an Ethernet trial")
-        );
-    }
-}
-
-#[test]
-fn kinds_never_mix_in_a_summary() {
-    let (_, mut kept) = run(
-        &mut SimulatedNode::new(1e6),
-        "[[matrix]]\nframe = 64\nrepeat = 2",
-    );
-    kept[1].flows[0].frames_per_s = Field::Observed {
-        value: 1e6,
-        kind: Kind::Predicted,
-    };
-    let all = summaries(&kept);
-    assert_eq!(
-        all[0].directions[0].frames_per_s,
-        Field::absent("its repeats are of different kinds")
-    );
-    kept[0].status = Status::Void {
-        why: "bad".to_owned(),
-    };
-    let all = summaries(&kept);
-    assert_eq!(
-        all[0].directions[0].frames_per_s.kind(),
-        Some(Kind::Predicted)
-    );
 }

@@ -38,3 +38,4 @@ pub use kind::BOARD;
 pub use machine::QEMU;
 pub use node::BoardNode;
 pub use running::{Board, INTERFACE, Options};
+pub use wirelab_emulator::Spent;

@@ -157,17 +157,13 @@ impl Machine {
             .unwrap_or_default()
     }
 
-    /// The same as text for a report: one line for each instruction with its share of the cycles.
-    pub fn listing(&self) -> Vec<String> {
+    /// The same with the text of each instruction.
+    pub fn listing(&self) -> Vec<(Spent, String)> {
         let line = |spent: Spent| {
             let half = |at: u32| self.memory.peek(at, Width::Half).unwrap_or(0);
             let code = half(spent.address) | half(spent.address.wrapping_add(2)) << 16;
             let (text, _) = disassemble(spent.address, code);
-            let each = spent.cycles as f64 / spent.count as f64;
-            format!(
-                "{:08x}  {text:<28} {:>8} times  {each:>6.2} cycles",
-                spent.address, spent.count
-            )
+            (spent, text)
         };
         self.spent().into_iter().map(line).collect()
     }

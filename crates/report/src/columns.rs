@@ -8,7 +8,7 @@ use std::fmt::Display;
 
 use wirelab_trial::{
     ClockKind, Counts, Direction, Extent, Field, FlowIntervals, FlowObservation, Found,
-    Observation, ResultsFile, SenderObservation, Spans, Stated, Status,
+    Observation, ResultsFile, SenderObservation, Spans, Stated, Status, Summary,
 };
 
 use crate::datasheet;
@@ -21,6 +21,7 @@ use crate::format;
 use crate::interval;
 use crate::judge::{End, judge};
 use crate::loss::{self, Loss};
+use crate::repeated::{self, Rates, Repeats};
 use crate::row::{self, Row, bad};
 use crate::stages::sheet;
 
@@ -52,6 +53,8 @@ struct Record<'a> {
     part: &'a (String, &'static str),
     /// The figures of an echo trial.
     echo: Option<&'a Echo>,
+    /// The repeats of a trial that has any, and their rate of each direction.
+    repeats: Option<&'a (Rates, Repeats<'a>)>,
 }
 
 /// A column.
@@ -128,6 +131,24 @@ fn columns() -> Vec<Column> {
             number(r.flow().and_then(|f| f.loss_ratio_at_most))
         }),
         plain("run_passed", |r| number(Some(r.run_passed))),
+        plain("repeats", |r| {
+            number(r.repeats.map(|(_, of)| of.numbers.len()))
+        }),
+        plain("repeats_complete", |r| {
+            number(r.repeats.map(|(_, of)| of.complete()))
+        }),
+        figure("repeats_mean_frames_per_s", |r| {
+            kinded(r.over_repeats().map(|rate| rate.mean))
+        }),
+    ]);
+    all.extend(ends!("repeats_mean_frames_per_s", |r| r
+        .over_repeats()
+        .value()
+        .and_then(Stated::of_repeats)));
+    all.extend([
+        figure("repeats_median_frames_per_s", |r| {
+            kinded(r.over_repeats().map(|rate| rate.median))
+        }),
         reader(7, Head::words(OPTIONS, IfVaries, 0), |r| {
             Cell::Text(options_in_words(r))
         }),
@@ -534,6 +555,17 @@ impl Record<'_> {
         self.flow().and_then(|flow| get(&flow.intervals))
     }
 
+    fn over_repeats(&self) -> Field<Summary> {
+        let Some((rates, _)) = self.repeats else {
+            return Field::absent("the trial was not repeated");
+        };
+        let of = rates.iter().find(|(way, _)| *way == self.row.direction);
+        of.map_or_else(
+            || Field::absent("no repeat of it is complete"),
+            |(_, rate)| rate.clone(),
+        )
+    }
+
     fn round_trip(&self, name: &str) -> Option<Stated> {
         self.echo.and_then(|echo| echo.intervals.get(name).copied())
     }
@@ -548,6 +580,12 @@ pub fn document(file: &ResultsFile) -> Document<'static> {
     let parts = parts(file);
     let judged = judge(file);
     let run_passed = judged.passed();
+    let repeated = repeated::listed(file).into_iter();
+    let repeated: Vec<(Rates, Repeats<'_>)> = repeated.map(|of| (of.rates(), of)).collect();
+    let mut repeats = vec![None; file.observations.len()];
+    for of in &repeated {
+        of.1.numbers.iter().for_each(|n| repeats[n - 1] = Some(of));
+    }
     let mut rows = Vec::new();
     let each = file.observations.iter().enumerate().zip(&parts);
     for (((at, o), part), end) in each.zip(&judged.trials) {
@@ -565,6 +603,7 @@ pub fn document(file: &ResultsFile) -> Document<'static> {
                 interrupted: file.interrupted,
                 part,
                 echo: echo.as_ref(),
+                repeats: repeats[at],
             };
             rows.push(columns.iter().map(|(.., get)| get(&record)).collect());
         };

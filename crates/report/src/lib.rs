@@ -38,6 +38,7 @@ mod mixed;
 mod options;
 mod over_time;
 mod repeat;
+mod repeated;
 mod results;
 mod row;
 mod search;

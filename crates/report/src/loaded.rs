@@ -1,8 +1,6 @@
 //! Latency under load: the round trips of a trial with and without a background side by side, and how much of the
 //! background arrived.
 
-use std::ops::Range;
-
 use wirelab_trial::{
     Background, CpuLoad, Direction, Field, Kind, Observation, ResultsFile, Status, Trial, pooled,
 };
@@ -12,75 +10,41 @@ use crate::document::escape::{clip, line};
 use crate::document::table::{Cell, Head, Shown, Table};
 use crate::format;
 use crate::interval;
+use crate::repeated::{self, Repeats};
 use crate::row;
 
 /// Longest name that a cell shows, in characters.
 const NAME: usize = 40;
 
-/// The repeats of one trial, with their numbers from 1.
-struct RepeatedTrial<'a> {
-    numbers: Vec<usize>,
-    observations: Vec<&'a Observation>,
-}
-
 /// The table of the echo trials that were asked beside a background, each after the same trial without; `None` where
 /// there are none.
 pub fn table(file: &ResultsFile) -> Option<Table> {
-    let echoes = || {
-        let each = file.observations.iter().enumerate();
-        each.filter(|(_, o)| o.trial.direction == Direction::Echo)
-    };
+    let is_echo = |o: &Observation| o.trial.direction == Direction::Echo;
+    let is_loaded = |o: &Observation| is_echo(o) && o.trial.background.is_some();
     // Most files have none, and what is compared below grows with the square of the trials.
-    if echoes().all(|(_, o)| o.trial.background.is_none()) {
+    if !file.observations.iter().any(is_loaded) {
         return None;
     }
-    let parts: Vec<Range<usize>> = file
-        .parts
-        .iter()
-        .map(|part| row::range_of(part, file.observations.len()))
-        .collect();
-    let part = |at: usize| parts.iter().position(|part| part.contains(&at));
-    let mut all: Vec<(Option<usize>, RepeatedTrial<'_>)> = Vec::new();
-    for (at, o) in echoes() {
-        let same = |(of, repeated): &&mut (Option<usize>, RepeatedTrial<'_>)| {
-            let first = repeated.observations[0];
-            *of == part(at) && first.node.name == o.node.name && first.trial == o.trial
-        };
-        match all.iter_mut().find(same) {
-            Some((_, repeated)) => {
-                repeated.numbers.push(at + 1);
-                repeated.observations.push(o);
-            }
-            None => all.push((
-                part(at),
-                RepeatedTrial {
-                    numbers: vec![at + 1],
-                    observations: vec![o],
-                },
-            )),
-        }
-    }
-    let is_loaded =
-        |repeated: &RepeatedTrial<'_>| repeated.observations[0].trial.background.is_some();
-    let pairs = |(of, repeated): &&(Option<usize>, RepeatedTrial<'_>)| {
-        is_loaded(repeated)
-            || all
-                .iter()
-                .any(|(part, other)| part == of && is_loaded(other) && is_pair(repeated, other))
+    let mut all = repeated::of(file);
+    all.retain(|of| is_echo(of.observations[0]));
+    let pairs = |of: &&Repeats<'_>| {
+        let with = |other: &Repeats<'_>| is_loaded(other.observations[0]) && is_pair(of, other);
+        is_loaded(of.observations[0]) || all.iter().any(with)
     };
     let rows = all.iter().filter(pairs);
-    let rows: Vec<Vec<Cell>> = rows.map(|(_, repeated)| cells(repeated)).collect();
+    let rows: Vec<Vec<Cell>> = rows.map(cells).collect();
     Some(Table::new("Latency under load", heads(), rows))
 }
 
 /// Whether a trial is another one but for its background.
-fn is_pair(without: &RepeatedTrial<'_>, with: &RepeatedTrial<'_>) -> bool {
+fn is_pair(without: &Repeats<'_>, with: &Repeats<'_>) -> bool {
+    let same_part = without.part == with.part;
     let (without, with) = (without.observations[0], with.observations[0]);
     let bare = Trial {
         background: None,
         ..with.trial.clone()
     };
-    without.node.name == with.node.name && without.trial == bare
+    same_part && without.node.name == with.node.name && without.trial == bare
 }
 
 fn heads() -> Vec<Head> {
@@ -111,7 +75,7 @@ fn heads() -> Vec<Head> {
     ]
 }
 
-fn cells(repeated: &RepeatedTrial<'_>) -> Vec<Cell> {
+fn cells(repeated: &Repeats<'_>) -> Vec<Cell> {
     let each: Vec<Observation> = repeated.observations.iter().map(|o| (*o).clone()).collect();
     // One trial asked again is one.
     let whole = pooled(&each).into_iter().next();

@@ -8,8 +8,8 @@ use crate::document::{Block, Chart, Document, Gallery, Medium, Picture, Verdict}
 use crate::options::Options;
 use crate::row::{self, Row};
 use crate::{
-    about, charts, columns, detail, distributions, format, loaded, over_time, search, spans,
-    stages, summary,
+    about, charts, columns, detail, distributions, format, loaded, over_time, repeated, search,
+    spans, stages, summary,
 };
 
 /// Characters that a row of the first table may have on a page, so that it is read without scrolling.
@@ -41,6 +41,7 @@ pub fn document<'a>(file: &'a ResultsFile, options: &Options) -> Document<'a> {
         ]));
         blocks.push(Block::Only(Medium::Text, vec![Block::Table(table)]));
     }
+    blocks.extend(repeated::table(file).into_iter().flat_map(titled));
     let searched = row::searched(file);
     blocks.extend(notices.of_trials(|trial| !searched[trial - 1]));
     blocks.extend(row::left_to_searches(file).map(Block::Remark));

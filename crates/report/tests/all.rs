@@ -17,6 +17,7 @@ mod loss_ranges;
 mod over_time;
 mod page_words;
 mod provenance;
+mod repeated;
 mod safe;
 mod stages;
 mod studies;

@@ -2,6 +2,7 @@
 
 use crate::format::{decimal, integer, time};
 use crate::named::named;
+use crate::point_counter::PointCounter;
 
 /// What a counter is of, which says where an observation and its report have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,6 +186,58 @@ pub fn is_total(name: &str) -> bool {
     }
 }
 
+/// Counters whose values of several trials are not added: times of a clock, costs, shares, means and the like.
+const LEVELS: [Counter; 28] = [
+    Counter::NAPI_MEAN,
+    Counter::NAPI_MEDIAN,
+    Counter::NAPI_P99,
+    Counter::NAPI_MAX,
+    Counter::SENT_HELD_UP,
+    Counter::SENT_BLOCKED,
+    Counter::SENT_FIRST,
+    Counter::SENT_LAST,
+    Counter::RECEIVED_FIRST,
+    Counter::RECEIVED_LAST,
+    Counter::RECEIVED_JITTER,
+    Counter::RECEIVED_HELD_UP,
+    Counter::WATCHED,
+    Counter::LOAD_FROM,
+    Counter::CAPTURE_POINT,
+    Counter::HEADER_TICKS,
+    Counter::COPY_TICKS,
+    Counter::WAIT_TICKS,
+    Counter::OWN_SHARE,
+    Counter::PIN_ELAPSED,
+    Counter::PIN_UNCERTAINTY,
+    Counter::WIRE_ELAPSED,
+    Counter::REPORTED_DURATION,
+    Counter::SERVER_CPU,
+    Counter::CONSOLE_DURATION,
+    Counter::PROBE_SHORTEST,
+    Counter::PROBE_LAST,
+    Counter::PROBE_LONGEST,
+];
+
+/// Whether the values of several trials are added. Of a counter without a row, which is a node's own, the name says it: it
+/// ends with its unit (`spec/node-control.md`).
+pub fn is_added(name: &str) -> bool {
+    let of_node = name.strip_prefix("node_").unwrap_or(name);
+    match (Counter::of(of_node), PointCounter::of(of_node)) {
+        (Some(known), _) => !LEVELS.contains(&known),
+        (None, Some(point)) => !point.count.is_time(),
+        (None, None) => !is_level_by_name(of_node),
+    }
+}
+
+/// Whether a name, or a piece of it before a point, ends as that of a time, a share or one figure of many.
+fn is_level_by_name(name: &str) -> bool {
+    const ENDS: [&str; 8] = [
+        "_ns", "_ps", "_ticks", "_milli", "_ppm", "_median", "_p99", "_max",
+    ];
+    let is_one = |piece: &str| ENDS.iter().any(|end| piece.ends_with(end));
+    name.split('.').any(is_one)
+}
+
 /// The place of a counter among those that have a row, for a list in the order of a frame's way.
 pub fn rank(name: &str) -> usize {
     let place = Counter::ALL.iter().position(|known| known.word() == name);
@@ -223,6 +276,27 @@ mod tests {
             time(1_500_000_000)
         );
         assert_eq!(shown("napi_polls", 7_680), "7,680");
+    }
+
+    #[test]
+    fn what_counts_is_added_and_what_has_a_unit_is_not() {
+        // A row that is added in spite of its name must be here.
+        let sums = [Counter::SENT_SLIPPED, Counter::BACKGROUND_LASTED];
+        for counter in Counter::ALL {
+            let level = is_level_by_name(counter.word()) && !sums.contains(counter);
+            assert_eq!(is_added(counter.word()), !level, "{counter:?}");
+        }
+        for (name, added) in [
+            ("node_sent_slipped_ns", true),
+            ("node_sent_held_up_ns", false),
+            ("probe_taken.in.driver", true),
+            ("probe_cost_q1_ns.in.driver", false),
+            ("mac_runts", true),
+            ("node_own_share_ppm", false),
+            ("slice_ns.00", false),
+        ] {
+            assert_eq!(is_added(name), added, "{name}");
+        }
     }
 
     #[test]

@@ -47,6 +47,14 @@ words!(
     "probe_unseen" => PointCount::Unseen,
 );
 
+impl PointCount {
+    /// Whether it is a time; otherwise it counts frames.
+    pub const fn is_time(self) -> bool {
+        use PointCount::{Clock, Cost, CostQ1, CostQ3};
+        matches!(self, CostQ1 | Cost | CostQ3 | Clock)
+    }
+}
+
 /// Where a point is: the frames that pass it and its name, as in `in.driver`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointPlace<'a> {

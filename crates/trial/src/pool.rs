@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::counter;
 use crate::counts::Counts;
 use crate::field::Field;
 use crate::interval::{FlowIntervals, PercentileIntervals};
@@ -215,22 +216,12 @@ fn counters<'a>(
         known.sort_unstable();
         let value = match known.get(known.len() / 2) {
             None => group[0].clone(),
-            Some(middle) if is_no_count(name) => Field::measured(*middle),
+            Some(middle) if !counter::is_added(name) => Field::measured(*middle),
             Some(_) => sum(group.into_iter()),
         };
         (name.clone(), value)
     };
     groups.into_iter().map(whole).collect()
-}
-
-/// Whether a counter holds something that cannot be added.
-fn is_no_count(name: &str) -> bool {
-    const TIMES: [&str; 8] = [
-        "_ns", "_ps", "_ticks", "_milli", "_ppm", "_median", "_p99", "_max",
-    ];
-    let is_one = |piece: &str| TIMES.iter().any(|end| piece.ends_with(end));
-    let added = ["slipped_ns", "lasted_ns"];
-    !added.iter().any(|end| name.ends_with(end)) && name.split('.').any(is_one)
 }
 
 #[cfg(test)]

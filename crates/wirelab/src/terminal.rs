@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use wirelab_report::document::{Block, Document, terminal};
 use wirelab_trial::{Cancel, Progress, Warning};
 
+use crate::exit::{Failure, Fallible};
+
 /// A flag that Ctrl-C and termination set; a second Ctrl-C ends the program immediately.
 pub fn cancel_on_signal() -> Cancel {
     let cancel = Cancel::new();
@@ -151,15 +153,24 @@ fn width() -> Option<usize> {
 
 /// Print what is no report of results: a title and parts.
 pub fn show(title: String, blocks: Vec<Block<'_>>) {
-    let document = Document {
+    show_document(&Document {
         title,
         blocks,
         ..Document::default()
-    };
-    write_out(format_args!(
-        "{}",
-        terminal::render(&document, &report_options(None, false))
-    ));
+    });
+}
+
+/// Print a document.
+pub fn show_document(document: &Document<'_>) {
+    let options = report_options(None, false);
+    write_out(format_args!("{}", terminal::render(document, &options)));
+}
+
+/// Print data for a script.
+pub fn show_json(data: &impl serde::Serialize) -> Fallible<()> {
+    let text = serde_json::to_string_pretty(data).map_err(Failure::failed)?;
+    say!("{text}");
+    Ok(())
 }
 
 /// Options of a report on standard output.

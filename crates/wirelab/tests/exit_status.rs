@@ -139,14 +139,14 @@ fn a_sender_of_which_nothing_left_ends_with_1_and_says_so() {
     assert_eq!(refused.status.code(), Some(1), "{}", stderr(&refused));
     assert!(stderr(&refused).contains("1000"), "{}", stderr(&refused));
     assert!(
-        !stdout(&refused).contains("sent 1,000"),
+        !stdout(&refused).contains("1,000  sent"),
         "{}",
         stdout(&refused)
     );
     let fine = send("packet", &[]);
     assert_eq!(fine.status.code(), Some(0), "{}", stderr(&fine));
     assert!(
-        stdout(&fine).contains("sent 1,000 frames"),
+        stdout(&fine).contains("\n   1,000  sent (sequences 0 to 999); "),
         "{}",
         stdout(&fine)
     );
@@ -165,7 +165,7 @@ fn a_sender_of_which_nothing_left_ends_with_1_and_says_so() {
     assert_eq!(told["refused_frames"], 1_000, "{told}");
     let dropped = stdout(&send("packet", &paced[..4]));
     assert!(
-        dropped.contains("the driver refused 1,000 more frames: not sent"),
+        dropped.contains("\n   1,000  refused by the driver, not sent\n"),
         "{dropped}"
     );
     assert!(!dropped.contains("--sent"), "{dropped}");

@@ -3,7 +3,7 @@
 
 use std::process::{Command, Output};
 
-use crate::common::{scratch, short_plan, skip, stderr, stdout, wirelab};
+use crate::common::{fact, scratch, short_plan, skip, stderr, stdout, wirelab};
 use wirelab_trial::{Direction, Layer, Observation, ResultsFile, Status};
 
 /// A lab of its own, taken down in the end.
@@ -519,11 +519,15 @@ fn ssh_is_the_one_of_this_host() {
         .unwrap();
     let text = stdout(&output);
     assert!(output.status.success(), "{text}{}", stderr(&output));
-    assert!(
-        text.contains("prompt: reached after") && text.contains("version: Linux "),
-        "{text}"
-    );
-    assert!(text.contains("CPU load: "), "{text}");
+    for (name, begin, end) in [
+        ("prompt", "reached after ", " s (measured)"),
+        ("version", "Linux ", ""),
+        ("CPU load", "", " % (measured)"),
+    ] {
+        let told = fact(&text, name);
+        let whole = told.starts_with(begin) && told.ends_with(end) && !told.is_empty();
+        assert!(whole, "{name}: {text}");
+    }
 }
 
 /// A profile that does not fit the board is found before the first trial.
@@ -568,18 +572,18 @@ fn an_answer_that_the_profile_does_not_read_is_an_error() {
         (
             "lacks-a-clock.toml",
             "cat /nowhere",
-            "core_clock: this board has none (cat: /nowhere: No such file or directory)",
+            "this board has none (cat: /nowhere: No such file or directory)",
         ),
         (
             "says-nothing.toml",
             "true",
-            "core_clock: the board printed nothing to 'true'",
+            "the board printed nothing to 'true'",
         ),
     ] {
         let output = check(name, missing, to);
         let text = stdout(&output);
         assert!(output.status.success(), "{text}{}", stderr(&output));
-        assert!(text.contains(told), "{text}");
+        assert_eq!(fact(&text, "core_clock"), told, "{text}");
     }
 }
 

@@ -24,7 +24,7 @@ fn a_user_with_the_granted_capabilities_makes_uses_and_removes_a_lab() {
     succeeded(&granted.call(&["lab", "up", &name, "--pairs", "2", "--rate", "100M"]));
     let status = granted.call(&["lab", "status"]);
     assert!(
-        stdout(&status).contains("pair 1 tester  up"),
+        stdout(&status).contains("   1  tester  up    "),
         "{}",
         stdout(&status)
     );

@@ -67,7 +67,7 @@ fn the_recording_of_a_board_gives_the_time_that_the_board_has() {
     assert!((rate * width as f64 / 50e12 - 1.0).abs() < 1e-9, "{rate}");
     let told = stdout(&wirelab(&["pulse", &vcd]));
     assert!(
-        told.contains("channel P0.0, 1 pulse high") && told.contains("± 10 ns"),
+        told.contains("channel P0.0, 1 pulse high") && told.contains("  10.000[1]  "),
         "{told}"
     );
 }
@@ -239,5 +239,22 @@ fn options_of_a_recording_are_refused_with_the_fix() {
     }
     let told = stdout(&wirelab(&["pulse", &csv]));
     assert!(told.contains("threshold 1.650 V"), "{told}");
+    let cut = scratch("cut.csv");
+    std::fs::write(
+        &cut,
+        "Time [s],Channel 0\n0,1\n0.1,0\n0.5,1\n1.125,0\n1.5,1\n1.500001,0\n1.6,1\n1.7,1\n",
+    )
+    .unwrap();
+    let told = |args: &[&str]| {
+        let printed = wirelab(&[&["pulse", cut.to_str().unwrap()], args].concat());
+        let (folder, name) = (cut.parent().unwrap().display(), cut.file_name().unwrap());
+        let told = stdout(&printed).replace(&format!("{folder}/"), "");
+        told.replace(name.to_str().unwrap(), "cut.csv")
+    };
+    insta::assert_snapshot!("pulses_of_unknown_sampling", told(&[]));
+    insta::assert_snapshot!(
+        "pulses",
+        told(&["--sampling", "24MHz", "--shortest", "10us"])
+    );
     refused(&["pulse", "/no/such/file.vcd"], "/no/such/file.vcd: ");
 }

@@ -29,7 +29,7 @@ fn root_of_a_user_namespace_has_labs() {
     succeeded(&output);
     let told = stdout(&output);
     assert!(
-        told.contains("pair 0 tester  up") && told.contains("no lab on this host"),
+        told.contains("   0  tester  up    ") && told.contains("no lab on this host"),
         "{told}"
     );
     // Root itself in one, whose mounts nobody else sees.

@@ -1,5 +1,6 @@
 //! Back-to-back frames after RFC 9004: the longest burst at line rate without loss, and the buffer that it shows.
 
+use wirelab_statistics::bootstrap::CONFIDENCE;
 use wirelab_trial::search::{
     Burst, BurstLengths, BurstResult, BurstSearch, MAX_REPEATS, MIN_REPEATS, Screened, SearchEnded,
 };
@@ -9,7 +10,6 @@ use wirelab_wire::LineRate;
 use super::asker::{Asker, SearchContext};
 use super::refuse::{SearchError, check_limits, check_trial};
 use crate::ceiling::AT_LINK_RATE;
-use crate::repeats::CONFIDENCE;
 
 /// Searches the longest burst at line rate that a node receives without loss.
 ///

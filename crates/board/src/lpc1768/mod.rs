@@ -143,7 +143,7 @@ impl Lpc1768Node {
         &mut self.client.transport().board
     }
 
-    /// Runs a trial, and lists the executed instructions of a function: address, instruction, count, and mean cycles.
+    /// Runs a trial, and lists the executed instructions of a function with their counts and cycles.
     /// The copy loop explains the time of a scenario.
     ///
     /// # Errors
@@ -153,7 +153,7 @@ impl Lpc1768Node {
         function: &str,
         trial: &Trial,
         cancel: &Cancel,
-    ) -> Result<Vec<String>, NodeError> {
+    ) -> Result<Vec<(wirelab_emulator::Spent, String)>, NodeError> {
         let symbol = wirelab_emulator::symbol(&self.elf, function).filter(|symbol| symbol.1 > 0);
         let Some((start, bytes)) = symbol else {
             return Err(NodeError::BadTrial(format!(

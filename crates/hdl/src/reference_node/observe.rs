@@ -3,7 +3,7 @@
 use wirelab_trial::job::{self, FlowRequest};
 use wirelab_trial::stage::{self, CapturePoint, PointTimes};
 use wirelab_trial::{
-    ClockKind, Description, Direction, Field, Layer, Observation, Series, Status,
+    ClockKind, Counter, Description, Direction, Field, Layer, Observation, Series, Status,
     TesterObservation, Warning, WarningCode,
 };
 
@@ -11,9 +11,6 @@ use super::echo::STREAM;
 use super::plan::Plan;
 use super::session::RunResult;
 use crate::reference::registers as reg;
-
-/// The protocol's counter of the cost of a point, in clocks.
-const POINT_COST: &str = "capture_point_ticks";
 
 /// The program's counter with the sticky bits that the MAC set in the trial.
 const STICKY: &str = "mac_sticky";
@@ -97,8 +94,8 @@ fn part(plan: &Plan, node: &Description, result: RunResult, started_unix_ns: u64
     let dropped = report.counters.get(DROPPED).copied().unwrap_or(0);
     warnings.extend(dropped_warning(&node.name, dropped, &sticky));
     warnings.extend(sticky_warning(&node.name, dropped, &sticky));
-    let points = |name: &String| name == POINT_COST || name.ends_with("_ticks");
-    let counters = report.counters.into_iter().filter(|(name, _)| points(name));
+    let counters = report.counters.into_iter();
+    let counters = counters.filter(|(name, _)| name == Counter::CAPTURE_POINT.word());
     // Words of bits cannot be added when parts are merged, but the trials with a set bit can.
     let set_bits = sticky.iter().map(|bit| (format!("{STICKY}_{bit}"), 1));
     let drops = (dropped > 0).then(|| (DROPPED.to_owned(), dropped));

@@ -12,7 +12,8 @@ use crate::document::{
 use crate::judge::{End, judge};
 use crate::options::Options;
 use crate::{
-    about, charts, finding, format, headline, over_time, repeat, row, search, spans, summary,
+    about, charts, finding, format, headline, over_time, repeat, repeated, row, search, spans,
+    summary,
 };
 
 /// The page of one node.
@@ -204,6 +205,10 @@ fn udp_legend(sheet: &Sheet) -> String {
 /// What stands below the sheets: searches, and what is not on the page.
 fn below(file: &ResultsFile, page: &Datasheet) -> Vec<Block<'static>> {
     let mut out = Vec::new();
+    out.extend(repeated::table(file).map(|mut table| {
+        let caption = std::mem::take(&mut table.caption);
+        Block::Appendix(2, caption, vec![Block::Table(table)])
+    }));
     let tables = search::tables(file);
     if !tables.is_empty() {
         let tables = tables.into_iter().map(Block::Table).collect();

@@ -21,12 +21,6 @@ fn is_of_path(name: &str) -> bool {
     })
 }
 
-/// Whether the counts of several trials are added; for medians and the like the maximum is shown.
-fn adds_up(name: &str) -> bool {
-    let single = ["_mean", "_median", "_p99", "_max"];
-    !single.iter().any(|part| name.contains(part))
-}
-
 /// Sent, lost, duplicated and out of order; `None` if a trial lacks the count.
 type Sums = [Option<Loss<u64>>; 4];
 
@@ -101,8 +95,9 @@ fn node_counted(trials: &[&Observation]) -> Option<Block<'static>> {
             let (path, direction) = (sheet::options(o), direction.to_string());
             let key = (path, direction, counter::rank(name), name.to_owned());
             let sum = counted.entry(key).or_default();
-            *sum = match adds_up(name) {
+            *sum = match counter::is_added(name) {
                 true => sum.saturating_add(value),
+                // Of medians and the like the largest is shown.
                 false => value.max(*sum),
             };
         }

@@ -1,17 +1,19 @@
 //! `wirelab console`: tries a board's console and its profile, and shows what went over it in a run.
 
+use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use wirelab_console::cpu::{CpuSample, busy_ratio};
 use wirelab_console::profile::{NAMES, find, text_of};
 use wirelab_console::template::Values;
 use wirelab_console::{Board, ConsoleError, ConsoleName, Unread};
+use wirelab_report::document::Block;
 use wirelab_trial::Cancel;
 
 use super::report;
 use crate::args::{ConsoleArgs, ConsoleCheckArgs, ConsoleCommand};
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{cancel_on_signal, complain, put, say};
+use crate::terminal::{cancel_on_signal, complain, put, say, show, while_showing};
 
 /// Lines of an answer that a message shows; all of them are in the transcript.
 const SHOWN: usize = 3;
@@ -21,7 +23,7 @@ const BETWEEN: Duration = Duration::from_millis(500);
 pub fn run(args: &ConsoleArgs) -> Result {
     match &args.command {
         ConsoleCommand::List => list(),
-        ConsoleCommand::Show { profile } => show(profile),
+        ConsoleCommand::Show { profile } => show_profile(profile),
         ConsoleCommand::Check(args) => check(args),
         ConsoleCommand::Log { results } => log(results),
     }
@@ -36,7 +38,7 @@ fn list() -> Result {
     Ok(Outcome::Done)
 }
 
-fn show(name: &str) -> Result {
+fn show_profile(name: &str) -> Result {
     match text_of(name) {
         Some(text) => put!("{text}"),
         // Another has the error that names the known ones.
@@ -46,7 +48,7 @@ fn show(name: &str) -> Result {
 }
 
 fn log(path: &std::path::Path) -> Result {
-    let (file, _) = (report::read(path)?, ());
+    let file = report::read(path)?;
     if file.consoles.is_empty() {
         return Err(Failure::usage(format!(
             "{} has nothing of a console; fix: measure with --console and --profile",
@@ -68,98 +70,124 @@ fn check(args: &ConsoleCheckArgs) -> Result {
     let cancel = cancel_on_signal();
     let begun = Instant::now();
     let mut board = Board::open(&name, profile, args.address).map_err(Failure::failed)?;
-    let passed = steps(&mut board, begun, &cancel);
-    if !matches!(passed, Ok(true)) {
+    let mut report = CheckReport::default();
+    let ended = while_showing("checking", None, || {
+        steps(&mut board, begun, &cancel, &mut report)
+    });
+    show(String::new(), vec![Block::Facts(report.facts)]);
+    if ended.is_err() || report.failed {
         complain(format_args!("what went over the console:"));
         for line in board.transcript().log().lines {
             complain(format_args!("{line}"));
         }
     }
-    passed.map(Outcome::of).map_err(Failure::failed)
+    ended.map_err(Failure::failed)?;
+    Ok(Outcome::of(!report.failed))
 }
 
-/// Says what works; whether all of it does.
+/// What works and what does not.
+#[derive(Default)]
+struct CheckReport {
+    facts: Vec<(String, String)>,
+    failed: bool,
+}
+
+impl CheckReport {
+    fn say(&mut self, name: &str, text: impl Into<String>) {
+        self.facts.push((name.to_owned(), text.into()));
+    }
+
+    fn fail(&mut self, name: &str, error: &dyn Display) {
+        self.failed = true;
+        self.say(name, error.to_string());
+    }
+}
+
 fn steps(
     board: &mut Board,
     begun: Instant,
     cancel: &Cancel,
-) -> std::result::Result<bool, ConsoleError> {
+    report: &mut CheckReport,
+) -> std::result::Result<(), ConsoleError> {
     board.ready(cancel)?;
-    match board.profile().prompt {
-        Some(_) => say!(
-            "prompt: reached after {:.2} s",
-            begun.elapsed().as_secs_f64()
-        ),
-        None => say!("prompt: none in this profile; it only listens"),
-    }
-    let asked: Vec<String> = board.profile().asks.keys().cloned().collect();
-    let mut passed = true;
-    for name in asked {
-        match (board.facts().get(&name), board.unread().get(&name)) {
-            (Some(value), _) => say!("{name}: {value}"),
-            (None, unread) => passed &= told(board, &name, &format!("ask.{name}.pattern"), unread),
+    let seconds = begun.elapsed().as_secs_f64();
+    report.say(
+        "prompt",
+        match board.profile().prompt {
+            Some(_) => format!("reached after {seconds:.2} s (measured)"),
+            None => "none in this profile; it only listens".to_owned(),
+        },
+    );
+    for name in board.profile().asks.keys() {
+        match (board.facts().get(name), board.unread().get(name)) {
+            (Some(value), _) => report.say(name, value),
+            (None, unread) => unanswered(board, name, &format!("ask.{name}.pattern"), unread, report),
         }
     }
+    const LOAD: &str = "CPU load";
     match load(board, cancel) {
-        Ok(Some(Ok(Some(busy)))) => say!("CPU load: {:.1} %", busy * 100.0),
-        Ok(Some(Ok(None))) => say!("CPU load: unknown, because the board's counters do not change"),
-        Ok(Some(Err(unread))) => passed &= told(board, "CPU load", "cpu.lines", Some(&unread)),
-        Ok(None) => say!("CPU load: not measured, because the profile has no command for it"),
-        Err(ConsoleError::Cancelled) => return Err(ConsoleError::Cancelled),
-        Err(error) => {
-            passed = false;
-            say!("CPU load: {error}");
+        Ok(Some(Ok(Some(busy)))) => report.say(LOAD, format!("{:.1} % (measured)", busy * 100.0)),
+        Ok(Some(Ok(None))) => {
+            report.say(LOAD, "unknown, because the board's counters do not change");
         }
+        Ok(Some(Err(unread))) => unanswered(board, LOAD, "cpu.lines", Some(&unread), report),
+        Ok(None) => report.say(
+            LOAD,
+            "not measured, because the profile has no command for it",
+        ),
+        Err(ConsoleError::Cancelled) => return Err(ConsoleError::Cancelled),
+        Err(error) => report.fail(LOAD, &error),
     }
     for (program, of) in board.profile().programs.clone() {
         for (role, run) in of.runs {
             let what = format!("{} {}", program.word(), role.word());
             if role.is_client() || run.start.is_none() {
-                say!("{what}: not tried (measure runs it)");
+                report.say(&what, "not tried (measure runs it)");
                 continue;
             }
             match serve(board, program, role, cancel) {
-                Ok(()) => say!("{what}: started and stopped"),
+                Ok(()) => report.say(&what, "started and stopped"),
                 Err(ConsoleError::Cancelled) => return Err(ConsoleError::Cancelled),
-                Err(error) => {
-                    passed = false;
-                    say!("{what}: {error}");
-                }
+                Err(error) => report.fail(&what, &error),
             }
         }
     }
-    Ok(passed)
+    Ok(())
 }
 
-/// Says why there is no value of `name`, which the profile's `key` reads; whether that is the board's own.
-fn told(board: &Board, name: &str, key: &str, unread: Option<&Unread>) -> bool {
+/// Says why there is no value of `name`, which the profile's `key` reads; it is no failure where that is the board's own.
+fn unanswered(
+    board: &Board,
+    name: &str,
+    key: &str,
+    unread: Option<&Unread>,
+    report: &mut CheckReport,
+) {
     let profile = &board.profile().name;
     match unread {
-        Some(Unread::Unreadable {
-            typed: asked,
-            lines: came,
-        }) => {
-            let came: Vec<&str> = came.iter().take(SHOWN).map(String::as_str).collect();
+        Some(Unread::Unreadable { typed, lines }) => {
+            let lines: Vec<&str> = lines.iter().take(SHOWN).map(String::as_str).collect();
             let place = match text_of(profile) {
                 Some(_) => format!(
                     "a copy of the profile ('wirelab console show {profile} > mine.toml'), and give that with --profile mine.toml"
                 ),
                 None => "the profile".to_owned(),
             };
-            say!(
-                "{name}: the profile {profile} does not read the answer to '{asked}': '{}'; fix: change {key} in {place}",
-                came.join("', '")
+            let lines = lines.join("', '");
+            report.fail(
+                name,
+                &format_args!(
+                    "the profile {profile} does not read the answer to '{typed}': '{lines}'; fix: change {key} in {place}"
+                ),
             );
-            return false;
         }
-        Some(Unread::Absent(why)) => say!("{name}: this board has none ({why})"),
-        Some(Unread::Silent { typed: asked }) => {
-            say!("{name}: the board printed nothing to '{asked}'")
+        Some(Unread::Absent(why)) => report.say(name, format!("this board has none ({why})")),
+        Some(Unread::Silent { typed }) => {
+            report.say(name, format!("the board printed nothing to '{typed}'"));
         }
-        Some(Unread::NotTyped(why)) => say!("{name}: not asked: {why}"),
-        None => say!("{name}: not asked"),
+        Some(Unread::NotTyped(why)) => report.say(name, format!("not asked: {why}")),
+        None => report.say(name, "not asked"),
     }
-    true
 }
 
 fn load(

@@ -2,12 +2,17 @@
 
 use serde_json::json;
 use wirelab_board::lpc1768::Lpc1768Node;
-use wirelab_board::{BOARD, Emulator, catalogue};
-use wirelab_trial::{Direction, Extent, Framing, Load, NodeName, OpenError, Size, SizeUnit, Trial};
+use wirelab_board::{BOARD, Emulator, Spent, catalogue};
+use wirelab_report::document::Block;
+use wirelab_report::document::table::{Cell, Head, Shown, Table};
+use wirelab_report::format;
+use wirelab_trial::{
+    Direction, Extent, Field, Framing, Load, NodeName, OpenError, Size, SizeUnit, Trial,
+};
 
 use crate::args::BoardDisassembleArgs;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{cancel_on_signal, say};
+use crate::terminal::{cancel_on_signal, say, show};
 
 pub fn run(args: &BoardDisassembleArgs) -> Result {
     let name: NodeName = match args.board.parse::<NodeName>()? {
@@ -35,23 +40,38 @@ pub fn run(args: &BoardDisassembleArgs) -> Result {
     };
     let lines = node.listing(&args.function, &trial, &cancel_on_signal())?;
     if args.json {
-        let spent = node.board().machine().spent();
-        let rows = lines.into_iter().zip(spent).map(|(line, spent)| {
-            let instruction = line.split("  ").nth(1).unwrap_or_default();
+        let row = |(spent, instruction): &(Spent, String)| {
             json!({
                 "address": spent.address, "instruction": instruction,
                 "count": spent.count, "cycles": spent.cycles,
             })
-        });
-        let rows: Vec<serde_json::Value> = rows.collect();
-        say!("{}", serde_json::Value::from(rows));
-        return Ok(Outcome::Done);
-    }
-    if lines.is_empty() {
+        };
+        say!("{}", lines.iter().map(row).collect::<serde_json::Value>());
+    } else if lines.is_empty() {
         say!("{} was not executed with buffers {buffers}", args.function);
-    }
-    for line in lines {
-        say!("{line}");
+    } else {
+        show(String::new(), vec![Block::Table(table(lines))]);
     }
     Ok(Outcome::Done)
+}
+
+/// Cycles are counted, the same on every host.
+fn table(lines: Vec<(Spent, String)>) -> Table {
+    let figures = |name| Head::figures(name, "", Shown::Always, 0);
+    let heads = vec![
+        Head::words("address", Shown::Always, 0),
+        Head::words("instruction", Shown::Always, 0),
+        figures("times"),
+        figures("cycles a time"),
+    ];
+    let row = |(spent, text): (Spent, String)| {
+        let each = spent.cycles as f64 / spent.count as f64;
+        vec![
+            format!("{:08x}", spent.address).into(),
+            text.into(),
+            Cell::of(Field::measured(spent.count), format::integer),
+            Cell::of(Field::measured(each), |each| format::decimal(each, 2)),
+        ]
+    };
+    Table::new("", heads, lines.into_iter().map(row).collect())
 }

@@ -1,13 +1,15 @@
 //! `wirelab lab`: makes and removes namespaces and veth pairs.
 
-use wirelab_port::lab::{EphemeralLab, Lab, LabOwner, LabSpec, LabStatus, Side};
+use wirelab_port::lab::{EphemeralLab, Lab, LabInterface, LabOwner, LabSpec, LabStatus, Side};
 use wirelab_port::netns::NetNs;
+use wirelab_report::document::Block;
+use wirelab_report::document::table::{Cell, Table};
 use wirelab_report::format;
 
 use crate::args::{LabArgs, LabCommand};
 use crate::ask;
-use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::say;
+use crate::exit::{Outcome, Result};
+use crate::terminal::{say, show, show_json};
 
 pub fn run(args: &LabArgs) -> Result {
     match &args.command {
@@ -75,39 +77,50 @@ fn way_in(lab: &Lab) -> Option<String> {
 fn status(json: bool) -> Result {
     let labs = Lab::status()?;
     if json {
-        let list: Vec<_> = labs.iter().map(as_json).collect();
-        say!(
-            "{}",
-            serde_json::to_string_pretty(&list).map_err(Failure::failed)?
-        );
+        show_json(&labs.iter().map(as_json).collect::<Vec<_>>())?;
         return Ok(Outcome::Done);
     }
     if labs.is_empty() {
         say!("no lab on this host; make one with 'wirelab lab up'");
     }
-    for lab in &labs {
-        say!(
-            "{} ({}, {})",
-            lab.name,
-            format::count(lab.pairs.into(), "pair"),
-            owner(lab)
-        );
-        for i in &lab.interfaces {
-            let state = match &i.interface {
-                Ok(found) if i.is_up() => format!("up    {}", found.mac),
-                Ok(found) => format!("down  {}", found.mac),
-                Err(why) => format!("gone  {why}"),
-            };
-            let addresses: Vec<String> = i.addresses.iter().map(ToString::to_string).collect();
-            say!(
-                "  pair {} {:<7} {state}  {}",
-                i.pair,
-                i.side.to_string(),
-                addresses.join(" ")
-            );
-        }
-    }
+    let tables = labs.iter().map(|lab| Block::Table(interfaces(lab)));
+    show(String::new(), tables.collect());
     Ok(Outcome::Done)
+}
+
+fn interfaces(lab: &LabStatus) -> Table {
+    let heads = ["pair", "side", "link", "MAC", "addresses"];
+    let heads = heads.map(|name| (name, name == "pair"));
+    let row = |i: &LabInterface| {
+        let (link, mac) = match &i.interface {
+            Ok(found) if i.is_up() => (Cell::from("up"), found.mac.to_string()),
+            Ok(found) => (Cell::from("down"), found.mac.to_string()),
+            Err(why) => {
+                let gone = Cell::Noted {
+                    text: "gone".to_owned(),
+                    note: why.to_string(),
+                    kind: None,
+                    alarm: true,
+                };
+                (gone, String::new())
+            }
+        };
+        let addresses: Vec<String> = i.addresses.iter().map(ToString::to_string).collect();
+        let pair = format::integer(i.pair.into());
+        let side = i.side.to_string();
+        vec![
+            pair.into(),
+            side.into(),
+            link,
+            mac.into(),
+            addresses.join(" ").into(),
+        ]
+    };
+    let pairs = format::count(lab.pairs.into(), "pair");
+    Table {
+        caption: format!("{} ({pairs}, {})", lab.name, owner(lab)),
+        ..Table::sentences(heads.into(), lab.interfaces.iter().map(row).collect())
+    }
 }
 
 fn owner(lab: &LabStatus) -> String {

@@ -20,7 +20,6 @@ pub mod node;
 pub mod predict;
 pub mod pulse;
 pub mod receive;
-pub mod repeats;
 pub mod report;
 pub mod results;
 pub mod selftest;

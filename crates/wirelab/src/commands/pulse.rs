@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use wirelab_pulse::{Found, PulseFile, Step, Wanted, read, trial};
+use wirelab_pulse::{Found, Pulse, PulseFile, Step, Wanted, read, trial};
+use wirelab_report::document::Block;
+use wirelab_report::document::table::{Cell, Head, Shown, Table};
 use wirelab_report::format;
-use wirelab_trial::{Cancel, ResultsFile};
+use wirelab_trial::{Cancel, Field, ResultsFile};
 
 use crate::args::PulseArgs;
 use crate::exit::{Failure, Fallible, Outcome, Result};
-use crate::terminal::{complain, say};
+use crate::terminal::{complain, show, show_json};
 
 /// Most pulses that are shown one a line; JSON has all.
 const MOST_SHOWN: usize = 64;
@@ -39,10 +41,7 @@ pub fn run(args: &PulseArgs) -> Result {
     }
     let found = read(&args.file, &wanted).map_err(Failure::usage)?;
     match args.json {
-        true => say!(
-            "{}",
-            serde_json::to_string_pretty(&found).map_err(Failure::failed)?
-        ),
+        true => show_json(&found)?,
         false => print(&args.file, &found),
     }
     Ok(Outcome::Done)
@@ -52,51 +51,22 @@ fn print(file: &Path, found: &Found) {
     let level = if found.active_high { "high" } else { "low" };
     let threshold = found.threshold_v;
     let threshold = threshold.map_or(String::new(), |v| format!(", threshold {v:.3} V"));
-    say!(
+    let title = format!(
         "{}: {}, channel {}, {} {level}{threshold}",
         file.display(),
         found.format,
         found.channel,
         format::count(found.pulses.len() as u64, "pulse")
     );
-    let within = match found.uncertainty.is_known() {
-        true => format!("± {}", format::time(found.uncertainty.ps)),
-        false => "± unknown".to_owned(),
-    };
-    for (n, pulse) in found.pulses.iter().take(MOST_SHOWN).enumerate() {
-        say!(
-            "  {}  {} {within}, from {}",
-            n + 1,
-            format::time(pulse.width_ps),
-            format::time_f(pulse.start_ps as f64)
-        );
-    }
-    if found.pulses.len() > MOST_SHOWN {
-        say!(
-            "  … and {} more (--json has all)",
-            found.pulses.len() - MOST_SHOWN
-        );
-    }
-    for note in notes(found) {
-        say!("  {note}");
-    }
-}
-
-fn notes(found: &Found) -> Vec<String> {
     let mut notes = Vec::new();
-    notes.push(
-        match found.uncertainty.from {
-            Step::Sampling => "± is the sampling period that the file states, and the last digit of its times",
-            Step::Given => "± is the sampling period that was given, and the last digit of the file's times",
-            Step::Resolution => {
-                "the file does not state how it was sampled, so the error of a width has no known limit; \
-                 fix: give the rate with --sampling, e.g. --sampling 24MHz"
-            }
-        }
-        .to_owned(),
-    );
+    if found.pulses.len() > MOST_SHOWN {
+        let more = (found.pulses.len() - MOST_SHOWN) as u64;
+        let more = format::count(more, "more pulse");
+        notes.push(format!("not shown: {more} (--json has all)"));
+    }
     if found.ignored > 0 {
-        notes.push(format!("{} shorter ones are ignored", found.ignored));
+        let shorter = format::count(found.ignored, "shorter pulse");
+        notes.push(format!("ignored: {shorter}"));
     }
     let cut = [(found.cut_at_start, "begins"), (found.cut_at_end, "ends")];
     for (_, word) in cut.into_iter().filter(|(cut, _)| *cut) {
@@ -104,7 +74,52 @@ fn notes(found: &Found) -> Vec<String> {
             "the recording {word} within a further pulse, which is left out"
         ));
     }
-    notes
+    show(title, vec![Block::Table(table(found)), Block::List(notes)]);
+}
+
+/// A row for each pulse; each column of times has one unit.
+fn table(found: &Found) -> Table {
+    let shown = &found.pulses[..found.pulses.len().min(MOST_SHOWN)];
+    let narrowest = shown.iter().map(|pulse| pulse.width_ps as f64);
+    let latest = shown.iter().map(|pulse| (pulse.start_ps as f64).abs());
+    let units = [
+        format::time_unit(narrowest.fold(f64::INFINITY, f64::min)),
+        format::time_unit(found.uncertainty.ps as f64),
+        format::time_unit(latest.fold(0.0, f64::max)),
+    ];
+    let column = |name, at: usize| Head::figures(name, units[at].0, Shown::Always, 0);
+    let heads = vec![
+        Head::figures("#", "", Shown::Always, 0),
+        column("width", 0),
+        column("±", 1),
+        column("from", 2),
+    ];
+    let why = match found.uncertainty.from {
+        Step::Sampling => {
+            "the sampling period that the file states, and the last digit of its times"
+        }
+        Step::Given => "the sampling period that was given, and the last digit of the file's times",
+        Step::Resolution => {
+            "the file does not state how it was sampled, so the error of a width has no known limit; fix: give the rate with \
+             --sampling, e.g. --sampling 24MHz"
+        }
+    };
+    let time = |ps: f64, at: usize| {
+        let show = |ps| format::decimal(ps / units[at].1, 3);
+        Cell::of(Field::measured(ps), show)
+    };
+    let row = |(n, pulse): (usize, &Pulse)| {
+        vec![
+            Cell::Text((n + 1).to_string()),
+            time(pulse.width_ps as f64, 0),
+            match found.uncertainty.is_known() {
+                true => time(found.uncertainty.ps as f64, 1).with_note(why),
+                false => Cell::Absent(why.to_owned()),
+            },
+            time(pulse.start_ps as f64, 2),
+        ]
+    };
+    Table::new("", heads, shown.iter().enumerate().map(row).collect())
 }
 
 /// Refuses plans whose trials have no pulse, before anything is measured.

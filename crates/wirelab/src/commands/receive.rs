@@ -18,7 +18,7 @@ use wirelab_wire::Flow;
 use crate::args::ReceiveArgs;
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{cancel_on_signal, complain, say, show, while_showing};
+use crate::terminal::{cancel_on_signal, complain, show, show_json, while_showing};
 
 pub fn run(args: &ReceiveArgs) -> Result {
     let port = ask::port(&args.port)?;
@@ -117,10 +117,7 @@ fn print(args: &ReceiveArgs, received: &Received) -> Result {
             "checker_held_up_ns": report.held_up_ns, "link_fault": received.link_fault,
             "notes": report.notes, "path": path, "kind": "measured",
         });
-        say!(
-            "{}",
-            serde_json::to_string_pretty(&value).map_err(Failure::failed)?
-        );
+        show_json(&value)?;
         return Ok(outcome);
     }
     let rate = report
@@ -198,9 +195,9 @@ pub fn lost(c: &Counts, sent: u64) -> (u64, String) {
     (c.lost_frames, format!("lost of {}", format::integer(sent)))
 }
 
-/// A checker's counts and `more`: the good frames, and of the others those that are not 0.
-pub fn verdicts(c: &Counts, more: &[(&str, u64)]) -> Vec<(u64, String)> {
-    let rows = [
+/// The frames of a flow by what a checker found about them, the good ones first.
+pub fn found(c: &Counts) -> Vec<(&'static str, u64)> {
+    vec![
         ("good", c.good_frames),
         ("header-corrupt", c.header_corrupt_frames),
         ("truncated", c.truncated_frames),
@@ -209,13 +206,24 @@ pub fn verdicts(c: &Counts, more: &[(&str, u64)]) -> Vec<(u64, String)> {
         ("duplicated", c.duplicated_frames),
         ("reordered", c.reordered_frames),
         ("too late", c.too_late_frames),
-        ("of another run", c.other_run_frames),
-        ("foreign", c.foreign_frames),
-    ];
-    let (first, others) = rows.split_at(1);
-    let others = others.iter().chain(more).filter(|(_, n)| *n > 0);
-    let all = first.iter().chain(others);
-    all.map(|(what, n)| (*n, (*what).to_owned())).collect()
+    ]
+}
+
+/// A checker's counts and `more`: the good frames, and of the others those that are not 0.
+pub fn verdicts(c: &Counts, more: &[(&'static str, u64)]) -> Vec<(u64, String)> {
+    let mut rows = found(c);
+    rows.push(("of another run", c.other_run_frames));
+    rows.push(("foreign", c.foreign_frames));
+    rows.extend(more);
+    but_for_zeros(rows, 1)
+}
+
+/// Rows of counted frames: the first ones, and of the others those that are not 0.
+pub fn but_for_zeros(rows: Vec<(&'static str, u64)>, first: usize) -> Vec<(u64, String)> {
+    let rows = rows.into_iter().enumerate();
+    rows.filter(|(at, (_, n))| *at < first || *n > 0)
+        .map(|(_, (what, n))| (n, what.to_owned()))
+        .collect()
 }
 
 /// Counted frames, a row for each number of them.

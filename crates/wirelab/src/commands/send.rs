@@ -7,14 +7,16 @@ use wirelab_cores::prefer_this_session;
 use wirelab_port::job::SendReport;
 use wirelab_port::pcapng::{CaptureError, GenerateSpec, WriterOptions, generate};
 use wirelab_ports::{Path, bypassed_shapers, one_way};
+use wirelab_report::document::Block;
 use wirelab_report::format;
 use wirelab_trial::{Direction, Extent, Layer, Ledger, Size, SizeUnit, Trial};
 use wirelab_wire::LineRate;
 
+use super::receive::frames;
 use crate::args::SendArgs;
 use crate::ask;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{cancel_on_signal, say, warn_of, while_showing};
+use crate::terminal::{cancel_on_signal, show, show_json, warn_of, while_showing};
 
 /// Ten seconds, the default of iperf.
 const DEFAULT: Extent = Extent::Time {
@@ -116,38 +118,55 @@ fn print(json: bool, report: &SendReport, asked: &Requested, interrupted: bool) 
             "asked_frames_per_s": asked.frames_per_s, "kept_rate": asked.frames_per_s.map(|_| missed.is_none()),
             "gap": report.gap, "path": asked.path, "interrupted": interrupted, "kind": "measured",
         });
-        say!(
-            "{}",
-            serde_json::to_string_pretty(&value).map_err(Failure::failed)?
-        );
+        show_json(&value)?;
     } else {
-        let rate = rate.map_or("–".to_owned(), format::frame_rate);
-        let path = asked.path;
-        // A receiver does not know which sequences were not sent.
-        let check = match report.refused_frames {
-            0 => format!("; check with --sent {}", report.sequences),
-            _ => String::new(),
-        };
-        say!(
-            "sent {} (sequences 0 to {}) at {rate} frames/s (measured, path {path}){check}",
-            format::count(emitted, "frame"),
-            report.sequences.saturating_sub(1)
-        );
-        if report.refused_frames > 0 {
-            let refused = format::count(report.refused_frames, "more frame");
-            say!("  the driver refused {refused}: not sent");
-        }
-        if let Some(asked) = missed {
-            let asked = format::frame_rate(asked);
-            say!(
-                "  the sender fell behind the requested {asked} frames/s: free the processors or offer less"
-            );
-        }
-        if interrupted {
-            say!("  interrupted: not everything requested was sent");
-        }
+        let (title, blocks) = in_words(report, rate, asked, missed, interrupted);
+        show(title, blocks);
     }
     Ok(Outcome::of(report.refused_frames == 0 && !interrupted))
+}
+
+fn in_words(
+    report: &SendReport,
+    rate: Option<f64>,
+    asked: &Requested,
+    missed: Option<f64>,
+    interrupted: bool,
+) -> (String, Vec<Block<'static>>) {
+    let rate = rate.map_or("–".to_owned(), format::frame_rate);
+    let title = format!("sent at {rate} frames/s (measured, path {})", asked.path);
+    let sequences = report.sequences;
+    let last = sequences.saturating_sub(1);
+    let sent = (
+        report.emitted_frames,
+        format!("sent (sequences 0 to {last})"),
+    );
+    let refused = (
+        report.refused_frames,
+        "refused by the driver, not sent".to_owned(),
+    );
+    let mut said = Vec::new();
+    let mut rows = vec![sent];
+    // A receiver does not know which sequences were not sent.
+    match report.refused_frames {
+        0 => rows[0]
+            .1
+            .push_str(&format!("; check with --sent {sequences}")),
+        _ => rows.push(refused),
+    }
+    if let Some(asked) = missed {
+        let asked = format::frame_rate(asked);
+        said.push(format!(
+            "the sender fell behind the requested {asked} frames/s: free the processors or offer less"
+        ));
+    }
+    if interrupted {
+        said.push("interrupted: not everything requested was sent".to_owned());
+    }
+    (
+        title,
+        vec![Block::Table(frames("", rows)), Block::List(said)],
+    )
 }
 
 /// An error while writing is not a usage error.
@@ -181,25 +200,18 @@ fn to_file(args: &SendArgs, trial: &Trial, to: [u8; 6], file: &FilePath) -> Resu
         let value = serde_json::json!({
             "file": file, "frames": done.file.frames, "bytes": done.file.bytes, "ledger": done.ledger,
         });
-        say!(
-            "{}",
-            serde_json::to_string_pretty(&value).map_err(Failure::failed)?
-        );
+        show_json(&value)?;
     } else {
-        let faults = faults_in_words(&done.ledger);
-        say!(
-            "{}: {}, {}; {faults}",
-            file.display(),
-            format::count(done.file.frames, "frame"),
-            format::memory(done.file.bytes)
-        );
+        let title = format!("{}: {}", file.display(), format::memory(done.file.bytes));
+        let rows = written(done.file.frames, &done.ledger);
+        show(title, vec![Block::Table(frames("", rows))]);
     }
     Ok(Outcome::Done)
 }
 
-/// The injected faults, with the names of `--inject`.
-fn faults_in_words(ledger: &Ledger) -> String {
-    let done: Vec<String> = [
+/// The frames of a capture, and the injected faults with the names of `--inject`.
+fn written(frames: u64, ledger: &Ledger) -> Vec<(u64, String)> {
+    let faults = [
         ("dropped", ledger.dropped_frames),
         ("header-corrupt", ledger.header_corrupt_frames),
         ("truncated", ledger.truncated_frames),
@@ -208,29 +220,31 @@ fn faults_in_words(ledger: &Ledger) -> String {
         ("duplicated", ledger.duplicated_frames),
         ("reordered", ledger.reordered_frames),
         ("with a bad FCS", ledger.bad_fcs_frames),
-    ]
-    .into_iter()
-    .filter(|(_, frames)| *frames > 0)
-    .map(|(what, frames)| format!("{} {what}", format::integer(frames)))
-    .collect();
-    if done.is_empty() {
-        return "no faults".to_owned();
+    ];
+    let faults = faults.into_iter().filter(|(_, frames)| *frames > 0);
+    let faults: Vec<_> = faults
+        .map(|(what, frames)| (frames, format!("{what} (injected)")))
+        .collect();
+    let mut rows = vec![(frames, "written".to_owned())];
+    if !faults.is_empty() {
+        rows.push((ledger.sent_frames, "sequences".to_owned()));
+        rows.push((ledger.lost_frames, "lost".to_owned()));
     }
-    format!(
-        "{}, {} lost; injected faults: {}",
-        format::count(ledger.sent_frames, "sequence"),
-        format::integer(ledger.lost_frames),
-        done.join(", ")
-    )
+    rows.extend(faults);
+    rows
 }
 
 #[cfg(test)]
 mod tests {
+    use wirelab_report::Options;
+    use wirelab_report::document::{Document, terminal};
+
     use super::*;
 
     #[test]
     fn faults_are_reported_in_words() {
-        assert_eq!(faults_in_words(&Ledger::default()), "no faults");
+        let none = written(10, &Ledger::default());
+        assert_eq!(none, [(10, "written".to_owned())]);
         let ledger = Ledger {
             sent_frames: 1_000,
             dropped_frames: 12,
@@ -238,9 +252,60 @@ mod tests {
             lost_frames: 12,
             ..Ledger::default()
         };
+        let rows = [
+            (988, "written"),
+            (1_000, "sequences"),
+            (12, "lost"),
+            (12, "dropped (injected)"),
+            (3, "corrupted (injected)"),
+        ];
+        let rows = rows.map(|(n, what)| (n, what.to_owned()));
+        assert_eq!(written(988, &ledger), rows);
+    }
+
+    #[test]
+    fn what_was_sent_is_a_table_with_notes() {
+        let asked = Requested {
+            path: "packet",
+            frames_per_s: Some(2_000.0),
+        };
+        let report = SendReport {
+            emitted_frames: 995,
+            sequences: 1_000,
+            refused_frames: 5,
+            ..SendReport::default()
+        };
+        let shown = |report: &SendReport, missed, interrupted| {
+            let (title, blocks) = in_words(report, Some(1_000.0), &asked, missed, interrupted);
+            let document = Document {
+                title,
+                blocks,
+                ..Document::default()
+            };
+            let text = terminal::render(&document, &Options::default());
+            text.lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let bad = [
+            "sent at 1,000 frames/s (measured, path packet)",
+            "",
+            "  frames",
+            "measured",
+            "     995  sent (sequences 0 to 999)",
+            "       5  refused by the driver, not sent",
+            "- the sender fell behind the requested 2,000 frames/s: free the processors or offer less",
+            "- interrupted: not everything requested was sent",
+        ];
+        assert_eq!(shown(&report, Some(2_000.0), true), bad);
+        let all = SendReport {
+            emitted_frames: 1_000,
+            refused_frames: 0,
+            ..report
+        };
+        let good = shown(&all, None, false);
         assert_eq!(
-            faults_in_words(&ledger),
-            "1,000 sequences, 12 lost; injected faults: 12 dropped, 3 corrupted"
+            good[4],
+            "   1,000  sent (sequences 0 to 999); check with --sent 1000"
         );
+        assert_eq!(good.len(), 5);
     }
 }

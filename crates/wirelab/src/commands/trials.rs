@@ -205,12 +205,6 @@ impl Outputs {
             Format::Terminal
         };
         put!("{}", render(file, format, &options));
-        if !show.json {
-            // Trials that a search repeats where necessary do not count as repeats.
-            for part in file.parts.iter().filter(|part| part.found.is_none()) {
-                super::repeats::print(part.of(&file.observations));
-            }
-        }
         Ok(())
     }
 }

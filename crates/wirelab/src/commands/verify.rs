@@ -1,11 +1,15 @@
 //! `wirelab verify`: verifies a capture.
 
 use wirelab_port::pcapng::{CaptureError, FlowReport, VerifyOptions, VerifyReport, verify};
+use wirelab_report::document::table::{Cell, Head, Shown, Table};
+use wirelab_report::document::{Block, Document, Head as Judgement, Verdict};
 use wirelab_report::format;
+use wirelab_trial::Field;
 
+use super::receive::{but_for_zeros, found, frames};
 use crate::args::VerifyArgs;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::say;
+use crate::terminal::{show_document, show_json};
 
 /// Most flows that are shown without a fault.
 const MOST_CLEAN: usize = 16;
@@ -21,125 +25,127 @@ pub fn run(args: &VerifyArgs) -> Result {
         CaptureError::Read { .. } => Failure::failed(e),
         _ => Failure::usage(e),
     })?;
-    if args.json {
-        say!(
-            "{}",
-            serde_json::to_string_pretty(&report).map_err(Failure::failed)?
-        );
-    } else {
-        print(&report);
+    match args.json {
+        true => show_json(&report)?,
+        false => show_document(&document(&report)),
     }
     Ok(Outcome::of(report.is_clean()))
 }
 
-fn print(report: &VerifyReport) {
-    say!(
-        "{}: {}, {}, {} of test flows, {} foreign",
-        report.name,
-        report.format,
-        format::count(report.frames, "frame"),
-        format::integer(report.test_frames()),
-        format::integer(report.foreign_frames)
-    );
+fn document(report: &VerifyReport) -> Document<'static> {
+    let mut said: Vec<String> = Vec::new();
     if !report.end.is_whole() {
-        say!("  {}", report.end);
+        said.push(report.end.to_string());
     }
-    print_flows(report);
-    let rest = [
+    let (mut shown, mut others) = (Vec::new(), 0);
+    for flow in &report.flows {
+        // Of many clean ones, as in a capture of many runs, the first.
+        match shown.len() >= MOST_CLEAN && flow.is_clean() {
+            true => others += 1,
+            false => shown.push(flow),
+        }
+    }
+    if others > 0 {
+        let more = format::count(others, "more flow");
+        said.push(format!("{more}, in which every frame is present and right"));
+    }
+    let findings = report.findings.iter().chain(&report.gaps);
+    said.extend(findings.map(ToString::to_string));
+    let mut blocks = vec![Block::Table(counted(report))];
+    if !shown.is_empty() {
+        blocks.push(Block::Table(flows(report, &shown)));
+    }
+    blocks.push(Block::List(said));
+    let (head, words) = match report.test_frames() {
+        _ if report.is_clean() => (Judgement::Clean, "every frame is present and right"),
+        0 => (Judgement::NotClean, "NOT clean: it has no test frame"),
+        _ => (Judgement::NotClean, "NOT clean"),
+    };
+    let rate = report.bytes_per_s() / 1e9;
+    Document {
+        title: format!("{}: {}", report.name, report.format),
+        blocks,
+        verdict: Some(Verdict {
+            head,
+            text: format!("{words}; verified at {rate:.2} GB/s (measured)"),
+            first: false,
+        }),
+        ..Document::default()
+    }
+}
+
+/// The frames of the capture; of those without a flow, all that are not 0.
+fn counted(report: &VerifyReport) -> Table {
+    let rows = vec![
+        ("in the capture", report.frames),
+        ("of test flows", report.test_frames()),
+        ("foreign", report.foreign_frames),
         (
-            "header-corrupt frames of an unknown flow",
+            "header-corrupt, of an unknown flow",
             report.unattributed_header_corrupt_frames,
         ),
         (
-            "frames truncated by the capture within their header",
+            "truncated by the capture within their header",
             report.cut_in_header_frames,
         ),
-        (
-            "frames of flows beyond the tracked ones",
-            report.untracked_frames,
-        ),
-        ("late frames of an earlier run", report.other_run_frames),
-        (
-            "frames that the capture itself dropped",
-            report.dropped_by_capture(),
-        ),
+        ("of flows beyond the tracked ones", report.untracked_frames),
+        ("late, of an earlier run", report.other_run_frames),
+        ("dropped by the capture itself", report.dropped_by_capture()),
     ];
-    for (what, n) in rest.into_iter().filter(|(_, n)| *n > 0) {
-        say!("  {} {what}", format::integer(n));
-    }
-    for finding in report.findings.iter().chain(&report.gaps) {
-        say!("  {finding}");
-    }
-    let verdict = match report.test_frames() {
-        _ if report.is_clean() => "every frame is present and right",
-        0 => "NOT clean: it has no test frame",
-        _ => "NOT clean",
-    };
-    say!(
-        "{verdict}; verified at {:.2} GB/s (measured)",
-        report.bytes_per_s() / 1e9
-    );
+    frames("", but_for_zeros(rows, 3))
 }
 
-/// Each flow; of many clean ones, as in a capture of many runs, the first.
-fn print_flows(report: &VerifyReport) {
+/// The counts of a flow. Those behind the first two are shown where any flow has one.
+fn counts(flow: &FlowReport) -> Vec<(&'static str, u64)> {
+    let mut all = found(&flow.counts);
+    all.insert(1, ("lost", flow.counts.lost_frames));
+    all.push(("truncated by the capture", flow.cut_by_snaplen_frames));
+    all
+}
+
+/// A row for each flow, with its rates by the capture's times.
+fn flows(report: &VerifyReport, shown: &[&FlowReport]) -> Table {
     let runs = report.runs();
-    if runs > 1 {
-        say!("{runs} runs, each judged separately");
-    }
-    let (mut shown, mut others) = (0, 0);
-    for flow in &report.flows {
-        if shown >= MOST_CLEAN && flow.is_clean() {
-            others += 1;
-            continue;
-        }
-        shown += 1;
+    let all: Vec<_> = shown.iter().map(|flow| counts(flow)).collect();
+    let is_shown = |at: usize| at < 2 || all.iter().any(|counts| counts[at].1 > 0);
+    let names = all.first().into_iter().flatten().enumerate();
+    let names = names.filter(|(at, _)| is_shown(*at));
+    let count = |(_, (name, _)): (usize, &(&'static str, u64))| {
+        Head::figures(*name, "frames", Shown::Always, 0)
+    };
+    let rate = |name, unit, rank| Head::figures(name, unit, Shown::IfObserved, rank);
+    let mut heads = vec![Head::words("flow", Shown::Always, 0)];
+    heads.extend(names.map(count));
+    heads.push(rate("rate", "frames/s", 2));
+    heads.push(rate("payload", "Mbit/s", 1));
+    let row = |(flow, counts): (&&FlowReport, &Vec<(&str, u64)>)| {
+        let [a, b, c, d, e, f] = flow.source;
         let run = match runs {
             0 | 1 => String::new(),
             _ => format!("section {}: ", report.section_of(flow) + 1),
         };
-        print_flow(&run, flow);
-    }
-    if others > 0 {
-        say!(
-            "and {} in which every frame is present and right",
-            format::count(others as u64, "more flow")
+        let name = format!(
+            "{run}stream {} from {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}",
+            flow.stream
         );
-    }
-}
-
-fn print_flow(run: &str, flow: &FlowReport) {
-    let [a, b, c, d, e, f] = flow.source;
-    say!(
-        "{run}stream {} from {a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}",
-        flow.stream
-    );
-    let n = &flow.counts;
-    let rows = [
-        ("good", n.good_frames),
-        ("lost", n.lost_frames),
-        ("header-corrupt", n.header_corrupt_frames),
-        ("truncated", n.truncated_frames),
-        ("stale", n.stale_frames),
-        ("corrupted", n.corrupted_frames),
-        ("duplicated", n.duplicated_frames),
-        ("reordered", n.reordered_frames),
-        ("too late", n.too_late_frames),
-        ("truncated by the capture", flow.cut_by_snaplen_frames),
-    ];
-    let shown = rows
-        .iter()
-        .enumerate()
-        .filter(|(i, (_, n))| *i < 2 || *n > 0);
-    let text: Vec<String> = shown
-        .map(|(_, (what, n))| format!("{} {what}", format::integer(*n)))
-        .collect();
-    say!("  {}", text.join(", "));
-    if let (Some(fps), Some(bits)) = (flow.frames_per_s(), flow.payload_bits_per_s()) {
-        let rate = format::si(bits, "bit/s");
-        say!(
-            "  {} frames/s, payload {rate} (measured, from the capture's times)",
-            format::integer(fps as u64)
-        );
-    }
+        let mut cells = vec![Cell::Text(name)];
+        let counts = counts.iter().enumerate().filter(|(at, _)| is_shown(*at));
+        cells.extend(counts.map(|(at, (_, n))| {
+            let cell = Cell::fault(Field::measured(*n));
+            cell.alarmed(at > 0 && *n > 0)
+        }));
+        for (rate, show) in [
+            (flow.frames_per_s(), format::frame_rate as fn(f64) -> String),
+            (flow.payload_bits_per_s(), format::mbit),
+        ] {
+            let rate = Field::measured_or(rate, "the capture has no span of time");
+            cells.push(Cell::of(rate, show));
+        }
+        cells
+    };
+    let caption = match runs {
+        0 | 1 => String::new(),
+        _ => format!("{runs} runs, each judged separately"),
+    };
+    Table::new(caption, heads, shown.iter().zip(&all).map(row).collect())
 }

@@ -31,6 +31,12 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+/// What a list of names says of one of them; empty without it.
+pub fn fact<'a>(text: &'a str, name: &str) -> &'a str {
+    let named = |line: &'a str| line.trim_start().strip_prefix(name)?.strip_prefix("  ");
+    text.lines().find_map(named).map_or("", str::trim_start)
+}
+
 /// A call that is bad usage, and says these words.
 pub fn refused(args: &[&str], words: &str) {
     let output = wirelab(args);
