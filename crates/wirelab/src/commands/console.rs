@@ -121,7 +121,9 @@ fn steps(
     for name in board.profile().asks.keys() {
         match (board.facts().get(name), board.unread().get(name)) {
             (Some(value), _) => report.say(name, value),
-            (None, unread) => unanswered(board, name, &format!("ask.{name}.pattern"), unread, report),
+            (None, unread) => {
+                unanswered(board, name, &format!("ask.{name}.pattern"), unread, report)
+            }
         }
     }
     const LOAD: &str = "CPU load";
