@@ -153,7 +153,7 @@ fn ask_and_change(
 ) -> Outcome {
     let config = ClientConfig {
         interval: Duration::from_millis(100),
-        ..config.clone()
+        ..*config
     };
     let (tell, moved) = channel();
     let (tell, stop) = (Mutex::new(tell), AtomicBool::new(false));

@@ -107,7 +107,8 @@ fn the_total_of_a_stream_goes_on_to_its_end() {
 
 #[test]
 fn nodes_with_12_bytes_get_totals_and_a_note() {
-    let quiet = Duration::from_millis(300);
+    // Longer than a busy host leaves the one that sends without a core.
+    let quiet = Duration::from_secs(3);
     let ours = Ours::start(
         "127.0.0.1",
         ServerConfig {

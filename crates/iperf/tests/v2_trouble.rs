@@ -183,7 +183,8 @@ fn a_server_that_vanishes_leaves_what_was_measured() {
 
 #[test]
 fn a_client_that_vanishes_ends_its_flow() {
-    let quiet = Duration::from_millis(300);
+    // Longer than a busy host leaves the one that sends without a core.
+    let quiet = Duration::from_secs(3);
     let ours = Ours::start(
         "127.0.0.1",
         ServerConfig {

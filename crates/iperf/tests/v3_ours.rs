@@ -3,12 +3,13 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use crate::over::Over;
 use crate::v3_common::{ask, bytes, tcp, told_bytes, udp};
-use wirelab_iperf::v3::{Parameters, Server};
+use wirelab_iperf::v3::{Client, Parameters, Server, TestEvent};
 use wirelab_trial::Cancel;
 
 #[test]
@@ -75,16 +76,20 @@ fn a_busy_server_says_so_and_goes_on() {
             .write_all(&[b"x".repeat(37), vec![0xFF; i % 9]].concat()[..i % 45])
             .ok();
     }
+    let (began, begins) = mpsc::channel();
     let first = thread::spawn(move || {
-        ask(
-            address,
-            Parameters {
-                streams: 2,
-                ..tcp()
-            },
-        )
+        let long = Parameters {
+            streams: 2,
+            seconds: 5,
+            ..tcp()
+        };
+        Client::new(address, long).run_telling(&Cancel::new(), &mut |told| {
+            if matches!(told, TestEvent::Began(_)) {
+                began.send(()).unwrap();
+            }
+        })
     });
-    thread::sleep(Duration::from_millis(500));
+    begins.recv_timeout(Duration::from_secs(60)).unwrap();
     let second = ask(address, tcp()).unwrap_err();
     assert!(second.to_string().contains("busy"), "{second}");
     assert_eq!(first.join().unwrap().unwrap().failure, None);
@@ -205,7 +210,8 @@ fn a_thousand_half_open_and_hostile_connections_leave_the_server_answering() {
 #[test]
 fn a_client_that_only_holds_its_place_is_put_out() {
     let mut server = Server::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    server.set_quiet(Duration::from_millis(300));
+    // Longer than a busy host leaves this client without a core.
+    server.set_quiet(Duration::from_secs(3));
     let address = server.local_addr();
     let serving = thread::spawn(move || server.serve_one(&Cancel::new()));
     let cookie = [b'q'; 37];

@@ -2,15 +2,15 @@
 //! distribution's iperf 2 and iperf3 in both roles.
 
 use std::net::UdpSocket;
-use std::thread;
-use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::iperf_common;
 
 use crate::common::{stderr, stdout, wirelab};
-use crate::iperf_common::{Ours, Real, has, interrupt, real_client, shape, start, test};
+use crate::iperf_common::{
+    Ours, Real, has, interrupt, real_client, shape, start, test, until_rows,
+};
 
 fn json(output: &std::process::Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", stdout(output)))
@@ -370,12 +370,11 @@ fn an_interrupt_keeps_what_was_measured() {
         (&["-3"], "-3 -u -b 1M -t 60 -i 0.5"),
     ] {
         let server = Ours::start(kind);
-        let client = start(&server.udp, options);
-        server.until("connected");
-        thread::sleep(Duration::from_millis(700));
+        let mut client = start(&server.udp, options);
+        let begun = until_rows(&mut client, 1);
         interrupt(&client);
         let output = client.wait_with_output().unwrap();
-        let (text, errors) = (stdout(&output), stderr(&output));
+        let (text, errors) = (begun + &stdout(&output), stderr(&output));
         assert_eq!(output.status.code(), Some(1), "{text}{errors}");
         assert!(
             errors.contains("interrupted: the figures are those until then"),
@@ -388,14 +387,16 @@ fn an_interrupt_keeps_what_was_measured() {
 
 #[test]
 fn a_server_killed_in_a_test_keeps_what_was_measured() {
-    for (kind, options) in [(&[][..], "-b 8m -t 60"), (&["-3"], "-3 -b 8M -t 60")] {
+    for (kind, options) in [
+        (&[][..], "-b 8m -t 60 -i 0.5"),
+        (&["-3"], "-3 -b 8M -t 60 -i 0.5"),
+    ] {
         let mut server = Ours::start(kind);
-        let client = start(&server.tcp, options);
-        server.until("connected");
-        thread::sleep(Duration::from_millis(700));
+        let mut client = start(&server.tcp, options);
+        let begun = until_rows(&mut client, 2);
         server.kill();
         let output = client.wait_with_output().unwrap();
-        let (text, errors) = (stdout(&output), stderr(&output));
+        let (text, errors) = (begun + &stdout(&output), stderr(&output));
         assert_eq!(output.status.code(), Some(1), "{text}{errors}");
         assert!(
             errors.contains("the figures are those until then"),

@@ -1,7 +1,7 @@
 //! Servers and clients of iperf as processes: ours, and the distribution's in both roles.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Write as _};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
@@ -171,6 +171,17 @@ pub fn start(port: &str, args: &str) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap()
+}
+
+/// What a client prints until it has so many lines of an interval; the rest stays to be read.
+pub fn until_rows(client: &mut Child, rows: usize) -> String {
+    let (mut text, mut byte) = (String::new(), [0]);
+    while text.lines().filter(|line| line.contains(" sec ")).count() < rows || byte != *b"\n" {
+        let count = client.stdout.as_mut().unwrap().read(&mut byte).unwrap();
+        assert_eq!(count, 1, "{text}");
+        text.push(char::from(byte[0]));
+    }
+    text
 }
 
 /// The distribution's client against this machine: what it printed.
