@@ -147,7 +147,7 @@ impl Addresses {
 pub fn unreachable_peer(peer: SocketAddr, error: &io::Error) -> NodeError {
     let fix = match error.kind() {
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
-            "check the cable, this host's addresses (ip addr) and routes (ip route)"
+            "check the cable, this host's addresses (ip addr) and routes (ip route): there is no route"
         }
         io::ErrorKind::ConnectionRefused => "start its server, or name the port that it listens on",
         io::ErrorKind::TimedOut => "switch the host on, or open the firewall between",
