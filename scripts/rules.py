@@ -54,7 +54,7 @@ FIXED_NAMES = {
     "one_way": "a delay from one end to the other; a trial in one direction",
 }
 # Whose types, variables and fields have such names yet; the next change there renames them.
-VAGUE_YET = ("crates/wirelab/src/", "crates/bench/src/costs.rs", "crates/bench/src/stages", "crates/stages/src/watch.rs")
+VAGUE_YET = ()
 # The newest commits are checked: those before may be of before the rule, and a shallow clone has one.
 COMMITS = 50
 MAX_SUBJECT = 72

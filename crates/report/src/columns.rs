@@ -559,7 +559,9 @@ impl Record<'_> {
         let Some((rates, _)) = self.repeats else {
             return Field::absent("the trial was not repeated");
         };
-        let of = rates.iter().find(|(way, _)| *way == self.row.direction);
+        let of = rates
+            .iter()
+            .find(|(direction, _)| *direction == self.row.direction);
         of.map_or_else(
             || Field::absent("no repeat of it is complete"),
             |(_, rate)| rate.clone(),

@@ -71,19 +71,20 @@ impl Repeats<'_> {
     pub fn rates(&self) -> Rates {
         let complete = self.observations.iter().copied();
         let complete = complete.filter(|o| o.status == Status::Complete);
-        let mut ways: Vec<(Direction, Vec<Field<f64>>)> = Vec::new();
+        let mut directions: Vec<(Direction, Vec<Field<f64>>)> = Vec::new();
         for o in complete {
             for row in row::rows(std::slice::from_ref(o), false) {
                 let rate = row.sum(|f| &f.frames_per_s);
-                match ways.iter_mut().find(|(way, _)| *way == row.direction) {
+                match directions.iter_mut().find(|(of, _)| *of == row.direction) {
                     Some((_, rates)) => rates.push(rate),
-                    None => ways.push((row.direction, vec![rate])),
+                    None => directions.push((row.direction, vec![rate])),
                 }
             }
         }
         let repeats = self.complete();
-        let ways = ways.into_iter();
-        ways.map(|(way, rates)| (way, together(rates, repeats)))
+        let directions = directions.into_iter();
+        directions
+            .map(|(direction, rates)| (direction, together(rates, repeats)))
             .collect()
     }
 }
@@ -120,14 +121,14 @@ pub fn table(file: &ResultsFile) -> Option<Table> {
     if all.is_empty() {
         return None;
     }
-    let asked = |name, unit| Head::figures(name, unit, Shown::IfVaries, 0);
+    let varied = |name, unit| Head::figures(name, unit, Shown::IfVaries, 0);
     let figure = |name, unit| Head::figures(name, unit, Shown::Always, 0);
     let heads = vec![
         figure("first trial", ""),
         Head::words("node", Shown::IfVaries, 9),
         Head::words("direction", Shown::Always, 0),
-        asked("payload", "B"),
-        asked("frame", "B"),
+        varied("payload", "B"),
+        varied("frame", "B"),
         Head::words("load", Shown::IfVaries, 0),
         figure("mean", "frames/s"),
         figure(interval::HEAD, "frames/s"),

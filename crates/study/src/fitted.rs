@@ -35,8 +35,8 @@ impl FitOf<'_> {
         if self.hold_out == Some(&HoldOut::LeaveOneOut) {
             let run = self.study.leave_one_out(run, |row| {
                 let others = |other: &Row, _| other.name != row.name;
-                let ran = self.fit_and_run(&fit, others, Some(row));
-                ran.ok().map(|(_, run)| run)
+                let outcome = self.fit_and_run(&fit, others, Some(row));
+                outcome.ok().map(|(_, run)| run)
             });
             return Ok((fitted, run));
         }

@@ -76,7 +76,7 @@ fn set_paths(args: &MeasureArgs, matrix: &mut Matrix) -> Fallible<()> {
             .collect();
     }
     if let Some(text) = &matrix.shared.rule {
-        rules(text).map_err(|error| Failure::usage(format!("--rule {error}")))?;
+        rules(text).map_err(|why| Failure::usage(format!("--rule {why}")))?;
     }
     if matrix.shared.rule.is_some() && !matrix.paths.contains(&Some(Path::FastTrack)) {
         return Err(Failure::usage(
@@ -114,5 +114,5 @@ fn search(args: &MeasureArgs, profile: &Profile) -> Fallible<SearchSection> {
         },
     };
     let section = words.section(matrix);
-    section.map_err(|error| Failure::usage(format!("--{error}")))
+    section.map_err(|why| Failure::usage(format!("--{why}")))
 }

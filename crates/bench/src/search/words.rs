@@ -44,7 +44,8 @@ impl SearchWords<'_> {
             );
         };
         if matrix.framings.iter().any(|f| f.layer.is_tcp()) {
-            return Err(format!("layer: {}", SearchError::Tcp));
+            let why = SearchError::Tcp;
+            return Err(format!("layer: {why}"));
         }
         if let Some(field) = matrix.beyond_a_search() {
             let more = match field {
@@ -56,7 +57,7 @@ impl SearchWords<'_> {
             ));
         }
         let (name, kind) = self.kind(time_ps, matrix.warmup_ps)?;
-        let from_node = |way| matches!(way, Direction::Transmit | Direction::Both);
+        let from_node = |direction| matches!(direction, Direction::Transmit | Direction::Both);
         if matches!(kind, SearchKind::Bursts { .. })
             && matrix.directions.iter().copied().any(from_node)
         {

@@ -64,7 +64,7 @@ impl<'a> RequestWords<'a> {
     /// The option with its word, and the fix.
     pub fn read(&self, may_add_tag: bool) -> Result<Request<'a>, String> {
         let load = self.load.parse::<Load>();
-        let load = load.map_err(|error| format!("--load: {error}"))?;
+        let load = load.map_err(|why| format!("--load: {why}"))?;
         if load == Load::Max {
             return Err(
                 "--load max: at the highest load queues are full, and a stage's time is the queue's; fix: give a rate that \
@@ -85,9 +85,9 @@ impl<'a> RequestWords<'a> {
         let background = match self.background {
             None => Offered::Nothing,
             Some("half") => Offered::Half,
-            Some(text) => Offered::Load(text.parse().map_err(|error| {
+            Some(text) => Offered::Load(text.parse().map_err(|why| {
                 let meant = did_you_mean(text, ["half"].into_iter());
-                format!("--background: {meant}{error}, or half of the stack's own rate")
+                format!("--background: {meant}{why}, or half of the stack's own rate")
             })?),
         };
         let offered = match background {
@@ -112,7 +112,7 @@ impl<'a> RequestWords<'a> {
                 rule: rule.map(|rules| rules.to_string()),
                 flow,
                 background,
-                probes: probes.map_err(|error| format!("--probes: {error}"))?,
+                probes: probes.map_err(|why| format!("--probes: {why}"))?,
             },
         })
     }
@@ -135,7 +135,7 @@ impl<'a> RequestWords<'a> {
                 flow::matching(&rules, may_add_tag).map_err(|why| format!("{text}: {why}"))?;
             Ok((Some(rules), flow))
         };
-        read().map_err(|error| format!("--fast-track {error}"))
+        read().map_err(|why| format!("--fast-track {why}"))
     }
 }
 

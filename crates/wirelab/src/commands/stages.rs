@@ -159,7 +159,7 @@ fn measure(args: &StagesArgs, node: &NodeToOpen, outputs: &Outputs) -> Fallible<
 /// The request of the options.
 fn request(args: &StagesArgs, may_add_tag: bool) -> Fallible<Request<'_>> {
     let xdp = args.xdp.parse::<Xdp>();
-    let xdp = xdp.map_err(|error| Failure::usage(format!("--xdp: {error}")))?;
+    let xdp = xdp.map_err(|why| Failure::usage(format!("--xdp: {why}")))?;
     let words = RequestWords {
         lengths: &args.length,
         count: args.count,
@@ -191,7 +191,7 @@ fn open(args: &StagesArgs, kind: &NodeKind, name: &NodeName) -> Fallible<Box<dyn
 /// The run that this one is compared with.
 fn before(args: &StagesArgs) -> Fallible<Option<Before>> {
     let gate = args.gate.as_deref().map(growth).transpose();
-    let gate = gate.map_err(|error| Failure::usage(format!("--gate: {error}")))?;
+    let gate = gate.map_err(|why| Failure::usage(format!("--gate: {why}")))?;
     let Some(path) = &args.against else {
         return match gate {
             None => Ok(None),
@@ -202,7 +202,7 @@ fn before(args: &StagesArgs) -> Fallible<Option<Before>> {
         };
     };
     let before = Before::new(read(path)?, gate);
-    let named = |error| Failure::usage(format!("--against {}: {error}", path.display()));
+    let named = |why| Failure::usage(format!("--against {}: {why}", path.display()));
     before.map(Some).map_err(named)
 }
 
