@@ -53,8 +53,6 @@ FIXED_NAMES = {
     "trials_asked": "a key of a datasheet as JSON",
     "one_way": "a delay from one end to the other; a trial in one direction",
 }
-# Whose types, variables and fields have such names yet; the next change there renames them.
-VAGUE_YET = ()
 # The newest commits are checked: those before may be of before the rule, and a shallow clone has one.
 COMMITS = 50
 MAX_SUBJECT = 72
@@ -107,14 +105,14 @@ def type_names(root):
         source = text(root, path)
         for found in VAGUE.finditer(source):
             name = found[1] or found[2]
-            if (path.as_posix(), name) not in TERMS and not path.as_posix().startswith(VAGUE_YET):
+            if (path.as_posix(), name) not in TERMS:
                 number = source.count("\n", 0, found.start(found.lastindex)) + 1
                 yield f"{path}:{number}: '{name}' does not say what the type holds; fix: name it so, e.g. Reply or FramePath"
 
 
 def names(root):
     """A variable, field or function of the product is named after what it holds."""
-    unused, old = dict(FIXED_NAMES), set(VAGUE_YET)
+    unused = dict(FIXED_NAMES)
     for path in files(root):
         if path.suffix != ".rs" or path.parts[0] != "crates" or path.parts[2] != "src":
             continue
@@ -123,15 +121,11 @@ def names(root):
         for found in VAGUE_NAME.finditer(code):
             if unused.pop(found[0], None) is None and found[0] not in FIXED_NAMES:
                 first.setdefault(found[0], found.start())
-        yet = next((yet for yet in VAGUE_YET if path.as_posix().startswith(yet)), None)
-        old -= {yet} if first else set()
-        for name, at in first.items() if yet is None else ():
+        for name, at in first.items():
             number = code.count("\n", 0, at) + 1
             yield f"{path}:{number}: '{name}' does not say what it holds; fix: name it so, e.g. reply, request, direction or received"
     for name in unused if Path(root, "crates/trial").is_dir() else ():
         yield f"scripts/rules.py: '{name}' needs no exception from the rule `names`; fix: take it off the list"
-    for path in sorted(old) if Path(root, "crates/trial").is_dir() else ():
-        yield f"scripts/rules.py: {path} needs no exception from the rule `names`; fix: take it off the list"
 
 
 def commits(root):

@@ -191,6 +191,6 @@ pub fn both_directions(able: &Capabilities) -> Vec<Direction> {
     let directions = [Direction::Receive, Direction::Transmit];
     let directions = directions
         .into_iter()
-        .filter(|way| able.directions.contains(way));
+        .filter(|direction| able.directions.contains(direction));
     directions.collect()
 }

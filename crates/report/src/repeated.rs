@@ -137,18 +137,18 @@ pub fn table(file: &ResultsFile) -> Option<Table> {
     ];
     let rows = all.iter().flat_map(|of| {
         let rates = of.rates().into_iter();
-        rates.map(|(way, rate)| cells(of, way, rate))
+        rates.map(|(direction, rate)| cells(of, direction, rate))
     });
     Some(Table::new("Repeated trials", heads, rows.collect()))
 }
 
-fn cells(of: &Repeats<'_>, way: Direction, rate: Field<Summary>) -> Vec<Cell> {
+fn cells(of: &Repeats<'_>, direction: Direction, rate: Field<Summary>) -> Vec<Cell> {
     let (first, shown) = (of.observations[0], format::frame_rate);
     let bytes = |bytes: u32| Cell::Text(format::integer(bytes.into()));
     vec![
         Cell::Trials(vec![of.numbers[0]]),
         Cell::Text(clip(&line(&first.node.name), NAME)),
-        way.to_string().into(),
+        direction.to_string().into(),
         bytes(first.sizes.payload),
         bytes(first.sizes.frame),
         row::load(&first.trial.load).into(),

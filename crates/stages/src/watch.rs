@@ -285,7 +285,7 @@ impl Watch {
         let mut notes = recorded.notes.clone();
         let flows: Vec<FlowObservation> = WAYS
             .into_iter()
-            .filter_map(|way| self.flow(recorded, way, &mut notes))
+            .filter_map(|direction| self.flow(recorded, direction, &mut notes))
             .collect();
         let mut warnings: Vec<Warning> = notes.into_iter().map(Warning::of_node).collect();
         if flows.is_empty() {
@@ -308,11 +308,11 @@ impl Watch {
             warnings.push(Warning::new(WarningCode::NONE_RECEIVED, text, fix));
         }
         let busy_over_time = recorded.readings.between(&flows).into_iter().collect();
-        let came = flows.iter().map(longest).max().unwrap_or(0);
+        let most_frames = flows.iter().map(longest).max().unwrap_or(0);
         let mut counters = counters(recorded);
         // What came while the points were being attached was received too, so that only what they say themselves counts.
-        for way in [Direction::Receive, Direction::Transmit] {
-            warnings.extend(unseen::count(&mut counters, way, 0));
+        for direction in [Direction::Receive, Direction::Transmit] {
+            warnings.extend(unseen::count(&mut counters, direction, 0));
         }
         Ok(Observation {
             trial: Trial {
@@ -331,11 +331,11 @@ impl Watch {
             },
             sizes,
             node: self.description(recorded),
-            status: match came >= self.frames {
+            status: match most_frames >= self.frames {
                 true => Status::Complete,
                 false => Status::Partial {
                     why: format!(
-                        "{came} of {} frames came {}",
+                        "{most_frames} of {} frames came {}",
                         self.frames,
                         if recorded.cancelled {
                             "before it was ended"

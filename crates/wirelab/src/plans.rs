@@ -14,11 +14,11 @@ pub fn plan(args: &MeasureArgs, profile: &Profile) -> Fallible<Plan> {
     if let Some(path) = &args.plan {
         return Plan::load(path).map_err(Failure::usage);
     }
-    if args.search.is_asked() {
+    if args.search.is_given() {
         return search(args, profile).map(|search| Plan::of(Section::Search(search)));
     }
     let nothing = !ask::asks_something(&args.matrix, &args.offer.extent)
-        && !args.paths.is_asked()
+        && !args.paths.is_given()
         && node_paths(&args.offer.path).is_none()
         && (
             args.repeat,
@@ -37,7 +37,7 @@ pub fn plan(args: &MeasureArgs, profile: &Profile) -> Fallible<Plan> {
 }
 
 fn matrix(args: &MeasureArgs, profile: &Profile) -> Fallible<Matrix> {
-    let default = match args.search.is_asked() {
+    let default = match args.search.is_given() {
         false => profile.extent,
         true => profile.search_extent,
     };
@@ -62,15 +62,15 @@ pub fn node_paths(words: &str) -> Option<Vec<Path>> {
 }
 
 fn set_paths(args: &MeasureArgs, matrix: &mut Matrix) -> Fallible<()> {
-    let asked = &args.paths;
+    let given = &args.paths;
     if let Some(paths) = node_paths(&args.offer.path) {
         matrix.paths = paths.into_iter().map(Some).collect();
     }
-    if !asked.wait.is_empty() {
-        matrix.waits = ask::parse_all(&asked.wait)?.into_iter().map(Some).collect();
+    if !given.wait.is_empty() {
+        matrix.waits = ask::parse_all(&given.wait)?.into_iter().map(Some).collect();
     }
-    if !asked.probes.is_empty() {
-        matrix.probes = ask::parse_all(&asked.probes)?
+    if !given.probes.is_empty() {
+        matrix.probes = ask::parse_all(&given.probes)?
             .into_iter()
             .map(Some)
             .collect();
@@ -83,7 +83,7 @@ fn set_paths(args: &MeasureArgs, matrix: &mut Matrix) -> Fallible<()> {
             "--rule selects frames for the fast track; fix: add --path fast-track",
         ));
     }
-    let background = asked.background.as_deref().map(str::parse).transpose();
+    let background = given.background.as_deref().map(str::parse).transpose();
     let background = background.map_err(Failure::usage)?;
     matrix.backgrounds = match background {
         // The effect of a background on a latency shows beside the latency without it.
@@ -95,22 +95,22 @@ fn set_paths(args: &MeasureArgs, matrix: &mut Matrix) -> Fallible<()> {
 
 /// The search of the options.
 fn search(args: &MeasureArgs, profile: &Profile) -> Fallible<SearchSection> {
-    let asked = &args.search;
+    let given = &args.search;
     let mut matrix = matrix(args, profile)?;
     if args.matrix.direction.is_empty() {
         matrix.directions = vec![Direction::Receive];
     }
-    let words = match asked {
+    let words = match given {
         SearchArgs {
             loss_curve: true, ..
         } => SearchWords::LossCurve,
         SearchArgs { bursts: true, .. } => SearchWords::Bursts,
         _ => SearchWords::Rates {
-            goals: &asked.search,
-            trials: asked.trials.unwrap_or(1),
-            exceed: asked.exceed.as_deref(),
-            width: asked.width.as_deref(),
-            around: &asked.around,
+            goals: &given.search,
+            trials: given.trials.unwrap_or(1),
+            exceed: given.exceed.as_deref(),
+            width: given.width.as_deref(),
+            around: &given.around,
         },
     };
     let section = words.section(matrix);

@@ -23,12 +23,12 @@ impl Refusals {
     }
 
     fn is_new(&self, peer: IpAddr, why: &str, now: Instant) -> bool {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        told.retain(|(_, _, at)| now.duration_since(*at) < AGAIN);
+        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        recent.retain(|(_, _, at)| now.duration_since(*at) < AGAIN);
         let known = |(of, what, _): &(IpAddr, String, _)| *of == peer && what == why;
-        let new = told.len() < MOST && !told.iter().any(known);
+        let new = recent.len() < MOST && !recent.iter().any(known);
         if new {
-            told.push((peer, why.to_owned(), now));
+            recent.push((peer, why.to_owned(), now));
         }
         new
     }
@@ -42,10 +42,10 @@ mod tests {
     fn a_flood_is_a_few_lines() {
         let refusals = Refusals::default();
         let now = Instant::now();
-        let told = (0..1000u32)
+        let recent = (0..1000u32)
             .filter(|n| refusals.is_new(IpAddr::from((n % 100).to_be_bytes()), "why", now))
             .count();
-        assert_eq!(told, MOST);
+        assert_eq!(recent, MOST);
         let one = IpAddr::from([1, 2, 3, 4]);
         let later = now + AGAIN;
         assert!(refusals.is_new(one, "why", later) && !refusals.is_new(one, "why", later));

@@ -147,8 +147,9 @@ pub(crate) use {put, say};
 fn width() -> Option<usize> {
     let columns = std::env::var("COLUMNS").ok();
     let said = columns.and_then(|text| text.parse().ok());
-    let asked = || terminal_size::terminal_size_of(stdout()).map(|(width, _)| width.0.into());
-    said.or_else(asked).filter(|width| *width > 0)
+    let from_terminal =
+        || terminal_size::terminal_size_of(stdout()).map(|(width, _)| width.0.into());
+    said.or_else(from_terminal).filter(|width| *width > 0)
 }
 
 /// Print what is no report of results: a title and parts.

@@ -161,7 +161,7 @@ const OTHERS: [&str; 9] = [
 
 /// The answer to a command line: the parser's, or the command's own. What is not refused may serve for ever.
 fn answer(line: &[String]) -> String {
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let all: Vec<String> = [&["wirelab".to_owned()], line].concat();
     std::thread::spawn(move || {
         let answer = match Cli::try_parse_from(all) {
@@ -171,9 +171,9 @@ fn answer(line: &[String]) -> String {
                 Ok(_) => "it was not refused".to_owned(),
             },
         };
-        tell.send(answer)
+        sender.send(answer)
     });
-    let answer = told.recv_timeout(Duration::from_secs(20));
+    let answer = receiver.recv_timeout(Duration::from_secs(20));
     answer.unwrap_or_else(|_| "it was not refused in 20 s".to_owned())
 }
 

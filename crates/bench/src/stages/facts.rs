@@ -12,31 +12,31 @@ pub fn facts(
     node: &mut dyn Node,
     length_bytes: u32,
     paths: &PathRequest,
-    ran: &[Observation],
-    told: Vec<String>,
+    observations: &[Observation],
+    known_notes: Vec<String>,
     cancel: &Cancel,
 ) -> Option<Measuring> {
     if node.stages() != StageSource::Traced {
         let call_paths = node.call_paths();
         return (!call_paths.is_empty()).then(|| Measuring {
-            notes: counted_apart(ran),
+            notes: counted_apart(observations),
             call_paths,
             ..Measuring::default()
         });
     }
-    let mut all = told;
-    all.extend(notes(&node.describe(), ran));
+    let mut all = known_notes;
+    all.extend(notes(&node.describe(), observations));
     Some(Measuring {
-        overheads: overheads(ran),
-        costs: costs::all(node, length_bytes, paths, ran, &mut all, cancel),
+        overheads: overheads(observations),
+        costs: costs::all(node, length_bytes, paths, observations, &mut all, cancel),
         notes: all,
         call_paths: Vec::new(),
     })
 }
 
 /// What is counted apart from stages, in a sentence for each trial and direction.
-fn counted_apart(ran: &[Observation]) -> Vec<String> {
-    let notes = ran.iter().flat_map(|o| {
+fn counted_apart(observations: &[Observation]) -> Vec<String> {
+    let notes = observations.iter().flat_map(|o| {
         let own = o.warnings.iter();
         let own = own.filter(|w| w.is(WarningCode::CAPTURE_NOTES));
         own.map(|w| format!("at length {}: {}", o.sizes.length, w.text))

@@ -92,7 +92,7 @@ impl Flow {
 ///
 /// # Errors
 /// Which part of which rule no flow can match, and the fix.
-pub fn matching(rules: &Rules, tagged_way: bool) -> Result<Framing, String> {
+pub fn matching(rules: &Rules, may_add_tag: bool) -> Result<Framing, String> {
     let rules = &rules.0[..];
     let port = rules
         .iter()
@@ -111,7 +111,7 @@ pub fn matching(rules: &Rules, tagged_way: bool) -> Result<Framing, String> {
         return Ok(udp.framing());
     }
     // A VLAN interface of this host tags what it sends, and the flow is UDP all the same.
-    if tagged_way && (Flow { priority, ..udp }).is_wanted(rules) {
+    if may_add_tag && (Flow { priority, ..udp }).is_wanted(rules) {
         return Ok(udp.framing());
     }
     let tagged = Flow {
@@ -123,11 +123,11 @@ pub fn matching(rules: &Rules, tagged_way: bool) -> Result<Framing, String> {
             return Ok(flow.framing());
         }
     }
-    let told: Vec<String> = rules
+    let refusals: Vec<String> = rules
         .iter()
         .map(|rule| why_not(rule, udp, tagged))
         .collect();
-    Err(told.join("; "))
+    Err(refusals.join("; "))
 }
 
 /// Which part of a rule keeps it from wanting the frames of either flow.

@@ -222,25 +222,25 @@ mod tests {
     fn where_the_stack_lost_frames_the_rate_is_its_own() {
         let half = of(found(Some(60_001.0), Some(Limit::Node), Some(63_000.0)));
         assert_eq!(rate(&half), Some(30_001.0));
-        let told = &half.text;
+        let text = &half.text;
         assert!(
-            told.contains("takes without loss; at 63,000 frames were lost"),
-            "{told}"
+            text.contains("takes without loss; at 63,000 frames were lost"),
+            "{text}"
         );
-        assert!(!told.contains("at least"), "{told}");
+        assert!(!text.contains("at least"), "{text}");
     }
 
     #[test]
     fn where_nothing_is_known_there_is_no_background_and_why_is_said() {
         let half = of(found(None, None, Some(46.0)));
         assert_eq!(rate(&half), None);
-        let told = &half.text;
+        let text = &half.text;
         for words in [
             "even at 46 frames/s frames were lost",
             "no verdict",
             "--background 20kpps",
         ] {
-            assert!(told.contains(words), "{words}: {told}");
+            assert!(text.contains(words), "{words}: {text}");
         }
     }
 }

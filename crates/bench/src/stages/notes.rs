@@ -28,10 +28,10 @@ pub fn notes(node: &Description, observations: &[Observation]) -> Vec<String> {
     let mut notes = vec![placement(node)];
     notes.extend(beside(observations).iter().map(against));
     let whole = pooled(observations);
-    let ways = whole
+    let on_paths = whole
         .iter()
         .filter(|o| o.trial.path.is_some() && o.trial.probes != Some(Probes::Off));
-    notes.extend(ways.map(polls));
+    notes.extend(on_paths.map(polls));
     notes
 }
 
@@ -131,8 +131,8 @@ fn undecided(why: &NotDecided, pair: &Beside) -> String {
 
 /// The background that a verdict counts for, where it is not the one that was asked.
 fn counts_for(pair: &Beside) -> String {
-    let ran = pair.stack.background.zip(pair.fast_track.background);
-    match ran {
+    let both = pair.stack.background.zip(pair.fast_track.background);
+    match both {
         // Said already where the two differ.
         _ if matches!(
             pair.verdict.answer,
@@ -191,28 +191,35 @@ fn polls(whole: &Observation) -> String {
         let words = counter.meaning();
         parts.extend(of(counter).map(|n| format!("{} {words}", integer(n))));
     }
-    parts.extend(BackgroundResult::of(std::slice::from_ref(whole)).map(|ran| background(&ran)));
-    let told = match parts.is_empty() {
+    parts.extend(
+        BackgroundResult::of(std::slice::from_ref(whole))
+            .as_ref()
+            .map(background),
+    );
+    let text = match parts.is_empty() {
         true => "the node tells neither polls nor matches".to_owned(),
         false => parts.join(", "),
     };
-    format!("{}: {told}", way(&whole.trial, whole.sizes.length))
-}
-
-/// What really ran beside a flow.
-fn background(ran: &BackgroundResult) -> String {
-    let frames = |n: Option<u64>| n.map_or("unknown".to_owned(), integer);
     format!(
-        "background: {} frames/s sent of {} asked, {} sent, {} received, {} lost",
-        rate(ran.frames_per_s),
-        rate(ran.asked_frames_per_s),
-        integer(ran.sent_frames),
-        frames(ran.received_frames),
-        frames(ran.lost_frames)
+        "{}: {text}",
+        path_in_words(&whole.trial, whole.sizes.length)
     )
 }
 
-fn way(trial: &Trial, length: u32) -> String {
+/// What really ran beside a flow.
+fn background(result: &BackgroundResult) -> String {
+    let frames = |n: Option<u64>| n.map_or("unknown".to_owned(), integer);
+    format!(
+        "background: {} frames/s sent of {} asked, {} sent, {} received, {} lost",
+        rate(result.frames_per_s),
+        rate(result.asked_frames_per_s),
+        integer(result.sent_frames),
+        frames(result.received_frames),
+        frames(result.lost_frames)
+    )
+}
+
+fn path_in_words(trial: &Trial, length: u32) -> String {
     let path = trial.path.unwrap_or(Path::Stack);
     let wait = trial.wait.map_or(String::new(), |wait| format!(", {wait}"));
     let background = trial.background;
@@ -236,20 +243,20 @@ mod tests {
     use wirelab_trial::{Interval, Wait};
 
     fn pair(answer: Answer, sent_frames_per_s: f64) -> Beside {
-        let ran = BackgroundResult {
+        let background_result = BackgroundResult {
             asked_frames_per_s: 50_000.0,
             frames_per_s: sent_frames_per_s,
             sent_frames: 100_000,
             received_frames: Some(99_990),
             lost_frames: Some(10),
         };
-        let way = |median_ns| PathFigures {
+        let path_figures = |median_ns| PathFigures {
             frames: 2_048,
             median_ns,
             p99_ns: 4.0 * median_ns,
             reordered_frames: Some(0),
             lost_frames: Some(0),
-            background: Some(ran),
+            background: Some(background_result),
         };
         let ratio = |ratio| {
             let interval = Interval {
@@ -263,23 +270,23 @@ mod tests {
             length_bytes: 64,
             wait: Some(Wait::Spin),
             background: Some("50kpps".parse().unwrap()),
-            stack: way(2_000.0),
-            fast_track: way(1_000.0),
+            stack: path_figures(2_000.0),
+            fast_track: path_figures(1_000.0),
             blocks: 8,
             median_ratio: ratio(0.5),
             p99_ratio: ratio(0.95),
             verdict: Verdict {
                 claim: Claim::MedianAndP99NotAbove,
                 answer,
-                background_missed_its_rate: ran.missed_its_rate(),
+                background_missed_its_rate: background_result.missed_its_rate(),
             },
         }
     }
 
     fn has(pair: &Beside, all: &[&str]) {
-        let told = against(pair);
+        let text = against(pair);
         for words in all {
-            assert!(told.contains(words), "{words}: {told}");
+            assert!(text.contains(words), "{words}: {text}");
         }
     }
 
@@ -315,9 +322,9 @@ mod tests {
                 "not the 50,000 asked",
             ],
         );
-        let told = background(&missed.stack.background.unwrap());
+        let text = background(&missed.stack.background.unwrap());
         assert_eq!(
-            told,
+            text,
             "background: 31,000 frames/s sent of 50,000 asked, 100,000 sent, 99,990 received, 10 lost"
         );
         let unlike = NotDecided::Unlike {

@@ -268,10 +268,17 @@ impl Request<'_> {
     ) -> bool {
         let half = prepared.half.as_ref();
         let is_whole = half.is_none_or(|half| half.background.is_some());
-        let (told, searched) = prepared.half.map(|half| (half.text, half.part)).unzip();
-        let told = told.into_iter().collect();
-        let ran = &file.observations;
-        file.measuring = facts(node, self.lengths[0], &self.paths, ran, told, cancel);
+        let (notes, searched) = prepared.half.map(|half| (half.text, half.part)).unzip();
+        let notes = notes.into_iter().collect();
+        let observations = &file.observations;
+        file.measuring = facts(
+            node,
+            self.lengths[0],
+            &self.paths,
+            observations,
+            notes,
+            cancel,
+        );
         file.parts.extend(searched);
         is_whole
     }
@@ -279,7 +286,7 @@ impl Request<'_> {
 
 impl Prepared {
     /// What the search for half of the rate found, for the reader.
-    pub fn told(&self) -> Option<&str> {
+    pub fn search_note(&self) -> Option<&str> {
         self.half.as_ref().map(|half| half.text.as_str())
     }
 }

@@ -251,7 +251,7 @@ pub struct PathArgs {
 
 impl PathArgs {
     /// Whether any of them is given.
-    pub fn is_asked(&self) -> bool {
+    pub fn is_given(&self) -> bool {
         !self.wait.is_empty()
             || self.rule.is_some()
             || self.background.is_some()
@@ -292,7 +292,7 @@ pub struct SearchArgs {
 
 impl SearchArgs {
     /// Whether a search is requested.
-    pub fn is_asked(&self) -> bool {
+    pub fn is_given(&self) -> bool {
         self.loss_curve || self.bursts || !self.search.is_empty()
     }
 }

@@ -93,11 +93,11 @@ fn on_link(file: &mut ResultsFile, bits_per_s: u64) -> Fallible<()> {
     for (at, observation) in file.observations.iter_mut().enumerate() {
         let trial = &mut observation.trial;
         match trial.link_bits_per_s.replace(bits_per_s) {
-            Some(asked) if asked != bits_per_s => {
+            Some(requested) if requested != bits_per_s => {
                 return Err(Failure::usage(format!(
                     "--rate: trial {} was measured with a link of {}; fix: leave --rate out",
                     at + 1,
-                    format::si(asked as f64, "bit/s")
+                    format::si(requested as f64, "bit/s")
                 )));
             }
             _ => {}

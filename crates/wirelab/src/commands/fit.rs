@@ -78,14 +78,14 @@ pub fn print(fitted: &Fit, confidence: f64) {
         ("interval", false),
         ("from", false),
     ];
-    let mut told: Vec<String> = fitted.leave_one_out.iter().map(left_out).collect();
-    told.extend(fitted.fast_track.iter().map(gain));
-    told.extend(fitted.notes.iter().cloned());
+    let mut findings: Vec<String> = fitted.leave_one_out.iter().map(left_out).collect();
+    findings.extend(fitted.fast_track.iter().map(gain));
+    findings.extend(fitted.notes.iter().cloned());
     let blocks = vec![
         Block::List(fitted.left_out.iter().map(count).collect()),
         Block::sentences(heads.into(), fitted.parameters.iter().map(row).collect()),
         Block::List(fitted.classes.iter().map(class).collect()),
-        Block::List(told),
+        Block::List(findings),
     ];
     let warnings = fitted.warnings.iter();
     let notices =

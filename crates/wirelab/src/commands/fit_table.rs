@@ -120,8 +120,8 @@ fn fit_to(args: &FitArgs, table: &Table) -> Result {
         fitted: (options.name.as_deref().unwrap_or(&table.node), LOST_BEFORE),
         hold_out: table.hold_out.as_ref(),
     };
-    let ran = of.run(|printed| fit_to_figures(printed, &options));
-    let (mut fitted, run) = ran.map_err(Failure::usage)?;
+    let outcome = of.run(|printed| fit_to_figures(printed, &options));
+    let (mut fitted, run) = outcome.map_err(Failure::usage)?;
     // Errors of the lines that were fitted are not those of the file: the table below has them.
     fitted.leave_one_out.clear();
     if let Some(path) = &args.output {

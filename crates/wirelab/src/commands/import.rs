@@ -20,12 +20,12 @@ pub fn run(args: &ImportArgs) -> Result {
         .to_string_lossy();
     let output = output(args, &file)?;
     let mut nobody = Nobody::default();
-    let came = if stdin().is_terminal() && stderr().is_terminal() {
+    let imported = if stdin().is_terminal() && stderr().is_terminal() {
         import(&bytes, &file, &options, &mut Terminal)
     } else {
         import(&bytes, &file, &options, &mut nobody)
     };
-    let imported = came.map_err(Failure::usage)?;
+    let imported = imported.map_err(Failure::usage)?;
     for note in imported.notes.iter().chain(&nobody.assumed) {
         eprintln!("note: {note}");
     }

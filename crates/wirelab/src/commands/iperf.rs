@@ -49,10 +49,10 @@ fn wrong(option: &str, why: impl std::fmt::Display) -> Failure {
 fn format(args: &IperfArgs) -> std::result::Result<Format, Failure> {
     let letter = args.format;
     Format::from_letter(letter).ok_or_else(|| {
-        let way = "write a, k, m or g for bits, A, K, M or G for bytes";
+        let fix = "write a, k, m or g for bits, A, K, M or G for bytes";
         wrong(
             "--format",
-            format_args!("unknown unit '{letter}'; fix: {way}"),
+            format_args!("unknown unit '{letter}'; fix: {fix}"),
         )
     })
 }
@@ -86,8 +86,8 @@ fn resolve(args: &IperfArgs, host: &str, port: u16) -> std::result::Result<Socke
         ));
     }
     let found = (bare, port).to_socket_addrs().map_err(|error| {
-        let way = "give an address, or a name that this machine knows";
-        wrong("--client", format_args!("{host}: {error}; fix: {way}"))
+        let fix = "give an address, or a name that this machine knows";
+        wrong("--client", format_args!("{host}: {error}; fix: {fix}"))
     })?;
     let found: Vec<SocketAddr> = found.collect();
     let wanted = |address: &&SocketAddr| address.is_ipv6() == args.ipv6;
@@ -98,14 +98,14 @@ fn resolve(args: &IperfArgs, host: &str, port: u16) -> std::result::Result<Socke
         .find(wanted)
         .or(found.first().filter(|_| literal));
     chosen.copied().ok_or_else(|| {
-        let (kind, way) = match args.ipv6 {
+        let (kind, fix) = match args.ipv6 {
             true => ("IPv6", "leave -V out"),
             false if args.ipv4 => ("IPv4", "leave -4 out, or write -V for IPv6"),
             false => ("IPv4", "add -V for IPv6"),
         };
         wrong(
             "--client",
-            format_args!("{host} has no {kind} address; fix: {way}"),
+            format_args!("{host} has no {kind} address; fix: {fix}"),
         )
     })
 }

@@ -34,7 +34,7 @@ pub fn run(args: &LabArgs) -> Result {
             say!(
                 "lab {name} is up: measure it with 'wirelab measure lab:{name}', end it with 'wirelab lab down {name}'"
             );
-            if let Some(command) = way_in(&lab) {
+            if let Some(command) = shell_command(&lab) {
                 say!(
                     "it belongs to this user namespace; in a shell outside 'unshare' measure it with '{command}'"
                 );
@@ -59,7 +59,7 @@ pub fn run(args: &LabArgs) -> Result {
 
 /// The command to measure a lab of a user namespace (`unshare -r`) from outside, whose network namespaces no other user
 /// namespace can open.
-fn way_in(lab: &Lab) -> Option<String> {
+fn shell_command(lab: &Lab) -> Option<String> {
     let map = std::fs::read_to_string("/proc/self/uid_map").ok()?;
     if map.split_whitespace().eq(["0", "0", "4294967295"]) {
         return None;

@@ -108,7 +108,7 @@ fn table(limits: &[Limit]) -> Table {
         kind: Kind::Predicted,
         alarm: false,
     };
-    let asked = |bytes: u32| Cell::from(bytes.to_string());
+    let bytes_cell = |bytes: u32| Cell::from(bytes.to_string());
     let column = |name, unit| Head::figures(name, unit, Shown::Always, 0);
     let heads = vec![
         column("frame", "B"),
@@ -123,9 +123,9 @@ fn table(limits: &[Limit]) -> Table {
     ];
     let row = |l: &Limit| {
         vec![
-            asked(l.sizes.frame),
-            asked(l.sizes.length),
-            asked(l.sizes.payload),
+            bytes_cell(l.sizes.frame),
+            bytes_cell(l.sizes.length),
+            bytes_cell(l.sizes.payload),
             figure(format::integer(l.whole_frames_per_s)),
             figure(format!("{:.3}", l.payload_bytes_per_s as f64 / 1e6)),
             figure(format!("{:.2}", l.payload_bits_per_s / 1e6)),

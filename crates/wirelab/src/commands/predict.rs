@@ -37,12 +37,12 @@ pub fn run(args: &PredictArgs) -> Result {
     let mut node = ModelNode::new(file);
     let mut ceiling = NoCeiling("a model needs no tester".to_owned());
     let (bar, cancel) = (Bar::new(), cancel_on_signal());
-    let ran = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel, None)?;
+    let result = outputs.run(&mut node, &plan, &mut ceiling, &bar, &cancel, None)?;
     let show = Show {
         each_flow: args.each_flow,
         json: args.json,
     };
-    outputs.show(ran, &plan, show)
+    outputs.show(result, &plan, show)
 }
 
 /// Shortest cycle times of `nodes` such nodes, with the link and framing of the plan's first trial.

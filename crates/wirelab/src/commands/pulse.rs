@@ -156,7 +156,7 @@ pub fn take(
 /// Waits until the file was written since the trials began, and no longer grows.
 fn wait(path: &Path, begun: SystemTime, cancel: &Cancel) -> Fallible<()> {
     let since = begun - SLACK;
-    let (started, mut told) = (Instant::now(), false);
+    let (started, mut has_warned) = (Instant::now(), false);
     let mut still: Option<(u64, Instant)> = None;
     loop {
         let data = std::fs::metadata(path).ok();
@@ -174,8 +174,8 @@ fn wait(path: &Path, begun: SystemTime, cancel: &Cancel) -> Fallible<()> {
                     _ => still = Some((data.len(), Instant::now())),
                 }
             }
-            _ if !told => {
-                told = true;
+            _ if !has_warned => {
+                has_warned = true;
                 complain(format_args!(
                     "wirelab: the trials are over; save the recording of the pin as {} (waiting up to 10 minutes; Ctrl-C goes on \
                      without)",

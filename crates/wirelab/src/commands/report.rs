@@ -12,7 +12,7 @@ use crate::exit::{Failure, Outcome, Result};
 use crate::terminal::{put, report_options};
 
 pub fn run(args: &ReportArgs) -> Result {
-    let asked = args
+    let format = args
         .format
         .as_deref()
         .map(str::parse::<Format>)
@@ -28,9 +28,9 @@ pub fn run(args: &ReportArgs) -> Result {
         trials: args.trials,
         ..report_options(args.title.clone(), args.each_flow)
     };
-    let columns = files.len() > 1 && asked.is_some_and(Format::is_datasheet_page);
+    let columns = files.len() > 1 && format.is_some_and(Format::is_datasheet_page);
     if args.side_by_side || columns {
-        return side_by_side(args, &files, asked, &options);
+        return side_by_side(args, &files, format, &options);
     }
     let all = joined(files);
     for path in &args.output {
@@ -39,10 +39,10 @@ pub fn run(args: &ReportArgs) -> Result {
     if let (Some(path), Some(words)) = (&args.badge, &args.figure) {
         save(path, &badge(&all, words).map_err(Failure::usage)?)?;
     }
-    if (args.output.is_empty() && args.badge.is_none()) || asked.is_some() {
+    if (args.output.is_empty() && args.badge.is_none()) || format.is_some() {
         put!(
             "{}",
-            render(&all, asked.unwrap_or(Format::Terminal), &options)
+            render(&all, format.unwrap_or(Format::Terminal), &options)
         );
     }
     Ok(Outcome::Done)
@@ -52,7 +52,7 @@ pub fn run(args: &ReportArgs) -> Result {
 fn side_by_side(
     args: &ReportArgs,
     named: &[(String, ResultsFile)],
-    asked: Option<Format>,
+    format: Option<Format>,
     options: &Options,
 ) -> Result {
     for path in &args.output {
@@ -60,8 +60,8 @@ fn side_by_side(
         let text = compare(named, format, &on_paper(options)).map_err(Failure::usage)?;
         save(path, &text)?;
     }
-    if args.output.is_empty() || asked.is_some() {
-        let format = asked.unwrap_or(Format::Datasheet);
+    if args.output.is_empty() || format.is_some() {
+        let format = format.unwrap_or(Format::Datasheet);
         put!(
             "{}",
             compare(named, format, options).map_err(Failure::usage)?

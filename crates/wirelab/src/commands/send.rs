@@ -101,26 +101,26 @@ impl Requested {
     /// The requested rate, where `rate` is more than half a percent below it, as in `measure`.
     fn missed(&self, rate: Option<f64>) -> Option<f64> {
         self.frames_per_s
-            .filter(|asked| rate.is_some_and(|r| r < asked * 0.995))
+            .filter(|requested| rate.is_some_and(|r| r < requested * 0.995))
     }
 }
 
-fn print(json: bool, report: &SendReport, asked: &Requested, interrupted: bool) -> Result {
+fn print(json: bool, report: &SendReport, requested: &Requested, interrupted: bool) -> Result {
     let emitted = report.emitted_frames;
     let span_ns = report.last_ns.saturating_sub(report.first_ns);
     let rate = (span_ns > 0).then(|| emitted.saturating_sub(1) as f64 * 1e9 / span_ns as f64);
-    let missed = asked.missed(rate);
+    let missed = requested.missed(rate);
     if json {
         let value = serde_json::json!({
             "sent_frames": emitted, "sequences": report.sequences, "refused_frames": report.refused_frames,
             "achieved_frames_per_s": rate, "slips": report.slips, "slipped_ns": report.slipped_ns,
             "longest_burst_frames": report.longest_burst_frames,
-            "asked_frames_per_s": asked.frames_per_s, "kept_rate": asked.frames_per_s.map(|_| missed.is_none()),
-            "gap": report.gap, "path": asked.path, "interrupted": interrupted, "kind": "measured",
+            "asked_frames_per_s": requested.frames_per_s, "kept_rate": requested.frames_per_s.map(|_| missed.is_none()),
+            "gap": report.gap, "path": requested.path, "interrupted": interrupted, "kind": "measured",
         });
         show_json(&value)?;
     } else {
-        let (title, blocks) = in_words(report, rate, asked, missed, interrupted);
+        let (title, blocks) = in_words(report, rate, requested, missed, interrupted);
         show(title, blocks);
     }
     Ok(Outcome::of(report.refused_frames == 0 && !interrupted))
@@ -129,12 +129,15 @@ fn print(json: bool, report: &SendReport, asked: &Requested, interrupted: bool) 
 fn in_words(
     report: &SendReport,
     rate: Option<f64>,
-    asked: &Requested,
+    requested: &Requested,
     missed: Option<f64>,
     interrupted: bool,
 ) -> (String, Vec<Block<'static>>) {
     let rate = rate.map_or("–".to_owned(), format::frame_rate);
-    let title = format!("sent at {rate} frames/s (measured, path {})", asked.path);
+    let title = format!(
+        "sent at {rate} frames/s (measured, path {})",
+        requested.path
+    );
     let sequences = report.sequences;
     let last = sequences.saturating_sub(1);
     let sent = (
@@ -154,10 +157,10 @@ fn in_words(
             .push_str(&format!("; check with --sent {sequences}")),
         _ => rows.push(refused),
     }
-    if let Some(asked) = missed {
-        let asked = format::frame_rate(asked);
+    if let Some(requested) = missed {
+        let requested = format::frame_rate(requested);
         said.push(format!(
-            "the sender fell behind the requested {asked} frames/s: free the processors or offer less"
+            "the sender fell behind the requested {requested} frames/s; fix: free the processors, or offer less"
         ));
     }
     if interrupted {
@@ -265,7 +268,7 @@ mod tests {
 
     #[test]
     fn what_was_sent_is_a_table_with_notes() {
-        let asked = Requested {
+        let requested = Requested {
             path: "packet",
             frames_per_s: Some(2_000.0),
         };
@@ -276,7 +279,7 @@ mod tests {
             ..SendReport::default()
         };
         let shown = |report: &SendReport, missed, interrupted| {
-            let (title, blocks) = in_words(report, Some(1_000.0), &asked, missed, interrupted);
+            let (title, blocks) = in_words(report, Some(1_000.0), &requested, missed, interrupted);
             let document = Document {
                 title,
                 blocks,
@@ -292,7 +295,7 @@ mod tests {
             "measured",
             "     995  sent (sequences 0 to 999)",
             "       5  refused by the driver, not sent",
-            "- the sender fell behind the requested 2,000 frames/s: free the processors or offer less",
+            "- the sender fell behind the requested 2,000 frames/s; fix: free the processors, or offer less",
             "- interrupted: not everything requested was sent",
         ];
         assert_eq!(shown(&report, Some(2_000.0), true), bad);

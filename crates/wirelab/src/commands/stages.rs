@@ -44,13 +44,13 @@ pub fn run(args: &StagesArgs) -> Result {
     let (results, pages) = split(&args.output);
     let outputs = Outputs::of(&results)?.kept(&args.keep)?;
     let measured = measure(args, &node, &outputs)?;
-    if measured.ran.file.observations.is_empty() {
+    if measured.result.file.observations.is_empty() {
         // No trial was begun: what ended that is the answer, and there is no table.
-        return outputs.end(measured.ran);
+        return outputs.end(measured.result);
     }
-    has_stages(args, &measured.ran.file)?;
-    let shown = show(args, &measured.ran.file, before.as_ref(), &pages)?;
-    match outputs.end(measured.ran)? {
+    has_stages(args, &measured.result.file)?;
+    let shown = show(args, &measured.result.file, before.as_ref(), &pages)?;
+    match outputs.end(measured.result)? {
         Outcome::Done if measured.is_whole => Ok(shown),
         Outcome::Done => Ok(Outcome::Missed),
         missed => Ok(missed),
@@ -90,7 +90,7 @@ impl Subject {
 
 /// The request and its results.
 struct Measured {
-    ran: PlanResult,
+    result: PlanResult,
     /// Whether all was asked that the user wanted.
     is_whole: bool,
 }
@@ -126,34 +126,37 @@ fn measure(args: &StagesArgs, node: &NodeToOpen, outputs: &Outputs) -> Fallible<
         let prepared = request.prepare(&mut *node, &bar, &cancel);
         bar.clear();
         let prepared = prepared.map_err(Failure::usage)?;
-        prepared.told().into_iter().for_each(|told| bar.line(told));
+        prepared
+            .search_note()
+            .into_iter()
+            .for_each(|note| bar.line(note));
         let frames = prepared.frames;
         let saved = if is_sweep { &unsaved } else { outputs };
         let plan = &prepared.plan;
-        let mut ran = saved.run(&mut *node, plan, &mut ceiling, &bar, &cancel, None)?;
-        let is_done = ran.is_done();
-        is_whole &= request.complete(prepared, &mut *node, &mut ran.file, &cancel);
+        let mut result = saved.run(&mut *node, plan, &mut ceiling, &bar, &cancel, None)?;
+        let is_done = result.is_done();
+        is_whole &= request.complete(prepared, &mut *node, &mut result.file, &cancel);
         if args.predicted {
             let predicted = reference::delays(&node.describe(), &args.length, frames, &cancel)?;
-            ran.file.observations.extend(predicted);
+            result.file.observations.extend(predicted);
         }
-        let has_more = args.predicted || ran.file.measuring.is_some();
-        let ran = match &mut all {
-            None => all.insert(ran),
+        let has_more = args.predicted || result.file.measuring.is_some();
+        let result = match &mut all {
+            None => all.insert(result),
             Some(all) => {
-                all.join(ran);
+                all.join(result);
                 all
             }
         };
         if is_sweep || has_more {
-            outputs.save_again(ran)?;
+            outputs.save_again(result)?;
         }
         if !is_done {
             break;
         }
     }
-    let ran = all.expect("there is a name at least");
-    Ok(Measured { ran, is_whole })
+    let result = all.expect("there is a name at least");
+    Ok(Measured { result, is_whole })
 }
 
 /// The request of the options.

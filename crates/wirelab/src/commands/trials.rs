@@ -156,29 +156,29 @@ impl Outputs {
     }
 
     /// Writes the results again, with later additions.
-    pub fn save_again(&self, ran: &PlanResult) -> Fallible<()> {
+    pub fn save_again(&self, result: &PlanResult) -> Fallible<()> {
         if let Some(path) = &self.results {
-            wirelab_bench::save(&ran.file, path).map_err(Failure::failed)?;
+            wirelab_bench::save(&result.file, path).map_err(Failure::failed)?;
         }
         match &self.store {
-            Some(store) => store.finish(&ran.file),
+            Some(store) => store.finish(&result.file),
             None => Ok(()),
         }
     }
 
     /// Writes the reports, shows the table, and says how it ended.
-    pub fn show(&self, ran: PlanResult, plan: &Plan, show: Show) -> Result {
-        if !matches!(ran.outcome.ended, Ended::BadPlan(_)) {
-            self.write(&ran.file, plan, show)?;
+    pub fn show(&self, result: PlanResult, plan: &Plan, show: Show) -> Result {
+        if !matches!(result.outcome.ended, Ended::BadPlan(_)) {
+            self.write(&result.file, plan, show)?;
         }
-        self.end(ran)
+        self.end(result)
     }
 
     /// Says how it ended, where the table is shown elsewhere.
-    pub fn end(&self, ran: PlanResult) -> Result {
-        match ran.unsaved {
+    pub fn end(&self, result: PlanResult) -> Result {
+        match result.unsaved {
             Some(error) => Err(error),
-            None => finish(&ran.file, ran.outcome, &self.place()),
+            None => finish(&result.file, result.outcome, &self.place()),
         }
     }
 

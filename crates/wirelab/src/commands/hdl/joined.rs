@@ -20,10 +20,10 @@ use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::terminal::{cancel_on_signal, complain, say, show};
 
 pub fn run(args: &HdlArgs) -> Result {
-    let (asked, when) = (asked(args)?, when(args)?);
+    let (join_request, when) = (join_request(args)?, when(args)?);
     let port = ask::port(&args.port)?;
     let cancel = cancel_on_signal();
-    let mut joined = JoinedPort::up(port, &asked).map_err(failure)?;
+    let mut joined = JoinedPort::up(port, &join_request).map_err(failure)?;
     complain(format_args!(
         "{} is up, with a port of hardware in simulation at its other end; Ctrl-C ends it",
         args.port
@@ -31,12 +31,12 @@ pub fn run(args: &HdlArgs) -> Result {
     joined
         .carry(&when, &entered(&when), &cancel)
         .map_err(Failure::failed)?;
-    let came = joined.finish().map_err(Failure::failed)?;
-    print(args, &came.with_sent(args.sent))
+    let joined = joined.finish().map_err(Failure::failed)?;
+    print(args, &joined.with_sent(args.sent))
 }
 
 /// The requested work of the port.
-fn asked(args: &HdlArgs) -> Fallible<JoinRequest> {
+fn join_request(args: &HdlArgs) -> Fallible<JoinRequest> {
     let sizes = ask::sizes(&args.size, &[]);
     let framing = ask::framing(&args.framing, Layer::Ethernet)?;
     let says_what = !sizes.is_empty() || args.framing.layer.is_some() || args.framing.vlan > 0;
@@ -128,26 +128,27 @@ fn failure(error: JoinError) -> Failure {
     }
 }
 
-fn print(args: &HdlArgs, came: &Joined) -> Result {
-    let all = Outcome::of(came.is_clean());
+fn print(args: &HdlArgs, joined: &Joined) -> Result {
+    let all = Outcome::of(joined.is_clean());
     if args.json {
-        let text = serde_json::to_string_pretty(&document(args, came)).map_err(Failure::failed)?;
+        let text =
+            serde_json::to_string_pretty(&document(args, joined)).map_err(Failure::failed)?;
         say!("{text}");
         return Ok(all);
     }
     let mut blocks = Vec::new();
     if args.frames.is_some() {
-        blocks.push(Block::Table(generator(args, came)));
-        if came.interrupted {
+        blocks.push(Block::Table(generator(args, joined)));
+        if joined.interrupted {
             let words = "interrupted: not everything requested was sent";
             blocks.push(Block::Words(words.to_owned()));
         }
     }
-    blocks.push(Block::Table(checker(args, came)));
-    if !came.sticky.is_empty() {
+    blocks.push(Block::Table(checker(args, joined)));
+    if !joined.sticky.is_empty() {
         blocks.push(Block::Words(format!(
             "sticky bits are set: {}; docs/blocks/ethernet_port.md says what each of them means",
-            came.sticky.join(", ")
+            joined.sticky.join(", ")
         )));
     }
     show(String::new(), blocks);
@@ -155,18 +156,18 @@ fn print(args: &HdlArgs, came: &Joined) -> Result {
 }
 
 /// The output of `--json`.
-fn document(args: &HdlArgs, came: &Joined) -> Value {
+fn document(args: &HdlArgs, joined: &Joined) -> Value {
     serde_json::json!({
         "generator": {
-            "asked_frames": args.frames.unwrap_or(0), "sequences": came.sequences, "sent_frames": came.sent_frames,
-            "injected_faults": came.injected_faults, "interrupted": came.interrupted,
+            "asked_frames": args.frames.unwrap_or(0), "sequences": joined.sequences, "sent_frames": joined.sent_frames,
+            "injected_faults": joined.injected_faults, "interrupted": joined.interrupted,
         },
-        "checker": { "counts": counted(&came.counts), "sent_frames": args.sent },
+        "checker": { "counts": counted(&joined.counts), "sent_frames": args.sent },
         "interface": {
-            "name": args.port, "given_frames": came.to_host_frames, "kept_back_frames": came.kept_back_frames,
-            "taken_frames": came.from_host_frames,
+            "name": args.port, "given_frames": joined.to_host_frames, "kept_back_frames": joined.kept_back_frames,
+            "taken_frames": joined.from_host_frames,
         },
-        "simulated_clocks": came.clocks, "sticky": came.sticky, "kind": "measured",
+        "simulated_clocks": joined.clocks, "sticky": joined.sticky, "kind": "measured",
     })
 }
 
@@ -179,27 +180,27 @@ fn counted(counts: &Counts) -> Value {
     counted
 }
 
-fn generator(args: &HdlArgs, came: &Joined) -> Table {
-    let mut rows = vec![(came.sent_frames, "sent".to_owned())];
-    if let Some(last) = came.sequences.checked_sub(1) {
-        let (port, sequences) = (&args.port, came.sequences);
+fn generator(args: &HdlArgs, joined: &Joined) -> Table {
+    let mut rows = vec![(joined.sent_frames, "sent".to_owned())];
+    if let Some(last) = joined.sequences.checked_sub(1) {
+        let (port, sequences) = (&args.port, joined.sequences);
         rows[0].1 = format!("sent (sequences 0 to {last})");
         let given = format!("given to {port}; check with --sent {sequences}");
-        rows.push((came.to_host_frames, given));
+        rows.push((joined.to_host_frames, given));
     }
     let kept_back = "not delivered: a host gets no frame with a wrong FCS";
     let others = [
-        (came.injected_faults, "injected faults".to_owned()),
-        (came.kept_back_frames, kept_back.to_owned()),
+        (joined.injected_faults, "injected faults".to_owned()),
+        (joined.kept_back_frames, kept_back.to_owned()),
     ];
     rows.extend(others.into_iter().filter(|(frames, _)| *frames > 0));
     frames("generator", rows)
 }
 
-fn checker(args: &HdlArgs, came: &Joined) -> Table {
-    let counts = &came.counts;
+fn checker(args: &HdlArgs, joined: &Joined) -> Table {
+    let counts = &joined.counts;
     let mut rows = vec![
-        (came.from_host_frames, "sent by the host".to_owned()),
+        (joined.from_host_frames, "sent by the host".to_owned()),
         (counts.received_frames, "of the flow".to_owned()),
     ];
     rows.extend(verdicts(counts, &[]));
@@ -231,21 +232,21 @@ mod tests {
     #[test]
     fn an_mtu_that_no_tap_device_has_is_refused_before_one_is_made() {
         for bytes in ["68", "1500", "65521"] {
-            let mtu = asked(&args(&["--mtu", bytes])).unwrap().mtu;
+            let mtu = join_request(&args(&["--mtu", bytes])).unwrap().mtu;
             assert_eq!(mtu, bytes.parse().ok());
         }
-        assert_eq!(asked(&args(&[])).unwrap().mtu, None);
+        assert_eq!(join_request(&args(&[])).unwrap().mtu, None);
         for bytes in ["0", "67", "65522", "100000"] {
-            let told = asked(&args(&["--mtu", bytes])).unwrap_err();
-            assert_eq!(told.code(), 2);
+            let refusal = join_request(&args(&["--mtu", bytes])).unwrap_err();
+            assert_eq!(refusal.code(), 2);
             let words = format!("--mtu {bytes}: a TAP device has 68 to 65521 bytes");
-            assert!(told.to_string().contains(&words), "{told}");
+            assert!(refusal.to_string().contains(&words), "{refusal}");
         }
     }
 
     #[test]
     fn what_no_register_counts_is_not_shown_as_0() {
-        let came = Joined {
+        let joined = Joined {
             sequences: 0,
             sent_frames: 0,
             interrupted: false,
@@ -257,19 +258,19 @@ mod tests {
             clocks: 0,
             sticky: Vec::new(),
         };
-        let all = serde_json::json!(came.counts);
-        let told = document(&args(&["--json"]), &came);
-        let told = told["checker"]["counts"].as_object().unwrap();
+        let all = serde_json::json!(joined.counts);
+        let counts = document(&args(&["--json"]), &joined);
+        let counts = counts["checker"]["counts"].as_object().unwrap();
         for name in NOT_COUNTED {
             assert!(
-                all.get(name).is_some() && told.get(name).is_none(),
+                all.get(name).is_some() && counts.get(name).is_none(),
                 "{name}"
             );
         }
         assert_eq!(
-            told.len() + NOT_COUNTED.len(),
+            counts.len() + NOT_COUNTED.len(),
             all.as_object().unwrap().len()
         );
-        assert_eq!(told["reordered_frames"], 0);
+        assert_eq!(counts["reordered_frames"], 0);
     }
 }

@@ -27,8 +27,8 @@ pub fn is_background() -> bool {
 /// Starts this program again, in the background, and ends when it serves.
 pub fn start_background() -> Result {
     let failed = |what: &str, error: std::io::Error| {
-        let way = "start the server without -D";
-        Failure::failed(format_args!("cannot {what}: {error}; fix: {way}"))
+        let fix = "start the server without -D";
+        Failure::failed(format_args!("cannot {what}: {error}; fix: {fix}"))
     };
     let program = std::env::current_exe().map_err(|error| failed("find this program", error))?;
     let mut server = Command::new(program)

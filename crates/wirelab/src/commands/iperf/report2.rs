@@ -111,11 +111,11 @@ impl Printer {
     fn flow(&self, id: Id) -> Option<(Ends, u32)> {
         let flows = self.flows.lock().unwrap_or_else(PoisonError::into_inner);
         let of = |wanted: Id| flows.iter().find(|(known, ..)| *known == wanted);
-        let asked = match id {
+        let of_id = match id {
             Id::Back(number) => Id::Stream(number),
             other => other,
         };
-        let (_, ends, streams) = of(id).or_else(|| of(asked))?;
+        let (_, ends, streams) = of(id).or_else(|| of(of_id))?;
         Some((*ends, *streams))
     }
 
@@ -221,8 +221,8 @@ impl Printer {
                     complain(format_args!("{id} gaps between writes: {gaps}"));
                 }
             }
-            Leg::UdpReceived(seen) if self.enhanced => {
-                let kind = seen.generation;
+            Leg::UdpReceived(received) if self.enhanced => {
+                let kind = received.generation;
                 complain(format_args!("{id} the sender is of the kind {kind:?}"));
             }
             _ => {}

@@ -20,8 +20,8 @@ struct Bind {
 
 /// `ADDRESS`, `ADDRESS:PORT`, `[ADDRESS]:PORT`, each with `%DEVICE` after it or after the address.
 fn parse_bind(text: &str) -> Fallible<Bind> {
-    let way = "write an address such as 198.18.0.1, 198.18.0.1:5002, [::1]:5002 or 198.18.0.1%eth0";
-    let none = || wrong("--bind", format_args!("invalid value '{text}'; fix: {way}"));
+    let fix = "write an address such as 198.18.0.1, 198.18.0.1:5002, [::1]:5002 or 198.18.0.1%eth0";
+    let none = || wrong("--bind", format_args!("invalid value '{text}'; fix: {fix}"));
     let (place, device) = match text.split_once('%') {
         None => (text.to_owned(), None),
         Some((address, rest)) => {
@@ -63,8 +63,11 @@ pub fn listen(args: &IperfArgs, port: u16) -> Fallible<SocketAddr> {
     };
     let ip = match bind(args)? {
         Some(Bind { port: Some(_), .. }) => {
-            let way = "a server has its port from -p; fix: give the address alone";
-            return Err(wrong("--bind", format_args!("it names a port; {way}")));
+            let fix = "give the address alone";
+            return Err(wrong(
+                "--bind",
+                format_args!("it names a port, and a server has its port from -p; fix: {fix}"),
+            ));
         }
         Some(bind) => bind.ip,
         None => any,
@@ -91,17 +94,17 @@ fn device(args: &IperfArgs, bind: Option<Bind>) -> Fallible<Option<Name>> {
 
 /// What is chosen of each socket.
 pub fn options(args: &IperfArgs) -> Fallible<SocketOptions> {
-    let asked = &args.socket;
+    let options = &args.socket;
     let bind = bind(args)?;
     // A server listens on the address of `listen`.
     let client = bind.filter(|_| args.client.is_some());
     let port = client.and_then(|bind| bind.port);
     let options = SocketOptions {
         address: client.map(|bind| bind.ip),
-        port: asked.cport.or(port).unwrap_or(0),
+        port: options.cport.or(port).unwrap_or(0),
         device: device(args, bind)?,
-        mss_bytes: asked.mss.as_deref().map(mss).transpose()?,
-        no_delay: asked.no_delay,
+        mss_bytes: options.mss.as_deref().map(mss).transpose()?,
+        no_delay: options.no_delay,
         tos: tos(args)?,
         congestion: congestion(args)?,
     };
@@ -121,8 +124,9 @@ pub fn options(args: &IperfArgs) -> Fallible<SocketOptions> {
 
 fn mss(text: &str) -> Fallible<u32> {
     let bytes = parse_bytes(text).map_err(|error| wrong("--mss", error))?;
-    let way = "fix: give 88 to 32767 bytes, as Linux takes them";
-    u32::try_from(bytes).map_err(|_| wrong("--mss", format_args!("invalid value {bytes}; {way}")))
+    let fix = "give 88 to 32767 bytes, as Linux takes them";
+    u32::try_from(bytes)
+        .map_err(|_| wrong("--mss", format_args!("invalid value {bytes}; fix: {fix}")))
 }
 
 fn tos(args: &IperfArgs) -> Fallible<Option<u8>> {
@@ -135,10 +139,13 @@ fn tos(args: &IperfArgs) -> Fallible<Option<u8>> {
 
 /// The algorithm of `-Z` or, in iperf3, of `-C`.
 fn congestion(args: &IperfArgs) -> Fallible<Option<Name>> {
-    let way = "fix: name an algorithm, such as reno, cubic or bbr";
+    let fix = "name an algorithm, such as reno, cubic or bbr";
     let named = |option: &str, text: &Option<String>| match text {
         Some(text) => text.parse().map_err(|error| wrong(option, error)),
-        None => Err(wrong(option, format_args!("it has no algorithm; {way}"))),
+        None => Err(wrong(
+            option,
+            format_args!("it has no algorithm; fix: {fix}"),
+        )),
     };
     let long = args.socket.congestion.clone().map(Some);
     match (
@@ -147,8 +154,8 @@ fn congestion(args: &IperfArgs) -> Fallible<Option<Name>> {
     ) {
         (_, Some(algorithm)) if args.iperf3 => named("-C", algorithm).map(Some),
         (_, Some(Some(value))) => {
-            let way = "fix: leave the value out, or write -Z for the congestion control of TCP";
-            let why = format_args!("of iperf 2 takes no value, not {value}; {way}");
+            let fix = "leave the value out, or write -Z for the congestion control of TCP";
+            let why = format_args!("of iperf 2 takes no value, not {value}; fix: {fix}");
             Err(wrong("--compatibility", why))
         }
         // In iperf3 the letter alone is another option.

@@ -55,9 +55,9 @@ fn check(args: &IperfArgs) -> Fallible<()> {
         ),
     ];
     match cases.iter().find(|(given, ..)| *given) {
-        Some((_, option, way)) => Err(wrong(
+        Some((_, option, fix)) => Err(wrong(
             option,
-            format_args!("iperf3 has no such option; fix: {way}, or leave --iperf3 out"),
+            format_args!("iperf3 has no such option; fix: {fix}, or leave --iperf3 out"),
         )),
         None => Ok(()),
     }
@@ -66,8 +66,8 @@ fn check(args: &IperfArgs) -> Fallible<()> {
 /// Bytes in the syntax of iperf3: small letters are powers of 1024 too.
 fn bytes(option: &str, text: &str) -> Fallible<u64> {
     parse_bytes(&text.to_uppercase()).map_err(|_| {
-        let way = "write a number with K, M or G (powers of 1024), such as 8K";
-        wrong(option, format_args!("invalid value '{text}'; fix: {way}"))
+        let fix = "write a number with K, M or G (powers of 1024), such as 8K";
+        wrong(option, format_args!("invalid value '{text}'; fix: {fix}"))
     })
 }
 
@@ -77,10 +77,10 @@ fn rate(text: &str) -> Fallible<u64> {
         Ok(Rate::BitsPerS(bits)) => Ok(bits),
         Ok(Rate::Max) => Ok(0),
         Ok(Rate::PacketsPerS(_)) | Err(_) => {
-            let way = "write bit/s with K, M or G (powers of 1000), such as 5M";
+            let fix = "write bit/s with K, M or G (powers of 1000), such as 5M";
             Err(wrong(
                 "--bandwidth",
-                format_args!("invalid value '{text}'; fix: {way}"),
+                format_args!("invalid value '{text}'; fix: {fix}"),
             ))
         }
     }
@@ -102,12 +102,12 @@ fn whole_seconds(option: &str, value: f64) -> Fallible<u64> {
 fn parameters(args: &IperfArgs, server: SocketAddr) -> Fallible<Parameters> {
     let test = &args.test;
     let udp = protocol(args) == Protocol::Udp;
-    let mut asked = match udp {
+    let mut parameters = match udp {
         true => Parameters::udp(),
         false => Parameters::default(),
     };
     if udp && server.is_ipv6() {
-        asked.length_bytes = DATAGRAM_IPV6;
+        parameters.length_bytes = DATAGRAM_IPV6;
     }
     let narrow = |option, text: &String| {
         let given = bytes(option, text)?;
@@ -119,39 +119,39 @@ fn parameters(args: &IperfArgs, server: SocketAddr) -> Fallible<Parameters> {
         })
     };
     if let Some(text) = &test.len {
-        asked.length_bytes = narrow("--len", text)?;
+        parameters.length_bytes = narrow("--len", text)?;
     }
     if let Some(text) = &args.window {
-        asked.window_bytes = narrow("--window", text)?;
+        parameters.window_bytes = narrow("--window", text)?;
     }
     if let Some(text) = &test.bandwidth {
-        asked.rate_bit_s = rate(text)?;
+        parameters.rate_bit_s = rate(text)?;
     }
     if let Some(text) = &test.num {
-        asked.bytes = bytes("--num", text)?;
+        parameters.bytes = bytes("--num", text)?;
     }
     if let Some(text) = &test.blockcount {
-        asked.blocks = bytes("--blockcount", text)?;
+        parameters.blocks = bytes("--blockcount", text)?;
     }
     let three = &args.three;
-    asked.title.clone_from(&three.title);
-    asked.extra_data.clone_from(&three.extra_data);
-    asked.server_output = three.get_server_output;
-    asked.counters_64 = three.udp_counters_64bit;
-    asked.repeating_payload = three.repeating_payload;
-    asked.zerocopy = zerocopy(args) && !udp;
-    asked.seconds = match test.time {
+    parameters.title.clone_from(&three.title);
+    parameters.extra_data.clone_from(&three.extra_data);
+    parameters.server_output = three.get_server_output;
+    parameters.counters_64 = three.udp_counters_64bit;
+    parameters.repeating_payload = three.repeating_payload;
+    parameters.zerocopy = zerocopy(args) && !udp;
+    parameters.seconds = match test.time {
         Some(time) => whole_seconds("--time", time)?,
-        None if asked.bytes > 0 || asked.blocks > 0 => 0,
-        None => asked.seconds,
+        None if parameters.bytes > 0 || parameters.blocks > 0 => 0,
+        None => parameters.seconds,
     };
-    asked.omit_seconds = test.omit.unwrap_or(0);
-    asked.streams = test.parallel;
-    asked.reverse = test.reverse;
-    asked.bidirectional = test.bidir;
-    let checked = asked.check();
+    parameters.omit_seconds = test.omit.unwrap_or(0);
+    parameters.streams = test.parallel;
+    parameters.reverse = test.reverse;
+    parameters.bidirectional = test.bidir;
+    let checked = parameters.check();
     checked.map_err(|why| Failure::usage(format!("{why}; fix: correct that option")))?;
-    Ok(asked)
+    Ok(parameters)
 }
 
 fn failure(error: TestError) -> Failure {
@@ -183,9 +183,9 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
     if protocol(args) == Protocol::Udp {
         fragments::warn(server, client.parameters.length_bytes);
     }
-    let asked = &client.parameters;
-    let each = (asked.rate_bit_s > 0).then_some(asked.rate_bit_s);
-    let total = each.map(|bits| bits.saturating_mul(asked.streams.into()));
+    let parameters = &client.parameters;
+    let each = (parameters.rate_bit_s > 0).then_some(parameters.rate_bit_s);
+    let total = each.map(|bits| bits.saturating_mul(parameters.streams.into()));
     routed::warn(server, total);
     let mut printer = Printer::new(args)?;
     let cancel = cancel_on_signal();
@@ -193,7 +193,7 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
         "Connecting to host {host}, port {}",
         server.port()
     ));
-    let test = match client.run_telling(&cancel, &mut |told| printer.told(told)) {
+    let test = match client.run_telling(&cancel, &mut |event| printer.show(event)) {
         Ok(test) => test,
         Err(error) => {
             printer.no_test(&error.to_string());
@@ -250,7 +250,7 @@ pub fn serve(args: &IperfArgs, output: ServerOutput) -> Result {
 fn serve_one(args: &IperfArgs, server: &mut Server, cancel: &Cancel) -> Fallible<()> {
     let mut printer = Printer::new(args)?;
     let test = server
-        .serve_one_telling(cancel, &mut |told| printer.told(told))
+        .serve_one_telling(cancel, &mut |event| printer.show(event))
         .map_err(failure)?;
     printer.end(&test)
 }

@@ -47,7 +47,7 @@ fn trials(file: &ResultsFile) -> Vec<Value> {
 }
 
 fn trial(whole: &Observation) -> Value {
-    let asked = &whole.trial;
+    let trial = &whole.trial;
     let mut counters: BTreeMap<&str, &Field<u64>> = BTreeMap::new();
     let flows = whole.flows.iter().map(|flow| &flow.counters);
     for all in std::iter::once(&whole.counters).chain(flows) {
@@ -64,10 +64,10 @@ fn trial(whole: &Observation) -> Value {
         })
         .collect();
     json!({
-        "direction": asked.direction, "layer": asked.framing.layer, "length_bytes": whole.sizes.length,
-        "load": asked.load, "path": asked.path, "wait": asked.wait, "rule": asked.rule,
-        "background": asked.background,
-        "background_ran": BackgroundResult::of(std::slice::from_ref(whole)), "probes": asked.probes, "status": whole.status,
+        "direction": trial.direction, "layer": trial.framing.layer, "length_bytes": whole.sizes.length,
+        "load": trial.load, "path": trial.path, "wait": trial.wait, "rule": trial.rule,
+        "background": trial.background,
+        "background_ran": BackgroundResult::of(std::slice::from_ref(whole)), "probes": trial.probes, "status": whole.status,
         "flows": flows, "counters": counters, "setup": whole.node.setup, "warnings": whole.warnings,
     })
 }

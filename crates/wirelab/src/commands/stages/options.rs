@@ -185,9 +185,9 @@ mod tests {
         ] {
             let args = args(&[node]);
             let subject = Subject::of(node).unwrap();
-            let told = check(&args, &subject, &[name]).unwrap_err().to_string();
+            let refusal = check(&args, &subject, &[name]).unwrap_err().to_string();
             for words in [&format!("--{name} has no meaning for '{node}'"), instead] {
-                assert!(told.contains(words), "{words}: {told}");
+                assert!(refusal.contains(words), "{words}: {refusal}");
             }
         }
         let args = args(&["a.json"]);
@@ -211,10 +211,10 @@ mod tests {
                 ("60000", "60 to 1514"),
                 ("64,20", "60 to 1514"),
             ] {
-                let told = refuse(&args(&[node, "--length", length]));
-                let told = told.unwrap_err();
-                assert_eq!(told.code(), 2);
-                let text = told.to_string();
+                let refusal = refuse(&args(&[node, "--length", length]));
+                let refusal = refusal.unwrap_err();
+                assert_eq!(refusal.code(), 2);
+                let text = refusal.to_string();
                 assert!(text.contains(words) && text.contains("--length"), "{text}");
             }
         }
@@ -224,9 +224,9 @@ mod tests {
     #[cfg(feature = "hdl")]
     fn ports_of_hardware_have_no_stages_and_the_node_that_has_some_is_named() {
         for node in ["hdl:4", "hdl:1", "hdl:4,loopback", "hdl:nothing"] {
-            let told = refuse(&args(&[node])).unwrap_err();
-            assert_eq!(told.code(), 2);
-            let text = told.to_string();
+            let refusal = refuse(&args(&[node])).unwrap_err();
+            assert_eq!(refusal.code(), 2);
+            let text = refusal.to_string();
             assert!(
                 text.contains("use hdl:reference") && text.contains(node),
                 "{text}"
@@ -237,14 +237,14 @@ mod tests {
     #[test]
     #[cfg(feature = "hdl")]
     fn more_frames_than_the_capture_units_keep_are_refused_before_they_are_asked() {
-        let asked = |count| refuse(&args(&["hdl:reference", "--count", count]));
-        assert!(asked("1022").is_ok());
+        let counted = |count| refuse(&args(&["hdl:reference", "--count", count]));
+        assert!(counted("1022").is_ok());
         let most = wirelab_hdl::reference_node::MOST_CAPTURED_FRAMES;
         let most = format!("the records of 1 to {most} frames of a trial");
         for (count, words) in [("1023", &most[..]), ("0", "at least 1")] {
-            let told = asked(count).unwrap_err();
-            assert_eq!(told.code(), 2);
-            assert!(told.to_string().contains(words), "{told}");
+            let refusal = counted(count).unwrap_err();
+            assert_eq!(refusal.code(), 2);
+            assert!(refusal.to_string().contains(words), "{refusal}");
         }
         // The manual and the help have the limit in the same words.
         let mut command = Cli::command();

@@ -33,7 +33,7 @@ mod tests {
     use crate::args::{Cli, Command};
     use crate::nodes::KINDS;
 
-    fn asked(node: &str, options: &[&str]) -> Fallible<()> {
+    fn outcome(node: &str, options: &[&str]) -> Fallible<()> {
         let line = ["wirelab", "stages", node, "--predicted"];
         let Command::Stages(args) = Cli::parse_from(line.iter().chain(options)).command else {
             panic!("it is stages");
@@ -46,11 +46,11 @@ mod tests {
     #[test]
     fn a_bus_that_the_model_is_not_of_is_refused_wherever_it_was_asked() {
         for mac in ["lite-device", "lite-ordered", "dma"] {
-            assert!(asked("hdl:reference", &["--mac", mac]).is_ok(), "{mac}");
-            assert!(asked(&format!("hdl:reference,mac={mac}"), &[]).is_ok());
+            assert!(outcome("hdl:reference", &["--mac", mac]).is_ok(), "{mac}");
+            assert!(outcome(&format!("hdl:reference,mac={mac}"), &[]).is_ok());
         }
         let as_it_is = "hdl:reference,mac=lite-ordered,write-clocks=18,read-clocks=17";
-        assert!(asked(as_it_is, &[]).is_ok());
+        assert!(outcome(as_it_is, &[]).is_ok());
         for (node, words) in [
             (
                 "hdl:reference,read-clocks=40,write-clocks=40",
@@ -66,14 +66,14 @@ mod tests {
                 "was given before",
             ),
         ] {
-            let told = asked(node, &[]).unwrap_err();
-            assert_eq!(told.code(), 2);
-            assert!(told.to_string().contains(words), "{told}");
+            let refusal = outcome(node, &[]).unwrap_err();
+            assert_eq!(refusal.code(), 2);
+            assert!(refusal.to_string().contains(words), "{refusal}");
         }
-        let told = asked("hdl:reference", &["--wait-states", "5,3"]).unwrap_err();
+        let refusal = outcome("hdl:reference", &["--wait-states", "5,3"]).unwrap_err();
         assert!(
-            told.to_string().contains("leave --wait-states out"),
-            "{told}"
+            refusal.to_string().contains("leave --wait-states out"),
+            "{refusal}"
         );
     }
 }

@@ -85,8 +85,8 @@ impl Printer {
     }
 
     /// Prints an event of a running test.
-    pub fn told(&mut self, told: TestEvent<'_>) {
-        match told {
+    pub fn show(&mut self, event: TestEvent<'_>) {
+        match event {
             TestEvent::Began(beginning) => self.began(&beginning),
             TestEvent::Interval(interval) => self.interval(interval),
             TestEvent::Refused { peer, why } => {
@@ -224,15 +224,15 @@ fn notes(test: &Test) {
     }
     for stream in &test.streams {
         let id = stream.ends.id;
-        let seen = stream.counted.received;
-        if seen.duplicated > 0 {
+        let received = stream.counted.received;
+        if received.duplicated > 0 {
             complain(format_args!(
                 "[{id:3}] note: {} lost and {}: iperf3 counts a duplicate as out of order and takes it from the losses",
-                seen.lost,
-                format::count(seen.duplicated, "duplicate")
+                received.lost,
+                format::count(received.duplicated, "duplicate")
             ));
         }
-        if let Some(note) = seen.missed_note() {
+        if let Some(note) = received.missed_note() {
             complain(format_args!("[{id:3}] note: {note}"));
         }
         if stream.segmented {

@@ -79,9 +79,9 @@ impl Drop for Hidden {
 
 /// Asks for the password on the terminal.
 fn ask() -> Fallible<String> {
-    let way = format!("write it into the environment variable {PASSWORD}");
+    let fix = format!("write it into the environment variable {PASSWORD}");
     let none = |why: &str| {
-        let why = format_args!("has no password: {why}; fix: {way}");
+        let why = format_args!("has no password: {why}; fix: {fix}");
         wrong("--username", why)
     };
     if !stdin().is_terminal() {
