@@ -11,7 +11,7 @@ function value(text: string): number | null {
 
 function words(cell: Element): string {
   const copy = cell.cloneNode(true) as Element;
-  // Numbers of notes, and units below a head, are no part of a figure.
+  // Numbers of notes, and units below a head, are not part of a figure.
   copy.querySelectorAll('sup').forEach((of) => {
     of.remove();
   });

@@ -18,7 +18,7 @@ use wirelab_wire::{Layer, Size, SizeUnit};
 fn refusal<T: std::fmt::Debug>(answer: Result<T, ClientError>) -> Refusal {
     match answer {
         Err(ClientError::Refused { refusal, .. }) => refusal,
-        other => panic!("{other:?} is no refusal"),
+        other => panic!("{other:?} is not a refusal"),
     }
 }
 

@@ -215,7 +215,7 @@ fn what_cannot_be_is_refused_with_the_name_of_the_field() {
         change(&mut asked);
         match bench.client.start(asked) {
             Err(ClientError::Refused { refusal, .. }) => refusal.field.unwrap(),
-            other => panic!("{other:?} is no refusal"),
+            other => panic!("{other:?} is not a refusal"),
         }
     };
     use Direction::{Both, Echo, Receive, Transmit};

@@ -103,7 +103,7 @@ fn in_words(ms: u64) -> String {
     }
 }
 
-/// Expected remaining milliseconds, scaled by the actual speed so far; a short time so far is no evidence.
+/// Expected remaining milliseconds, scaled by the actual speed so far; a short time so far is not evidence.
 fn left_ms(done: u64, total: u64, passed_ms: u64) -> u64 {
     const PROOF_MS: u64 = 2_000;
     let expected = total.saturating_sub(done);

@@ -6,12 +6,25 @@ use std::path::{Path, PathBuf};
 
 /// A results file could not be written.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write {}: {source}; the file there is unchanged; fix: free the space or name another file with -o", path.display())]
+#[error("cannot write {}: {source}; the file there is unchanged; fix: {}", path.display(), write_fix(source))]
 pub struct WriteError {
     /// The file.
     pub path: PathBuf,
     /// The reason.
     pub source: std::io::Error,
+}
+
+/// What to do where a file cannot be written.
+#[must_use]
+pub fn write_fix(error: &Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => {
+            "make its folder, or name a file in another with -o"
+        }
+        ErrorKind::PermissionDenied => "name a file that you may write with -o",
+        ErrorKind::IsADirectory => "name a file, not a folder, with -o",
+        _ => "free the space or name another file with -o",
+    }
 }
 
 /// The target of a write, with links resolved.

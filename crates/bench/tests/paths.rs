@@ -73,7 +73,7 @@ fn ways_are_paired_by_how_they_waited_and_block_by_block() {
         assert_eq!(pair.p99_ratio, None);
         assert_eq!(pair.blocks, 4);
     }
-    // One way alone is no pair.
+    // One way alone is not a pair.
     let alone: Vec<Observation> = all
         .into_iter()
         .filter(|o| o.trial.path == Some(Path::Stack))

@@ -181,7 +181,7 @@ fn what_is_missing_is_named() {
     );
     assert_eq!(
         error("[matrix]\nframe = 64"),
-        "p.toml:1:1: matrix: it is no list of sections; fix: write each matrix as a section of its own, [[matrix]]"
+        "p.toml:1:1: matrix: it is not a list of sections; fix: write each matrix as a section of its own, [[matrix]]"
     );
     assert_eq!(
         error("matrix = []"),

@@ -431,7 +431,7 @@ fn what_is_wrong_is_named_with_its_place_and_the_fix() {
         ),
         (
             "search = 5",
-            "p.toml:1:10: search: it is no list of sections; fix: write each search as a section of its own, [[search]]",
+            "p.toml:1:10: search: it is not a list of sections; fix: write each search as a section of its own, [[search]]",
         ),
         (
             "datasheet = 1",

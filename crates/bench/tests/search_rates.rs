@@ -373,7 +373,7 @@ fn what_a_tester_offered_that_did_not_keep_the_load_counts_where_the_node_carrie
     assert!((195e3..=206e3).contains(&lower(some)), "{}", lower(some));
     assert!(result.trials.iter().all(|trial| trial.tester_was_limit));
 
-    // One that is held up only now and then is no bound where it offered more at another time.
+    // One that is held up only now and then is not a bound where it offered more at another time.
     let mut node = CurveNode::of_capacity(200e3);
     node.held_up_at = vec![2, 3, 5];
     let result = find(&mut node, &both_goals());

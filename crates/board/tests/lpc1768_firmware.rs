@@ -192,7 +192,7 @@ fn a_reception_is_a_share_of_the_own_transmit() {
         1_000_000,
         0.005
     ));
-    // Of frames of another length it is no share.
+    // Of frames of another length it is not a share.
     let seen = run(&mut node, &trial(Direction::Receive, None, 1000, 20));
     assert!(!seen.counters.contains_key("node_own_transmit_share_ppm"));
 }

@@ -156,7 +156,7 @@ impl<'a> Table<'a> {
         let wrong = || {
             let field = qualified(&self.name, key);
             entry.error(format!(
-                "it is no list of sections; fix: write each {key} as a section of its own, [[{field}]]"
+                "it is not a list of sections; fix: write each {key} as a section of its own, [[{field}]]"
             ))
         };
         if !entry.is_list() {

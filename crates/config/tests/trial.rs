@@ -94,6 +94,6 @@ fn sections_are_read_under_their_names() {
     let error = read("row = 5", "t.toml", |top| top.sections("row").map(|_| ())).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "t.toml:1:7: row: it is no list of sections; fix: write each row as a section of its own, [[row]]"
+        "t.toml:1:7: row: it is not a list of sections; fix: write each row as a section of its own, [[row]]"
     );
 }

@@ -225,7 +225,7 @@ impl Board {
             let _ = self.console.wait(0, left, cancel, quiet);
         }
         self.is_ready = true;
-        // What the preparation printed is no boot; but its banner is the one of the start.
+        // What the preparation printed is not a boot; but its banner is the one of the start.
         self.booted_since(self.looked);
         self.looked = self.console.mark();
         if self.facts.is_empty() {

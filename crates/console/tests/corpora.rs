@@ -56,7 +56,7 @@ fn what_is_wrong_in_a_profile_is_named_with_its_place_and_fix() {
         ),
         (
             "[[iperf.lines]]\npattern = '(a'\n",
-            "it is no regular expression",
+            "it is not a regular expression",
         ),
         (
             "[ask.version]\ncommand = \"v\"\npattern = 'a'\n",

@@ -134,7 +134,7 @@ fn two_clients_at_once() {
     assert_eq!(
         one.stop(trial).unwrap().state,
         State::Stopped,
-        "to stop twice is no error"
+        "to stop twice is not an error"
     );
     assert_eq!(two.start(transmit(1)).unwrap().trial, trial + 1);
     assert_eq!(refused(one.status(Some(trial))).0, Code::NoTrial);

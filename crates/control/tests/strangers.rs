@@ -21,7 +21,7 @@ fn token() -> Token {
     Token::new(TOKEN).unwrap()
 }
 
-/// Time passes, so that the rate of hellos is no limit.
+/// Time passes, so that the rate of hellos is not a limit.
 struct Node {
     server: Server<DemoNode>,
     now: Duration,

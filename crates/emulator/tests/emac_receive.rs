@@ -66,7 +66,7 @@ fn a_good_frame_lies_in_memory_with_its_fcs_and_status() {
     let bytes = frame(OWN, 1514);
     let (mut emac, memory) = receive(Arrival::good(SOON_PS, &bytes));
     assert_eq!(memory.get(DATA, 1514), bytes);
-    // RxSize counts from 0 and has the FCS in it; LastFlag; Range, since the type is no length, and so Error.
+    // RxSize counts from 0 and has the FCS in it; LastFlag; Range, since the type is not a length, and so Error.
     assert_eq!(status(&memory, 0), 1517 | 1 << 30 | 1 << 26 | 1 << 31);
     assert_eq!(get(&mut emac, RX_PRODUCE, 0), 1);
     assert_eq!(
@@ -110,7 +110,7 @@ fn a_length_that_is_not_the_frames_is_an_error() {
     assert_eq!(
         status(&memory, 0),
         203 | 1 << 30,
-        "a right length is no error at all"
+        "a right length is not an error at all"
     );
     bytes[13] -= 1;
     let (_, memory) = receive(Arrival::good(SOON_PS, &bytes));

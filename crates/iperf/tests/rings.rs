@@ -1,4 +1,4 @@
-//! What the rings of the host's interfaces dropped before a server's socket is no certain loss. No interface of a test
+//! What the rings of the host's interfaces dropped before a server's socket is not a certain loss. No interface of a test
 //! drops there when it is told to, so that the server is shown counters of ours: a process in a mount namespace of its own.
 
 use std::fs;
@@ -49,7 +49,7 @@ fn inside() {
     ring_dropped(7);
     let ours = Ours::start("127.0.0.1", ServerConfig::default());
     let lost = |received: Received| (received.lost, received.lost_or_missed, received.missed);
-    // What it had dropped before the server began is no flow's.
+    // What it had dropped before the server began is not a flow's.
     assert_eq!(lost(with_a_gap(&ours, 7)), (10, 0, 0));
     assert_eq!(lost(with_a_gap(&ours, 8)), (0, 10, 0));
     // What it had dropped before a flow began is not that flow's.

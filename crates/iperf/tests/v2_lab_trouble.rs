@@ -350,7 +350,7 @@ fn a_thousand_hostile_connections_leave_a_real_client_served() {
     let Some([node, tester]) = sides() else {
         return;
     };
-    // The crowd's requests are refused beyond the limit, which is no fault here.
+    // The crowd's requests are refused beyond the limit, which is not a fault here.
     let (tell, events) = std::sync::mpsc::channel();
     let tell = std::sync::Mutex::new(tell);
     let server = node

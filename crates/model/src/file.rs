@@ -76,7 +76,7 @@ pub struct Parameter {
     /// Its source.
     pub provenance: Provenance,
     /// The published figures that were known when this value was chosen among those that its source allows: it is a
-    /// choice, and agreement with these figures is no evidence for it.
+    /// choice, and agreement with these figures is not evidence for it.
     pub chosen_after: Option<String>,
     /// How far each cause of uncertainty moves it, in `unit`: half of a 95 % interval. What has a cause in common moves
     /// together; [`OWN`] is a cause of its own. Empty where nothing is known.

@@ -136,7 +136,7 @@ fn receive_has_a_source_at_the_load() {
         lost_before_ratio,
     }) = received.net.stages[0].trigger
     else {
-        panic!("the first stage is no source");
+        panic!("the first stage is not a source");
     };
     assert!((frames_per_s - 5e6 / (8.0 * 112.0)).abs() < 1e-9);
     assert_eq!((burst, lost_before_ratio), (1, 0.0));
@@ -159,7 +159,7 @@ fn receive_has_a_source_at_the_load() {
     // At full speed frames come at the line rate; in Ethernet trials nothing is raised.
     let full = instance("length = 64\ndirection = \"receive\"");
     let Trigger::Arrivals(arrivals) = full.net.stages[0].trigger else {
-        panic!("the first stage is no source")
+        panic!("the first stage is not a source")
     };
     assert!((arrivals.frames_per_s - 100e6 / (8.0 * 88.0)).abs() < 1e-6);
     assert_eq!(full.raised_from, None);

@@ -22,7 +22,7 @@ fn the_delay_of_a_phy_is_published_and_not_predicted() {
         point.expect("the model has this point").kind
     };
     assert_eq!(of(&[]), Kind::Published);
-    // A delay that a user sets is no document's.
+    // A delay that a user sets is not a document's.
     assert_eq!(of(&["phy-rx=200"]), Kind::Predicted);
 }
 

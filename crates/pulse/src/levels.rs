@@ -147,7 +147,7 @@ pub fn push(edges: &mut Vec<Edge>, ps: Option<i64>, high: bool) -> Result<(), Wh
     }
     if edges.len() >= MOST_EDGES {
         return Err(format!(
-            "the channel has more than {MOST_EDGES} edges, so that it is no pulse of a pin; fix: choose another with \
+            "the channel has more than {MOST_EDGES} edges, so that it is not a pulse of a pin; fix: choose another with \
              --channel, or export the part with the pulse alone"
         )
         .into());

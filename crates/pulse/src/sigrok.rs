@@ -92,7 +92,7 @@ pub fn read(file: impl Read + Seek, wanted: &Wanted) -> Result<Samples, Why> {
 }
 
 fn bad(why: &str) -> Why {
-    format!("it is no session of sigrok: {why}; fix: save it again in PulseView or with sigrok-cli -o FILE.sr").into()
+    format!("it is not a session of sigrok: {why}; fix: save it again in PulseView or with sigrok-cli -o FILE.sr").into()
 }
 
 fn metadata<R: Read + Seek>(archive: &mut ZipArchive<R>) -> Result<Metadata, Why> {

@@ -42,7 +42,7 @@ pub struct Wanted {
     pub sampling_ps: Option<f64>,
     /// The voltage between low and high; found if `None`.
     pub threshold: Option<f64>,
-    /// Shorter pulses are no pulses, in ps.
+    /// Shorter pulses are not pulses, in ps.
     pub shortest_ps: u64,
 }
 

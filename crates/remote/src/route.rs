@@ -90,7 +90,7 @@ mod tests {
         let route = Route::to(SocketAddr::from(([127, 0, 0, 1], 9))).unwrap();
         let interface = route.interface.as_ref().expect("the loopback has a name");
         assert!(interface.loopback);
-        assert!(route.link().is_none(), "the loopback is no link");
+        assert!(route.link().is_none(), "the loopback is not a link");
         assert!(route.mtu().is_some_and(|mtu| mtu > 1500));
     }
 }

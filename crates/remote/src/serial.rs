@@ -78,7 +78,7 @@ impl Line {
         let mut port = SerialPort::open(&self.device, self.baud)?;
         port.set_read_timeout(WAIT)?;
         port.set_write_timeout(Duration::from_secs(1))?;
-        // What the board printed before is no answer.
+        // What the board printed before is not an answer.
         port.discard_buffers()?;
         StreamTransport::new(port)
     }
@@ -95,8 +95,11 @@ fn open(name: &NodeName, options: &OpenOptions) -> Result<Box<dyn Node>, OpenErr
     let connect: Connect = Box::new(move || Ok(Box::new(line.connect()?)));
     let node = ControlNode::at_port(&name.to_string(), SERIAL.name, port, connect);
     let mut node = node.map_err(|error| {
+        let error = error.to_string();
+        // The fix of a host on a network is none of a serial line.
+        let what = error.split("; fix: ").next().unwrap_or_default();
         OpenError::failed(format!(
-            "{device} at {baud} Bd: {error}; fix: give the board firmware with wirelab's protocol and a UART of this rate, and \
+            "{device} at {baud} Bd: {what}; fix: give the board firmware with wirelab's protocol and a UART of this rate, and \
              end other programs that hold the line"
         ))
     })?;

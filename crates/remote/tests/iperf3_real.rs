@@ -69,7 +69,7 @@ fn every_layer_in_every_direction() {
             let flows = if direction == Direction::Both { 2 } else { 1 };
             assert_eq!(observation.flows.len(), flows, "{what}");
             assert_eq!(observation.node.setup["application"], "iperf3");
-            // Its processor time is no load of the node.
+            // Its processor time is not a load of the node.
             assert!(observation.cpu_load.value().is_none());
             let cpu = &observation.counters["iperf3_server_process_cpu_ppm"];
             assert!(cpu.value().is_some(), "{what}");

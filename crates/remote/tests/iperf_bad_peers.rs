@@ -222,7 +222,7 @@ fn talkers_of_garbage() {
             move |stream| {
                 if !std::mem::replace(&mut said, true) {
                     let _ = stream.write_all(
-                        b"\x01\x02garbage\xFF\x00\x80and more of it, which is no answer of iperf",
+                        b"\x01\x02garbage\xFF\x00\x80and more of it, which is not an answer of iperf",
                     );
                 }
                 read_on(stream)

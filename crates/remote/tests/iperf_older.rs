@@ -231,7 +231,7 @@ fn a_page_of_an_older_server_has_right_cells_or_named_reasons() {
                     if lost < 0.5 {
                         assert_pair(observation, lost);
                     }
-                    // A busy host may drop some; the first datagram of each flow is no loss.
+                    // A busy host may drop some; the first datagram of each flow is not a loss.
                     whole += u32::from(part == "UDP RX" && lost == 0.0);
                     cells += 1;
                 }

@@ -1,4 +1,4 @@
-//! What happens at the tester's own interface is no loss of the node: frames that its queue drops, and a link that fails.
+//! What happens at the tester's own interface is not a loss of the node: frames that its queue drops, and a link that fails.
 
 use std::thread;
 use std::time::Duration;

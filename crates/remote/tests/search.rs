@@ -60,7 +60,7 @@ fn search(node: &mut dyn Node) -> (SearchResult, Vec<Observation>) {
 }
 
 /// The rate is found within the width, or the tester is named that its host held up. What the queue of its interface
-/// dropped is no disturbance: each trial above the capacity has that.
+/// dropped is not a disturbance: each trial above the capacity has that.
 fn assert_found(
     result: &SearchResult,
     seen: &[Observation],

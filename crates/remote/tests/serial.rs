@@ -154,7 +154,9 @@ fn without_a_port_or_an_answer_the_fix_is_named() {
     let pty = Pty::before(silent, 0);
     let told = open(&pty.name(",9600")).err().unwrap().to_string();
     assert!(
-        told.contains("at 9600 Bd: ") && told.contains("fix: does the board run"),
+        told.contains("at 9600 Bd: ")
+            && told.contains("fix: give the board firmware")
+            && told.matches("fix:").count() == 1,
         "{told}"
     );
 }

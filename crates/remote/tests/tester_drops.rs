@@ -1,4 +1,4 @@
-//! What the tester's own socket drops is no loss of a node, and what the path drops is one, whatever the tester drops.
+//! What the tester's own socket drops is not a loss of a node, and what the path drops is one, whatever the tester drops.
 
 use std::fs;
 use std::net::SocketAddr;

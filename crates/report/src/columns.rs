@@ -547,7 +547,7 @@ impl Record<'_> {
     }
 
     fn echo<T: Display>(&self, get: impl Fn(&Echo) -> Field<T>) -> Value {
-        let none = || Field::absent("the trial is no echo");
+        let none = || Field::absent("the trial is not an echo");
         kinded(self.echo.map_or_else(none, get))
     }
 

@@ -53,7 +53,7 @@ pub fn series(file: &ResultsFile) -> Gallery {
     });
     Gallery {
         title: "Latency and other series",
-        about: "How long the slowest took, by the share that was faster. Instruction counts are no times.",
+        about: "How long the slowest took, by the share that was faster. Instruction counts are not times.",
         wide: true,
         ..of_series(file, all.collect(), "trial")
     }

@@ -67,7 +67,7 @@ pub fn all(file: &ResultsFile) -> Vec<Finding> {
     .collect()
 }
 
-/// What was wrong with any trial of a file where loss is a figure like others and what a node cannot do is no fault.
+/// What was wrong with any trial of a file where loss is a figure like others and what a node cannot do is not a fault.
 pub fn all_beyond_loss(file: &ResultsFile) -> Vec<Finding> {
     let each = file.observations.iter().enumerate();
     each.flat_map(|(at, observation)| beyond_loss(at + 1, observation))

@@ -27,11 +27,11 @@ pub fn over(interval: &Stated) -> String {
             interval.parts
         ),
         Over::Parameters => format!(
-            "{percent} % interval {}: it knows nothing of what the model leaves out",
+            "{percent} % interval {}, without the effects that the model leaves out",
             interval.over.words()
         ),
         Over::WithinRun => format!(
-            "{percent} % interval {}: it knows nothing of what differs between runs",
+            "{percent} % interval {}, without the differences between runs",
             interval.over.words()
         ),
     }

@@ -16,9 +16,9 @@ use crate::stats;
 
 /// Pictures; the results file has the rest.
 const PICTURES: usize = 12;
-/// Fewer slices of a run are no course.
+/// Fewer slices of a run do not make a course.
 const FEWEST_SLICES: usize = 8;
-/// Fewer slices of a load are no course.
+/// Fewer slices of a load do not make a course.
 const FEWEST_LOADS: usize = 3;
 /// The name of the axis of loads.
 const LOAD: &str = "CPU load";
@@ -60,7 +60,7 @@ pub fn gallery(file: &ResultsFile) -> Gallery {
     Gallery {
         title: "Over the run",
         about: "Rate, loss, latency and CPU load from the first arrival to the last. A run whose rate falls, or drops out for \
-                a while, is no steady state, and its mean says little. The CPU load is the mean of the cores: the node's, and \
+                a while, is not a steady state, and its mean says little. The CPU load is the mean of the cores: the node's, and \
                 all that the tester may use on its host. A run of less than a second may be too short for it, since \
                 kernels count it in steps of 10 ms.",
         pictures: runs.into_iter().map(|(_, _, picture)| picture).collect(),

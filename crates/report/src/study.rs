@@ -152,7 +152,7 @@ fn about(run: &StudyRun) -> Vec<String> {
     if !run.chosen.is_empty() {
         let chosen: Vec<String> = run.chosen.iter().map(|of| line(of)).collect();
         texts.push(format!(
-            "chosen after published figures were seen, so that these are no evidence: {}",
+            "chosen after published figures were seen, so that these are not evidence: {}",
             chosen.join(", ")
         ));
     }

@@ -202,7 +202,7 @@ fn an_iperf_peer_leaves_cells_empty_and_says_why() {
         "{page}"
     );
     assert!(page.contains("`wirelab iperf -c 192.0.2.7 -d`"));
-    // What the peer cannot do is no failure, and neither is a loss that was looked for.
+    // What the peer cannot do is not a failure, and neither is a loss that was looked for.
     let junit = text(&file, Format::Junit);
     let junit = roxmltree::Document::parse(&junit).unwrap();
     let suite = junit

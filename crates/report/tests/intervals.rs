@@ -79,7 +79,7 @@ fn each_format_shows_the_intervals_of_single_runs() {
     assert_eq!(csv[0]["frames_per_s_high"].parse(), Ok(rate.high));
     assert_eq!(csv[0]["loss_ratio_high"].parse(), Ok(0.012_3));
     assert_eq!(csv[0]["intervals_over"], "within_run");
-    assert_eq!(csv[0]["round_trip_p50_ps_low"], "", "it is no echo");
+    assert_eq!(csv[0]["round_trip_p50_ps_low"], "", "it is not an echo");
 }
 
 #[test]

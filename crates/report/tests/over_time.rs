@@ -114,7 +114,7 @@ fn the_load_of_node_and_tester_stands_below_the_rate_in_the_same_picture() {
         let words = points[1]["words"].as_str().unwrap();
         assert!(words.contains(&format!("{name} 90")), "{words}");
     }
-    // It is one picture with the rate, and two slices are no course.
+    // It is one picture with the rate, and two slices do not make a course.
     let pictures = page["pictures"].as_array().unwrap();
     let both = pictures.iter().filter(|of| pane(of, "CPU load").is_some());
     assert!(

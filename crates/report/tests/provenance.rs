@@ -202,7 +202,7 @@ fn marked_tables(page: &str) -> usize {
                     .rev()
                     .nth(from_end)
                     .map_or("", |head| head.as_str());
-                // What was asked and how often is no figure of the node.
+                // What was asked and how often is not a figure of the node.
                 let asked = [
                     "#",
                     "Samples",

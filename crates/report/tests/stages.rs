@@ -47,7 +47,7 @@ fn counted_stages_on_a_terminal_and_in_markdown() {
     insta::assert_snapshot!(shown(&file, Format::Terminal, 120));
     let text = shown(&file, Format::Markdown, 120);
     for unit in [" ns", " µs"] {
-        assert!(!text.contains(unit), "instructions are no time: {text}");
+        assert!(!text.contains(unit), "instructions are not time: {text}");
     }
     insta::assert_snapshot!("counted_in_markdown", text);
 }
@@ -85,7 +85,7 @@ fn csv_has_every_row_with_raw_numbers() {
     }
     let beside = records.iter().filter(|r| !r[at("background")].is_empty());
     assert!(beside.count() > 20);
-    // Instructions are no time.
+    // Instructions are not time.
     let text = shown(&linux::counted(), Format::Csv, 80);
     assert!(
         text.lines().skip(1).all(|line| line.ends_with(",,,,,,,,")),

@@ -1,7 +1,8 @@
 //! The store as pages on this host: runs by node, tag and date, a run's page, figures over time, two runs compared.
 //!
-//! Pages load nothing from elsewhere, and none but that of a running measurement has a script; words of the store stay words. Reading needs no token on a
-//! loopback address and a token everywhere else; writing needs a token of the page and the page's own origin.
+//! Pages load nothing from elsewhere. Only the page of a running measurement has a script. Text from the store is escaped.
+//! Reading needs no token on a loopback address, and a token everywhere else. Writing needs a token of the page and the page's
+//! own origin.
 //!
 //! The command line uses it. It knows `report`, `statistics`, `store` and `trial`. Start reading at `routes.rs`.
 #![forbid(unsafe_code)]

@@ -170,7 +170,7 @@ fn runs_are_listed_filtered_shown_and_compared() {
     let compared = server.page("/compare?run=2&run=1");
     assert!(compared.contains("run 2 against run 1"), "{compared}");
     for (path, status, says) in [
-        ("/?since=soon", 400, "it is no date"),
+        ("/?since=soon", 400, "it is not a date"),
         ("/runs/9", 404, "there is no run 9"),
         ("/runs/x", 400, ""),
         ("/runs/9/figures", 404, "there is no run 9"),

@@ -82,7 +82,7 @@ const BY_DEVICE: TimestampingFlag = TimestampingFlag::SOF_TIMESTAMPING_RX_HARDWA
     .union(TimestampingFlag::SOF_TIMESTAMPING_RAW_HARDWARE);
 
 /// Let the kernel stamp each received datagram, and the device where its stamps are switched on. If neither can, there
-/// are no stamps.
+/// are not stamps.
 pub(crate) fn stamp_arrivals(socket: &UdpSocket) {
     let _ = setsockopt(socket, sockopt::ReceiveTimestampns, &true);
     let _one_at_a_time = setting();
@@ -354,7 +354,7 @@ mod tests {
             (stamp.kernel_ns, stamp.device_ns),
             (Some(3_000_000_000), None)
         );
-        assert_eq!(number, None, "an error of the network is no stamp");
+        assert_eq!(number, None, "an error of the network is not a stamp");
         let (stamp, _) = read([stamps(time(-1, 0), time(0, -5))].into_iter());
         assert_eq!(stamp, Stamp::default());
     }

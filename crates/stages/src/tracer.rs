@@ -260,7 +260,7 @@ impl Tracer {
         match self.skipped_runs() {
             0 => {}
             runs => notes.push(format!(
-                "the kernel skipped {} of the tracing programs, which are at most so many frames without a time",
+                "the kernel skipped {} of the tracing programs, so up to as many frames have no time",
                 format::count(runs, "run")
             )),
         }

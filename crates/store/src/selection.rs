@@ -81,7 +81,7 @@ impl Selection {
                 "last" => self.last = Some(1),
                 _ => self.ids.push(id(text).ok_or_else(|| {
                     let meant = did_you_mean(text, ["last"].into_iter());
-                    let why = format!("it is no run's number; {meant}");
+                    let why = format!("it is not a run's number; {meant}");
                     refused(why.trim_end_matches([' ', ';']))
                 })?),
             }
@@ -117,7 +117,7 @@ fn span(date: &str) -> Result<(i64, i64), StoreError> {
     let now = i64::try_from(unix_ns()).unwrap_or(i64::MAX);
     date::span(date, now).ok_or_else(|| StoreError::Selection {
         text: date.to_owned(),
-        why: format!("it is no date; fix: {}", date::FORMS),
+        why: format!("it is not a date; fix: {}", date::FORMS),
     })
 }
 

@@ -81,7 +81,7 @@ impl std::str::FromStr for HoldOut {
                         seed,
                     })
                 }
-                _ => refuse("its share is no percentage above 0 and below 100"),
+                _ => refuse("its share is not a percentage above 0 and below 100"),
             };
         }
         let mut conditions = Vec::new();

@@ -76,7 +76,7 @@ fn a_copied_page_is_one_finding() {
         !findings.iter().any(|f| f.rule == "identical"),
         "{findings:#?}"
     );
-    // The name of the node does not matter, and a page is no copy of itself.
+    // The name of the node does not matter, and a page is not a copy of itself.
     let renamed = Study {
         node: "chip-a".into(),
         ..b

@@ -58,7 +58,7 @@ fn a_vendors_html_page() {
     insta::assert_snapshot!(format!("{}\n{}", came.text, came.notes.join("\n")));
     assert_eq!(
         came.tables, 3,
-        "what a script writes is no table of the page"
+        "what a script writes is not a table of the page"
     );
     assert_eq!(study.title, "Network throughput of the EX-1000");
     assert_eq!(study.link_bits_per_s, Some(100_000_000));

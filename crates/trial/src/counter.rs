@@ -61,7 +61,7 @@ named! {
         "the tester", CounterKind::Tester => {
             DEPARTURE_UNKNOWN = "departure_unknown_frames": "frames lost, or dropped by the sender's interface";
             UNSEEN = "unseen_frames": "frames that passed a capture point without a record (the point with the most)";
-            ATTEMPTS = "tester_attempts": "attempts of a trial until the tester's own host did not spoil it";
+            ATTEMPTS = "tester_attempts": "attempts of a trial until the tester's own host did not disturb one";
             SHARED_TIME = "frames_that_share_a_transmit_time": "frames of a flow at maximum load that share one transmit time";
         }
         "the tester", CounterKind::Total => {

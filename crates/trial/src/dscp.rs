@@ -82,7 +82,7 @@ impl TryFrom<u8> for Dscp {
     type Error = String;
 
     fn try_from(point: u8) -> Result<Dscp, String> {
-        Dscp::new(point).ok_or_else(|| format!("{point} is no code point; fix: give 0 to 63"))
+        Dscp::new(point).ok_or_else(|| format!("{point} is not a code point; fix: give 0 to 63"))
     }
 }
 

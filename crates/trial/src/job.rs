@@ -205,7 +205,7 @@ impl CheckReport {
         self.held_long_ns = holds.long_ns;
     }
 
-    /// Takes this time of interrupt work out of the pauses: what the kernel does for a flow is no pause by its host. What
+    /// Takes this time of interrupt work out of the pauses: what the kernel does for a flow is not a pause by its host. What
     /// came while the checker ran delayed no long one.
     pub fn without_interrupts(&mut self, interrupts_ns: u64) {
         if let Some(held_ns) = &mut self.held_up_ns {

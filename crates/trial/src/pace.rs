@@ -336,7 +336,7 @@ mod tests {
         assert_eq!(
             (pacer.slips, pacer.slipped_ns),
             (0, 0),
-            "20 µs late is no pause"
+            "20 µs late is not a pause"
         );
         pacer.start(1_002_000);
         assert_eq!((pacer.slips, pacer.slipped_ns), (1, 1_000_000));

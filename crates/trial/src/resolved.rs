@@ -89,7 +89,7 @@ impl Accepts<'_> {
         if !(1..=self.ports).contains(&trial.ports) {
             let why = || {
                 let (ports, all) = (trial.ports, self.ports);
-                format!("{ports} requested, the node has {all}; fix: request 1 to {all}")
+                format!("{ports} requested, the node has {all}; fix: choose 1 to {all} ports")
             };
             return Err(self.refusal("ports", why));
         }

@@ -21,7 +21,9 @@ pub fn system_fix(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::PermissionDenied => "run it with `sudo wirelab …`, or check who may use it",
         ErrorKind::ReadOnlyFilesystem => "run it where its file system can be written",
-        ErrorKind::NotFound => "check that it is there, and that /proc, /sys and /run are mounted",
+        ErrorKind::NotFound => {
+            "check its name or path, and in a container that /proc, /sys and /run are mounted"
+        }
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space",
         ErrorKind::OutOfMemory => "free memory, or raise the limit of this process or container",
         ErrorKind::ResourceBusy | ErrorKind::AddrInUse => "end what uses it, or choose another",

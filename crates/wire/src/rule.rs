@@ -71,7 +71,7 @@ pub struct Rule {
     pub own_address: bool,
     /// A whole packet of IP with this protocol (IPv6: the next header of the fixed header).
     pub protocol: Option<u8>,
-    /// A whole UDP datagram to one of these ports; an empty list is no condition.
+    /// A whole UDP datagram to one of these ports; an empty list is not a condition.
     pub udp_ports: Few<u16, MAX_PORTS>,
     /// The outer VLAN tag has this priority (IEEE 802.1Q PCP, 0 to 7); untagged frames have none.
     pub priority: Option<u8>,

@@ -196,7 +196,7 @@ pub fn faults(text: Option<&str>) -> Fallible<FaultRates> {
     {
         let bad = |why: &str| Failure::usage(format!("--inject {part}: {why}"));
         let (name, value) = part.split_once('=').ok_or_else(|| {
-            bad("it is no fault; fix: write FAULT=PROBABILITY, e.g. drop=1e-4, or FAULT=TIMES/s")
+            bad("it is not a fault; fix: write FAULT=PROBABILITY, e.g. drop=1e-4, or FAULT=TIMES/s")
         })?;
         if name == "seed" {
             rates.seed = value

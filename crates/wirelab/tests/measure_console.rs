@@ -566,7 +566,7 @@ fn an_answer_that_the_profile_does_not_read_is_an_error() {
         );
         assert!(stderr(&output).contains("what went over the console:"));
     }
-    // What this board lacks is no error: it says so, or prints nothing.
+    // What this board lacks is not an error: it says so, or prints nothing.
     let missing = "cat /sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq";
     for (name, to, told) in [
         (

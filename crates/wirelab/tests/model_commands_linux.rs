@@ -188,7 +188,7 @@ fn the_results_file_shows_predicted_and_measured_side_by_side() {
     assert_eq!(gains.len(), 3);
     assert_eq!(gains[0]["measured_ps"], 6_002_000);
     assert_eq!(gains[0]["predicted_ps"], 5_002_000);
-    // The load of such trials was chosen low: their rates are no finding, and blocks of one size no rows of their own.
+    // The load of such trials was chosen low: their rates are not findings, and blocks of one size no rows of their own.
     let group = &all["groups"][0];
     assert!(group["title"].as_str().unwrap().starts_with("lab: UDP"));
     let readings = group["readings"].as_array().unwrap();

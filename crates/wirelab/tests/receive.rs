@@ -1,4 +1,4 @@
-//! `wirelab receive`: what its own host dropped, held up or lost the link for is no loss of the path, and is said.
+//! `wirelab receive`: what its own host dropped, held up or lost the link for is not a loss of the path, and is said.
 
 use std::io::Write as _;
 use std::process::{Child, Command, Output, Stdio};

@@ -27,19 +27,19 @@ fn check_goal(goal: &Goal) -> Result<(), SearchError> {
     if !(0.0..1.0).contains(&goal.loss_ratio) {
         return bad(
             "loss_ratio",
-            "it is no share of frames; fix: give 0 or more and less than 1 (2.5 % is 0.025)",
+            "it is not a share of frames; fix: give 0 or more and less than 1 (2.5 % is 0.025)",
         );
     }
     if !(0.0..1.0).contains(&goal.exceed_ratio) {
         return bad(
             "exceed_ratio",
-            "it is no share of trials; fix: give 0 or more and less than 1",
+            "it is not a share of trials; fix: give 0 or more and less than 1",
         );
     }
     if !(MIN_WIDTH_RATIO..1.0).contains(&goal.width_ratio) {
         return bad(
             "width_ratio",
-            "it is no share of a load; fix: give 0.0001 or more and less than 1",
+            "it is not a share of a load; fix: give 0.0001 or more and less than 1",
         );
     }
     Ok(())

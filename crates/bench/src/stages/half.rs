@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn where_the_tester_is_the_limit_the_rate_is_named_a_lower_bound() {
-        // The load above, at which the tester was held up, is no loss of the stack.
+        // The load above, at which the tester was held up, is not a loss of the stack.
         let half = of(found(Some(84_000.0), Some(Limit::Tester), Some(90_000.0)));
         assert_eq!(rate(&half), Some(42_000.0));
         for words in [

@@ -191,7 +191,8 @@ pub fn carried(lengths: &[u32], who: &str) -> Result<(), String> {
         let why = match Size::new(SizeUnit::Length, *length).resolve_test(udp) {
             Ok(_) if *length <= most => continue,
             Ok(_) => format!("{who} lengths up to {most}"),
-            Err(error) => error.to_string(),
+            // It has its own fix.
+            Err(why) => return Err(format!("--length {length}: {why}")),
         };
         return Err(format!(
             "--length {length}: {why}; fix: give lengths from 60 to {most}, as in --length 64,256,1024"

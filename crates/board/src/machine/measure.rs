@@ -103,7 +103,7 @@ impl Node for MeasuredNode {
     fn describe(&self) -> Description {
         let mut description = self.node.describe();
         description.setup.extend(self.known.iter().cloned());
-        // Its name has a file, which is no target of a client.
+        // Its name has a file, which is not a target of a client.
         if let Some(facts) = &mut description.facts {
             facts.answers_iperf = false;
         }

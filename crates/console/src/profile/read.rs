@@ -466,7 +466,7 @@ fn compile(entry: &Entry<'_>, text: &str) -> Read<Regex> {
     let built = RegexBuilder::new(text).size_limit(1 << 20).build();
     built.map_err(|error| {
         entry.error(format!(
-            "it is no regular expression: {error}; fix: docs/console.md shows some"
+            "it is not a regular expression: {error}; fix: docs/console.md shows some"
         ))
     })
 }

@@ -279,7 +279,7 @@ pub mod tests {
         match plan(trial, node).unwrap_err() {
             NodeError::Unsupported(why) => why.to_string(),
             NodeError::BadTrial(why) => why,
-            other => panic!("{other} is no bad usage"),
+            other => panic!("{other} is not bad usage"),
         }
     }
 

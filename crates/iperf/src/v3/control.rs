@@ -111,7 +111,7 @@ impl Cookie {
 pub enum ControlError {
     /// A byte that is no state.
     #[error(
-        "byte {0} on the control connection is no state of iperf3; fix: check the port, and that the peer is an iperf3 (not iperf 2)"
+        "byte {0} on the control connection is not a state of iperf3; fix: check the port, and that the peer is an iperf3 (not iperf 2)"
     )]
     UnknownState(u8),
     /// A state that is invalid in this phase.

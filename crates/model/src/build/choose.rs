@@ -22,7 +22,7 @@ pub(crate) enum Choice {
 fn accepts(file: &NodeFile, trial: &Trial) -> Result<(), NodeError> {
     let all = file.ports;
     let ports = format!(
-        "{} requested, and the node has {all}; fix: request 1 to {all}",
+        "{} requested, and the node has {all}; fix: choose 1 to {all} ports",
         trial.ports
     );
     let accepts = Accepts {
@@ -176,7 +176,7 @@ fn narrowed<'p, T: Copy + PartialEq + ToString>(
         Some(word) if !have.contains(&word) => Err(unsupported(
             field,
             format!(
-                "no path for {direction} by {}; fix: ask for {}",
+                "no path for {direction} by {}; fix: choose layer {}",
                 word.to_string(),
                 have.iter()
                     .map(ToString::to_string)
@@ -212,7 +212,7 @@ fn no_path(file: &NodeFile, layer: Layer, direction: Direction) -> BuildError {
     unsupported(
         "layer",
         format!(
-            "no path for {direction} on {}; fix: ask for {}",
+            "no path for {direction} on {}; fix: choose layer {}",
             layer.word(),
             names.join(", ")
         ),

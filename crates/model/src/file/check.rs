@@ -125,7 +125,7 @@ pub(super) fn structure(file: &NodeFile) -> Checked {
             .as_ref()
             .is_some_and(|cell| cell.split('/').count() < 3)
         {
-            let what = "it is no name of a figure; fix: write STUDY/ROW/METRIC, e.g. \"lpc1768/scenario 1/time\"".to_owned();
+            let what = "it is not a name of a figure; fix: write STUDY/ROW/METRIC, e.g. \"lpc1768/scenario 1/time\"".to_owned();
             return Err(Problem {
                 at: at!["calibration", name, "cell"],
                 what,

@@ -582,7 +582,7 @@ fn at(entry: &Entry<'_>) -> Read<At> {
         _ => {
             let meant = nearest::did_you_mean(edge, ["start", "end"].into_iter());
             return Err(entry.error(format!(
-                "it is no edge of a stage; {meant}fix: write \"STAGE start\" or \"STAGE end\""
+                "it is not an edge of a stage; {meant}fix: write \"STAGE start\" or \"STAGE end\""
             )));
         }
     };

@@ -47,7 +47,7 @@ pub fn add(file: &NodeFile, trial: &Trial, of: &mut Observation, cancel: &Cancel
         })
     };
     let ends: Option<Vec<Ends>> = moved.iter().map(both).collect();
-    // Where an end of a parameter is no node, nothing is known of the interval.
+    // Where an end of a parameter is not a node, nothing is known of the interval.
     let (Some(centre), Some(ends)) = (one(file, trial), ends) else {
         return;
     };

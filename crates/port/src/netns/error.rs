@@ -125,7 +125,7 @@ impl NetNsError {
 /// Lists the existing names, for the end of an error message.
 pub(crate) fn known_names(known: &[String]) -> String {
     match known {
-        [] => "make one with 'wirelab lab up', since there are none here".to_owned(),
+        [] => "make one with 'wirelab lab up NAME' (none is up here)".to_owned(),
         [one] => format!("name {one}, the only one here"),
         many => format!("name one of {}", many.join(", ")),
     }

@@ -166,7 +166,10 @@ fn what_is_no_capture_is_named_with_the_fix() {
     let text = verify(folder.path(), &VerifyOptions::default())
         .unwrap_err()
         .to_string();
-    assert!(text.contains("byte 0"), "{text}");
+    assert!(
+        text.contains("is a directory; fix: name a capture in it"),
+        "{text}"
+    );
 }
 
 #[test]

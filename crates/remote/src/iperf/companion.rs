@@ -647,6 +647,10 @@ mod tests {
         let busy: Vec<u64> = course.busy_ns.iter().copied().collect();
         assert_eq!(slices, [1_000_000_000, 2_000_000_000]);
         assert_eq!(busy, [250_000_000, 2_000_000_000]);
-        assert_eq!(super::course(&answers[..2]), None, "one slice is no course");
+        assert_eq!(
+            super::course(&answers[..2]),
+            None,
+            "one slice is not a course"
+        );
     }
 }

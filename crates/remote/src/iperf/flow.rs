@@ -17,7 +17,8 @@ use wirelab_trial::{
 use super::plan::Plan;
 use crate::leaving::Left;
 
-const NO_CONTENT: &str = "iperf checks no content, so its numbers are no counts of verified frames";
+const NO_CONTENT: &str =
+    "iperf checks no content, so its numbers are not counts of verified frames";
 const PEER_SENDS: &str = "the peer is the sender, and does not report this";
 
 /// What flows are made from.

@@ -59,7 +59,7 @@ pub fn plane(roofline: &Roofline) -> Plane {
 
 /// What shows every point and the wire.
 fn highest(roofline: &Roofline) -> f64 {
-    // What no link could carry is no figure, and would leave no room for those that are.
+    // What no link could carry is not a figure, and would leave no room for those that are.
     let real = |v: &f64| *v > 0.0 && *v < 1e18;
     let rates = roofline.points.iter().map(|p| p.bits_per_s);
     let ceilings = roofline.ceilings.iter();

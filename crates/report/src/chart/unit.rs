@@ -9,7 +9,7 @@ use wirelab_trial::stage::{Delay, StageFigures};
 pub struct Unit {
     /// Its name.
     pub name: &'static str,
-    /// Picoseconds in it; `None` for instructions, which are no time, and for a clock without a tick.
+    /// Picoseconds in it; `None` for instructions, which are not time, and for a clock without a tick.
     ps: Option<f64>,
     places: usize,
 }

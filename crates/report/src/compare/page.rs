@@ -19,7 +19,7 @@ use crate::options::{Format, Options};
 const LABEL: usize = 56;
 const BARS: usize = 60;
 
-/// A comparison is no figure that a collector could watch.
+/// A comparison is not a figure that a collector could watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a comparison has no {0}; fix: choose one of terminal, markdown, csv, json, json-lines, junit, html"

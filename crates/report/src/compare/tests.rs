@@ -256,7 +256,7 @@ fn both_curves_stand_in_one_picture_with_their_difference_below() {
     ] {
         assert!(data.contains(words), "{words}: {data}");
     }
-    // A single payload is no curve, and a picture of what did not change would be of no use.
+    // A single payload is not a curve, and a picture of what did not change would be of no use.
     let plane = "\"type\":\"plane\"";
     assert!(pages.contains(plane));
     assert!(!page(&run_of(&[1.0; 4]), &run_of(&[0.5; 4])).contains(plane));

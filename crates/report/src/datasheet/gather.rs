@@ -11,7 +11,7 @@ use super::sheet::{
 };
 use crate::row::{self, Row, rows};
 
-/// Nodes that get a sheet; a file of more is no datasheet.
+/// Nodes that get a sheet; a file of more is not a datasheet.
 const SHEETS: usize = 16;
 /// Trials of searches that are drawn for each size.
 const SEARCHED: usize = 500;

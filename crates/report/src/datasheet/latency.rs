@@ -93,7 +93,9 @@ fn phy(o: &Observation, direction: Direction) -> Field<u64> {
             value,
             kind: Kind::Published,
         },
-        Some(Err(_)) => Field::absent(format!("the set-up key {key} is no number of picoseconds")),
+        Some(Err(_)) => Field::absent(format!(
+            "the set-up key {key} is not a number of picoseconds"
+        )),
         None => Field::absent(format!(
             "the node's set-up does not name the delay of its PHY: give the key {key}"
         )),
@@ -151,7 +153,7 @@ fn ps(series: &Series, ticks: Option<u64>) -> Field<u64> {
             kind: series.kind,
         },
         (None, _) => Field::absent("the series has no samples"),
-        (_, None) => Field::absent("the clock counts instructions, which are no time"),
+        (_, None) => Field::absent("the clock counts instructions, which are not time"),
     }
 }
 
@@ -252,6 +254,6 @@ fn mean(series: &Series) -> Field<f64> {
             kind: series.kind,
         },
         Some(_) => Field::absent("the series has no samples"),
-        None => Field::absent("the clock counts instructions, which are no time"),
+        None => Field::absent("the clock counts instructions, which are not time"),
     }
 }

@@ -195,7 +195,7 @@ fn of_sender(flow: &FlowObservation) -> Kind {
 }
 
 /// Rates by what was asked, slowest first; of a trial that was repeated, the one with the median bandwidth. Trials whose
-/// figures are of different kinds are no repeats of each other.
+/// figures are of different kinds are not repeats of each other.
 pub fn merged(mut rates: Vec<Rate>) -> Vec<Rate> {
     let order = |r: &Rate| {
         let offered = r.offered_bits_per_s.value().or(r.bits_per_s.value());

@@ -26,7 +26,7 @@ use table::{Table, trial_numbers};
 
 /// The kinds of the figures in a sentence.
 pub const KINDS: &str = "measured: seen in this run; emulated: timed on an emulated target, so it depends on the host and \
-    is no figure of the hardware; predicted: computed by a model that was not fitted to it; calibrated: computed by a \
+    is not a figure of the hardware; predicted: computed by a model that was not fitted to it; calibrated: computed by a \
     model that was; published: printed by another party. Prefixes are powers of ten.";
 
 /// What stands at the top of a page of an emulated node.
@@ -36,7 +36,7 @@ pub const EMULATED: &str = "Emulated: times, rates, losses and CPU loads are tho
 /// A format that has no place for sentences and pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "an explanation is no table, so it has no {0}; fix: choose one of terminal, markdown, json, html"
+    "an explanation is not a table, so it has no {0}; fix: choose one of terminal, markdown, json, html"
 )]
 pub struct NoExplanation(pub Format);
 

@@ -179,7 +179,7 @@ fn about(section: &sheet::Section<'_>) -> String {
     if let Some(common) = section.common() {
         text.push_str(&format!(" {common}"));
     }
-    // Counts of instructions are no time, and all of them are work.
+    // Counts of instructions are not time, and all of them are work.
     let is_time = section.clock != ClockKind::Instructions;
     let work = section.spans.iter().find(|s| is_time && s.cpu_time);
     if let Some(span) = work {

@@ -24,7 +24,7 @@ const DEVIATIONS: f64 = 5.0;
 const WORTH_A_REMARK: f64 = 0.01;
 /// Deviations below this share of the figure are never a finding.
 const LEAST_SHARE: f64 = 0.1;
-/// A step of this factor from one size to the next is no step of a node.
+/// A step of this factor from one size to the next is not a step of a node.
 const NO_STEP: f64 = 1.8;
 
 /// One finding for each load that contradicts its column.

@@ -12,7 +12,7 @@ pub const SCATTER: f64 = 0.01;
 const BELIEF: f64 = 3.0;
 /// Probability of a figure to be wrong, before the table is looked at.
 const WRONG: f64 = 0.01;
-/// Rows less likely than this beside the likeliest are no candidates.
+/// Rows less likely than this beside the likeliest are not candidates.
 const UNLIKELY: f64 = 1e-6;
 /// Fewest rows beyond the fit's coefficients when two rows are left out.
 const LEAST_FREEDOM: usize = 2;

@@ -50,7 +50,7 @@ const MARKS: [char; 12] = ['*', '†', '‡', '§', '¶', '¹', '²', '³', '⁴
 /// The figures of a cell: one, or several with tags as in `RX=53 TX=132`.
 ///
 /// # Errors
-/// The text, where it is no figure.
+/// The text, where it is not a figure.
 pub fn figures(text: &str) -> Result<Vec<Figure>, String> {
     let text = text.trim();
     if NOTHING.contains(&text.to_lowercase().as_str()) {

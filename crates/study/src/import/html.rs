@@ -47,7 +47,7 @@ pub fn read(text: &str, first: usize, context: &[String], document: &mut Documen
         line: (first, String::new()),
     };
     let mut emitter = DefaultEmitter::<usize>::new_with_span();
-    // What stands in a script is no table.
+    // What stands in a script is not a table.
     emitter.naively_switch_states(true);
     for Ok(token) in Tokenizer::new_with_emitter(text, emitter) {
         match token {
@@ -172,7 +172,7 @@ impl Reader<'_> {
                 if title.is_none() || name == b"h1" {
                     *title = first.filter(|text| !text.is_empty()).or(title.take());
                 }
-                // What a window is called is no heading of a table.
+                // What a window is called is not a heading of a table.
                 self.headings
                     .retain(|(level, _)| *level > 0 || name != b"title");
             }

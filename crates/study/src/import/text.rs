@@ -127,7 +127,7 @@ pub fn parts(line: &str) -> Vec<String> {
         let line = line.replace('\t', "  ");
         let wide = line.split("  ").map(str::trim).filter(|s| !s.is_empty());
         let wide: Vec<String> = wide.map(str::to_owned).collect();
-        // A line with one wide gap among narrow ones is no line of columns.
+        // A line with one wide gap among narrow ones is not a line of columns.
         if wide.iter().filter(|part| is_figure(part)).count() + 1 >= wide.len() && wide.len() > 2 {
             return wide;
         }

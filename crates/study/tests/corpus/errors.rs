@@ -195,7 +195,7 @@ fn change(
             let telling =
                 pairs.filter(|(a, b)| a.metric == b.metric && !is_loss(a) && matters(a, b));
             let telling = telling.count();
-            // A row that is its neighbour's within rounding is no error; one figure alone is another kind.
+            // A row that is its neighbour's within rounding is not an error; one figure alone is another kind.
             if telling < 2 || own.len() != above.len() {
                 return None;
             }

@@ -37,7 +37,7 @@ pub struct ConsoleCheckArgs {
     /// The console: serial:DEVICE,BAUD, tcp:HOST:PORT, unix:PATH, ssh:USER@HOST or exec:COMMAND
     #[arg(long, value_name = "CONSOLE")]
     pub console: String,
-    /// The profile, or the file of your own, with NAME=VALUE behind commas
+    /// A profile or its file, then its variables: PROFILE[,NAME=VALUE]…
     #[arg(long, value_name = "PROFILE")]
     pub profile: String,
 }

@@ -45,10 +45,10 @@ pub struct MeasureArgs {
     #[arg(conflicts_with_all = OFFERS)]
     pub quick: bool,
     /// Runs of each --buffers trial; the report has their median and spread
-    #[arg(long, default_value_t = 200, value_name = "N")]
+    #[arg(long, default_value_t = 200, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub buffer_runs: u32,
     /// Repeats of each trial
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: u32,
     /// Run an unrecorded trial of this length before each trial, e.g. 200ms
     #[arg(long, value_name = "TIME")]

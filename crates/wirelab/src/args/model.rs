@@ -85,7 +85,7 @@ pub struct ExplainArgs {
     /// Change a parameter or the structure first, e.g. gpdma-word=4, stage.copy=x0.5, alternative=dma-copy
     #[arg(long, value_name = "PATH=VALUE")]
     pub set: Vec<String>,
-    /// Write the page with its charts (.html)
+    /// Write the page of one trial with its charts (.html), or .md or .json
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Print JSON
@@ -116,7 +116,7 @@ pub struct WhatifArgs {
     /// Show this many changes; 0 shows all
     #[arg(long, default_value_t = 15, value_name = "N")]
     pub top: usize,
-    /// Write the page with its chart (.html)
+    /// Write the page of one trial with its chart (.html), or .md or .json
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Print JSON
@@ -226,7 +226,7 @@ pub struct ImportArgs {
     /// The clock of the core, e.g. "400 MHz"
     #[arg(long, value_name = "CLOCK")]
     pub core_clock: Option<String>,
-    /// What the page's tables are, and what is said of their rows (.toml)
+    /// Mapping file: what each table and row of the page means (.toml)
     #[arg(long, value_name = "FILE")]
     pub mapping: Option<PathBuf>,
 }

@@ -77,7 +77,7 @@ pub enum ResultsCommand {
         /// Only runs that began then or earlier
         #[arg(long, value_name = "DATE")]
         until: Option<String>,
-        /// List at most so many
+        /// List at most N runs
         #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
         limit: u32,
         /// Print JSON

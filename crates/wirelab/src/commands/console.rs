@@ -157,7 +157,7 @@ fn steps(
     Ok(())
 }
 
-/// Says why there is no value of `name`, which the profile's `key` reads; it is no failure where that is the board's own.
+/// Says why there is no value of `name`, which the profile's `key` reads; it is not a failure where that is the board's own.
 fn unanswered(
     board: &Board,
     name: &str,

@@ -26,6 +26,11 @@ pub fn run(args: &ExplainArgs) -> Result {
     }
     let file = nodes::model(&args.node, &args.set)?;
     let trials = ask::model_trials(&file, &args.matrix, &args.extent)?;
+    if args.output.is_some() && trials.len() != 1 {
+        return Err(Failure::usage(
+            "-o writes the page of one trial; fix: give one size, load, direction and kind of buffers",
+        ));
+    }
     let mut all = Vec::new();
     for trial in &trials {
         all.push(explain(&file, trial).map_err(Failure::usage)?);
@@ -41,13 +46,8 @@ pub fn run(args: &ExplainArgs) -> Result {
             put!("{}{text}", if at == 0 { "" } else { "\n" });
         }
     }
-    let Some(path) = &args.output else {
+    let (Some(path), [explanation]) = (&args.output, all.as_slice()) else {
         return Ok(Outcome::Done);
-    };
-    let [explanation] = all.as_slice() else {
-        return Err(Failure::usage(
-            "-o writes the page of one trial; fix: give one size, load, direction and kind of buffers",
-        ));
     };
     let (format, options) = page(path)?;
     let text = render_explanation(explanation, format, &options).map_err(Failure::usage)?;

@@ -23,6 +23,11 @@ pub fn run(args: &MeasureArgs) -> Result {
     let profile = (kind.profile)(&name);
     let mut plan = plans::plan(args, &profile)?;
     if let Some(file) = &args.pulse {
+        if profile.is_computed {
+            return Err(Failure::usage(format!(
+                "--pulse: {name} is a model, which has no pin; fix: leave it out, or measure a board"
+            )));
+        }
         let of = plan.matrices().flat_map(|matrix| matrix.directions.clone());
         pulse::check(file, &of.collect::<Vec<_>>())?;
     }

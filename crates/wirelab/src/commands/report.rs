@@ -121,8 +121,9 @@ pub fn save(path: &Path, text: &(impl AsRef<[u8]> + ?Sized)) -> std::result::Res
             let _ = std::fs::remove_file(path);
         }
         Failure::failed(format!(
-            "{} cannot be written: {e}; fix: free the space or name another file with -o",
-            path.display()
+            "{} cannot be written: {e}; fix: {}",
+            path.display(),
+            wirelab_bench::write_fix(&e)
         ))
     })
 }

@@ -22,6 +22,11 @@ pub fn run(args: &WhatifArgs) -> Result {
         point: args.point.clone(),
     };
     let trials = ask::model_trials(&file, &args.matrix, &args.extent)?;
+    if args.output.is_some() && trials.len() != 1 {
+        return Err(Failure::usage(
+            "-o writes the page of one trial; fix: give one size, load, direction and kind of buffers",
+        ));
+    }
     let mut all = Vec::new();
     for trial in &trials {
         all.push(whatif(&file, trial, &options).map_err(Failure::usage)?);
@@ -36,13 +41,8 @@ pub fn run(args: &WhatifArgs) -> Result {
         let text = render_whatif(whatif, Format::Terminal, &options).map_err(Failure::usage)?;
         put!("{}{text}", if at == 0 { "" } else { "\n" });
     }
-    let Some(path) = &args.output else {
+    let (Some(path), [whatif]) = (&args.output, all.as_slice()) else {
         return Ok(Outcome::Done);
-    };
-    let [whatif] = all.as_slice() else {
-        return Err(Failure::usage(
-            "-o writes the page of one trial; fix: give one size, load, direction and kind of buffers",
-        ));
     };
     let (format, options) = page(path)?;
     let text = render_whatif(whatif, format, &options).map_err(Failure::usage)?;

@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn a_stream_that_is_none_of_writes_tells_nothing() {
         let digits = [write(180, 1), b"0123456789".repeat(100)].concat();
-        assert_eq!(last_burst(&digits, 64), None, "the digits are no size");
+        assert_eq!(last_burst(&digits, 64), None, "the digits are not a size");
         let mut old = write(200, 1);
         put_words(&mut old, WRITTEN_AT, &[0, 0]);
         let mut bursts = Bursts::after(0);
