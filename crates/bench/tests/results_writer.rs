@@ -113,19 +113,19 @@ fn without_a_path_all_is_in_memory() {
 #[test]
 fn where_it_cannot_be_written_is_known_before_the_first_trial() {
     let folder = tempfile::tempdir().unwrap();
-    let fix = "the file there is unchanged; fix: free the space or name another file with -o";
+    let unchanged = "the file there is unchanged; fix:";
     let missing = folder.path().join("none/results.json");
     assert_eq!(
         writer(Some(&missing)).unwrap_err().to_string(),
         format!(
-            "cannot write {}: No such file or directory (os error 2); {fix}",
+            "cannot write {}: No such file or directory (os error 2); {unchanged} make its folder, or name a file in another with -o",
             missing.display()
         )
     );
     assert_eq!(
         writer(Some(folder.path())).unwrap_err().to_string(),
         format!(
-            "cannot write {}: it is a directory; {fix}",
+            "cannot write {}: it is a directory; {unchanged} name a file, not a folder, with -o",
             folder.path().display()
         )
     );

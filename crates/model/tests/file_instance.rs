@@ -239,15 +239,15 @@ fn what_cannot_be_asked_says_what_can() {
     let cases = [
         (
             "length = 64\nports = 3",
-            "this node cannot do that: ports: 3 requested, and the node has 2; fix: request 1 to 2",
+            "this node cannot do that: ports: 3 requested, and the node has 2; fix: choose 1 to 2 ports",
         ),
         (
             "length = 200\nlayer = \"tcp4\"",
-            "this node cannot do that: layer: no path for transmit on tcp4; fix: ask for ethernet, udp4",
+            "this node cannot do that: layer: no path for transmit on tcp4; fix: choose ethernet, udp4",
         ),
         (
             "length = 64\nbuffers = \"in-place\"",
-            "this node cannot do that: buffers: no path for transmit on ethernet with in-place buffers; fix: ask for prefilled, copied",
+            "this node cannot do that: buffers: no path for transmit on ethernet with in-place buffers; fix: choose prefilled, copied",
         ),
         (
             "length = 1600",

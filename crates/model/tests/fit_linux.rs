@@ -111,12 +111,12 @@ fn each_direction_through_the_node_is_a_path() {
     );
     let error = taken(Some(Path::Driver), None).unwrap_err();
     assert!(
-        error.contains("path") && error.contains("ask for stack, fast-track"),
+        error.contains("path") && error.contains("choose stack, fast-track"),
         "{error}"
     );
     let error = taken(Some(Path::FastTrack), Some(Wait::Spin)).unwrap_err();
     assert!(
-        error.contains("wait") && error.contains("ask for sleep"),
+        error.contains("wait") && error.contains("choose sleep"),
         "{error}"
     );
 }
@@ -261,7 +261,7 @@ fn whatif_tries_the_fast_track_in_both_directions() {
             .instance(&ask)
             .unwrap_err()
             .to_string()
-            .contains("ask for sleep")
+            .contains("choose sleep")
     );
 }
 

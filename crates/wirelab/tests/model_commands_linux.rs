@@ -206,8 +206,8 @@ fn a_way_that_the_node_does_not_have_is_status_2() {
     assert!(fitted.status.success(), "{}", stderr(&fitted));
     for (set, says) in [
         ("path=express", "write one of stack, driver, fast-track"),
-        ("path=driver", "ask for stack, fast-track"),
-        ("wait=sleep", "ask for spin"),
+        ("path=driver", "choose stack, fast-track"),
+        ("wait=sleep", "choose spin"),
     ] {
         let output = wirelab(&[
             "explain",

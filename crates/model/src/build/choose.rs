@@ -176,7 +176,7 @@ fn narrowed<'p, T: Copy + PartialEq + ToString>(
         Some(word) if !have.contains(&word) => Err(unsupported(
             field,
             format!(
-                "no path for {direction} by {}; fix: choose layer {}",
+                "no path for {direction} by {}; fix: choose {}",
                 word.to_string(),
                 have.iter()
                     .map(ToString::to_string)
@@ -205,14 +205,14 @@ fn no_path(file: &NodeFile, layer: Layer, direction: Direction) -> BuildError {
         };
         return unsupported(
             "direction",
-            format!("the file has no path for {direction}; fix: ask for {other}"),
+            format!("the file has no path for {direction}; fix: choose {other}"),
         );
     }
     let names: Vec<&str> = layers.into_iter().map(Layer::word).collect();
     unsupported(
         "layer",
         format!(
-            "no path for {direction} on {}; fix: choose layer {}",
+            "no path for {direction} on {}; fix: choose {}",
             layer.word(),
             names.join(", ")
         ),
@@ -233,7 +233,7 @@ fn no_buffers(
     let ask = if names.is_empty() {
         "leave them out".to_owned()
     } else {
-        format!("ask for {}", names.join(", "))
+        format!("choose {}", names.join(", "))
     };
     unsupported(
         "buffers",
