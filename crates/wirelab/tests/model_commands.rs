@@ -272,7 +272,7 @@ fn what_is_wrong_is_status_2_and_names_the_fix() {
         ),
         (&["fit", "/nonexistent.json"], "give a results file"),
         (&["audit", "zync"], "did you mean 'zynq'?"),
-        (&["study", "run", "nxp"], "is not a study"),
+        (&["study", "run", "nxp"], "there is no study"),
     ];
     for (args, text) in cases {
         let output = wirelab(args);

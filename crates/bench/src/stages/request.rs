@@ -191,8 +191,8 @@ pub fn carried(lengths: &[u32], who: &str) -> Result<(), String> {
         let why = match Size::new(SizeUnit::Length, *length).resolve_test(udp) {
             Ok(_) if *length <= most => continue,
             Ok(_) => format!("{who} lengths up to {most}"),
-            // It has its own fix.
-            Err(why) => return Err(format!("--length {length}: {why}")),
+            // Its own fix is for frames with any number of tags.
+            Err(error) => error.to_string().split("; fix: ").take(1).collect(),
         };
         return Err(format!(
             "--length {length}: {why}; fix: give lengths from 60 to {most}, as in --length 64,256,1024"

@@ -269,7 +269,11 @@ fn bare(word: &str) -> &str {
 /// A word with `0` for each figure, range or absent figure in it, and without the number of a note.
 fn figures(word: &str) -> String {
     let mut shaped = String::new();
-    let mut rest = word;
+    // An error is above or below from run to run.
+    let unsigned = word.strip_prefix('-');
+    let mut rest = unsigned
+        .filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        .unwrap_or(word);
     while let Some(c) = rest.chars().next() {
         if c == '[' && shaped.ends_with('0') && rest.contains(']') {
             rest = &rest[rest.find(']').expect("seen") + 1..];
@@ -302,6 +306,7 @@ fn a_shape_keeps_words_and_counts_and_no_other_figure() {
             "12 transmit ×4 7 –[1] yes",
         ),
         ("RX=3,108 TX=3,159  90", "RX=1 TX=2 3"),
+        ("measured (error -26.4 %)", "measured (error 3 %)"),
         (
             "median 98.3 µs, longest 6.465 ms; kept",
             "median 1 ns, longest 2 s; kept",
