@@ -123,7 +123,7 @@ fn a_server_that_is_no_iperf3_is_named_as_such() {
             .unwrap();
     });
     let error = ask(address, tcp()).unwrap_err().to_string();
-    assert!(error.contains("no state of iperf3"), "{error}");
+    assert!(error.contains("not a state of iperf3"), "{error}");
     other.join().unwrap();
 }
 

@@ -87,7 +87,7 @@ fn files_that_are_none_are_named_with_the_fix() {
         (&b""[..], "the file is empty"),
         (b"  \n\n", "the file is empty"),
         (b"\x00\x01\x02", "neither a value change dump"),
-        (b"PK\x03\x04 but no archive", "no session of sigrok"),
+        (b"PK\x03\x04 but no archive", "not a session of sigrok"),
         (b"Time,CH1\n", "no rows of numbers"),
     ] {
         std::fs::write(&path, bytes).unwrap();
