@@ -7,6 +7,7 @@ use std::time::Duration;
 use serial2::SerialPort;
 use wirelab_control::transport::StreamTransport;
 use wirelab_port::iface::{Interface, PortName};
+use wirelab_trial::system_error::without_fix;
 use wirelab_trial::{
     NameError, Node, NodeKind, NodeName, OpenError, OpenOptions, Profile, unknown_option,
 };
@@ -97,7 +98,7 @@ fn open(name: &NodeName, options: &OpenOptions) -> Result<Box<dyn Node>, OpenErr
     let mut node = node.map_err(|error| {
         let error = error.to_string();
         // The fix of a host on a network is none of a serial line.
-        let what = error.split("; fix: ").next().unwrap_or_default();
+        let what = without_fix(&error);
         OpenError::failed(format!(
             "{device} at {baud} Bd: {what}; fix: give the board firmware with wirelab's protocol and a UART of this rate, and \
              end other programs that hold the line"

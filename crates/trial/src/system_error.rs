@@ -1,4 +1,4 @@
-//! What a user can do about an error of the system.
+//! What a user can do about an error: of the system, or in place of what its text says.
 
 use std::io::{Error, ErrorKind};
 
@@ -6,6 +6,11 @@ use std::io::{Error, ErrorKind};
 const TOO_MANY_FILES: [i32; 2] = [24, 23];
 /// No such device, and no such device or address.
 const NO_DEVICE: [i32; 2] = [19, 6];
+
+/// The text of an error without its fix, for who knows a better one.
+pub fn without_fix(text: &str) -> &str {
+    text.split_once("; fix: ").map_or(text, |(what, _)| what)
+}
 
 /// The fix for an error of the system whose cause is known no better.
 pub fn system_fix(error: &Error) -> &'static str {

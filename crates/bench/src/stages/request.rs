@@ -3,6 +3,7 @@
 
 use wirelab_trial::crossover::DMA;
 use wirelab_trial::nearest::{did_you_mean, unknown};
+use wirelab_trial::system_error::without_fix;
 use wirelab_trial::{
     Background, Cancel, Framing, Layer, Load, Node, NodeError, NodeName, Observation, Path,
     Progress, ResultsFile, Size, SizeUnit, StageSource, Status, Wait, WarningCode,
@@ -192,7 +193,7 @@ pub fn carried(lengths: &[u32], who: &str) -> Result<(), String> {
             Ok(_) if *length <= most => continue,
             Ok(_) => format!("{who} lengths up to {most}"),
             // Its own fix is for frames with any number of tags.
-            Err(error) => error.to_string().split("; fix: ").take(1).collect(),
+            Err(error) => without_fix(&error.to_string()).to_owned(),
         };
         return Err(format!(
             "--length {length}: {why}; fix: give lengths from 60 to {most}, as in --length 64,256,1024"

@@ -8,7 +8,7 @@ use wirelab_study::table::Study;
 
 use crate::args::AuditArgs;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{put, report_options, say};
+use crate::terminal::{put, report_options, show_json};
 
 /// The studies as far as they can be read, and what cannot.
 fn read(names: &[String]) -> (Vec<Study>, Vec<String>) {
@@ -47,8 +47,7 @@ pub fn run(args: &AuditArgs) -> Result {
         .collect();
     if args.json {
         let all = serde_json::json!({ "findings": findings, "checked": checked, "unread": unread });
-        let text = serde_json::to_string_pretty(&all).expect("plain data become JSON");
-        say!("{text}");
+        show_json(&all)?;
     } else {
         let options = report_options(None, false);
         put!("{}", report::terminal(&findings, &options));

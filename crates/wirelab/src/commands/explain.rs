@@ -13,7 +13,7 @@ use crate::ask;
 use crate::commands::report::{read, save};
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::nodes;
-use crate::terminal::{put, report_options, say};
+use crate::terminal::{put, report_options, show_json};
 
 pub fn run(args: &ExplainArgs) -> Result {
     // An unwritable page is refused before any computation.
@@ -26,18 +26,13 @@ pub fn run(args: &ExplainArgs) -> Result {
     }
     let file = nodes::model(&args.node, &args.set)?;
     let trials = ask::model_trials(&file, &args.matrix, &args.extent)?;
-    if args.output.is_some() && trials.len() != 1 {
-        return Err(Failure::usage(
-            "-o writes the page of one trial; fix: give one size, load, direction and kind of buffers",
-        ));
-    }
+    of_one_trial(args.output.as_deref(), trials.len())?;
     let mut all = Vec::new();
     for trial in &trials {
         all.push(explain(&file, trial).map_err(Failure::usage)?);
     }
     if args.json {
-        let text = serde_json::to_string_pretty(&all).expect("plain data become JSON");
-        say!("{text}");
+        show_json(&all)?;
     } else {
         for (at, explanation) in all.iter().enumerate() {
             let options = report_options(None, false);
@@ -104,6 +99,16 @@ fn on_link(file: &mut ResultsFile, bits_per_s: u64) -> Fallible<()> {
         }
     }
     Ok(())
+}
+
+/// Refuses a page of several trials, before any of them is computed.
+pub fn of_one_trial(output: Option<&Path>, trials: usize) -> Fallible<()> {
+    if output.is_none() || trials == 1 {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "-o writes the page of one trial; fix: give one size, load, direction and kind of buffers",
+    ))
 }
 
 /// The format of a page, without the colours of a terminal.

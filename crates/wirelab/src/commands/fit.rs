@@ -10,7 +10,7 @@ use wirelab_trial::explanation::FastTrackGain;
 use crate::args::FitArgs;
 use crate::commands::report::{read, save};
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{say, show};
+use crate::terminal::{say, show, show_json};
 
 pub fn run(args: &FitArgs) -> Result {
     let mut observations = Vec::new();
@@ -24,8 +24,7 @@ pub fn run(args: &FitArgs) -> Result {
         save(path, &fitted.node_toml)?;
     }
     if args.json {
-        let text = serde_json::to_string_pretty(&fitted).expect("plain data become JSON");
-        say!("{text}");
+        show_json(&fitted)?;
     } else if args.output.is_none() {
         say!("{}", fitted.node_toml);
     } else {

@@ -17,7 +17,7 @@ use crate::args::FitArgs;
 use crate::commands::fit::{self, options, print};
 use crate::commands::report::save;
 use crate::exit::{Failure, Fallible, Outcome, Result};
-use crate::terminal::{put, report_options, say};
+use crate::terminal::{put, report_options, say, show_json};
 
 /// A table, and what of it is held out.
 struct Table {
@@ -129,10 +129,7 @@ fn fit_to(args: &FitArgs, table: &Table) -> Result {
     }
     if args.json {
         let all = serde_json::json!({ "fit": fitted, "figures": run.rows, "errors": run.errors() });
-        say!(
-            "{}",
-            serde_json::to_string_pretty(&all).expect("plain data become JSON")
-        );
+        show_json(&all)?;
         return Ok(Outcome::Done);
     }
     if args.output.is_none() {

@@ -10,7 +10,7 @@ use wirelab_wire::{Layer, LineRate, Overhead, Size, SizeUnit, Sizes};
 use crate::args::LimitsArgs;
 use crate::ask;
 use crate::exit::{Failure, Fallible, Outcome, Result};
-use crate::terminal::{say, show};
+use crate::terminal::{show, show_json};
 
 /// The limits of one size. The kind of each figure is `predicted`: it follows from the rate.
 #[derive(Serialize)]
@@ -51,10 +51,7 @@ pub fn run(args: &LimitsArgs) -> Result {
         limits.push(limit(&sizes, link, cpu_hz));
     }
     if args.json {
-        say!(
-            "{}",
-            serde_json::to_string_pretty(&limits).map_err(Failure::failed)?
-        );
+        show_json(&limits)?;
     } else {
         let title = format!(
             "Limits of a link of {}",

@@ -10,7 +10,7 @@ use wirelab_trial::ResultsFile;
 use super::report;
 use crate::args::{ResultsArgs, ResultsCommand};
 use crate::exit::{Failure, Fallible, Outcome, Result};
-use crate::terminal::{put, report_options, say, show};
+use crate::terminal::{put, report_options, say, show, show_json};
 
 pub fn run(args: &ResultsArgs) -> Result {
     match &args.command {
@@ -128,8 +128,7 @@ fn list(mut runs: Vec<Run>, limit: u32, json: bool) -> Result {
     let more = runs.len() > limit as usize;
     runs.truncate(limit as usize);
     if json {
-        let text = serde_json::to_string_pretty(&runs).expect("plain data become JSON");
-        say!("{text}");
+        show_json(&runs)?;
         return Ok(Outcome::Done);
     }
     let heads = vec![

@@ -9,7 +9,7 @@ use wirelab_trial::{Field, Histogram};
 
 use crate::args::SelftestArgs;
 use crate::exit::{Failure, Outcome, Result};
-use crate::terminal::{cancel_on_signal, say, show};
+use crate::terminal::{cancel_on_signal, show, show_json};
 
 pub fn run(args: &SelftestArgs) -> Result {
     // Each part ends on its own and removes its labs, which a signal would not.
@@ -39,10 +39,7 @@ pub fn run(args: &SelftestArgs) -> Result {
         let value = serde_json::json!({
             "environment": environment, "features": features, "ceilings": ceilings, "steadiness": steady,
         });
-        say!(
-            "{}",
-            serde_json::to_string_pretty(&value).map_err(Failure::failed)?
-        );
+        show_json(&value)?;
         return end;
     }
     let name = |f: &Field<String>| f.value().cloned().unwrap_or_else(|| "unknown".to_owned());

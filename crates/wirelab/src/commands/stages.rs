@@ -17,7 +17,7 @@ use crate::commands::report::{on_paper, read, save};
 use crate::commands::trials::{Outputs, PlanResult};
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::nodes::KINDS;
-use crate::terminal::{Bar, cancel_on_signal, complain, put, report_options, say};
+use crate::terminal::{Bar, cancel_on_signal, complain, put, report_options, show_json};
 
 mod here;
 mod json;
@@ -126,10 +126,9 @@ fn measure(args: &StagesArgs, node: &NodeToOpen, outputs: &Outputs) -> Fallible<
         let prepared = request.prepare(&mut *node, &bar, &cancel);
         bar.clear();
         let prepared = prepared.map_err(Failure::usage)?;
-        prepared
-            .search_note()
-            .into_iter()
-            .for_each(|note| bar.line(note));
+        if let Some(note) = prepared.search_note() {
+            bar.line(note);
+        }
         let frames = prepared.frames;
         let saved = if is_sweep { &unsaved } else { outputs };
         let plan = &prepared.plan;
@@ -255,8 +254,7 @@ fn show(
     }
     if args.json {
         let all = json::of(file, &rows, against);
-        let text = serde_json::to_string_pretty(&all).expect("plain data become JSON");
-        say!("{text}");
+        show_json(&all)?;
     } else {
         let text = render_stages(file, against, Format::Terminal, &options);
         put!("{}", text.map_err(Failure::usage)?);

@@ -15,7 +15,7 @@ use super::report::save;
 use crate::args::{KeepArgs, StudyArgs, StudyCommand};
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::nodes::Nodes;
-use crate::terminal::{Bar, cancel_on_signal, put, report_options, say};
+use crate::terminal::{Bar, cancel_on_signal, put, report_options, show_json};
 
 pub fn run(args: &StudyArgs) -> Result {
     match &args.command {
@@ -38,7 +38,7 @@ pub fn run(args: &StudyArgs) -> Result {
             answered(&runs)?;
             written(&runs, &outputs)?;
             if *json {
-                say!("{}", pretty(&figures(&runs)));
+                show_json(&figures(&runs))?;
             } else {
                 put!("{}", report(&runs, Format::Terminal)?);
             }
@@ -64,7 +64,7 @@ fn list(json: bool) -> Result {
     let all = studies(&[])?;
     if json {
         let of = |s: &Study| serde_json::json!({ "name": s.name, "title": s.title, "source": s.source, "node": s.node });
-        say!("{}", pretty(&all.iter().map(of).collect::<Vec<_>>()));
+        show_json(&all.iter().map(of).collect::<Vec<_>>())?;
     } else {
         put!("{}", pages::list(&all, &report_options(None, false)));
     }
@@ -74,7 +74,7 @@ fn list(json: bool) -> Result {
 fn show(name: &str, json: bool) -> Result {
     let study = library::open(name).map_err(Failure::usage)?;
     if json {
-        say!("{}", pretty(&cells(&study)));
+        show_json(&cells(&study))?;
     } else {
         put!("{}", pages::show(&study, &report_options(None, false)));
     }
@@ -213,10 +213,6 @@ fn figures(runs: &[StudyRun]) -> Vec<&wirelab_study::figure::Figure> {
     runs.iter().flat_map(|run| &run.rows).collect()
 }
 
-fn pretty(value: &impl serde::Serialize) -> String {
-    serde_json::to_string_pretty(value).expect("plain data become JSON")
-}
-
 fn outputs(paths: &[PathBuf]) -> Fallible<Vec<(&Path, Format)>> {
     let of = |path| {
         let format = Format::of_path(path).map_err(Failure::usage)?;
@@ -239,7 +235,9 @@ fn report(runs: &[StudyRun], format: Format) -> Fallible<String> {
 fn written(runs: &[StudyRun], outputs: &[(&Path, Format)]) -> Fallible<()> {
     for (path, format) in outputs {
         let text = match format {
-            Format::Json => pretty(&figures(runs)),
+            Format::Json => {
+                serde_json::to_string_pretty(&figures(runs)).expect("plain data become JSON")
+            }
             format => report(runs, *format)?,
         };
         save(path, &text)?;

@@ -7,10 +7,10 @@ use wirelab_trial::whatif::{Aim, Change, Whatif};
 
 use crate::args::WhatifArgs;
 use crate::ask;
-use crate::commands::explain::{page, write};
+use crate::commands::explain::{of_one_trial, page, write};
 use crate::exit::{Failure, Outcome, Result};
 use crate::nodes;
-use crate::terminal::{put, report_options, say};
+use crate::terminal::{put, report_options, show_json};
 
 pub fn run(args: &WhatifArgs) -> Result {
     // An unwritable page is refused before any computation.
@@ -22,18 +22,13 @@ pub fn run(args: &WhatifArgs) -> Result {
         point: args.point.clone(),
     };
     let trials = ask::model_trials(&file, &args.matrix, &args.extent)?;
-    if args.output.is_some() && trials.len() != 1 {
-        return Err(Failure::usage(
-            "-o writes the page of one trial; fix: give one size, load, direction and kind of buffers",
-        ));
-    }
+    of_one_trial(args.output.as_deref(), trials.len())?;
     let mut all = Vec::new();
     for trial in &trials {
         all.push(whatif(&file, trial, &options).map_err(Failure::usage)?);
     }
     if args.json {
-        let text = serde_json::to_string_pretty(&all).expect("plain data become JSON");
-        say!("{text}");
+        show_json(&all)?;
     }
     all.iter_mut().for_each(|whatif| cut(whatif, args.top));
     let options = report_options(None, false);

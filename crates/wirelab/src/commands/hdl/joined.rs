@@ -17,7 +17,7 @@ use crate::args::HdlArgs;
 use crate::ask;
 use crate::commands::receive::{frames, lost, verdicts};
 use crate::exit::{Failure, Fallible, Outcome, Result};
-use crate::terminal::{cancel_on_signal, complain, say, show};
+use crate::terminal::{cancel_on_signal, complain, show, show_json};
 
 pub fn run(args: &HdlArgs) -> Result {
     let (join_request, when) = (join_request(args)?, when(args)?);
@@ -131,9 +131,7 @@ fn failure(error: JoinError) -> Failure {
 fn print(args: &HdlArgs, joined: &Joined) -> Result {
     let all = Outcome::of(joined.is_clean());
     if args.json {
-        let text =
-            serde_json::to_string_pretty(&document(args, joined)).map_err(Failure::failed)?;
-        say!("{text}");
+        show_json(&document(args, joined))?;
         return Ok(all);
     }
     let mut blocks = Vec::new();

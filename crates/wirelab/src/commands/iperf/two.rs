@@ -22,7 +22,7 @@ use super::{PORT, interval, protocol, resolve, routed, seconds, sending, wrong};
 use crate::args::IperfArgs;
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::refusals::Refusals;
-use crate::terminal::{cancel_on_signal, complain, say};
+use crate::terminal::{cancel_on_signal, complain, say, show_json};
 
 /// Default datagram of iperf 2 over IPv6.
 const DATAGRAM_IPV6: u32 = 1450;
@@ -135,8 +135,7 @@ pub fn test(args: &IperfArgs, host: &str) -> Result {
     let interrupted = cancel.is_cancelled();
     if args.json {
         let value = json::test(&config, &outcome, interrupted);
-        let text = serde_json::to_string_pretty(&value).map_err(Failure::failed)?;
-        say!("{text}");
+        show_json(&value)?;
     } else {
         printer.test(&outcome);
     }

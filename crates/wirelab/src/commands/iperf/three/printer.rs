@@ -11,7 +11,7 @@ use wirelab_report::format;
 
 use crate::args::IperfArgs;
 use crate::exit::{Failure, Fallible};
-use crate::terminal::{complain, say};
+use crate::terminal::{complain, say, show_json};
 
 /// Most bytes of its own output that a server sends to a client: half of what wirelab's client reads.
 const MOST_OUTPUT: usize = 1 << 20;
@@ -163,8 +163,7 @@ impl Printer {
         match self.kind {
             Kind::Object => {
                 let value = report::to_json(test);
-                let text = serde_json::to_string_pretty(&value).map_err(Failure::failed)?;
-                say!("{text}");
+                show_json(&value)?;
             }
             Kind::Events => {
                 if let Some(failure) = &test.failure {
