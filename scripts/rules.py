@@ -38,8 +38,8 @@ ROOT_FILE = re.compile(r"^[\w-]+\.(?:md|toml|lock)$")
 MAP_PATH = re.compile(r"^(?P<path>\.?[\w*-][\w.*-]*(?:/[\w.*-]+)*/?)(?:::(?P<name>\w+(?:::\w+)*))?$")
 # Names that say where a value comes from or goes, not what it holds. A place is a term of Petri nets.
 VAGUE = re.compile(
-    r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:struct|enum|trait|type|union)\s+(Ways?|Told|Ran|Seen|Came|Places?|Placing|Asked|Asking)\b"
-    r"|^\s*(?:pub\s+)?use\b.*\bas\s+(Ways?|Told|Ran|Seen|Came|Places?|Placing|Asked|Asking)\b",
+    r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:struct|enum|trait|type|union)\s+(Ways?|Told|Ran|Seen|Came|Places?|Placing|Asked|Asking|Said|Kept|Found|Counted|Of|What|Why|When)\b"
+    r"|^\s*(?:pub\s+)?use\b.*\bas\s+(Ways?|Told|Ran|Seen|Came|Places?|Placing|Asked|Asking|Said|Kept|Found|Counted|Of|What|Why|When)\b",
     re.M,
 )
 TERMS = {("crates/sim/src/net.rs", "Place")}

@@ -81,7 +81,7 @@ pub type Work = Box<dyn FnOnce(&Live, &Cancel) -> io::Result<WorkReport> + Send>
 
 /// The work of a trial.
 #[derive(Default)]
-pub struct Plan {
+pub struct TrialWork {
     /// What the node sends on its own, not as an echo.
     pub send: Option<Work>,
     /// What it receives or sends back.

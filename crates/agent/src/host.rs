@@ -23,7 +23,7 @@ pub struct Host {
 
 /// Their change during the trial.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct HostChange {
     /// Counters, by their names in the protocol.
     pub counters: Vec<(&'static str, u64)>,
     /// Time in ns in which the node's cores worked for interrupts.
@@ -43,7 +43,7 @@ impl Host {
     }
 
     /// The counters' change so far, in a trial whose sender emitted this many frames.
-    pub fn end(self, emitted: u64) -> Found {
+    pub fn end(self, emitted: u64) -> HostChange {
         let interrupts_ns = interrupts_ns(&self.cores).saturating_sub(self.interrupts_ns);
         let watched = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let departed = self.egress.as_ref().map(|egress| egress.end(emitted));
@@ -57,7 +57,7 @@ impl Host {
                 ("interface_received_frames", departed.received),
             ]
         });
-        Found {
+        HostChange {
             counters,
             interrupts_ns,
         }

@@ -17,7 +17,7 @@ use wirelab_trial::job::Pace;
 use wirelab_trial::{Buffers, Direction, Probes, Wait};
 use wirelab_wire::{Layer, Transport};
 
-use crate::engine::Plan;
+use crate::engine::TrialWork;
 use crate::ethernet::{self, EthernetTrial};
 use crate::facts;
 use crate::handler::{Agent, failed};
@@ -35,7 +35,7 @@ type Tracing = (Option<Inside>, Vec<String>);
 
 impl Agent {
     /// The work of the trial, and its notes.
-    pub(crate) fn plan(&mut self, request: &Request<'_>) -> Result<(Plan, Started), Refusal> {
+    pub(crate) fn plan(&mut self, request: &Request<'_>) -> Result<(TrialWork, Started), Refusal> {
         let start = request.start;
         let mut started = Started {
             frame_bytes: request.sizes.map(|sizes| sizes.frame),
@@ -74,7 +74,7 @@ impl Agent {
         &mut self,
         request: &Request<'_>,
         started: &mut Started,
-    ) -> Result<Plan, Refusal> {
+    ) -> Result<TrialWork, Refusal> {
         let start = request.start;
         let peer = self.destination(request)?;
         (started.node_mac, started.peer_mac) = (Some(self.mac()), Some(peer));
@@ -104,7 +104,11 @@ impl Agent {
         Ok(with(plan, tracing))
     }
 
-    fn plan_udp(&mut self, request: &Request<'_>, started: &mut Started) -> Result<Plan, Refusal> {
+    fn plan_udp(
+        &mut self,
+        request: &Request<'_>,
+        started: &mut Started,
+    ) -> Result<TrialWork, Refusal> {
         let start = request.start;
         let peer_port = start.peer_port.unwrap_or(TRIAL_PORT);
         let node_port = start.node_port.unwrap_or(TRIAL_PORT);
@@ -133,7 +137,7 @@ impl Agent {
         Ok(with(udp::plan(socket, trial).map_err(failed)?, tracing))
     }
 
-    fn plan_tcp(&self, request: &Request<'_>, started: &mut Started) -> Result<Plan, Refusal> {
+    fn plan_tcp(&self, request: &Request<'_>, started: &mut Started) -> Result<TrialWork, Refusal> {
         let start = request.start;
         let node_port = start.node_port.unwrap_or(TRIAL_PORT);
         let (plan, port) = tcp::plan(&TcpTrial {
@@ -154,7 +158,7 @@ impl Agent {
         request: &Request<'_>,
         peer: Mac,
         udp: Option<(UdpSocket, u16)>,
-    ) -> Result<Plan, Refusal> {
+    ) -> Result<TrialWork, Refusal> {
         let start = request.start;
         let port = udp.as_ref().map(|(_, port)| *port);
         let holder = udp.map(|(socket, _)| socket);
@@ -175,10 +179,10 @@ impl Agent {
             );
             let send = past::send(&past, frame, &offer, sizes)
                 .map_err(|error| Refusal::unsupported("path", &error.to_string()))?;
-            return Ok(Plan {
+            return Ok(TrialWork {
                 send: Some(send),
                 expected_frames: request.expected_frames,
-                ..Plan::default()
+                ..TrialWork::default()
             });
         }
         let (tracing, made) = if request.options.path == Path::Driver {
@@ -209,7 +213,7 @@ impl Agent {
         };
         let (work, mode, remark) = made.map_err(|error| past::refused(&error))?;
         self.sits(mode);
-        let mut plan = with(Plan::default(), tracing);
+        let mut plan = with(TrialWork::default(), tracing);
         plan.receive = Some(work);
         plan.expected_frames = request.expected_frames;
         plan.notes.extend(remark);
@@ -345,8 +349,8 @@ fn watch_socket(tracing: &Tracing, socket: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
-fn with(plan: Plan, (inside, notes): Tracing) -> Plan {
-    Plan {
+fn with(plan: TrialWork, (inside, notes): Tracing) -> TrialWork {
+    TrialWork {
         inside,
         notes,
         ..plan

@@ -7,7 +7,7 @@ use wirelab_control::value::State;
 use wirelab_cores::busy::now_ns;
 use wirelab_socket::flow::{Live, Reception, Sent};
 
-use crate::engine::{Leg, Plan, Work, WorkReport};
+use crate::engine::{Leg, TrialWork, Work, WorkReport};
 use crate::host::Host;
 use crate::inside::{self, Inside, OneWay, TakenPoint, TraceResult, Wanted};
 
@@ -72,7 +72,7 @@ impl Running {
     /// Start the work; it ends after `limit` at the latest. `ended` runs after all work has ended and before the
     /// result is available, because readers of the result may need it.
     pub fn start(
-        plan: Plan,
+        plan: TrialWork,
         limit: Duration,
         ended: impl FnOnce() + Send + 'static,
     ) -> std::io::Result<Running> {
@@ -297,7 +297,7 @@ mod tests {
             may_go_on.recv().unwrap();
         };
         let limit = Duration::from_secs(60);
-        let running = Running::start(Plan::default(), limit, ended).unwrap();
+        let running = Running::start(TrialWork::default(), limit, ended).unwrap();
         is_ending.recv().unwrap();
         assert!(running.result().is_none());
         go_on.send(()).unwrap();

@@ -9,7 +9,7 @@ use wirelab_socket::flow::{Expect, Offer};
 use wirelab_socket::tcp;
 use wirelab_trial::{Cancel, Direction};
 
-use crate::engine::{Plan, Work, WorkReport};
+use crate::engine::{TrialWork, Work, WorkReport};
 
 /// Time for the peer to connect.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -27,7 +27,7 @@ pub struct TcpTrial {
 }
 
 /// Listen for the connections of a trial and plan its work; also returns the port.
-pub fn plan(trial: &TcpTrial) -> io::Result<(Plan, u16)> {
+pub fn plan(trial: &TcpTrial) -> io::Result<(TrialWork, u16)> {
     let listener = bind(trial.local)?;
     listener.set_nonblocking(true)?;
     let port = listener.local_addr()?.port();
@@ -60,10 +60,10 @@ pub fn plan(trial: &TcpTrial) -> io::Result<(Plan, u16)> {
             Ok(WorkReport::sent(sent))
         })
     });
-    let plan = Plan {
+    let plan = TrialWork {
         send,
         receive,
-        ..Plan::default()
+        ..TrialWork::default()
     };
     Ok((plan, port))
 }

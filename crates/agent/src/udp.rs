@@ -11,7 +11,7 @@ use wirelab_socket::serve::{self, Beside, Inlet, UdpEcho, UdpInlet, Watching};
 use wirelab_socket::udp;
 use wirelab_trial::{Cancel, Direction, Wait};
 
-use crate::engine::{Plan, Work, WorkReport};
+use crate::engine::{TrialWork, Work, WorkReport};
 
 /// The delay before the first frame: the peer gets the reply to its request first.
 pub const AFTER_REPLY: Duration = Duration::from_millis(20);
@@ -34,7 +34,7 @@ pub struct UdpTrial {
 
 /// Plan the work of a trial on its socket. The socket is ready when this returns, because the peer may send as soon
 /// as it has the reply.
-pub fn plan(socket: UdpSocket, trial: UdpTrial) -> io::Result<Plan> {
+pub fn plan(socket: UdpSocket, trial: UdpTrial) -> io::Result<TrialWork> {
     if trial.offer.is_some() {
         // A connected socket sends only to this peer and receives only from it.
         socket.connect(trial.peer)?;
@@ -74,11 +74,11 @@ pub fn plan(socket: UdpSocket, trial: UdpTrial) -> io::Result<Plan> {
             Some(sink_singly(Box::new(inlet), wait, beside, trial.expect))
         }
     };
-    Ok(Plan {
+    Ok(TrialWork {
         send,
         receive,
         expected_frames: trial.expected_frames,
-        ..Plan::default()
+        ..TrialWork::default()
     })
 }
 

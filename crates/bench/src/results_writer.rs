@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use wirelab_trial::results_reader::{MOST_BYTES, ResultsError};
 use wirelab_trial::{
-    ConsoleLog, Environment, Found, Observation, Part, ResultsFile, check as figures,
+    ConsoleLog, Environment, Observation, Part, ResultsFile, SearchOutcome, check as figures,
 };
 
 use crate::matrix::Step;
@@ -272,7 +272,7 @@ impl Sink for ResultsWriter {
         });
     }
 
-    fn end_part(&mut self, result: Result<Found, String>) {
+    fn end_part(&mut self, result: Result<SearchOutcome, String>) {
         let Some(part) = self.file.parts.last_mut() else {
             return;
         };

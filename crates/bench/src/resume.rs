@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use wirelab_trial::format;
 use wirelab_trial::{
-    Cancel, Description, Environment, Found, Node, NodeError, Observation, Part, Progress,
-    ResultsFile, Retrying, Status, Trial, WarningCode,
+    Cancel, Description, Environment, Node, NodeError, Observation, Part, Progress, ResultsFile,
+    Retrying, SearchOutcome, Status, Trial, WarningCode,
 };
 
 use crate::busy;
@@ -172,17 +172,17 @@ impl StoredPart {
                     return changed();
                 }
             }
-            (Asks::Rates(of, search), Some(Found::Rates(found))) => {
+            (Asks::Rates(of, search), Some(SearchOutcome::Rates(found))) => {
                 if found.search != *search || found.trial != of.trial {
                     return changed();
                 }
             }
-            (Asks::LossCurve(of, curve), Some(Found::LossCurve(found))) => {
+            (Asks::LossCurve(of, curve), Some(SearchOutcome::LossCurve(found))) => {
                 if found.curve != *curve || found.trial != of.trial {
                     return changed();
                 }
             }
-            (Asks::Bursts(of, search), Some(Found::Bursts(found))) => {
+            (Asks::Bursts(of, search), Some(SearchOutcome::Bursts(found))) => {
                 if found.search != *search || found.trial != of.trial {
                     return changed();
                 }

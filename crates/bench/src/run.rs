@@ -2,7 +2,7 @@
 
 use wirelab_trial::search::SearchResult;
 use wirelab_trial::{
-    Cancel, Description, Found, Node, NodeError, Observation, Progress, Status, WarningCode,
+    Cancel, Description, Node, NodeError, Observation, Progress, SearchOutcome, Status, WarningCode,
 };
 use wirelab_wire::LineRate;
 
@@ -30,7 +30,7 @@ pub trait Sink {
     fn begin_part(&mut self, _name: &str) {}
 
     /// The result of the part's search, or why it could not begin. Not called for listed trials.
-    fn end_part(&mut self, _result: Result<Found, String>) {}
+    fn end_part(&mut self, _result: Result<SearchOutcome, String>) {}
 }
 
 impl Sink for Vec<Observation> {

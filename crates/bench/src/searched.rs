@@ -1,7 +1,7 @@
 //! Runs the searches of a plan, and the trials around their results.
 
 use wirelab_trial::search::{SearchEnded, SearchResult, TrialRecord};
-use wirelab_trial::{Extent, Found, NodeError, Trial};
+use wirelab_trial::{Extent, NodeError, SearchOutcome, Trial};
 
 use crate::estimate::load_near;
 use crate::matrix::Step;
@@ -19,10 +19,10 @@ impl Run<'_> {
             Asks::Around(of, shares, extent) => return self.around(part, of, shares, *extent),
             Asks::Rates(of, search) => self
                 .with_context(part_ps, |context| find_rates(context, &of.trial, search))
-                .map(Found::Rates),
+                .map(SearchOutcome::Rates),
             Asks::LossCurve(of, curve) => self
                 .with_context(part_ps, |context| loss_curve(context, &of.trial, curve))
-                .map(Found::LossCurve),
+                .map(SearchOutcome::LossCurve),
             Asks::Bursts(of, search) => {
                 let Some(throughput) = self.throughput(&of.trial) else {
                     self.refuse("no throughput without loss was found, which bursts need");
@@ -31,7 +31,7 @@ impl Run<'_> {
                 self.with_context(part_ps, |context| {
                     back_to_back(context, &of.trial, search, throughput)
                 })
-                .map(Found::Bursts)
+                .map(SearchOutcome::Bursts)
             }
         };
         if self.node.other.is_some() {
@@ -78,14 +78,14 @@ impl Run<'_> {
     }
 
     /// Keeps the result of a search, counts how it ended, and ends the plan where it must.
-    pub(crate) fn keep(&mut self, found: Found) -> Result<(), Ended> {
+    pub(crate) fn keep(&mut self, found: SearchOutcome) -> Result<(), Ended> {
         let (ended, records) = match &found {
-            Found::Rates(r) => (r.ended.clone(), &r.trials),
-            Found::LossCurve(r) => (r.ended.clone(), &r.trials),
-            Found::Bursts(r) => (r.ended.clone(), &r.trials),
+            SearchOutcome::Rates(r) => (r.ended.clone(), &r.trials),
+            SearchOutcome::LossCurve(r) => (r.ended.clone(), &r.trials),
+            SearchOutcome::Bursts(r) => (r.ended.clone(), &r.trials),
         };
         let node_is_gone = node_is_gone(records);
-        if let Found::Rates(result) = &found {
+        if let SearchOutcome::Rates(result) = &found {
             self.found.push(result.clone());
         }
         self.sink.end_part(Ok(found));
@@ -156,11 +156,11 @@ impl Run<'_> {
 }
 
 /// Requested trial time in ps, and number of trials.
-fn spent(found: &Found) -> (u64, u64) {
+fn spent(found: &SearchOutcome) -> (u64, u64) {
     match found {
-        Found::Rates(result) => (result.asked_ps, result.trials.len() as u64),
-        Found::LossCurve(result) => (result.asked_ps, result.trials.len() as u64),
-        Found::Bursts(result) => (result.asked_ps, result.trials.len() as u64),
+        SearchOutcome::Rates(result) => (result.asked_ps, result.trials.len() as u64),
+        SearchOutcome::LossCurve(result) => (result.asked_ps, result.trials.len() as u64),
+        SearchOutcome::Bursts(result) => (result.asked_ps, result.trials.len() as u64),
     }
 }
 

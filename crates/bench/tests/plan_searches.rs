@@ -33,7 +33,7 @@ fn names(file: &ResultsFile) -> Vec<&str> {
 
 fn rates(part: &Part) -> &SearchResult {
     match &part.found {
-        Some(Found::Rates(result)) => result,
+        Some(SearchOutcome::Rates(result)) => result,
         other => panic!("{}: {other:?}", part.name),
     }
 }
@@ -96,7 +96,7 @@ fn sections_of_all_kinds_run_in_the_order_of_the_file() {
     }
     assert_eq!(end, file.observations.len() as u64);
     assert!(!file.interrupted);
-    let Some(Found::Bursts(bursts)) = &file.parts[6].found else {
+    let Some(SearchOutcome::Bursts(bursts)) = &file.parts[6].found else {
         panic!("the bursts");
     };
     let throughput = &rates(&file.parts[0]).goals[0].conditional_throughput_frames_per_s;
@@ -166,7 +166,7 @@ fn bursts_search_the_throughput_they_rest_on() {
     let (outcome, file) = run(&mut node, &plan(text));
     assert!(outcome.is_done(), "{outcome:?}");
     assert_eq!(names(&file), ["bursts 1, throughput", "bursts 1"]);
-    let Some(Found::Bursts(bursts)) = &file.parts[1].found else {
+    let Some(SearchOutcome::Bursts(bursts)) = &file.parts[1].found else {
         panic!("the bursts");
     };
     assert_eq!(bursts.lengths.value().unwrap().mean_frames, 1_000.0);

@@ -257,7 +257,7 @@ fn what_went_over_a_console_is_kept_and_a_resumed_run_adds_its_own() {
     let transcript = wirelab_trial::Transcript::new("exec:board", "nuttx");
     let mut first = writer(None).unwrap();
     for text in ["one", "two"] {
-        transcript.add(wirelab_trial::Said::Typed, text);
+        transcript.add(wirelab_trial::LineSource::Typed, text);
         first.keep_console(transcript.log());
     }
     assert!(matches!(
@@ -274,7 +274,7 @@ fn what_went_over_a_console_is_kept_and_a_resumed_run_adds_its_own() {
     let stored = wirelab_bench::Stored::default();
     let mut resumed = ResultsWriter::resume(None, again, &stored).unwrap();
     let other = wirelab_trial::Transcript::new("exec:board", "nuttx");
-    other.add(wirelab_trial::Said::Printed, "three");
+    other.add(wirelab_trial::LineSource::Printed, "three");
     resumed.keep_console(other.log());
     resumed.keep_console(other.log());
     assert_eq!(lines(resumed.file()), [2, 1]);

@@ -75,7 +75,7 @@ pub fn uninterrupted() -> (ResultsFile, Vec<ResultsFile>, usize) {
         fn begin_part(&mut self, name: &str) {
             self.0.begin_part(name);
         }
-        fn end_part(&mut self, result: Result<Found, String>) {
+        fn end_part(&mut self, result: Result<SearchOutcome, String>) {
             self.0.end_part(result);
         }
     }

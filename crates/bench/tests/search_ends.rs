@@ -204,7 +204,7 @@ fn a_result_is_a_part_of_a_results_file() {
         &both_goals(),
     )
     .unwrap();
-    writer.end_part(Ok(Found::Rates(result.clone())));
+    writer.end_part(Ok(SearchOutcome::Rates(result.clone())));
     writer.begin_part("bursts");
     writer.end_part(Err("no line rate".to_owned()));
     let file = writer.finish(false).unwrap();
@@ -214,7 +214,7 @@ fn a_result_is_a_part_of_a_results_file() {
         panic!("two parts");
     };
     assert_eq!(rates.observations, result.trials.len() as u64);
-    assert_eq!(rates.found, Some(Found::Rates(result)));
+    assert_eq!(rates.found, Some(SearchOutcome::Rates(result)));
     assert_eq!(bursts.of(&read.observations).len(), 0);
     assert_eq!(bursts.refused.as_deref(), Some("no line rate"));
 }

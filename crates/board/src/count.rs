@@ -130,7 +130,7 @@ impl CountNode {
     }
 
     /// Measures the stages of both flows, and the counters.
-    fn count(&self, start: Start, cancel: &Cancel) -> Result<Counted, NodeError> {
+    fn count(&self, start: Start, cancel: &Cancel) -> Result<CountResult, NodeError> {
         let (board, mut control) = self::start(self.board, &self.options)?;
         let started = control.start(start).map_err(|e| refused::of_start(&e))?;
         let begun = Instant::now();
@@ -146,7 +146,7 @@ impl CountNode {
             }
         }
         if cancel.is_cancelled() {
-            return Ok(Counted::default());
+            return Ok(CountResult::default());
         }
         if state == State::Running {
             let seconds = LONGEST.as_secs();
@@ -161,7 +161,7 @@ impl CountNode {
         Ok(self.counted(report, &points))
     }
 
-    fn counted(&self, report: NodeReport, points: &[PointRecords]) -> Counted {
+    fn counted(&self, report: NodeReport, points: &[PointRecords]) -> CountResult {
         let times: Vec<_> = points.iter().map(PointRecords::times).collect();
         // The receive points come first, and both flows use one stream: a repeated name begins the other flow.
         let turn = times.windows(2).position(|p| p[0].name == p[1].name);
@@ -171,7 +171,7 @@ impl CountNode {
             let stages = stage::between(points, &mut notes).into_iter();
             stages.map(|(_, s)| self.instructions(&s)).collect()
         };
-        Counted {
+        CountResult {
             receive: stages(receive),
             transmit: stages(transmit),
             counters: report.counters,
@@ -201,7 +201,7 @@ impl CountNode {
         direction: Direction,
         sizes: Sizes,
         series: Vec<Series>,
-        counted: &Counted,
+        counted: &CountResult,
         sent: u64,
     ) -> FlowObservation {
         let request = FlowRequest {
@@ -243,7 +243,7 @@ impl CountNode {
 
 /// The result of a count run.
 #[derive(Debug, Default)]
-struct Counted {
+struct CountResult {
     receive: Vec<Series>,
     transmit: Vec<Series>,
     counters: BTreeMap<String, u64>,

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
-use wirelab_trial::{Cancel, Said, Transcript};
+use wirelab_trial::{Cancel, LineSource, Transcript};
 
 use crate::console::{Console, Output, Waited};
 use crate::cpu::{self, CpuSample};
-use crate::figures::{Counted, counted};
+use crate::figures::{TestFigures, counted};
 use crate::name::ConsoleName;
 use crate::profile::{Ask, Profile, Program, Prompt, Role, Run};
 use crate::template::{Template, Values};
@@ -167,7 +167,7 @@ impl Board {
 
     /// Puts a remark into the transcript.
     pub fn remark(&self, text: &str) {
-        self.console.transcript().add(Said::Remark, text);
+        self.console.transcript().add(LineSource::Remark, text);
     }
 
     /// The number of lines that it printed so far.
@@ -580,7 +580,7 @@ impl Board {
         started: &Started,
         expected: Duration,
         cancel: &Cancel,
-    ) -> Done<Counted> {
+    ) -> Done<TestFigures> {
         let run = &started.run;
         let alone = started.role.is_client()
             || run.once
@@ -645,7 +645,7 @@ impl Board {
     }
 
     /// What a program printed so far.
-    pub fn counted(&self, started: &Started) -> Counted {
+    pub fn counted(&self, started: &Started) -> TestFigures {
         counted(
             &self.console.since(started.mark).lines,
             &self.profile,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use wirelab_trial::{Cancel, Said, Transcript};
+use wirelab_trial::{Cancel, LineSource, Transcript};
 
 use crate::line::{self, Line, Process};
 use crate::name::ConsoleName;
@@ -272,7 +272,7 @@ impl Shared {
             ..
         } = &mut *state;
         let ended = |line: String| {
-            transcript.add(Said::Printed, &line);
+            transcript.add(LineSource::Printed, &line);
             lines.push_back(line);
             if lines.len() > MOST_LINES {
                 lines.pop_front();
@@ -314,7 +314,7 @@ impl Drop for Console {
         self.end();
         let open = self.shared.lock().screen.text();
         if !open.is_empty() {
-            self.transcript.add(Said::Printed, &open);
+            self.transcript.add(LineSource::Printed, &open);
         }
     }
 }

@@ -36,7 +36,7 @@ pub struct Row {
 
 /// What a test program printed of one test.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counted {
+pub struct TestFigures {
     /// Application bytes.
     pub bytes: Option<Number>,
     /// Duration in s.
@@ -63,21 +63,21 @@ pub struct Counted {
 
 /// A row that may be the total.
 #[derive(Default)]
-struct Found {
-    counted: Counted,
+struct FigureRow {
+    counted: TestFigures,
     from_s: Option<f64>,
     to_s: Option<f64>,
     total: Option<u64>,
 }
 
 /// What a program printed in these lines, in a role.
-pub fn counted(lines: &[String], profile: &Profile, program: Program, role: Role) -> Counted {
+pub fn counted(lines: &[String], profile: &Profile, program: Program, role: Role) -> TestFigures {
     let mut read = Reading {
         by_client: role.is_client(),
         ..Reading::default()
     };
     let Some(of) = profile.programs.get(&program) else {
-        return Counted::default();
+        return TestFigures::default();
     };
     let columns = profile.prompt.as_ref().map_or(0, |prompt| prompt.columns);
     let mut at = 0;
@@ -99,7 +99,7 @@ pub fn counted(lines: &[String], profile: &Profile, program: Program, role: Role
     let failure = plain
         .find(failed)
         .map(|line| line.trim().chars().take(200).collect());
-    Counted {
+    TestFigures {
         failure,
         ..read.end()
     }
@@ -109,8 +109,8 @@ pub fn counted(lines: &[String], profile: &Profile, program: Program, role: Role
 struct Reading {
     by_client: bool,
     rows: Vec<Row>,
-    whole: Option<Counted>,
-    part: Option<Found>,
+    whole: Option<TestFigures>,
+    part: Option<FigureRow>,
 }
 
 impl Reading {
@@ -126,7 +126,7 @@ impl Reading {
                 fill(part, &groups, of);
                 return true;
             }
-            let mut found = Found::default();
+            let mut found = FigureRow::default();
             fill(&mut found, &groups, of);
             self.row(found, shape.of);
             return true;
@@ -134,7 +134,7 @@ impl Reading {
         false
     }
 
-    fn row(&mut self, found: Found, of: LineOf) {
+    fn row(&mut self, found: FigureRow, of: LineOf) {
         let (from_s, to_s) = (found.from_s.unwrap_or(0.0), found.to_s);
         let furthest = self.rows.iter().map(|row| row.to_s).fold(0.0, f64::max);
         let is_total = match of {
@@ -172,18 +172,18 @@ impl Reading {
         }
     }
 
-    fn end(mut self) -> Counted {
+    fn end(mut self) -> TestFigures {
         if let Some(part) = self.part.take() {
             self.whole = Some(part.end());
         }
         if let Some(whole) = self.whole {
-            return Counted {
+            return TestFigures {
                 rows: self.rows,
                 is_whole: true,
                 ..whole
             };
         }
-        let mut sum = Counted::default();
+        let mut sum = TestFigures::default();
         for row in &self.rows {
             let Some(bytes) = row.bytes else { continue };
             let all = sum.bytes.get_or_insert(Number {
@@ -195,15 +195,15 @@ impl Reading {
         }
         let ends = self.rows.iter().map(|row| row.to_s);
         sum.duration_s = ends.reduce(f64::max);
-        Counted {
+        TestFigures {
             rows: self.rows,
             ..sum
         }
     }
 }
 
-impl Found {
-    fn end(self) -> Counted {
+impl FigureRow {
+    fn end(self) -> TestFigures {
         let mut counted = self.counted;
         if let (None, Some(from), Some(to)) = (counted.duration_s, self.from_s, self.to_s) {
             counted.duration_s = Some(to - from).filter(|s| *s > 0.0);
@@ -227,7 +227,7 @@ impl Found {
 }
 
 /// Puts the groups of a line where they belong.
-fn fill(found: &mut Found, groups: &Captures<'_>, of: &TestProgram) {
+fn fill(found: &mut FigureRow, groups: &Captures<'_>, of: &TestProgram) {
     let number = |name: &str| groups.name(name).and_then(|m| number(m.as_str()));
     let unit = |name: &str| groups.name(name).map_or("", |m| m.as_str());
     let count = |name: &str| number(name).map(|n| n.value as u64);

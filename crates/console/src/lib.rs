@@ -19,6 +19,6 @@ pub mod template;
 mod typing;
 
 pub use board::{Board, ConsoleError, Started, Unread};
-pub use figures::{Counted, Number};
+pub use figures::{Number, TestFigures};
 pub use name::ConsoleName;
 pub use profile::{Profile, Program, Role};

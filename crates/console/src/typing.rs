@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use wirelab_trial::{Cancel, Said};
+use wirelab_trial::{Cancel, LineSource};
 
 use crate::board::{Board, ConsoleError, Done, QUIET};
 use crate::console::{Output, Waited};
@@ -101,7 +101,7 @@ impl Board {
         }
         let text = self.fill(&login.answer, &Values::new())?;
         let shown = if login.secret { "(secret)" } else { &*text };
-        self.console.transcript().add(Said::Typed, shown);
+        self.console.transcript().add(LineSource::Typed, shown);
         let newline = self.prompt()?.newline.clone();
         let mark = self.console.mark();
         self.console
@@ -117,7 +117,7 @@ impl Board {
     /// Types a line, and makes sure by its echo that no character was lost. Returns the mark before its answer.
     pub(crate) fn type_line(&mut self, text: &str, cancel: &Cancel) -> Done<u64> {
         let prompt = self.prompt()?.clone();
-        self.console.transcript().add(Said::Typed, text);
+        self.console.transcript().add(LineSource::Typed, text);
         let wanted: Vec<u8> = text
             .bytes()
             .filter(|byte| !matches!(byte, b' ' | b'\t'))

@@ -34,7 +34,7 @@ pub(crate) struct Record {
 
 /// A record of any process.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct ProcessRecord {
     pub(crate) name: String,
     path: PathBuf,
 }
@@ -81,20 +81,20 @@ impl Records {
     }
 
     /// The records of living processes.
-    pub(crate) fn held(&self) -> impl Iterator<Item = Found> {
+    pub(crate) fn held(&self) -> impl Iterator<Item = ProcessRecord> {
         self.all().filter(|found| runtime::is_held(&found.path))
     }
 
     /// The records of killed processes.
-    pub(crate) fn left(&self) -> impl Iterator<Item = Found> {
+    pub(crate) fn left(&self) -> impl Iterator<Item = ProcessRecord> {
         self.all().filter(|found| !runtime::is_held(&found.path))
     }
 
-    fn all(&self) -> impl Iterator<Item = Found> {
+    fn all(&self) -> impl Iterator<Item = ProcessRecord> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         entries.filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
-            (!name.starts_with('.')).then(|| Found {
+            (!name.starts_with('.')).then(|| ProcessRecord {
                 name,
                 path: entry.path(),
             })
@@ -102,7 +102,7 @@ impl Records {
     }
 }
 
-impl Found {
+impl ProcessRecord {
     /// Its text; empty if it cannot be read.
     pub(crate) fn text(&self) -> String {
         let read = |path: &Path| {
@@ -144,7 +144,7 @@ mod tests {
         );
         let others: Vec<Record> = (0..8).map(|_| records.write("", "two").unwrap()).collect();
         assert_eq!((records.held().count(), left().len()), (others.len(), 1));
-        records.left().for_each(Found::remove);
+        records.left().for_each(ProcessRecord::remove);
         assert_eq!((records.held().count(), left().len()), (others.len(), 0));
     }
 }

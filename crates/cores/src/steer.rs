@@ -8,7 +8,7 @@
 
 use crate::interface::{InterfaceId, Namespace, done};
 use crate::list::Cores;
-use crate::records::{Found, Record, Records};
+use crate::records::{ProcessRecord, Record, Records};
 use nix::mount::{MsFlags, mount};
 use nix::sched::{CloneFlags, unshare};
 use std::fs::{self, File, OpenOptions};
@@ -294,7 +294,7 @@ pub(crate) fn restore_left() -> io::Result<()> {
 /// The system's error for the records.
 pub fn namespaces_left() -> io::Result<Vec<u64>> {
     let records = Records::open(FOLDER)?;
-    let inode = |found: Found| Some(Namespace::parse(found.text().lines().nth(1)?)?.inode);
+    let inode = |found: ProcessRecord| Some(Namespace::parse(found.text().lines().nth(1)?)?.inode);
     Ok(records.left().filter_map(inode).collect())
 }
 

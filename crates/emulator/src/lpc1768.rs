@@ -7,7 +7,7 @@ use crate::emac::{Arrival, ArrivalError, CYCLE_PS, Emac, Received, SentFrame};
 use crate::gpdma::Gpdma;
 use crate::gpio::{Edge, Gpio};
 use crate::machine::{Machine, Stop};
-use crate::syscon::{ClockOf, Clocks, Kept, Powered, SystemControl, power};
+use crate::syscon::{ClockOf, Clocks, Powered, StoredRegisters, SystemControl, power};
 use crate::timer::Timer;
 use crate::uart::Uart;
 use crate::{Crash, ElfError, map};
@@ -72,7 +72,7 @@ impl Lpc1768 {
             machine.attach(base, APB_BYTES, Some(line), Box::new(timer));
         }
         for base in [WATCHDOG, GPIO_INTERRUPTS, PIN_CONNECT] {
-            machine.attach(base, APB_BYTES, None, Box::new(Kept::new(0x100)));
+            machine.attach(base, APB_BYTES, None, Box::new(StoredRegisters::new(0x100)));
         }
         let control = SystemControl::new(&clocks);
         machine.attach(SYSTEM_CONTROL, APB_BYTES, None, Box::new(control));

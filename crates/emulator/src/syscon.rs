@@ -263,14 +263,14 @@ impl Device for SystemControl {
 
 /// Registers that only store a value: the pin connect block, and others that software sets up once.
 #[derive(Debug)]
-pub struct Kept {
+pub struct StoredRegisters {
     words: Vec<u32>,
 }
 
-impl Kept {
+impl StoredRegisters {
     /// So many bytes of registers.
-    pub fn new(bytes: u32) -> Kept {
-        Kept {
+    pub fn new(bytes: u32) -> StoredRegisters {
+        StoredRegisters {
             words: vec![0; bytes as usize / 4],
         }
     }
@@ -282,7 +282,7 @@ impl Kept {
     }
 }
 
-impl Device for Kept {
+impl Device for StoredRegisters {
     fn read(&mut self, offset: u32, width: Width, _: u64) -> Result<u32, Fault> {
         self.word(offset, width).copied()
     }
@@ -347,7 +347,7 @@ mod tests {
     fn a_device_without_power_refuses() {
         let clocks = Arc::new(Clocks::default());
         let mut block = SystemControl::new(&clocks);
-        let mut device = Powered::new(Kept::new(16), power::EMAC, &clocks);
+        let mut device = Powered::new(StoredRegisters::new(16), power::EMAC, &clocks);
         let error = device.read(0, Width::Word, 0).unwrap_err();
         assert!(error.reason.contains("PCONP"), "{error}");
         block.write(0x0C4, Width::Word, power::EMAC, 0).unwrap();

@@ -23,7 +23,8 @@ mod wire;
 pub use bench::{Bench, BenchError};
 pub use kind::HDL;
 pub use node::{
-    HdlNode, HdlOptions, JoinError, JoinRequest, Joined, JoinedPort, MOST_PORTS, NOT_COUNTED, When,
+    HdlNode, HdlOptions, JoinError, JoinRequest, Joined, JoinedPort, MOST_PORTS, NOT_COUNTED,
+    RunLimits,
 };
 pub use port::{BusError, Line, Port};
 pub use tap::{TapCable, TapCableError};

@@ -210,7 +210,7 @@ fn searched(cpu: impl Fn(&mut Observation)) -> ResultsFile {
         name: "UDP RX, datagram 64".to_owned(),
         first: 0,
         observations: observations.len() as u64,
-        found: Some(Found::Rates(result)),
+        found: Some(SearchOutcome::Rates(result)),
         refused: None,
     }];
     let environment = Environment {

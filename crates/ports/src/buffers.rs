@@ -13,7 +13,7 @@ use wirelab_trial::{
 
 use crate::PortsNode;
 use crate::checker::AnyChecker;
-use crate::flow::{FlowPlan, Plan, interface_error};
+use crate::flow::{FlowPlan, PortsTrial, interface_error};
 use crate::observe::{self, RunResult};
 use crate::run;
 use crate::settle;
@@ -25,7 +25,7 @@ const WARM_UP_RUNS: u64 = 20;
 /// Run the trial as often as the options say.
 pub fn run(
     node: &PortsNode,
-    plan: &Plan,
+    plan: &PortsTrial,
     progress: &dyn Progress,
     cancel: &Cancel,
 ) -> Result<Observation, NodeError> {
@@ -40,7 +40,7 @@ pub fn run(
     let runs = u64::from(node.options.buffer_runs.max(1));
     let started = wirelab_trial::host_clock::unix_ns();
     let (mut times_ns, mut warnings, mut last, mut void) = (Vec::new(), Vec::new(), None, None);
-    let mut kept = Kept::default();
+    let mut kept = KeptBetweenRuns::default();
     settle::announce(&plan.flows);
     let _neighbours = settle::resolve(&plan.flows, cancel);
     let warm_up = (runs / 10).min(WARM_UP_RUNS);
@@ -146,16 +146,16 @@ fn what_went_wrong(flow: &FlowPlan, result: &RunResult, frames: u64) -> Option<S
 
 /// What runs leave to the next, since the kernel takes longer to make it than a run lasts.
 #[derive(Default)]
-struct Kept {
+struct KeptBetweenRuns {
     checker: Option<xdp::Checker>,
     ring: packet::KeptRing,
 }
 
 fn one_run(
     node: &PortsNode,
-    plan: &Plan,
+    plan: &PortsTrial,
     started: u64,
-    kept: &mut Kept,
+    kept: &mut KeptBetweenRuns,
     warnings: &mut Vec<Warning>,
     cancel: &Cancel,
 ) -> Result<RunResult, NodeError> {
@@ -208,7 +208,7 @@ fn wire_time_ns(received: &wirelab_port::job::CheckReport, frames: u64) -> Optio
 }
 
 /// Replace a single run's figures by median and spread of all runs.
-fn summarise(observation: &mut Observation, times_ns: &[u64], frames: u64, plan: &Plan) {
+fn summarise(observation: &mut Observation, times_ns: &[u64], frames: u64, plan: &PortsTrial) {
     let seconds: Vec<f64> = times_ns.iter().map(|ns| *ns as f64 * 1e-9).collect();
     let Some(summary) = Summary::of(&seconds, 0.95) else {
         return;

@@ -41,14 +41,14 @@ impl FlowPlan {
 
 /// A trial that is ready to run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct PortsTrial {
     /// The request.
     pub resolved: Resolved,
     /// The flows.
     pub flows: Vec<FlowPlan>,
 }
 
-impl Plan {
+impl PortsTrial {
     /// Frames/s of all flows together; `None` for maximum load.
     pub fn total_frames_per_s(&self) -> Option<f64> {
         let each = self.resolved.frames_per_s;
@@ -104,7 +104,7 @@ const ACCEPTS: Accepts<'_> = Accepts {
 };
 
 /// Check the trial against the capabilities of ports, and plan its flows.
-pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<Plan, NodeError> {
+pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<PortsTrial, NodeError> {
     let accepts = Accepts {
         ports: pairs.len() as u32,
         ..ACCEPTS
@@ -133,7 +133,7 @@ pub fn plan(trial: &Trial, pairs: &[Pair]) -> Result<Plan, NodeError> {
             flows.push(flow(&resolved, pair, direction, from, to, stream)?);
         }
     }
-    Ok(Plan { resolved, flows })
+    Ok(PortsTrial { resolved, flows })
 }
 
 /// The smallest link rate of the ports, if all have one.

@@ -12,7 +12,7 @@ use wirelab_trial::{
 };
 
 use crate::PortsNode;
-use crate::flow::{FlowPlan, Plan};
+use crate::flow::{FlowPlan, PortsTrial};
 
 /// The result of a run, flow by flow.
 pub struct RunResult {
@@ -30,7 +30,7 @@ pub struct RunResult {
 /// The observation of a finished trial.
 pub fn observation(
     node: &PortsNode,
-    plan: &Plan,
+    plan: &PortsTrial,
     result: RunResult,
     cancelled: bool,
     mut warnings: Vec<Warning>,
@@ -95,7 +95,7 @@ fn departure_unknown(flow: &FlowPlan, frames: u64) -> Warning {
 }
 
 /// Whether the run reached its extent.
-fn status(plan: &Plan, result: &RunResult) -> Status {
+fn status(plan: &PortsTrial, result: &RunResult) -> Status {
     if let Some(why) = result.broke_off.clone() {
         return Status::Partial { why };
     }
@@ -121,7 +121,12 @@ fn status(plan: &Plan, result: &RunResult) -> Status {
 }
 
 /// The planned values of a flow, and its paths.
-fn requested(plan: &Plan, flow: &FlowPlan, sent: &SendReport, result: &RunResult) -> FlowRequest {
+fn requested(
+    plan: &PortsTrial,
+    flow: &FlowPlan,
+    sent: &SendReport,
+    result: &RunResult,
+) -> FlowRequest {
     FlowRequest {
         port: flow.port.to_string(),
         direction: flow.direction,

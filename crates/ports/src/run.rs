@@ -13,7 +13,7 @@ use wirelab_trial::{
 };
 
 use crate::checker::{AnyChecker, QUIET};
-use crate::flow::{FlowPlan, Plan, interface_error};
+use crate::flow::{FlowPlan, PortsTrial, interface_error};
 use crate::observe::{self, RunResult};
 use crate::settle;
 use crate::shaper::bypassed_shapers;
@@ -190,7 +190,7 @@ pub fn processors() -> Vec<usize> {
 
 /// Send all flows at once by `send`; one report for each, in order.
 fn sending<T>(
-    plan: &Plan,
+    plan: &PortsTrial,
     checkers: &[AnyChecker],
     progress: &dyn Progress,
     send: impl FnOnce() -> T,
@@ -217,7 +217,7 @@ struct Sent {
 /// Send on the fast path, or on the portable one if no frame leaves on the fast one and the trial leaves the choice.
 fn send(
     node: &PortsNode,
-    plan: &Plan,
+    plan: &PortsTrial,
     checkers: &[AnyChecker],
     warnings: &mut Vec<Warning>,
     cancel: &Cancel,
@@ -243,7 +243,12 @@ fn send(
     send_portably(plan, cancel)
 }
 
-fn show_progress(plan: &Plan, checkers: &[AnyChecker], progress: &dyn Progress, over: &AtomicBool) {
+fn show_progress(
+    plan: &PortsTrial,
+    checkers: &[AnyChecker],
+    progress: &dyn Progress,
+    over: &AtomicBool,
+) {
     let begun = Instant::now();
     let expected = match plan.resolved.trial.extent {
         Extent::Time { time_ps } => Some(time_ps as f64 / 1e12),
@@ -263,7 +268,7 @@ fn show_progress(plan: &Plan, checkers: &[AnyChecker], progress: &dyn Progress, 
     }
 }
 
-fn send_fast(plan: &Plan, cancel: &Cancel) -> Result<Vec<SendReport>, XdpError> {
+fn send_fast(plan: &PortsTrial, cancel: &Cancel) -> Result<Vec<SendReport>, XdpError> {
     let cpus = processors();
     let busy = plan
         .total_frames_per_s()
@@ -314,7 +319,7 @@ fn send_fast(plan: &Plan, cancel: &Cancel) -> Result<Vec<SendReport>, XdpError> 
     Ok((0..plan.flows.len()).map(next).collect())
 }
 
-fn send_portably(plan: &Plan, cancel: &Cancel) -> Result<Sent, NodeError> {
+fn send_portably(plan: &PortsTrial, cancel: &Cancel) -> Result<Sent, NodeError> {
     let cpus = processors();
     let results: Vec<_> = std::thread::scope(|scope| {
         let send = |(i, f): (usize, &FlowPlan)| {
@@ -358,7 +363,7 @@ pub fn drain_short(checker: &AnyChecker, expected: u64) {
 /// Run a trial without buffers.
 pub fn run(
     node: &PortsNode,
-    plan: &Plan,
+    plan: &PortsTrial,
     progress: &dyn Progress,
     cancel: &Cancel,
 ) -> Result<Observation, NodeError> {

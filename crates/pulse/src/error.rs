@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 #[error("{}: {why}", path.display())]
 pub struct PulseError {
     path: PathBuf,
-    why: Why,
+    why: PulseFault,
 }
 
 impl PulseError {
-    pub(crate) fn new(path: &Path, why: Why) -> PulseError {
+    pub(crate) fn new(path: &Path, why: PulseFault) -> PulseError {
         PulseError {
             path: path.to_owned(),
             why,
@@ -22,29 +22,29 @@ impl PulseError {
 
 /// What is wrong, and the fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Why(String);
+pub struct PulseFault(String);
 
-impl fmt::Display for Why {
+impl fmt::Display for PulseFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl From<String> for Why {
-    fn from(why: String) -> Why {
-        Why(why)
+impl From<String> for PulseFault {
+    fn from(why: String) -> PulseFault {
+        PulseFault(why)
     }
 }
 
-impl From<&str> for Why {
-    fn from(why: &str) -> Why {
-        Why(why.to_owned())
+impl From<&str> for PulseFault {
+    fn from(why: &str) -> PulseFault {
+        PulseFault(why.to_owned())
     }
 }
 
-impl From<std::io::Error> for Why {
-    fn from(error: std::io::Error) -> Why {
-        Why(format!(
+impl From<std::io::Error> for PulseFault {
+    fn from(error: std::io::Error) -> PulseFault {
+        PulseFault(format!(
             "it cannot be read: {error}; fix: export the recording again"
         ))
     }
@@ -62,7 +62,7 @@ pub fn named(channels: &[String]) -> String {
 
 /// The one channel that `wanted` means: the same name, or the same number where that is all that differs (`D0` and
 /// `Channel 0`). Without a name, the only channel.
-pub fn choose(channels: &[String], wanted: Option<&str>) -> Result<usize, Why> {
+pub fn choose(channels: &[String], wanted: Option<&str>) -> Result<usize, PulseFault> {
     let Some(wanted) = wanted else {
         return match channels.len() {
             0 => Err("it has no channel of one bit; fix: export the channel of the pin".into()),

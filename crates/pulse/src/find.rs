@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::error::Why;
+use crate::error::PulseFault;
 use crate::{Active, Samples, Step, Wanted};
 
 /// A pulse.
@@ -33,7 +33,7 @@ impl Uncertainty {
 
 /// The pulses of a recording.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Found {
+pub struct Pulses {
     /// The format of the file.
     pub format: &'static str,
     /// The channel.
@@ -61,7 +61,7 @@ pub struct Found {
 ///
 /// # Errors
 /// Where it has none.
-pub fn pulses(samples: &Samples, wanted: &Wanted) -> Result<Found, Why> {
+pub fn pulses(samples: &Samples, wanted: &Wanted) -> Result<Pulses, PulseFault> {
     let active = wanted.active == Active::High;
     let mut since = None;
     let mut cut_at_start = samples.begins_high == Some(active);
@@ -102,7 +102,7 @@ pub fn pulses(samples: &Samples, wanted: &Wanted) -> Result<Found, Why> {
         };
         return Err(why.into());
     }
-    Ok(Found {
+    Ok(Pulses {
         format: samples.format,
         channel: samples.channel.clone(),
         active_high: active,

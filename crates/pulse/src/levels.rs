@@ -1,6 +1,6 @@
 //! Levels of an analogue channel: the voltage half-way between low and high, and the edges that cross it.
 
-use crate::error::Why;
+use crate::error::PulseFault;
 use crate::{Edge, MOST_EDGES};
 
 /// Half the width of the band around the threshold in which the level is kept, as a share of the amplitude: noise in it
@@ -22,13 +22,13 @@ pub struct Levels {
 ///
 /// # Errors
 /// Where the samples have no two levels.
-pub fn of(samples: &[f32]) -> Result<Levels, Why> {
+pub fn of(samples: &[f32]) -> Result<Levels, PulseFault> {
     let finite = samples.iter().copied().filter(|v| v.is_finite());
     let (least, most) = finite.fold((f32::INFINITY, f32::NEG_INFINITY), |(a, b), v| {
         (a.min(v), b.max(v))
     });
     let none = || {
-        Why::from(
+        PulseFault::from(
             "the channel has no two levels; fix: record while the pin changes, or give the voltage between the levels with \
              --threshold",
         )
@@ -100,7 +100,7 @@ impl Follower {
     ///
     /// # Errors
     /// Too many edges.
-    pub fn take(&mut self, ps: f64, volts: f64) -> Result<(), Why> {
+    pub fn take(&mut self, ps: f64, volts: f64) -> Result<(), PulseFault> {
         if !volts.is_finite() {
             return Ok(());
         }
@@ -126,7 +126,7 @@ impl Follower {
         Ok(())
     }
 
-    fn push(&mut self, ps: f64, high: bool) -> Result<(), Why> {
+    fn push(&mut self, ps: f64, high: bool) -> Result<(), PulseFault> {
         push(&mut self.edges, crate::units::clock_ps(ps), high)
     }
 
@@ -140,7 +140,7 @@ impl Follower {
 ///
 /// # Errors
 /// A time out of range or out of order, or too many edges.
-pub fn push(edges: &mut Vec<Edge>, ps: Option<i64>, high: bool) -> Result<(), Why> {
+pub fn push(edges: &mut Vec<Edge>, ps: Option<i64>, high: bool) -> Result<(), PulseFault> {
     let ps = ps.ok_or("its times are out of range; fix: export the part with the pulse alone")?;
     if edges.last().is_some_and(|edge| edge.ps > ps) {
         return Err("its times go back; fix: export the recording again".into());

@@ -25,7 +25,7 @@ use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
 pub use error::PulseError;
-pub use find::{Found, Pulse, Uncertainty};
+pub use find::{Pulse, Pulses, Uncertainty};
 pub use wanted::{Active, PulseFile, Wanted};
 
 /// Most samples of an analogue channel, and most rows of a table.
@@ -81,7 +81,7 @@ pub enum Step {
 ///
 /// # Errors
 /// [`PulseError`] with the file, the place and the fix.
-pub fn read(path: &Path, wanted: &Wanted) -> Result<Found, PulseError> {
+pub fn read(path: &Path, wanted: &Wanted) -> Result<Pulses, PulseError> {
     let of = |why| PulseError::new(path, why);
     let not_there = |error| format!("{error}; fix: name the file that the recording was saved to");
     let open = File::open(path).map_err(|error| of(not_there(error).into()))?;
@@ -93,7 +93,7 @@ pub fn read(path: &Path, wanted: &Wanted) -> Result<Found, PulseError> {
 ///
 /// # Errors
 /// Why it cannot be read, with the fix.
-pub fn samples(mut file: impl Read + Seek, wanted: &Wanted) -> Result<Samples, error::Why> {
+pub fn samples(mut file: impl Read + Seek, wanted: &Wanted) -> Result<Samples, error::PulseFault> {
     let mut start = [0; 512];
     let mut len = 0;
     while len < start.len() {

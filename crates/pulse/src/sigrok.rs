@@ -5,7 +5,7 @@ use std::io::{BufReader, Read, Seek};
 
 use zip::ZipArchive;
 
-use crate::error::{Why, choose};
+use crate::error::{PulseFault, choose};
 use crate::levels::{self, Follower, push};
 use crate::units::{clock_ps, period_ps};
 use crate::{Edge, MOST_SAMPLES, Samples, Step, Wanted};
@@ -40,7 +40,7 @@ enum Channel {
 ///
 /// # Errors
 /// Why it cannot be read, with the fix.
-pub fn read(file: impl Read + Seek, wanted: &Wanted) -> Result<Samples, Why> {
+pub fn read(file: impl Read + Seek, wanted: &Wanted) -> Result<Samples, PulseFault> {
     let mut archive =
         ZipArchive::new(BufReader::new(file)).map_err(|error| bad(&error.to_string()))?;
     let metadata = metadata(&mut archive)?;
@@ -91,11 +91,11 @@ pub fn read(file: impl Read + Seek, wanted: &Wanted) -> Result<Samples, Why> {
     Ok(samples)
 }
 
-fn bad(why: &str) -> Why {
+fn bad(why: &str) -> PulseFault {
     format!("it is not a session of sigrok: {why}; fix: save it again in PulseView or with sigrok-cli -o FILE.sr").into()
 }
 
-fn metadata<R: Read + Seek>(archive: &mut ZipArchive<R>) -> Result<Metadata, Why> {
+fn metadata<R: Read + Seek>(archive: &mut ZipArchive<R>) -> Result<Metadata, PulseFault> {
     let file = archive
         .by_name("metadata")
         .map_err(|error| bad(&format!("metadata: {error}")))?;
@@ -165,8 +165,8 @@ fn metadata<R: Read + Seek>(archive: &mut ZipArchive<R>) -> Result<Metadata, Why
 fn parts<R: Read + Seek>(
     archive: &mut ZipArchive<R>,
     name: &str,
-    take: &mut dyn FnMut(&[u8]) -> Result<(), Why>,
-) -> Result<(), Why> {
+    take: &mut dyn FnMut(&[u8]) -> Result<(), PulseFault>,
+) -> Result<(), PulseFault> {
     let mut left = MOST_BYTES;
     let alone = archive.index_for_name(name).is_some();
     for number in 1..=MOST_PARTS {
@@ -227,7 +227,7 @@ impl Bits {
         }
     }
 
-    fn take(&mut self, bytes: &[u8]) -> Result<(), Why> {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), PulseFault> {
         for byte in bytes {
             if self.phase == self.bit / 8 {
                 self.level(byte >> (self.bit % 8) & 1 == 1)?;
@@ -240,7 +240,7 @@ impl Bits {
         Ok(())
     }
 
-    fn level(&mut self, high: bool) -> Result<(), Why> {
+    fn level(&mut self, high: bool) -> Result<(), PulseFault> {
         match self.high.replace(high) {
             None => self.begins_high = Some(high),
             Some(before) if before != high => {
@@ -264,7 +264,7 @@ struct Volts {
 }
 
 impl Volts {
-    fn take(&mut self, bytes: &[u8]) -> Result<(), Why> {
+    fn take(&mut self, bytes: &[u8]) -> Result<(), PulseFault> {
         self.rest.extend(bytes);
         let whole = self.rest.len() / 4 * 4;
         for four in self.rest[..whole].chunks_exact(4) {

@@ -5,7 +5,7 @@
 
 use std::io::{BufRead, Read};
 
-use crate::error::{Why, choose};
+use crate::error::{PulseFault, choose};
 use crate::levels::{self, Follower, push};
 use crate::units::clock_ps;
 use crate::{MOST_SAMPLES, SECOND_PS, Samples, Step, Wanted};
@@ -22,7 +22,7 @@ const EVEN: f64 = 0.1;
 ///
 /// # Errors
 /// Why it cannot be read, with the line and the fix.
-pub fn read(file: impl BufRead, wanted: &Wanted) -> Result<Samples, Why> {
+pub fn read(file: impl BufRead, wanted: &Wanted) -> Result<Samples, PulseFault> {
     let mut lines = Lines::new(file);
     let mut above: Vec<Vec<String>> = Vec::new();
     let first = loop {
@@ -71,7 +71,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    fn at(&self, why: &str) -> Why {
+    fn at(&self, why: &str) -> PulseFault {
         format!("line {}: {why}; fix: export the recording again", self.line).into()
     }
 
@@ -80,7 +80,7 @@ impl<R: BufRead> Lines<R> {
     }
 
     /// The next line that is not empty.
-    fn next(&mut self) -> Result<Option<Vec<String>>, Why> {
+    fn next(&mut self) -> Result<Option<Vec<String>>, PulseFault> {
         loop {
             let mut bytes = Vec::new();
             self.line += 1;
@@ -338,7 +338,12 @@ impl Rows {
         (is_sampled && mean > 0.0 && self.times.windows(2).all(even)).then_some(mean)
     }
 
-    fn finish(self, channel: String, layout: &Layout, wanted: &Wanted) -> Result<Samples, Why> {
+    fn finish(
+        self,
+        channel: String,
+        layout: &Layout,
+        wanted: &Wanted,
+    ) -> Result<Samples, PulseFault> {
         let text_ps = match layout.time {
             Time::Column(_, unit_ps) => self.resolution * unit_ps,
             _ => 0.0,

@@ -5,8 +5,8 @@ use wirelab_trial::{
 };
 use wirelab_wire::LineRate;
 
-use crate::Found;
-use crate::error::Why;
+use crate::Pulses;
+use crate::error::PulseFault;
 
 /// Whether a trial can have a pin: the node sends, over one port.
 pub fn has_pin(observation: &Observation) -> bool {
@@ -17,7 +17,11 @@ pub fn has_pin(observation: &Observation) -> bool {
 ///
 /// # Errors
 /// Where the trials and the pulses are not equally many, or a trial has no pin; nothing is changed then.
-pub fn apply(found: &Found, file: &str, observations: &mut [Observation]) -> Result<(), Why> {
+pub fn apply(
+    found: &Pulses,
+    file: &str,
+    observations: &mut [Observation],
+) -> Result<(), PulseFault> {
     let (pulses, trials) = (found.pulses.len(), observations.len());
     if pulses != trials {
         let (channel, cut) = (&found.channel, found.cut_at_start || found.cut_at_end);
@@ -41,7 +45,7 @@ pub fn apply(found: &Found, file: &str, observations: &mut [Observation]) -> Res
     Ok(())
 }
 
-fn take(found: &Found, ps: u64, file: &str, observation: &mut Observation) {
+fn take(found: &Pulses, ps: u64, file: &str, observation: &mut Observation) {
     let (sizes, trial) = (observation.sizes, &observation.trial);
     let link = trial
         .link_bits_per_s

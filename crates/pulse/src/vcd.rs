@@ -4,7 +4,7 @@ use std::io::{BufRead, Read};
 
 use vcd::{Command, IdCode, Parser, TimescaleUnit, Value};
 
-use crate::error::{Why, choose};
+use crate::error::{PulseFault, choose};
 use crate::levels::push;
 use crate::units::{clock_ps, period_ps};
 use crate::{Samples, Step, Wanted};
@@ -27,7 +27,7 @@ struct Definitions {
 ///
 /// # Errors
 /// Why it cannot be read, with the line and the fix.
-pub fn read(file: impl BufRead, wanted: &Wanted) -> Result<Samples, Why> {
+pub fn read(file: impl BufRead, wanted: &Wanted) -> Result<Samples, PulseFault> {
     // The last word may have no line end, without which the parser does not take it.
     let file = file.chain(&b"\n"[..]);
     let mut parser = Parser::new(file.take(LONGEST));
@@ -92,7 +92,7 @@ struct Channel {
 }
 
 impl Channel {
-    fn take(&mut self, now: Option<i64>, value: Value) -> Result<(), Why> {
+    fn take(&mut self, now: Option<i64>, value: Value) -> Result<(), PulseFault> {
         let high = match value {
             Value::V0 => false,
             Value::V1 => true,
@@ -108,7 +108,9 @@ impl Channel {
     }
 }
 
-fn definitions<R: BufRead>(parser: &mut Parser<std::io::Take<R>>) -> Result<Definitions, Why> {
+fn definitions<R: BufRead>(
+    parser: &mut Parser<std::io::Take<R>>,
+) -> Result<Definitions, PulseFault> {
     let mut found = Definitions::default();
     while let Some(command) = next(parser)? {
         match command {
@@ -132,13 +134,13 @@ fn definitions<R: BufRead>(parser: &mut Parser<std::io::Take<R>>) -> Result<Defi
 }
 
 /// The next command; `None` at the end of the file.
-fn next<R: BufRead>(parser: &mut Parser<std::io::Take<R>>) -> Result<Option<Command>, Why> {
+fn next<R: BufRead>(parser: &mut Parser<std::io::Take<R>>) -> Result<Option<Command>, PulseFault> {
     parser.reader().set_limit(LONGEST);
     let command = parser.next().transpose();
     command.map_err(|error| at_line(parser, error))
 }
 
-fn at_line<R: BufRead>(parser: &Parser<R>, why: impl std::fmt::Display) -> Why {
+fn at_line<R: BufRead>(parser: &Parser<R>, why: impl std::fmt::Display) -> PulseFault {
     let line = parser.line();
     format!("line {line}: {why}; fix: export the recording again").into()
 }

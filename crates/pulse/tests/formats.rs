@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use wirelab_pulse::{Active, Step, Wanted, read};
 
 /// Finds the pulse of a recording of this format.
-fn found(format: &str, recorded: &Recorded, sampling: Option<&str>) -> wirelab_pulse::Found {
+fn found(format: &str, recorded: &Recorded, sampling: Option<&str>) -> wirelab_pulse::Pulses {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(format);
     std::fs::write(&path, write(format, recorded)).unwrap();

@@ -29,7 +29,7 @@ const LOSS_WITHIN: f64 = 0.02;
 
 /// The figures of an iperf 2 client.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct ClientFigures {
     /// Rate of what arrived, in application bit/s.
     pub bits_per_s: f64,
     /// The loss that the receiver reported.
@@ -40,9 +40,9 @@ pub struct Found {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opinions {
     /// Wirelab's client.
-    pub ours: Found,
+    pub ours: ClientFigures,
     /// The distribution's client.
-    pub theirs: Found,
+    pub theirs: ClientFigures,
     /// Its version text.
     pub version: String,
     within: f64,
@@ -85,7 +85,7 @@ pub fn ask(peer: IpAddr, trial: &Trial, version: &str) -> Result<Opinions, Strin
         .run(&short, &(), &Cancel::new())
         .map_err(|e| e.to_string())?;
     let flow = observation.flows.first().ok_or("our client saw nothing")?;
-    let ours = Found {
+    let ours = ClientFigures {
         bits_per_s: *flow
             .goodput_bits_per_s
             .value()
@@ -116,7 +116,7 @@ impl Opinions {
 
     /// The note for a reader of the trial.
     pub fn warning(&self) -> Warning {
-        let rate_and_loss = |found: &Found| {
+        let rate_and_loss = |found: &ClientFigures| {
             let loss = found.loss_ratio.map(|l| format!(", {} % lost", percent(l)));
             format!(
                 "{}{}",
@@ -200,7 +200,7 @@ fn run(arguments: &[String]) -> Result<String, String> {
 
 /// The result in the output of `iperf -f b`: of the traffic back with `back`, else of the client's, over UDP as the
 /// server reports it.
-fn parse(text: &str, back: bool, udp: bool) -> Option<Found> {
+fn parse(text: &str, back: bool, udp: bool) -> Option<ClientFigures> {
     let mut reported = false;
     let mut found = None;
     for line in text.lines() {
@@ -221,12 +221,12 @@ fn parse(text: &str, back: bool, udp: bool) -> Option<Found> {
             let (lost, all): (f64, f64) = (lost.parse().ok()?, all.parse().ok()?);
             (all > 0.0).then_some(lost / all)
         });
-        found = Some(Found {
+        found = Some(ClientFigures {
             bits_per_s,
             loss_ratio: loss.filter(|_| udp),
         });
     }
-    found.filter(|f: &Found| f.bits_per_s.is_finite() && f.bits_per_s > 0.0)
+    found.filter(|f: &ClientFigures| f.bits_per_s.is_finite() && f.bits_per_s > 0.0)
 }
 
 #[cfg(test)]
@@ -280,11 +280,11 @@ mod tests {
     #[test]
     fn bounds_are_stated_and_kept() {
         let opinions = |ours: f64, theirs: f64, lost: f64, within: f64| Opinions {
-            ours: Found {
+            ours: ClientFigures {
                 bits_per_s: ours,
                 loss_ratio: Some(0.0),
             },
-            theirs: Found {
+            theirs: ClientFigures {
                 bits_per_s: theirs,
                 loss_ratio: Some(lost),
             },

@@ -7,8 +7,8 @@ use crate::older::{Build, Played};
 use wirelab_bench::{NoCeiling, Plan, Sink, Step, WriteError, run_plan};
 use wirelab_remote::IperfNode;
 use wirelab_trial::{
-    Cancel, Direction, Extent, FlowObservation, Found, Framing, Layer, Load, Node, Observation,
-    Size, SizeUnit, Status, Trial,
+    Cancel, Direction, Extent, FlowObservation, Framing, Layer, Load, Node, Observation,
+    SearchOutcome, Size, SizeUnit, Status, Trial,
 };
 
 const BUILDS: [Build; 5] = [
@@ -183,7 +183,7 @@ time = "200ms"
 struct Kept(
     Vec<(String, Observation)>,
     String,
-    Vec<Result<Found, String>>,
+    Vec<Result<SearchOutcome, String>>,
 );
 
 impl Sink for Kept {
@@ -194,7 +194,7 @@ impl Sink for Kept {
     fn begin_part(&mut self, name: &str) {
         self.1 = name.to_owned();
     }
-    fn end_part(&mut self, result: Result<Found, String>) {
+    fn end_part(&mut self, result: Result<SearchOutcome, String>) {
         self.2.push(result);
     }
 }
@@ -240,7 +240,7 @@ fn a_page_of_an_older_server_has_right_cells_or_named_reasons() {
         assert!(cells >= 5, "{kind:?}: {cells} cells");
         assert!(whole >= 1, "{kind:?}: no flow without loss: {:#?}", kept.0);
         let rate = kept.2.iter().find_map(|end| match end {
-            Ok(Found::Rates(found)) => Some(found),
+            Ok(SearchOutcome::Rates(found)) => Some(found),
             _ => None,
         });
         let rate = rate.unwrap_or_else(|| panic!("{kind:?}: {:?}", kept.2));

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use wirelab_trial::search::{BurstResult, SearchResult};
 
 use wirelab_trial::{
-    Field, FlowObservation, Found, Framing, Kind, Observation, Part, ResultsFile, Size, SizeUnit,
-    Sizes, Status,
+    Field, FlowObservation, Framing, Kind, Observation, Part, ResultsFile, SearchOutcome, Size,
+    SizeUnit, Sizes, Status,
 };
 use wirelab_wire::Overhead;
 
@@ -33,9 +33,9 @@ pub fn searches(file: &ResultsFile) -> Gallery {
         .filter_map(|part| Some((part, part.found.as_ref()?)));
     let pictures = found.take(PICTURES).map(|(part, found)| {
         let plane = match found {
-            Found::Rates(r) => loads(file, part, knees(r)),
-            Found::LossCurve(_) => loads(file, part, Vec::new()),
-            Found::Bursts(b) => bursts(b),
+            SearchOutcome::Rates(r) => loads(file, part, knees(r)),
+            SearchOutcome::LossCurve(_) => loads(file, part, Vec::new()),
+            SearchOutcome::Bursts(b) => bursts(b),
         };
         (clip(&line(&part.name), 60), Picture::Plane(plane))
     });

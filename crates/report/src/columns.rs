@@ -7,8 +7,8 @@
 use std::fmt::Display;
 
 use wirelab_trial::{
-    ClockKind, Counts, Direction, Extent, Field, FlowIntervals, FlowObservation, Found,
-    Observation, ResultsFile, SenderObservation, Spans, Stated, Status, Summary,
+    ClockKind, Counts, Direction, Extent, Field, FlowIntervals, FlowObservation, Observation,
+    ResultsFile, SearchOutcome, SenderObservation, Spans, Stated, Status, Summary,
 };
 
 use crate::datasheet;
@@ -628,9 +628,9 @@ fn parts(file: &ResultsFile) -> Vec<(String, &'static str)> {
     let mut out = vec![(String::new(), ""); file.observations.len()];
     for part in &file.parts {
         let search = match &part.found {
-            Some(Found::Rates(_)) => "rates",
-            Some(Found::LossCurve(_)) => "loss_curve",
-            Some(Found::Bursts(_)) => "bursts",
+            Some(SearchOutcome::Rates(_)) => "rates",
+            Some(SearchOutcome::LossCurve(_)) => "loss_curve",
+            Some(SearchOutcome::Bursts(_)) => "bursts",
             None => "",
         };
         let range = row::range_of(part, out.len());

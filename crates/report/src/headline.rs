@@ -1,7 +1,7 @@
 //! What a reader takes home of a run: at most four figures, each with the trial that it is of and what limited it.
 
 use wirelab_trial::search::GoalResult;
-use wirelab_trial::{ClockKind, Direction, Field, Found, Kind, ResultsFile, Status};
+use wirelab_trial::{ClockKind, Direction, Field, Kind, ResultsFile, SearchOutcome, Status};
 
 use crate::datasheet::latency;
 use crate::document::Headline;
@@ -122,7 +122,7 @@ fn frame_rate(rows: &[&Row<'_>]) -> Option<Headline> {
 /// The highest rate that a search found, of the goal that allows the least loss.
 fn without_loss(file: &ResultsFile) -> Option<Headline> {
     let found = file.parts.iter().filter_map(|part| match &part.found {
-        Some(Found::Rates(of)) => Some(of),
+        Some(SearchOutcome::Rates(of)) => Some(of),
         _ => None,
     });
     let goals = found.flat_map(|of| of.goals.iter().map(move |goal| (of, goal)));

@@ -3,7 +3,8 @@
 
 use wirelab_trial::search::SearchEnded;
 use wirelab_trial::{
-    Field, FlowObservation, Found, Kind, Observation, Part, ResultsFile, Status, WarningCode,
+    Field, FlowObservation, Kind, Observation, Part, ResultsFile, SearchOutcome, Status,
+    WarningCode,
 };
 use wirelab_wire::Layer;
 
@@ -234,7 +235,7 @@ fn goals_of(part: &Part, sheet: bool, goals: &mut Vec<Goal>) {
         (Some(_), SearchEnded::Unsupported { why }) if sheet => End::Skipped(why.clone()),
         (Some(why), _) => failed("search", why),
     };
-    if let Found::Rates(result) = found {
+    if let SearchOutcome::Rates(result) = found {
         // A search that another command ran, as `stages` does for its background; its trials are not of this run.
         if part.observations == 0 && !result.trials.is_empty() {
             return;

@@ -3,7 +3,7 @@
 use wirelab_trial::search::{
     BurstResult, CurveResult, GoalResult, Limit, Outcome, Screened, SearchEnded, SearchResult,
 };
-use wirelab_trial::{Field, Found, Part, ResultsFile, Sizes, Trial};
+use wirelab_trial::{Field, Part, ResultsFile, SearchOutcome, Sizes, Trial};
 
 use crate::document::escape::{clip, line};
 use crate::document::table::{Cell, Head, Shown, Table};
@@ -21,11 +21,11 @@ pub fn tables(file: &ResultsFile) -> Vec<Table> {
     let mut bursts = Vec::new();
     for part in &file.parts {
         match &part.found {
-            Some(Found::Rates(r)) => {
+            Some(SearchOutcome::Rates(r)) => {
                 rates.extend(r.goals.iter().map(|goal| rate_row(part, r, goal)));
             }
-            Some(Found::LossCurve(c)) => curves.push(curve(part, c)),
-            Some(Found::Bursts(b)) => bursts.push(burst_row(part, b)),
+            Some(SearchOutcome::LossCurve(c)) => curves.push(curve(part, c)),
+            Some(SearchOutcome::Bursts(b)) => bursts.push(burst_row(part, b)),
             None => {}
         }
     }
@@ -62,11 +62,11 @@ pub fn unfinished(file: &ResultsFile) -> (Vec<String>, Vec<String>) {
         let found = part.found.as_ref()?;
         let why = ended_early(ended(found))?;
         let left_figures = match found {
-            Found::Rates(result) => result.goals.iter().any(|goal| {
+            SearchOutcome::Rates(result) => result.goals.iter().any(|goal| {
                 let bound = &goal.relevant_lower_bound_frames_per_s;
                 bound.value().is_some()
             }),
-            Found::LossCurve(_) | Found::Bursts(_) => part.observations > 0,
+            SearchOutcome::LossCurve(_) | SearchOutcome::Bursts(_) => part.observations > 0,
         };
         Some((left_figures, format!("{}: {why}", part.name)))
     });
@@ -76,11 +76,11 @@ pub fn unfinished(file: &ResultsFile) -> (Vec<String>, Vec<String>) {
 }
 
 /// How a search ended.
-pub const fn ended(found: &Found) -> &SearchEnded {
+pub const fn ended(found: &SearchOutcome) -> &SearchEnded {
     match found {
-        Found::Rates(r) => &r.ended,
-        Found::LossCurve(c) => &c.ended,
-        Found::Bursts(b) => &b.ended,
+        SearchOutcome::Rates(r) => &r.ended,
+        SearchOutcome::LossCurve(c) => &c.ended,
+        SearchOutcome::Bursts(b) => &b.ended,
     }
 }
 

@@ -1,7 +1,7 @@
 //! How a run went in one sentence, and each trial in one line.
 
 use wirelab_trial::search::{GoalResult, Limit, Outcome};
-use wirelab_trial::{Counts, Field, Found, Kind, Observation, ResultsFile, Status};
+use wirelab_trial::{Counts, Field, Kind, Observation, ResultsFile, SearchOutcome, Status};
 
 use crate::datasheet::is_datasheet;
 use crate::document::{EMULATED, Head, escape};
@@ -114,8 +114,8 @@ pub fn tester_limited(file: &ResultsFile) -> usize {
 pub fn goals_limited_by_tester(file: &ResultsFile) -> usize {
     let found = file.parts.iter().filter_map(|part| part.found.as_ref());
     let goals = found.flat_map(|found| match found {
-        Found::Rates(result) => &result.goals[..],
-        Found::LossCurve(_) | Found::Bursts(_) => &[],
+        SearchOutcome::Rates(result) => &result.goals[..],
+        SearchOutcome::LossCurve(_) | SearchOutcome::Bursts(_) => &[],
     });
     let of_tester = |goal: &&GoalResult| {
         goal.limited_by.value() == Some(&Limit::Tester) || goal.outcome == Outcome::TesterTooSlow

@@ -445,7 +445,7 @@ fn a_bound_that_the_tester_set_is_found_by_what_was_really_offered() {
         value.kept_rate = Field::measured(false);
         value.achieved_frames_per_s = Field::measured(frames_per_s);
     }
-    if let Some(Found::Rates(result)) = &mut file.parts[first].found {
+    if let Some(SearchOutcome::Rates(result)) = &mut file.parts[first].found {
         result.goals[1].limited_by = Field::measured(search::Limit::Tester);
     }
     let page = text(&file, Format::Markdown);
@@ -557,7 +557,7 @@ fn results_side_by_side() {
 fn a_search_that_was_cut_short_shows_its_bracket_and_is_no_max() {
     let mut file = am263x::page();
     let first = file.parts.iter().position(|p| p.found.is_some()).unwrap();
-    let Some(Found::Rates(result)) = &mut file.parts[first].found else {
+    let Some(SearchOutcome::Rates(result)) = &mut file.parts[first].found else {
         panic!("no rates");
     };
     for goal in &mut result.goals {

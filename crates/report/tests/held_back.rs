@@ -5,11 +5,11 @@ use wirelab_report::{Format, Options, render};
 use wirelab_trial::search::{
     BurstResult, BurstSearch, CurveResult, LossCurve, LossPoint, SearchEnded,
 };
-use wirelab_trial::{Field, Found, Part, ResultsFile};
+use wirelab_trial::{Field, Part, ResultsFile, SearchOutcome};
 
 const SECOND_PS: u64 = 1_000_000_000_000;
 
-fn with(found: Found) -> ResultsFile {
+fn with(found: SearchOutcome) -> ResultsFile {
     let mut file = common::lab();
     file.parts = vec![Part {
         name: "shaped".to_owned(),
@@ -33,7 +33,7 @@ fn point(load_percent: f64, held_back_at_frames_per_s: Option<f64>, loss_ratio: 
 /// 1,000,000 frames/s are 100 %; the path takes 250,000, of which some are lost.
 fn curve() -> ResultsFile {
     let of = &common::lab().observations[0];
-    with(Found::LossCurve(CurveResult {
+    with(SearchOutcome::LossCurve(CurveResult {
         node: "lab:1".to_owned(),
         trial: of.trial.clone(),
         sizes: of.sizes,
@@ -89,7 +89,7 @@ fn a_loss_curve_shows_at_which_load_the_path_held_back() {
 #[test]
 fn a_curve_that_was_offered_has_no_column_of_what_was_not() {
     let mut file = curve();
-    if let Some(Found::LossCurve(curve)) = &mut file.parts[0].found {
+    if let Some(SearchOutcome::LossCurve(curve)) = &mut file.parts[0].found {
         curve
             .points
             .retain(|p| p.held_back_at_frames_per_s.is_none());
@@ -104,7 +104,7 @@ fn a_curve_that_was_offered_has_no_column_of_what_was_not() {
 fn bursts_that_gave_no_length_are_not_bounded_by_the_node() {
     let of = &common::lab().observations[0];
     let why = "the search ended before all repeats were done";
-    let file = with(Found::Bursts(BurstResult {
+    let file = with(SearchOutcome::Bursts(BurstResult {
         node: "lab:1".to_owned(),
         trial: of.trial.clone(),
         sizes: of.sizes,

@@ -5,7 +5,7 @@ use wirelab_report::judge::{End, judge};
 use wirelab_report::{Format, Options, render, verdict};
 use wirelab_trial::search::{Outcome, SearchEnded};
 use wirelab_trial::{
-    Counts, Direction, FaultRates, Field, Found, Observation, ResultsFile, Status, Warning,
+    Counts, Direction, FaultRates, Field, Observation, ResultsFile, SearchOutcome, Status, Warning,
     WarningCode,
 };
 use wirelab_wire::Layer;
@@ -339,7 +339,7 @@ fn searches_fail_where_a_goal_was_not_found_and_never_for_what_they_lose() {
     let part = page
         .parts
         .iter()
-        .find(|part| matches!(part.found, Some(Found::Rates(_))));
+        .find(|part| matches!(part.found, Some(SearchOutcome::Rates(_))));
     let mut part = part.unwrap().clone();
     let mut file = page.clone();
     file.interrupted = false;
@@ -359,9 +359,11 @@ fn searches_fail_where_a_goal_was_not_found_and_never_for_what_they_lose() {
         Outcome::Unfinished,
     ] {
         assert!(
-            !with(&|part| if let Some(Found::Rates(r)) = &mut part.found {
-                r.goals[0].outcome = outcome;
-            }),
+            !with(
+                &|part| if let Some(SearchOutcome::Rates(r)) = &mut part.found {
+                    r.goals[0].outcome = outcome;
+                }
+            ),
             "{outcome:?}"
         );
     }
@@ -373,15 +375,17 @@ fn searches_fail_where_a_goal_was_not_found_and_never_for_what_they_lose() {
         "refused"
     );
     assert!(
-        !with(&|part| if let Some(Found::Rates(r)) = &mut part.found {
-            r.goals.clear();
-            r.ended = SearchEnded::TimeLimit;
-        }),
+        !with(
+            &|part| if let Some(SearchOutcome::Rates(r)) = &mut part.found {
+                r.goals.clear();
+                r.ended = SearchEnded::TimeLimit;
+            }
+        ),
         "ended early"
     );
     // The search for a background's load: what it was for says itself whether it came to be.
     part.observations = 0;
-    if let Some(Found::Rates(r)) = &mut part.found {
+    if let Some(SearchOutcome::Rates(r)) = &mut part.found {
         r.goals[0].outcome = Outcome::Unfinished;
         assert!(!r.trials.is_empty());
     }

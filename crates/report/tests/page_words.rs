@@ -4,7 +4,7 @@ use crate::common;
 use crate::common::am263x;
 use wirelab_report::{Format, Options, render};
 use wirelab_trial::search::{Limit, SearchEnded};
-use wirelab_trial::{Field, Found, ResultsFile, Status, Warning, WarningCode};
+use wirelab_trial::{Field, ResultsFile, SearchOutcome, Status, Warning, WarningCode};
 
 fn text(file: &ResultsFile, format: Format) -> String {
     render(file, format, &Options::default())
@@ -23,13 +23,13 @@ fn what_is_said_to_be_missing_is_not_on_the_page() {
     let of_search = |file: &ResultsFile| {
         let mut parts = file.parts.iter();
         parts
-            .position(|p| matches!(p.found, Some(Found::Rates(_))))
+            .position(|p| matches!(p.found, Some(SearchOutcome::Rates(_))))
             .unwrap()
     };
     let at = of_search(&file);
     let name = file.parts[at].name.clone();
     let end = |file: &mut ResultsFile, figures: bool| {
-        if let Some(Found::Rates(found)) = &mut file.parts[at].found {
+        if let Some(SearchOutcome::Rates(found)) = &mut file.parts[at].found {
             found.ended = SearchEnded::TimeLimit;
             for goal in found.goals.iter_mut().filter(|_| !figures) {
                 goal.relevant_lower_bound_frames_per_s = Field::absent("nothing was found");
@@ -117,7 +117,7 @@ fn a_search_that_the_tester_limited_is_not_called_clean() {
     let parts = file
         .parts
         .iter()
-        .filter(|p| matches!(p.found, Some(Found::Rates(_))));
+        .filter(|p| matches!(p.found, Some(SearchOutcome::Rates(_))));
     let mut part = parts.clone().next().unwrap().clone();
     file.observations = part.of(&file.observations).to_vec();
     for o in &mut file.observations {
@@ -126,7 +126,7 @@ fn a_search_that_the_tester_limited_is_not_called_clean() {
     part.first = 0;
     let limited = |limit: Limit| {
         let (mut file, mut part) = (file.clone(), part.clone());
-        if let Some(Found::Rates(found)) = &mut part.found {
+        if let Some(SearchOutcome::Rates(found)) = &mut part.found {
             for goal in &mut found.goals {
                 goal.limited_by = Field::measured(limit);
             }

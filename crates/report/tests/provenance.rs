@@ -6,7 +6,7 @@ use crate::common::am263x;
 use wirelab_report::datasheet::compare;
 use wirelab_report::{Format, MixedError, Options, refuse_mislabelled, refuse_mixed, render};
 
-use wirelab_trial::{Direction, Field, Found, Kind, Observation, ResultsFile};
+use wirelab_trial::{Direction, Field, Kind, Observation, ResultsFile, SearchOutcome};
 
 const SUM: &str = "measured + published (PHY DP83869HM datasheet)";
 
@@ -22,7 +22,7 @@ fn emulated() -> ResultsFile {
     // As a search of such a node finds them.
     let found = file.parts.iter_mut().filter_map(|p| p.found.as_mut());
     for part in found {
-        if let Found::Rates(result) = part {
+        if let SearchOutcome::Rates(result) = part {
             for goal in &mut result.goals {
                 let bounds = [
                     &mut goal.relevant_lower_bound_frames_per_s,

@@ -8,7 +8,7 @@ mod beside;
 mod send;
 mod udp;
 
-pub use beside::{Beside, Counted};
+pub use beside::{Beside, DatagramCounts};
 pub use send::{send, spin_until};
 pub use udp::{UdpEcho, UdpInlet};
 

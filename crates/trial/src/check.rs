@@ -19,7 +19,7 @@ use crate::field::{Field, Kind};
 use crate::interval::{Over, Stated};
 use crate::observation::{Observation, Status, TesterObservation, Warning};
 use crate::over_time::BusyOverTime;
-use crate::results::{Found, Part, ResultsFile};
+use crate::results::{Part, ResultsFile, SearchOutcome};
 use crate::slices::MOST_SLICES;
 use crate::warning_code::WarningCode;
 use wirelab_statistics::bootstrap::FEWEST_PARTS;
@@ -183,7 +183,7 @@ pub fn observation(one: &Observation) -> Vec<Impossible> {
 }
 
 /// Impossible figures of a search result; empty for a valid one.
-pub fn found(found: &Found) -> Vec<Impossible> {
+pub fn found(found: &SearchOutcome) -> Vec<Impossible> {
     let mut findings = Findings::default();
     search::look_at(found, &mut findings);
     findings.found

@@ -27,7 +27,7 @@ pub struct ConsoleLog {
 
 /// The source of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum LineSource {
     /// Typed by wirelab.
     Typed,
     /// Printed by the board.
@@ -38,10 +38,10 @@ pub enum Said {
 
 /// A transcript that grows; its clones share it.
 #[derive(Clone, Debug)]
-pub struct Transcript(Arc<Mutex<Kept>>);
+pub struct Transcript(Arc<Mutex<TranscriptText>>);
 
 #[derive(Debug)]
-struct Kept {
+struct TranscriptText {
     console: String,
     profile: String,
     begun: Instant,
@@ -55,7 +55,7 @@ struct Kept {
 impl Transcript {
     /// An empty transcript of a console and its profile.
     pub fn new(console: &str, profile: &str) -> Transcript {
-        Transcript(Arc::new(Mutex::new(Kept {
+        Transcript(Arc::new(Mutex::new(TranscriptText {
             console: console.to_owned(),
             profile: profile.to_owned(),
             begun: Instant::now(),
@@ -68,11 +68,11 @@ impl Transcript {
     }
 
     /// Adds a line, without what would steer a terminal.
-    pub fn add(&self, said: Said, text: &str) {
+    pub fn add(&self, said: LineSource, text: &str) {
         let mark = match said {
-            Said::Typed => '>',
-            Said::Printed => '<',
-            Said::Remark => '#',
+            LineSource::Typed => '>',
+            LineSource::Printed => '<',
+            LineSource::Remark => '#',
         };
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = kept.begun.elapsed().as_secs_f64();
@@ -100,7 +100,7 @@ impl Transcript {
     }
 }
 
-impl Kept {
+impl TranscriptText {
     fn push(&mut self, line: String) {
         if self.head_bytes + line.len() <= HALF_BYTES && self.tail.is_empty() {
             self.head_bytes += line.len();
@@ -126,12 +126,12 @@ mod tests {
     #[test]
     fn a_transcript_keeps_both_ends_and_says_what_it_left_out() {
         let transcript = Transcript::new("tcp:host:23", "nuttx");
-        transcript.add(Said::Typed, "the first");
+        transcript.add(LineSource::Typed, "the first");
         let line = "x".repeat(1000);
         for _ in 0..3000 {
-            transcript.add(Said::Printed, &line);
+            transcript.add(LineSource::Printed, &line);
         }
-        transcript.add(Said::Remark, "the last\u{1b}[2J");
+        transcript.add(LineSource::Remark, "the last\u{1b}[2J");
         let log = transcript.log();
         assert!(log.lines[0].ends_with("> the first"), "{}", log.lines[0]);
         let last = log.lines.last().unwrap();

@@ -41,7 +41,7 @@ pub struct Part {
     pub observations: u64,
     /// The result of a search; `None` for listed trials, and while the search runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub found: Option<Found>,
+    pub found: Option<SearchOutcome>,
     /// Why a search could not begin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
@@ -59,7 +59,7 @@ impl Part {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Found {
+pub enum SearchOutcome {
     /// The rates of its goals.
     Rates(SearchResult),
     /// The loss against the load.

@@ -11,7 +11,7 @@ use core::str::FromStr;
 mod headers;
 
 pub use headers::Datagram;
-use headers::Found;
+use headers::FrameParts;
 
 /// Most rules of one packet identifier.
 pub const MAX_RULES: usize = 8;
@@ -99,10 +99,10 @@ impl Own {
 impl Rule {
     /// Whether a frame (destination address first, without FCS) that arrives at `own` matches.
     pub fn matches(&self, frame: &[u8], own: &Own) -> bool {
-        Found::in_frame(frame).is_some_and(|found| self.wants(&found, own))
+        FrameParts::in_frame(frame).is_some_and(|found| self.wants(&found, own))
     }
 
-    fn wants(&self, found: &Found<'_>, own: &Own) -> bool {
+    fn wants(&self, found: &FrameParts<'_>, own: &Own) -> bool {
         let is_own = || found.destination == own.mac && (!found.is_ip() || found.is_to(own));
         let to_port = |port| self.udp_ports.contains(&port);
         self.ether_type.is_none_or(|t| t == found.ether_type)
@@ -118,7 +118,7 @@ impl Rule {
 
 /// The UDP datagram in a frame (destination address first, without FCS), if it is a whole one.
 pub fn datagram(frame: &[u8]) -> Option<Datagram<'_>> {
-    Found::in_frame(frame)?.udp
+    FrameParts::in_frame(frame)?.udp
 }
 
 impl fmt::Display for Rule {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::common::{json, refused, scratch, stderr, stdout, wirelab};
 use serde_json::Value;
 use wirelab_trial::search::SearchEnded;
-use wirelab_trial::{Found, Load, ResultsFile};
+use wirelab_trial::{Load, ResultsFile, SearchOutcome};
 
 fn file(args: &[&str]) -> ResultsFile {
     let output = wirelab(args);
@@ -22,7 +22,7 @@ fn the_datasheet_of_the_am263x_has_every_part_and_is_no_failure() {
     assert_eq!(names.len(), 13);
     assert_eq!((names[0], names[12]), ("Layer 2 latency", "UDP echo"));
     for part in file.parts.iter().filter(|part| part.found.is_some()) {
-        let Some(Found::Rates(result)) = &part.found else {
+        let Some(SearchOutcome::Rates(result)) = &part.found else {
             panic!("{}", part.name);
         };
         assert_eq!(result.ended, SearchEnded::Done);
@@ -325,7 +325,7 @@ fn a_search_on_a_shaped_veth_never_finds_more_than_it_carries() {
         stderr(&output)
     );
     let file = ResultsFile::parse(&stdout(&output)).expect("--json prints a results file");
-    let Some(Found::Rates(result)) = &file.parts[0].found else {
+    let Some(SearchOutcome::Rates(result)) = &file.parts[0].found else {
         panic!("{:?}", file.parts);
     };
     assert!(!result.trials.is_empty());

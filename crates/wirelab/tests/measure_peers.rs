@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::common::{scratch, short_plan, skip, stderr, stdout, wirelab};
 use crate::leash::Leashed;
-use wirelab_trial::{Direction, Found, Layer, Observation, ResultsFile, Status};
+use wirelab_trial::{Direction, Layer, Observation, ResultsFile, SearchOutcome, Status};
 
 /// A lab of its own and the servers in it, ended in the end.
 struct Lab {
@@ -136,7 +136,7 @@ fn check(file: &ResultsFile, kind: &str) {
             }
         }
         if let Some(found) = &part.found {
-            let Found::Rates(result) = found else {
+            let SearchOutcome::Rates(result) = found else {
                 panic!("{found:?}");
             };
             let held_up = part.of(&file.observations).iter().any(|o| !was_measured(o));

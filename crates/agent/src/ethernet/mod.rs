@@ -25,7 +25,7 @@ use wirelab_trial::job::{CheckReport, Pace, SendReport};
 use wirelab_trial::{Buffers, Cancel, Direction, Wait};
 use wirelab_wire::{Flow, FrameSpec, Sizes, Transport};
 
-use crate::engine::{Plan, Work, WorkReport};
+use crate::engine::{TrialWork, Work, WorkReport};
 use crate::meter::stamp;
 use crate::udp::{AFTER_REPLY, sink_singly, wait};
 use link::Link;
@@ -57,7 +57,7 @@ pub struct EthernetTrial {
 pub fn plan(
     mut trial: EthernetTrial,
     opened: &dyn Fn(BorrowedFd<'_>) -> io::Result<()>,
-) -> io::Result<Plan> {
+) -> io::Result<TrialWork> {
     let beside = trial.one_by_one.as_mut().and_then(|(_, b)| b.take());
     let receive = match (trial.direction, &trial.one_by_one) {
         (Direction::Transmit, _) => None,
@@ -76,11 +76,11 @@ pub fn plan(
         (Some(offer), Some(sizes)) => Some(source(trial, offer, sizes)?),
         _ => None,
     };
-    Ok(Plan {
+    Ok(TrialWork {
         send,
         receive,
         expected_frames,
-        ..Plan::default()
+        ..TrialWork::default()
     })
 }
 

@@ -3,8 +3,8 @@
 use wirelab_trial::format::integer;
 use wirelab_trial::search::{Goal, Limit, Search, SearchResult};
 use wirelab_trial::{
-    Background, Cancel, Direction, Extent, Found, Framing, Load, Node, Observation, Part, Path,
-    Probes, Progress, Retrying, Trial, Wait,
+    Background, Cancel, Direction, Extent, Framing, Load, Node, Observation, Part, Path, Probes,
+    Progress, Retrying, SearchOutcome, Trial, Wait,
 };
 
 use crate::paths::{LossFree, loss_free};
@@ -116,7 +116,7 @@ fn of(found: SearchResult) -> Half {
             name: "the stack's loss-free rate".to_owned(),
             first: 0,
             observations: 0,
-            found: Some(Found::Rates(found)),
+            found: Some(SearchOutcome::Rates(found)),
             refused: None,
         },
         text,

@@ -11,13 +11,13 @@ use wirelab_trial::{
 };
 use wirelab_wire::LineRate;
 
-use super::plan::{FROM_NODE, LINK_BITS_PER_S, Plan, TO_NODE};
+use super::plan::{BoardTrial, FROM_NODE, LINK_BITS_PER_S, TO_NODE};
 use super::run::{TrialResult, pulse_ps};
 use super::traffic::simulated;
 
 /// The parts of an observation.
 pub struct Parts<'a> {
-    pub plan: &'a Plan,
+    pub plan: &'a BoardTrial,
     pub node: Description,
     pub result: TrialResult,
     pub started_unix_ns: u64,

@@ -23,7 +23,7 @@ const MARGIN_PS: u64 = 1_000_000_000_000;
 
 /// A trial, ready to run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct BoardTrial {
     /// The requested trial.
     pub resolved: Resolved,
     /// Sequences that the tester uses; 0 where it does not send.
@@ -34,7 +34,7 @@ pub struct Plan {
     pub start: Start,
 }
 
-impl Plan {
+impl BoardTrial {
     /// ps from the start of one offered frame to the start of the next.
     pub fn interval_ps(&self) -> u64 {
         let Resolved { sizes, link, .. } = &self.resolved;
@@ -102,9 +102,13 @@ fn resolve(trial: &Trial, node: &Identity) -> Result<Resolved, NodeError> {
 }
 
 /// Checks the trial against the board's report, and plans it.
-pub fn plan(trial: &Trial, node: &Identity, descriptors: Option<u16>) -> Result<Plan, NodeError> {
+pub fn plan(
+    trial: &Trial,
+    node: &Identity,
+    descriptors: Option<u16>,
+) -> Result<BoardTrial, NodeError> {
     let resolved = resolve(trial, node)?;
-    let mut plan = Plan {
+    let mut plan = BoardTrial {
         sequences: 0,
         faults: Schedule::default(),
         start: start(trial, node, resolved.frames_per_s, descriptors),

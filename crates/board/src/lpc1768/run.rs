@@ -12,7 +12,7 @@ use wirelab_emulator::gpio::Edge;
 use wirelab_trial::{Cancel, Direction, NodeError, Progress};
 
 use super::keep::Keeper;
-use super::plan::{FROM_NODE, Plan, TO_NODE};
+use super::plan::{BoardTrial, FROM_NODE, TO_NODE};
 use super::serial::Serial;
 use super::traffic::{Offer, Watch};
 use wirelab_trial::job::{CheckReport, SendReport};
@@ -63,7 +63,7 @@ fn halted(error: &io::Error) -> NodeError {
 
 /// A running trial.
 struct Running<'a> {
-    plan: &'a Plan,
+    plan: &'a BoardTrial,
     watch: Watch,
     offer: Option<Offer<'a>>,
     keeper: &'a mut Keeper,
@@ -113,7 +113,7 @@ impl Running<'_> {
 /// Runs a trial to its end.
 pub fn run(
     client: &mut Client<Serial>,
-    plan: &Plan,
+    plan: &BoardTrial,
     address: [u8; 6],
     keeper: &mut Keeper,
     progress: &dyn Progress,

@@ -11,7 +11,7 @@ use wirelab_trial::{Clock, ClockKind, Owner, Series};
 use wirelab_wire::check::{Flow, Verdict, classify};
 use wirelab_wire::{Flags, FrameSpec, Header, Sizes, Transport};
 
-use super::plan::{Plan, TESTER, TO_NODE};
+use super::plan::{BoardTrial, TESTER, TO_NODE};
 
 /// ps of the inter-packet gap at 100 Mbit/s: 96 bit times.
 const GAP_PS: u64 = 960_000;
@@ -143,7 +143,7 @@ pub struct Offer<'a> {
 
 impl<'a> Offer<'a> {
     /// The frames of `plan` to the board's address, the first of them at `start_ps`.
-    pub fn new(plan: &'a Plan, to: [u8; 6], start_ps: u64) -> Offer<'a> {
+    pub fn new(plan: &'a BoardTrial, to: [u8; 6], start_ps: u64) -> Offer<'a> {
         Offer {
             faults: &plan.faults,
             spec: FrameSpec {

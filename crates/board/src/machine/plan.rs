@@ -37,7 +37,7 @@ pub struct Counting {
 }
 
 /// What to watch in an image, before a machine starts.
-pub(super) struct Plan {
+pub(super) struct WatchPlan {
     symbols: Symbols,
     watched: Vec<Spotted>,
     returns: Vec<(u64, u8)>,
@@ -50,7 +50,7 @@ pub(super) fn plan(
     file: &MachineFile,
     requested: &[&FramePath],
     image: &Image,
-) -> Result<Plan, MachineError> {
+) -> Result<WatchPlan, MachineError> {
     let bad = |why: String| MachineError::BadImage {
         path: image.path.clone(),
         why: format!("{why}; fix: take an ELF image with symbols, as the linker makes it"),
@@ -125,7 +125,7 @@ pub(super) fn plan(
     watched.extend(kicks.into_iter().map(|at| unrecorded(at, kick)));
     let sleeps = symbols.sleeps();
     watched.extend(sleeps.into_iter().map(|at| unrecorded(at, flag::SLEEPS)));
-    Ok(Plan {
+    Ok(WatchPlan {
         symbols,
         watched,
         returns,
@@ -141,7 +141,7 @@ const HIDDEN: u8 = 0x80;
 const UNRECORDED: u8 = 0x81;
 
 pub(super) fn counting(
-    plan: Plan,
+    plan: WatchPlan,
     folder: &Folder,
     with_kinds: bool,
 ) -> Result<Counting, MachineError> {

@@ -21,7 +21,7 @@ pub struct Fault {
     /// The name of its rate.
     pub name: &'static str,
     /// When it occurs.
-    pub when: When,
+    pub when: FaultPeriod,
     /// The inverted bit of the frame.
     pub position: u32,
     /// Number of cut bytes.
@@ -30,7 +30,7 @@ pub struct Fault {
 
 /// When a fault occurs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum FaultPeriod {
     /// In one of this many frames.
     EveryFrames(u32),
     /// In the next frame after each interval of this many clocks.
@@ -41,8 +41,8 @@ impl Fault {
     /// Values of the registers `fault_every` and `fault_interval`.
     pub fn periods(&self) -> (u32, u32) {
         match self.when {
-            When::EveryFrames(frames) => (frames, 0),
-            When::EveryClocks(clocks) => (0, clocks),
+            FaultPeriod::EveryFrames(frames) => (frames, 0),
+            FaultPeriod::EveryClocks(clocks) => (0, clocks),
         }
     }
 
@@ -95,9 +95,9 @@ pub fn that_fit(places: u64, fault: Option<Fault>, period_clocks: u64) -> u64 {
 fn repeated_every(fault: Option<Fault>, period_clocks: u64) -> Option<u64> {
     let duplicates = fault.filter(|fault| fault.kind == DUPLICATE)?;
     Some(match duplicates.when {
-        When::EveryFrames(frames) => u64::from(frames),
+        FaultPeriod::EveryFrames(frames) => u64::from(frames),
         // One of the frames in an interval is a duplicate; two or more fit.
-        When::EveryClocks(clocks) => u64::from(clocks) / period_clocks - 1,
+        FaultPeriod::EveryClocks(clocks) => u64::from(clocks) / period_clocks - 1,
     })
 }
 
@@ -150,10 +150,10 @@ pub fn fault(trial: &Trial, sizes: &Sizes, period_clocks: u64) -> Result<Option<
     }))
 }
 
-fn in_every_frame(name: &str, rate: f64) -> Result<When, NodeError> {
+fn in_every_frame(name: &str, rate: f64) -> Result<FaultPeriod, NodeError> {
     let every = (1.0 / rate).round();
     if every <= f64::from(u32::MAX) && (every * rate - 1.0).abs() < 1e-9 {
-        return Ok(When::EveryFrames(every as u32));
+        return Ok(FaultPeriod::EveryFrames(every as u32));
     }
     let nearest = 1.0 / every.min(f64::from(u32::MAX));
     let why = format!(
@@ -162,12 +162,12 @@ fn in_every_frame(name: &str, rate: f64) -> Result<When, NodeError> {
     Err(NodeError::unsupported("faults", why))
 }
 
-fn in_every_interval(name: &str, rate: f64, period_clocks: u64) -> Result<When, NodeError> {
+fn in_every_interval(name: &str, rate: f64, period_clocks: u64) -> Result<FaultPeriod, NodeError> {
     let clocks_per_s = 1e12 / CLOCK_PS as f64;
     let clocks = (clocks_per_s / rate).round();
     let shortest = 2.0 * period_clocks as f64;
     if (shortest..=LONGEST_INTERVAL_CLOCKS).contains(&clocks) {
-        return Ok(When::EveryClocks(clocks as u32));
+        return Ok(FaultPeriod::EveryClocks(clocks as u32));
     }
     let most = (clocks_per_s / shortest).floor();
     let least = clocks_per_s / LONGEST_INTERVAL_CLOCKS;
@@ -182,7 +182,7 @@ fn in_every_interval(name: &str, rate: f64, period_clocks: u64) -> Result<When, 
 mod tests {
     use super::*;
 
-    fn duplicate(when: When) -> Option<Fault> {
+    fn duplicate(when: FaultPeriod) -> Option<Fault> {
         Some(Fault {
             kind: DUPLICATE,
             name: "duplicate",
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn as_many_sequences_fit_as_find_a_place_with_their_duplicates() {
         for every in 1..6 {
-            let fault = duplicate(When::EveryFrames(every));
+            let fault = duplicate(FaultPeriod::EveryFrames(every));
             for places in 0..50 {
                 let fit = that_fit(places, fault, 104);
                 assert!(on_the_line(fit, fault, 104) <= places, "{places}, {every}");
@@ -210,18 +210,21 @@ mod tests {
     #[test]
     fn duplicates_by_time_take_one_place_of_an_interval() {
         // In 1,200 clocks there are 12 frames, one of which is a duplicate.
-        let fault = duplicate(When::EveryClocks(1_200));
+        let fault = duplicate(FaultPeriod::EveryClocks(1_200));
         assert_eq!(on_the_line(110, fault, 100), 120);
         assert_eq!(that_fit(120, fault, 100), 110);
         // The highest rate: each frame twice.
-        assert_eq!(on_the_line(7, duplicate(When::EveryClocks(200)), 100), 14);
+        assert_eq!(
+            on_the_line(7, duplicate(FaultPeriod::EveryClocks(200)), 100),
+            14
+        );
     }
 
     #[test]
     fn times_a_second_are_intervals_in_clocks_within_what_the_register_and_the_load_allow() {
         let of = |rate| in_every_interval("corrupt", rate, 104);
-        assert_eq!(of(1.0).unwrap(), When::EveryClocks(125_000_000));
-        assert_eq!(of(600_961.0).unwrap(), When::EveryClocks(208));
+        assert_eq!(of(1.0).unwrap(), FaultPeriod::EveryClocks(125_000_000));
+        assert_eq!(of(600_961.0).unwrap(), FaultPeriod::EveryClocks(208));
         for rate in [0.05, 610_000.0, f64::MAX, 5e-324] {
             let error = of(rate).unwrap_err().to_string();
             assert!(

@@ -6,7 +6,7 @@
 use wirelab_trial::Layer;
 use wirelab_wire::header;
 
-use super::plan::Plan;
+use super::plan::HdlTrial;
 use super::probe::Probe;
 use crate::bench::{Bench, BenchError};
 use crate::registers as reg;
@@ -86,7 +86,7 @@ impl Island {
     }
 
     /// Configures every port for the trial; nothing is sent yet. Frames that arrive later are kept if requested.
-    pub fn prepare(&mut self, plan: &Plan, keep: bool) -> Result<(), BenchError> {
+    pub fn prepare(&mut self, plan: &HdlTrial, keep: bool) -> Result<(), BenchError> {
         self.keep = keep;
         self.arrived.clear();
         for index in 0..self.ends.len() {
@@ -113,7 +113,7 @@ impl Island {
     }
 
     /// Starts all senders.
-    pub fn start(&mut self, plan: &Plan) -> Result<(), BenchError> {
+    pub fn start(&mut self, plan: &HdlTrial) -> Result<(), BenchError> {
         let control = control(plan) | reg::GENERATOR_CONTROL_ENABLE.of(1);
         for index in self.senders() {
             self.write(index, reg::GENERATOR_CONTROL, control)?;
@@ -197,7 +197,7 @@ impl Island {
     }
 
     /// Lets frames in flight arrive, and stops all generators, whether or not they have finished.
-    pub fn stop(&mut self, plan: &Plan) -> Result<(), BenchError> {
+    pub fn stop(&mut self, plan: &HdlTrial) -> Result<(), BenchError> {
         for index in self.senders() {
             self.write(index, reg::GENERATOR_CONTROL, control(plan))?;
         }
@@ -232,7 +232,7 @@ pub fn wait_until_ready(bench: &mut Bench, index: usize, port: usize) -> Result<
 }
 
 /// The bits of the generator's control register besides `enable`.
-pub fn control(plan: &Plan) -> u32 {
+pub fn control(plan: &HdlTrial) -> u32 {
     let udp = u32::from(plan.resolved.trial.framing.layer == Layer::UdpIpv4);
     reg::GENERATOR_CONTROL_UDP_MODE.of(udp)
         | reg::GENERATOR_CONTROL_VLAN_ENABLE.of(u32::from(plan.resolved.trial.framing.vlan_tags))
@@ -249,7 +249,7 @@ pub fn address_words(register: u16, address: u64) -> [(u16, u32); 2] {
 }
 
 /// The settings of a port's generator, MAC and rate meter before a run.
-pub fn settings(plan: &Plan, port: usize) -> Vec<(u16, u32)> {
+pub fn settings(plan: &HdlTrial, port: usize) -> Vec<(u16, u32)> {
     let to = plan
         .flows
         .iter()

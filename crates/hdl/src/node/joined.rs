@@ -17,7 +17,7 @@ use super::island::{
     wait_until_ready,
 };
 use super::options::HdlOptions;
-use super::plan::{self, Plan};
+use super::plan::{self, HdlTrial};
 use super::read;
 use crate::bench::{Bench, BenchError};
 use crate::registers as reg;
@@ -62,7 +62,7 @@ pub struct JoinRequest {
 
 /// When the generator starts, and when everything ends.
 #[derive(Clone, Copy, Debug)]
-pub struct When {
+pub struct RunLimits {
     /// Whether the generator starts at all.
     pub generates: bool,
     /// When it starts; by default when it is told to.
@@ -140,7 +140,7 @@ impl Joined {
 pub struct JoinedPort {
     bench: Bench,
     cable: TapCable,
-    plan: Plan,
+    plan: HdlTrial,
     /// Whether the generator waits for its start.
     waits: bool,
     /// Whether the generator was started and has not finished.
@@ -202,7 +202,7 @@ impl JoinedPort {
     /// [`TapCableError`], e.g. if the interface was removed.
     pub fn carry(
         &mut self,
-        when: &When,
+        when: &RunLimits,
         start: &AtomicBool,
         cancel: &Cancel,
     ) -> Result<(), TapCableError> {
@@ -337,7 +337,7 @@ impl JoinedPort {
 }
 
 /// The port's register values before anything is sent.
-fn words(plan: &Plan, request: &JoinRequest) -> Vec<(u16, u32)> {
+fn words(plan: &HdlTrial, request: &JoinRequest) -> Vec<(u16, u32)> {
     let stream = u32::from(request.stream);
     let mut words = settings(plan, PORT);
     words.push(generator_flow(stream));

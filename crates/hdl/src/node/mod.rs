@@ -28,7 +28,7 @@ use crate::bench::BenchError;
 use crate::facts;
 use crate::{CLOCK_PS, registers as reg};
 use island::Island;
-pub use joined::{JoinError, JoinRequest, Joined, JoinedPort, When};
+pub use joined::{JoinError, JoinRequest, Joined, JoinedPort, RunLimits};
 pub use options::{HdlOptions, MOST_PORTS};
 pub use read::NOT_COUNTED;
 

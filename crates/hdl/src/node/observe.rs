@@ -8,7 +8,7 @@ use wirelab_trial::{
     TesterObservation, Warning, WarningCode,
 };
 
-use super::plan::{FlowPlan, Plan};
+use super::plan::{FlowPlan, HdlTrial};
 use super::run::{FlowResult, RunResult};
 use crate::CLOCK_PS;
 
@@ -17,7 +17,7 @@ const PROBE_NS: u64 = 10;
 
 /// The observation of a trial.
 pub fn observation(
-    plan: &Plan,
+    plan: &HdlTrial,
     node: Description,
     result: RunResult,
     started_unix_ns: u64,
@@ -66,7 +66,7 @@ fn name(port: usize) -> String {
     format!("port {port}")
 }
 
-fn request(plan: &Plan, flow: &FlowPlan, result: &FlowResult) -> FlowRequest {
+fn request(plan: &HdlTrial, flow: &FlowPlan, result: &FlowResult) -> FlowRequest {
     let own = match flow.direction {
         wirelab_trial::Direction::Receive => flow.to,
         _ => flow.from,
@@ -121,7 +121,7 @@ fn check_report(result: &FlowResult) -> CheckReport {
 }
 
 /// Further figures of the flow from registers.
-fn observed(plan: &Plan, result: &FlowResult, mut flow: FlowObservation) -> FlowObservation {
+fn observed(plan: &HdlTrial, result: &FlowResult, mut flow: FlowObservation) -> FlowObservation {
     let (sent, checker) = (&result.sent, &result.checker);
     let frames = checker.counts.received_frames;
     let times = checker
@@ -233,7 +233,7 @@ fn wrong_fcs(request: &FlowRequest, result: &FlowResult) -> Option<Warning> {
     })
 }
 
-fn status(plan: &Plan, result: &RunResult) -> Status {
+fn status(plan: &HdlTrial, result: &RunResult) -> Status {
     if result.cancelled {
         return Status::cancelled();
     }
@@ -270,7 +270,7 @@ mod tests {
 
     const FRAMES: u64 = 10;
 
-    fn plan() -> Plan {
+    fn plan() -> HdlTrial {
         let trial = Trial::new(
             Framing::default(),
             Direction::Transmit,
@@ -353,7 +353,7 @@ mod tests {
     fn a_wrong_fcs_that_was_not_made_and_one_that_was_not_found_are_reported() {
         let mut plan = plan();
         let mut result = whole();
-        let warning_text = |plan: &Plan, result: &FlowResult| {
+        let warning_text = |plan: &HdlTrial, result: &FlowResult| {
             let request = request(plan, &plan.flows[0], result);
             wrong_fcs(&request, result).map(|warning| warning.text)
         };

@@ -30,7 +30,7 @@ pub struct FlowPlan {
 
 /// A trial that is ready to run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct HdlTrial {
     /// The request.
     pub resolved: Resolved,
     /// Clocks from one frame to the next: a whole number, so a rate is rounded to the nearest possible one.
@@ -45,7 +45,7 @@ pub struct Plan {
     pub flows: Vec<FlowPlan>,
 }
 
-impl Plan {
+impl HdlTrial {
     /// Most clocks of sending, with the frames that faults add.
     pub fn clocks(&self) -> u64 {
         let frames = on_the_line(u64::from(self.frames), self.fault, self.period_clocks);
@@ -54,7 +54,7 @@ impl Plan {
 }
 
 /// Check the trial and plan its flows.
-pub fn plan(trial: &Trial, options: &HdlOptions) -> Result<Plan, NodeError> {
+pub fn plan(trial: &Trial, options: &HdlOptions) -> Result<HdlTrial, NodeError> {
     let resolved = resolve(trial, options)?;
     let (sizes, frames_per_s) = (resolved.sizes, resolved.frames_per_s);
     let shortest = u64::from(sizes.length) + MAC_PAUSE_CLOCKS;
@@ -76,7 +76,7 @@ pub fn plan(trial: &Trial, options: &HdlOptions) -> Result<Plan, NodeError> {
         ));
     }
     let fault = fault::fault(trial, &sizes, period_clocks)?;
-    Ok(Plan {
+    Ok(HdlTrial {
         resolved,
         period_clocks,
         gap_clocks: if pause > MAC_PAUSE_CLOCKS {

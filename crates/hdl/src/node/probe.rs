@@ -3,7 +3,7 @@
 use wirelab_trial::series::{SeriesBuilder, spacing_at};
 use wirelab_trial::{Clock, ClockKind, Owner, Series};
 
-use super::plan::Plan;
+use super::plan::HdlTrial;
 use crate::bench::{Bench, BenchError};
 use crate::registers as reg;
 
@@ -49,7 +49,7 @@ pub struct Probe {
 
 impl Probe {
     /// A probe of this port of a bench, for the planned frames.
-    pub fn new(port: usize, plan: &Plan) -> Probe {
+    pub fn new(port: usize, plan: &HdlTrial) -> Probe {
         // Half of the shortest period, 84 clocks, leaves the other half for the three reads; reading costs the host's
         // time.
         let pause_clocks = match plan.fault {

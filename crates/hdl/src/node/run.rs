@@ -6,7 +6,7 @@ use wirelab_trial::{Cancel, NodeError, Progress, Series};
 
 use super::HdlNode;
 use super::island::Island;
-use super::plan::Plan;
+use super::plan::HdlTrial;
 use super::read::{self, CheckerReading, Sent};
 use crate::CLOCK_PS;
 use crate::bench::BenchError;
@@ -48,7 +48,7 @@ fn failed(error: BenchError) -> NodeError {
 /// Run a trial.
 pub fn run(
     node: &mut HdlNode,
-    plan: &Plan,
+    plan: &HdlTrial,
     progress: &dyn Progress,
     cancel: &Cancel,
 ) -> Result<RunResult, NodeError> {

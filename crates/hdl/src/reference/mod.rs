@@ -13,7 +13,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-pub use count::{Counted, Counts, Event};
+pub use count::{Counts, EchoCounts, Event};
 pub use image::{ImageError, RAM_BYTES};
 pub use line::{CLOCKS_PER_BYTE, TimedFrame};
 
@@ -165,7 +165,7 @@ impl Reference {
     }
 
     /// The counts since the last call, one for each frame.
-    pub fn take_counted(&mut self) -> Vec<Counted> {
+    pub fn take_counted(&mut self) -> Vec<EchoCounts> {
         let counter = self.counter.as_mut();
         counter.map(|counter| counter.take()).unwrap_or_default()
     }

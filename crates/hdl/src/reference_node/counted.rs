@@ -7,14 +7,14 @@ use wirelab_trial::{
 use super::StartError;
 use super::plan;
 use super::session::Session;
-use crate::reference::{Counted, Event, Straps};
+use crate::reference::{EchoCounts, Event, Straps};
 
 /// Lengths that are counted, in bytes, neither of which occurs in the document.
 pub const COUNTED_LENGTHS: [u32; 2] = [128, 1280];
 /// Frames of each length; the first is a warm-up.
 const FRAMES: u64 = 8;
 /// The stages of the node models, each up to a receive point or from a transmit point.
-const STAGES: [&str; Counted::STAGES] = [
+const STAGES: [&str; EchoCounts::STAGES] = [
     "irq",
     "rx-driver",
     "udp-in",
@@ -51,7 +51,7 @@ pub fn counted(
     straps: Straps,
     elf: &[u8],
     lengths: &[u32],
-) -> Result<Vec<Vec<Counted>>, StartError> {
+) -> Result<Vec<Vec<EchoCounts>>, StartError> {
     let mut session = Session::start(straps, elf)?;
     let mut all = Vec::new();
     for length in lengths {

@@ -7,7 +7,7 @@ use wirelab_trial::series::{HistogramBuilder, SeriesBuilder};
 use wirelab_trial::{Cancel, Clock, ClockKind, NodeError, Owner, Sizes};
 use wirelab_wire::{Flags, Flow, FrameSpec, Header, Overhead, Transport, Verdict, classify, fcs};
 
-use super::plan::Plan;
+use super::plan::ReferenceTrial;
 use super::{REST_CLOCKS, TESTER_IP};
 use crate::reference::{CLOCKS_PER_BYTE, REFERENCE_CLOCK_PS, Reference, TimedFrame};
 
@@ -67,7 +67,7 @@ pub struct Echoes {
 
 impl Echoes {
     /// Nothing has been sent yet; `ahead` frames of the trial are in earlier parts.
-    pub fn new(plan: &Plan, to: NodeAddress, ahead: u64) -> Echoes {
+    pub fn new(plan: &ReferenceTrial, to: NodeAddress, ahead: u64) -> Echoes {
         Echoes {
             spec: FrameSpec {
                 destination: to.mac,

@@ -27,7 +27,7 @@ use wirelab_trial::{
 
 use crate::facts;
 use crate::reference::{ImageError, Straps};
-use plan::Plan;
+use plan::ReferenceTrial;
 use session::{RunResult, Session};
 
 pub use counted::{COUNTED_LENGTHS, StageCounts, counted, stage_counts};
@@ -101,7 +101,7 @@ impl ReferenceNode {
     /// The parts of a trial, in parallel if there are two.
     fn parts(
         &mut self,
-        plan: &Plan,
+        plan: &ReferenceTrial,
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<Vec<RunResult>, NodeError> {

@@ -8,7 +8,7 @@ use wirelab_trial::{
 };
 
 use super::echo::STREAM;
-use super::plan::Plan;
+use super::plan::ReferenceTrial;
 use super::session::RunResult;
 use crate::reference::registers as reg;
 
@@ -41,7 +41,7 @@ const SIDE_BY_SIDE: &str = "two simulated nodes sent a part of the frames each";
 
 /// The observation of a trial, whose parts are merged.
 pub fn observation(
-    plan: &Plan,
+    plan: &ReferenceTrial,
     node: &Description,
     runs: Vec<RunResult>,
     started_unix_ns: u64,
@@ -60,7 +60,12 @@ pub fn observation(
     whole
 }
 
-fn part(plan: &Plan, node: &Description, result: RunResult, started_unix_ns: u64) -> Observation {
+fn part(
+    plan: &ReferenceTrial,
+    node: &Description,
+    result: RunResult,
+    started_unix_ns: u64,
+) -> Observation {
     let RunResult {
         echoes,
         mut report,
@@ -194,7 +199,7 @@ fn stages(mut points: Vec<PointTimes>, notes: &mut Vec<String>) -> [Vec<Series>;
     })
 }
 
-fn request(plan: &Plan, direction: Direction, node: &str) -> FlowRequest {
+fn request(plan: &ReferenceTrial, direction: Direction, node: &str) -> FlowRequest {
     let (from, to) = match direction {
         Direction::Transmit => (node, "tester"),
         Direction::Receive => ("tester", node),

@@ -17,7 +17,7 @@ pub const LINK_BITS_PER_S: u64 = 100_000_000;
 
 /// A trial that is ready to run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct ReferenceTrial {
     /// The request; at maximum load the next frame is sent as soon as the previous one has returned.
     pub resolved: Resolved,
     /// Least clocks from one frame to the next; at most those of [`LONGEST_TRIAL_PS`].
@@ -48,7 +48,7 @@ pub struct Part {
     pub ahead: u64,
 }
 
-impl Plan {
+impl ReferenceTrial {
     /// The trial as one part.
     pub fn whole(&self) -> Part {
         Part {
@@ -129,7 +129,7 @@ impl Plan {
 }
 
 /// Check the trial against the node's identity, and plan it.
-pub fn plan(trial: &Trial, node: &Identity) -> Result<Plan, NodeError> {
+pub fn plan(trial: &Trial, node: &Identity) -> Result<ReferenceTrial, NodeError> {
     let resolved = Resolved::new(trial, &ACCEPTS, Link::Fixed(LINK_BITS_PER_S))?;
     takes(resolved.sizes.length, node)?;
     let frames = match trial.extent {
@@ -145,7 +145,7 @@ pub fn plan(trial: &Trial, node: &Identity) -> Result<Plan, NodeError> {
         direction => vec![direction],
     };
     let clocks_per_s = 1e12 / REFERENCE_CLOCK_PS as f64;
-    let plan = Plan {
+    let plan = ReferenceTrial {
         // A rate near 0 saturates, which is refused below.
         interval_clocks: resolved
             .frames_per_s

@@ -12,7 +12,7 @@ use wirelab_trial::{Cancel, NodeError};
 use super::StartError;
 use super::echo::{self, Echoes, NodeAddress};
 use super::link::Link;
-use super::plan::{Part, Plan};
+use super::plan::{Part, ReferenceTrial};
 use crate::reference::{Reference, Straps};
 
 /// Clocks within which the program must report that it is ready: 0.5 s of simulated time.
@@ -72,7 +72,7 @@ impl Session {
     /// because the first frame after the tester's requests waits for the instruction cache.
     pub fn run(
         &mut self,
-        plan: &Plan,
+        plan: &ReferenceTrial,
         part: Part,
         progress: &dyn Fn(),
         cancel: &Cancel,

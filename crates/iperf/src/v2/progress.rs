@@ -35,7 +35,7 @@ impl Stall {
 
 /// The meaning of the other end's first words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum FirstReply {
     /// The answer of an iperf 2 server to a header.
     Answer,
     /// The state of an iperf3 server that wants parameters, or that serves another client.
@@ -44,14 +44,14 @@ pub enum Said {
     Strange,
 }
 
-impl Said {
+impl FirstReply {
     /// Interprets the first words.
-    pub fn of(words: &[u8]) -> Said {
+    pub fn of(words: &[u8]) -> FirstReply {
         match (words, be32(words, 0)) {
             // CLIENTHDRACK of iperf 2; PARAM_EXCHANGE and ACCESS_DENIED of iperf3.
-            (_, Some(2)) => Said::Answer,
-            ([9 | 0xFF], _) => Said::Iperf3,
-            _ => Said::Strange,
+            (_, Some(2)) => FirstReply::Answer,
+            ([9 | 0xFF], _) => FirstReply::Iperf3,
+            _ => FirstReply::Strange,
         }
     }
 }
@@ -67,7 +67,7 @@ pub struct Progress {
     /// The last time at which it made progress, or had everything.
     took_ns: u64,
     longest: Stall,
-    said: Option<Said>,
+    said: Option<FirstReply>,
     ended: bool,
 }
 
@@ -120,7 +120,7 @@ impl Progress {
 
     /// Records words of the other end.
     pub fn heard(&mut self, words: &[u8]) {
-        self.said.get_or_insert_with(|| Said::of(words));
+        self.said.get_or_insert_with(|| FirstReply::of(words));
     }
 
     fn take(&mut self, unacked: u64, now_ns: u64) {
@@ -165,7 +165,7 @@ impl Progress {
     }
 
     /// The first words of the other end, if it sent any.
-    pub const fn said(&self) -> Option<Said> {
+    pub const fn said(&self) -> Option<FirstReply> {
         self.said
     }
 }
@@ -221,11 +221,11 @@ mod tests {
 
     #[test]
     fn first_words() {
-        assert_eq!(Said::of(&[9]), Said::Iperf3);
-        assert_eq!(Said::of(&[0xFF]), Said::Iperf3);
-        assert_eq!(Said::of(&[0, 0, 0, 2]), Said::Answer);
+        assert_eq!(FirstReply::of(&[9]), FirstReply::Iperf3);
+        assert_eq!(FirstReply::of(&[0xFF]), FirstReply::Iperf3);
+        assert_eq!(FirstReply::of(&[0, 0, 0, 2]), FirstReply::Answer);
         for strange in [&b"HTTP"[..], b"SSH-", &[9, 0], &[0xFF, 0xFD], &[0, 0, 0, 9]] {
-            assert_eq!(Said::of(strange), Said::Strange, "{strange:?}");
+            assert_eq!(FirstReply::of(strange), FirstReply::Strange, "{strange:?}");
         }
     }
 }

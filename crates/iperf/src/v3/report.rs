@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::parameters::Parameters;
 use super::results::{ServerOutput, StreamResult};
-use super::test::{Beginning, Counted, Ends, Interval, Outcome, StreamOutcome};
+use super::test::{Beginning, Ends, Interval, Outcome, StreamCounts, StreamOutcome};
 use super::test::{Both, both_sides, jitter_of, sum_of};
 
 /// The whole object: `start`, `intervals`, `end`, and `error` where the test did not end normally.
@@ -129,8 +129,8 @@ pub fn interval(
     interval: &Interval,
 ) -> Value {
     let udp = parameters.udp;
-    let one = |pairs: &[(Counted, Counted)], sender: bool, socket: Option<u32>| {
-        let added = |get: fn(&Counted) -> u64| {
+    let one = |pairs: &[(StreamCounts, StreamCounts)], sender: bool, socket: Option<u32>| {
+        let added = |get: fn(&StreamCounts) -> u64| {
             pairs
                 .iter()
                 .map(|(before, now)| get(now).saturating_sub(get(before)))

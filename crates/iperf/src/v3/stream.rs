@@ -22,7 +22,7 @@ use super::parameters::Parameters;
 use super::payload::{Payload, payload};
 use super::receive::Receiver;
 use super::run::{Run, SLICE};
-use super::test::{Counted, Ends, StreamOutcome};
+use super::test::{Ends, StreamCounts, StreamOutcome};
 use crate::queue::Queue;
 use crate::sending::{Sending, is_full, is_wait};
 use crate::v2::progress::{Progress, Stall};
@@ -56,7 +56,7 @@ impl Meter {
         })
     }
 
-    pub(super) fn counted(&self) -> Counted {
+    pub(super) fn counted(&self) -> StreamCounts {
         let received = self.receiver.as_ref().map(|(receiver, (socket, before))| {
             let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
             let (received, longest) = (receiver.received(), receiver.longest_bytes());
@@ -66,15 +66,15 @@ impl Meter {
             received.with_missed(queue.missed(longest, true).at_most)
         });
         match received {
-            Some(received) => Counted {
+            Some(received) => StreamCounts {
                 bytes: received.bytes,
                 packets: received.peer_packets,
                 received,
             },
-            None => Counted {
+            None => StreamCounts {
                 bytes: self.bytes.load(Relaxed),
                 packets: self.packets.load(Relaxed),
-                ..Counted::default()
+                ..StreamCounts::default()
             },
         }
     }
@@ -163,7 +163,7 @@ impl Running {
         }
     }
 
-    fn finish(self, done: &Done, span: TestSpan, omitted: Counted) -> StreamOutcome {
+    fn finish(self, done: &Done, span: TestSpan, omitted: StreamCounts) -> StreamOutcome {
         let TestSpan {
             began_ns,
             stopped_ns,
@@ -216,7 +216,7 @@ pub(super) fn finish(
     mut streams: Vec<Running>,
     shared: Option<JoinHandle<Done>>,
     span: TestSpan,
-    omitted: Vec<Counted>,
+    omitted: Vec<StreamCounts>,
 ) -> Vec<StreamOutcome> {
     let join = |thread: JoinHandle<Done>| thread.join().unwrap_or_default();
     let shared = shared.map(join).unwrap_or_default();

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::parameters::Parameters;
 use super::report::directions;
 use super::results::StreamResult;
-use super::test::{Counted, Ends, Interval, Outcome};
+use super::test::{Ends, Interval, Outcome, StreamCounts};
 use super::test::{both_sides, jitter_of, sum_of};
 use crate::v2::table::{Format, general};
 
@@ -80,8 +80,8 @@ impl Table {
     pub fn interval(&self, interval: &Interval) -> Vec<String> {
         let omitted = if interval.omitted { "(omitted)" } else { "" };
         let span = (interval.start_ns as f64 / 1e9, interval.end_ns as f64 / 1e9);
-        let line = |id: Id, sender: bool, pairs: &[(Counted, Counted)]| {
-            let added = |get: fn(&Counted) -> u64| {
+        let line = |id: Id, sender: bool, pairs: &[(StreamCounts, StreamCounts)]| {
+            let added = |get: fn(&StreamCounts) -> u64| {
                 let each = pairs
                     .iter()
                     .map(|(was, is)| get(is).saturating_sub(get(was)));
@@ -279,21 +279,26 @@ mod tests {
         Table::new(Format::AutoBits, true, parameters, ends.collect())
     }
 
-    fn counted(bytes: u64, packets: u64, lost: u64, jitter_ns: u64) -> (Counted, Counted) {
+    fn counted(
+        bytes: u64,
+        packets: u64,
+        lost: u64,
+        jitter_ns: u64,
+    ) -> (StreamCounts, StreamCounts) {
         let received = Received {
             peer_lost: lost,
             jitter_ns,
             ..Received::default()
         };
-        let now = Counted {
+        let now = StreamCounts {
             bytes,
             packets,
             received,
         };
-        (Counted::default(), now)
+        (StreamCounts::default(), now)
     }
 
-    fn interval(omitted: bool, streams: Vec<(Counted, Counted)>) -> Interval {
+    fn interval(omitted: bool, streams: Vec<(StreamCounts, StreamCounts)>) -> Interval {
         Interval {
             start_ns: 0,
             end_ns: 1_000_000_000,

@@ -16,7 +16,7 @@ use crate::v2::progress::Stall;
 
 /// One stream during an interval, or during the whole test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct StreamCounts {
     /// Application bytes sent or received; for a finished TCP stream without those that the peer did not acknowledge.
     pub bytes: u64,
     /// Datagrams sent, or the highest number received; 0 over TCP.
@@ -25,13 +25,13 @@ pub struct Counted {
     pub received: Received,
 }
 
-impl Counted {
+impl StreamCounts {
     /// The difference to `before`; the jitter is the present one.
     #[must_use]
-    pub fn since(&self, before: &Counted) -> Counted {
+    pub fn since(&self, before: &StreamCounts) -> StreamCounts {
         let less = u64::saturating_sub;
         let (now, then) = (&self.received, &before.received);
-        Counted {
+        StreamCounts {
             bytes: less(self.bytes, before.bytes),
             packets: less(self.packets, before.packets),
             received: Received {
@@ -119,7 +119,7 @@ pub struct Interval {
     /// Whether it belongs to the omitted start.
     pub omitted: bool,
     /// Each stream's counts at its start and at its end.
-    pub streams: Vec<(Counted, Counted)>,
+    pub streams: Vec<(StreamCounts, StreamCounts)>,
 }
 
 /// The result of one stream.
@@ -128,9 +128,9 @@ pub struct StreamOutcome {
     /// Its ends.
     pub ends: Ends,
     /// All that was counted.
-    pub counted: Counted,
+    pub counted: StreamCounts,
     /// The counts of the omitted start.
-    pub omitted: Counted,
+    pub omitted: StreamCounts,
     /// Its end in ns after the test began: of a test of a time not before that is over, else when sending stopped, over TCP
     /// when the peer had all, or the last byte came.
     pub end_ns: u64,
@@ -395,7 +395,7 @@ fn without_missed(stream: &StreamOutcome, ours: StreamResult) -> StreamResult {
 
 /// The mean jitter in s of received streams at the end of an interval; `None` where a stream has no valid one.
 pub(super) fn jitter_of(
-    pairs: &[(Counted, Counted)],
+    pairs: &[(StreamCounts, StreamCounts)],
     interval: &Interval,
     omit_seconds: u64,
 ) -> Option<f64> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::stream::Running;
-use super::test::{Counted, Interval, Tell, TestEvent};
+use super::test::{Interval, StreamCounts, Tell, TestEvent};
 
 /// Most intervals that are kept; a test of a day has 86,400 of a second.
 const MAX_INTERVALS: usize = 100_000;
@@ -16,9 +16,9 @@ pub(super) struct Watch<'a> {
     omitting: bool,
     last_ns: u64,
     due_ns: u64,
-    before: Vec<Counted>,
+    before: Vec<StreamCounts>,
     /// Counts of each stream at the end of the omitted start.
-    omitted: Vec<Counted>,
+    omitted: Vec<StreamCounts>,
     intervals: Vec<Interval>,
 }
 
@@ -74,7 +74,7 @@ impl<'a> Watch<'a> {
     }
 
     fn close(&mut self, now_ns: u64, streams: &[Running]) {
-        self.before.resize(streams.len(), Counted::default());
+        self.before.resize(streams.len(), StreamCounts::default());
         let now = streams.iter().map(|stream| stream.meter.counted());
         let pairs: Vec<_> = self.before.iter().copied().zip(now).collect();
         self.before = pairs.iter().map(|(_, now)| *now).collect();
@@ -97,9 +97,9 @@ impl<'a> Watch<'a> {
     }
 
     /// The intervals, the counts to subtract from each stream, and the receiver of later events.
-    pub(super) fn finish(self, streams: usize) -> (Vec<Interval>, Vec<Counted>, Tell<'a>) {
+    pub(super) fn finish(self, streams: usize) -> (Vec<Interval>, Vec<StreamCounts>, Tell<'a>) {
         let mut omitted = self.omitted;
-        omitted.resize(streams, Counted::default());
+        omitted.resize(streams, StreamCounts::default());
         (self.intervals, omitted, self.tell)
     }
 }

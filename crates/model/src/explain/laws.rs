@@ -14,7 +14,7 @@ const FACTOR: f64 = 2.0;
 
 /// The laws found.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct CostLaws {
     /// Cost of each packet in ps.
     pub per_packet_ps: Option<f64>,
     /// Cost of each byte in ps.
@@ -38,8 +38,8 @@ pub(super) const fn word(limit: ReadingLimit) -> &'static str {
 }
 
 /// Finds the laws of readings in order of size, and writes into each what limits it.
-pub(super) fn of(readings: &mut [(Reading, Load)], has_link: bool) -> Found {
-    let mut found = Found::default();
+pub(super) fn of(readings: &mut [(Reading, Load)], has_link: bool) -> CostLaws {
+    let mut found = CostLaws::default();
     counted(readings, &mut found);
     sizes(readings, &mut found);
     onset(readings, &mut found);
@@ -71,7 +71,7 @@ pub(super) fn of(readings: &mut [(Reading, Load)], has_link: bool) -> Found {
 }
 
 /// Counts the readings on each ceiling.
-fn counted(readings: &[(Reading, Load)], found: &mut Found) {
+fn counted(readings: &[(Reading, Load)], found: &mut CostLaws) {
     let total = readings.len();
     for limit in [
         ReadingLimit::Wire,
@@ -109,7 +109,7 @@ fn counted(readings: &[(Reading, Load)], found: &mut Found) {
 }
 
 /// Checks whether the time of a frame is linear in its size, where the node itself limits.
-fn sizes(readings: &mut [(Reading, Load)], found: &mut Found) {
+fn sizes(readings: &mut [(Reading, Load)], found: &mut CostLaws) {
     // The highest rate of each size that the node limits, and not the wire, the tester or the load.
     let own = |limit: Option<ReadingLimit>| matches!(limit, None | Some(ReadingLimit::Cpu));
     let mut points: Vec<(f64, f64)> = Vec::new();
@@ -212,7 +212,7 @@ fn line(points: &[(f64, f64)]) -> Option<(f64, f64)> {
 }
 
 /// At each size, the highest load without loss and the lowest with it.
-fn onset(readings: &[(Reading, Load)], found: &mut Found) {
+fn onset(readings: &[(Reading, Load)], found: &mut CostLaws) {
     let mut sizes: Vec<u32> = readings.iter().map(|(r, _)| r.bytes).collect();
     sizes.dedup();
     let mut idle_cpu = false;
@@ -254,7 +254,7 @@ fn onset(readings: &[(Reading, Load)], found: &mut Found) {
 }
 
 /// The CPU's cost of a frame, where its load is known.
-fn cpu(readings: &[(Reading, Load)], found: &mut Found) {
+fn cpu(readings: &[(Reading, Load)], found: &mut CostLaws) {
     let known: Vec<(u32, f64)> = readings
         .iter()
         .filter_map(|(r, _)| {

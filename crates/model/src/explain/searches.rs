@@ -4,8 +4,8 @@
 use wirelab_trial::explanation::{ReadingGroup, ResultsExplanation};
 use wirelab_trial::search::{GoalResult, Limit, Outcome, SearchEnded, SearchResult};
 use wirelab_trial::{
-    CPU_IS_LIMIT, CpuLoad, Extent, Field, FlowObservation, Found, Layer, Observation, Part,
-    ResultsFile, Status, format,
+    CPU_IS_LIMIT, CpuLoad, Extent, Field, FlowObservation, Layer, Observation, Part, ResultsFile,
+    SearchOutcome, Status, format,
 };
 
 use super::results::{explained, title};
@@ -36,7 +36,7 @@ pub fn explain_file(file: &ResultsFile) -> ResultsExplanation {
     for part in &file.parts {
         match (&part.refused, &part.found) {
             (Some(why), _) => all.left_out.push(format!("{}: {why}", part.name)),
-            (None, Some(Found::Rates(result))) => rates(part, result, file, &mut all),
+            (None, Some(SearchOutcome::Rates(result))) => rates(part, result, file, &mut all),
             _ => {}
         }
     }
@@ -51,7 +51,7 @@ fn thin(part: &Part, file: &ResultsFile, skip: &mut [bool]) -> usize {
     let Some(found) = &part.found else { return 0 };
     let first = usize::try_from(part.first).unwrap_or(usize::MAX);
     let bounds: Vec<f64> = match found {
-        Found::Rates(r) => {
+        SearchOutcome::Rates(r) => {
             let bounds = r.goals.iter().flat_map(|g| {
                 [
                     &g.relevant_lower_bound_frames_per_s,
@@ -60,7 +60,7 @@ fn thin(part: &Part, file: &ResultsFile, skip: &mut [bool]) -> usize {
             });
             bounds.filter_map(|b| b.value().copied()).collect()
         }
-        Found::LossCurve(_) | Found::Bursts(_) => Vec::new(),
+        SearchOutcome::LossCurve(_) | SearchOutcome::Bursts(_) => Vec::new(),
     };
     // Distance to the nearest bound on a logarithmic scale, then the longest trial.
     let mut ranked: Vec<(f64, std::cmp::Reverse<u64>, f64, usize)> = Vec::new();

@@ -48,7 +48,7 @@ pub(super) enum Format {
 }
 
 /// Position of the next frame in the window.
-struct Found {
+struct FramePosition {
     packet: Packet,
     interface: u32,
     section: u32,
@@ -216,7 +216,7 @@ impl<R: Read> CaptureReader<R> {
         Ok(Ok(()))
     }
 
-    fn find(&mut self) -> io::Result<Option<Found>> {
+    fn find(&mut self) -> io::Result<Option<FramePosition>> {
         if self.end.is_some() {
             return Ok(None);
         }
@@ -252,7 +252,7 @@ impl<R: Read> CaptureReader<R> {
         });
     }
 
-    fn find_ng(&mut self, mut order: Order) -> io::Result<Option<Found>> {
+    fn find_ng(&mut self, mut order: Order) -> io::Result<Option<FramePosition>> {
         loop {
             if !self.window.need(12)? {
                 self.cut();
@@ -283,7 +283,7 @@ impl<R: Read> CaptureReader<R> {
     }
 
     /// Read one block. A frame stays in the window, any other block is skipped.
-    fn block(&mut self, kind: u32, len: u32, order: Order) -> io::Result<Option<Found>> {
+    fn block(&mut self, kind: u32, len: u32, order: Order) -> io::Result<Option<FramePosition>> {
         if !is_needed(kind) {
             self.pass(len, order)?;
             return Ok(None);
@@ -328,7 +328,11 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    fn take_in(&mut self, block: usize, content: Option<Content>) -> Result<Option<Found>, String> {
+    fn take_in(
+        &mut self,
+        block: usize,
+        content: Option<Content>,
+    ) -> Result<Option<FramePosition>, String> {
         match content {
             None => {}
             Some(Content::Interface(_)) if self.interfaces.len() == MAX_INTERFACES => {
@@ -352,7 +356,7 @@ impl<R: Read> CaptureReader<R> {
     }
 
     #[inline]
-    fn packet(&mut self, mut packet: Packet, block: usize) -> Result<Found, String> {
+    fn packet(&mut self, mut packet: Packet, block: usize) -> Result<FramePosition, String> {
         let index = self.base + packet.interface as usize;
         let Some(interface) = self.interfaces.get_mut(index) else {
             let known = self.interfaces.len() - self.base;
@@ -371,7 +375,7 @@ impl<R: Read> CaptureReader<R> {
         let fcs = u32::from(packet.fcs.unwrap_or(interface.fcs_bytes));
         packet.original = packet.original.saturating_sub(fcs);
         packet.captured = packet.captured.min(packet.original);
-        Ok(Found {
+        Ok(FramePosition {
             interface: index as u32,
             section: interface.section,
             sent_since_ns: interface.sent_since_ns,
@@ -405,7 +409,7 @@ impl<R: Read> CaptureReader<R> {
         Ok(())
     }
 
-    fn find_record(&mut self, classic: Classic) -> io::Result<Option<Found>> {
+    fn find_record(&mut self, classic: Classic) -> io::Result<Option<FramePosition>> {
         if !self.window.need(classic::RECORD_LEN)? {
             self.cut();
             return Ok(None);

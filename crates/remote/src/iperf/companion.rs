@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use wirelab_console::cpu::{CpuSample, busy_ratio};
 use wirelab_console::profile::{Profile, find};
 use wirelab_console::template::Values;
-use wirelab_console::{Board, ConsoleError, ConsoleName, Counted, Program, Role, Started};
+use wirelab_console::{Board, ConsoleError, ConsoleName, Program, Role, Started, TestFigures};
 use wirelab_trial::over_time::Cores;
 use wirelab_trial::{
     BusyOverTime, Cancel, ConsoleOptions, CpuLoad, Direction, Field, Node, NodeError, Observation,
     OpenError, Progress, Status, Transcript, Trial, Warning, WarningCode,
 };
 
-use super::plan::{self, Plan};
+use super::plan::{self, IperfTrial};
 use super::run::TestResult;
 use super::{Hooks, IperfNode, console};
 use crate::route::Route;
@@ -194,7 +194,7 @@ impl Companion {
         &mut self,
         node: &mut IperfNode,
         trial: &Trial,
-        (plan, route): (&Plan, &Route),
+        (plan, route): (&IperfTrial, &Route),
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<Observation, NodeError> {
@@ -255,7 +255,7 @@ impl Companion {
                 // What its client says of a failure is that of the trial, too.
                 let counted = match sent {
                     Some(Err(error)) => Err(error),
-                    Some(Ok(sent)) => counted.map(|counted| Counted {
+                    Some(Ok(sent)) => counted.map(|counted| TestFigures {
                         failure: sent.failure.or(counted.failure.clone()),
                         ..counted
                     }),
@@ -273,10 +273,10 @@ impl Companion {
                     filled = console::report(result, counted, &own);
                 }
                 if let Some((receiver, _)) = other.take() {
-                    console::add(result, receiver.end(&Counted::default(), cancel));
+                    console::add(result, receiver.end(&TestFigures::default(), cancel));
                 }
             };
-            let mut of_plan = |own_plan: &mut Plan| {
+            let mut of_plan = |own_plan: &mut IperfTrial| {
                 if client.is_some() {
                     console::forward_alone(own_plan, plan);
                 }
@@ -289,7 +289,8 @@ impl Companion {
             let ended = ended.or_else(|| end(&mut reader, None));
             (observation, ended, filled)
         });
-        let (load, counted) = ended.unwrap_or_else(|| (Err(String::new()), Ok(Counted::default())));
+        let (load, counted) =
+            ended.unwrap_or_else(|| (Err(String::new()), Ok(TestFigures::default())));
         let counted = counted.map_err(failed)?;
         // A short test may print no line; only one that failed shows that nothing arrived.
         let has_failed = match &observation {
@@ -321,7 +322,7 @@ impl Companion {
     fn board_sends(
         &mut self,
         node: &mut IperfNode,
-        plan: &Plan,
+        plan: &IperfTrial,
         route: &Route,
         role: Role,
         progress: &dyn Progress,
@@ -383,7 +384,7 @@ fn plan_of(
     trial: &Trial,
     server: SocketAddr,
     route: &Route,
-) -> Result<Plan, NodeError> {
+) -> Result<IperfTrial, NodeError> {
     match trial.direction {
         // An echo goes over TCP, and its plan is made where it runs.
         Direction::Echo => {
@@ -404,7 +405,7 @@ fn plan_of(
 
 /// Refuses what the board's client cannot be told.
 fn check_client(
-    plan: &Plan,
+    plan: &IperfTrial,
     own: &wirelab_console::profile::Run,
     name: &str,
 ) -> Result<(), NodeError> {
@@ -428,7 +429,10 @@ fn check_client(
 }
 
 /// The values of a trial for what is typed.
-fn values(plan: &Plan, client: Option<(SocketAddr, &wirelab_console::profile::Run)>) -> Values {
+fn values(
+    plan: &IperfTrial,
+    client: Option<(SocketAddr, &wirelab_console::profile::Run)>,
+) -> Values {
     let mut values = Values::new();
     let mut put = |name: &str, value: String| values.insert(name.to_owned(), value);
     let time_s = plan.expected.map_or(1.0, |time| time.as_secs_f64());
@@ -464,13 +468,13 @@ fn values(plan: &Plan, client: Option<(SocketAddr, &wirelab_console::profile::Ru
     values
 }
 
-fn server_seconds(plan: &Plan) -> u64 {
+fn server_seconds(plan: &IperfTrial) -> u64 {
     let time_s = plan.expected.map_or(10.0, |time| time.as_secs_f64());
     (time_s + LONGER_S).ceil() as u64
 }
 
 /// How long a server may still take once the trial is over.
-fn server_time(plan: &Plan) -> Duration {
+fn server_time(plan: &IperfTrial) -> Duration {
     Duration::from_secs(server_seconds(plan) + 1)
 }
 

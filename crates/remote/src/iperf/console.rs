@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use wirelab_console::profile::Run;
-use wirelab_console::{Counted, Number};
+use wirelab_console::{Number, TestFigures};
 use wirelab_iperf::v2::report::ServerReport;
 use wirelab_iperf::v2::server::ServerEvent;
 use wirelab_iperf::v2::table::{Id, Row};
@@ -15,7 +15,7 @@ use wirelab_trial::{
     Cancel, Direction, Field, FlowObservation, NodeError, Observation, Warning, WarningCode,
 };
 
-use super::plan::Plan;
+use super::plan::IperfTrial;
 use super::run::TestResult;
 
 /// A flow of the board without data for this long is over.
@@ -43,7 +43,7 @@ impl Receiver {
     ///
     /// # Errors
     /// [`NodeError::Failed`] where the port is taken.
-    pub fn start(tester: SocketAddr, plan: &Plan) -> Result<Receiver, NodeError> {
+    pub fn start(tester: SocketAddr, plan: &IperfTrial) -> Result<Receiver, NodeError> {
         let log = Arc::new(Mutex::new(ServerLog::default()));
         let for_server = Arc::clone(&log);
         let config = ServerConfig {
@@ -77,7 +77,7 @@ impl Receiver {
     }
 
     /// Waits for the end of the flow, and returns the longest one.
-    pub fn end(self, counted: &Counted, cancel: &Cancel) -> Option<(Id, Leg, Vec<Row>)> {
+    pub fn end(self, counted: &TestFigures, cancel: &Cancel) -> Option<(Id, Leg, Vec<Row>)> {
         let begun = Instant::now();
         loop {
             let log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
@@ -114,7 +114,7 @@ fn bytes_of(leg: &Leg) -> u64 {
 }
 
 /// The tester's own part of a trial in which the board's client sends too: it only sends, for the same time.
-pub fn forward_alone(own_plan: &mut Plan, plan: &Plan) {
+pub fn forward_alone(own_plan: &mut IperfTrial, plan: &IperfTrial) {
     own_plan.config.mode = Mode::Forward;
     own_plan.expected = plan.expected;
     if let Some(time) = plan.expected {
@@ -134,7 +134,7 @@ pub fn add(result: &mut TestResult, leg: Option<(Id, Leg, Vec<Row>)>) {
 }
 
 /// The plan as the board's client runs it: in whole seconds, where it takes only those.
-pub fn as_run(plan: &Plan, own: &Run) -> Plan {
+pub fn as_run(plan: &IperfTrial, own: &Run) -> IperfTrial {
     let mut plan = plan.clone();
     if own.whole_seconds {
         let whole = plan
@@ -147,9 +147,9 @@ pub fn as_run(plan: &Plan, own: &Run) -> Plan {
 
 /// The result of a flow that the board's client sent.
 pub fn received(
-    plan: &Plan,
+    plan: &IperfTrial,
     leg: Option<(Id, Leg, Vec<Row>)>,
-    (counted, own): (&Counted, &Run),
+    (counted, own): (&TestFigures, &Run),
     started_unix_ns: u64,
     cancel: &Cancel,
 ) -> TestResult {
@@ -171,7 +171,7 @@ pub fn received(
 }
 
 /// Datagrams of data that the board says it sent.
-fn sent_datagrams(plan: &Plan, counted: &Counted, own: &Run) -> Option<u64> {
+fn sent_datagrams(plan: &IperfTrial, counted: &TestFigures, own: &Run) -> Option<u64> {
     let by_bytes = || {
         let bytes = counted.bytes.filter(|bytes| bytes.within == 0.0)?;
         Some((bytes.value / f64::from(plan.datagram.max(1))).round() as u64)
@@ -181,7 +181,7 @@ fn sent_datagrams(plan: &Plan, counted: &Counted, own: &Run) -> Option<u64> {
 }
 
 /// Fills the report of a UDP server that sends none from what its console counted; whether it could.
-pub fn report(result: &mut TestResult, counted: &Counted, own: &Run) -> bool {
+pub fn report(result: &mut TestResult, counted: &TestFigures, own: &Run) -> bool {
     let mut filled = false;
     for (_, leg) in &mut result.outcome.legs {
         let Leg::UdpSent(sent) = leg else { continue };
@@ -193,7 +193,7 @@ pub fn report(result: &mut TestResult, counted: &Counted, own: &Run) -> bool {
     filled
 }
 
-fn reported(sent: &Sent, counted: &Counted, own: &Run) -> Option<ServerReport> {
+fn reported(sent: &Sent, counted: &TestFigures, own: &Run) -> Option<ServerReport> {
     let size = f64::from(sent.datagram_bytes.max(1));
     // The first datagram is as long as the header of iperf.
     let longer = sent.bytes as f64 - size * sent.datagrams as f64;
@@ -225,8 +225,8 @@ fn reported(sent: &Sent, counted: &Counted, own: &Run) -> Option<ServerReport> {
 /// Adds what the console says of a flow that the board received.
 pub fn served(
     observation: &mut Observation,
-    plan: &Plan,
-    counted: &Counted,
+    plan: &IperfTrial,
+    counted: &TestFigures,
     own: &Run,
     filled: bool,
 ) {
@@ -292,7 +292,7 @@ pub fn served(
 }
 
 /// Adds what the console says of a flow that the board sent.
-pub fn sent(observation: &mut Observation, plan: &Plan, counted: &Counted, own: &Run) {
+pub fn sent(observation: &mut Observation, plan: &IperfTrial, counted: &TestFigures, own: &Run) {
     let Some(flow) = observation
         .flows
         .iter_mut()
@@ -334,7 +334,7 @@ pub fn sent(observation: &mut Observation, plan: &Plan, counted: &Counted, own: 
 }
 
 /// Adds what the board itself says of a failure.
-pub fn tell_failure(observation: &mut Observation, counted: &Counted) {
+pub fn tell_failure(observation: &mut Observation, counted: &TestFigures) {
     if let Some(failure) = &counted.failure {
         let failure: String = failure.chars().filter(|c| !c.is_control()).collect();
         observation.warnings.push(Warning::new(
@@ -348,7 +348,7 @@ pub fn tell_failure(observation: &mut Observation, counted: &Counted) {
 fn compare(
     differs: &mut Vec<String>,
     what: &str,
-    counted: &Counted,
+    counted: &TestFigures,
     wire: Option<u64>,
     whose: &str,
 ) {
@@ -382,7 +382,7 @@ fn warn(observation: &mut Observation, differs: Vec<String>) {
 }
 
 /// The counters of the console, as it printed them.
-fn put(flow: &mut FlowObservation, counted: &Counted) {
+fn put(flow: &mut FlowObservation, counted: &TestFigures) {
     let whole = |number: Number| number.value.round().max(0.0) as u64;
     let ps = |s: f64| (s * 1e12).round().max(0.0) as u64;
     let values = [
@@ -413,12 +413,12 @@ mod tests {
 
     #[test]
     fn two_counts_that_differ_are_shown_both() {
-        let printed = |value: f64, within: f64| Counted {
+        let printed = |value: f64, within: f64| TestFigures {
             bytes: Some(Number { value, within }),
             is_whole: true,
-            ..Counted::default()
+            ..TestFigures::default()
         };
-        let compared = |counted: &Counted| {
+        let compared = |counted: &TestFigures| {
             let mut differs = Vec::new();
             compare(
                 &mut differs,
@@ -435,7 +435,7 @@ mod tests {
         let both = "received bytes: 1177256 on the console, 1193640 sent by the tester";
         assert_eq!(compared(&printed(1_177_256.0, 0.0)), [both]);
         // The sum of intervals lacks what came after the last of them.
-        let part = Counted {
+        let part = TestFigures {
             is_whole: false,
             ..printed(1_000.0, 0.0)
         };

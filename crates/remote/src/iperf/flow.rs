@@ -14,7 +14,7 @@ use wirelab_trial::{
     SenderObservation, Spans, Warning, WarningCode,
 };
 
-use super::plan::Plan;
+use super::plan::IperfTrial;
 use crate::leaving::Left;
 
 const NO_CONTENT: &str =
@@ -23,7 +23,7 @@ const PEER_SENDS: &str = "the peer is the sender, and does not report this";
 
 /// What flows are made from.
 pub struct About<'a> {
-    pub plan: &'a Plan,
+    pub plan: &'a IperfTrial,
     pub rows: &'a [Row],
     pub peer: String,
     pub fragmented: bool,

@@ -65,7 +65,7 @@ pub(crate) struct Opening {
 /// What a companion changes in an iperf 2 test.
 pub(crate) struct Hooks<'a> {
     /// Before it runs.
-    plan: &'a mut dyn FnMut(&mut plan::Plan),
+    plan: &'a mut dyn FnMut(&mut plan::IperfTrial),
     /// Before its result is read.
     result: &'a mut dyn FnMut(&mut run::TestResult),
 }
@@ -202,7 +202,7 @@ impl IperfNode {
     }
 
     /// Makes sure that an iperf answers before the tester sends a load; `None` if it does.
-    fn is_no_iperf(&mut self, plan: &plan::Plan, cancel: &Cancel) -> Option<run::TestResult> {
+    fn is_no_iperf(&mut self, plan: &plan::IperfTrial, cancel: &Cancel) -> Option<run::TestResult> {
         let sends_load = plan.resolved.trial.direction != Direction::Transmit;
         if self.answers != Answers::Unknown || !sends_load {
             return None;

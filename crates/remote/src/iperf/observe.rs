@@ -9,7 +9,7 @@ use wirelab_trial::{
 };
 
 use super::flow::About;
-use super::plan::Plan;
+use super::plan::IperfTrial;
 use super::run::TestResult;
 use crate::leaving::Left;
 use crate::route::Route;
@@ -23,7 +23,7 @@ pub const NO_LOAD: &str =
 /// # Errors
 /// [`NodeError`] where nothing was measured at all.
 pub fn observation(
-    plan: &Plan,
+    plan: &IperfTrial,
     result: TestResult,
     left: &Left,
     node: Description,
@@ -127,7 +127,7 @@ impl Ended {
     }
 }
 
-fn ended(plan: &Plan, result: &TestResult) -> Ended {
+fn ended(plan: &IperfTrial, result: &TestResult) -> Ended {
     match &result.outcome.trouble {
         _ if result.cancelled => Ended::Cancelled,
         Some(Trouble::Gone { peer, source }) => Ended::Void(format!(
@@ -154,7 +154,7 @@ fn is_cut(received_s: f64, whole_s: f64) -> bool {
 }
 
 /// Why a leg is not complete, as far as known.
-fn cut(plan: &Plan, leg: &Leg) -> Option<Ended> {
+fn cut(plan: &IperfTrial, leg: &Leg) -> Option<Ended> {
     // A leg that only requests traffic back is not a flow.
     if plan.resolved.trial.direction == Direction::Transmit && leg.is_sent() {
         return None;
@@ -208,7 +208,7 @@ fn stream_ended(received_s: f64, bytes: u64) -> Ended {
 
 /// Whether a peer stopped sending before the end of the trial; a peer that sent the requested amount at its own rate
 /// did not.
-fn ended_early(plan: &Plan, udp: &UdpReceived, expected_s: f64) -> bool {
+fn ended_early(plan: &IperfTrial, udp: &UdpReceived, expected_s: f64) -> bool {
     let Some(rate) = plan.resolved.frames_per_s else {
         return is_cut(udp.span.seconds(), expected_s);
     };
@@ -218,7 +218,7 @@ fn ended_early(plan: &Plan, udp: &UdpReceived, expected_s: f64) -> bool {
 }
 
 /// Why it is unknown what arrived of a flow.
-fn too_short(plan: &Plan, sent: &Sent) -> Option<String> {
+fn too_short(plan: &IperfTrial, sent: &Sent) -> Option<String> {
     let Some(report) = &sent.report else {
         return Some(match sent.strange_answers {
             0 => "the peer sent no report, so it is unknown what arrived; fix: start an iperf server for UDP there (iperf -s -u). Some boards send no report and print it: add --console and --profile, or use node:HOST".to_owned(),
@@ -276,7 +276,7 @@ mod tests {
     use wirelab_trial::slices::Slices;
     use wirelab_trial::{Capabilities, Extent, Framing, Layer, Load, Size, SizeUnit, Trial};
 
-    fn planned(load: Load) -> Plan {
+    fn planned(load: Load) -> IperfTrial {
         let framing = Framing {
             layer: Layer::UdpIpv4,
             vlan_tags: 0,
@@ -291,7 +291,7 @@ mod tests {
     }
 
     /// Of a hundred datagrams ten did not arrive; the tester dropped from `missed` to so many, and `either` of them.
-    fn observed(plan: &Plan, missed: u64, either: u64) -> Observation {
+    fn observed(plan: &IperfTrial, missed: u64, either: u64) -> Observation {
         let mut udp = UdpReceived::of(&Receiver::of(Generation::Bare, 0));
         udp.finished = true;
         udp.span.end_ns = udp.span.start_ns + 1_000_000_000;

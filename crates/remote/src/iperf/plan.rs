@@ -30,7 +30,7 @@ const FULL_SEGMENT: [u32; 2] = [1460, 1440];
 
 /// A trial, ready to run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct IperfTrial {
     /// The requested trial; a frame is a datagram or a write.
     pub resolved: Resolved,
     /// Bytes of a datagram or of a write.
@@ -41,7 +41,7 @@ pub struct Plan {
     pub config: ClientConfig,
 }
 
-impl Plan {
+impl IperfTrial {
     /// Whether it uses UDP and not TCP.
     pub fn is_udp(&self) -> bool {
         self.resolved.trial.framing.layer.is_udp()
@@ -50,7 +50,7 @@ impl Plan {
     /// The same trial with the peer's traffic on the tester's own connection (`-R`), for peers that cannot reach the
     /// tester.
     #[must_use]
-    pub fn on_our_connection(&self) -> Plan {
+    pub fn on_our_connection(&self) -> IperfTrial {
         let mut plan = self.clone();
         plan.config.mode = match plan.resolved.trial.direction {
             Direction::Both => Mode::FullDuplex,
@@ -140,7 +140,7 @@ pub fn plan(
     trial: &Trial,
     server: SocketAddr,
     carrier: Option<LineRate>,
-) -> Result<Plan, NodeError> {
+) -> Result<IperfTrial, NodeError> {
     let resolved = Resolved::new(trial, &accepts(trial), Link::Carrier(carrier))?;
     let (layer, frames_per_s) = (trial.framing.layer, resolved.frames_per_s);
     let datagram = resolved.sizes.datagram.unwrap_or(0);
@@ -165,7 +165,7 @@ pub fn plan(
     let expected = resolved.expected_ps();
     let expected = expected.map(|ps| Duration::from_nanos(ps / 1000).min(LONGEST_EXPECTED));
     config.interval = interval(expected);
-    Ok(Plan {
+    Ok(IperfTrial {
         resolved,
         datagram,
         expected,
@@ -281,7 +281,7 @@ mod tests {
         )
     }
 
-    fn laid_out(trial: &Trial) -> Plan {
+    fn laid_out(trial: &Trial) -> IperfTrial {
         plan(trial, SocketAddr::from(([192, 0, 2, 1], 5001)), None).unwrap()
     }
 

@@ -9,7 +9,7 @@ use wirelab_iperf::v2::{Generation, Outcome, Trouble};
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{Cancel, Progress};
 
-use super::plan::Plan;
+use super::plan::IperfTrial;
 
 /// Longest time between two checks whether the user cancelled.
 const LOOK: Duration = Duration::from_millis(20);
@@ -32,7 +32,7 @@ pub struct TestResult {
 /// Runs the test of a plan. A peer that cannot open a connection back (behind a firewall, or without that mode) is
 /// asked once more on the tester's own connection; `on_our_connection` is then set.
 pub fn run(
-    plan: &Plan,
+    plan: &IperfTrial,
     on_our_connection: &mut bool,
     progress: &dyn Progress,
     cancel: &Cancel,
@@ -58,7 +58,7 @@ pub fn run(
 
 /// Runs the test, and repeats it where the peer was absent for a moment.
 fn patiently(
-    plan: &Plan,
+    plan: &IperfTrial,
     on_our_connection: bool,
     progress: &dyn Progress,
     cancel: &Cancel,
@@ -76,7 +76,10 @@ fn patiently(
 }
 
 /// Makes sure that an iperf 2 server answers; returns its generation where that shows, or why there is no test.
-pub fn make_sure(plan: &Plan, cancel: &Cancel) -> Result<Option<Generation>, Box<TestResult>> {
+pub fn make_sure(
+    plan: &IperfTrial,
+    cancel: &Cancel,
+) -> Result<Option<Generation>, Box<TestResult>> {
     let started_unix_ns = unix_ns();
     let mut answered = plan.config.make_sure_of_iperf(cancel.flag());
     for pause in AGAIN {
@@ -105,7 +108,7 @@ fn is_refused(trouble: &Trouble) -> bool {
 }
 
 fn once(
-    plan: &Plan,
+    plan: &IperfTrial,
     on_our_connection: bool,
     progress: &dyn Progress,
     cancel: &Cancel,
@@ -131,7 +134,7 @@ fn once(
 
 /// Shows the progress of the test, and ends it when the user cancels.
 pub fn watch(
-    plan: &Plan,
+    plan: &IperfTrial,
     progress: &dyn Progress,
     cancel: &Cancel,
     stop: &AtomicBool,

@@ -14,7 +14,7 @@ use wirelab_trial::{
     Observation, Progress, Status, Trial, Warning, WarningCode,
 };
 
-use super::plan::{self, Plan};
+use super::plan::{self, IperfTrial};
 use super::{observe, run};
 use crate::leaving::Left;
 use crate::route::Route;
@@ -58,7 +58,7 @@ pub fn accepts(trial: &Trial) -> Accepts<'static> {
 ///
 /// # Errors
 /// [`NodeError::Unsupported`] where a peer would have to send a number of datagrams as fast as it can.
-pub fn parameters(plan: &Plan) -> Result<Parameters, NodeError> {
+pub fn parameters(plan: &IperfTrial) -> Result<Parameters, NodeError> {
     let udp = plan.is_udp();
     let base = match udp {
         true => Parameters::udp(),
@@ -120,7 +120,7 @@ fn is_busy(outcome: &Result<Outcome, TestError>) -> bool {
 
 /// Runs the test of a plan, and waits where the server is busy.
 pub fn ask(
-    plan: &Plan,
+    plan: &IperfTrial,
     parameters: Parameters,
     progress: &dyn Progress,
     cancel: &Cancel,
@@ -178,7 +178,7 @@ pub fn ask(
 /// # Errors
 /// [`NodeError::Failed`] where nothing was measured, except for a busy server.
 pub fn observation(
-    plan: &Plan,
+    plan: &IperfTrial,
     result: TestResult,
     left: &Left,
     node: Description,
@@ -232,7 +232,7 @@ const fn is_refusal(source: &ControlError) -> bool {
     matches!(source, ControlError::Busy | ControlError::TurnedAway)
 }
 
-fn failure(plan: &Plan, error: &TestError) -> NodeError {
+fn failure(plan: &IperfTrial, error: &TestError) -> NodeError {
     let hint = match (error, plan.resolved.trial.direction) {
         (
             TestError::Control {
@@ -250,7 +250,7 @@ fn failure(plan: &Plan, error: &TestError) -> NodeError {
 }
 
 /// Adds to an observation what iperf 2 does not have.
-fn finish(plan: &Plan, outcome: &Outcome, observation: &mut Observation) {
+fn finish(plan: &IperfTrial, outcome: &Outcome, observation: &mut Observation) {
     observation.cpu_load = Field::absent(NO_LOAD);
     if let Some(theirs) = &outcome.peer_results {
         let ppm = (theirs.cpu_percent[0] * 1e4).round().max(0.0) as u64;
@@ -281,7 +281,7 @@ fn finish(plan: &Plan, outcome: &Outcome, observation: &mut Observation) {
 
 /// How many datagrams the tester's stream of a direction sent after the last one that the server counted, and how many
 /// in all.
-fn untold(plan: &Plan, outcome: &Outcome) -> Option<(u64, u64)> {
+fn untold(plan: &IperfTrial, outcome: &Outcome) -> Option<(u64, u64)> {
     let mut streams = outcome.streams.iter();
     let stream = streams.find(|stream| stream.ends.sender && plan.is_udp())?;
     let tail = tail(stream, theirs(outcome, stream)?);
@@ -289,7 +289,7 @@ fn untold(plan: &Plan, outcome: &Outcome) -> Option<(u64, u64)> {
 }
 
 /// Why a test shows nothing of the peer.
-fn failed(plan: &Plan, outcome: &Outcome) -> Option<String> {
+fn failed(plan: &IperfTrial, outcome: &Outcome) -> Option<String> {
     if let Some(why) = &outcome.failure {
         return Some(why.clone());
     }
@@ -300,7 +300,7 @@ fn failed(plan: &Plan, outcome: &Outcome) -> Option<String> {
 }
 
 /// Warnings in addition to those of iperf 2.
-fn warnings(plan: &Plan, outcome: &Outcome) -> Vec<Warning> {
+fn warnings(plan: &IperfTrial, outcome: &Outcome) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |code, text, fix| warnings.push(Warning::new(code, text, fix));
     let seconds = outcome.parameters.seconds;

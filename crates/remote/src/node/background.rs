@@ -9,12 +9,12 @@ use wirelab_socket::udp::Background as Sender;
 use wirelab_trial::{Cancel, Extent, Field, Observation, Status, Warning, WarningCode, format};
 
 use super::node_path::BACKGROUND;
-use super::plan::Plan;
+use super::plan::NodeTrial;
 use crate::leaving::Left;
 use crate::route::connected;
 
 /// A socket to the node's background port; `None` where no background is requested.
-pub fn socket(plan: &Plan, node: SocketAddr) -> io::Result<Option<UdpSocket>> {
+pub fn socket(plan: &NodeTrial, node: SocketAddr) -> io::Result<Option<UdpSocket>> {
     let Some(background) = plan.background else {
         return Ok(None);
     };
@@ -22,7 +22,10 @@ pub fn socket(plan: &Plan, node: SocketAddr) -> io::Result<Option<UdpSocket>> {
 }
 
 /// The background of a trial that begins now.
-pub fn begin<'a>(plan: &Plan, socket: Option<&'a UdpSocket>) -> io::Result<Option<Sender<'a>>> {
+pub fn begin<'a>(
+    plan: &NodeTrial,
+    socket: Option<&'a UdpSocket>,
+) -> io::Result<Option<Sender<'a>>> {
     let Some((background, socket)) = plan.background.zip(socket) else {
         return Ok(None);
     };
@@ -40,7 +43,7 @@ pub fn begin<'a>(plan: &Plan, socket: Option<&'a UdpSocket>) -> io::Result<Optio
 
 /// Runs the flow's work while another thread sends the background.
 pub fn around<T>(
-    plan: &Plan,
+    plan: &NodeTrial,
     socket: Option<&UdpSocket>,
     work: impl FnOnce() -> io::Result<T>,
 ) -> io::Result<(T, Option<Sent>)> {

@@ -19,7 +19,7 @@ use wirelab_wire::{Flow, FrameSpec, Rules, Transport};
 
 use super::background;
 use super::flows::{Did, Sides};
-use super::plan::Plan;
+use super::plan::NodeTrial;
 
 /// The name of the frames' path on the tester's side in observations.
 pub const PATH: &str = "packet";
@@ -41,7 +41,7 @@ pub struct Ready {
 /// # Errors
 /// [`NodeError`] where the interface is unknown, or raw frames are not allowed.
 pub fn prepare(
-    plan: &Plan,
+    plan: &NodeTrial,
     interface: Option<&Interface>,
     node_mac: Option<&str>,
     sink: Option<Box<dyn FrameSink>>,
@@ -96,7 +96,7 @@ pub fn prepare(
 
 /// The tester's work in the started trial.
 pub fn sides<'a>(
-    plan: &'a Plan,
+    plan: &'a NodeTrial,
     started: &Started,
     ready: Ready,
     beside: Option<UdpSocket>,
@@ -172,7 +172,7 @@ fn checking<'a>(checker: Checker) -> super::flows::Work<'a> {
     })
 }
 
-fn job(plan: &Plan, interface: &Interface, node: Mac) -> SendJob {
+fn job(plan: &NodeTrial, interface: &Interface, node: Mac) -> SendJob {
     SendJob {
         frame: FrameSpec {
             destination: node.0,
@@ -196,7 +196,7 @@ fn job(plan: &Plan, interface: &Interface, node: Mac) -> SendJob {
 }
 
 /// The outer VLAN tag: of VLAN 100, with the priority that a rule of the trial matches, if any.
-fn tag(plan: &Plan) -> u16 {
+fn tag(plan: &NodeTrial) -> u16 {
     const VLAN: u16 = 100;
     let rules = plan.resolved.trial.rule.as_deref().map(str::parse::<Rules>);
     let rules = rules.and_then(Result::ok).unwrap_or_default();

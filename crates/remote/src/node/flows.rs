@@ -12,7 +12,7 @@ use wirelab_socket::flow::{Live, Reception, Sent};
 use wirelab_trial::{Cancel, Direction, Progress, Series};
 
 use super::control::Control;
-use super::plan::Plan;
+use super::plan::NodeTrial;
 use crate::leaving::Left;
 
 /// Time between checks of the tester's own side.
@@ -90,7 +90,7 @@ impl FlowsResult {
 pub fn run(
     control: &mut Control,
     number: u32,
-    plan: &Plan,
+    plan: &NodeTrial,
     sides: Sides<'_>,
     progress: &dyn Progress,
     cancel: &Cancel,
@@ -171,7 +171,7 @@ fn keep(did: Option<io::Result<Did>>, trouble: &mut Option<String>) -> Did {
 /// Watches a trial.
 struct Watch<'a> {
     number: u32,
-    plan: &'a Plan,
+    plan: &'a NodeTrial,
     progress: &'a dyn Progress,
     cancel: &'a Cancel,
     sent_all: &'a AtomicBool,

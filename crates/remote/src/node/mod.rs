@@ -52,7 +52,7 @@ use control::Control;
 use flows::Sides;
 pub use frame_transport::Connect;
 use frame_transport::{FrameTransport, Opener};
-use plan::{Plan, Streams};
+use plan::{NodeTrial, Streams};
 use tester_cores::TesterCores;
 use watch::Watch;
 pub use wire::Ends;
@@ -273,7 +273,7 @@ impl ControlNode {
 
     /// Starts a trial; repeats it in a new session where the node has forgotten this one. A busy node is asked again
     /// until it would have ended the trial of a tester that was killed.
-    fn start(&mut self, plan: &Plan, cancel: &Cancel) -> Result<Started, NodeError> {
+    fn start(&mut self, plan: &NodeTrial, cancel: &Cancel) -> Result<Started, NodeError> {
         let idle = Duration::from_millis(u64::from(self.identity.idle_ms));
         let (begun, patience) = (Instant::now(), idle.min(LONGEST_IDLE) + LONGEST_END);
         loop {
@@ -297,7 +297,7 @@ impl ControlNode {
         }
     }
 
-    fn ask_start(&mut self, plan: &Plan) -> Result<Started, ClientError> {
+    fn ask_start(&mut self, plan: &NodeTrial) -> Result<Started, ClientError> {
         let address = match &self.opener {
             Opener::Address(address, _) => Some(*address),
             Opener::Given(_) => None,
@@ -309,7 +309,7 @@ impl ControlNode {
     /// Runs one trial, on the thread with the tester's cores.
     fn run_here(
         &mut self,
-        mut plan: Plan,
+        mut plan: NodeTrial,
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<(Observation, Vec<PointTimes>), NodeError> {
@@ -374,7 +374,7 @@ impl ControlNode {
     /// Runs one trial, on its own thread, because that moves to the tester's cores.
     fn run_there(
         &mut self,
-        plan: Plan,
+        plan: NodeTrial,
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<(Observation, Vec<PointTimes>), NodeError> {
@@ -384,7 +384,7 @@ impl ControlNode {
         })
     }
 
-    fn plan(&mut self, trial: &Trial) -> Result<Plan, NodeError> {
+    fn plan(&mut self, trial: &Trial) -> Result<NodeTrial, NodeError> {
         let mut plan = plan::plan(trial, &self.identity, self.link())?;
         if self.setup.contains_key(CLOCK_ID) {
             self.trials = self.trials.wrapping_add(1);
@@ -400,7 +400,7 @@ impl ControlNode {
     fn by_ip(
         &mut self,
         node: SocketAddr,
-        plan: &mut Plan,
+        plan: &mut NodeTrial,
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<(Started, flows::FlowsResult), NodeError> {
@@ -418,7 +418,7 @@ impl ControlNode {
     fn by_stack(
         &mut self,
         node: SocketAddr,
-        plan: &mut Plan,
+        plan: &mut NodeTrial,
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<(Started, flows::FlowsResult), NodeError> {
@@ -460,7 +460,7 @@ impl ControlNode {
     /// A trial whose frames a port hears, of a node that has no address.
     fn at_the_port(
         &mut self,
-        plan: &mut Plan,
+        plan: &mut NodeTrial,
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<(Started, flows::FlowsResult), NodeError> {
@@ -512,13 +512,13 @@ impl ControlNode {
         Some(Box::new(sink))
     }
 
-    fn watch(&self, plan: &Plan, notes: &mut Vec<String>) -> Option<Watch> {
+    fn watch(&self, plan: &NodeTrial, notes: &mut Vec<String>) -> Option<Watch> {
         let same = clocks::one_clock(self.setup.get(CLOCK_ID)).is_ok();
         watch::begin(plan, self.interface(), same, notes)
     }
 
     /// The node's report on the trial, with the tester's times merged in.
-    fn report(&mut self, plan: &Plan, number: u32, result: &flows::FlowsResult) -> NodeReport {
+    fn report(&mut self, plan: &NodeTrial, number: u32, result: &flows::FlowsResult) -> NodeReport {
         if !result.answers {
             return NodeReport::nothing("the node no longer answered");
         }
@@ -551,7 +551,7 @@ impl ControlNode {
     /// A trial whose frames the tester builds and checks itself.
     fn on_the_wire(
         &mut self,
-        plan: &mut Plan,
+        plan: &mut NodeTrial,
         progress: &dyn Progress,
         cancel: &Cancel,
     ) -> Result<(Started, flows::FlowsResult), NodeError> {
@@ -580,7 +580,7 @@ impl ControlNode {
 
     fn flows(
         &mut self,
-        plan: &Plan,
+        plan: &NodeTrial,
         started: &Started,
         sides: std::io::Result<Sides<'_>>,
         progress: &dyn Progress,

@@ -12,7 +12,7 @@ use wirelab_trial::{
 
 use super::background;
 use super::flows::FlowsResult;
-use super::plan::{FROM_NODE, Plan, TO_NODE};
+use super::plan::{FROM_NODE, NodeTrial, TO_NODE};
 use super::tester_cores;
 use crate::leaving::Left;
 
@@ -20,7 +20,7 @@ const NOT_REPORTED: &str = "the node did not report how many frames it sent";
 
 /// The parts of an observation.
 pub struct Parts<'a> {
-    pub plan: &'a Plan,
+    pub plan: &'a NodeTrial,
     /// The name of the frames' path.
     pub path: &'static str,
     pub node: Description,

@@ -62,7 +62,7 @@ impl Streams {
 
 /// A trial, ready to run.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct NodeTrial {
     /// The requested trial.
     pub resolved: Resolved,
     /// The background to send.
@@ -78,7 +78,7 @@ pub struct Plan {
     pub turns: Option<u16>,
 }
 
-impl Plan {
+impl NodeTrial {
     /// Sends one frame of each pair to a port that no rule matches, so that it uses the stack.
     ///
     /// # Errors
@@ -201,13 +201,17 @@ fn resolve(
 }
 
 /// Checks the trial against the node's report, and plans it.
-pub fn plan(trial: &Trial, node: &Identity, carrier: Option<LineRate>) -> Result<Plan, NodeError> {
+pub fn plan(
+    trial: &Trial,
+    node: &Identity,
+    carrier: Option<LineRate>,
+) -> Result<NodeTrial, NodeError> {
     let resolved = resolve(trial, node, carrier)?;
     let background = node_path::background(&resolved)?;
     let mut start = start(trial, node, resolved.frames_per_s)?;
     node_path::request(trial, &mut start)?;
     start.background_port = background.map(|background| background.port);
-    let mut plan = Plan {
+    let mut plan = NodeTrial {
         streams: Streams::of_trial(0),
         resolved,
         background,

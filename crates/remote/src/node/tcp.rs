@@ -13,13 +13,13 @@ use wirelab_socket::tcp;
 use wirelab_wire::header::UDP_PORT;
 
 use super::flows::{Did, Sides};
-use super::plan::Plan;
+use super::plan::NodeTrial;
 
 /// Longest time to connect.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// A connection that is marked from its first packet on.
-fn connect(plan: &Plan, peer: SocketAddr) -> io::Result<TcpStream> {
+fn connect(plan: &NodeTrial, peer: SocketAddr) -> io::Result<TcpStream> {
     let family = match peer {
         SocketAddr::V4(_) => AddressFamily::Inet,
         SocketAddr::V6(_) => AddressFamily::Inet6,
@@ -39,7 +39,11 @@ fn connect(plan: &Plan, peer: SocketAddr) -> io::Result<TcpStream> {
 }
 
 /// Connect, and what the tester does then.
-pub fn sides<'a>(plan: &'a Plan, node: SocketAddr, started: &Started) -> io::Result<Sides<'a>> {
+pub fn sides<'a>(
+    plan: &'a NodeTrial,
+    node: SocketAddr,
+    started: &Started,
+) -> io::Result<Sides<'a>> {
     let peer = SocketAddr::new(node.ip(), started.node_port.unwrap_or(UDP_PORT));
     let connect = || connect(plan, peer);
     let to_node = plan.resolved.tester_sends().then(connect).transpose()?;

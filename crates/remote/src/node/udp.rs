@@ -12,7 +12,7 @@ use wirelab_wire::header::UDP_PORT;
 
 use super::background;
 use super::flows::{Did, Sides};
-use super::plan::Plan;
+use super::plan::NodeTrial;
 use crate::host::unreachable_peer;
 use crate::route::{any_of, connected};
 
@@ -31,7 +31,7 @@ pub fn prepare(node: SocketAddr, start: &mut Start) -> Result<(UdpSocket, udp::R
 
 /// The tester's work in the started trial.
 pub fn sides<'a>(
-    plan: &'a Plan,
+    plan: &'a NodeTrial,
     node: SocketAddr,
     started: &Started,
     (socket, ready): (&'a UdpSocket, udp::Ready),
@@ -87,7 +87,7 @@ pub fn sides<'a>(
 }
 
 /// Requests echoes on a schedule that does not wait for them.
-fn probe(plan: &Plan, socket: &UdpSocket, cancel: &Cancel) -> io::Result<Did> {
+fn probe(plan: &NodeTrial, socket: &UdpSocket, cancel: &Cancel) -> io::Result<Did> {
     let report = echo::probe(
         socket,
         &plan.offer(),

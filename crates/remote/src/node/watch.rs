@@ -5,7 +5,7 @@ use wirelab_port::iface::Interface;
 use wirelab_stages::{FlowFilter, NodeOptions, NodeXdp, Point, Store};
 use wirelab_trial::{Direction, Layer, Path};
 
-use super::plan::Plan;
+use super::plan::NodeTrial;
 
 /// The program, where there is one. It is detached with this value.
 pub struct Watch {
@@ -19,7 +19,7 @@ pub struct Watch {
 /// Attaches the program where the trial needs it: where the arrival times of the node's frames are comparable with its
 /// own, or where frames past its stack would not arrive otherwise. What is unavailable is added to `notes`.
 pub fn begin(
-    plan: &Plan,
+    plan: &NodeTrial,
     interface: Option<&Interface>,
     same_clock: bool,
     notes: &mut Vec<String>,
@@ -43,7 +43,7 @@ pub fn begin(
     }
 }
 
-fn attach(plan: &Plan, interface: &Interface, records: Option<u32>) -> Result<Watch, String> {
+fn attach(plan: &NodeTrial, interface: &Interface, records: Option<u32>) -> Result<Watch, String> {
     let in_words = |error: wirelab_stages::StagesError| error.to_string();
     let store = records.map(Store::new).transpose().map_err(in_words)?;
     if let Some(store) = &store {

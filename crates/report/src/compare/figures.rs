@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use wirelab_statistics::bootstrap::CONFIDENCE;
 use wirelab_statistics::shift::Scale;
 use wirelab_trial::{
-    ClockKind, Direction, Field, Found, Kind, Observation, ResultsFile, Series, Status, Summary,
-    Trial,
+    ClockKind, Direction, Field, Kind, Observation, ResultsFile, SearchOutcome, Series, Status,
+    Summary, Trial,
 };
 
 use crate::row::{self, Row};
@@ -25,7 +25,7 @@ const SAMPLES: u64 = 1000;
 
 /// What one figure is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct What {
+pub struct FigureName {
     /// Of which trial, in words.
     pub trial: String,
     /// Its name.
@@ -53,7 +53,7 @@ pub struct OnCurve {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
     /// What it is.
-    pub what: What,
+    pub what: FigureName,
     /// Where the values come from.
     pub kind: Kind,
     /// Whether the same question has the same answer on every host: counts of instructions, simulations and models.
@@ -113,7 +113,7 @@ pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
             }),
         };
         let trial_key = trial_key.unwrap_or_default();
-        let of_row = Of {
+        let of_row = FigureTrial {
             key: format!("{node} {trial_key} {}", row.direction),
             trial: in_words(&row, node, true),
             on: (!o.trial.framing.layer.is_tcp()).then(|| OnCurve {
@@ -130,10 +130,10 @@ pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
         last_trial = row.trial;
     }
     for part in &file.parts {
-        if let Some(Found::Rates(result)) = &part.found {
+        if let Some(SearchOutcome::Rates(result)) = &part.found {
             for goal in &result.goals {
                 let allowed = search::allowed(goal.goal.loss_ratio);
-                let of_part = Of {
+                let of_part = FigureTrial {
                     key: part.name.clone(),
                     trial: part.name.clone(),
                     on: None,
@@ -149,7 +149,7 @@ pub fn of(file: &ResultsFile) -> Vec<(String, Values)> {
 }
 
 /// Which trial a figure is of.
-struct Of {
+struct FigureTrial {
     key: String,
     trial: String,
     on: Option<OnCurve>,
@@ -166,7 +166,7 @@ impl Figures {
     /// Add a repeat's value, if there is one.
     fn push(
         &mut self,
-        of: &Of,
+        of: &FigureTrial,
         (figure, unit, higher_is_better): (String, &'static str, bool),
         field: Field<f64>,
         exact: bool,
@@ -176,7 +176,7 @@ impl Figures {
         };
         let key = format!("{} {figure} {unit}", of.key);
         let place = *self.places.entry(key.clone()).or_insert_with(|| {
-            let what = What {
+            let what = FigureName {
                 trial: of.trial.clone(),
                 figure,
                 unit,
@@ -204,7 +204,7 @@ impl Figures {
         }
     }
 
-    fn rates(&mut self, of: &Of, row: &Row<'_>) {
+    fn rates(&mut self, of: &FigureTrial, row: &Row<'_>) {
         let simulated = |flow: &&wirelab_trial::FlowObservation| {
             let clock = flow.elapsed.value().map(|elapsed| elapsed.clock);
             clock == Some(ClockKind::Simulated)
@@ -223,7 +223,7 @@ impl Figures {
         self.push(of, (name("loss"), "ratio", false), loss, exact);
     }
 
-    fn series_of_flows(&mut self, of: &Of, row: &Row<'_>) {
+    fn series_of_flows(&mut self, of: &FigureTrial, row: &Row<'_>) {
         // The delays of several ports are not one series, and their mean would hide the worst.
         if let [flow] = row.flows[..] {
             flow.series
@@ -233,14 +233,14 @@ impl Figures {
     }
 
     /// What belongs to a trial and not to one direction of it.
-    fn of_trial(&mut self, of: &Of, o: &Observation) {
+    fn of_trial(&mut self, of: &FigureTrial, o: &Observation) {
         let load = o.cpu_load.clone().map(|load| load.busy_ratio);
         let name = "CPU load".to_owned();
         self.push(of, (name, "ratio", false), load, false);
         o.series.iter().for_each(|series| self.series(of, series));
     }
 
-    fn series(&mut self, of: &Of, series: &Series) {
+    fn series(&mut self, of: &FigureTrial, series: &Series) {
         let (unit, tick) = match (series.clock.kind, series.clock.tick_ps) {
             (ClockKind::Instructions, _) => ("instructions", 1.0),
             (_, Some(tick)) => ("ps", tick as f64),

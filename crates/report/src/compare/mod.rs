@@ -19,7 +19,7 @@ use wirelab_statistics::shift::{Scale, Shift, fewest_repeats, holm};
 use wirelab_trial::nearest::did_you_mean;
 use wirelab_trial::{Interval, Kind, ResultsFile, Summary};
 
-use figures::{OnCurve, Values, What};
+use figures::{FigureName, OnCurve, Values};
 pub use page::{NoComparison, answer, render};
 pub use shown::{change, value};
 
@@ -196,7 +196,7 @@ pub fn compare(
     }
 }
 
-fn name(what: &What) -> String {
+fn name(what: &FigureName) -> String {
     format!("{}: {}", what.trial, what.figure)
 }
 
@@ -333,7 +333,7 @@ fn untested(a: &Values, b: &Values, shift: Option<Shift>) -> Option<(Verdict, St
     }
 }
 
-fn direction(what: &What, change: f64) -> Verdict {
+fn direction(what: &FigureName, change: f64) -> Verdict {
     match (change > 0.0) == what.higher_is_better {
         true => Verdict::Better,
         false => Verdict::Worse,
@@ -341,7 +341,7 @@ fn direction(what: &What, change: f64) -> Verdict {
 }
 
 /// The smallest change that counts, and the change that must have been seen before two figures are called the same.
-fn limits(what: &What, rules: Rules) -> (f64, f64) {
+fn limits(what: &FigureName, rules: Rules) -> (f64, f64) {
     match (what.scale, &*what.figure) {
         (Scale::Ratio, _) => (rules.margin, rules.resolve),
         (Scale::Difference, "CPU load") => (LEAST_LOAD, 2.0 * LEAST_LOAD),

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use wirelab_trial::{Direction, Found, Layer, Load, Observation, ResultsFile, Status, format};
+use wirelab_trial::{
+    Direction, Layer, Load, Observation, ResultsFile, SearchOutcome, Status, format,
+};
 
 use super::latency::{self, echo, has_captures, layer2};
 use super::rate::{datagram, merged, rate, searched};
@@ -225,7 +227,7 @@ fn udp_size(bytes: u32, rates: Vec<(Rate, bool)>) -> UdpSize {
 /// What the searches of receive rates found, each at its size.
 fn add_searches(sheet: &mut Sheet, file: &ResultsFile, rows: &[Row<'_>]) {
     for part in &file.parts {
-        let Some(Found::Rates(result)) = &part.found else {
+        let Some(SearchOutcome::Rates(result)) = &part.found else {
             continue;
         };
         let bytes = match result.trial.size.unit {

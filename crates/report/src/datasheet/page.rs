@@ -2,7 +2,7 @@
 
 use wirelab_trial::{Direction, Kind, Layer, Observation, ResultsFile};
 
-use super::setup::{self, Of};
+use super::setup::{self, SetupTable};
 use super::sheet::{Datasheet, Sheet};
 use super::{commands, curves, detail, gather, show, tables};
 use crate::document::table::{Look, Table};
@@ -26,7 +26,7 @@ fn blocks(sheet: &Sheet, file: &ResultsFile, notices: &mut Notices) -> Vec<Block
         let searched = |notice: &Notice| notice.sort == Sort::Search && section == Section::Udp;
         notices.beside(|notice| searched(notice) || notice.trials.iter().any(is_here))
     };
-    let soc = setup::table(sheet, Of::Soc);
+    let soc = setup::table(sheet, SetupTable::Soc);
     let mut details = Vec::new();
     if soc.is_empty() && sheet.setup.is_empty() {
         details.push(Block::Remark(
@@ -73,7 +73,7 @@ fn setup_table(heads: [&'static str; 2], rows: Vec<(String, String)>) -> Block<'
     })
 }
 
-fn configuration(sheet: &Sheet, of: Of, out: &mut Vec<Block<'_>>) {
+fn configuration(sheet: &Sheet, of: SetupTable, out: &mut Vec<Block<'_>>) {
     let rows = setup::table(sheet, of);
     if !rows.is_empty() {
         let table = setup_table(["Configuration", "Value"], rows);
@@ -94,7 +94,7 @@ fn layer2(sheet: &Sheet, noted: &mut Noted<'_>) -> Vec<Block<'static>> {
         return out;
     }
     out.push(Block::heading("Layer 2 Performance"));
-    configuration(sheet, Of::Layer2, &mut out);
+    configuration(sheet, SetupTable::Layer2, &mut out);
     if !sheet.layer2_latency.is_empty() {
         out.push(Block::Heading(3, "Layer 2 Latency".to_owned()));
         out.push(Block::Remark(
@@ -133,7 +133,7 @@ fn tcp_ip(sheet: &Sheet, noted: &mut Noted<'_>) -> Vec<Block<'static>> {
         return out;
     }
     out.push(Block::heading("TCP/IP Performance"));
-    configuration(sheet, Of::TcpIp, &mut out);
+    configuration(sheet, SetupTable::TcpIp, &mut out);
     if !sheet.tcp.is_empty() {
         out.push(Block::Heading(3, "TCP Throughput".to_owned()));
         out.push(Block::Table(show::shared_in_heads(tables::tcp(sheet))));

@@ -10,7 +10,7 @@ const KEYS: usize = 100;
 
 /// What a set-up table is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum SetupTable {
     /// The chip.
     Soc,
     /// Layer 2 trials.
@@ -79,17 +79,17 @@ const ELSEWHERE: [&str; 6] = [
 ];
 
 /// The rows of a set-up table that are known.
-pub fn table(sheet: &Sheet, of: Of) -> Vec<(String, String)> {
+pub fn table(sheet: &Sheet, of: SetupTable) -> Vec<(String, String)> {
     let names: &[(&str, &[&str])] = match of {
-        Of::Soc => &SOC,
-        Of::Layer2 => &LAYER2,
-        Of::TcpIp => &TCP_IP,
+        SetupTable::Soc => &SOC,
+        SetupTable::Layer2 => &LAYER2,
+        SetupTable::TcpIp => &TCP_IP,
     };
     let mut out: Vec<(String, String)> = names
         .iter()
         .filter_map(|(name, keys)| Some(((*name).to_owned(), value(sheet, of, keys)?)))
         .collect();
-    if of == Of::Layer2 {
+    if of == SetupTable::Layer2 {
         lengths(sheet, &mut out);
     }
     out
@@ -119,11 +119,11 @@ pub fn further(sheet: &Sheet) -> Vec<(String, String)> {
 }
 
 /// The first key that is known; one for this table alone goes before.
-fn value(sheet: &Sheet, of: Of, keys: &[&str]) -> Option<String> {
+fn value(sheet: &Sheet, of: SetupTable, keys: &[&str]) -> Option<String> {
     let prefix = match of {
-        Of::Soc => "soc_",
-        Of::Layer2 => "layer2_",
-        Of::TcpIp => "tcpip_",
+        SetupTable::Soc => "soc_",
+        SetupTable::Layer2 => "layer2_",
+        SetupTable::TcpIp => "tcpip_",
     };
     if keys.first() == Some(&"checksum") {
         if let Some(text) = checksum(sheet) {

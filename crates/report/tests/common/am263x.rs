@@ -180,7 +180,7 @@ fn udp(bytes: u32, direction: Direction, load: Load, (mbit, cpu, loss): Printed)
 }
 
 /// A search for both goals: the trials around what was found, and the one at the bound that the page prints.
-fn search(bytes: u32, (mbit, cpu, loss): Printed) -> (Vec<Observation>, Found) {
+fn search(bytes: u32, (mbit, cpu, loss): Printed) -> (Vec<Observation>, SearchOutcome) {
     let frame_bits = 8.0 * f64::from(bytes);
     let offered_fps = mbit * 1e6 / frame_bits / (1.0 - loss / 100.0);
     let at = |share: f64, cpu: f64, loss: f64| {
@@ -252,7 +252,7 @@ fn search(bytes: u32, (mbit, cpu, loss): Printed) -> (Vec<Observation>, Found) {
         asked_ps: 6 * SECOND_PS,
         ended: SearchEnded::Done,
     };
-    (observations, Found::Rates(result))
+    (observations, SearchOutcome::Rates(result))
 }
 
 fn echo(bytes: u32, ns: u64) -> Observation {
@@ -272,7 +272,12 @@ fn echo(bytes: u32, ns: u64) -> Observation {
     o
 }
 
-fn part(into: &mut ResultsFile, name: &str, observations: Vec<Observation>, found: Option<Found>) {
+fn part(
+    into: &mut ResultsFile,
+    name: &str,
+    observations: Vec<Observation>,
+    found: Option<SearchOutcome>,
+) {
     into.parts.push(Part {
         name: name.to_owned(),
         first: into.observations.len() as u64,
@@ -377,7 +382,7 @@ pub fn iperf_page() -> ResultsFile {
         }
     }
     for part in &mut all.parts {
-        if let Some(Found::Rates(result)) = &mut part.found {
+        if let Some(SearchOutcome::Rates(result)) = &mut part.found {
             result.node = "iperf:192.0.2.7".to_owned();
         }
     }

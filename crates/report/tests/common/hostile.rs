@@ -55,7 +55,7 @@ pub fn hostile_page() -> ResultsFile {
     for part in &mut file.parts {
         part.name = bad();
         part.refused = Some(bad());
-        if let Some(Found::Rates(result)) = &mut part.found {
+        if let Some(SearchOutcome::Rates(result)) = &mut part.found {
             result.node = bad();
             result.ended = search::SearchEnded::Failed { why: bad() };
         }

@@ -20,12 +20,12 @@ const LET_GO: Duration = Duration::from_millis(500);
 pub struct Beside {
     socket: UdpSocket,
     receiver: Receiver,
-    counted: Counted,
+    counted: DatagramCounts,
 }
 
 /// The counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct DatagramCounts {
     /// Number of datagrams.
     pub frames: u64,
     /// Their bytes.
@@ -54,7 +54,7 @@ impl Beside {
         Ok(Beside {
             socket,
             receiver: Receiver::new(TURN, LONGEST),
-            counted: Counted::default(),
+            counted: DatagramCounts::default(),
         })
     }
 
@@ -77,7 +77,7 @@ impl Beside {
     }
 
     /// The counts so far.
-    pub const fn counted(&self) -> Counted {
+    pub const fn counted(&self) -> DatagramCounts {
         self.counted
     }
 }

@@ -40,10 +40,10 @@ pub struct Clock<'a> {
     columns: usize,
     chance: f64,
     metric: Metric,
-    rows: Vec<Counted<'a>>,
+    rows: Vec<ClockRow<'a>>,
 }
 
-struct Counted<'a> {
+struct ClockRow<'a> {
     facts: Facts<'a>,
     time: Range,
     periods: f64,
@@ -134,7 +134,7 @@ fn at_the_limit(row: &Facts<'_>, time: Range) -> bool {
 }
 
 /// The numbers of periods, and the probability of this match by chance.
-fn fit<'a>(times: &[(Facts<'a>, Range)], hz: f64) -> Option<(f64, f64, Vec<Counted<'a>>)> {
+fn fit<'a>(times: &[(Facts<'a>, Range)], hz: f64) -> Option<(f64, f64, Vec<ClockRow<'a>>)> {
     let period = 1.0 / hz;
     let mut chance = 1.0;
     let mut rows = Vec::new();
@@ -144,7 +144,7 @@ fn fit<'a>(times: &[(Facts<'a>, Range)], hz: f64) -> Option<(f64, f64, Vec<Count
             return None;
         }
         chance *= (time.width() / period).min(1.0);
-        rows.push(Counted {
+        rows.push(ClockRow {
             facts: *facts,
             time: *time,
             periods,
@@ -179,7 +179,7 @@ impl Clock<'_> {
 
     /// A remark, unless the clock explains an impossible cell.
     pub fn finding(&self, study: &Study) -> Finding {
-        let impossible: Vec<&Counted<'_>> = self
+        let impossible: Vec<&ClockRow<'_>> = self
             .rows
             .iter()
             .filter(|c| self.convinces() && !broken(&c.facts).is_empty())
@@ -241,7 +241,7 @@ impl Clock<'_> {
         each.collect::<Vec<_>>().join("; ")
     }
 
-    fn consistent(&self, impossible: &[&Counted<'_>]) -> Option<String> {
+    fn consistent(&self, impossible: &[&ClockRow<'_>]) -> Option<String> {
         let first = impossible.first()?;
         let limit = first.facts.limit_bits_per_s()?;
         Some(format!(

@@ -1,7 +1,7 @@
 //! The reports of iperf 2 and iperf3, as servers and clients print them.
 
 use super::grid::{Cell, Grid};
-use super::words::Said;
+use super::words::LabelFacts;
 
 /// The heading of each column that a report may have.
 const HEADS: [&str; 6] = [
@@ -84,11 +84,11 @@ fn is_of_report(line: &str) -> bool {
 }
 
 /// What the report says of its trial: UDP where it counts datagrams, and what the commands above it ask for.
-pub fn said(grid: &Grid) -> Said {
+pub fn said(grid: &Grid) -> LabelFacts {
     let udp = grid.width() > 3;
-    let mut said = Said {
+    let mut said = LabelFacts {
         layer: Some(if udp { "udp4" } else { "tcp4" }),
-        ..Said::default()
+        ..LabelFacts::default()
     };
     for line in grid.context.iter().filter(|line| line.contains("iperf")) {
         let words: Vec<&str> = line.split_whitespace().collect();

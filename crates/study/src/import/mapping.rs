@@ -9,7 +9,7 @@ use super::figure::{Figure, figures};
 use super::grid::{Document, Grid};
 use super::parts::{heads, labels};
 use super::pattern::Running;
-use super::plan::{Plan, PlanRow, token};
+use super::plan::{PlanRow, TableText, token};
 use super::text;
 use super::words::said;
 use crate::quantity::Quantity;
@@ -35,7 +35,7 @@ pub struct Mapped {
     /// `[defaults]`, as its keys and values.
     pub defaults: Vec<(String, String)>,
     /// The tables, filled from the page; `None` where the file leaves them to the importer.
-    pub plans: Option<Vec<Plan>>,
+    pub plans: Option<Vec<TableText>>,
     /// Notes, claims and sums: their section, and their keys and values.
     pub sections: Vec<(String, Vec<(String, String)>)>,
 }
@@ -85,7 +85,7 @@ fn mapped(top: &Table<'_>, page: &str, document: &Document) -> Read<Mapped> {
         return Ok(mapped);
     }
     let lines: Vec<&str> = page.lines().collect();
-    let mut places: Vec<(usize, Plan)> = Vec::new();
+    let mut places: Vec<(usize, TableText)> = Vec::new();
     for table in &tables {
         places.push((table.place(), taken(table, document, &lines)?));
     }
@@ -265,7 +265,7 @@ struct Taking {
     split: Vec<usize>,
 }
 
-fn taken(table: &Table<'_>, document: &Document, page: &[&str]) -> Read<Plan> {
+fn taken(table: &Table<'_>, document: &Document, page: &[&str]) -> Read<TableText> {
     let known: Vec<&str> = TAKING
         .into_iter()
         .chain(kept())
@@ -295,10 +295,10 @@ fn taken(table: &Table<'_>, document: &Document, page: &[&str]) -> Read<Plan> {
             None => Vec::new(),
         },
     };
-    let mut plan = Plan {
+    let mut plan = TableText {
         keys: pairs(table, kept().map(str::to_owned)),
         groups,
-        ..Plan::default()
+        ..TableText::default()
     };
     let kept = taking.columns.iter().filter(|column| *column != "-");
     plan.columns = taking
@@ -458,16 +458,16 @@ fn bound(table: &Table<'_>, running: &Running, pairs: &mut Vec<(String, String)>
 }
 
 /// A row that stands in sentences.
-fn sentence(table: &Table<'_>, running: &Running) -> Read<Plan> {
+fn sentence(table: &Table<'_>, running: &Running) -> Read<TableText> {
     let known: Vec<&str> = kept().chain(["words", "published"]).collect();
     table.known_keys(&known)?;
     let name = table
         .need("name", "name the row for errors and claims")?
         .text()?;
     let keys = kept().filter(|key| *key != "name");
-    let mut plan = Plan {
+    let mut plan = TableText {
         keys: pairs(table, keys.map(str::to_owned)),
-        ..Plan::default()
+        ..TableText::default()
     };
     let mut tokens = Vec::new();
     let mut line = 0;

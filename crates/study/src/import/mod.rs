@@ -26,7 +26,7 @@ use crate::quantity::{Dimension, Quantity};
 use crate::table::Study;
 use grid::Document;
 use mapping::Mapped;
-use plan::Plan;
+use plan::TableText;
 
 /// Longest accepted page, in bytes.
 pub const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
@@ -252,12 +252,12 @@ pub fn import(
     Ok(Imported {
         text,
         tables: plans.len(),
-        figures: plans.iter().map(Plan::figures).sum(),
+        figures: plans.iter().map(TableText::figures).sum(),
         notes,
     })
 }
 
-fn proposed(document: &Document, asker: &mut dyn Asker, notes: &mut Vec<String>) -> Vec<Plan> {
+fn proposed(document: &Document, asker: &mut dyn Asker, notes: &mut Vec<String>) -> Vec<TableText> {
     let facts = Facts::of(document);
     let mut taken = BTreeSet::new();
     let mut plans = Vec::new();
@@ -398,7 +398,7 @@ struct Written<'a> {
     file: &'a str,
     top: &'a [(String, String, String)],
     mapped: &'a Mapped,
-    plans: &'a [Plan],
+    plans: &'a [TableText],
 }
 
 impl Written<'_> {

@@ -2,7 +2,7 @@
 
 use super::figure::figures;
 use super::grid::{Cell, Grid};
-use super::words::{Said, What, is_figure, said, sized, unit_of, what, words};
+use super::words::{ColumnMeaning, LabelFacts, is_figure, said, sized, unit_of, what, words};
 use crate::metric::Metric;
 use crate::quantity::UNITS;
 
@@ -15,9 +15,9 @@ pub struct Column {
     pub own: String,
     /// Its first figure, where that is a size.
     pub first: u32,
-    pub what: What,
+    pub what: ColumnMeaning,
     pub unit: Option<&'static str>,
-    pub said: Said,
+    pub said: LabelFacts,
 }
 
 /// A row's place in its table: the rows of one class have the same columns.
@@ -36,7 +36,7 @@ pub struct Parts<'g> {
     pub heads: usize,
     pub labels: usize,
     pub columns: Vec<Column>,
-    pub context: Said,
+    pub context: LabelFacts,
 }
 
 /// Leading rows that are headings.
@@ -89,7 +89,7 @@ pub fn parts(grid: &Grid) -> Option<Parts<'_>> {
     };
     let is_words = |at: usize| {
         let heads = head_of(at).join(" ");
-        !figures_at(at) || matches!(what(&heads), What::Words | What::Interval)
+        !figures_at(at) || matches!(what(&heads), ColumnMeaning::Words | ColumnMeaning::Interval)
     };
     let width = grid.width();
     let labels = (0..width).take_while(|at| is_words(*at)).count();
@@ -97,7 +97,7 @@ pub fn parts(grid: &Grid) -> Option<Parts<'_>> {
     let words_above = contexts
         .iter()
         .map(|text| said(text))
-        .fold(Said::default(), |all, one| all.or(&one));
+        .fold(LabelFacts::default(), |all, one| all.or(&one));
     let context = if grid.iperf {
         super::iperf::said(grid).or(&words_above)
     } else {
@@ -108,7 +108,7 @@ pub fn parts(grid: &Grid) -> Option<Parts<'_>> {
         let all = texts.join(" ");
         let own = texts.last().copied().unwrap_or_default();
         let own_what = match what(own) {
-            What::Unknown => what(&all),
+            ColumnMeaning::Unknown => what(&all),
             known => known,
         };
         let of_latency = || {
@@ -118,8 +118,10 @@ pub fn parts(grid: &Grid) -> Option<Parts<'_>> {
                 .any(|text| text.to_lowercase().contains("latenc"))
         };
         let own_what = match own_what {
-            What::Metric(Metric::Time) if of_latency() => What::Metric(Metric::Latency),
-            What::Rate if grid.iperf => What::Metric(Metric::Bandwidth),
+            ColumnMeaning::Metric(Metric::Time) if of_latency() => {
+                ColumnMeaning::Metric(Metric::Latency)
+            }
+            ColumnMeaning::Rate if grid.iperf => ColumnMeaning::Metric(Metric::Bandwidth),
             known => known,
         };
         let own_unit = unit_of(own).or_else(|| texts.iter().rev().find_map(|text| unit_of(text)));
@@ -130,7 +132,7 @@ pub fn parts(grid: &Grid) -> Option<Parts<'_>> {
             said: texts
                 .iter()
                 .map(|text| said(text))
-                .fold(Said::default(), |all, one| one.or(&all)),
+                .fold(LabelFacts::default(), |all, one| one.or(&all)),
             own: own.to_owned(),
             first: first_of(body, at),
             head: all,
@@ -185,7 +187,8 @@ fn matrix(columns: &mut [Column], corner: &str, contexts: &[&str], labels: usize
             .any(|w| w == "size" || w == "length" || w == "bytes");
     let headed = |c: &Column| {
         let says = c.said.size.is_some() || c.said.load.is_some() || sizes(&c.head).is_some();
-        says && (matches!(c.what, What::Unknown | What::Size(_)) || is_figure(&c.own))
+        says && (matches!(c.what, ColumnMeaning::Unknown | ColumnMeaning::Size(_))
+            || is_figure(&c.own))
     };
     let first = usize::from(labels == 0);
     if columns.len() <= first || columns[first..].iter().filter(|c| headed(c)).count() < 2 {
@@ -193,8 +196,8 @@ fn matrix(columns: &mut [Column], corner: &str, contexts: &[&str], labels: usize
     }
     let around = [corner].into_iter().chain(contexts.iter().copied());
     let metric = around.clone().find_map(|text| match what(text) {
-        found @ What::Metric(_) => Some((found, unit_of(text))),
-        What::Rate => Some((What::Metric(Metric::Throughput), unit_of(text))),
+        found @ ColumnMeaning::Metric(_) => Some((found, unit_of(text))),
+        ColumnMeaning::Rate => Some((ColumnMeaning::Metric(Metric::Throughput), unit_of(text))),
         _ => None,
     });
     let Some((metric, unit)) = metric else {
@@ -214,8 +217,8 @@ fn matrix(columns: &mut [Column], corner: &str, contexts: &[&str], labels: usize
 }
 
 /// Whether a unit has the dimension of a metric.
-fn fits(what: What, unit: &str) -> bool {
-    let What::Metric(metric) = what else {
+fn fits(what: ColumnMeaning, unit: &str) -> bool {
+    let ColumnMeaning::Metric(metric) = what else {
         return true;
     };
     let known = UNITS.iter().find(|known| known.name == unit);
@@ -238,7 +241,7 @@ impl Parts<'_> {
     }
 
     /// What a row says of its trial, by its label and its cells of words.
-    pub fn said(&self, row: &[Cell]) -> Said {
+    pub fn said(&self, row: &[Cell]) -> LabelFacts {
         let label = said(&self.label(row));
         let figure = |at: usize| self.columns.iter().any(|column| column.at == at);
         let others = row.iter().enumerate().skip(self.labels);
@@ -249,7 +252,7 @@ impl Parts<'_> {
     }
 
     pub fn class(&self, row: &[Cell]) -> Class {
-        let said = self.said(row).or(&Said {
+        let said = self.said(row).or(&LabelFacts {
             max: false,
             size: None,
             load: None,

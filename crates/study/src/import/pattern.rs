@@ -11,7 +11,7 @@ pub struct Running {
 
 /// A figure of a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct SentenceFigure {
     /// What the pattern calls it: `METRIC UNIT`.
     pub column: String,
     /// The number.
@@ -46,7 +46,7 @@ impl Running {
     ///
     /// # Errors
     /// The part of the pattern that the text does not have.
-    pub fn find(&self, pattern: &str) -> Result<(usize, Vec<Found>), String> {
+    pub fn find(&self, pattern: &str) -> Result<(usize, Vec<SentenceFigure>), String> {
         let parts = parts(pattern);
         let Some(Part::Words(first)) = parts.first() else {
             return Err("it begins with a figure; fix: begin with words of the page".to_owned());
@@ -64,7 +64,7 @@ impl Running {
     }
 
     /// The figures of a pattern that begins here, or the words that are not there.
-    fn matches(&self, at: usize, parts: &[Part]) -> Result<Vec<Found>, String> {
+    fn matches(&self, at: usize, parts: &[Part]) -> Result<Vec<SentenceFigure>, String> {
         let mut found = Vec::new();
         let mut at = at;
         for part in parts {
@@ -80,7 +80,7 @@ impl Running {
                     let (token, after) = number(rest).ok_or_else(|| format!("{{{column}}}"))?;
                     if column != "-" {
                         let (column, line) = (column.clone(), self.line(at));
-                        found.push(Found {
+                        found.push(SentenceFigure {
                             column,
                             token,
                             line,
@@ -136,7 +136,7 @@ mod tests {
             .find("Bytes to {latency us} us and {latency us} us")
             .unwrap();
         assert_eq!(line, 324);
-        let of = |f: &Found| (f.token.clone(), f.line);
+        let of = |f: &SentenceFigure| (f.token.clone(), f.line);
         assert_eq!(of(&found[0]), ("1.51".to_owned(), 324));
         assert_eq!(of(&found[1]), ("2.85".to_owned(), 326));
         assert_eq!(

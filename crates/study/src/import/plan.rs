@@ -19,7 +19,7 @@ pub struct PlanRow {
 
 /// A `[[table]]`.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Plan {
+pub struct TableText {
     /// What stands above it as a comment.
     pub about: String,
     /// What all of its trials have, as TOML.
@@ -60,7 +60,7 @@ pub fn token(figure: &Figure, unit: Option<&str>) -> String {
     }
 }
 
-impl Plan {
+impl TableText {
     /// Whether no row has a figure.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
@@ -133,7 +133,7 @@ impl Plan {
     }
 
     /// Puts the rows of another table of the same groups into this one, with the columns of both.
-    pub fn join(&mut self, mut other: Plan) {
+    pub fn join(&mut self, mut other: TableText) {
         let (before, after) = (self.clone(), other.clone());
         for (own, theirs) in [(&mut *self, &after), (&mut other, &before)] {
             for (key, value) in own.trial.clone() {

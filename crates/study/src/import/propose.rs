@@ -7,8 +7,8 @@ use wirelab_config::quoted;
 use super::figure::{Figure, figures};
 use super::grid::{Cell, Grid};
 use super::parts::{Class, Column, Parts, classes, parts};
-use super::plan::{Plan, PlanRow, token};
-use super::words::{Said, What, is_figure, said, short_rate, sized, words};
+use super::plan::{PlanRow, TableText, token};
+use super::words::{ColumnMeaning, LabelFacts, is_figure, said, short_rate, sized, words};
 use super::{Asker, Facts, Question};
 use crate::metric::Metric;
 use crate::quantity::Dimension;
@@ -21,14 +21,14 @@ pub fn plans(
     asker: &mut dyn Asker,
     taken: &mut BTreeSet<String>,
     notes: &mut Vec<String>,
-) -> Vec<Plan> {
+) -> Vec<TableText> {
     let Some(mut parts) = parts(grid) else {
         return Vec::new();
     };
     let metrics = parts
         .columns
         .iter()
-        .any(|c| matches!(c.what, What::Metric(_) | What::Rate));
+        .any(|c| matches!(c.what, ColumnMeaning::Metric(_) | ColumnMeaning::Rate));
     if !metrics {
         let count = grid
             .rows
@@ -118,8 +118,8 @@ fn units(parts: &mut Parts<'_>, asker: &mut dyn Asker) {
     for at in 0..parts.columns.len() {
         let column = &parts.columns[at];
         let dimension = match column.what {
-            What::Rate | What::Offered => Dimension::Rate,
-            What::Metric(metric) => metric.dimension(),
+            ColumnMeaning::Rate | ColumnMeaning::Offered => Dimension::Rate,
+            ColumnMeaning::Metric(metric) => metric.dimension(),
             _ => continue,
         };
         let choices: &'static [&'static str] = match dimension {
@@ -157,7 +157,7 @@ const LONGEST_LABEL: usize = 36;
 
 /// A table before its rows have names.
 struct Draft {
-    plan: Plan,
+    plan: TableText,
     /// The names of its groups.
     groups: Vec<String>,
     layer: &'static str,
@@ -190,7 +190,7 @@ fn settled(
 ) -> (&'static str, &'static str) {
     let shown = parts.grid.context.last().map_or("", String::as_str);
     let headed =
-        |f: fn(&Said) -> Option<&'static str>| parts.columns.iter().find_map(|c| f(&c.said));
+        |f: fn(&LabelFacts) -> Option<&'static str>| parts.columns.iter().find_map(|c| f(&c.said));
     let layer = class.layer.or_else(|| headed(|said| said.layer));
     let layer = layer.unwrap_or_else(|| {
         asker.choose(&Question {
@@ -242,7 +242,7 @@ fn key_of(
 ) -> Option<String> {
     let rate = |key: &str| Some(key.to_owned());
     match column.what {
-        What::Metric(Metric::Throughput) | What::Rate
+        ColumnMeaning::Metric(Metric::Throughput) | ColumnMeaning::Rate
             if direction == "both" && class.tags.is_empty() =>
         {
             match column.said.direction {
@@ -251,9 +251,9 @@ fn key_of(
                 _ => rate("throughput_sum"),
             }
         }
-        What::Metric(metric) => rate(metric.name()),
-        What::Offered => rate("load"),
-        What::Size(word) => {
+        ColumnMeaning::Metric(metric) => rate(metric.name()),
+        ColumnMeaning::Offered => rate("load"),
+        ColumnMeaning::Size(word) => {
             let key = size_key(layer, word, column.first);
             rate(if key == "payload" {
                 "trial.payload"
@@ -261,10 +261,10 @@ fn key_of(
                 key
             })
         }
-        What::Window => rate("window"),
-        What::Interval | What::Words | What::Unknown => None,
-        What::Rate if !class.tags.is_empty() => Some("tags".to_owned()),
-        What::Rate if direction == "receive" && layer.starts_with("udp") && with_loss => {
+        ColumnMeaning::Window => rate("window"),
+        ColumnMeaning::Interval | ColumnMeaning::Words | ColumnMeaning::Unknown => None,
+        ColumnMeaning::Rate if !class.tags.is_empty() => Some("tags".to_owned()),
+        ColumnMeaning::Rate if direction == "receive" && layer.starts_with("udp") && with_loss => {
             let default = if class.max { "load+throughput" } else { "load" };
             let answer = asker.choose(&Question {
                 about: format!(
@@ -281,7 +281,7 @@ fn key_of(
             });
             rate(answer)
         }
-        What::Rate => rate("throughput"),
+        ColumnMeaning::Rate => rate("throughput"),
     }
 }
 
@@ -307,16 +307,20 @@ fn of_class(
     let with_loss = parts
         .columns
         .iter()
-        .any(|c| c.what == What::Metric(Metric::Loss));
+        .any(|c| c.what == ColumnMeaning::Metric(Metric::Loss));
     let mut shared: Vec<(String, &Column)> = Vec::new();
     let mut grouped: Vec<Grouped<'_>> = Vec::new();
-    let same = |metric: What| parts.columns.iter().filter(|c| c.what == metric).count();
+    let same = |metric: ColumnMeaning| parts.columns.iter().filter(|c| c.what == metric).count();
     for column in &parts.columns {
         let Some(key) = key_of(column, class, layer, direction, with_loss, asker) else {
             continue;
         };
-        let of_trial = matches!(column.what, What::Size(_) | What::Offered | What::Window);
-        let latency = matches!(column.what, What::Metric(Metric::Latency)) && same(column.what) > 1;
+        let of_trial = matches!(
+            column.what,
+            ColumnMeaning::Size(_) | ColumnMeaning::Offered | ColumnMeaning::Window
+        );
+        let latency =
+            matches!(column.what, ColumnMeaning::Metric(Metric::Latency)) && same(column.what) > 1;
         let group = Group {
             name: String::new(),
             size: column.said.size,
@@ -463,10 +467,10 @@ impl Table<'_, '_> {
             .iter()
             .filter(|row| parts.class(row) == *self.class)
             .collect();
-        let of_rows: Vec<Said> = rows.iter().map(|row| parts.said(row)).collect();
+        let of_rows: Vec<LabelFacts> = rows.iter().map(|row| parts.said(row)).collect();
         let layer = self.layer;
         // A size or load that the label of each row gives is a column of its own.
-        let each = |f: &dyn Fn(&Said) -> bool| of_rows.iter().all(f);
+        let each = |f: &dyn Fn(&LabelFacts) -> bool| of_rows.iter().all(f);
         let has = |wanted: &str| self.shared.iter().any(|(key, _)| key == wanted);
         let any_size = ["datagram", "frame", "length", "trial.payload"]
             .iter()
@@ -474,9 +478,9 @@ impl Table<'_, '_> {
         let group_size = self.groups.iter().any(|(group, _)| group.size.is_some());
         let size_of_rows = !any_size && !group_size && each(&|said| said.size.is_some());
         let load_of_rows = !has("load") && each(&|said| said.load.is_some());
-        let mut plan = Plan {
+        let mut plan = TableText {
             about: self.about(),
-            ..Plan::default()
+            ..TableText::default()
         };
         let key = |word: Option<&str>, bytes: u32| match size_key(layer, word, bytes) {
             "payload" => "trial.payload",
@@ -609,7 +613,7 @@ impl Table<'_, '_> {
     }
 
     /// Trial, groups and what else the table has.
-    fn keys(&self, plan: &mut Plan, facts: &Facts, sized_already: bool) {
+    fn keys(&self, plan: &mut TableText, facts: &Facts, sized_already: bool) {
         plan.trial.push(("layer".to_owned(), quoted(self.layer)));
         plan.trial
             .push(("direction".to_owned(), quoted(self.direction)));

@@ -7,7 +7,7 @@ use crate::quantity::{Dimension, UNITS};
 
 /// What a label, a heading or a caption says of the trials below it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Said {
+pub struct LabelFacts {
     /// `udp4`, `tcp4`, `ethernet` and the like.
     pub layer: Option<&'static str>,
     /// `receive`, `transmit`, `both` or `echo`.
@@ -26,10 +26,10 @@ pub struct Said {
     pub link: Option<u64>,
 }
 
-impl Said {
+impl LabelFacts {
     /// What `other` says where this says nothing.
-    pub fn or(&self, other: &Said) -> Said {
-        Said {
+    pub fn or(&self, other: &LabelFacts) -> LabelFacts {
+        LabelFacts {
             layer: self.layer.or(other.layer),
             direction: self.direction.or(other.direction),
             max: self.max || other.max,
@@ -74,7 +74,7 @@ pub fn sized(words: &[String]) -> Option<&'static str> {
 }
 
 /// What a text says of trials.
-pub fn said(text: &str) -> Said {
+pub fn said(text: &str) -> LabelFacts {
     let plain = text
         .to_lowercase()
         .replace("tcp/ip", "")
@@ -148,7 +148,7 @@ pub fn said(text: &str) -> Said {
         .flatten();
     let load = quantity(Dimension::Rate).filter(|_| link.is_none());
     let load = load.or_else(|| quantity(Dimension::FrameRate));
-    Said {
+    LabelFacts {
         layer,
         direction,
         max: any(&words, &["max", "maximum", "peak", "max."]),
@@ -212,7 +212,7 @@ pub fn quantities(text: &str) -> Vec<(String, &'static str)> {
 
 /// What the figures of a column are.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum What {
+pub enum ColumnMeaning {
     /// Figures of a metric.
     Metric(Metric),
     /// A rate of data, of which the page does not say whether it was offered or carried.
@@ -279,7 +279,7 @@ fn statistic(words: &[String]) -> Option<Metric> {
 }
 
 /// What a heading says that its column has.
-pub fn what(text: &str) -> What {
+pub fn what(text: &str) -> ColumnMeaning {
     let lower = text.to_lowercase();
     let words = words(text);
     let unit = unit_of(text);
@@ -288,31 +288,31 @@ pub fn what(text: &str) -> What {
     let time = dimension == Some(Dimension::Time);
     let share = dimension == Some(Dimension::Share) || lower.contains('%');
     if dimension == Some(Dimension::Frequency) {
-        What::Unknown
+        ColumnMeaning::Unknown
     } else if is(&["jitter"]) {
-        What::Metric(Metric::Jitter)
+        ColumnMeaning::Metric(Metric::Jitter)
     } else if is(&["latency", "latencies", "delay", "rtt"]) || (lower.contains("latency") && time) {
-        What::Metric(statistic(&words).unwrap_or(Metric::Latency))
+        ColumnMeaning::Metric(statistic(&words).unwrap_or(Metric::Latency))
     } else if is(&["cpu", "processor"]) && !time && dimension != Some(Dimension::Frequency) {
-        What::Metric(Metric::CpuLoad)
+        ColumnMeaning::Metric(Metric::CpuLoad)
     } else if is(&["loss", "lost", "drop", "drops", "dropped"]) {
         let count = !share && is(&["lost", "dropped", "drops"]);
-        What::Metric(if count { Metric::Lost } else { Metric::Loss })
+        ColumnMeaning::Metric(if count { Metric::Lost } else { Metric::Loss })
     } else if is(&["efficiency"]) {
-        What::Metric(Metric::Efficiency)
+        ColumnMeaning::Metric(Metric::Efficiency)
     } else if share && (is(&["relative", "line", "limit", "wire"]) || lower.contains("of max")) {
-        What::Metric(Metric::ShareOfLimit)
+        ColumnMeaning::Metric(Metric::ShareOfLimit)
     } else if share && is(&["load", "utilization", "utilisation", "usage"]) {
-        What::Metric(Metric::CpuLoad)
+        ColumnMeaning::Metric(Metric::CpuLoad)
     } else if dimension == Some(Dimension::FrameRate) || (is(&["rate"]) && is(&["frame", "packet"]))
     {
-        What::Metric(Metric::FramesPerS)
+        ColumnMeaning::Metric(Metric::FramesPerS)
     } else if is(&["window"]) {
-        What::Window
+        ColumnMeaning::Window
     } else if is(&["interval"]) {
-        What::Interval
+        ColumnMeaning::Interval
     } else if is(&["transfer"]) && dimension != Some(Dimension::Rate) {
-        What::Metric(Metric::Transfer)
+        ColumnMeaning::Metric(Metric::Transfer)
     } else if is(&[
         "bandwidth",
         "throughput",
@@ -325,7 +325,7 @@ pub fn what(text: &str) -> What {
     {
         rate(&words)
     } else if lower.trim() == "datagrams" || lower.trim() == "total datagrams" {
-        What::Metric(Metric::Datagrams)
+        ColumnMeaning::Metric(Metric::Datagrams)
     } else if let Some(size) = size(&words, dimension) {
         size
     } else if is(&[
@@ -337,15 +337,15 @@ pub fn what(text: &str) -> What {
         "parameter",
         "scenario",
     ]) {
-        What::Words
+        ColumnMeaning::Words
     } else if time {
-        What::Metric(statistic(&words).unwrap_or(Metric::Time))
+        ColumnMeaning::Metric(statistic(&words).unwrap_or(Metric::Time))
     } else {
-        What::Unknown
+        ColumnMeaning::Unknown
     }
 }
 
-fn rate(words: &[String]) -> What {
+fn rate(words: &[String]) -> ColumnMeaning {
     if any(
         words,
         &[
@@ -358,7 +358,7 @@ fn rate(words: &[String]) -> What {
             "attempted",
         ],
     ) {
-        What::Offered
+        ColumnMeaning::Offered
     } else if any(
         words,
         &[
@@ -372,18 +372,18 @@ fn rate(words: &[String]) -> What {
             "effective",
         ],
     ) {
-        What::Metric(Metric::Throughput)
+        ColumnMeaning::Metric(Metric::Throughput)
     } else {
-        What::Rate
+        ColumnMeaning::Rate
     }
 }
 
-fn size(words: &[String], dimension: Option<Dimension>) -> Option<What> {
+fn size(words: &[String], dimension: Option<Dimension>) -> Option<ColumnMeaning> {
     let named = sized(words);
     let bytes =
         dimension == Some(Dimension::Bytes) || any(words, &["bytes", "octets", "size", "length"]);
     let of_size = named.is_some() || any(words, &["size", "length"]);
-    (bytes && of_size || any(words, &["bytes", "octets"])).then_some(What::Size(named))
+    (bytes && of_size || any(words, &["bytes", "octets"])).then_some(ColumnMeaning::Size(named))
 }
 
 /// The rates that links have, in bit/s.
@@ -491,7 +491,7 @@ mod tests {
     #[test]
     fn headings_say_metric_and_unit() {
         let metric = |text: &str| match what(text) {
-            What::Metric(metric) => metric.name().to_owned(),
+            ColumnMeaning::Metric(metric) => metric.name().to_owned(),
             other => format!("{other:?}"),
         };
         for (text, wanted, unit) in [

@@ -4,7 +4,7 @@ use super::flow::EDGE_S;
 use super::{Findings, ROUNDING, near};
 use crate::field::Field;
 use crate::format;
-use crate::results::Found;
+use crate::results::SearchOutcome;
 use crate::search::{
     BurstLengths, BurstResult, CurveResult, GoalResult, Outcome, SearchResult, TrialRecord,
 };
@@ -13,11 +13,11 @@ use crate::trial::Direction;
 /// Allowed relative difference between two widths of the same bounds.
 const SAME_WIDTH: f64 = 1e-6;
 
-pub(super) fn look_at(found: &Found, findings: &mut Findings) {
+pub(super) fn look_at(found: &SearchOutcome, findings: &mut Findings) {
     match found {
-        Found::Rates(result) => rates(result, findings),
-        Found::LossCurve(curve) => losses(curve, findings),
-        Found::Bursts(bursts) => longest(bursts, findings),
+        SearchOutcome::Rates(result) => rates(result, findings),
+        SearchOutcome::LossCurve(curve) => losses(curve, findings),
+        SearchOutcome::Bursts(bursts) => longest(bursts, findings),
     }
 }
 

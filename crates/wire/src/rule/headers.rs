@@ -15,7 +15,7 @@ pub struct Ip {
 }
 
 /// The parts of a frame.
-pub struct Found<'f> {
+pub struct FrameParts<'f> {
     pub destination: &'f [u8],
     pub ether_type: u16,
     pub priority: Option<u8>,
@@ -34,9 +34,9 @@ pub struct Datagram<'f> {
     pub data: &'f [u8],
 }
 
-impl<'f> Found<'f> {
+impl<'f> FrameParts<'f> {
     /// `None` if the frame ends inside its Ethernet header or tags.
-    pub fn in_frame(frame: &'f [u8]) -> Option<Found<'f>> {
+    pub fn in_frame(frame: &'f [u8]) -> Option<FrameParts<'f>> {
         let mut at = 14;
         let mut priority = None;
         let mut ether_type = be16(frame, 12)?;
@@ -56,7 +56,7 @@ impl<'f> Found<'f> {
             ETHERTYPE_IPV6 => ipv6(data),
             _ => None,
         };
-        Some(Found {
+        Some(FrameParts {
             destination: &frame[..6],
             ether_type,
             priority,

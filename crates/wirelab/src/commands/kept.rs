@@ -33,20 +33,20 @@ pub fn results(
 }
 
 /// A store, and the run of this command in it.
-pub struct Kept {
+pub struct StoreRun {
     store: RefCell<Store>,
     name: String,
     run: Cell<Option<i64>>,
     tags: Vec<String>,
 }
 
-impl Kept {
-    pub fn of(args: &KeepArgs) -> Fallible<Option<Kept>> {
+impl StoreRun {
+    pub fn of(args: &KeepArgs) -> Fallible<Option<StoreRun>> {
         let Some(text) = &args.store else {
             return Ok(None);
         };
         let location = location(Some(text))?;
-        Ok(Some(Kept {
+        Ok(Some(StoreRun {
             store: RefCell::new(Store::open(&location)?),
             name: location.to_string(),
             run: Cell::new(None),

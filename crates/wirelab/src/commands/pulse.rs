@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use wirelab_pulse::{Found, Pulse, PulseFile, Step, Wanted, read, trial};
+use wirelab_pulse::{Pulse, PulseFile, Pulses, Step, Wanted, read, trial};
 use wirelab_report::document::Block;
 use wirelab_report::document::table::{Cell, Head, Shown, Table};
 use wirelab_report::format;
@@ -47,7 +47,7 @@ pub fn run(args: &PulseArgs) -> Result {
     Ok(Outcome::Done)
 }
 
-fn print(file: &Path, found: &Found) {
+fn print(file: &Path, found: &Pulses) {
     let level = if found.active_high { "high" } else { "low" };
     let threshold = found.threshold_v;
     let threshold = threshold.map_or(String::new(), |v| format!(", threshold {v:.3} V"));
@@ -78,7 +78,7 @@ fn print(file: &Path, found: &Found) {
 }
 
 /// A row for each pulse; each column of times has one unit.
-fn table(found: &Found) -> Table {
+fn table(found: &Pulses) -> Table {
     let shown = &found.pulses[..found.pulses.len().min(MOST_SHOWN)];
     let narrowest = shown.iter().map(|pulse| pulse.width_ps as f64);
     let latest = shown.iter().map(|pulse| (pulse.start_ps as f64).abs());

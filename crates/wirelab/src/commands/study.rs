@@ -10,7 +10,7 @@ use wirelab_study::table::Study;
 use wirelab_trial::host_clock::unix_ns;
 use wirelab_trial::{Cancel, Node, Observation, Part, ResultsFile};
 
-use super::kept::{self, Kept};
+use super::kept::{self, StoreRun};
 use super::report::save;
 use crate::args::{KeepArgs, StudyArgs, StudyCommand};
 use crate::exit::{Failure, Fallible, Outcome, Result};
@@ -98,7 +98,7 @@ fn cells(study: &Study) -> Vec<serde_json::Value> {
 
 /// The nodes of the command line, and the store that keeps what is observed of them.
 struct Source {
-    store: Option<Kept>,
+    store: Option<StoreRun>,
     /// A part for each study.
     file: ResultsFile,
     failed: Option<Failure>,
@@ -107,7 +107,7 @@ struct Source {
 impl Source {
     fn of(args: &KeepArgs) -> Fallible<Source> {
         Ok(Source {
-            store: Kept::of(args)?,
+            store: StoreRun::of(args)?,
             file: kept::results(unix_ns(), Vec::new(), Vec::new(), false),
             failed: None,
         })

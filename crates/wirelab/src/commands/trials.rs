@@ -11,9 +11,9 @@ use wirelab_report::judge::judge;
 use wirelab_report::{Format, format, render, summary_line, verdict};
 use wirelab_store::{StoreError, without_password};
 use wirelab_trial::host_clock::unix_ns;
-use wirelab_trial::{Cancel, Found, Node, Observation, ResultsFile, Transcript};
+use wirelab_trial::{Cancel, Node, Observation, ResultsFile, SearchOutcome, Transcript};
 
-use super::kept::Kept;
+use super::kept::StoreRun;
 use crate::args::KeepArgs;
 use crate::exit::{Failure, Fallible, Outcome, Result};
 use crate::terminal::{Bar, complain, put, report_options};
@@ -53,7 +53,7 @@ pub struct Outputs {
     reports: Vec<PathBuf>,
     /// Whether the command can resume a results file.
     resumes: bool,
-    store: Option<Kept>,
+    store: Option<StoreRun>,
 }
 
 impl Outputs {
@@ -76,7 +76,7 @@ impl Outputs {
     /// Keeps the results in the store as well, where that is asked; a store that cannot be opened ends the command before
     /// it measures.
     pub fn kept(mut self, args: &KeepArgs) -> Fallible<Outputs> {
-        self.store = Kept::of(args)?;
+        self.store = StoreRun::of(args)?;
         Ok(self)
     }
 
@@ -215,7 +215,7 @@ struct Live<'a> {
     bar: &'a Bar,
     /// Number of observations from a file, which are not shown again.
     known: usize,
-    store: Option<&'a Kept>,
+    store: Option<&'a StoreRun>,
     cancel: &'a Cancel,
     /// What goes over the node's console.
     transcript: Option<Transcript>,
@@ -264,7 +264,7 @@ impl Sink for Live<'_> {
         self.writer.begin_part(name);
     }
 
-    fn end_part(&mut self, result: std::result::Result<Found, String>) {
+    fn end_part(&mut self, result: std::result::Result<SearchOutcome, String>) {
         self.writer.end_part(result);
     }
 }

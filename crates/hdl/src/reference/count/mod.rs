@@ -80,16 +80,16 @@ impl IndexMut<Event> for Counts {
 
 /// One frame that was received and sent back. Clocks are of 10 ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct EchoCounts {
     /// From the end of the frame on line 0 to the MAC's interrupt.
     pub irq_clocks: u64,
     /// From the write that starts the MAC to the first byte on line 0.
     pub line_clocks: u64,
     /// The CPU's work in each stage: up to each receive point, and from each transmit point on.
-    pub stages: [Counts; Counted::STAGES],
+    pub stages: [Counts; EchoCounts::STAGES],
 }
 
-impl Counted {
+impl EchoCounts {
     /// Stages of a frame's path in and out.
     pub const STAGES: usize = 6;
 }
@@ -120,11 +120,11 @@ impl Phase {
             Phase::Software(writes) if writes < WRITES_IN => Some(writes),
             Phase::Software(writes) => {
                 let stage = writes.checked_sub(WRITES_TO_TURN + 1)?;
-                (WRITES_IN..Counted::STAGES)
+                (WRITES_IN..EchoCounts::STAGES)
                     .contains(&stage)
                     .then_some(stage)
             }
-            Phase::Sender => Some(Counted::STAGES - 1),
+            Phase::Sender => Some(EchoCounts::STAGES - 1),
         }
     }
 }
@@ -135,10 +135,10 @@ pub(super) struct Counter {
     /// Whether the CPU waits for a posted write behind the bridge, during which its own work costs nothing.
     waits_for_writes: bool,
     phase: Phase,
-    now: Counted,
+    now: EchoCounts,
     /// Since the frame's end, or since the MAC was started.
     clocks: u64,
-    done: Vec<Counted>,
+    done: Vec<EchoCounts>,
     was: Trace,
     receiving: bool,
     sending: bool,
@@ -160,7 +160,7 @@ impl Counter {
         Counter {
             waits_for_writes: !posted,
             phase: Phase::Nobody,
-            now: Counted::default(),
+            now: EchoCounts::default(),
             clocks: 0,
             done: Vec::new(),
             was: Trace::default(),
@@ -177,7 +177,7 @@ impl Counter {
     }
 
     /// The completed frames, oldest first.
-    pub(super) fn take(&mut self) -> Vec<Counted> {
+    pub(super) fn take(&mut self) -> Vec<EchoCounts> {
         std::mem::take(&mut self.done)
     }
 
@@ -194,7 +194,7 @@ impl Counter {
     pub(super) fn clock(&mut self, trace: Trace, receiving: bool, sending: bool) {
         if self.receiving && !receiving {
             self.phase = Phase::Receiver;
-            self.now = Counted::default();
+            self.now = EchoCounts::default();
             self.clocks = 0;
         }
         self.clocks += 1;
@@ -252,10 +252,10 @@ impl Counter {
                 self.phase = Phase::Software(writes + 1);
             }
             Phase::Software(writes)
-                if access.starts_mac() && writes == Counted::STAGES + WRITES_TO_TURN =>
+                if access.starts_mac() && writes == EchoCounts::STAGES + WRITES_TO_TURN =>
             {
                 // The MAC takes it in its first clock, so the rest need not be awaited.
-                let last = &mut self.now.stages[Counted::STAGES - 1];
+                let last = &mut self.now.stages[EchoCounts::STAGES - 1];
                 last[Event::SlotWrite] -= u64::from(access.target == Target::Slot);
                 self.phase = Phase::Sender;
                 self.clocks = 0;

@@ -12,7 +12,7 @@ use crate::v2::client_header::Mode;
 use crate::v2::datagram::Generation;
 use crate::v2::io::TICK;
 use crate::v2::outcome::{Leg, Trouble};
-use crate::v2::progress::Said;
+use crate::v2::progress::FirstReply;
 use crate::v2::sockets::connect_tcp;
 
 /// How long a server may take to answer a header over TCP: iperf 2.1 does so at once.
@@ -54,9 +54,9 @@ impl ClientConfig {
 
     fn answers(&self, stop: &AtomicBool) -> Result<(), Trouble> {
         match self.said_to_header(stop)? {
-            Some(Said::Answer) => return Ok(()),
-            Some(Said::Iperf3) => return Err(Trouble::IsIperf3(self.server)),
-            Some(Said::Strange) => return Err(Trouble::NotIperf(self.server)),
+            Some(FirstReply::Answer) => return Ok(()),
+            Some(FirstReply::Iperf3) => return Err(Trouble::IsIperf3(self.server)),
+            Some(FirstReply::Strange) => return Err(Trouble::NotIperf(self.server)),
             None => {}
         }
         let back = ClientConfig {
@@ -74,7 +74,7 @@ impl ClientConfig {
     }
 
     /// The server's first words after a header, if it says any.
-    fn said_to_header(&self, stop: &AtomicBool) -> Result<Option<Said>, Trouble> {
+    fn said_to_header(&self, stop: &AtomicBool) -> Result<Option<FirstReply>, Trouble> {
         let connect = |source| Trouble::Connect {
             peer: self.server,
             source,
@@ -90,7 +90,7 @@ impl ClientConfig {
                 Ok(0) => break,
                 Ok(len) => {
                     let _ = stream.shutdown(Shutdown::Write);
-                    return Ok(Some(Said::of(&words[..len])));
+                    return Ok(Some(FirstReply::of(&words[..len])));
                 }
                 Err(error) if is_wait(&error) || error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => break,

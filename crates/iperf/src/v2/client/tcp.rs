@@ -10,7 +10,7 @@ use crate::sending::is_wait;
 use crate::v2::client_header::{Mode, TIMED_TCP_LEN};
 use crate::v2::io::{Blocks, Bursts, Env, Reading, TICK, receive_stream, retransmits, send_stream};
 use crate::v2::outcome::{Leg, Trouble};
-use crate::v2::progress::{Progress, Said};
+use crate::v2::progress::{FirstReply, Progress};
 use crate::v2::sockets::{connect_tcp, listen_tcp};
 use crate::v2::stream::{StreamSender, WRITE_BYTES};
 use crate::v2::table::Id;
@@ -162,9 +162,9 @@ fn wrong_peer(config: &ClientConfig, progress: &Progress) -> Option<Trouble> {
     match progress.said()? {
         // On one socket they are the traffic back.
         _ if config.mode == Mode::FullDuplex => None,
-        Said::Answer => None,
-        Said::Iperf3 => Some(Trouble::IsIperf3(config.server)),
-        Said::Strange => Some(Trouble::NotIperf(config.server)),
+        FirstReply::Answer => None,
+        FirstReply::Iperf3 => Some(Trouble::IsIperf3(config.server)),
+        FirstReply::Strange => Some(Trouble::NotIperf(config.server)),
     }
 }
 
@@ -231,13 +231,15 @@ fn receive(
         bursts: timed.then(|| Bursts::after(TIMED_TCP_LEN)),
     };
     let first = Cell::new(None);
-    let heard = |_, bytes: &[u8]| first.set(first.get().or(Some(Said::of(bytes))));
+    let heard = |_, bytes: &[u8]| first.set(first.get().or(Some(FirstReply::of(bytes))));
     let (leg, result) = receive_stream(stream, reading, env, id, &heard);
     let nothing = matches!(leg, Leg::TcpReceived { bytes: 0, .. });
     results.leg(id, leg);
     let _ = stream.shutdown(Shutdown::Read);
     match &result {
-        _ if first.get() == Some(Said::Iperf3) => return Err(Trouble::IsIperf3(config.server)),
+        _ if first.get() == Some(FirstReply::Iperf3) => {
+            return Err(Trouble::IsIperf3(config.server));
+        }
         Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
         // A server that supports this mode sends before it closes.
         _ if nothing && config.mode == Mode::Reverse && !env.stopped() => {

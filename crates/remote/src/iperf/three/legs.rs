@@ -11,7 +11,7 @@ use wirelab_iperf::v2::{Generation, Leg, Receiver, Sent, UdpReceived};
 use wirelab_iperf::v3::{Outcome, StreamOutcome, StreamResult};
 use wirelab_trial::slices::Slices;
 
-use crate::iperf::plan::Plan;
+use crate::iperf::plan::IperfTrial;
 
 /// The server's report of a stream.
 pub(super) fn theirs<'a>(outcome: &'a Outcome, stream: &StreamOutcome) -> Option<&'a StreamResult> {
@@ -46,7 +46,7 @@ const fn id_of(stream: &StreamOutcome) -> Id {
 }
 
 /// The lines of all intervals, by the tester's own count.
-pub(super) fn rows(plan: &Plan, outcome: &Outcome) -> Vec<Row> {
+pub(super) fn rows(plan: &IperfTrial, outcome: &Outcome) -> Vec<Row> {
     let every_ns = u64::try_from(plan.config.interval.as_nanos()).unwrap_or(u64::MAX);
     let lines = outcome.intervals.iter().flat_map(|interval| {
         let streams = outcome.streams.iter().zip(&interval.streams);
@@ -79,7 +79,7 @@ pub(super) fn rows(plan: &Plan, outcome: &Outcome) -> Vec<Row> {
 }
 
 /// A stream as a leg of iperf 2.
-pub(super) fn leg(plan: &Plan, outcome: &Outcome, stream: &StreamOutcome) -> (Id, Leg) {
+pub(super) fn leg(plan: &IperfTrial, outcome: &Outcome, stream: &StreamOutcome) -> (Id, Leg) {
     let span = Span {
         start_ns: 0,
         end_ns: stream.end_ns,
@@ -101,7 +101,7 @@ pub(super) fn leg(plan: &Plan, outcome: &Outcome, stream: &StreamOutcome) -> (Id
 }
 
 /// What a server read of a stream, in its own time; without its report, what the tester wrote.
-fn tcp_sent(plan: &Plan, outcome: &Outcome, stream: &StreamOutcome, span: Span) -> Leg {
+fn tcp_sent(plan: &IperfTrial, outcome: &Outcome, stream: &StreamOutcome, span: Span) -> Leg {
     let theirs = theirs(outcome, stream).filter(|theirs| theirs.end_s > 0.0);
     Leg::TcpSent {
         span,
@@ -122,7 +122,7 @@ fn tcp_sent(plan: &Plan, outcome: &Outcome, stream: &StreamOutcome, span: Span) 
     }
 }
 
-fn udp_sent(plan: &Plan, outcome: &Outcome, stream: &StreamOutcome) -> Sent {
+fn udp_sent(plan: &IperfTrial, outcome: &Outcome, stream: &StreamOutcome) -> Sent {
     let report = theirs(outcome, stream).map(|theirs| ServerReport {
         bytes: theirs.bytes,
         duration_us: (theirs.end_s.max(0.0) * 1e6) as u64,

@@ -18,7 +18,7 @@ use wirelab_wire::header::UDP_PORT;
 use wirelab_wire::{Flags, Flow, FrameSpec, Header, Transport, classify};
 
 use super::super::flows::{Did, Sides, Work};
-use super::super::plan::Plan;
+use super::super::plan::NodeTrial;
 use super::{Ends, PATH, Shared, arp};
 
 /// Without a frame for this long after the end, all have arrived.
@@ -65,7 +65,11 @@ impl Line {
     ///
     /// # Errors
     /// [`NodeError::Unsupported`] for layers that need a stack on the tester's side.
-    pub fn prepare(&self, plan: &Plan, start: &mut Start) -> Result<Option<Judging>, NodeError> {
+    pub fn prepare(
+        &self,
+        plan: &NodeTrial,
+        start: &mut Start,
+    ) -> Result<Option<Judging>, NodeError> {
         let layer = plan.resolved.trial.framing.layer;
         if !matches!(layer, Layer::Ethernet | Layer::UdpIpv4) {
             let why = "this board is on a wire whose frames wirelab builds, which carries only Ethernet and UDP over IPv4; fix: run it with sudo, and it gets an interface of this host (TAP) and all layers";
@@ -92,7 +96,7 @@ impl Line {
         Ok(Some(self.judge(plan, stream)))
     }
 
-    fn judge(&self, plan: &Plan, stream: u8) -> Judging {
+    fn judge(&self, plan: &NodeTrial, stream: u8) -> Judging {
         let flow = Flow {
             source: Some(self.ends.node_mac),
             udp_port: UDP_PORT,
@@ -138,7 +142,7 @@ impl Line {
     /// The tester's work in the started trial.
     pub fn sides<'a>(
         &self,
-        plan: &'a Plan,
+        plan: &'a NodeTrial,
         started: &Started,
         judging: Option<Judging>,
     ) -> Sides<'a> {
@@ -185,7 +189,7 @@ impl Line {
         sides
     }
 
-    fn spec(&self, plan: &Plan, started: &Started) -> FrameSpec {
+    fn spec(&self, plan: &NodeTrial, started: &Started) -> FrameSpec {
         let Ends {
             node_mac,
             node_ip,

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
-use wirelab_hdl::{JoinError, JoinRequest, Joined, JoinedPort, NOT_COUNTED, When};
+use wirelab_hdl::{JoinError, JoinRequest, Joined, JoinedPort, NOT_COUNTED, RunLimits};
 use wirelab_port::tap::{MTU_BYTES, TapError};
 use wirelab_report::document::Block;
 use wirelab_report::document::table::Table;
@@ -88,12 +88,12 @@ fn mtu(bytes: u32) -> Fallible<u32> {
     }
 }
 
-fn when(args: &HdlArgs) -> Fallible<When> {
+fn when(args: &HdlArgs) -> Fallible<RunLimits> {
     let duration = |option: &str, text: &Option<String>| -> Fallible<Option<Duration>> {
         let ps = text.as_deref().map(|text| ask::time_ps(option, text));
         Ok(ps.transpose()?.map(|ps| Duration::from_nanos(ps / 1000)))
     };
-    Ok(When {
+    Ok(RunLimits {
         generates: args.frames.is_some(),
         after: duration("--after", &args.after)?,
         time: duration("--time", &args.time)?,
@@ -102,7 +102,7 @@ fn when(args: &HdlArgs) -> Fallible<When> {
 }
 
 /// A flag that is set at a line, or at the end of input.
-fn entered(when: &When) -> Arc<AtomicBool> {
+fn entered(when: &RunLimits) -> Arc<AtomicBool> {
     let entered = Arc::new(AtomicBool::new(false));
     if when.generates && when.after.is_none() {
         complain(format_args!("Enter starts its generator"));

@@ -10,14 +10,14 @@ use wirelab_trial::{NodeName, Part, Status, Wait, WarningCode};
 use super::{show, split};
 use crate::args::StagesArgs;
 use crate::ask;
-use crate::commands::kept::{self, Kept};
+use crate::commands::kept::{self, StoreRun};
 use crate::exit::{Failure, Fallible, Result};
 use crate::terminal::{Bar, cancel_on_signal};
 
 pub fn run(args: &StagesArgs, name: &NodeName) -> Result {
     let (results, pages) = split(&args.output);
     let watch = watch(args, name)?;
-    let store = Kept::of(&args.keep)?;
+    let store = StoreRun::of(&args.keep)?;
     let (bar, cancel) = (Bar::new(), cancel_on_signal());
     let observation = watch.run(&bar, &cancel);
     bar.clear();

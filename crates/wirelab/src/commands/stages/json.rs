@@ -8,7 +8,7 @@ use wirelab_report::{Against, paths_of};
 use wirelab_trial::crossover::crossovers;
 use wirelab_trial::stage::StageFigures;
 use wirelab_trial::stage::functions::changed;
-use wirelab_trial::{Field, Found, Observation, ResultsFile, pooled_runs};
+use wirelab_trial::{Field, Observation, ResultsFile, SearchOutcome, pooled_runs};
 
 /// All of it.
 pub fn of(file: &ResultsFile, rows: &[StageFigures], against: Option<&Against<'_>>) -> Value {
@@ -30,7 +30,7 @@ pub fn of(file: &ResultsFile, rows: &[StageFigures], against: Option<&Against<'_
 fn rates(file: &ResultsFile) -> Vec<Value> {
     let found = file.parts.iter().filter_map(|part| part.found.as_ref());
     let rates = found.filter_map(|found| match found {
-        Found::Rates(found) => Some(loss_free(found)),
+        SearchOutcome::Rates(found) => Some(loss_free(found)),
         _ => None,
     });
     rates
